@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test prove check bench docs dist clean
+.PHONY: help setup demo test prove check fresh bench docs dist clean
 
 python := .venv/bin/python
 
@@ -26,6 +26,9 @@ check: setup ## lint, format and types
 	@$(python) -m ruff check .
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
+
+fresh: ## demo and test in a new Debian 12 (root, debootstrap); TARGETS=... for others
+	@bash scripts/fresh.sh $(TARGETS)
 
 bench: setup ## the benchmarks, into docs/figures: simulation speed, area, period, power
 	@$(python) scripts/bench.py --docs

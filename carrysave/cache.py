@@ -7,12 +7,13 @@ import functools
 import hashlib
 import json
 import os
-import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from hw.emit import folders
 
 __all__ = ["digest", "entry", "folder", "recall", "remembered", "write"]
 
@@ -39,6 +40,7 @@ def write(path: Path, text: str | bytes) -> Path:
     """Write a file atomically: readers see the old contents or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not of its name, which may be as long as a name can be.
+    folders.sweep(str(path.parent), _LEFT_FILE)
     temporary = path.with_name(f".{os.getpid()}.{os.urandom(8).hex()}")
     temporary.write_bytes(text.encode() if isinstance(text, str) else text)
     temporary.replace(path)
@@ -62,23 +64,21 @@ def entry(room: str, parts: Iterable[str | bytes], make: Callable[[Path], None])
         return path
     if path.exists():
         print(f"carrysave: {path} is damaged, and made again", file=sys.stderr)
-    try:
-        work = _new_folder(path)
-    except OSError as error:
-        if error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
-            raise
-        # A cache that cannot be written is only slower.
-        path = _own_folder() / room / path.name
-        if _whole(path):
-            return path
-        work = _new_folder(path)
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            work = stack.enter_context(_new_folder(path))
+        except OSError as error:
+            if error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
+                raise
+            # A cache that cannot be written is only slower.
+            path = _own_folder() / room / path.name
+            if _whole(path):
+                return path
+            work = stack.enter_context(_new_folder(path))
         make(work)
         (work / _SUMS).write_text(_sums(work))
         work.chmod(0o755)
         _place(work, path)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return path
 
 
@@ -87,6 +87,9 @@ def _path(room: str, parts: Iterable[str | bytes]) -> Path:
 
 
 _LAYOUT = "2"  # of an entry
+_LEFT_ENTRY = r"\.[0-9a-f]{32}\.[a-z0-9_]{8}"
+_LEFT_FILE = r"\.[0-9]+\.[0-9a-f]{16}"
+"""Names of what is half made, which a run that was killed leaves."""
 _SUMS = "SHA256SUMS"
 _known: dict[Path, list[tuple[str, int, int, int]]] = {}
 """Entries that were compared in this process, and what is to be seen of their files."""
@@ -117,9 +120,11 @@ def _whole(path: Path) -> bool:
     return True
 
 
-def _new_folder(path: Path) -> Path:
+@contextlib.contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    with folders.temporary(path.parent, f".{path.name}.", kin=_LEFT_ENTRY) as work:
+        yield work
 
 
 def _place(work: Path, path: Path) -> None:
@@ -128,19 +133,18 @@ def _place(work: Path, path: Path) -> None:
         work.rename(path)
     except OSError:
         if not _whole(path):
-            damaged = _new_folder(path)
-            with contextlib.suppress(OSError):
-                path.rename(damaged / path.name)
-            work.rename(path)
-            shutil.rmtree(damaged, ignore_errors=True)
+            with _new_folder(path) as damaged:
+                with contextlib.suppress(OSError):
+                    path.rename(damaged / path.name)
+                work.rename(path)
 
 
 @functools.cache
 def _own_folder() -> Path:
     """Return a cache of this process alone."""
-    own = tempfile.TemporaryDirectory(prefix="carrysave-")
-    atexit.register(own.cleanup)
-    return Path(own.name)
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(folders.temporary(tempfile.gettempdir()))
 
 
 def remembered(room: str, parts: Iterable[str | bytes], make: Callable[[], Any]) -> Any:

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import public, telling
@@ -19,6 +18,7 @@ from carrysave.networks.request import RunRequest, execute, write
 from carrysave.progress import Steps
 from carrysave.report.designs import print_line
 from golden.soc.coprocessor import CoprocessorSpec
+from hw.emit import tools
 
 if TYPE_CHECKING:
     import numpy as np
@@ -215,8 +215,8 @@ def _file(model: "Path_ | ModelProto") -> Iterator[Path]:
     if isinstance(model, str | PathLike):
         yield Path(model)
         return
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "model.onnx")
+    with tools.workplace() as folder:
+        path = folder / "model.onnx"
         path.write_bytes(model.SerializeToString())
         yield path
 

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import cache as store
@@ -20,7 +19,7 @@ from carrysave.sim.cocotb.coverage import FILE as TRANSFERS
 from carrysave.sim.results import cases
 from hw.catalog import Design
 from hw.device import models_of
-from hw.emit import yosys
+from hw.emit import tools, yosys
 from hw.emit.verilog import verilog_of
 
 __all__ = ["LARGEST", "bench_job", "netlist_sources", "run_bench"]
@@ -103,13 +102,13 @@ def run_bench(
     }  # fmt: skip
     if largest is not None and (size := len(verilog_of(design))) > largest:
         return found | {"skipped": f"{size:,} bytes of Verilog, more than {largest:,}"}
-    with TemporaryDirectory(prefix="carrysave-") as folder:
+    with tools.workplace() as folder:
         sources = None if verilog is None else [verilog, *models_of(verilog.read_text())]
         if library is not None:
-            sources = netlist_sources(design, Library.of_plain(library), Path(folder))
+            sources = netlist_sources(design, Library.of_plain(library), folder)
         result = runner.verify(
             design, seed=seed, simulator=simulator, netlist=sources, tests=tests, options=options,
-            stop=stop, directory=Path(folder), deadline=_DEADLINE,
+            stop=stop, directory=folder, deadline=_DEADLINE,
         )  # fmt: skip
         coverages = (result.directory / name for name in ("coverage.json", TRANSFERS))
         log = "" if result.ok else result.log.read_text(errors="replace")

@@ -1,13 +1,11 @@
 """Tries a cell library on two gates, so that what it lacks shows before the long work."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 from carrysave import cache
 from carrysave.asic import sta
 from carrysave.asic.elaborate import elaborate
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.mapping import Flow, Recipe, point
+from hw.emit import tools
 from hw.emit.yosys import YosysError
 
 __all__ = ["probe"]
@@ -32,8 +30,8 @@ def probe(library: Library) -> float:
         If the library has no NAND, inverter, buffer or flip-flop to map to, or Yosys, ABC or
         OpenSTA does not take it, as ABC does not without delays.
     """
-    with TemporaryDirectory() as folder:
-        elaborated = elaborate([cache.write(Path(folder) / "probe.v", _VERILOG)], "probe")
+    with tools.workplace() as folder:
+        elaborated = elaborate([cache.write(folder / "probe.v", _VERILOG)], "probe")
     flow = Flow(elaborated, (), library, sta.Conditions())
     try:
         found = point(flow, Recipe("tree", "dch2"), _DELAY_NS)

@@ -7,7 +7,6 @@ series of delay targets, OpenSTA times every netlist, the best by the objective 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import cache, jobs
@@ -33,6 +32,7 @@ from carrysave.fpga import implementation
 from carrysave.fpga.fewer import fewer_blocks
 from golden.check import Choice
 from hw.catalog import Design
+from hw.emit import tools
 from hw.emit.flat_ports import clock_and_reset
 from hw.emit.sources import Sources
 from hw.emit.verilog import verilog_of
@@ -324,15 +324,15 @@ def synthesise_design(
     operations = component.operations_per_cycle
     if activity is None:
         activity = default_activity(design)
-    with TemporaryDirectory() as folder:
-        verilog = cache.write(Path(folder) / f"{design.module}.v", verilog_of(design))
+    with tools.workplace() as folder:
+        verilog = cache.write(folder / f"{design.module}.v", verilog_of(design))
         if options.get("sweep") and cells:
             options["others"] = [
-                (other, cache.write(Path(folder) / f"{other.module}.v", text))
+                (other, cache.write(folder / f"{other.module}.v", text))
                 for other, text in _others(design, hows)
             ]
             options["combine"] = lambda values: [
-                (other, cache.write(Path(folder) / f"{other.module}.v", text))
+                (other, cache.write(folder / f"{other.module}.v", text))
                 for other, text in _built(design, values)
             ]
         clock, reset = clock_and_reset(component)

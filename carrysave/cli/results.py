@@ -23,6 +23,8 @@ __all__ = ["results"]
 _JSON = ("parameters", "versions", "value")
 _WHOLE = ("value", "digest")
 """Columns with the whole of a result, too long for CSV."""
+_RUN = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What a formula of a spreadsheet begins with; the last four are the wide forms of the others."""
 _FIRST = ("kind", "design", "target", "recipe", "parameters")
 _FIGURES = ("area_um2", "period_ns", "power_mw", "pj_per_mac", "gops_per_mm2", "luts", "dsps",
             "fmax_mhz")  # fmt: skip
@@ -98,9 +100,23 @@ def _csv(names: Names, rows: Rows) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     kept = [place for place, name in enumerate(names) if name not in _WHOLE]
-    writer.writerow([names[place] for place in kept])
-    writer.writerows([row[place] for place in kept] for row in rows)
+    writer.writerow([_safe(names[place]) for place in kept])
+    writer.writerows([_safe(row[place]) for place in kept] for row in rows)
     return text.getvalue()
+
+
+def _safe(value: Any) -> Any:
+    """Return a cell that no spreadsheet runs and no terminal obeys: texts may come from outside."""
+    if not isinstance(value, str):
+        return value
+    text = "\n".join(shown(line, len(line)) for line in value.split("\n"))
+    if not text.lstrip().startswith(_RUN):
+        return text
+    try:
+        float(text)  # of a number nothing is run
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def _json(names: Names, rows: Rows) -> str:

@@ -4,7 +4,6 @@ import re
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from carrysave import cache
 from carrysave.docs.sources import digest_of_sources
@@ -67,10 +66,10 @@ def _simulated(design: Design, test: str) -> str:
         tools.find("iverilog")
     except tools.MissingToolError:
         simulator = "verilator"
-    with TemporaryDirectory() as folder:
+    with tools.workplace() as folder:
         result = runner.verify(
             design, seed=1, waves=True, tests=rf"\.{test}(/|$)", simulator=simulator,
-            directory=Path(folder),
+            directory=folder,
         )  # fmt: skip
         if not result.ok or result.waves is None:
             raise RuntimeError(f"{design.module}: {test} failed: {result.log.read_text()[-2000:]}")

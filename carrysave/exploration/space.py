@@ -1,6 +1,5 @@
 """A space of designs: which, with which parameters, under which constraints."""
 
-import ast
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from carrysave.errors import UsageError, needs
+from carrysave.exploration.constraint import CONSTRAINTS, STEPS, Constraint
 from carrysave.exploration.front import CELLS, DEVICES
 from golden.check import Parameter
 from hw.catalog import CATALOG, Design, nearest
@@ -41,69 +41,6 @@ class Point:
     def name(self) -> str:
         """What tells it apart: design and values."""
         return self.design.key
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """An expression that must be true, over parameters and figures.
-
-    Members
-    -------
-    names : that it uses.
-    """
-
-    text: str
-    names: frozenset[str]
-
-    @classmethod
-    def parse(cls, text: object) -> "Constraint":
-        """Read an expression of comparisons, arithmetic, ``and``, ``or``, ``not``.
-
-        Raises
-        ------
-        UsageError
-            It is none, or does more than that.
-        """
-        try:
-            if not isinstance(text, str):
-                raise SyntaxError
-            tree = ast.parse(text.strip(), mode="eval")
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise UsageError(f"constraint must be an expression, not {text!r}") from None
-        for node in ast.walk(tree):
-            if not isinstance(node, _PLAIN):
-                what = type(node).__name__
-                raise UsageError(f"constraint must be of names, numbers and operators: {text!r}"
-                                 f" has {what}")  # fmt: skip
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        return cls(text, frozenset(names))
-
-    def holds(self, values: Mapping[str, Any]) -> bool:
-        """Tell whether it is true of values; where one is None or missing, it is not.
-
-        Raises
-        ------
-        UsageError
-            Its operators are not for these values.
-        """
-        from simpleeval import EvalWithCompoundTypes, InvalidExpression
-
-        if any(values.get(name) is None for name in self.names):
-            return False
-        try:
-            return bool(EvalWithCompoundTypes(names=dict(values), functions={}).eval(self.text))
-        except ZeroDivisionError:
-            return False
-        except (InvalidExpression, TypeError, ValueError, OverflowError, MemoryError) as error:
-            raise UsageError(f"constraint {self.text!r}: {error}") from None
-
-
-_PLAIN = (
-    ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add,
-    ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Compare, ast.Eq, ast.NotEq, ast.Lt,
-    ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Name, ast.Load, ast.Constant, ast.Tuple,
-    ast.List,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -156,6 +93,8 @@ class Space:
             texts += (
                 value if name == "all" and isinstance(value, list) else [f"{name} == {value!r}"]
             )
+        if len(texts) > CONSTRAINTS:
+            raise UsageError(f"constraints must be at most {CONSTRAINTS}, not {len(texts):,}")
         return cls(
             tuple(table.get("designs", ())),
             {name: _values(name, value) for name, value in table.get("parameters", {}).items()},
@@ -246,6 +185,12 @@ class Space:
             total += count
             if total > MOST:
                 raise UsageError(f"space must have {MOST:,} combinations at most, not {total:,}")
+            steps = total * sum(one.steps for one in self.constraints)
+            if steps > STEPS:
+                raise UsageError(
+                    f"constraints must take {STEPS:,} steps at most, not {steps:,}: names, numbers"
+                    f" and operators of all, times {total:,} combinations"
+                )
             for choice in itertools.product(*own.values()):
                 yield name, dict(zip(own, choice, strict=True))
 

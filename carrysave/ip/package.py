@@ -4,13 +4,13 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from carrysave import cache
 from carrysave.errors import needs
 from carrysave.ip import block_design, diagram, drivers, ip_xact, licences, litex, readme, registers
 from carrysave.ip.facts import OUTSIDE, Facts
 from hw.catalog import Design
+from hw.emit import folders
 from hw.emit.constraints import sdc, xdc
 from hw.emit.files import file_list, models
 from hw.emit.fusesoc import core
@@ -59,8 +59,8 @@ def write(block: Facts, folder: Path, *, name: str | None = None) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     pack = folder / block.module
     # On the same file system as the pack, so that moving is renaming.
-    with TemporaryDirectory(dir=folder, prefix=f".{block.module[:80]}-") as temporary:
-        made = Path(temporary) / block.module
+    with folders.temporary(folder, f".{block.module[:80]}-") as temporary:
+        made = temporary / block.module
         _fill(block, made, name)
         files = sorted(path.relative_to(made) for path in made.rglob("*") if path.is_file())
         if pack.exists():

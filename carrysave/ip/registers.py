@@ -6,7 +6,6 @@ import shutil
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from peakrdl_cheader.c_standards import CStandard
 from peakrdl_cheader.exporter import CHeaderExporter
@@ -16,6 +15,7 @@ from peakrdl_python.systemrdl_node_hashes import NodeHashingMethod
 from peakrdl_pyuvm.exporter import PyUVMExporter  # type: ignore[import-untyped]
 from systemrdl.node import AddrmapNode
 
+from hw.emit import folders
 from hw.soc.registers.rdl import MAP, fields_of, register_map
 
 __all__ = ["export", "write_header"]
@@ -46,8 +46,7 @@ def export(
     top = register_map(parameters, name=name)
     folder.mkdir(parents=True, exist_ok=True)
     # On the same file system, so that moving is renaming.
-    with TemporaryDirectory(dir=folder, prefix=".registers-") as temporary:
-        made = Path(temporary)
+    with folders.temporary(folder, ".registers-") as made:
         _write(top, made, name, parameters["version"], docs)
         paths = []
         for entry in sorted(made.iterdir()):

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import replace
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from carrysave.errors import UsageError, installed
@@ -23,6 +22,7 @@ from carrysave.jobs.job import (
     tool_named,
     tool_versions,
 )
+from hw.emit import tools
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -73,9 +73,10 @@ class Cluster:
         if address is None:
             if not installed("bokeh"):
                 dask.config.set({"distributed.scheduler.http.routes": []})
-            self._folder = TemporaryDirectory(prefix="carrysave-", ignore_cleanup_errors=True)
+            self._stack = contextlib.ExitStack()
+            folder = self._stack.enter_context(tools.workplace())
             self._cluster = LocalCluster(
-                local_directory=self._folder.name,
+                local_directory=str(folder),
                 n_workers=count, threads_per_worker=1, processes=False, memory_limit=0,
                 # Pages of it and of workers are nobody's outside this machine.
                 dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
@@ -224,7 +225,7 @@ class Cluster:
             self._client.close(timeout=2)
         if self._cluster is not None:
             self._cluster.close(timeout=5)
-            self._folder.cleanup()
+            self._stack.close()
 
 
 def perform(order: Order, *data: bytes) -> Answer:

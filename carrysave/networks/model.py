@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, numpy_helper
 
+from hw.emit import tools
 from hw.emit.user_files import shown
 
 from .check_model import read_model
@@ -170,6 +170,6 @@ def load(path: Path, *, subgraphs: bool = False) -> Graph:
     """
     if path.suffix != SUFFIX:
         return Graph(read_model(path, subgraphs=subgraphs))
-    with TemporaryDirectory() as folder:
-        own = converted(path, Path(folder))
+    with tools.workplace() as folder:
+        own = converted(path, folder)
         return Graph(read_model(own, subgraphs=subgraphs, mapped=False))

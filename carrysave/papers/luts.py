@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import zip_longest
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import jobs
@@ -15,7 +13,7 @@ from carrysave.papers.resources import count_plain
 from carrysave.papers.rivals import ACTIVATIONS, TOOL, WEIGHTS, Rival, ablation, products, rivals
 from carrysave.progress import Steps
 from hw.catalog import Design
-from hw.emit import yosys
+from hw.emit import tools, yosys
 
 __all__ = ["COLUMNS", "FPGA_K", "FPGA_TILE", "ROWS", "SLACK", "measure"]
 
@@ -109,8 +107,8 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         "products": multipliers,
         "layers": [],
     }
-    with TemporaryDirectory() as folder:
-        for result in layer.measure(Path(folder), 40 if quick else None):
+    with tools.workplace() as folder:
+        for result in layer.measure(folder, 40 if quick else None):
             steps.step(f"{result['module']}, a layer")
             found["layers"].append(result)
     _mark(found["cores"], "um2_per_mac")

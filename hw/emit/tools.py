@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from hw.emit import folders
+
 __all__ = ["Finished", "MissingToolError", "ending", "find", "kill_all", "run", "workplace"]
 
 _PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
@@ -40,7 +42,7 @@ class Finished:
 
 @contextlib.contextmanager
 def workplace() -> Iterator[Path]:
-    """Make a temporary folder whose path is letters, digits and ``_ . / + -`` only.
+    """Make a :func:`~hw.emit.folders.temporary` folder, with a path of ``A-z 0-9 _ . / + -`` only.
 
     Yosys, ABC, Tcl, make and the shell each take a path apart at marks of their own, and some of
     them run what they find there. In such a folder, with file names of ours, nothing needs quotes.
@@ -57,10 +59,8 @@ def workplace() -> Iterator[Path]:
             break
     else:
         raise OSError(f"TMPDIR must be a folder to write in, of letters and digits, not {given!r}")
-    with tempfile.TemporaryDirectory(
-        prefix="carrysave-", dir=path, ignore_cleanup_errors=True
-    ) as folder:
-        yield Path(folder)
+    with folders.temporary(path) as folder:
+        yield folder
 
 
 def find(program: str) -> str:

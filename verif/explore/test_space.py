@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from carrysave.errors import UsageError
-from carrysave.exploration.space import Constraint, Point, Space
+from carrysave.exploration.constraint import CONSTRAINTS, STEPS, Constraint
+from carrysave.exploration.space import Point, Space
 from hw.catalog import Design
 
 TABLE: dict[str, Any] = {
@@ -112,6 +113,47 @@ def test_constraints(text: str, value: bool) -> None:
 def test_constraints_do_nothing_else(text: object) -> None:
     with pytest.raises(UsageError, match="constraint must be"):
         Constraint.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("m * n == " + "9" * 1000, "constraint must have at most 1,000 characters, not 1,009"),
+        ("(" * 90 + "m" + ")" * 90 + " + m" * 300, "at most 1,000 characters"),
+        (" * ".join(["9" * 90] * 10) + " > m", ""),
+        ("pe * 999999999 * 999999999 == ''", "arithmetic must be of numbers, not of 'mac'"),
+        ("'%999999999d' % m == ''", "arithmetic must be of numbers, not of '%999999999d'"),
+        ("[m] * 999999999 == []", r"arithmetic must be of numbers, not of \[3\]"),
+        ("pe + pe == ''", "arithmetic must be of numbers"),
+    ],
+)
+def test_constraints_are_bounded(text: str, says: str) -> None:
+    values = {"m": 3, "n": 4, "pe": "mac"}
+    if not says:
+        assert Constraint.parse(text).holds(values) in {True, False}
+        return
+    with pytest.raises(UsageError, match=says):
+        Constraint.parse(text).holds(values)
+
+
+def test_numbers_in_between_are_bounded() -> None:
+    values = dict.fromkeys("mn", 2**4000)
+    with pytest.raises(UsageError, match="numbers must have at most 4,096 bits"):
+        Constraint.parse("m * n * m == 0").holds(values)
+
+
+def test_constraints_are_counted() -> None:
+    table = {"designs": ["mac"], "constraints": {"all": ["a_width > 1"] * (CONSTRAINTS + 1)}}
+    with pytest.raises(UsageError, match=f"constraints must be at most {CONSTRAINTS}, not 101"):
+        Space.of_table(table)
+    sides = list(range(1, 65))
+    table = {
+        "designs": ["systolic_os"],
+        "parameters": {"m": sides, "n": sides, "k_max": sides[-40:]},
+        "constraints": {"all": ["m" + " + n" * 240 + " > 0"]},
+    }
+    with pytest.raises(UsageError, match=f"constraints must take {STEPS:,} steps at most, not"):
+        Space.of_table(table).points()
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,12 @@ import csv
 import io
 import json
 import platform
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +122,49 @@ def test_where_can_only_read(
     assert sorted(tmp_path.iterdir()) == before
 
 
+ENDLESS = (
+    "(WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c) > 0",
+    # A single step of SQLite's, which nothing ends but the process.
+    "instr(zeroblob(20000000), cast(zeroblob(10000000) || 'a' as blob)) > 0",
+)
+ASKED = """
+import sys
+from pathlib import Path
+from carrysave.jobs import reader
+reader.LIMIT = float(sys.argv[3])
+reader.select(Path(sys.argv[1]), sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("where", ENDLESS)
+def test_where_has_a_time_limit(filled: Path, where: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED, filled, where, "0.5"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert "--where must be done within 0.5 s, and is not" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("where", "number"), list(zip(ENDLESS, (signal.SIGINT, signal.SIGTERM), strict=True))
+)
+def test_where_hears_signals(filled: Path, where: str, number: signal.Signals) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "carrysave", "results", "--where", where, "--store", filled],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    time.sleep(2.5)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=5)
+    assert (process.returncode, said) == (128 + number, "carrysave: interrupted\n")
+
+
+def test_where_makes_no_long_texts(filled: Path) -> None:
+    with pytest.raises(UsageError, match="string or blob too big"):
+        jobs.select(filled, "length(hex(zeroblob(200000000))) > 0")
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -203,6 +250,28 @@ def test_several_drivers_write_to_one_store(path: Path):
     found = {row[names.index("key")]: row[place] for row in rows if row[place] is not None}
     assert found == {f"key{n}": float(n) for f in (0, 100, 200) for n in range(f, f + 20)
                      if n % 7 == 3}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=HYPERLINK(A1)", "'=HYPERLINK(A1)"), ("+1+cmd|' /C calc'!A0", "'+1+cmd|' /C calc'!A0"),
+        ("-1+1", "'-1+1"), ("@SUM(A1)", "'@SUM(A1)"), (" =1", "' =1"), ("\uff1d1", "'\uff1d1"),
+        ("\t=1", "\\t=1"), ("\r=1", "\\r=1"), ("\n=1", "'\n=1"), ("\x1b[2Ja", "\\x1b[2Ja"),
+        ("a\0b", "a\\x00b"), ("a\u202eb", "a\\u202eb"), ("-1.5", "-1.5"), ("+2e3", "+2e3"),
+        ("a=b", "a=b"), ("two\nlines", "two\nlines"), ("", ""),
+    ],
+)  # fmt: skip
+def test_csv_has_no_cell_that_is_run(
+    path: Path, text: str, cell: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    with jobs.Store(path) as store:
+        add(store, {"note": text, "=1+1": 2.5, "loss": -3.5}, 1)
+    assert results(store=path, csv_=True) == 0
+    out = capfdbinary.readouterr().out.decode()
+    (row,) = csv.DictReader(io.StringIO(out, newline=""))
+    assert row["note"] == cell
+    assert (row["'=1+1"], row["loss"]) == ("2.5", "-3.5")
 
 
 def test_command_prints_csv_json_and_parquet(

@@ -8,7 +8,6 @@ that counts.
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from carrysave.sim import runner
 from carrysave.sim.parameters import describe
 from carrysave.sim.verilator import build
 from hw.catalog import Design
+from hw.emit import tools
 from hw.emit.verilog import verilog_of
 
 __all__ = ["Activity", "annotated", "assume", "key", "measure", "record"]
@@ -121,8 +121,7 @@ def record(design: Design, stimulus: str) -> Trace:
     sums, operands, parts = _job(design, stimulus)
 
     def make(folder: Path) -> None:
-        with TemporaryDirectory() as name:
-            work = Path(name)
+        with tools.workplace() as work:
             source = cache.write(work / f"{design.module}.v", verilog_of(design))
             cache.write(work / "run" / "operands.npz", operands)
             result = runner.run(
