@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test prove check fresh bench docs dist clean
+.PHONY: help setup demo test prove check fresh portable bench docs dist clean
 
 python := .venv/bin/python
 
@@ -21,6 +21,9 @@ test: setup ## all tests, on two cores; one: .venv/bin/pytest -k NAME
 
 prove: setup ## the long proofs, simulations and mutants
 	@$(python) -m pytest -n 2 --dist worksteal -m prove
+
+portable: setup ## the same bytes on other processors, emulated; needs qemu-user
+	@$(python) scripts/portable.py
 
 check: setup ## lint, format and types
 	@$(python) -m ruff check .

@@ -25,6 +25,9 @@ def normal(
     """Draw codes as in neural networks: normal, standard deviation 20/128 of the largest number.
 
     That is 20 for int8. For posits it is 1, around which their precision is.
+
+    A draw in the tail takes a logarithm of the C library, whose last bit may be another on another
+    processor; that is lost when the number is rounded to a code, and no result depends on it.
     """
     if not isinstance(fmt, IntFormat):
         greatest = float(fmt.bounds[1]) * 2.0**fmt.lsb

@@ -188,7 +188,10 @@ class _Groups:
         return what.reduce(reduced, axis=1, keepdims=True) if self.whole else reduced
 
     def mean(self, values: np.ndarray) -> np.ndarray:
-        """Return the mean of each group."""
+        """Return the mean of each group.
+
+        Numpy adds row to row, in their order, whatever kernels it has.
+        """
         counts = self.reduce(np.add, np.ones(values.shape))
         return self.reduce(np.add, values) / counts
 

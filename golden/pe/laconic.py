@@ -1,6 +1,5 @@
 """Laconic: bit-slice multiply-accumulate, one product of signed powers of two at a time."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +8,7 @@ import numpy as np
 from golden.arith.recode import naf_bits, nonzero
 from golden.check import Integer, parameter
 from golden.formats.integer import IntFormat
+from golden.pe.chances import normal_below, power
 from golden.pe.mac import MacSpec
 from golden.pe.mac import mac as laconic
 
@@ -35,7 +35,7 @@ class LaconicSpec(MacSpec):
         spent = np.multiply.outer(*(np.arange(count) for count in pairs.shape))
         chances = np.bincount(np.maximum(spent, 1).reshape(-1), pairs.reshape(-1))
         # The slowest of k lanes takes more than c cycles unless each takes at most c.
-        longer = 1 - np.minimum(chances.cumsum(), 1) ** self.k
+        longer = 1 - power(np.minimum(chances.cumsum(), 1), self.k)
         return 2 * self.k / float(longer[:-1].sum())
 
 
@@ -63,7 +63,6 @@ def _term_chances(fmt: IntFormat) -> np.ndarray:
     """Return the probability of each number of terms of a normal operand."""
     codes = np.arange(fmt.low, fmt.high + 1)
     centre = 0 if fmt.signed else (fmt.high + 1) // 2
-    scale = DEVIATION * math.sqrt(2) * 2**fmt.width
     # Probabilities below each border between two codes; the tails are added to the end codes.
-    below = [0.5 * math.erfc((centre - code + 0.5) / scale) for code in codes[1:].tolist()]
-    return np.bincount(terms(codes, fmt), np.diff([0.0, *below, 1.0]))
+    below = normal_below((codes[1:] - centre - 0.5) / (DEVIATION * 2**fmt.width))
+    return np.bincount(terms(codes, fmt), np.diff(below, prepend=0.0, append=1.0))

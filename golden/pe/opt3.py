@@ -1,6 +1,5 @@
 """OPT3, digit-serial multiply-accumulate: non-zero digits of a, one per cycle, times b."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise
@@ -11,6 +10,7 @@ import numpy as np
 from golden.arith import recode
 from golden.check import Choice, Flag, Integer, parameter
 from golden.formats.recoded import RecodedFormat
+from golden.pe.chances import convolved, normal_below, power
 from golden.pe.mac import MacSpec
 from golden.pe.mac import mac as opt3
 
@@ -108,10 +108,7 @@ class Opt3Spec(MacSpec):
         codes = np.arange(fmt.low, fmt.high + 1)
         deviation = 20 * 2.0 ** (fmt.width - 8)
         centre = 0 if fmt.signed else (fmt.high + 1) // 2
-        edges = [
-            math.erf((code - centre - 0.5) / (deviation * math.sqrt(2)))
-            for code in (*codes.tolist(), fmt.high + 1)
-        ]
+        edges = normal_below((np.arange(fmt.low, fmt.high + 2) - centre - 0.5) / deviation)
         found = np.bincount(self._terms(codes), np.diff(edges), self.digits + 1)
         return found / found.sum()
 
@@ -129,7 +126,7 @@ class Opt3Spec(MacSpec):
         within = np.ones(1)
         for lane in range(self.lanes):
             codes = len(range(lane, self.k, self.lanes))
-            count = reduce(np.convolve, [self._counts] * codes)
+            count = reduce(convolved, [self._counts] * codes)
             reached = np.cumsum(count)
             size = max(len(within), len(reached))
             within, reached = (
@@ -138,7 +135,7 @@ class Opt3Spec(MacSpec):
             )
             within = within * reached
         # The mean of a positive integer is the sum of its probabilities to exceed 0, 1, 2 ...
-        return 1 + float((1 - within[1:] ** rows).sum())
+        return 1 + float((1 - power(within[1:], rows)).sum())
 
     @property
     def operations_per_cycle(self) -> float:
