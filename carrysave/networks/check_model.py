@@ -118,6 +118,12 @@ def _normalise(proto: ModelProto) -> None:
     for one in (*proto.opset_import, *proto.graph.node):
         if one.domain == "ai.onnx":
             one.domain = ""
+    # Some exporters write an import twice.
+    imports = {(one.domain, one.version): one for one in reversed(proto.opset_import)}
+    if len(imports) < len(proto.opset_import):
+        kept = [onnx.helper.make_opsetid(*one) for one in reversed(imports)]
+        del proto.opset_import[:]
+        proto.opset_import.extend(kept)
     used: set[str] = set()
     for number, node in enumerate(proto.graph.node):
         name = node.name or next(iter(node.output), "")
@@ -158,8 +164,11 @@ def _check_graph(proto: ModelProto) -> None:
 
 def _check_versions(proto: ModelProto) -> None:
     """Refuse versions of operators that onnx does not know."""
-    _check_once("opset imports", (one.domain for one in proto.opset_import))
-    versions = {one.domain: one.version for one in proto.opset_import}
+    versions: dict[str, int] = {}
+    for one in proto.opset_import:
+        if versions.setdefault(one.domain, one.version) != one.version:
+            text = f"{versions[one.domain]} and {one.version}"
+            raise ValueError(f"opset {quoted(one.domain)} must have one version, not {text}")
     if "" not in versions:
         raise ValueError("opset imports must have that of ONNX")
     newest = onnx.defs.onnx_opset_version()

@@ -1,9 +1,7 @@
 """Runs a lowered model: products by a callback, the rest by ONNX's reference evaluator."""
 
-import contextlib
-import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,12 +9,11 @@ from onnx import NodeProto, helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-from carrysave.errors import installed
-
-from . import host_quantisers, host_runtime
+from . import host_quantisers
 from .check_model import DOMAIN
 from .code_table import TABLE
-from .host_operators import EXACT, OPERATORS
+from .host_operators import OPERATORS
+from .host_runtime import on_host
 from .host_work import operations
 from .lower import Lowered
 from .memory import limited
@@ -25,7 +22,7 @@ from .node_sizes import check_outputs
 from .product_base import Operands
 from .tensors import without_mapped
 
-__all__ = ["Multiply", "Observe", "evaluate", "evaluator", "on_host"]
+__all__ = ["Multiply", "Observe", "evaluate", "evaluator"]
 
 Multiply = Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]
 """Computes y from a product's A, and from B if it is not constant."""
@@ -143,36 +140,3 @@ def _of_model(lowered: Lowered, node: NodeProto) -> NodeProto:
     if node.op_type == "Fallback":
         return lowered.fallbacks[helper.get_node_attr_value(node, "index")].node
     return lowered.recurrent[node.name].node
-
-
-def on_host(node: Any, given: Sequence[Any], opsets: Mapping[str, int]) -> Sequence[Any]:
-    """Run an operator of the host: by onnxruntime, where that is there and has it.
-
-    Quantisers and products of codes are computed here: exactly, on every processor.
-
-    Parameters
-    ----------
-    node : of the evaluator.
-    given : its inputs.
-    opsets : versions of operators, by domain.
-
-    Raises
-    ------
-    ValueError
-        It cannot run on these inputs; names the node.
-    """
-    own: NodeProto = node.onnx_node
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            if not own.domain and own.op_type not in EXACT and installed("onnxruntime"):
-                version = host_runtime.since(own.op_type, opsets[""])
-                with contextlib.suppress(host_runtime.NoKernelError):
-                    return host_runtime.run(own, version, given)
-            made: Sequence[Any] = node.run(*given)
-        except MemoryError:
-            raise
-        except Exception as error:  # any: as many as there are operators
-            why = " ".join(str(error).split()) or type(error).__name__
-            raise ValueError(f"{place(own)}: cannot run on this: {why}") from None
-    return made

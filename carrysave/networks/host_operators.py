@@ -17,7 +17,7 @@ from .im2col import Windows
 from .kernels import attributes, windows_of
 from .match_blocked import BitWeights
 
-__all__ = ["EXACT", "OPERATORS"]
+__all__ = ["DRAWS", "EXACT", "OPERATORS"]
 
 
 class GlobalMaxPool(OpRun):
@@ -156,3 +156,9 @@ EXACT = frozenset((
 """Operators that onnxruntime does not run for the host: those of codes, whose sums its kernels
 saturate on some processors, and draws, which are the same again with the same seed.
 """
+
+DRAWS = frozenset((
+    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+    "RandomUniformLike", "Dropout",
+))  # fmt: skip
+"""Operators that draw numbers, or may: no constants come of them."""

@@ -10,7 +10,10 @@ from onnx.reference.op_run import OpRun
 
 from .code_types import limits
 
-__all__ = ["DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "along", "dynamic_codes"]
+__all__ = [
+    "QUANTISERS", "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "along",
+    "dynamic_codes",
+]  # fmt: skip
 
 
 class QuantizeLinear(OpRun):
@@ -79,6 +82,9 @@ class DynamicQuantizeLinear(OpRun):
 
     def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
         return dynamic_codes(x)
+
+
+QUANTISERS = (QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear)
 
 
 def dynamic_codes(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,6 +1,8 @@
 """One operator of the host in onnxruntime, whatever its version."""
 
-from collections.abc import Sequence
+import contextlib
+import warnings
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -8,10 +10,14 @@ import numpy as np
 import onnx
 from onnx import NodeProto, defs, helper
 
+from carrysave.errors import installed
+
+from .host_operators import EXACT
+from .names import place
 from .reference_runtime import session
 from .tensors import BITS
 
-__all__ = ["NoKernelError", "run", "since"]
+__all__ = ["NoKernelError", "on_host", "run", "since"]
 
 _SESSIONS = 512
 """Sessions that stay open; nodes that differ in names alone share one."""
@@ -106,3 +112,36 @@ def _opened(node: bytes, version: int, kinds: tuple[tuple[str, int] | None, ...]
     if not all(kind in _KINDS for kind in found.kinds):
         raise NoKernelError(f"outputs must be tensors of numbers, not {', '.join(found.kinds)}")
     return found
+
+
+def on_host(node: Any, given: Sequence[Any], opsets: Mapping[str, int]) -> Sequence[Any]:
+    """Run an operator of the host: by onnxruntime, where that is there and has it.
+
+    Quantisers and products of codes are computed here: exactly, on every processor.
+
+    Parameters
+    ----------
+    node : of the evaluator.
+    given : its inputs.
+    opsets : versions of operators, by domain.
+
+    Raises
+    ------
+    ValueError
+        It cannot run on these inputs; names the node.
+    """
+    own: NodeProto = node.onnx_node
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            if not own.domain and own.op_type not in EXACT and installed("onnxruntime"):
+                version = since(own.op_type, opsets[""])
+                with contextlib.suppress(NoKernelError):
+                    return run(own, version, given)
+            made: Sequence[Any] = node.run(*given)
+        except MemoryError:
+            raise
+        except Exception as error:  # any: as many as there are operators
+            why = " ".join(str(error).split()) or type(error).__name__
+            raise ValueError(f"{place(own)}: cannot run on this: {why}") from None
+    return made

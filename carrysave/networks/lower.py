@@ -13,6 +13,7 @@ from .encoded import Choice
 from .expand import expand
 from .fallback import Fallback, has_graphs
 from .floats import match_float_codes, match_floats, read
+from .fold import fold
 from .gate_product import GateProduct
 from .host_operators import OPERATORS
 from .host_versions import refusal
@@ -111,7 +112,8 @@ def lower(
         Nodes that cannot run, each with its reason; a model without quantised products.
     """
     fallbacks: list[Fallback] = []
-    whole = _without_graphs(expand(graph), fallbacks) if fallback else expand(graph)
+    whole = fold(expand(graph))
+    whole = _without_graphs(whole, fallbacks) if fallback else whole
     choices = read(graph) if choices is None else choices
     matches: list[Match] = []
     recurrent: dict[str, Recurrent] = {}

@@ -144,7 +144,8 @@ def _codes(graph: Graph, names: list[str], axis: int | None = None) -> _Codes:
         fits = own is None or (own.dtype.kind == "f" if legal == "f" else bool(limits(own.dtype)))
         if own is not None and not (fits and own.size):
             plain = "integers" if legal == "iu" else "floats"
-            raise Unsupported(f"{what} of {quoted(codes)} must be {plain}, not {own.dtype}")
+            actual = f"of {own.dtype}" if own.size else "empty"
+            raise Unsupported(f"{what} of {quoted(codes)} must be {plain}, not {actual}")
     return _Codes(codes, values, factor, found, axis)
 
 
@@ -395,15 +396,17 @@ def _follow(graph: Graph, name: str) -> tuple[_Codes | None, float, float, list[
                 return y, low, high, passed
             break
         if node.op_type == "Relu":
-            low = max(low, 0.0)
+            low, high = (max(end, 0.0) for end in (low, high))
         elif node.op_type == "Clip" and known and len(node.input) > 1:
             ends = [graph.constants[name] if name else None for name in [*node.input[1:], "", ""]]
             if any(end is not None and not _is_number(end) for end in ends):
                 break
-            if ends[0] is not None:
-                low = max(low, float(ends[0].reshape(())))
-            if ends[1] is not None:
-                high = min(high, float(ends[1].reshape(())))
+            least, most = (None if end is None else float(end.reshape(())) for end in ends[:2])
+            # Where the least is more than the most, all is the most, as in ONNX.
+            if least is not None:
+                low, high = max(low, least), max(high, least)
+            if most is not None:
+                low, high = min(low, most), min(high, most)
         else:
             break
         name = node.output[0]

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -16,6 +16,9 @@ from .names import quoted
 from .target import Target
 
 __all__ = ["Compiled", "Cut", "Operands"]
+
+_BROADCAST = ("MatMul", "MatMulInteger", "QLinearMatMul")
+"""Operators whose outer axes are broadcast, if B is computed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -152,9 +155,13 @@ class Operands(ABC):
             Unsupported codes or sizes; names the node.
         """
         try:
-            return self._compile(target, a, b, in_hardware)
+            if self.weights is not None or b is None or self.operator not in _BROADCAST:
+                return self._compile(target, a, b, in_hardware)
+            left, right, shape = _paired(a, b)
+            made = self._compile(target, left, right, in_hardware)
         except ValueError as error:
             raise self._named(error) from None
+        return replace(made, finish=lambda results: made.finish(results).reshape(shape))
 
     @abstractmethod
     def _check(self, target: Target) -> None:
@@ -279,3 +286,30 @@ class Operands(ABC):
                 len(left) * right.size for left, right in zip(cut.lefts, rights, strict=True)
             )
         return len(cut.lefts[0]) * self.weights.size
+
+
+def _paired(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    """Return A and B with one matrix each, or as many, and the shape of y.
+
+    As ONNX has it: axes beyond the last two are broadcast, and a row that is alone is a matrix,
+    whose axis y has not.
+    """
+    if not a.ndim or not b.ndim:
+        raise ValueError(f"A and B must have an axis, not {a.shape} and {b.shape}")
+    left = a[None] if a.ndim == 1 else a
+    right = b[:, None] if b.ndim == 1 else b
+    try:
+        outer = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    except ValueError:
+        text = f"{left.shape[:-2]} and {right.shape[:-2]}"
+        raise ValueError(f"outer axes of A and B must fit each other, not {text}") from None
+    if left.shape[-1] != right.shape[-2]:
+        raise ValueError(f"A and B must have one K, not {left.shape[-1]} and {right.shape[-2]}")
+    rows = [] if a.ndim == 1 else [left.shape[-2]]
+    columns = [] if b.ndim == 1 else [right.shape[-1]]
+    if right.ndim > 2 and prod(right.shape[:-2]) == 1:
+        right = right.reshape(right.shape[-2:])
+    elif right.ndim > 2:
+        right = np.broadcast_to(right, (*outer, *right.shape[-2:]))
+        left = np.broadcast_to(left, (*outer, *left.shape[-2:]))
+    return left, right, (*outer, *rows, *columns)

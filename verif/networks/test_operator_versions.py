@@ -52,7 +52,7 @@ def _ours(case: Case) -> list[Any]:
 
 
 def _without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("carrysave.networks.evaluate.installed", lambda name: False)
+    monkeypatch.setattr("carrysave.networks.host_runtime.installed", lambda name: False)
 
 
 def _walk(most: int) -> dict[tuple[str, int], int]:

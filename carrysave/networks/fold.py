@@ -1,0 +1,272 @@
+"""What constants of a model compute is a constant, before products are matched.
+
+Codes stay codes: what moves dequantised codes moves the codes and their scales in place of floats,
+and what limits them does so where the results are floats of codes, bit for bit.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from .code_types import limits
+from .fallback import has_graphs
+from .host_operators import DRAWS, OPERATORS
+from .host_quantisers import QUANTISERS, along
+from .host_runtime import on_host
+from .host_versions import refusal
+from .kernels import attributes
+from .memory import limited
+from .model import Graph, needed
+from .node_sizes import check_outputs
+from .tensors import without_constants
+
+__all__ = ["fold"]
+
+_MOVES = frozenset((
+    "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose",
+    "Unsqueeze",
+))  # fmt: skip
+_LIMITS = frozenset(("Clip", "Max", "Min", "Relu"))
+
+
+class _OpenError(Exception):
+    """Codes that do not fit their scales: that is said where they are used."""
+
+
+def fold(graph: Graph) -> Graph:
+    """Return a model without the nodes that constants alone go into; itself, if it has none."""
+    return _Folder(graph).folded()
+
+
+@dataclass(frozen=True)
+class _Codes:
+    """Constant codes that are dequantised: with scales, zero points, their axis, and blocks."""
+
+    codes: np.ndarray
+    scale: np.ndarray
+    zero: np.ndarray | None
+    axis: int
+    block: int
+    node: NodeProto | None = None
+    """What dequantises them, where the model has it."""
+
+    @property
+    def given(self) -> list[np.ndarray]:
+        """Inputs of what dequantises them."""
+        return [self.codes, self.scale, *([] if self.zero is None else [self.zero])]
+
+    def dequantiser(self, inputs: list[str], output: str) -> NodeProto:
+        """Return a node that dequantises them: the model's own, or one for moved codes."""
+        if self.node is not None:
+            return self.node
+        made = helper.make_node("DequantizeLinear", inputs, [output], f"{output}/dequantise")
+        if self.scale.size > 1 or self.block:
+            made.attribute.append(helper.make_attribute("axis", self.axis))
+        if self.block:
+            made.attribute.append(helper.make_attribute("block_size", self.block))
+        return made
+
+    def grid(self, values: np.ndarray) -> np.ndarray:
+        """Return a scale or zero point for each code, in its own type."""
+        spread = along(values, self.codes.shape, self.axis).astype(values.dtype)
+        return np.broadcast_to(spread, self.codes.shape)
+
+
+class _Folder:
+    """Goes through a model once."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._known: dict[str, np.ndarray] = dict(graph.constants)
+        self._codes: dict[str, _Codes] = {}
+        self._made: list[str] = []
+        """Names of tensors that nodes made of constants."""
+        self._opsets = {one.domain: one.version for one in graph.proto.opset_import}
+        self._taken: set[str] = set()
+
+    def folded(self) -> Graph:
+        nodes: list[NodeProto] = []
+        with limited("to compute the model's constants"):
+            for node in self._graph.nodes:
+                if not self._folds(node):
+                    nodes.append(node)
+                    continue
+                made = self._run(node)
+                nodes += [node] if made is None else made
+        if not self._made:
+            return self._graph
+        nodes, wanted = needed(nodes, self._graph.outputs)
+        proto = without_constants(self._graph.proto)
+        del proto.graph.node[:]
+        proto.graph.node.extend(nodes)
+        proto.graph.initializer.extend(
+            one for one in self._graph.proto.graph.initializer if one.name in wanted
+        )
+        proto.graph.initializer.extend(
+            numpy_helper.from_array(np.asarray(self._known[name]), name)
+            for name in self._made if name in wanted
+        )  # fmt: skip
+        return Graph(proto)
+
+    def _folds(self, node: NodeProto) -> bool:
+        """Tell whether constants alone go into a node, and the host can run it."""
+        names = [one for one in node.input if one]
+        plain = node.op_type == "Constant" and node.output[0] in self._known
+        return (
+            not node.domain
+            and not plain
+            and all(name in self._known or name in self._codes for name in names)
+            and not set(node.output) & set(self._graph.outputs)
+            and node.op_type not in DRAWS
+            and not has_graphs(node)
+            and not refusal(node, self._opsets[""])
+        )
+
+    def _run(self, node: NodeProto) -> list[NodeProto] | None:
+        """Compute a node; return what takes its place, or None: itself."""
+        name = node.output[0]
+        if node.op_type == "DequantizeLinear":
+            # Products want its codes: it is computed when another node of constants takes it.
+            self._codes[name] = self._dequantised(node)
+            return None
+        try:
+            given = [self._value(one) for one in node.input]
+        except _OpenError:
+            return None
+        results = self._computed(node, given)
+        if results is None or not all(isinstance(one, np.ndarray) for one in results):
+            return None
+        before = self._codes.get(node.input[0]) if node.input else None
+        if before is not None and node.op_type in _MOVES | _LIMITS and len(results) == 1:
+            own = self._encoded(node, before, results[0])
+            if own is not None:
+                self._codes[name] = own
+                return [self._dequantiser(name, own)]
+            if before.block:
+                return None
+        names = [one for one in node.output if one]
+        self._known |= dict(zip(names, results, strict=True))
+        self._made += names
+        return []
+
+    def _dequantised(self, node: NodeProto) -> _Codes:
+        codes, scale, zero = [*map(self._value, node.input), None][:3]
+        values = attributes(node)
+        axis, block = values.get("axis", 1), values.get("block_size", 0)
+        assert codes is not None
+        assert scale is not None
+        return _Codes(codes, scale, zero, axis, block, node)
+
+    def _value(self, name: str) -> np.ndarray | None:
+        """Return a constant; None: it is left out."""
+        if not name:
+            return None
+        if name in self._known:
+            return self._known[name]
+        found = self._floats(self._codes[name])
+        if found is None:
+            raise _OpenError
+        return found
+
+    def _floats(self, own: _Codes) -> np.ndarray | None:
+        """Dequantise codes; None: they do not fit their scales."""
+        names = ["codes", "scale", "zero"][: len(own.given)]
+        made = self._computed(own.dequantiser(names, "floats"), own.given)
+        return None if made is None else made[0]
+
+    def _computed(self, node: NodeProto, given: list[Any]) -> list[Any] | None:
+        """Run a node on the host; None: it cannot, and that is said when the model runs."""
+        proto = without_constants(self._graph.proto)
+        del proto.graph.node[:], proto.graph.input[:], proto.graph.output[:]
+        proto.graph.node.append(node)
+        try:
+            check_outputs(node, given, self._opsets)
+            machine: Any = ReferenceEvaluator(proto, new_ops=[*QUANTISERS, *OPERATORS])
+            found = on_host(machine.rt_nodes_[0], given, self._opsets)
+        except ValueError:
+            return None
+        return [one for one in found if one is not None] if len(node.output) == 1 else list(found)
+
+    def _encoded(self, node: NodeProto, before: _Codes, floats: np.ndarray) -> _Codes | None:
+        """Return the codes of what a node made of dequantised codes; None: it has none."""
+        others = [self._value(one) for one in node.input[1:]]
+        if node.op_type in _LIMITS:
+            found = _limited(before, floats)
+        elif before.block:
+            found = _turned(node, before)
+        else:
+            parts = [before.codes, before.grid(before.scale)]
+            parts += [] if before.zero is None else [before.grid(before.zero)]
+            moved = [self._computed(node, [one, *others]) for one in parts]
+            found = _along_one([one[0] for one in moved if one is not None], len(parts))
+        if found is None:
+            return None
+        again = self._floats(found)
+        same = again is not None and np.array_equal(again, floats, equal_nan=True)
+        return found if same else None
+
+    def _dequantiser(self, name: str, own: _Codes) -> NodeProto:
+        """Make a node for codes, under names that no tensor has."""
+        inputs = []
+        for what, value in (("codes", own.codes), ("scale", own.scale), ("zero", own.zero)):
+            if value is None:
+                continue
+            fresh = self._graph.fresh(f"{name}/{what}")
+            while fresh in self._taken:
+                fresh += "'"
+            self._taken.add(fresh)
+            self._known[fresh] = value
+            self._made.append(fresh)
+            inputs.append(fresh)
+        return own.dequantiser(inputs, name)
+
+
+def _along_one(parts: list[np.ndarray], count: int) -> _Codes | None:
+    """Find the one axis along which scales and zero points change, after a move."""
+    if len(parts) != count or not parts[0].size:
+        return None
+    codes, *grids = parts
+    changing = [
+        axis for axis in range(codes.ndim)
+        if any((grid != grid.take([0], axis)).any() for grid in grids)
+    ]  # fmt: skip
+    if len(changing) > 1:
+        return None
+    rows = [grid.reshape(-1)[0] for grid in grids]
+    if changing:
+        (axis,) = changing
+        first = tuple(slice(None) if at == axis else 0 for at in range(codes.ndim))
+        rows = [grid[first] for grid in grids]
+    zero = np.asarray(rows[1]) if len(rows) > 1 else None
+    return _Codes(codes, np.asarray(rows[0]), zero, changing[0] if changing else 1, 0)
+
+
+def _turned(node: NodeProto, before: _Codes) -> _Codes | None:
+    """Transpose codes with a scale for each block."""
+    if node.op_type == "Identity":
+        return replace(before, node=None)
+    if node.op_type != "Transpose":
+        return None
+    axes = before.codes.ndim
+    turn = attributes(node).get("perm", list(range(axes))[::-1])
+    axis = list(turn).index(before.axis % axes)
+    zero = None if before.zero is None else before.zero.transpose(turn)
+    return _Codes(before.codes.transpose(turn), before.scale.transpose(turn), zero, axis,
+                  before.block)  # fmt: skip
+
+
+def _limited(before: _Codes, floats: np.ndarray) -> _Codes | None:
+    """Return the codes of floats by the same scales."""
+    ends = limits(before.codes.dtype)
+    if ends is None or before.block or floats.shape != before.codes.shape:
+        return None
+    zero = 0 if before.zero is None else before.grid(before.zero).astype(np.int64)
+    with np.errstate(all="ignore"):
+        codes = np.rint(floats / before.grid(before.scale)) + zero
+    if not np.isfinite(codes).all():
+        return None
+    made = np.clip(codes, *ends).astype(before.codes.dtype)
+    return _Codes(made, before.scale, before.zero, before.axis, 0)
