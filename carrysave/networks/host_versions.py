@@ -33,7 +33,7 @@ CumSum 11 14; DFT 17 20; DeformConv 19 22; DepthToSpace 1 11 13 28;
 DequantizeLinear 10 13 19 21 23 24 25 28; Det 11 22; Div 7 13 14; Dropout 7 10 12 13 22;
 DynamicQuantizeLinear 11; Einsum 12 28; Elu 6 22; Equal 7 11 13 19; Erf 9 13; Exp 6 13;
 Expand 8 13; EyeLike 9 22; Flatten 1 9 11 13 21 23 24 25; Floor 6 13; GRU 7 14 22; Gather 1 11 13;
-GatherElements 11 13; GatherND 11 12 13; Gelu 20; Gemm 7 9 11 13; GlobalAveragePool 1 22;
+GatherND 11 12 13; Gelu 20; Gemm 7 9 11 13; GlobalAveragePool 1 22;
 GlobalLpPool 2; GlobalMaxPool 1 22; Greater 7 9 13; GreaterOrEqual 12 16; GridSample 16 20 22;
 GroupNormalization 21; HammingWindow 17; HannWindow 17; HardSigmoid 6 22; HardSwish 14 22;
 Hardmax 13; Identity 1 13 14 16 19 21 23 24 25; ImageDecoder 20; InstanceNormalization 6 22;
@@ -64,7 +64,7 @@ Trilu 14; Unique 11 28; Unsqueeze 13 21 23 24 25; Upsample 9; Where 9 16; Xor 7
 """Those whose results by ONNX's evaluator, with the operators of ``host_operators``, are right."""
 
 BY_RUNTIME = _table("""
-Attention 23 24; BatchNormalization 7 9; Hardmax 1 11; LogSoftmax 1 11; MaxUnpool 9 11 22;
+Attention 23 24; BatchNormalization 7 9; GatherElements 11 13; Hardmax 1 11; LogSoftmax 1 11; MaxUnpool 9 11 22;
 Pad 2 11 13 18 19 21 23 24 25; Resize 10 13 18 19; RoiAlign 10; Softmax 1 11; Unsqueeze 1 11;
 Upsample 7
 """)

@@ -136,7 +136,7 @@ def _codes(graph: Graph, names: list[str], axis: int | None = None) -> _Codes:
     """Read codes, scale and zero point; the last two must be known."""
     codes, scale, zero = [*names, "", "", ""][:3]
     values = graph.constants.get(codes)
-    kind = graph.types.get(codes, np.dtype(np.uint8))
+    kind = graph.types.get(codes, np.dtype(np.uint8)) if values is None else values.dtype
     found = constant(graph, zero, "zero point") if zero else np.zeros((), kind)
     factor = constant(graph, scale, "scale") if scale else None
     for what, own, legal in (("codes", values, "iu"), ("zero points", found, "iu"),

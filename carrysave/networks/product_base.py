@@ -11,14 +11,12 @@ import numpy as np
 from carrysave.driver.batch import Work
 from hw.emit.user_files import shown
 
+from .broadcast import BROADCAST, paired
 from .im2col import Tiles, Windows
 from .names import quoted
 from .target import Target
 
 __all__ = ["Compiled", "Cut", "Operands"]
-
-_BROADCAST = ("MatMul", "MatMulInteger", "QLinearMatMul")
-"""Operators whose outer axes are broadcast, if B is computed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -155,13 +153,36 @@ class Operands(ABC):
             Unsupported codes or sizes; names the node.
         """
         try:
-            if self.weights is not None or b is None or self.operator not in _BROADCAST:
-                return self._compile(target, a, b, in_hardware)
-            left, right, shape = _paired(a, b)
-            made = self._compile(target, left, right, in_hardware)
+            shape = None
+            if self.weights is None and b is not None and self.operator in BROADCAST:
+                a, b, shape = paired(a, b)
+            if not a.size:
+                return self._empty(a, shape)
+            made = self._compile(target, a, b, in_hardware)
         except ValueError as error:
             raise self._named(error) from None
+        if shape is None:
+            return made
         return replace(made, finish=lambda results: made.finish(results).reshape(shape))
+
+    def _empty(self, a: np.ndarray, shape: tuple[int, ...] | None) -> Compiled:
+        """Make no works of an A without rows, and so a y without numbers.
+
+        Raises
+        ------
+        ValueError
+            Another axis of A is empty.
+        """
+        if self.weights is not None and self.windows is None and not self.transposed and a.ndim:
+            shape = (*a.shape[:-1], self.weights.shape[-1])
+        elif self.weights is not None and self.windows is not None and a.ndim > 2 and not len(a):
+            channels = self.weights.size // (self.weights.shape[-2] * self.windows.patch)
+            shape = (0, channels, *self.windows.outputs(a.shape[2:]))
+        if shape is None or prod(shape):
+            raise ValueError(f"A must have an axis, none of them empty, not {a.shape}")
+        y = np.zeros(shape, self.y_type)
+        cut = Cut(lefts=[], shape=shape)
+        return Compiled(works=[], cut=cut, finish=lambda results: y, macs=0)
 
     @abstractmethod
     def _check(self, target: Target) -> None:
@@ -286,30 +307,3 @@ class Operands(ABC):
                 len(left) * right.size for left, right in zip(cut.lefts, rights, strict=True)
             )
         return len(cut.lefts[0]) * self.weights.size
-
-
-def _paired(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
-    """Return A and B with one matrix each, or as many, and the shape of y.
-
-    As ONNX has it: axes beyond the last two are broadcast, and a row that is alone is a matrix,
-    whose axis y has not.
-    """
-    if not a.ndim or not b.ndim:
-        raise ValueError(f"A and B must have an axis, not {a.shape} and {b.shape}")
-    left = a[None] if a.ndim == 1 else a
-    right = b[:, None] if b.ndim == 1 else b
-    try:
-        outer = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-    except ValueError:
-        text = f"{left.shape[:-2]} and {right.shape[:-2]}"
-        raise ValueError(f"outer axes of A and B must fit each other, not {text}") from None
-    if left.shape[-1] != right.shape[-2]:
-        raise ValueError(f"A and B must have one K, not {left.shape[-1]} and {right.shape[-2]}")
-    rows = [] if a.ndim == 1 else [left.shape[-2]]
-    columns = [] if b.ndim == 1 else [right.shape[-1]]
-    if right.ndim > 2 and prod(right.shape[:-2]) == 1:
-        right = right.reshape(right.shape[-2:])
-    elif right.ndim > 2:
-        right = np.broadcast_to(right, (*outer, *right.shape[-2:]))
-        left = np.broadcast_to(left, (*outer, *left.shape[-2:]))
-    return left, right, (*outer, *rows, *columns)

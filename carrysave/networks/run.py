@@ -205,6 +205,8 @@ class _Machine:
     def keep(self, product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
         """Compute y, and record its works."""
         compiled, results, y = self._multiply(product, a, b)
+        if not compiled.works:  # of no rows
+            return y
         name, pairs = product.name, list(zip(compiled.works, results, strict=True))
         if self.first or name not in self.layers:
             shapes = [(len(result), *work.b.shape) for work, result in pairs]

@@ -81,6 +81,7 @@ def _more() -> Iterator[Case]:
         ("Resize", 10, [x, ends[1]], {"mode": "linear"}),
         ("Resize", 19, [x, *ends], {"mode": "linear"}),
         ("Resize", 19, [x, *ends], {"mode": "nearest"}),
+        ("GatherElements", 13, [x[0, 0], np.array([[1, 0], [2, 1]])], {"axis": 0}),
         ("Range", 27, [few[0], few[3], few[1]], {}),
         ("RandomNormal", 22, [], {"shape": [2, 3]}), ("RandomNormalLike", 22, [x], {}),
         ("RandomUniform", 22, [], {"shape": [2, 3]}), ("RandomUniformLike", 22, [x], {}),
