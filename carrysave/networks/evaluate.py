@@ -22,7 +22,7 @@ from .node_sizes import check_outputs
 from .product_base import Operands
 from .tensors import without_mapped
 
-__all__ = ["Multiply", "Observe", "evaluate", "evaluator"]
+__all__ = ["Multiply", "Observe", "ProductError", "evaluate", "evaluator"]
 
 Multiply = Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]
 """Computes y from a product's A, and from B if it is not constant."""
@@ -31,6 +31,19 @@ Observe = Callable[[str, np.ndarray], np.ndarray]
 """Gets codes computed by the host, or their scale or zero point, by tensor name; returns those to
 continue with.
 """
+
+
+class ProductError(ValueError):
+    """A product that cannot run on what it gets.
+
+    Members
+    -------
+    node : its name, or that of the layer.
+    """
+
+    def __init__(self, node: str, why: object) -> None:
+        super().__init__(str(why))
+        self.node = node
 
 
 def evaluate(
@@ -81,7 +94,11 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
             *late: np.ndarray | None,
             index: int = 0,
         ) -> tuple[np.ndarray]:
-            return (multiply(lowered.products[index].bound(*late), a, b),)
+            own = lowered.products[index]
+            try:
+                return (multiply(own.bound(*late), a, b),)
+            except ValueError as error:
+                raise ProductError(own.name, error) from None
 
     class Recurrent(OpRun):
         op_domain = DOMAIN
@@ -92,7 +109,8 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
             try:
                 found = layer.run(lambda own, a: multiply(own, a, None), x, *states)
             except ValueError as error:
-                raise ValueError(f"{place(layer.node)}: {error}") from None
+                text = f"{place(layer.node)}: {error}"
+                raise ProductError(self.onnx_node.name, text) from None
             return tuple(map(observe, self.onnx_node.output, found))
 
     class Fallback(OpRun):

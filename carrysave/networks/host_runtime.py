@@ -135,9 +135,8 @@ def on_host(node: Any, given: Sequence[Any], opsets: Mapping[str, int]) -> Seque
         warnings.simplefilter("ignore")
         try:
             if not own.domain and own.op_type not in EXACT and installed("onnxruntime"):
-                version = since(own.op_type, opsets[""])
                 with contextlib.suppress(NoKernelError):
-                    return run(own, version, given)
+                    return run(own, since(own.op_type, opsets[""]), given)
             made: Sequence[Any] = node.run(*given)
         except MemoryError:
             raise

@@ -64,9 +64,9 @@ Trilu 14; Unique 11 28; Unsqueeze 13 21 23 24 25; Upsample 9; Where 9 16; Xor 7
 """Those whose results by ONNX's evaluator, with the operators of ``host_operators``, are right."""
 
 BY_RUNTIME = _table("""
-Attention 23 24; BatchNormalization 7 9; GatherElements 11 13; Hardmax 1 11; LogSoftmax 1 11; MaxUnpool 9 11 22;
-Pad 2 11 13 18 19 21 23 24 25; Resize 10 13 18 19; RoiAlign 10; Softmax 1 11; Unsqueeze 1 11;
-Upsample 7
+Attention 23 24; BatchNormalization 7 9; GatherElements 11 13; Hardmax 1 11; LogSoftmax 1 11;
+MaxUnpool 9 11 22; Pad 2 11 13 18 19 21 23 24 25; Resize 10 13 18 19; RoiAlign 10;
+Softmax 1 11; Unsqueeze 1 11; Upsample 7
 """)
 """Those that ONNX's evaluator gets wrong, at least with some attributes: onnxruntime runs them."""
 

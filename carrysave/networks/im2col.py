@@ -1,7 +1,7 @@
 """Convolutions as matrix products: one row per kernel window (im2col)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -110,6 +110,21 @@ class Windows:
                 space, self.around(space), self.spread, self.strides, strict=True
             )
         )
+
+    def reaching(self, space: Sequence[int]) -> "Windows":
+        """Return these windows with those that end beyond the padding, as ceil_mode has them.
+
+        None of them begins beyond the inputs and the padding before them.
+        """
+        pads = self.around(space)
+        after = []
+        for size, (before, behind), spread, stride in zip(
+            space, pads, self.spread, self.strides, strict=True
+        ):
+            more = -(-(before + size + behind - spread) // stride)
+            more -= more * stride >= before + size
+            after.append(max(more * stride + spread - before - size, behind))
+        return replace(self, pads=(*(before for before, _ in pads), *after), auto_pad="NOTSET")
 
     def cut(self, x: np.ndarray, fill: float) -> np.ndarray:
         """Cut batch x channels x space into batch x outputs of space x channels x kernel.

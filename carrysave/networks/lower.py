@@ -96,6 +96,7 @@ def lower(
     choices: Mapping[str, Choice] | None = None,
     *,
     fallback: bool = False,
+    without: Mapping[str, str] | None = None,
 ) -> Lowered:
     """Find the products of a model, and check that the whole model can run.
 
@@ -105,6 +106,8 @@ def lower(
     target : the co-processor.
     choices : formats of float products, by node; None: those in the model.
     fallback : nodes that can run neither on the block nor on the host go to onnxruntime.
+    without : products that go there, too, by name, with reasons: a run has shown that the block
+        cannot run them.
 
     Raises
     ------
@@ -119,6 +122,9 @@ def lower(
     recurrent: dict[str, Recurrent] = {}
     wrong = []
     for node in whole.nodes:
+        if without and key(node) in without:
+            wrong.append(without[key(node)])
+            continue
         choice = choices.get(key(node))
         try:
             layer = match_recurrent(whole, node)

@@ -153,7 +153,7 @@ class Operands(ABC):
             Unsupported codes or sizes; names the node.
         """
         try:
-            shape = None
+            shape: tuple[int, ...] | None = None
             if self.weights is None and b is not None and self.operator in BROADCAST:
                 a, b, shape = paired(a, b)
             if not a.size:
@@ -178,7 +178,7 @@ class Operands(ABC):
         elif self.weights is not None and self.windows is not None and a.ndim > 2 and not len(a):
             channels = self.weights.size // (self.weights.shape[-2] * self.windows.patch)
             shape = (0, channels, *self.windows.outputs(a.shape[2:]))
-        if shape is None or prod(shape):
+        if shape is None or 0 not in shape:
             raise ValueError(f"A must have an axis, none of them empty, not {a.shape}")
         y = np.zeros(shape, self.y_type)
         cut = Cut(lefts=[], shape=shape)

@@ -17,6 +17,7 @@ from hw.catalog import Design
 
 from . import view
 from .energy import measure
+from .evaluate import ProductError
 from .fuse import fuse
 from .inputs import batch_of, read_inputs, read_labels
 from .lower import lower
@@ -100,24 +101,34 @@ def execute(
     target = Target(request.design, golden=alone)
     with within_file(request.model):
         whole = lower(graph, target, fallback=request.fallback)
-        lowered = fuse(whole)
     library = request.library()
     if isinstance(library, Library) and request.design.device is not None:
         library = f"the engine is of blocks of {request.design.device}, not of cells"
     notes = [f"no energy: {library}"] if isinstance(library, str) else []
+    refused: dict[str, str] = {}
     with within_file(request.model):
-        found = run(
-            lowered,
-            target,
-            inputs,
-            batch=batch,
-            simulation=request.simulate,
-            in_hardware=request.requantise == "hardware",
-            block=request.block or simulated(request.design, runs),
-            steps=steps,
-            whole=whole,
-            compare=request.compare,
-        )
+        while True:
+            lowered = fuse(whole)
+            try:
+                found = run(
+                    lowered,
+                    target,
+                    inputs,
+                    batch=batch,
+                    simulation=request.simulate,
+                    in_hardware=request.requantise == "hardware",
+                    block=request.block or simulated(request.design, runs),
+                    steps=steps,
+                    whole=whole,
+                    compare=request.compare,
+                )
+                break
+            except ProductError as error:
+                # Sizes and sums that only the run shows: again, without the product.
+                if not request.fallback or error.node in refused:
+                    raise
+                refused[error.node] = str(error)
+                whole = lower(graph, target, fallback=True, without=refused)
     notes += [f"by onnxruntime: {place(one.node)}: {one.reason}" for one in lowered.fallbacks]
     notes += [f"not on the block: {text}" for text in lowered.kept]
     energy = None

@@ -5,7 +5,7 @@ addresses, found by running the model's own operators on addresses in place of c
 the first product and behind the last one is left to the host.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,8 @@ _MOVES = (
     "Concat", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile",
     "Transpose", "Unsqueeze",
 )  # fmt: skip
+_GREATEST = ("MaxPool", "GlobalMaxPool")
+_STEPS = ("DequantizeLinear", "QuantizeLinear")
 _JOBS = 8
 """Products on one start, as the firmware has room for."""
 _DESCRIPTOR = 128
@@ -101,6 +103,7 @@ def compile_program(
         What the firmware cannot do; names the node.
     """
     _check(target)
+    _check_nodes(lowered, target)
     shapes: dict[int, tuple[tuple[int, ...], Any]] = {}
 
     def watched(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
@@ -117,6 +120,39 @@ def _check(target: Target) -> None:
         if (number.bits, number.low, number.high) != (8, -128, 127):
             text = f"{number.low}..{number.high}"
             raise ValueError(f"a system's co-processor must have {name} of int8, not {text}")
+
+
+def _check_nodes(lowered: Lowered, target: Target) -> None:
+    """Refuse operators that the firmware has not, before anything is computed."""
+    codes: set[str] = set()
+    lost: dict[str, NodeProto] = {}
+    for node in lowered.proto.graph.node:
+        if node.domain == DOMAIN and node.op_type == "Recurrent":
+            layer = lowered.recurrent[node.name].node
+            raise ValueError(f"{place(layer)}: the firmware has no such operator")
+        if node.domain == DOMAIN and node.op_type == "Product":
+            _check_product(node, lowered.products[node.attribute[0].i], lost, target)
+            codes.update(node.output)
+            continue
+        before = next((lost[name] for name in node.input if name in lost), None)
+        if before is None and not codes.intersection(node.input):
+            continue
+        if before is None and not node.domain and node.op_type in (*_MOVES, *_GREATEST, *_STEPS):
+            codes.update(node.output)
+        else:
+            lost |= dict.fromkeys(node.output, node if before is None else before)
+
+
+def _check_product(
+    node: NodeProto, product: Operands, lost: Mapping[str, NodeProto], target: Target
+) -> None:
+    """Refuse a product that the firmware cannot start, or what is before it."""
+    if (before := lost.get(node.input[0])) is not None:
+        raise ValueError(f"{place(before)}: between products, the firmware has no such operator")
+    if not isinstance(product, QuantisedProduct) or product.b or product.scale is None:
+        raise ValueError(f"{place(node)}: must have constant weights, and codes as results")
+    if not target.requantises(product.scale.size):
+        raise ValueError(f"{place(node)}: must be requantised by the co-processor")
 
 
 class _Compiler:
@@ -154,12 +190,8 @@ class _Compiler:
 
     def _product(self, node: NodeProto) -> None:
         product = self._lowered.products[node.attribute[0].i]
-        if (lost := self._lost.get(node.input[0])) is not None:
-            raise ValueError(f"{place(lost)}: between products, the firmware has no such operator")
-        if not isinstance(product, QuantisedProduct) or product.b or product.scale is None:
-            raise ValueError(f"{place(node)}: must have constant weights, and codes as results")
-        if not self._target.requantises(product.scale.size):
-            raise ValueError(f"{place(node)}: must be requantised by the co-processor")
+        _check_product(node, product, self._lost, self._target)
+        assert isinstance(product, QuantisedProduct)
         a = self._tensors.get(product.a) or self._input(product)
         compiled, sources = self._cut(product, a)
         jobs, places, cycles = [], [], 0
@@ -225,7 +257,7 @@ class _Compiler:
         known = constants.keys() | self._tensors.keys() | {""}
         if any(name not in known for name in own.input):
             return None
-        if own.op_type in ("DequantizeLinear", "QuantizeLinear"):
+        if own.op_type in _STEPS:
             scale, zero = (constants.get(name) for name in (*own.input[1:3], "")[:2])
             if scale is None or scale.size != 1 or (zero is not None and zero.size != 1):
                 return None
@@ -235,7 +267,7 @@ class _Compiler:
             kind = np.dtype(np.uint8) if zero is None else zero.dtype
             same = first.scale == found and first.kind == kind
             return replace(first, scale=None) if same else None
-        if own.op_type in ("MaxPool", "GlobalMaxPool"):
+        if own.op_type in _GREATEST:
             return self._greatest(own, first)
         alike = all(
             one is None or (one.kind, one.scale) == (first.kind, first.scale) for one in given
@@ -258,7 +290,7 @@ class _Compiler:
             return tuple(values[name].ints) if name in values else tuple(otherwise)
 
         automatic = values["auto_pad"].s.decode() if "auto_pad" in values else "NOTSET"
-        if len(node.output) != 1 or ("ceil_mode" in values and values["ceil_mode"].i):
+        if len(node.output) != 1:
             return None
         pads = None if automatic.startswith("SAME") else numbers("pads", [0] * 2 * axes)
         windows = Windows(
@@ -266,6 +298,8 @@ class _Compiler:
             strides=numbers("strides", [1] * axes), dilations=numbers("dilations", [1] * axes),
             pads=pads, auto_pad=automatic,
         )  # fmt: skip
+        if "ceil_mode" in values and values["ceil_mode"].i:
+            windows = windows.reaching(x.sources.shape[2:])
         least = int(self._image.constant(np.array(self._target.info.codes.low)))
         seen = np.moveaxis(windows.cut(x.sources, least), 1 + axes, 1)
         taps = seen.reshape(-1, int(np.prod(windows.kernel)))

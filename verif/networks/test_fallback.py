@@ -107,6 +107,37 @@ def test_runs_the_rest(run: Run, tmp_path: Path, kind: str, reason: str) -> None
     np.testing.assert_array_equal(np.load(tmp_path / "out/run/m/outputs.npz")["y"], expected)
 
 
+def test_what_only_the_run_shows(run: Run, tmp_path: Path) -> None:
+    """A product whose K the engine does not take, which is known when it runs."""
+    depth = 1 << 17
+    b = Builder(np.random.default_rng(4), opset=17)
+    product(b, "x", "a")
+    step, zero = b.constant(0.05), b.constant(3, I8)
+    shape = b.constant([1, depth], np.int64)
+    wide = b.node("Expand", [b.node("ReduceMean", ["a"], "mean"), shape], "wide")
+    b.node("QuantizeLinear", [wide, step, zero], "q")
+    made = b.node("DequantizeLinear", ["q", step, zero], "d")
+    codes = b.node("Transpose", ["q"], "tq")
+    turned = b.node("DequantizeLinear", [codes, step, zero], "turned")
+    b.node("MatMul", [made, turned], "square")
+    b.node("QuantizeLinear", ["square", b.constant(100), zero], "sq")
+    b.node("DequantizeLinear", ["sq", b.constant(100), zero], "s")
+    b.node("Add", ["a", "s"], "y")
+    onnx.save(b.model(("n", 8), F32, F32, ("n", 8)), tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.random.default_rng(5).normal(size=(2, 8)).astype(F32))
+    refused = run("run", "m.onnx", "--input", "x.npy", *PLAIN, "-o", "out")
+    assert refused.code == 2
+    assert "MatMul 'MatMul_square': K must be 1.." in refused.err
+    assert not (tmp_path / "out").exists()
+    found = run("run", "m.onnx", "--input", "x.npy", *PLAIN, "--host-fallback", "-o", "out")
+    assert found.code == 0, found.err
+    facts = check("run", found.out)
+    assert [row["operator"] for row in facts["layers"]] == ["QLinearMatMul"]
+    (note,) = [one for one in facts["notes"] if one.startswith("not on the block")]
+    assert "MatMul 'MatMul_square': K must be 1.." in note
+    assert facts["outputs"][0]["equal"]
+
+
 def test_without_onnxruntime(run: Run, tmp_path: Path, monkeypatch: Any) -> None:
     onnx.save(model("domain"), tmp_path / "m.onnx")
     np.save(tmp_path / "x.npy", np.zeros((2, 8), F32))

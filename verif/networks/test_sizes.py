@@ -1,12 +1,15 @@
 """Sizes and numbers that files of others have: right, or refused by node before anything runs."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from onnx import helper
 
+from carrysave.networks import host_runtime
 from carrysave.networks.evaluate import evaluate
+from carrysave.networks.im2col import Windows
 from carrysave.networks.lower import lower
 from carrysave.networks.model import Graph, load
 from carrysave.networks.reference_runtime import session
@@ -147,3 +150,29 @@ def test_output_without_shape(tmp_path: Any) -> None:
     model.graph.output[0].type.tensor_type.ClearField("shape")
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     assert load(tmp_path / "m.onnx").outputs == ["y"]
+
+
+def test_windows_beyond_the_padding() -> None:
+    """As many windows, and the same greatest numbers, as onnxruntime has with ceil_mode."""
+    count = 0
+    for size, kernel, stride, before, after, step in product(
+        (4, 5, 7), (1, 2, 3), (1, 2, 3), (0, 1), (0, 1), (1, 2)
+    ):
+        if max(before, after) >= kernel or (kernel - 1) * step + 1 > size:
+            continue
+        numbers: dict[str, Any] = {
+            "kernel_shape": [kernel],
+            "strides": [stride],
+            "dilations": [step],
+            "pads": [before, after],
+            "ceil_mode": 1,
+        }
+        x = np.arange(size, dtype=F32).reshape(1, 1, size) - 9
+        node = helper.make_node("MaxPool", ["i0"], ["y"], **numbers)
+        (expected,) = host_runtime.run(node, 12, [x])
+        windows = Windows(kernel=(kernel,), strides=(stride,), dilations=(step,),
+                          pads=(before, after)).reaching((size,))  # fmt: skip
+        found = windows.cut(x, -99).max(axis=-1)
+        np.testing.assert_array_equal(found.reshape(-1), expected.reshape(-1), str(numbers))
+        count += 1
+    assert count > 100

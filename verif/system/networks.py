@@ -10,12 +10,13 @@ __all__ = ["SHAPE", "convolutions"]
 SHAPE = (1, 6, 4, 4)
 
 
-def convolutions(seed: int = 3, between: str = "") -> onnx.ModelProto:
+def convolutions(seed: int = 3, between: str = "", *, ceil: bool = False) -> onnx.ModelProto:
     """Return a depthwise convolution, windows of it, and a product of what they are moved to.
 
     Parameters
     ----------
     between : an operator that is put before the last product.
+    ceil : windows reach beyond the edges by ``ceil_mode``, not by padding.
     """
     builder = Builder(np.random.default_rng(seed), opset=17)
     kernel = [
@@ -27,7 +28,8 @@ def convolutions(seed: int = 3, between: str = "") -> onnx.ModelProto:
     builder.node("QLinearConv", inputs, "c", group=6, pads=[1, 1, 1, 1])
     scale, zero = kernel[3:5]
     builder.node("DequantizeLinear", ["c", scale, zero], "f")
-    builder.node("MaxPool", ["f"], "p", kernel_shape=[2, 2], strides=[2, 2], pads=[0, 0, 1, 1])
+    pool = {"ceil_mode": 1, "kernel_shape": [3, 3]} if ceil else {"kernel_shape": [2, 2]}
+    builder.node("MaxPool", ["f"], "p", strides=[2, 2], pads=[0, 0, *[1 - ceil] * 2], **pool)
     builder.node("Transpose", ["p"], "t", perm=[0, 2, 3, 1])
     last = builder.node(between, ["t"], "o") if between else "t"
     builder.node("QuantizeLinear", [last, scale, zero], "q")
