@@ -186,6 +186,14 @@ class Element(SumModule):
         }
         super().__init__(*self._widths, pipeline)
 
+    def beside(self, valid: Value, b: Value) -> Value:
+        """Return the operands that go beside those of A, which are zero unless they are valid.
+
+        These are whatever they are: zero times them is zero. In Verilog, though, zero times x is x,
+        so where the product is an operator, they are zero, too.
+        """
+        return Mux(valid, b, 0) if self.encoding == "operator" else b
+
     def encode(self, m: Module, a: Value) -> Value:
         """Encode k codes as ``i_a``, at the edge of an array."""
         spec = self.spec

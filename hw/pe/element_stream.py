@@ -95,7 +95,7 @@ class StreamPe(wiring.Component):
             feed.last.eq(self.i.payload.last),
             self.i.ready.eq(feed.accept),
             pe.i_a.eq(Mux(feed.accept, self._element.encode(m, self.i.payload.a), 0)),
-            pe.i_b.eq(self.i.payload.b),
+            pe.i_b.eq(self._element.beside(feed.accept, self.i.payload.b)),
             pe.i_clear.eq(feed.clear),
             self.o.valid.eq(done[-1]),
         ]

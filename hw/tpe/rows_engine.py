@@ -181,6 +181,7 @@ class RowsEngine(RowsArray):
         if not spec.together:
             below = skew(m, move, "a", Mux(feed.accept, a, 0), spec.m, width)[1:]
             operands += [self.element.encode(m, codes) for codes in below]
+        b = self.element.beside(feed.accept, b)
         return self.place_columns(
             m,
             move,

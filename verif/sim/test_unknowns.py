@@ -17,8 +17,10 @@ from hw.emit.verilog import verilog_of
 from verif.support.cases import case_name
 from verif.test_catalog import SMALL
 
-SHORT = "test_latency|test_cycles|test_valid_does_not_wait"
+SHORT = "test_latency|test_cycles|test_valid_does_not_wait|test_small"
 """Tests of benches that take a second, in which streams stand still, too."""
+LONG = f"{SHORT}|test_matches_golden.*(bursts|sparse)|test_single|reset|starved|refus|regist|order"
+"""Those that take up to a minute."""
 
 ARRAY = {"m": 2, "n": 2, "k_max": 20}
 WIDE = {"a_width": 12, "b_width": 12}
@@ -35,9 +37,14 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("systolic_os", ARRAY | {"target": "ultrascale"}),
     *((name, SMALL.get(name, {})) for name in ("opt1", "sl8", "requantiser", "vector_unit")),
     ("lut_core", SMALL["lut_core"] | {"m": 1}),
+    ("coprocessor_stream", SMALL["coprocessor_stream"]),
+    ("mac", {"encoding": "operator"}),
 ]
 ENGINES = ("mac", "systolic_os", "systolic_ws", "cube", "adder_tree", "matrix_2d")
 """Designs that are built for a target."""
+
+QUICK = {"coprocessor_uart": {"divisor": 4}}
+"""What makes a bench shorter in an event-driven simulator."""
 
 
 def named(case: tuple[str, dict[str, Any]]) -> str:
@@ -64,8 +71,8 @@ def test_every_model_is_seen() -> None:
 @pytest.mark.prove
 @pytest.mark.parametrize("name", CATALOG)
 def test_no_x_comes_out_of_any_design(name: str, tmp_path: Path) -> None:
-    """All of its bench."""
-    found = in_icarus(Design(name, SMALL.get(name, {})), None, tmp_path)
+    """With tests of streams that stand still, resets and refusals among them."""
+    found = in_icarus(Design(name, SMALL.get(name, {}) | QUICK.get(name, {})), LONG, tmp_path)
     assert found.ok, f"{found.failed}; see {found.log}"
 
 
@@ -81,7 +88,7 @@ def test_no_x_comes_out_of_any_target(name: str, target: str, tmp_path: Path) ->
             design.component()
         except ValueError:
             continue
-        found = in_icarus(design, None, tmp_path)
+        found = in_icarus(design, LONG, tmp_path)
         assert found.ok, f"{packing}: {found.failed}; see {found.log}"
         passed += 1
     assert passed
