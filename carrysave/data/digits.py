@@ -111,13 +111,16 @@ def matmul(a: IntArray, b: IntArray) -> IntArray:
 def requantise(
     sums: IntArray, multiplier: int, shift: int, zero_point: int, low: int, high: int
 ) -> IntArray:
-    """Scale int32 sums to int8 codes: clamp(((sum * multiplier + 2^(shift-1)) >> shift) + zero).
+    """Scale int32 sums to int8 codes: clamp(round(sum * multiplier / 2^shift) + zero).
 
-    One rounding, to nearest, ties upward. `multiplier` has 31 bits, `shift` is 1..62.
+    One rounding, to nearest, halves to even. `multiplier` has 31 bits, `shift` is 1..62.
     """
-    # 32 by 31 bits is below 2^62, so neither the product nor the rounding term can overflow.
-    product = sums.astype(np.int64) * multiplier + (1 << (shift - 1))
-    return np.clip((product >> shift) + zero_point, low, high).astype(np.int8)
+    # 32 by 31 bits is below 2^62, so the product cannot overflow.
+    product = sums.astype(np.int64) * multiplier
+    floor = product >> shift
+    rest, half = product - (floor << shift), 1 << shift - 1
+    up = (rest > half) | ((rest == half) & (floor & 1 == 1))
+    return np.clip(floor + up + zero_point, low, high).astype(np.int8)
 
 
 def split(count: int) -> NDArray[np.bool_]:

@@ -8,12 +8,14 @@ from .blocking import Stores
 from .errors import CoprocessorError
 from .mode import Mode
 from .number import FP32, Number
-from .registers import ABI, FIELDS, MAGIC, OPERATIONS
+from .registers import ABI, FIELDS, MAGIC, OPERATIONS, ROUNDINGS
 from .trits import TRITS
 
 __all__ = ["PAIRS", "REQUANTISED", "SECOND", "Counters", "Info", "VectorInfo"]
 
-_FEATURES = tuple(name[9:] for name in FIELDS if name.startswith("features_"))
+_FEATURES = tuple(
+    name[9:] for name in FIELDS if name.startswith("features_") and name != "features_rounding"
+)
 _STORES = (
     "tile_m", "tile_n", "tile_k", "a_bits", "b_bits", "data_width", "outstanding", "sums",
     "a_bytes", "b_bytes",
@@ -138,6 +140,8 @@ class Info:
     scratch : bytes on chip, at the last addresses, that jobs alone read and write; 0: none.
     stores : tile and stores, which limit blocks.
     vector : the vector unit, if there is one.
+    rounding : how sums are rounded to codes: ``single``, halves up; ``even``, halves to the even
+        code, as onnxruntime does; ``double``, as TFLite; "" without ``requantiser``.
     """
 
     version: tuple[int, int, int]
@@ -154,6 +158,7 @@ class Info:
     stores: Stores
     vector: VectorInfo | None = None
     scratch: int = 0
+    rounding: str = ""
 
     @classmethod
     def read(cls, field: Callable[[str], int]) -> "Info":
@@ -214,6 +219,7 @@ class Info:
             stores=stores,
             vector=VectorInfo.read(field) if "vector" in features else None,
             scratch=_scratch(field),
+            rounding=_rounding(field) if "requantiser" in features else "",
         )
 
     @property
@@ -244,6 +250,15 @@ class Info:
         if feature not in self.features:
             has = ", ".join(sorted(self.features)) or "none"
             raise ValueError(f"this co-processor is built without {feature}; it has {has}")
+
+
+def _rounding(field: Callable[[str], int]) -> str:
+    """Read how sums are rounded to codes."""
+    number = field("features_rounding")
+    if number not in ROUNDINGS:
+        known = ", ".join(map(str, ROUNDINGS))
+        raise CoprocessorError(f"features_rounding must be one of {known}, not {number}")
+    return ROUNDINGS[number]
 
 
 def _scratch(field: Callable[[str], int]) -> int:

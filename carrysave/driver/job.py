@@ -19,7 +19,9 @@ Numbers = int | np.ndarray
 
 @dataclass(frozen=True)
 class Requantisation:
-    """How sums become codes: clamp(((sum * multiplier + 2^(shift - 1)) >> shift) + zero_point).
+    """How sums become codes: clamp(round(sum * multiplier / 2^shift) + zero_point).
+
+    Halves are rounded as the device was built: see `rounding` of :class:`Info`.
 
     Parameters
     ----------

@@ -1,10 +1,21 @@
 """Addresses, fields and codes of the register map.
 
 Made from its SystemRDL source by scripts/driver_registers.py. FIELDS has the address,
-lowest bit and width of each field; OPERATIONS are those of vector jobs.
+lowest bit and width of each field; OPERATIONS are those of vector jobs, ROUNDINGS of
+requantisers.
 """
 
-__all__ = ["ABI", "ERRORS", "FIELDS", "JOB", "JOB_BYTES", "MAGIC", "OPERATIONS", "RESPONSES"]
+__all__ = [
+    "ABI",
+    "ERRORS",
+    "FIELDS",
+    "JOB",
+    "JOB_BYTES",
+    "MAGIC",
+    "OPERATIONS",
+    "RESPONSES",
+    "ROUNDINGS",
+]
 
 FIELDS = {
     "ctrl_start": (0, 0, 1),
@@ -115,6 +126,7 @@ FIELDS = {
     "features_vector": (320, 11, 1),
     "features_sizes": (320, 12, 1),
     "features_trits": (320, 13, 1),
+    "features_rounding": (320, 14, 2),
     "features_scratch": (320, 16, 5),
     "hash_lo": (324, 0, 32),
     "hash_hi": (328, 0, 32),
@@ -175,6 +187,7 @@ OPERATIONS = {
     "transpose": 9,
     "gather": 10,
 }
+ROUNDINGS = {0: "single", 1: "double", 2: "even"}
 MAGIC = 1129535025
 ABI = 1
 JOB = 16

@@ -33,6 +33,7 @@ class Constants(NamedTuple):
     ERRORS: dict[int, tuple[str, str]]
     RESPONSES: dict[int, str]
     OPERATIONS: dict[str, int]
+    ROUNDINGS: dict[int, str]
     MAGIC: int
     ABI: int
     JOB: int
@@ -56,6 +57,7 @@ def constants() -> Constants:
         OPERATIONS={
             code.identifier: code.value for code in fields["job_mode_vector"].codes if code.value
         },
+        ROUNDINGS={code.value: code.identifier for code in fields["features_rounding"].codes},
         MAGIC=fields["magic"].reset,
         ABI=fields["abi"].reset,
         JOB=job.absolute_address,
@@ -97,7 +99,8 @@ def registers() -> str:
         '"""Addresses, fields and codes of the register map.',
         "",
         "Made from its SystemRDL source by scripts/driver_registers.py. FIELDS has the address,",
-        "lowest bit and width of each field; OPERATIONS are those of vector jobs.",
+        "lowest bit and width of each field; OPERATIONS are those of vector jobs, ROUNDINGS of",
+        "requantisers.",
         '"""',
         "",
         f"__all__ = {sorted(values)}",

@@ -101,7 +101,10 @@ class Operands(ABC):
     @property
     def why(self) -> str:
         """Why its results may differ from onnxruntime's."""
-        return "rounds sums times a scale once, halves up; onnxruntime rounds to float32 first"
+        return (
+            "rounds exact sums times a scale once, halves as the block's requantiser_rounding;"
+            " onnxruntime rounds to float32 first, then halves to even"
+        )
 
     @property
     def late(self) -> tuple[str, ...]:

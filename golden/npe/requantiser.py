@@ -26,7 +26,17 @@ class RequantiserSpec:
       Where its left shift of the sum, shift < w, leaves 32 bits, TFLite's code overflows (undefined
       in C, mostly modulo 2^32); here it is exact, and the code is a limit, if M >= 2^(w-1) and
       out_width < width;
-    - "even": to nearest even: HAWQ-V3, without its floating-point errors.
+    - "even": to nearest even: HAWQ-V3, without its floating-point errors; onnxruntime, as below.
+
+    z * M * 2^-shift is half way between two codes if and only if the lowest set bit of z * M is bit
+    shift - 1. With 2^t the greatest power of two that divides M, that is one z in 2^(shift - t) of
+    those at random. So "single" and "even" differ in one code in 2^(shift - t + 1): at a scale
+    2^-p, one in 2^(p + 1); at scales of 24 odd bits, as float32 has them, hardly ever.
+
+    onnxruntime multiplies in float32, and rounds the product to even. It does the same as "even"
+    where float32 has the product: M of few bits, such as a power of two. Where it has not, a
+    product within 2^-24 of a half, relative to it, becomes a half in float32, and may become
+    another code than here: of float32 scales, at most one in a million or so.
     """
 
     n: int = parameter(Integer("sums per row", 8, 1, 256, "columns"))

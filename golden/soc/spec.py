@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from golden.check import Flag, Integer, check_fields, parameter, parameters_of
+from golden.check import Choice, Flag, Integer, check_fields, parameter, parameters_of
 from golden.engine import EngineSpec
 from golden.npe.npe import NpeSpec
-from golden.npe.requantiser import RequantiserSpec
+from golden.npe.requantiser import ROUNDINGS, RequantiserSpec
 from golden.npe.vector import VectorUnitSpec
 from golden.soc.blocking import Stores, word_bytes
 from golden.soc.bus import BusSpec
@@ -36,6 +36,9 @@ class CoprocessorSpec(BusSpec):
     bias: bool = parameter(Flag("biases per column", True))
     requantise: bool = parameter(Flag("requantiser for results", True))
     per_column: bool = parameter(Flag("requantisation per column", True))
+    requantiser_rounding: str = parameter(
+        Choice("rounding of requantised codes; even: as onnxruntime", "even", ROUNDINGS)
+    )
     code_bytes: int = parameter(
         Integer("most bytes of a code of C; of 2, jobs choose either", 1, 1, 2, "bytes")
     )
@@ -350,8 +353,14 @@ class CoprocessorSpec(BusSpec):
         width = min(max(self._requantised_width, 4), _WIDEST)
         return RequantiserSpec(
             n=self.inside.n, width=width, out_width=_CODE * self.code_bytes,
-            per_column=self.requantises_columns,
+            rounding=self.requantiser_rounding, per_column=self.requantises_columns,
         )  # fmt: skip
+
+    @property
+    def rounding(self) -> str | None:
+        """Rounding of integer sums to codes; None: there is no requantiser of them."""
+        integers = self.requantise and self.inside.result is None
+        return self.requantiser_rounding if integers else None
 
     @property
     def _requantised_width(self) -> int:

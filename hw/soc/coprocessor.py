@@ -252,6 +252,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         3: spec.accumulates, 4: spec.follows_ring, 5: spec.inside.block != 0, 6: spec.STREAM,
         7: len(spec.inside.modes) > 1, 8: not spec.blocks, 9: not spec.counters,
         10: spec.narrow, 11: unit is not None, 12: spec.sizes, 13: spec.trits,
+        14: codes_of("features_rounding")[spec.rounding or "single"],
         16: max(spec.scratch.bit_length() - 1, 0),
     }  # fmt: skip
     return {

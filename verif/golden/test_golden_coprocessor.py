@@ -1,5 +1,9 @@
 """What the co-processor's specification refuses, and its requantiser of unsigned sums."""
 
+from dataclasses import replace
+from fractions import Fraction
+from math import floor
+
 import numpy as np
 import pytest
 
@@ -21,7 +25,34 @@ def test_unsigned_sums_have_no_sign_in_the_requantiser() -> None:
         multiplier=np.array([1 << 30]), shift=np.array([37]), zero_point=np.array([0])
     )
     sums = np.array([[64 * 15 * 15, 1 << 13], [(1 << 13) - 1, 0]])
-    assert requantise(spec, sums, how).tolist() == [[113, 64], [64, 0]]
+    assert requantise(spec, sums, how).tolist() == [[112, 64], [64, 0]]
+
+
+@pytest.mark.parametrize("rounding", ["single", "even"])
+def test_rounding_is_the_builds(rounding: str) -> None:
+    """All sums of a small engine, times 3/8 and 1/8; without a requantiser there is none."""
+    engine = SystolicOsSpec(m=2, n=2, a_width=2, b_width=2, k_max=15)
+    spec = CoprocessorSpec(engine=engine, requantiser_rounding=rounding)
+    width = spec.inside.sum_width
+    sums = np.arange(-1 << width - 1, 1 << width - 1).reshape(-1, 2)
+    how = Requantisation(
+        multiplier=np.array([3, 1]), shift=np.array([3, 3]), zero_point=np.array([-7, 7])
+    )
+    exact = [[Fraction(x * 3, 8), Fraction(y, 8)] for x, y in sums.tolist()]
+    half = Fraction(1, 2)
+    expected = [
+        [(round(x) if rounding == "even" else floor(x + half)) + zero
+         for x, zero in zip(row, (-7, 7), strict=True)]
+        for row in exact
+    ]  # fmt: skip
+    assert requantise(spec, sums, how).tolist() == expected
+    assert spec.rounding == rounding
+    assert replace(spec, requantise=False, per_column=False).rounding is None
+
+
+def test_rounding_must_be_known() -> None:
+    with pytest.raises(ValueError, match="requantiser_rounding must be one of single, double, e"):
+        CoprocessorSpec(requantiser_rounding="up")
 
 
 def test_stores_without_a_block_are_refused() -> None:

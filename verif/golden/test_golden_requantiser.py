@@ -105,6 +105,44 @@ def test_ties(rounding: str, expected: list[int]) -> None:
     assert found == expected
 
 
+@pytest.mark.parametrize("rounding", ["single", "even"])
+def test_all_products_of_few_bits(rounding: str) -> None:
+    """Python's fractions round halves to even; and halves are where the docstring says."""
+    spec = RequantiserSpec(n=1, width=6, multiplier_width=4, out_width=16, rounding=rounding)
+    z = np.arange(-32, 32)
+    halves = 0
+    for multiplier in range(16):
+        for shift in (*range(13), 63):
+            how = Requantisation(
+                multiplier=np.array([multiplier]), shift=np.array([shift]),
+                zero_point=np.array([3]),
+            )  # fmt: skip
+            found = requantiser(spec, z[:, None], how)[:, 0].tolist()
+            for x, code in zip(z.tolist(), found, strict=True):
+                exact = Fraction(x * multiplier, 1 << shift)
+                half = exact % 1 == Fraction(1, 2)
+                lowest = x * multiplier & -(x * multiplier)
+                assert half == (2 * lowest == 1 << shift > 1)
+                up = half and rounding == "single" and round(exact) < exact
+                assert code == round(exact) + up + 3, (x, multiplier, shift)
+                halves += half
+    assert halves > 500
+
+
+@pytest.mark.parametrize("places", [3, 5, 9])
+def test_halves_are_as_frequent_as_the_docstring_says(places: int) -> None:
+    """Of sums at random times 2^-places: one code in 2^(places + 1) differs."""
+    sums = np.random.default_rng(5).integers(-(1 << 14 + places), 1 << 14 + places, (1 << 16, 1))
+    how = Requantisation(
+        multiplier=np.array([1 << 30]), shift=np.array([30 + places]), zero_point=np.array([0])
+    )
+    single, even = (
+        requantiser(RequantiserSpec(**WIDE, rounding=rounding), sums, how)
+        for rounding in ("single", "even")
+    )
+    assert np.mean(single != even) == pytest.approx(2.0 ** -(places + 1), rel=0.25)
+
+
 def test_left_shift_does_not_overflow_as_tflites_does() -> None:
     """`x * (1 << left_shift)` of 32-bit integers, taken modulo 2^32: other codes, here limits."""
     spec = RequantiserSpec(**WIDE, rounding="double")

@@ -145,6 +145,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->uncounted = FIELD(word, FEATURES__UNCOUNTED) != 0;
     info->sizes = FIELD(word, FEATURES__SIZES) != 0;
     info->trits = FIELD(word, FEATURES__TRITS) != 0;
+    info->rounding = (carrysave_rounding)FIELD(word, FEATURES__ROUNDING);
     if (FIELD(word, FEATURES__SCRATCH)) {
         info->scratch = (uint32_t)1 << FIELD(word, FEATURES__SCRATCH);
         info->scratch_base = UINT64_MAX >> (64u - info->address_width);

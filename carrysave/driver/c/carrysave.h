@@ -90,6 +90,13 @@ typedef struct {
     bool is_signed; /* codes of a softmax leave a bit for a sign */
 } carrysave_vector_unit;
 
+/* How sums become codes: once, halves up; twice, as TFLite; once, halves to the even code. */
+typedef enum {
+    CARRYSAVE_ROUND_SINGLE,
+    CARRYSAVE_ROUND_DOUBLE,
+    CARRYSAVE_ROUND_EVEN
+} carrysave_rounding;
+
 /* What the device tells of itself. */
 typedef struct {
     uint32_t version, engine;
@@ -103,6 +110,7 @@ typedef struct {
     bool uncounted;    /* counters are 0 */
     bool sizes;        /* jobs choose the bytes of a code of C */
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
+    carrysave_rounding rounding; /* of the requantiser, if there is one */
     carrysave_vector_unit vector;
     uint32_t scratch;      /* bytes on chip at the last addresses, which only jobs see; 0: none */
     uint64_t scratch_base; /* the first of these addresses; no matrix is in part there */

@@ -9,6 +9,7 @@ from carrysave.sim.cocotb.streams import generator
 from golden.npe.requantiser import Requantisation
 from golden.soc.job import Job
 from golden.soc.spec import CoprocessorSpec
+from verif.soc.uvm.modes import requantisation
 
 __all__ = ["SIZE", "any_job", "draw", "fill_records", "requantisation"]
 
@@ -51,18 +52,6 @@ def draw(
         free += n * CoprocessorSpec.RECORD_BYTES
     assert free <= SIZE, "the matrices do not fit into the memory"
     return Job(m=m, n=n, k=k, **found, **more)
-
-
-def requantisation(rng: np.random.Generator) -> Requantisation:
-    """Draw what makes codes of sums, few of which are at a limit."""
-    return Requantisation(
-        multiplier=rng.integers(1 << 30, 1 << 31, 1),
-        shift=np.array([int(rng.integers(36, 46))]),
-        zero_point=rng.integers(-20, 20, 1),
-        low=-100,
-        high=110,
-        relu=bool(rng.integers(2)),
-    )
 
 
 def _widened(how: Requantisation) -> Requantisation:

@@ -20,7 +20,7 @@ from carrysave.driver import (
     descriptor,
 )
 from carrysave.driver.number import FP32
-from carrysave.driver.registers import ERRORS, OPERATIONS, RESPONSES
+from carrysave.driver.registers import ERRORS, OPERATIONS, RESPONSES, ROUNDINGS
 from carrysave.ip import driver_sources as driver
 from carrysave.ip.registers import write_header
 from carrysave.sim.cocotb.device_memory import Pool
@@ -152,6 +152,7 @@ class CDevice(Coprocessor):
             "vector",
             "scratch",
         }
+        assert not expected.rounding or ROUNDINGS[found.rounding] == expected.rounding
         assert found.scratch == expected.scratch
         assert found.scratch_base == (expected.memory_end if expected.scratch else 0)
         self._check_vector()

@@ -43,7 +43,8 @@ class CInfo(Structure):
             "requantiser", "per_column", "bias", "accumulate", "ring", "scales",
             "stream", "formats", "fixed_blocks", "uncounted", "sizes", "trits",
         )),
-        ("vector", CVector), ("scratch", c_uint32), ("scratch_base", c_uint64),
+        ("rounding", c_uint32), ("vector", CVector), ("scratch", c_uint32),
+        ("scratch_base", c_uint64),
     ]  # fmt: skip
 
 

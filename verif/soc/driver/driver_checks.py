@@ -26,10 +26,14 @@ def draw(rng: np.random.Generator, number: Number, *shape: int) -> np.ndarray:
 def requantisation(
     rng: np.random.Generator, spec: CoprocessorSpec, columns: int | None = None
 ) -> Requantisation:
-    """Draw what makes codes of sums, most of which are within limits; for each column, if any."""
+    """Draw what makes codes of sums, most of which are within limits; for each column, if any.
+
+    Half of the scales are powers of two, which bring some sums half way between two codes.
+    """
     less = spec.inside.sum_width - 8
     shift = min(30 + less, 63) - rng.integers(4, size=columns)
     multiplier = rng.integers(1 << shift - less, 2 << shift - less)
+    multiplier = np.where(rng.integers(2, size=columns), multiplier, 1 << shift - less)
     zero_point = rng.integers(-20, 20, columns)
     scale: list[Any] = [multiplier, shift, zero_point]
     if columns is None:

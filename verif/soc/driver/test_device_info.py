@@ -30,6 +30,7 @@ def fields(request: pytest.FixtureRequest) -> Mapping[str, int]:
             "outstanding", "numbers_a_width", "numbers_b_width", "numbers_c_width",
             "numbers_sum_width",
         )),
+        ("features_rounding", 3),
         *((name, 0xFFFFFFFF) for name in (
             "magic", "abi", "tile_m", "tile_n", "tile_k", "a_bits", "b_bits", "c_bits", "sum_bytes",
             "data_width", "address_width", "dimension_width", "outstanding", "numbers_a_width",
@@ -42,6 +43,17 @@ def test_rejects_out_of_range(fields: Mapping[str, int], name: str, value: int) 
     wrong = {**fields, name: value}
     with pytest.raises(CoprocessorError, match=r"(?i)" + name + " must be "):
         Info.read(wrong.__getitem__)
+
+
+@pytest.mark.parametrize("rounding", ["single", "double", "even"])
+def test_rounding_is_read(rounding: str) -> None:
+    """A driver is told how codes are rounded; of a build without a requantiser, nothing."""
+    for requantise in (True, False):
+        parameters = {"requantiser_rounding": rounding, "requantise": requantise}
+        design = Design("coprocessor", parameters | {"engine": ENGINES[0]})
+        top = register_map(dict(discovery(design.spec, 1, 0)))
+        info = Info.read({field.name: field.reset for field in fields_of(top)}.__getitem__)
+        assert info.rounding == (rounding if requantise else "")
 
 
 def test_every_field_of_any_value_is_read_or_refused(fields: Mapping[str, int]) -> None:

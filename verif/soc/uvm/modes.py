@@ -24,10 +24,16 @@ ADDRESSES = ("a", "b", "c", "bias", "records")
 
 
 def requantisation(rng: np.random.Generator) -> Requantisation:
-    """Draw what makes codes of sums, few of which are at a limit."""
+    """Draw what makes codes of sums, few of which are at a limit.
+
+    Half of the scales are powers of two, which bring some sums half way between two codes.
+    """
+    multiplier, shift = int(rng.integers(1 << 30, 1 << 31)), int(rng.integers(36, 46))
+    if rng.integers(2):
+        multiplier, shift = 1 << 30, min(shift, 39)
     return Requantisation(
-        multiplier=rng.integers(1 << 30, 1 << 31, 1),
-        shift=np.array([int(rng.integers(36, 46))]),
+        multiplier=np.array([multiplier]),
+        shift=np.array([shift]),
         zero_point=rng.integers(-20, 20, 1),
         low=-100,
         high=110,
