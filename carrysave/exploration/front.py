@@ -80,7 +80,7 @@ def beats(values: Sequence[Sequence[float]]) -> np.ndarray:
     -------
     bool, points x points: whether that of the row dominates that of the column.
     """
-    table = np.asarray(values, float).reshape(len(values), -1)
+    table = np.asarray(values, float)
     no_worse = (table[:, None] <= table[None]).all(axis=2)
     better = (table[:, None] < table[None]).any(axis=2)
     return np.asarray(no_worse & better)

@@ -48,9 +48,7 @@ def cycles_of(
     mode = target.mode
     stores = mode.stores(target.info.stores)
     k = -(-k // mode.codes)
-    bits = (target.info.codes if requantised else target.info.sums).bits
-    if wide:
-        bits = target.info.wide.bits
+    bits = _bits_of_c(target, requantised, wide)
     return cost(stores, plan(stores, m, n, k, bits), m, n, k, bits).cycles
 
 
@@ -69,10 +67,17 @@ def work_estimate(target: Target, work: Work, m: int) -> Estimate:
     info, mode = target.info, work.mode or target.mode
     stores = mode.stores(info.stores)
     k, n = -(-len(work.b) // mode.codes), work.b.shape[1]
-    bits = (info.sums if work.requantisation is None else info.codes).bits
+    bits = _bits_of_c(target, work.requantisation is not None, work.wide)
     found = cost(stores, plan(stores, m, n, k, bits), m, n, k, bits)
     slots = mode.codes
     for size, tile in ((m, stores.tile_m), (n, stores.tile_n), (k, stores.tile_k)):
         slots *= -(-size // tile) * tile
     beats = found.read_beats + found.write_beats
     return Estimate(found.cycles, beats * stores.data_width // 8, slots)
+
+
+def _bits_of_c(target: Target, requantised: bool, wide: bool) -> int:
+    info = target.info
+    if wide:
+        return info.wide.bits
+    return (info.codes if requantised else info.sums).bits

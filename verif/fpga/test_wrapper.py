@@ -44,3 +44,31 @@ def test_wrapper_of_a_design_without_inputs_or_outputs(tmp_path: Path, port: str
     ports = {name: _PORTS[name] for name in ("clk", port)}
     (tmp_path / "all.v").write_text(_DESIGN + wrapper("top", "clk", ports))
     yosys.run(f"read_verilog all.v\nhierarchy -top {TOP}\nproc\ncheck -assert {TOP}", cwd=tmp_path)
+
+
+def test_wrapper_is_as_wide_as_the_ports() -> None:
+    assert wrapper("top", "clk", _PORTS).splitlines() == [
+        f"module {TOP}(input clk, input si, input load, output so);",
+        "  reg [6:0] shift_in;",
+        "  reg [3:0] shift_out;",
+        "  reg [3:0] input_x;",
+        "  reg [2:0] input_y;",
+        "  wire [3:0] from_z;",
+        "  reg [3:0] output_z;",
+        "  \\top design (.\\clk (clk), .\\x (input_x), .\\y (input_y), .\\z (from_z));",
+        "  always @(posedge clk) begin",
+        "    shift_in <= {shift_in, si};",
+        "    if (load) {input_x, input_y} <= shift_in;",
+        "    {output_z} <= {from_z};",
+        "    shift_out <= load ? {output_z} : {shift_out, 1'b0};",
+        "  end",
+        "  assign so = shift_out[3];",
+        "endmodule",
+    ]
+    alone = wrapper("top", "clk", {"clk": _PORTS["clk"]}, "made").splitlines()
+    assert alone[:5] == [
+        f"module {TOP}(input si, input load, output so);",
+        "  wire clk;", "  made", "  reg [0:0] shift_in;", "  reg [0:0] shift_out;",
+    ]  # fmt: skip
+    assert alone[-3:] == ["  end", "  assign so = shift_out[0];", "endmodule"]
+    assert "    shift_out <= load ? 1'b0 : {shift_out, 1'b0};" in alone

@@ -39,12 +39,17 @@ def test_wires_are_the_shortest_tree(count: int) -> None:
         points = [(float(x), float(y)) for x, y in rng.integers(0, 50, (count, 2))]
         order, above, lengths = joined(points)
         assert sorted(order) == list(range(count))
-        assert order[0] == 0
+        assert (order[0], above[0], lengths[0]) == (0, 0, 0.0)
         assert all(parent < place for place, parent in enumerate(above) if place)
         for place in range(1, count):
             (x, y), (x0, y0) = points[order[place]], points[order[above[place]]]
             assert lengths[place] == abs(x - x0) + abs(y - y0)
         assert sum(lengths) == pytest.approx(shortest(points))
+
+
+def test_wires_of_one_length_hang_from_what_came_first() -> None:
+    points = [(0.0, 0.0), (2.0, 0.0), (1.0, 1.0)]
+    assert joined(points) == ([0, 1, 2], [0, 0, 0], [0.0, 2.0, 2.0])
 
 
 def test_delays_are_those_of_elmore() -> None:
@@ -59,6 +64,8 @@ def test_delays_are_those_of_elmore() -> None:
         trunk + ohms[3] * (farads[3] / 2 + loads[3]),
     ]  # fmt: skip
     assert tree.delays(TECHNOLOGY, loads) == pytest.approx([own * 1e-6 for own in wanted])
+    with pytest.raises(ValueError, match="longer"):
+        tree.delays(TECHNOLOGY, loads[:3])
 
 
 def test_spef_has_the_whole_capacitance_of_each_net() -> None:
@@ -68,3 +75,10 @@ def test_spef_has_the_whole_capacitance_of_each_net() -> None:
     assert "*I u_1:Y O\n*I u_2:A I\n*P o[3] O" in text
     assert "1 u_1:Y 3.0000\n2 u_2:A 1.0000\n3 o[3] 2.0000" in text
     assert "1 u_1:Y u_2:A 9.000\n2 u_1:Y o[3] 18.000" in text
+
+
+def test_spef_has_no_resistance_of_nothing() -> None:
+    """Readers take none of 0 ohm: pins in one place have a thousandth between them."""
+    tree = Tree((0, 0, 1), (0.0, 0.0, 1.0))
+    text = spef("top", iter([("n", ["i", "u:A", "v:A"], tree)]), TECHNOLOGY)
+    assert "1 i u:A 0.001\n2 u:A v:A 0.900" in text
