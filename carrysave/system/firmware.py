@@ -24,6 +24,7 @@ _FOLDER = Path(__file__).parent / "c"
 _SOURCES = ("start.S", "main.c", "line.c", "library.c")
 _DRIVER = (
     "carrysave.c",
+    "carrysave_device.c",
     "carrysave_job.c",
     "carrysave_plan.c",
     "carrysave_run.c",

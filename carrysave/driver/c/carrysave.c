@@ -96,7 +96,8 @@ static void open_vector(carrysave *device)
 carrysave_status carrysave_open(carrysave *device, volatile void *base, void *context)
 {
     carrysave_info *info = &device->info;
-    uint32_t word;
+    uint32_t word, sum_bytes, scratch;
+    bool has_vector = false;
 
     memset(device, 0, sizeof *device);
     device->base = base;
@@ -121,7 +122,8 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->b_bytes = get(device, REGISTER(B_BYTES));
     info->a.bits = get(device, REGISTER(A_BITS));
     info->b.bits = get(device, REGISTER(B_BITS));
-    info->sum.bits = 8u * get(device, REGISTER(SUM_BYTES));
+    sum_bytes = get(device, REGISTER(SUM_BYTES));
+    info->sum.bits = 8u * sum_bytes;
     info->code.bits = get(device, REGISTER(C_BITS));
     word = get(device, REGISTER(NUMBERS));
     info->a.width = FIELD(word, NUMBERS__A_WIDTH);
@@ -145,16 +147,25 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->uncounted = FIELD(word, FEATURES__UNCOUNTED) != 0;
     info->sizes = FIELD(word, FEATURES__SIZES) != 0;
     info->trits = FIELD(word, FEATURES__TRITS) != 0;
+<<<<<<< HEAD
     info->rounding = (carrysave_rounding)FIELD(word, FEATURES__ROUNDING);
     if (FIELD(word, FEATURES__SCRATCH)) {
         info->scratch = (uint32_t)1 << FIELD(word, FEATURES__SCRATCH);
+=======
+    scratch = FIELD(word, FEATURES__SCRATCH);
+#ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
+    has_vector = FIELD(word, FEATURES__VECTOR) != 0;
+    if (has_vector)
+        open_vector(device);
+#endif
+    if (!carrysave_is_sensible(device, sum_bytes, scratch, has_vector))
+        return told(device, CARRYSAVE_BAD_DEVICE);
+    if (scratch) {
+        info->scratch = (uint32_t)1 << scratch;
+>>>>>>> 1da728a (driver.c: refuse a device whose registers make no sense.)
         info->scratch_base = UINT64_MAX >> (64u - info->address_width);
         info->scratch_base -= info->scratch - 1u;
     }
-#ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
-    if (FIELD(word, FEATURES__VECTOR))
-        open_vector(device);
-#endif
     return CARRYSAVE_BROKEN(device) ? CARRYSAVE_LINK : carrysave_reset(device);
 }
 
@@ -221,6 +232,7 @@ carrysave_status carrysave_start(carrysave *device, const carrysave_job *job)
     for (offset = 0; offset < JOB(ALIKE); offset += 4u)
         put(device, REGISTER(JOB) + offset, load(image + offset));
     put(device, REGISTER(RING_COUNT), 0u);
+    device->jobs_started = 1u;
     CARRYSAVE_BARRIER(device);
     put(device, REGISTER(CTRL), MASK(CTRL__START));
     return told(device, CARRYSAVE_OK);
@@ -251,6 +263,7 @@ carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jo
     put(device, REGISTER(RING_LO), (uint32_t)address);
     put(device, REGISTER(RING_HI), (uint32_t)(address >> 32));
     put(device, REGISTER(RING_COUNT), count);
+    device->jobs_started = count;
     CARRYSAVE_BARRIER(device);
     put(device, REGISTER(CTRL), MASK(CTRL__START));
     return told(device, CARRYSAVE_OK);
@@ -263,6 +276,13 @@ static carrysave_status give_up(carrysave *device, carrysave_status why)
     return status == CARRYSAVE_OK ? why : status;
 }
 
+/* Jobs that are done, which are no more than were started, whatever a register says. */
+static uint32_t jobs_done(carrysave *device)
+{
+    const uint32_t done = get(device, REGISTER(RING_DONE));
+    return done < device->jobs_started ? done : device->jobs_started;
+}
+
 carrysave_status carrysave_wait(carrysave *device, uint32_t polls, carrysave_wait_function wait,
                                 void *argument)
 {
@@ -273,13 +293,13 @@ carrysave_status carrysave_wait(carrysave *device, uint32_t polls, carrysave_wai
         if (CARRYSAVE_BROKEN(device))
             break;
         if ((polls && polled == polls) || (wait && !wait(device, argument))) {
-            device->jobs_done = get(device, REGISTER(RING_DONE));
+            device->jobs_done = jobs_done(device);
             return give_up(device, told(device, CARRYSAVE_TIMEOUT));
         }
     }
     CARRYSAVE_BARRIER(device);
     put(device, REGISTER(ISR), get(device, REGISTER(ISR)));
-    device->jobs_done = get(device, REGISTER(RING_DONE));
+    device->jobs_done = jobs_done(device);
     word = get(device, REGISTER(ERROR));
     if (CARRYSAVE_BROKEN(device))
         return give_up(device, CARRYSAVE_LINK);

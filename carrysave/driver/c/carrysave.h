@@ -55,7 +55,9 @@ typedef enum {
     /* What is wrong with the way to the device. */
     CARRYSAVE_LINK, /* accesses failed, or the device was reset by itself: carrysave_reset is next */
     /* What is wrong with a vector job; nothing was started. */
-    CARRYSAVE_BAD_LENGTH
+    CARRYSAVE_BAD_LENGTH,
+    /* What is wrong with the device, too. */
+    CARRYSAVE_BAD_DEVICE /* its registers say what no device is: the bus is broken, or the clock */
 } carrysave_status;
 
 /* Integers from low to high, in containers of `bits`. */
@@ -149,6 +151,7 @@ typedef struct {
     carrysave_info info;
     carrysave_error error; /* of the last run that failed */
     uint32_t jobs_done;    /* of the last run */
+    uint32_t jobs_started; /* by the last start */
 } carrysave;
 
 /* A product; carrysave_job_init fills in what is mostly so. */

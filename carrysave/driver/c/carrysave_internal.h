@@ -55,6 +55,10 @@ static inline words words_of(const carrysave *device, const carrysave_job *job)
     return w;
 }
 
+/* Whether a device can be as its registers say, of which some are not kept. */
+bool carrysave_is_sensible(const carrysave *device, uint32_t sum_bytes, uint32_t scratch,
+                           bool has_vector);
+
 /* One of the matrices of a job. */
 matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int which);
 

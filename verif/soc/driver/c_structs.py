@@ -65,7 +65,7 @@ class CCounters(Structure):
 class CDeviceState(Structure):
     _fields_ = [
         ("base", ctypes.c_void_p), ("context", ctypes.c_void_p), ("info", CInfo),
-        ("error", CError), ("jobs_done", c_uint32),
+        ("error", CError), ("jobs_done", c_uint32), ("jobs_started", c_uint32),
     ]  # fmt: skip
 
 

@@ -68,6 +68,7 @@ def test_c_driver_runs_on_pointers(sources: Path) -> None:
 #include "carrysave.h"
 #include "carrysave_coprocessor.h"
 #include <stdio.h>
+#define WIDTH(side) 8u << CARRYSAVE_COPROCESSOR__NUMBERS__##side##_WIDTH_bp
 int main(void)
 {
     static carrysave_coprocessor_t map;
@@ -80,9 +81,17 @@ int main(void)
     map.TILE_M = 6;
     map.HASH_HI = 7;
     map.COUNTERS.MACS_HI = 5;
-    int third = carrysave_open(&device, &map, NULL); /* this memory never ends a reset */
+    int third = carrysave_open(&device, &map, NULL); /* most of what it says is 0 */
+    map.TILE_N = map.TILE_K = map.K_MAX = map.OUTSTANDING = 1;
+    map.A_BITS = map.B_BITS = map.C_BITS = 8;
+    map.NUMBERS = WIDTH(A) | WIDTH(B) | WIDTH(C) | WIDTH(SUM);
+    map.ADDRESS_WIDTH = map.DATA_WIDTH = 32;
+    map.DIMENSION_WIDTH = 24;
+    map.SUM_BYTES = 4;
+    map.SUMS = map.A_BYTES = map.B_BYTES = 1024;
+    int fourth = carrysave_open(&device, &map, NULL); /* this memory never ends a reset */
     carrysave_read_counters(&device, &counters);
-    printf("%d %d %d %u %u %u", first, second, third, (unsigned)device.info.tile_m,
+    printf("%d %d %d %d %u %u %u", first, second, third, fourth, (unsigned)device.info.tile_m,
            (unsigned)(device.info.hash >> 32), (unsigned)(counters.macs >> 32));
     return 0;
 }
@@ -91,7 +100,7 @@ int main(void)
     command = ["cc", "-std=c99", "-Wall", "-Werror", *files]
     subprocess.run([*command, "-o", str(sources / "main")], check=True)
     done = subprocess.run([sources / "main"], capture_output=True, text=True, check=True)
-    assert done.stdout == "1 2 6 6 7 5"
+    assert done.stdout == "1 2 18 6 6 7 5"
 
 
 def opened(library: Any, spec: CoprocessorSpec, **features: bool) -> c_driver.CDevice:
