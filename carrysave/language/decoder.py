@@ -8,7 +8,6 @@ import numpy as np
 from carrysave.errors import UsageError
 from carrysave.language.model import Layer, Model
 from carrysave.language.units import GOLDEN, GROUP, SHARE_BITS, Units, hadamard, rotated
-from golden.lut.grouped import FastWeights
 
 __all__ = ["CACHE_BITS", "Blocks", "Decoder"]
 
@@ -54,30 +53,37 @@ class Blocks(ABC):
         units = self.units
         x = self.model.embedding[tokens]
         for number, layer in enumerate(self.model.layers):
-            mixed = self._mixed(number, layer, units.normed(x, layer.attention_gain))
+            mixed = self._mixed(number, layer, self._normed(x, layer.attention_gain))
             if layer.output_gain is not None:
-                mixed = units.normed(mixed, layer.output_gain)
-            x = x + self._product(layer.matrices[self.OUTPUT], mixed)
-            h = units.normed(x, layer.feed_gain)
+                mixed = self._normed(mixed, layer.output_gain)
+            x = x + self._products(layer, mixed, self.OUTPUT)[0]
+            h = self._normed(x, layer.feed_gain)
             hidden = units.gated(*self._products(layer, h, "ffn_gate", "ffn_up"))
             if layer.down_gain is not None:
-                hidden = units.normed(hidden, layer.down_gain)
-            x = x + self._product(layer.matrices["ffn_down"], hidden)
+                hidden = self._normed(hidden, layer.down_gain)
+            x = x + self._products(layer, hidden, "ffn_down")[0]
         self.length += count
-        return self._product(self.model.head, units.normed(x, self.model.gain))
+        last = units.aligned(
+            self._normed(x, self.model.gain), self.model.bits, self.model.head.group
+        )
+        return self.model.head.product(*last)
+
+    def _normed(self, x: np.ndarray, gain: np.ndarray) -> np.ndarray:
+        return self.units.normed(x, gain, self.model.shape.epsilon)
 
     @abstractmethod
     def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
         """Mix rows of a block with those before; without the last matrix."""
 
     def _products(self, layer: Layer, h: np.ndarray, *names: str) -> list[np.ndarray]:
-        """Multiply by matrices of equal groups."""
+        """Multiply by matrices of equal groups, and add their biases."""
         group = layer.matrices[names[0]].group
         codes, powers = self.units.aligned(h, self.model.bits, group)
-        return [layer.matrices[name].product(codes, powers) for name in names]
-
-    def _product(self, weights: FastWeights, h: np.ndarray) -> np.ndarray:
-        return weights.product(*self.units.aligned(h, self.model.bits, weights.group))
+        made = [layer.matrices[name].product(codes, powers) for name in names]
+        return [
+            y + layer.biases[name] if name in layer.biases else y
+            for name, y in zip(names, made, strict=True)
+        ]
 
 
 class Decoder(Blocks):
@@ -116,7 +122,7 @@ class Decoder(Blocks):
             for made in self._products(layer, h, "attn_q", "attn_k", "attn_v")
         )
         places = np.arange(self.length, self.length + count)
-        q, k = (rotated(x, places, shape.base) for x in (q, k))
+        q, k = (rotated(x, places, self.model.frequencies) for x in (q, k))
         scale = shape.head**-0.5
         if self.bits == 4:
             q, k = hadamard(q), hadamard(k)

@@ -1,11 +1,13 @@
 """A language model: its shape and weights; those of GGUF, checked before anything runs."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from carrysave.errors import UsageError
+from carrysave.language.facts import check_facts, check_tensors
 from carrysave.weights.gguf import GgufFile
 from golden.lut.grouped import FastWeights
 from hw.emit.user_files import FileError
@@ -19,6 +21,7 @@ FORMS = {
 """What mixes tokens, and its matrices."""
 FEED = ("ffn_gate", "ffn_up", "ffn_down")
 """Matrices of the feed-forward."""
+_FACTORS = "rope_freqs.weight"
 _MOST = 4096
 """Values of a row of the vector unit, and so the most that a model is wide, or a cache long."""
 
@@ -35,6 +38,7 @@ class Shape:
     words : tokens of the vocabulary.
     context : tokens for which the model was made.
     base : of the rotary positions.
+    epsilon : added to mean squares in norms.
     """
 
     layers: int
@@ -46,6 +50,7 @@ class Shape:
     words: int
     context: int
     base: float
+    epsilon: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,7 +58,7 @@ class Layer:
     """A block's matrices by name, inputs x outputs, and the gains of its norms.
 
     Two, before what mixes tokens and before the feed-forward; maybe two more, before the last
-    matrix of each.
+    matrix of each. Some matrices may have a bias, float32, that is added to their products.
     """
 
     matrices: dict[str, FastWeights]
@@ -61,6 +66,7 @@ class Layer:
     feed_gain: np.ndarray
     output_gain: np.ndarray | None = None
     down_gain: np.ndarray | None = None
+    biases: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,6 +83,7 @@ class Model:
     bits : of activations that meet weights.
     cache_bits : for which the cache was made, 8 or 4.
     own : width and kind of all weights, which a core must have; None: any, as digits.
+    factors : by which the angles of each pair of a head's values are divided.
     """
 
     shape: Shape
@@ -88,6 +95,14 @@ class Model:
     bits: int = 8
     cache_bits: int = 8
     own: tuple[int, str] | None = None
+    factors: np.ndarray | None = None
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Angles of a position, one for each pair of a head's values."""
+        size = self.shape.head
+        plain = self.shape.base ** (-np.arange(0, size, 2) / size)
+        return plain if self.factors is None else plain / self.factors
 
     def longest(self, tokens: int) -> int:
         """Return the largest K of a product, of so many tokens at most.
@@ -105,9 +120,14 @@ def load(file: GgufFile) -> Model:
     Raises
     ------
     FileError
-        It is of another kind, or tensors are missing or of other shapes than its facts say.
+        It is of another kind, or tensors are missing or of other shapes than its facts say; or it
+        has a tensor or a fact that would change what is computed and is not known here.
     """
     shape = _shape(file)
+    end = file.facts.get("tokenizer.ggml.eos_token_id", -1)
+    check_facts(file, {
+        "words": shape.words, "head": shape.head, "tensors": len(file.tensors), "end": end,
+    })  # fmt: skip
     s, inner = shape, shape.heads * shape.head
     sizes = {
         "attn_q": (inner, s.width), "attn_k": (s.shared * s.head, s.width),
@@ -123,16 +143,26 @@ def load(file: GgufFile) -> Model:
             },
             attention_gain=_floats(file, f"blk.{number}.attn_norm.weight", (s.width,)),
             feed_gain=_floats(file, f"blk.{number}.ffn_norm.weight", (s.width,)),
+            biases={
+                name: _floats(file, bias, (sizes[name][0],))
+                for name in (*FORMS["attention"], *FEED)
+                if (bias := f"blk.{number}.{name}.bias") in file.tensors
+            },
         )
         for number in range(s.layers)
     ]
     own = "output.weight" if "output.weight" in file.tensors else "token_embd.weight"
+    parts = [f"{name}.weight" for name in (*FORMS["attention"], *FEED, "attn_norm", "ffn_norm")]
+    parts += [f"{name}.bias" for name in (*FORMS["attention"], *FEED)]
+    every = {f"blk.{number}.{part}" for number in range(s.layers) for part in parts}
+    check_tensors(file, every | {"token_embd.weight", "output_norm.weight", own, _FACTORS})
     return Model(
         shape=shape,
         embedding=_floats(file, "token_embd.weight", (s.words, s.width)),
         layers=layers,
         gain=_floats(file, "output_norm.weight", (s.width,)),
         head=_matrix(file, own, (s.words, s.width)),
+        factors=_factors(file, s.head),
     )
 
 
@@ -161,12 +191,36 @@ def _shape(file: GgufFile) -> Shape:
     if words is None or len(words.shape) != 2:
         raise FileError(file.path, "must have a matrix token_embd.weight")
     base = file.facts.get("llama.rope.freq_base", 10000.0)
-    if not isinstance(base, float) or not 1 < base < 1e9:
+    if not isinstance(base, float) or not 1 <= base <= 1e9:
         raise FileError(file.path, f"llama.rope.freq_base must be 1..1e9, not {base!r}")
+    epsilon = file.facts.get("llama.attention.layer_norm_rms_epsilon", 0.0)
+    if not isinstance(epsilon, float) or not 0 <= epsilon <= 1:
+        text = f"llama.attention.layer_norm_rms_epsilon must be 0..1, not {epsilon!r}"
+        raise FileError(file.path, text)
     return Shape(
         layers=number("block_count"), width=width, hidden=hidden, heads=heads, shared=shared,
         head=head, words=words.shape[0], context=number("context_length"), base=base,
+        epsilon=epsilon,
     )  # fmt: skip
+
+
+def _factors(file: GgufFile, head: int) -> np.ndarray | None:
+    """Return by what angles of rotary positions are divided: as facts say, and a tensor."""
+    # A file that names no kind means linear ones.
+    kind, factor = file.facts.get("llama.rope.scaling.type", "linear"), 1.0
+    if kind not in ("none", "linear"):
+        raise FileError(file.path, f"llama.rope.scaling.type must be none or linear, not {kind!r}")
+    if kind == "linear":
+        factor = file.facts.get("llama.rope.scale_linear", 1.0)
+        factor = file.facts.get("llama.rope.scaling.factor", factor)
+    if not isinstance(factor, float) or not (math.isfinite(factor) and factor > 0):
+        raise FileError(file.path, f"llama.rope.scaling.factor must be above 0, not {factor!r}")
+    if _FACTORS not in file.tensors:
+        return None if factor == 1 else np.full(head // 2, factor)
+    found = _floats(file, _FACTORS, (head // 2,)).astype(np.float64)
+    if not (found > 0).all():
+        raise FileError(file.path, "must be above 0", f"tensor '{_FACTORS}'")
+    return found * factor
 
 
 def _floats(file: GgufFile, name: str, shape: tuple[int, ...]) -> np.ndarray:

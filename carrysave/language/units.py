@@ -46,9 +46,19 @@ def aligned(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.ndarr
     return codes, np.where(small, 0, powers)
 
 
-def normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
-    """Divide rows by their root mean square, in 16 bits, and multiply by float32 gains."""
-    return np.ldexp(rms(aligned(x, VECTOR.width, x.shape[-1])[0]), -VECTOR.norm_fraction) * gain
+def normed(x: np.ndarray, gain: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
+    """Divide rows by their root mean square, in 16 bits, and multiply by float32 gains.
+
+    What `epsilon` adds to the mean square is a factor of each row, of the exact mean square of its
+    codes, rounded to float32.
+    """
+    codes, powers = aligned(x, VECTOR.width, x.shape[-1])
+    made = np.ldexp(rms(codes), -VECTOR.norm_fraction)
+    if epsilon:
+        sums = (codes.astype(np.int64) ** 2).sum(axis=-1, keepdims=True)
+        mean = np.ldexp(sums / x.shape[-1], 2 * powers)
+        made *= np.sqrt(mean / (mean + epsilon)).astype(np.float32)
+    return made * gain
 
 
 def rms(codes: np.ndarray) -> np.ndarray:
@@ -121,10 +131,9 @@ def probabilities(scores: np.ndarray) -> np.ndarray:
     return np.ldexp(found.astype(np.float64), -exponents[..., None])
 
 
-def rotated(x: np.ndarray, positions: np.ndarray, base: float) -> np.ndarray:
+def rotated(x: np.ndarray, positions: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     """Turn pairs of values, ... x positions x head, by angles of positions; float32."""
-    size = x.shape[-1]
-    angles = positions[:, None] * base ** (-np.arange(0, size, 2) / size)
+    angles = positions[:, None] * frequencies
     cosines, sines = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
     even, odd = x[..., 0::2], x[..., 1::2]
     turned = np.stack([even * cosines - odd * sines, even * sines + odd * cosines], axis=-1)
@@ -176,7 +185,7 @@ class Units:
     Parameters
     ----------
     aligned : rows, a width and a block to codes of that width, and exponents of blocks.
-    normed : rows and gains to rows of a root mean square of 1, times the gains.
+    normed : rows, gains and an epsilon to rows of a root mean square of 1, times the gains.
     gated : gates and values to the SiLU of the gates times the values.
     probabilities : rows of scores to their softmax.
     kept : keys or values to those that the cache has, of some bits, scaled by blocks.
@@ -187,7 +196,7 @@ class Units:
     """
 
     aligned: Callable[..., tuple[np.ndarray, np.ndarray]] = aligned
-    normed: Callable[[np.ndarray, np.ndarray], np.ndarray] = normed
+    normed: Callable[[np.ndarray, np.ndarray, float], np.ndarray] = normed
     gated: Callable[[np.ndarray, np.ndarray], np.ndarray] = gated
     probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
     kept: Callable[[np.ndarray, int, int], Kept] = kept
@@ -204,8 +213,8 @@ def _as_it_is(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.nda
     return x, np.zeros((*x.shape[:-1], -(-x.shape[-1] // block)), dtype=np.int64)
 
 
-def _normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
-    root = np.sqrt((x.astype(np.float64) ** 2).mean(axis=-1, keepdims=True))
+def _normed(x: np.ndarray, gain: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
+    root = np.sqrt((x.astype(np.float64) ** 2).mean(axis=-1, keepdims=True) + epsilon)
     return np.divide(x, root, out=np.zeros(x.shape), where=root > 0).astype(np.float32) * gain
 
 

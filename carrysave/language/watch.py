@@ -67,9 +67,9 @@ def watched(model: Model, tell: Tell) -> tuple[Model, Units]:
     def weights(kind: str, own: FastWeights) -> FastWeights:
         return _Weights(kind, own, tell)  # type: ignore[return-value]
 
-    def normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    def normed(x: np.ndarray, gain: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
         tell(RowsJob(kind="rms_norm", a=aligned(x, VECTOR.width, x.shape[-1])[0]))
-        return GOLDEN.normed(x, gain)
+        return GOLDEN.normed(x, gain, epsilon)
 
     def probabilities(scores: np.ndarray) -> np.ndarray:
         rows = scored(scores)

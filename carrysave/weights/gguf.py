@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.weights.gguf_tensor import KINDS, GgufTensor, bytes_of
+from carrysave.weights.gguf_tensor import KINDS, OTHERS, GgufTensor, bytes_of
 from hw.emit import user_files
 from hw.emit.user_files import TENSORS, FileError, shown
 
@@ -86,7 +86,8 @@ def _tensor(
     kind = KINDS.get(number)
     if kind is None:
         listed = ", ".join(KINDS.values())
-        raise FileError(path, f"must be one of {listed}, not of number {number}", place)
+        other = OTHERS.get(number, f"of number {number}")
+        raise FileError(path, f"must be one of {listed}, not {other}", place)
     try:
         wanted = bytes_of(kind, shape)
     except ValueError as error:

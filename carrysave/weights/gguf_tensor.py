@@ -8,9 +8,8 @@ import numpy as np
 from carrysave.errors import UsageError
 from golden.formats.names import minifloat
 from golden.lut.weights import GroupedWeights
-from hw.emit.user_files import shown
 
-__all__ = ["BLOCK", "KINDS", "GgufTensor", "bytes_of"]
+__all__ = ["BLOCK", "KINDS", "OTHERS", "GgufTensor", "bytes_of"]
 
 BLOCK = 32
 """Weights of a row that share a scale, in all kinds of blocks that are read here."""
@@ -20,6 +19,14 @@ _FLOATS = {"F32": (0, "<u4", "fp32"), "F16": (1, "<u2", "fp16"), "BF16": (30, "<
 _BLOCKS = {"Q4_0": (2, 18), "Q4_1": (3, 20), "Q5_0": (6, 22), "Q5_1": (7, 24), "Q8_0": (8, 34)}
 KINDS = {number: name for name, (number, *_) in (*_FLOATS.items(), *_BLOCKS.items())}
 """Kinds that are read, by their numbers in files."""
+OTHERS = {
+    9: "Q8_1", 10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K", 15: "Q8_K",
+    16: "IQ2_XXS", 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S", 20: "IQ4_NL", 21: "IQ3_S",
+    22: "IQ2_S", 23: "IQ4_XS", 24: "I8", 25: "I16", 26: "I32", 27: "I64", 28: "F64", 29: "IQ1_M",
+    34: "TQ1_0", 35: "TQ2_0", 39: "MXFP4", 40: "NVFP4",
+    41: "Q1_0",
+}  # fmt: skip
+"""Kinds that are not, for messages."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,7 +71,10 @@ class GgufTensor:
         Q4_1 and Q5_1 have offsets ("affine"), the others a zero point in the middle of the codes.
         """
         if not self.grouped or len(self.shape) != 2:
-            raise UsageError(f"tensor '{shown(self.name)}' must be a matrix of codes with scales")
+            raise UsageError(
+                f"must be a matrix of codes with scales ({', '.join(_BLOCKS)}), not {self.kind} of "
+                f"{' x '.join(map(str, self.shape))}"
+            )
         codes, scales, offsets, zero = self._parts()
         columns, rows = self.shape
 

@@ -122,8 +122,8 @@ def _weights(file: Path) -> Any:
 
     def made(one: GgufTensor) -> GroupedWeights:
         within(file, 8 * int(np.prod(one.shape)), TENSORS)
-        weights = one.weights()
         try:
+            weights = one.weights()
             check_finite(weights)
         except UsageError as error:
             raise FileError(file, error, f"tensor '{shown(one.name)}'") from None

@@ -1,11 +1,12 @@
 """A small language model: near its floats, refused where it is wrong."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from importlib.metadata import distribution
 from pathlib import Path
 from pydoc_data.topics import topics
+from types import MappingProxyType
 from typing import Any
 
 import gguf
@@ -31,38 +32,52 @@ TENSORS = {
 }  # fmt: skip
 
 
-def write(path: Path, *, tokens: list[str] = TOKENS, hidden: int = HIDDEN, **other: str) -> Path:
-    """Write a model of two blocks, with random weights."""
+def write(
+    path: Path, own: Mapping[str, Any] = MappingProxyType({}),
+    tensors: Mapping[str, np.ndarray] = MappingProxyType({}), *, tokens: list[str] = TOKENS,
+    hidden: int = HIDDEN, matrices: str = "Q4_1", embedding: float = 1.0, **other: str,
+) -> Path:  # fmt: skip
+    """Write a model of two blocks, with random weights.
+
+    Parameters
+    ----------
+    own, tensors : more facts, in place of those of the same names, and more tensors of floats.
+    matrices, embedding : kind of matrices; standard deviation of the embedding.
+    """
     rng = np.random.default_rng(3)
     writer = gguf.GGUFWriter(path, other.get("kind", "llama"))
-    writer.add_block_count(2)
-    writer.add_context_length(64)
-    writer.add_embedding_length(WIDTH)
-    writer.add_feed_forward_length(hidden)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(SHARED)
-    writer.add_rope_freq_base(10000.0)
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(other.get("pre", "smollm"))
-    writer.add_token_list(tokens)
-    writer.add_token_types([1] * (len(tokens) - 1) + [3])
-    writer.add_token_merges(["h e", "l l", "he ll"])
-    writer.add_eos_token_id(len(TOKENS) - 1)
+    facts: dict[str, Any] = {
+        "llama.block_count": 2, "llama.context_length": 64, "llama.embedding_length": WIDTH,
+        "llama.feed_forward_length": hidden, "llama.attention.head_count": HEADS,
+        "llama.attention.head_count_kv": SHARED, "llama.rope.freq_base": 10000.0,
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": other.get("pre", "smollm"),
+        "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": ["h e", "l l", "he ll"],
+        "tokenizer.ggml.token_type": [1] * (len(tokens) - 1) + [3],
+        "tokenizer.ggml.eos_token_id": len(TOKENS) - 1,
+    }  # fmt: skip
     if "template" in other:
-        writer.add_chat_template(other["template"])
+        facts["tokenizer.chat_template"] = other["template"]
+    adders: dict[type, Callable[..., None]] = {
+        bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32,
+        str: writer.add_string, list: writer.add_array,
+    }  # fmt: skip
+    for name, value in (facts | dict(own)).items():
+        adders[type(value)](name, value)
 
     def add(name: str, shape: tuple[int, ...], kind: str, scale: float) -> None:
         values = rng.normal(0, scale, shape).astype(np.float32)
         number = gguf.GGMLQuantizationType[kind]
         writer.add_tensor(f"{name}.weight", quantize(values, number), raw_dtype=number)
 
-    add("token_embd", (len(TOKENS), WIDTH), "Q8_0", 1.0)
+    add("token_embd", (len(TOKENS), WIDTH), "Q8_0", embedding)
     add("output_norm", (WIDTH,), "F32", 1.0)
     for number in range(2):
         for name, shape in TENSORS.items():
-            add(f"blk.{number}.{name}", shape, "Q4_1", 0.12)
+            add(f"blk.{number}.{name}", shape, matrices, 0.12)
         for name in ("attn_norm", "ffn_norm"):
             add(f"blk.{number}.{name}", (WIDTH,), "F32", 1.0)
+    for more, values in tensors.items():
+        writer.add_tensor(more, values.astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -70,36 +85,47 @@ def write(path: Path, *, tokens: list[str] = TOKENS, hidden: int = HIDDEN, **oth
     return path
 
 
-def floats(path: Path, tokens: np.ndarray) -> np.ndarray:
-    """Return the logits of the model in doubles, by its reference reader."""
+def floats(
+    path: Path, tokens: np.ndarray, *, epsilon: float = 0.0, factors: Any = 1.0
+) -> np.ndarray:
+    """Return the logits of the model in doubles, by its reference reader.
+
+    Parameters
+    ----------
+    epsilon : of norms.
+    factors : by which angles of positions are divided.
+    """
     reader = gguf.GGUFReader(path)
     w = {one.name.removesuffix(".weight"): gguf.quants.dequantize(one.data, one.tensor_type)
          for one in reader.tensors}  # fmt: skip
     x = w["token_embd"][tokens].astype(np.float64)
     count = len(tokens)
-    angles = np.arange(count)[:, None] * 10000.0 ** (-np.arange(0, HEAD, 2) / HEAD)
+    angles = np.arange(count)[:, None] * (10000.0 ** (-np.arange(0, HEAD, 2) / HEAD) / factors)
     turn = np.exp(1j * angles)
 
     def norm(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
-        return x / np.sqrt((x * x).mean(axis=1, keepdims=True)) * gain
+        return x / np.sqrt((x * x).mean(axis=1, keepdims=True) + epsilon) * gain
 
     def rotate(x: np.ndarray) -> np.ndarray:
         return ((x[:, 0::2] + 1j * x[:, 1::2]) * turn).view(np.float64).reshape(x.shape)
 
     for number in range(2):
-        own: Mapping[str, np.ndarray] = {name: w[f"blk.{number}.{name}"] for name in TENSORS}
+
+        def product(x: np.ndarray, name: str, block: str = f"blk.{number}") -> np.ndarray:
+            return x @ w[f"{block}.{name}"].T + w.get(f"{block}.{name}.bias", 0.0)
+
         h = norm(x, w[f"blk.{number}.attn_norm"])
-        k, v = rotate(h @ own["attn_k"].T), h @ own["attn_v"].T
+        k, v = rotate(product(h, "attn_k")), product(h, "attn_v")
         heads = []
-        for head in np.split(h @ own["attn_q"].T, HEADS, axis=1):
+        for head in np.split(product(h, "attn_q"), HEADS, axis=1):
             scores = rotate(head) @ k.T / np.sqrt(HEAD)
             scores[np.triu_indices(count, 1)] = -np.inf
             shares = np.exp(scores - scores.max(axis=1, keepdims=True))
             heads.append(shares / shares.sum(axis=1, keepdims=True) @ v)
-        x = x + np.concatenate(heads, axis=1) @ own["attn_output"].T
+        x = x + product(np.concatenate(heads, axis=1), "attn_output")
         h = norm(x, w[f"blk.{number}.ffn_norm"])
-        gates = h @ own["ffn_gate"].T
-        x = x + (gates / (1 + np.exp(-gates)) * (h @ own["ffn_up"].T)) @ own["ffn_down"].T
+        gates = product(h, "ffn_gate")
+        x = x + product(gates / (1 + np.exp(-gates)) * product(h, "ffn_up"), "ffn_down")
     return norm(x, w["output_norm"]) @ w["token_embd"].T
 
 
