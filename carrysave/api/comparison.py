@@ -135,7 +135,8 @@ def compare(
             synthesis.check_device(one, where)
         elif not on_fpga:
             files = [Path(file) for file in one.files]
-            synthesis.clock_of(elaborate(files, one.top), one.clock)
+            elaborated = elaborate(files, one.top, one.parameters)
+            synthesis.clock_of(elaborated, one.clock)
     results = []
     with telling(progress) as steps:
         steps.plan(len(entrants))

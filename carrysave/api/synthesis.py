@@ -1,7 +1,7 @@
 """Syntheses: of a design, or of somebody's Verilog."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,19 +49,21 @@ class Verilog:
     top : its name.
     clock : its clock port; ignored if it has no registers.
     operations : per cycle, for GOPS; two per multiply-accumulate. None: not known.
+    parameters : of the top module, by name: numbers of Verilog, in place of its own values.
     """
 
     files: Sequence[str | PathLike[str]]
     top: str
     clock: str = "clk"
     operations: float | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def options(self) -> dict[str, Any]:
         """What :func:`carrysave.asic.synthesis.synthesise` takes of it."""
         return {
             "verilog": [Path(file) for file in self.files], "top": self.top, "clock": self.clock,
-            "operations_per_cycle": self.operations,
+            "operations_per_cycle": self.operations, "top_parameters": self.parameters,
         }  # fmt: skip
 
 

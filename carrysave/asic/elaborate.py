@@ -2,9 +2,10 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from carrysave import cache
@@ -14,7 +15,7 @@ from hw.emit.sources import Sources
 
 __all__ = ["HIERARCHIES", "Elaborated", "elaborate", "gates", "hierarchies", "kept_modules"]
 
-FORMAT = 9  # of all cached files of synthesis; raise it with any change of what they hold
+FORMAT = 10  # of all cached files of synthesis; raise it with any change of what they hold
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Elaborated:
     Modules, ports and instances have names that every tool takes as they are; ``names`` has what
     their source calls those that it calls otherwise. ``inputs`` are the inputs of one bit; clocks
     and asynchronous resets come from where :class:`carrysave.asic.clocking.Roots` says.
+    ``findings`` are what is to be said of the sources, see :mod:`hw.emit.constructs`.
     """
 
     rtlil: Path
@@ -34,6 +36,7 @@ class Elaborated:
     inputs: list[str]
     clocks: list[list[str]]
     asynchronous: list[str]
+    findings: list[str]
 
     def port(self, name: str) -> str | None:
         """Return our name of a port of the top module; None if there is none."""
@@ -41,8 +44,14 @@ class Elaborated:
         return ours.get(name)
 
 
-def elaborate(files: Sequence[Path], top: str) -> Elaborated:
+def elaborate(
+    files: Sequence[Path], top: str, parameters: Mapping[str, str] = MappingProxyType({})
+) -> Elaborated:
     """Read Verilog (``.v``, ``.sv``) or RTLIL (``.il``) and resolve its hierarchy.
+
+    Parameters
+    ----------
+    parameters : of the top module, in place of its own values.
 
     Raises
     ------
@@ -51,7 +60,7 @@ def elaborate(files: Sequence[Path], top: str) -> Elaborated:
     SourceError
         If Yosys refuses the sources, or has no module ``top`` in them.
     """
-    sources = Sources.read(files)
+    sources = Sources.read(files, parameters)
     folder = cache.entry(
         "synth/elaborated",
         [str(FORMAT), yosys.version(), top, *sources.contents],
@@ -81,6 +90,7 @@ def _elaborate(sources: Sources, top: str, folder: Path) -> None:
             ],
             "clocks": found.clocks,
             "asynchronous": found.asynchronous,
+            "findings": [str(one) for one in design.findings],
         }  # fmt: skip
     (folder / "facts.json").write_text(json.dumps(facts))
 

@@ -7,6 +7,7 @@ series of delay targets, OpenSTA times every netlist, the best by the objective 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from carrysave import cache, jobs
@@ -57,6 +58,7 @@ def synthesise(
     *,
     top: str,
     target: str | Library,
+    top_parameters: Mapping[str, str] = MappingProxyType({}),
     period_ns: float | None = None,
     sweep: bool = False,
     brief: bool = False,
@@ -86,6 +88,7 @@ def synthesise(
     ----------
     verilog : source files (``.v``, ``.sv``, ``.il``).
     top : name of the top module.
+    top_parameters : of the top module, by name: numbers of Verilog, in place of its own values.
     target : a cell library, by its name in :data:`LIBRARIES` or a :class:`Library`; or an FPGA
         family of :data:`TARGETS`.
     period_ns : clock period to meet with the least area; None for no such limit.
@@ -162,11 +165,14 @@ def synthesise(
     say = progress or (lambda text: None)
     if isinstance(target, str) and target in implementation.TARGETS:
         found = implementation.synthesise(
-            top=top, target=target, clock=clock, sources=Sources.read(sources),
+            top=top, target=target, clock=clock, sources=Sources.read(sources, top_parameters),
             place=place is not False,
             progress=say, seeds=seeds, part=part,
         )  # fmt: skip
-        return result.of_fpga(found, top, target, operations_per_cycle)
+        record = result.of_fpga(found, top, target, operations_per_cycle)
+        # Of what is generated all is known.
+        record["notes"] += found["findings"] if design is None else []
+        return record
     if isinstance(target, Library):
         library, target = target, target.name
     else:
@@ -188,7 +194,10 @@ def synthesise(
     notes: list[str] = []
 
     def variants_of(own: Design | None, files: Sequence[Path]) -> Iterator[Variant]:
-        elaborated = elaborate(files, own.module if own and own != design else top)
+        module = own.module if own and own != design else top
+        elaborated = elaborate(files, module, top_parameters)
+        if own is None:
+            notes.extend(elaborated.findings)
         conditions = sta.Conditions(
             clock=clock_of(elaborated, clock), resets=_resets(elaborated, reset, time_reset),
             asynchronous=tuple(elaborated.asynchronous), ideal_resets=not time_reset,

@@ -179,15 +179,15 @@ def choose(
     return design, output_folder(output or told)
 
 
-def settings(sets: Sequence[str] | None) -> dict[str, str]:
-    """Parse parameters, `KEY=VALUE` each."""
+def settings(sets: Sequence[str] | None, option: str = "--parameter") -> dict[str, str]:
+    """Parse parameters, `KEY=VALUE` each, that an option gives."""
     texts = {}
     for text in sets or ():
         key, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"--parameter must be KEY=VALUE, not {text!r}")
+            raise UsageError(f"{option} must be KEY=VALUE, not {text!r}")
         if key.strip() in texts:
-            raise UsageError(f"--parameter {key.strip()} must be given once, not twice")
+            raise UsageError(f"{option} {key.strip()} must be given once, not twice")
         texts[key.strip()] = value.strip()
     check_once(texts.get("engine", ""), texts)
     return texts

@@ -26,6 +26,7 @@ from carrysave.cli.options import (
     errors,
     output_folder,
     present,
+    settings,
 )
 from carrysave.errors import UsageError, check_choice, check_positive
 from carrysave.progress import Steps
@@ -166,6 +167,15 @@ def synthesise(
         Parameter(consume_multiple=True, help="Synthesise these files instead."),
     ] = None,
     top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
+    top_parameter: Annotated[
+        list[str] | None,
+        Parameter(
+            name=["--top-parameter", "-P"],
+            negative=(),
+            consume_multiple=False,
+            help="NAME=NUMBER, a parameter of the top module of --verilog; may be given again.",
+        ),
+    ] = None,
     clock: Clock = None,
     operations: Operations = None,
     running: Running = ALL_CORES,
@@ -198,10 +208,12 @@ def synthesise(
         if design is not None or parameter or config is not None or top is None:
             raise UsageError("--verilog needs --top, and no design, parameters or --config")
         check_positive("--operations", operations)
-        what, folder = Verilog(verilog, top, clock or "clk", operations), output_folder(output)
+        own = settings(top_parameter, "-P")
+        what = Verilog(verilog, top, clock or "clk", operations, own)
+        folder = output_folder(output)
     else:
-        if not (top is None and clock is None and operations is None):
-            raise UsageError("--top, --clock and --operations need --verilog")
+        if not (top is None and clock is None and operations is None and not top_parameter):
+            raise UsageError("--top, -P, --clock and --operations need --verilog")
         what, folder = choose(design, parameter, output, config)
     where = target_of(target, liberty, config)
     check_page(html)

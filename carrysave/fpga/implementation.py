@@ -25,7 +25,7 @@ __all__ = [
     "synthesise", "untimed_of",
 ]  # fmt: skip
 
-_FORMAT = 5  # of the cached results
+_FORMAT = 6  # of the cached results
 
 TARGETS = NAMES
 """Families to synthesise for."""
@@ -90,7 +90,7 @@ def synthesise(
     -------
     ``luts ffs dsps brams carry`` and what else the family has; ``blocks``, the number of each of
     its blocks; ``cells device fmax_mhz fmax_best_mhz fmax_logic_mhz period_ns seeds
-    critical_path conditions notes names`` (:class:`hw.emit.sources.Renamed`).
+    critical_path conditions notes names findings`` (:class:`hw.emit.sources.Renamed`).
     Fmax is the median of the seeds, the lower one of the middle two. It is None, with the reason
     in ``notes``, where there is no open place and route, the design exceeds the largest device,
     or it has blocks that are not timed: ``fmax_logic_mhz`` is then of the paths around these.
@@ -130,7 +130,11 @@ def _implement(work: _Work, folder: Path) -> dict[str, Any]:
     design, kinds = read_once(work.sources, top, folder)
     # A design goes to the mapper as it was read, unless it has new names or blocks.
     work = replace(work, kinds=kinds)
-    plain = not design.names and all(kind.startswith("$") for kind in kinds)
+    plain = (
+        not design.names
+        and not work.sources.parameters
+        and all(kind.startswith("$") for kind in kinds)
+    )
     read: list[str | Sequence[str]] = (
         [*work.sources.commands] if plain else ["read_rtlil design.il"]
     )
@@ -146,6 +150,8 @@ def _implement(work: _Work, folder: Path) -> dict[str, Any]:
         "device": None, "fmax_mhz": None, "fmax_best_mhz": None, "fmax_logic_mhz": None,
         "period_ns": None, "critical_path": None, "seeds": [],
         "conditions": {"ports": "not placed"}, "notes": [], "names": design.names,
+        # Registers of an FPGA have initial values.
+        "findings": [str(one) for one in design.findings if one.construct != "initial value"],
     }  # fmt: skip
     inputs = [name for name, port in design.ports.items() if port["direction"] == "input"]
     own_clock = design.port(work.clock)

@@ -5,12 +5,14 @@ import functools
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from hw.emit import user_files, yosys
+from hw.emit import constructs, user_files, yosys
+from hw.emit.constructs import CONSTRUCTS, Finding
 from hw.emit.spans import spans
 from hw.emit.user_files import FileError
 
@@ -38,15 +40,23 @@ class Sources:
     files : by our name, what each holds, other files by our names; those that are included last.
     origins : by our name, where each comes from.
     commands : of Yosys, that read them.
+    parameters : of the top module, by name: numbers or texts of Verilog.
     """
 
     files: dict[str, bytes]
     origins: dict[str, Path]
     commands: list[list[str]]
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, paths: Iterable[Path]) -> "Sources":
+    def read(
+        cls, paths: Iterable[Path], parameters: Mapping[str, str] = MappingProxyType({})
+    ) -> "Sources":
         """Read files once: what a result is kept for is what the tools saw.
+
+        Parameters
+        ----------
+        parameters : of the top module, in place of its own values.
 
         Raises
         ------
@@ -54,7 +64,15 @@ class Sources:
             If one does not exist.
         FileError
             If one is no regular file or too large, or includes a file without saying its name.
+        ValueError
+            If a parameter's name or value is none of Verilog.
         """
+        for parameter, value in parameters.items():
+            if not re.fullmatch(_WORD, parameter, re.ASCII) or not re.fullmatch(_VALUE, value):
+                raise ValueError(
+                    f"parameters of the top must be NAME=NUMBER, such as WIDTH=8 or MODE=4'b0011, "
+                    f"not {parameter}={value}"
+                )
         paths = [Path(path) for path in paths]
         names: dict[Path, str] = {}
         files: dict[str, bytes] = {}
@@ -88,12 +106,14 @@ class Sources:
                     _check_includes(path, text)
                     text = _NAMED.sub(functools.partial(renamed, path), text)
                 files[names[path]] = text
-        return cls(files, {name: path for path, name in names.items()}, commands)
+        origins = {name: path for path, name in names.items()}
+        return cls(files, origins, commands, dict(parameters))
 
     @property
     def contents(self) -> list[bytes]:
         """What the tools will see, for the key of a cache."""
-        return [part for name, text in self.files.items() for part in (name.encode(), text)]
+        given = [f"{name}={value}".encode() for name, value in self.parameters.items()]
+        return [part for name, text in self.files.items() for part in (name.encode(), text)] + given
 
     def design(self, top: str, folder: Path, *lower: str, check: bool = True) -> "Renamed":
         """Leave the design in ``design.il`` of a folder, with names that all tools take.
@@ -107,13 +127,15 @@ class Sources:
         Raises
         ------
         SourceError
-            If Yosys refuses the sources, or has no module ``top`` in them.
+            If Yosys refuses the sources, or has no module ``top`` in them; or if they have what it
+            would change in silence, see :data:`hw.emit.constructs.CONSTRUCTS`.
         """
         # Yosys takes a name from its backslash on as it is, and tells it with that.
         word = top if re.fullmatch(_WORD, top, re.ASCII) else f"\\{top}"
-        self.run([
+        log = self.run([
+            *(["chparam", "-set", name, value, word] for name, value in self.parameters.items()),
             ["hierarchy", *(["-check"] if check else []), "-top", word], "proc", *lower,
-            "write_rtlil design.il", "write_json design.json",
+            *(["check"] if check else []), "write_rtlil design.il", "write_json design.json",
         ], folder)  # fmt: skip
         path = folder / "design.json"
         # Yosys writes a byte beyond ASCII as a signed number.
@@ -122,6 +144,7 @@ class Sources:
             path.read_bytes(),
         )
         design = json.loads(written.decode(errors="surrogateescape"))
+        findings = self._judged(log, design["modules"])
         modules, names = _renamed(design["modules"])
         if names:
             text = json.dumps({**design, "modules": modules}, ensure_ascii=False)
@@ -131,7 +154,30 @@ class Sources:
             name for name, module in modules.items()
             if int(module["attributes"].get("top", "0"), 2)
         )  # fmt: skip
-        return Renamed(own, modules[own]["ports"], names)
+        return Renamed(own, modules[own]["ports"], names, findings)
+
+    def _judged(self, log: str, modules: Modules) -> tuple[Finding, ...]:
+        """Return what is to be said of the sources, and refuse what they may not have."""
+        texts = (
+            finding
+            for name, text in self.files.items()
+            if not name.endswith(".il")
+            for finding in constructs.in_text(name, text.decode("latin-1"))
+        )
+        found = {*constructs.in_log(log), *constructs.in_design(modules), *texts}
+        named = sorted(replace(one, place=self._users(one.place)) for one in found)
+        for one in named:
+            if CONSTRUCTS[one.construct].fate == "refused":
+                raise SourceError(f"ERROR: {one}")
+        return tuple(one for one in named if CONSTRUCTS[one.construct].fate == "said")
+
+    def _users(self, text: str) -> str:
+        """Return a text with the names that the user gave the files."""
+        return re.sub(
+            r"source\d+\.(v|sv|il|inc)\b",
+            lambda name: str(self.origins.get(name[0], name[0])),
+            text,
+        )
 
     def run(self, script: Sequence[str | Sequence[str]], folder: Path) -> str:
         """Read them with Yosys in a folder, and run a script.
@@ -146,11 +192,9 @@ class Sources:
         try:
             return yosys.run([*self.commands, *script], cwd=folder)
         except yosys.YosysError as error:
-            said = re.sub(
-                r"source\d+\.(v|sv|il|inc)\b",
-                lambda name: str(self.origins.get(name[0], name[0])),
-                str(error),
-            )
+            said = self._users(str(error))
+            if "syntax error" in said:
+                said += _LIMIT
             # What Yosys says in no line of its own, such as that memory ran out, is no one's text.
             raise (SourceError if "ERROR:" in said else yosys.YosysError)(said) from None
 
@@ -164,11 +208,13 @@ class Renamed:
     top : the top module.
     ports : its ports, as in Yosys's JSON.
     names : what its source calls modules, ports and instances that it calls otherwise, by ours.
+    findings : what is to be said of the sources.
     """
 
     top: str
     ports: dict[str, dict[str, Any]]
     names: dict[str, str]
+    findings: tuple[Finding, ...] = ()
 
     def port(self, name: str) -> str:
         """Return our name of a port, or the name if there is no such port."""
@@ -189,8 +235,14 @@ def _check_includes(path: Path, text: bytes) -> None:
             raise FileError(path, "`include must have a name in quotes beside it", f"line {line}")
 
 
+_LIMIT = (
+    "; what Yosys's readers of Verilog-2005 and SystemVerilog do not know, sv2v may turn into what "
+    "they do, or slang may read"
+)
 _BYTE = re.compile(rb"\\\\|\\uFFFFFF([89A-F][0-9A-F])")
 _WORD = r"[A-Za-z_]\w*"
+_VALUE = r"-?\d{1,18}|\d{1,4}'s?[bdh][0-9a-fA-F_]{1,256}"
+"""Of a parameter: a number of Verilog without x and z."""
 _PLACE = r"\$\S+|[\w.$\[\]:/\\-]+"
 """Instances may have names of generated blocks, as ``gen[0].pe``; those from ``$`` on are Yosys's
 own, which it numbers in what it writes."""
