@@ -1,6 +1,7 @@
 """Sizes and numbers that files of others have: right, or refused by node before anything runs."""
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from carrysave.networks.im2col import Windows
 from carrysave.networks.lower import lower
 from carrysave.networks.model import Graph, load
 from carrysave.networks.reference_runtime import session
+from hw.emit.user_files import FileError
 from verif.networks.comparing import TARGET, multiplier
 from verif.networks.graphs import Builder
 
@@ -176,3 +178,18 @@ def test_windows_beyond_the_padding() -> None:
         np.testing.assert_array_equal(found.reshape(-1), expected.reshape(-1), str(numbers))
         count += 1
     assert count > 100
+
+
+def test_names_the_file_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong with a model that was made of a program is said of the program's file."""
+
+    def converted(path: Path, folder: Path) -> Path:
+        made = folder / "m.onnx"
+        made.write_bytes(b"no model")
+        return made
+
+    monkeypatch.setattr("carrysave.networks.model.converted", converted)
+    path = tmp_path / "program.pt2"
+    with pytest.raises(FileError) as found:
+        load(path)
+    assert str(found.value) == f"{path}: no valid ONNX model: it cannot be read"
