@@ -40,6 +40,8 @@ CASES: list[dict[str, Any]] = [
     {"operations": "rms_norm,silu,add", "lanes": 2, "length": 9},
     {"operations": "scale", "lanes": 2, "length": 11, "width": 6},
     {"operations": "layer_norm,scale", "lanes": 3, "length": 20, "width": 12, "out_width": 9},
+    # Rows of one value.
+    {"operations": "gelu,add,multiply", "lanes": 6, "width": 16, "length": 1},
     # As the unit of a language model on a wide bus, but for shorter rows.
     {
         "operations": "softmax,rms_norm,silu", "lanes": 16, "width": 16, "length": 200,
@@ -48,7 +50,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", brief(CASES, 1, 5), ids=case_name)
+@pytest.mark.parametrize("parameters", brief(CASES, 1, 5, -2), ids=case_name)
 def test_vector_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     # Other ones have the carry chains of FPGAs, and what is built for them.
     adder = "sklansky" if parameters.get("lanes", 8) % 2 else "operator"

@@ -259,7 +259,7 @@ async def test_cycles(dut: Any) -> None:
         for operation in BUILT for length in (1, LONGEST)
     ]  # fmt: skip
     mixed = [
-        (str(rng.choice(BUILT)), draw(rng, int(rng.integers(1, longest + 1))))
+        (str(rng.choice(BUILT)), draw(rng, int(rng.integers(1, min(longest, LONGEST) + 1))))
         for longest in (LONGEST, 2, MOST, LONGEST) for _ in range(15)
     ]  # fmt: skip
     for every in [*alone, *same, mixed]:
