@@ -147,11 +147,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->uncounted = FIELD(word, FEATURES__UNCOUNTED) != 0;
     info->sizes = FIELD(word, FEATURES__SIZES) != 0;
     info->trits = FIELD(word, FEATURES__TRITS) != 0;
-<<<<<<< HEAD
     info->rounding = (carrysave_rounding)FIELD(word, FEATURES__ROUNDING);
-    if (FIELD(word, FEATURES__SCRATCH)) {
-        info->scratch = (uint32_t)1 << FIELD(word, FEATURES__SCRATCH);
-=======
     scratch = FIELD(word, FEATURES__SCRATCH);
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
     has_vector = FIELD(word, FEATURES__VECTOR) != 0;
@@ -162,7 +158,6 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
         return told(device, CARRYSAVE_BAD_DEVICE);
     if (scratch) {
         info->scratch = (uint32_t)1 << scratch;
->>>>>>> 1da728a (driver.c: refuse a device whose registers make no sense.)
         info->scratch_base = UINT64_MAX >> (64u - info->address_width);
         info->scratch_base -= info->scratch - 1u;
     }

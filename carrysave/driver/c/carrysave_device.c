@@ -60,6 +60,8 @@ bool carrysave_is_sensible(const carrysave *device, uint32_t sum_bytes, uint32_t
         || !holds(info->b_bytes, info->tile_k / deep, info->tile_n, info->b.bits,
                   info->data_width))
         return false;
+    if (info->requantiser && (uint32_t)info->rounding > CARRYSAVE_ROUND_EVEN)
+        return false;
     if (scratch && (!within(scratch, LEAST_SCRATCH, 31u) || scratch >= info->address_width))
         return false;
     return !has_vector
