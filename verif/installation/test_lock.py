@@ -68,7 +68,8 @@ def test_no_pin_excludes_a_python(python: str) -> None:
         if not pin.wanted(python):
             continue
         tags = re.findall(r"(?m)^Tag: (\S+)", found.read_text("WHEEL") or "")
-        if any(fits(tag, python) for tag in tags):
+        # Debian 12's pip builds what has its source alone without a wheel, for whatever is here.
+        if not tags or any(fits(tag, python) for tag in tags):
             continue
         # Another file of it is for another Python; this one must be for this Python.
         assert python.split(".")[:2] != own, (pin.name, tags)
