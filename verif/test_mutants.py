@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 
+from carrysave.regress.deciding.equivalence import (
+    by_outputs,
+    by_reachability,
+    by_states,
+    decide,
+)
+from carrysave.regress.deciding.legal import longest
 from hw.catalog import Design
+from hw.emit import yosys
 from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
-from verif.support.equivalence import by_outputs, by_reachability, by_states, longest
 from verif.support.mutants import CASES, LONG, score
 from verif.support.seeds import of_the_day
 
@@ -76,6 +83,29 @@ def test_tiles_that_are_too_long_make_no_fault(beyond: int, equal: bool, tmp_pat
     assert limit == ("i_a", 9)
     stand_in(design, f"beats > {limit[1] + beyond}", tmp_path)
     assert by_outputs(design, tmp_path, 1, 20) is equal
+
+
+@pytest.mark.parametrize(("fault", "outcome", "says"), [
+    ("beats > 9", "equivalent", "no output ever differs under legal inputs"),
+    ("beats > 8", "alive", "an output differs 9 cycles after power-up, by legal inputs"),
+])  # fmt: skip
+def test_a_mutant_is_decided(fault: str, outcome: str, says: str, tmp_path: Path) -> None:
+    design = Design(*CASES[0])
+    stand_in(design, fault, tmp_path)
+    found, why = decide(design, tmp_path, 1)
+    assert found == outcome, why
+    assert says in why
+
+
+def test_what_is_not_decided_says_what_was_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yosys, "never", lambda *_, **__: None)
+    design = Design(*CASES[0])
+    stand_in(design, "beats > 8", tmp_path)
+    found, why = decide(design, tmp_path, 1, 7)
+    assert found == "undecided"
+    assert "reachability of outputs and of registers, 7 s each, and induction" in why
 
 
 EXTERNAL = {"m": 1, "n": 2, "lookups": 1, "a_width": 3, "k_max": 9, "generator": "external"}

@@ -49,6 +49,9 @@ def regress(
     mutants: Annotated[
         int, Parameter(help="Mutants of each configuration, which benches must kill.")
     ] = 0,
+    proof_seconds: Annotated[
+        int, Parameter(help="Time for each way to decide whether a mutant that lives is a fault.")
+    ] = 20,
     output: Folder = None,
     running: Running = ALL_CORES,
     html: Html = None,
@@ -60,7 +63,8 @@ def regress(
     each --shard does its part. What fails is made small: the least parameters and the shortest
     stimulus that still fail, with waves and the command that repeats it. Writes JUnit XML and JSON
     to `OUTPUT/regress`. Runs that are known are not run again. The exit code is 1 if anything
-    failed; a mutant that lives is listed and no failure, as it may be no fault.
+    failed. Of a mutant that no bench kills it is decided whether it is a fault: `equivalent`, or
+    `alive`, which is a failure of the bench; or `undecided`.
 
     **Examples:**
 
@@ -79,6 +83,7 @@ def regress(
         designs=_names("--designs", designs), configurations=configurations, seeds=seeds, seed=seed,
         simulators=_names("--simulators", simulators), shard=(int(found[1]), int(found[2])),
         netlists={name: library_of(name) for name in netlist or ()}, mutants=mutants,
+        proof_seconds=proof_seconds,
     )  # fmt: skip
     check_page(html, charts=False)
     folder = output_folder(output) / "regress"

@@ -14,7 +14,7 @@ from carrysave.progress import Steps
 from carrysave.regress.configurations import samples
 from carrysave.regress.coverage import merge, of_parameters
 from carrysave.regress.junit import junit
-from carrysave.regress.mutants import Mutants, mutants_job
+from carrysave.regress.mutants import Mutants, decision_job, mutants_job
 from carrysave.regress.plan import RTL, Request, Run, planned
 from carrysave.regress.reduce import shortest, smallest
 from carrysave.report.page import package_versions
@@ -117,10 +117,15 @@ class _Regression:
                 (run, found, number, self.mutant_job(run, file, number))
                 for number in range(1, len(found.changes) + 1)
             ]
+        living: list[tuple[dict[str, Any], jobs.Job]] = []
         self.steps.step(f"run {len(tries)} mutants")
         results = self.results([one[-1] for one in tries], quiet=False)
         for (run, found, number, job), outcome in zip(tries, results, strict=True):
             row = self.take(run, outcome, f"mutant {number}: {found.changes[number - 1]}")
+            if row["outcome"] == "survived":
+                living.append((row, decision_job(
+                    run.design, job.arguments["verilog"].path, number, self.request.proof_seconds
+                )))  # fmt: skip
             if row["outcome"] != "killed":
                 continue
             self.steps.step(f"reduce mutant {number} of {run.design.module}")
@@ -130,6 +135,15 @@ class _Regression:
             file = cache.write(self.folder / "mutants" / name, found.one(number))
             words = [*run.words(), "--verilog", str(file)]
             self.reduced.append(self.described(row, run, words, case, transactions))
+        self.decide(living)
+
+    def decide(self, living: Sequence[tuple[dict[str, Any], jobs.Job]]) -> None:
+        """Decide of mutants that live whether they are faults."""
+        self.steps.step(f"decide {len(living)} mutants that live")
+        found = self.results([job for _, job in living], quiet=False)
+        for (row, _), outcome in zip(living, found, strict=True):
+            failed = {"outcome": "undecided", "why": str(outcome.failure)}
+            row |= outcome.value if outcome.failure is None else failed
 
     def mutant_job(self, run: Run, file: Path, number: int, **more: Any) -> jobs.Job:
         """Return the job of a mutant."""
@@ -210,7 +224,8 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     -------
     ``ok counts designs configurations seeds simulators levels shard runs reduced coverage command
     versions files``. Of each run ``outcome``, one of ``passed failed error skipped``, of a mutant
-    ``killed survived error``, and the command that repeats it.
+    ``killed equivalent alive undecided error``, and the command that repeats it. A mutant that is
+    alive is a failure.
     """
     found = _Regression(request, folder, steps)
     found.run()
@@ -220,11 +235,14 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     found.mutate()
     cache.write(report, junit(found.rows))
     counts = Counter(row["outcome"] for row in found.rows)
-    outcomes = ("passed", "failed", "error", "skipped", "killed", "survived")
+    outcomes = (
+        "passed", "failed", "error", "skipped", "killed", "equivalent", "alive", "undecided"
+    )  # fmt: skip
     part, parts = request.shard
     facts: dict[str, Any] = {
         "ok": not counts["failed"]
         and not counts["error"]
+        and not counts["alive"]
         and (counts["passed"] > 0 or not found.rows),
         "counts": {name: counts[name] for name in outcomes},
         "designs": _by_design(found.rows, outcomes),

@@ -11,6 +11,8 @@ __all__ = ["junit"]
 _COUNTS = {
     "tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped",
 }  # fmt: skip
+_MUTANTS = {"alive": "failed", "undecided": "skipped"}
+"""What becomes of a test of a mutant."""
 _WHY = 4000
 """Characters of what is said of a failure."""
 
@@ -18,7 +20,8 @@ _WHY = 4000
 def junit(runs: Iterable[Mapping[str, Any]]) -> bytes:
     """Return a suite for each run, with the tests of its bench.
 
-    A mutant is a test of its own that is killed, or skipped with the reason that it survived.
+    A mutant is a test of its own that passes if it is killed or equivalent, fails if it is alive,
+    and is skipped, with the reason, if that is not decided.
 
     Parameters
     ----------
@@ -29,8 +32,8 @@ def junit(runs: Iterable[Mapping[str, Any]]) -> bytes:
         suite = ElementTree.SubElement(root, "testsuite", name=_text(run["label"]))
         for case in run["cases"]:
             _test(suite, run, case["name"], case["seconds"], case["outcome"], case["why"])
-        if run["outcome"] in ("error", "skipped", "killed", "survived"):
-            kind = "skipped" if run["outcome"] == "survived" else run["outcome"]
+        if run["outcome"] not in ("passed", "failed"):
+            kind = _MUTANTS.get(run["outcome"], run["outcome"])
             _test(suite, run, run["mutant"] or "simulation", run["seconds"], kind, run["why"])
         suite.set("time", f"{run['seconds']:.3f}")
     for element in (*root, root):

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import jobs
+from carrysave.regress.deciding.equivalence import decide
 from hw.catalog import Design
 from hw.device import models_of
 from hw.emit import tools, yosys
 from hw.emit.verilog import verilog_of
 
-__all__ = ["MOST", "Mutants", "mutants_job", "mutants_of"]
+__all__ = ["MOST", "Mutants", "decided", "decision_job", "mutants_job", "mutants_of"]
 
 MOST = 255
 """Mutants of a netlist: the input that selects one has 8 bits."""
@@ -92,3 +93,28 @@ def mutants_job(design: Design, count: int, seed: int) -> jobs.Job:
 def mutants_of(name: str, parameters: dict[str, Any], count: int, seed: int) -> dict[str, Any]:
     """Make mutants by plain arguments: the job's function; the members of :class:`Mutants`."""
     return vars(Mutants.of(Design(name, parameters), count, seed))
+
+
+def decision_job(design: Design, verilog: Path, number: int, seconds: int) -> jobs.Job:
+    """Return the job that decides whether a mutant that its bench does not kill is a fault."""
+    parameters = dict(design.parameters)
+    return jobs.Job(
+        function=decided,
+        arguments={
+            "name": design.name, "parameters": parameters, "verilog": jobs.File(verilog),
+            "number": number, "seconds": seconds,
+        },
+        tools=[yosys.version, yosys.abc_version],
+        label=f"decide mutant {number} of {design.module}",
+        facts={"kind": "mutants", "design": design.name, "parameters": parameters},
+    )  # fmt: skip
+
+
+def decided(
+    name: str, parameters: dict[str, Any], verilog: str, number: int, seconds: int
+) -> dict[str, str]:
+    """Decide by plain arguments: the job's function; returns ``outcome`` and ``why``."""
+    with tools.workplace() as folder:
+        (folder / "mutants.v").write_bytes(Path(verilog).read_bytes())
+        outcome, why = decide(Design(name, parameters), folder, number, seconds)
+    return {"outcome": outcome, "why": why}

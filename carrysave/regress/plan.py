@@ -7,6 +7,7 @@ from itertools import islice
 from carrysave.asic.liberty.cells import Library
 from carrysave.errors import UsageError, check_choice
 from carrysave.regress.configurations import configurations, options
+from carrysave.regress.deciding.equivalence import SECONDS
 from carrysave.regress.mutants import MOST
 from carrysave.sim import icarus, runner
 from hw.catalog import CATALOG, Design, nearest
@@ -31,6 +32,7 @@ class Request:
     netlists : libraries for whose netlists benches run too, by what a command line calls them.
     shard : which part of the runs, and of how many parts.
     mutants : of each configuration.
+    proof_seconds : for each way to decide whether a mutant that lives is a fault.
     """
 
     designs: tuple[str, ...]
@@ -41,6 +43,7 @@ class Request:
     netlists: Mapping[str, Library] = field(default_factory=dict)
     shard: tuple[int, int] = (1, 1)
     mutants: int = 0
+    proof_seconds: int = SECONDS
 
     def __post_init__(self) -> None:
         """Check all of it, before any work is done."""
@@ -54,6 +57,7 @@ class Request:
             ("--seeds", self.seeds, 1, 1_000_000),
             ("--seed", self.seed, 0, (1 << 31) - self.seeds),
             ("--mutants", self.mutants, 0, MOST),
+            ("--proof-seconds", self.proof_seconds, 1, 86_400),
         ):
             if not low <= value <= high:
                 raise UsageError(f"{option} must be {low}..{high}, not {value}")

@@ -63,8 +63,8 @@ def print_regression(console: Console, found: dict[str, Any]) -> None:
         if row["waves"]:
             print_line(console, f"  waves {row['waves']}")
     for row in found["runs"]:
-        if row["outcome"] in {"error", "survived"}:
-            what = row["mutant"] or row["why"]
+        if row["outcome"] in {"error", "alive", "undecided"}:
+            what = ": ".join(filter(None, (row["mutant"], row["why"])))
             print_line(console, f"{row['label']}: {row['outcome']}, {what}")
     for row in found["coverage"]:
         if row["holes"]:

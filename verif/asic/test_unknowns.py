@@ -12,12 +12,12 @@ import pytest
 
 from carrysave.asic.bench_job import netlist_sources
 from carrysave.asic.liberty import cells
+from carrysave.regress.deciding.equivalence import proven
 from carrysave.sim import runner
 from hw.catalog import Design
 from hw.emit import yosys
 from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
-from verif.support.equivalence import proven
 
 SECONDS = 200
 SMALL = {"a_width": 2, "b_width": 2, "accumulator_width": 8}

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from carrysave.regress.deciding.equivalence import equivalent
 from carrysave.regress.mutants import Mutants
 from carrysave.sim.parameters import describe
 from carrysave.sim.runner import run
 from carrysave.sim.verilator import Build, build
 from hw.catalog import Design
-from verif.support.equivalence import equivalent
 
 __all__ = ["CASES", "LONG", "Score", "score"]
 

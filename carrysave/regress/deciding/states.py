@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from verif.support.circuit import ALL, Circuit, Values
+from carrysave.regress.deciding.circuit import ALL, Circuit, Values
 
 __all__ = [
     "LANES",

@@ -1,26 +1,79 @@
-"""Proofs that mutants of a design are no faults."""
+"""Decides of a mutant whether it is a fault: by proofs, or by inputs that show a difference."""
 
 from pathlib import Path
-from typing import Any
 
+from carrysave.regress.deciding.alike import always_same
+from carrysave.regress.deciding.legal import legal, longest
 from golden.engine import EngineSpec
 from golden.npe.activation import ActivationSpec
-from golden.tpe.lut_core import LutCoreSpec
 from hw.catalog import Design
 from hw.emit import yosys
 from hw.emit.verilog import Emission
-from verif.support.alike import always_same
 
-__all__ = ["by_outputs", "by_reachability", "by_states", "equivalent", "longest", "proven"]
+__all__ = [
+    "SECONDS", "by_outputs", "by_reachability", "by_states", "decide", "equivalent",
+    "proven",
+]  # fmt: skip
 
 PATIENCE = 400
 """Seconds for a proof by reachability."""
+SECONDS = 20
+"""Seconds for each way to decide."""
+
+
+def decide(design: Design, folder: Path, mutant: int, seconds: int = SECONDS) -> tuple[str, str]:
+    """Return what a mutant is that its bench does not kill, and why.
+
+    Parameters
+    ----------
+    folder : has all mutants, ``mutants.v``.
+    seconds : for each way to decide; an induction takes what it takes.
+
+    Returns
+    -------
+    ``equivalent``: no output ever differs under legal inputs, or no state that can be reached does.
+    ``alive``: an output differs under legal inputs; the bench lacks them. ``undecided``.
+    """
+    if by_states(design, folder, mutant):
+        return "equivalent", "alike in all states that rows lead to"
+    outputs = by_outputs(design, folder, mutant, seconds)
+    if outputs:
+        return "equivalent", "no output ever differs under legal inputs"
+    if outputs is None and by_reachability(design, folder, mutant, seconds):
+        return "equivalent", "all that can be reached is made alike"
+    if outputs is None and by_induction(design, folder, mutant):
+        return "equivalent", "alike by induction over all states"
+    if outputs is None:
+        tried = f"reachability of outputs and of registers, {seconds} s each, and induction"
+        return "undecided", f"neither proven equal nor shown to differ by {tried}"
+    cycles = _cycles(folder / "cex")
+    shown = f"an output differs {cycles} cycles after power-up"
+    if not _described(design):
+        return (
+            "undecided",
+            f"{shown}, by inputs of which nothing says that they are legal",
+        )
+    return "alive", f"{shown}, by legal inputs that the bench lacks"
+
+
+def _cycles(witness: Path) -> int:
+    """Return the cycles before the last one of a counterexample of ABC's.
+
+    Its first line is the first state, the others are inputs, a cycle each.
+    """
+    lines = witness.read_text().splitlines()
+    return sum(1 for line in lines if line and set(line) <= set("01x")) - 2
+
+
+def _described(design: Design) -> bool:
+    """Tell whether :func:`legal` states all that a design's inputs must keep to."""
+    return not isinstance(design.spec, EngineSpec) or longest(design) is not None
 
 
 def equivalent(design: Design, folder: Path, mutant: int) -> bool:
     """Whether the mutant is proven equal to the design, over all states or from the first one."""
     # Any may be done at once where another takes minutes.
-    return (
+    return bool(
         by_states(design, folder, mutant)
         or by_outputs(design, folder, mutant, 20)
         or by_reachability(design, folder, mutant, 20)
@@ -88,14 +141,15 @@ def by_reachability(design: Design, folder: Path, mutant: int, seconds: int) -> 
     return proven(folder, name, seconds)
 
 
-def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
-    """Whether ABC proves that from the first state on no output ever differs.
+def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool | None:
+    """Whether ABC proves that from the first state on no output ever differs; None: not decided.
 
     Registers may: those of which nobody reads what they have then. No tile or row is longer than
     the design allows: of longer ones sums may overflow. Tables from outside are of activations.
+    What is offered to a stream stays until it is taken, unless there is a reset.
     """
     name = f"outputs{mutant}"
-    (folder / "legal.v").write_text(_legal(design))
+    (folder / "legal.v").write_text(legal(design))
     yosys.run(
         f"{selected(design, mutant)}setundef -zero\nopt -full\n"
         "miter -equiv -make_outputs gold gate miter\nread_verilog legal.v\n"
@@ -104,7 +158,7 @@ def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
         f"write_aiger -zinit {name}.aig",
         cwd=folder,
     )
-    return proven(folder, name, seconds)
+    return yosys.never(f"{name}.aig", seconds, cwd=folder, patience=PATIENCE)
 
 
 def by_states(design: Design, folder: Path, mutant: int) -> bool:
@@ -135,88 +189,6 @@ def by_states(design: Design, folder: Path, mutant: int) -> bool:
             cwd=folder,
         )
     return always_same(path, mutant)
-
-
-def _legal(design: Design) -> str:
-    """Return Verilog of a module whose only output is 1 if the two differ in a legal run."""
-    ports = [port for port in Emission(design).ports if port["direction"] == "input"]
-    made = _tables(design.spec)
-    inputs = {f"in_{port['name']}": f"input [{port['width'] - 1}:0]" for port in ports}
-    pins = [f".{name}({name})" for name in inputs] + [".trigger(differ)"]
-    heads = [name for name in inputs if name not in made] + ["activations"] * len(made)
-    lines, bad = [f"module legal({', '.join(heads)}, bad);", "output bad;\nwire differ;"], "differ"
-    lines += [made.get(name, f"{kind} {name};") for name, kind in inputs.items()]
-    limit = longest(design)
-    if limit is not None:
-        stream, beats = limit
-        padded = _padded(design.spec) if made else "0"
-        pins.append(f".gold_{stream}_ready(ready)")
-        lines += [
-            f"wire ready;\nwire beat = in_{stream}_valid & ready;",
-            f"reg [{beats.bit_length() - 1}:0] beats = 0;\nreg before = 0;",
-            f"wire beyond = before | beat & (beats == {beats} | beats == {beats - 1} & {padded});",
-            "always @(posedge in_clk) begin\nbefore <= beyond;",
-            f"if (in_rst | beat & in_{stream}_last) beats <= 0; else if (beat) beats <= beats + 1;",
-            "end",
-        ]
-        bad = "differ & ~beyond"
-    return "\n".join([*lines, f"miter both({', '.join(pins)});", f"assign bad = {bad};",
-                      "endmodule\n"])  # fmt: skip
-
-
-def _tables(spec: Any) -> dict[str, str]:
-    """Write Verilog of inputs that are made of others: a LUT core's tables, of activations.
-
-    Returns
-    -------
-    By name of the input, its declaration and that of what it is made of. Others are not there.
-    """
-    if not isinstance(spec, LutCoreSpec) or not spec.external:
-        return {}
-    width, wide, entries = spec.a_width, spec.a_code_width, spec.made.table_entries
-    tables = spec.m * spec.lookups
-    lines = [
-        f"input [{tables * spec.group * width - 1}:0] activations;",
-        f"wire [{tables * entries * wide - 1}:0] in_i_a_data;",
-    ]
-    for number in range(tables * spec.group):
-        kind = "signed " if spec.a_signed else ""
-        lines.append(f"wire {kind}[{width - 1}:0] a{number};")
-        lines.append(f"assign a{number} = activations[{number * width} +: {width}];")
-    for number in range(tables * entries):
-        table, entry = divmod(number, entries)
-        half = spec.table == "half"
-        # Of a half table activations have signs, the last one minus; a full one has sums of some.
-        bits = [(entry if half else entry + 1) >> place & 1 for place in range(spec.group)]
-        signs = [("-+" if half else " +")[bit] for bit in bits]
-        terms = [
-            f"{sign} a{table * spec.group + place}"
-            for place, sign in enumerate(signs)
-            if sign != " "
-        ]
-        lines.append(f"assign in_i_a_data[{number * wide} +: {wide}] = {' '.join(terms)};")
-    return {"in_i_a_data": "\n".join(lines)}
-
-
-def _padded(spec: LutCoreSpec) -> str:
-    """Write the condition that activations of the last beat differ from 0 that must not."""
-    own = spec.k_max - spec.k * (-(-spec.k_max // spec.k) - 1)
-    rows = range(0, spec.m * spec.k, spec.k)
-    more = [f"a{row + place} != 0" for row in rows for place in range(own, spec.k)]
-    return f"({' | '.join(more or ['0'])})"
-
-
-def longest(design: Design) -> tuple[str, int] | None:
-    """Return a stream, and how many beats it may have from one `last` to the next; None if any.
-
-    Engines of several passes are left out.
-    """
-    spec = design.spec
-    if isinstance(spec, ActivationSpec):
-        return "i", spec.length
-    if isinstance(spec, EngineSpec) and spec.passes == 1:
-        return "i_a", -(-spec.k_max // spec.k)
-    return None
 
 
 def proven(folder: Path, name: str, seconds: int) -> bool:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from verif.support.circuit import Circuit, Values
-from verif.support.states import (
+from carrysave.regress.deciding.circuit import Circuit, Values
+from carrysave.regress.deciding.states import (
     LANES,
     MOST,
     Idle,

@@ -1,0 +1,1 @@
+"""Decides of mutants that live whether they are faults."""
