@@ -68,7 +68,7 @@ class Space:
     def read(cls, path: Path) -> "Space":
         """Read a space from a TOML file."""
         try:
-            table = tomllib.loads(user_files.read(path).decode())
+            table = tomllib.loads(user_files.read(path, text=True).decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{path}: {error}") from None
         try:

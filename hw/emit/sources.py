@@ -97,7 +97,7 @@ class Sources:
         for path in waiting:  # grows
             if names[path] not in files:
                 try:
-                    text = user_files.read(path)
+                    text = user_files.read(path, text=True)
                 except FileNotFoundError:
                     raise FileNotFoundError(
                         errno.ENOENT, "source file not found", str(path)

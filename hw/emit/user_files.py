@@ -1,5 +1,6 @@
 """Reads what users bring: files that may be damaged, endless, far too large, or made to harm."""
 
+import codecs
 import contextlib
 import gzip
 import io
@@ -79,7 +80,7 @@ def parsing(path: Path, place: str = "") -> Iterator[None]:
         raise FileError(path, reason, place) from None
 
 
-def read(path: Path, limit: int = TEXTS, *, unzip: bool = False) -> bytes:
+def read(path: Path, limit: int = TEXTS, *, unzip: bool = False, text: bool = False) -> bytes:
     """Read a file, at once and once.
 
     Parameters
@@ -87,6 +88,7 @@ def read(path: Path, limit: int = TEXTS, *, unzip: bool = False) -> bytes:
     path : of a regular file, or a link to one; not a pipe, a device or a folder.
     limit : bytes that it, and what it unpacks to, may have, unless `LIMIT_VARIABLE` is set.
     unzip : return what it unpacks to, if it is compressed by gzip.
+    text : leave out the byte order mark of UTF-8 that some editors begin a text with.
 
     Raises
     ------
@@ -102,8 +104,8 @@ def read(path: Path, limit: int = TEXTS, *, unzip: bool = False) -> bytes:
         raise FileError(path, f"must stay as it is while it is read, not change from {size} bytes")
     if unzip and data.startswith(_GZIP):
         with parsing(path, "gzip"), gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            return _unpacked(path, stream, limit)
-    return data
+            data = _unpacked(path, stream, limit)
+    return data.removeprefix(codecs.BOM_UTF8) if text else data
 
 
 def read_part(path: Path, start: int, count: int | None, limit: int = TENSORS) -> bytes:
@@ -164,7 +166,7 @@ def _opened(path: Path, limit: int) -> Iterator[tuple[BinaryIO, int]]:
 
 def read_text(path: Path, limit: int = TEXTS) -> str:
     """Read a text in UTF-8, whatever the language of the system; the same errors as `read`."""
-    data = read(path, limit)
+    data = read(path, limit, text=True)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -98,7 +98,7 @@ class Library:
             return replace(first, corners=tuple(others))
         path = Path(path)
         try:
-            data = user_files.read(path, unzip=True)
+            data = user_files.read(path, unzip=True, text=True)
         except FileNotFoundError:
             raise FileNotFoundError(errno.ENOENT, "Liberty file not found", str(path)) from None
         try:
