@@ -169,9 +169,10 @@ def synthesise(
             place=place is not False,
             progress=say, seeds=seeds, part=part,
         )  # fmt: skip
+        findings = found.pop("findings")
         record = result.of_fpga(found, top, target, operations_per_cycle)
         # Of what is generated all is known.
-        record["notes"] += found["findings"] if design is None else []
+        record["notes"] += findings if design is None else []
         return record
     if isinstance(target, Library):
         library, target = target, target.name

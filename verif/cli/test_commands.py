@@ -291,7 +291,7 @@ def refused(outcome: Outcome, says: str) -> None:
         ("synth mac --target ecp5 --seeds 0", "--seeds must be 1 to 100, not 0"),
         ("synth mac --target ice40 --part iCE40UP5", "did you mean iCE40UP5K-SG48"),
         ("synth mac --target xilinx7 --part x", "part must be none for xilinx7, which is not"),
-        ("synth mac --top mac", "--top, --clock and --operations need --verilog"),
+        ("synth mac --top mac", "--top, -P, --clock and --operations need --verilog"),
         ("synth --verilog none.v --top a", '"none.v" does not exist'),
         ("synth --verilog file", "--verilog needs --top"),
         ("synth mac --verilog file --top a", "no design"),
