@@ -23,7 +23,11 @@ FRONT = {"points": [{"front": True, "design": "mac", "parameters": {"a_width": 8
 KINDS: dict[str, tuple[bytes, Callable[[Path], object]]] = {
     "cells.lib": (SMALL, Library.load),
     "cells.lib.gz": (SMALL, Library.load),
-    "cells.lef": ((TECHNOLOGY + CELLS).encode(), lambda path: read_lef([path])),
+    # Its first word is what the mark would spoil.
+    "cells.lef": (
+        (TECHNOLOGY[TECHNOLOGY.index("LAYER m1") :] + CELLS).encode(),
+        lambda path: read_lef([path]),
+    ),
     "top.v": (MODULE, lambda path: Sources.read([path]).files),
     "top.sv": (MODULE, lambda path: Sources.read([path]).files),
     "settings.toml": (b'design = "mac"\n', read_settings),
