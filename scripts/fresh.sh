@@ -24,7 +24,7 @@ if [ ! -e "$root/etc/debian_version" ]; then
     say "putting $suite into $root"
     # What the README asks for, and git, with which it came here.
     if ! debootstrap --variant=minbase --include=ca-certificates,git,make,python3 "$suite" \
-        "$root.part" "${MIRROR:-http://deb.debian.org/debian}" >"$folder/debootstrap.log" 2>&1; then
+        "$root.part" ${MIRROR:+"$MIRROR"} >"$folder/debootstrap.log" 2>&1; then
         tail -n 5 "$folder/debootstrap.log"
         exit 1
     fi
@@ -47,9 +47,9 @@ for name in $(compgen -e); do
 done
 
 commit=$(git rev-parse HEAD)
-checkout=/root/$commit/carrysave
+checkout=/srv/$commit/carrysave
 if [ ! -d "$root$checkout" ]; then
-    mkdir -p "$root/root/$commit/home"
+    mkdir -p "$root/srv/$commit/home"
     git clone -q --no-hardlinks "$PWD" "$root$checkout"
     git -C "$root$checkout" checkout -q --detach "$commit"
 fi
@@ -66,7 +66,7 @@ for target in "${@:-demo test}"; do
             mount --rbind /dev "$1/dev"
             mount --rbind /sys "$1/sys"
             exec chroot "$@"' bash "$root" \
-            /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="/root/$commit/home" "${network[@]}" \
+            /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="/srv/$commit/home" "${network[@]}" \
             make -C "$checkout" "$one"
     done
 done

@@ -42,7 +42,7 @@ HARMLESS = frozenset({
     "tokenizer.huggingface.json", "tokenizer.chat_templates",
 })  # fmt: skip
 """Facts that change nothing of what is computed here."""
-SPACES = ("llama.", "tokenizer.", "split.", "adapter.", "clip.", "diffusion.", "xielu.")
+NAMESPACES = ("llama.", "tokenizer.", "split.", "adapter.", "clip.", "diffusion.", "xielu.")
 """Beginnings of names whose facts say what is computed; others tell who made the file, and how."""
 
 
@@ -92,7 +92,7 @@ def judged(name: str) -> str:
     if name in CHECKED:
         return "checked"
     harmless = name in HARMLESS or name.startswith("tokenizer.chat_template.")
-    return "harmless" if harmless or not name.startswith(SPACES) else "refused"
+    return "harmless" if harmless or not name.startswith(NAMESPACES) else "refused"
 
 
 def check_facts(file: GgufFile, sizes: Mapping[str, int]) -> None:

@@ -4,17 +4,16 @@ Codes stay codes: what moves dequantised codes moves the codes and their scales 
 and what limits them does so where the results are floats of codes, bit for bit.
 """
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, helper, numpy_helper
+from onnx import NodeProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from .code_types import limits
+from .constant_codes import ConstantCodes, along_one, limited_codes, turned
 from .fallback import has_graphs
 from .host_operators import DRAWS, OPERATORS
-from .host_quantisers import QUANTISERS, along
+from .host_quantisers import QUANTISERS
 from .host_runtime import on_host
 from .host_versions import refusal
 from .kernels import attributes
@@ -41,47 +40,13 @@ def fold(graph: Graph) -> Graph:
     return _Folder(graph).folded()
 
 
-@dataclass(frozen=True)
-class _Codes:
-    """Constant codes that are dequantised: with scales, zero points, their axis, and blocks."""
-
-    codes: np.ndarray
-    scale: np.ndarray
-    zero: np.ndarray | None
-    axis: int
-    block: int
-    node: NodeProto | None = None
-    """What dequantises them, where the model has it."""
-
-    @property
-    def given(self) -> list[np.ndarray]:
-        """Inputs of what dequantises them."""
-        return [self.codes, self.scale, *([] if self.zero is None else [self.zero])]
-
-    def dequantiser(self, inputs: list[str], output: str) -> NodeProto:
-        """Return a node that dequantises them: the model's own, or one for moved codes."""
-        if self.node is not None:
-            return self.node
-        made = helper.make_node("DequantizeLinear", inputs, [output], f"{output}/dequantise")
-        if self.scale.size > 1 or self.block:
-            made.attribute.append(helper.make_attribute("axis", self.axis))
-        if self.block:
-            made.attribute.append(helper.make_attribute("block_size", self.block))
-        return made
-
-    def grid(self, values: np.ndarray) -> np.ndarray:
-        """Return a scale or zero point for each code, in its own type."""
-        spread = along(values, self.codes.shape, self.axis).astype(values.dtype)
-        return np.broadcast_to(spread, self.codes.shape)
-
-
 class _Folder:
     """Goes through a model once."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._known: dict[str, np.ndarray] = dict(graph.constants)
-        self._codes: dict[str, _Codes] = {}
+        self._codes: dict[str, ConstantCodes] = {}
         self._made: list[str] = []
         """Names of tensors that nodes made of constants."""
         self._opsets = {one.domain: one.version for one in graph.proto.opset_import}
@@ -152,13 +117,13 @@ class _Folder:
         self._made += names
         return []
 
-    def _dequantised(self, node: NodeProto) -> _Codes:
+    def _dequantised(self, node: NodeProto) -> ConstantCodes:
         codes, scale, zero = [*map(self._value, node.input), None][:3]
         values = attributes(node)
         axis, block = values.get("axis", 1), values.get("block_size", 0)
         assert codes is not None
         assert scale is not None
-        return _Codes(codes, scale, zero, axis, block, node)
+        return ConstantCodes(codes, scale, zero, axis, block, node)
 
     def _value(self, name: str) -> np.ndarray | None:
         """Return a constant; None: it is left out."""
@@ -171,7 +136,7 @@ class _Folder:
             raise _OpenError
         return found
 
-    def _floats(self, own: _Codes) -> np.ndarray | None:
+    def _floats(self, own: ConstantCodes) -> np.ndarray | None:
         """Dequantise codes; None: they do not fit their scales."""
         names = ["codes", "scale", "zero"][: len(own.given)]
         made = self._computed(own.dequantiser(names, "floats"), own.given)
@@ -190,25 +155,27 @@ class _Folder:
             return None
         return [one for one in found if one is not None] if len(node.output) == 1 else list(found)
 
-    def _encoded(self, node: NodeProto, before: _Codes, floats: np.ndarray) -> _Codes | None:
+    def _encoded(
+        self, node: NodeProto, before: ConstantCodes, floats: np.ndarray
+    ) -> ConstantCodes | None:
         """Return the codes of what a node made of dequantised codes; None: it has none."""
         others = [self._value(one) for one in node.input[1:]]
         if node.op_type in _LIMITS:
-            found = _limited(before, floats)
+            found = limited_codes(before, floats)
         elif before.block:
-            found = _turned(node, before)
+            found = turned(node, before)
         else:
             parts = [before.codes, before.grid(before.scale)]
             parts += [] if before.zero is None else [before.grid(before.zero)]
             moved = [self._computed(node, [one, *others]) for one in parts]
-            found = _along_one([one[0] for one in moved if one is not None], len(parts))
+            found = along_one([one[0] for one in moved if one is not None], len(parts))
         if found is None:
             return None
         again = self._floats(found)
         same = again is not None and np.array_equal(again, floats, equal_nan=True)
         return found if same else None
 
-    def _dequantiser(self, name: str, own: _Codes) -> NodeProto:
+    def _dequantiser(self, name: str, own: ConstantCodes) -> NodeProto:
         """Make a node for codes, under names that no tensor has."""
         inputs = []
         for what, value in (("codes", own.codes), ("scale", own.scale), ("zero", own.zero)):
@@ -222,51 +189,3 @@ class _Folder:
             self._made.append(fresh)
             inputs.append(fresh)
         return own.dequantiser(inputs, name)
-
-
-def _along_one(parts: list[np.ndarray], count: int) -> _Codes | None:
-    """Find the one axis along which scales and zero points change, after a move."""
-    if len(parts) != count or not parts[0].size:
-        return None
-    codes, *grids = parts
-    changing = [
-        axis for axis in range(codes.ndim)
-        if any((grid != grid.take([0], axis)).any() for grid in grids)
-    ]  # fmt: skip
-    if len(changing) > 1:
-        return None
-    rows = [grid.reshape(-1)[0] for grid in grids]
-    if changing:
-        (axis,) = changing
-        first = tuple(slice(None) if at == axis else 0 for at in range(codes.ndim))
-        rows = [grid[first] for grid in grids]
-    zero = np.asarray(rows[1]) if len(rows) > 1 else None
-    return _Codes(codes, np.asarray(rows[0]), zero, changing[0] if changing else 1, 0)
-
-
-def _turned(node: NodeProto, before: _Codes) -> _Codes | None:
-    """Transpose codes with a scale for each block."""
-    if node.op_type == "Identity":
-        return replace(before, node=None)
-    if node.op_type != "Transpose":
-        return None
-    axes = before.codes.ndim
-    turn = attributes(node).get("perm", list(range(axes))[::-1])
-    axis = list(turn).index(before.axis % axes)
-    zero = None if before.zero is None else before.zero.transpose(turn)
-    return _Codes(before.codes.transpose(turn), before.scale.transpose(turn), zero, axis,
-                  before.block)  # fmt: skip
-
-
-def _limited(before: _Codes, floats: np.ndarray) -> _Codes | None:
-    """Return the codes of floats by the same scales."""
-    ends = limits(before.codes.dtype)
-    if ends is None or before.block or floats.shape != before.codes.shape:
-        return None
-    zero = 0 if before.zero is None else before.grid(before.zero).astype(np.int64)
-    with np.errstate(all="ignore"):
-        codes = np.rint(floats / before.grid(before.scale)) + zero
-    if not np.isfinite(codes).all():
-        return None
-    made = np.clip(codes, *ends).astype(before.codes.dtype)
-    return _Codes(made, before.scale, before.zero, before.axis, 0)

@@ -25,6 +25,15 @@ def texts_of(vendor: str, *blocks: str) -> dict[str, str]:
     return found
 
 
+def said_of(bench: str, model: Path, folder: Path) -> str:
+    """Simulate a bench with our model of a block; return what it prints."""
+    (folder / "bench.v").write_text(bench)
+    files = ["bench.v", str(model)]
+    subprocess.run(["iverilog", "-g2005", "-obench", "-sbench", *files], cwd=folder, check=True)
+    done = subprocess.run(["vvp", "bench"], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
 _MAC16 = """
   SB_MAC16 #({how}) ours{number} (.CLK (clk), .CE (1'b1), .A (a), .B (b), .C (c), .D (d),
     .OLOADTOP (top), .OLOADBOT (low), .O (ours[{number}]), {off});
@@ -96,13 +105,7 @@ def test_mac16_is_that_of_yosys(steps: int, tmp_path: Path) -> None:
     (model,) = models_of("  SB_MAC16 u ()\n")
     theirs = texts_of("ice40", "SB_MAC16")["SB_MAC16"].replace("module SB_MAC16", "module theirs")
     bench = _BENCH.format(last=len(ways) * 4 - 1, blocks=blocks, steps=steps)
-    (tmp_path / "bench.v").write_text(theirs + bench)
-    files = ["bench.v", str(model)]
-    subprocess.run(["iverilog", "-g2005", "-obench", "-sbench", *files], cwd=tmp_path, check=True)
-    said = subprocess.run(
-        ["vvp", "bench"], cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
-    assert said == f"0 of {(steps - 7) * 16} wrong\n"
+    assert said_of(theirs + bench, model, tmp_path) == f"0 of {(steps - 7) * 16} wrong\n"
 
 
 _NEXUS_BENCH = """
@@ -177,10 +180,4 @@ def test_blocks_of_nexus_are_those_of_yosys(
     theirs = "".join(f"{text}\n" for text in texts.values())
     for inside in texts:
         theirs = re.sub(rf"^(module |\t)({inside}) ", r"\1theirs_\2 ", theirs, flags=re.M)
-    (tmp_path / "bench.v").write_text(theirs + bench)
-    files = ["bench.v", str(model)]
-    subprocess.run(["iverilog", "-g2005", "-obench", "-sbench", *files], cwd=tmp_path, check=True)
-    said = subprocess.run(
-        ["vvp", "bench"], cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
-    assert said == f"0 of {steps - 6} wrong\n"
+    assert said_of(theirs + bench, model, tmp_path) == f"0 of {steps - 6} wrong\n"

@@ -11,6 +11,7 @@ import pytest
 from carrysave.language import facts
 from carrysave.language.decoder import Decoder
 from carrysave.language.model import load
+from carrysave.language.tokens import Vocabulary
 from carrysave.language.units import FLOATS
 from carrysave.weights.gguf import read_gguf
 from hw.emit.user_files import FileError
@@ -86,6 +87,25 @@ def test_facts_are_used_or_harmless_or_refused(tmp_path: Path) -> None:
     # Each list is of names that exist, but for former ones.
     former = {"llama.rope.scale_linear", "tokenizer.ggml.cls_token_id"}
     assert facts.USED | facts.HARMLESS | set(facts.CHECKED) <= {*ALL, *former}
+
+
+def test_facts_that_are_used_are_read(tmp_path: Path) -> None:
+    """A value of the wrong kind is refused, which could not be if nobody looked."""
+    template = "tokenizer.chat_template"
+    for number, name in enumerate(sorted(facts.USED - {template})):
+        wrong: Any = 7 if name.startswith("tokenizer.ggml.pre") else "a text"
+        path = write(tmp_path / f"{number}.gguf", {name: wrong})
+        with pytest.raises(FileError):
+            whole(path)
+        path.unlink()
+    vocabulary = whole(write(tmp_path / "t.gguf", {template: "he{{ messages[0].content }}"}))
+    assert list(vocabulary.question("ll")) == list(vocabulary.tokens("hell"))
+
+
+def whole(path: Path) -> Vocabulary:
+    """Read all of a model."""
+    file = read_gguf(path)
+    return Vocabulary(file, load(file).shape.words)
 
 
 def test_values_that_change_nothing_are_taken(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def legal(design: Design) -> str:
     streams = _streams(every)
     if streams:
         pins += [f".gold_{stream}_ready(ready_{stream})" for stream in streams]
-        lines += _kept_offers(every, streams)
+        lines += _steady_offers(every, streams)
         bad = "differ & ~broke & ~breaks"
     limit = longest(design)
     if limit is not None:
@@ -54,7 +54,7 @@ def _streams(ports: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name in names if f"{name}_ready" in ready]
 
 
-def _kept_offers(ports: Sequence[Mapping[str, Any]], streams: Sequence[str]) -> list[str]:
+def _steady_offers(ports: Sequence[Mapping[str, Any]], streams: Sequence[str]) -> list[str]:
     """Write Verilog of ``breaks`` and ``broke``: an offer that was not taken changes, or did."""
     widths = {port["name"]: port["width"] for port in ports if port["direction"] == "input"}
     clock = next(name for name in ("clk", "aclk") if name in widths)
