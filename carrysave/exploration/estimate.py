@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from carrysave import jobs
 from carrysave.errors import UsageError
 from carrysave.exploration.surrogate import Surrogate, features, traits
+from golden.elementary import expm1, log1p
 from hw.catalog import Design
 from hw.emit import user_files
 
@@ -100,7 +99,7 @@ class Estimator:
         for name in FIGURES:
             if not all(name in one.figures for one in measured):
                 continue
-            values = np.log1p([one.figures[name] for one in measured])
+            values = log1p([one.figures[name] for one in measured])
             model = Surrogate(rows, values, linear=True)
             known = model.tried(LEVEL)
             other = model.tried(LEVEL, shapes) if len(numbers) > 1 else (None, None)
@@ -172,13 +171,13 @@ class Estimator:
         known = [self.has_shape(design) for design in designs]
         found: list[dict[str, dict[str, float]]] = [{} for _ in designs]
         for name, fit in self.fits.items():
-            values = np.log1p([one.figures[name] for one in self.measured])
+            values = log1p([one.figures[name] for one in self.measured])
             model = Surrogate(rows, values, fit.theta, search=False, linear=True)
             mean, deviation = model.predict(wanted)
             reach = deviation * [fit.reach(one) for one in known]
             parts = (mean, mean - reach, mean + reach)
             for one, *each in zip(found, *parts, strict=True):
-                middle, low, high = (max(float(np.expm1(value)), 0.0) for value in each)
+                middle, low, high = (max(float(expm1(value)), 0.0) for value in each)
                 one[name] = {"estimate": middle, "low": low, "high": high}
         return found
 

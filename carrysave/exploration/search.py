@@ -12,6 +12,7 @@ import numpy as np
 from carrysave.errors import needs
 from carrysave.exploration.space import Point
 from carrysave.exploration.surrogate import Surrogate, features, quantile
+from golden.elementary import log1p
 
 if TYPE_CHECKING:
     import optuna
@@ -180,7 +181,7 @@ class Modelled(Search):
         """Keep the logarithms of objectives: sizes multiply them."""
         super().tell(number, values)
         if values is not None:
-            self.found[number] = [math.copysign(math.log1p(abs(one)), one) for one in values]
+            self.found[number] = [math.copysign(float(log1p(abs(one))), one) for one in values]
 
     def ask(self, count: int) -> list[int]:
         """Propose points; each next one of a batch as if the model were right on those before."""

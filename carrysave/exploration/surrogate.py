@@ -3,12 +3,14 @@
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from carrysave.errors import needs
+from golden.elementary import expm1, log, log1p
 from hw.catalog import Design
 
 __all__ = ["Surrogate", "features", "quantile", "traits"]
@@ -30,9 +32,15 @@ def traits(design: Design) -> dict[str, Any]:
 def features(design: Design) -> dict[str, float | str]:
     """Return the traits of a design as a model takes them: numbers as logarithms."""
     return {
-        name: value if isinstance(value, str) else math.log2(1 + value)
+        name: value if isinstance(value, str) else _logarithm(value)
         for name, value in traits(design).items()
     }
+
+
+@cache
+def _logarithm(value: float) -> float:
+    """Return log2 of 1 + value; a space has few values, many times."""
+    return float(log1p(value) / log(2))
 
 
 class Surrogate:
@@ -110,7 +118,7 @@ class Surrogate:
         A closed form (Rasmussen and Williams, 5.4.2) with the hyperparameters of all values, so it
         is fast, and somewhat too small.
         """
-        precision = (np.linalg.inv(self._process.L_) ** 2).sum(axis=0)
+        precision = np.square(np.linalg.inv(self._process.L_)).sum(axis=0)
         scores: Floats = np.abs(self._process.alpha_.reshape(-1)) / np.sqrt(precision)
         return scores
 
@@ -128,8 +136,8 @@ class Surrogate:
             Deviations that an interval has on each side, and the median relative error.
         """
         mean, deviation = self._crossed(groups)
-        true = np.expm1(self._values)
-        errors = np.abs(np.expm1(mean) - true) / np.where(true > 0, true, 1.0)
+        true = expm1(self._values)
+        errors = np.abs(expm1(mean) - true) / np.where(true > 0, true, 1.0)
         scores = np.abs(mean - self._values) / deviation
         return quantile(scores, level), float(np.median(errors))
 

@@ -1,5 +1,6 @@
 """Decoders in golden's arithmetic, token by token; those of attention, with a cache."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from carrysave.errors import UsageError
 from carrysave.language.model import Layer, Model
-from carrysave.language.units import GOLDEN, GROUP, SHARE_BITS, Units, hadamard, rotated
+from carrysave.language.units import GOLDEN, GROUP, SHARE_BITS, Units, hadamard, rotated, turns
 
 __all__ = ["CACHE_BITS", "Blocks", "Decoder"]
 
@@ -113,6 +114,7 @@ class Decoder(Blocks):
         blocks = 1 if bits == 8 else model.shape.head // GROUP
         self._codes = np.zeros((*shape, model.shape.head))
         self._steps, self._offsets = np.zeros((2, *shape, blocks))
+        self._turns = turns(np.arange(cache), model.frequencies)
         self._common = np.zeros((model.shape.layers, model.shape.shared, 1, model.shape.head))
 
     def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
@@ -122,8 +124,8 @@ class Decoder(Blocks):
             for made in self._products(layer, h, "attn_q", "attn_k", "attn_v")
         )
         places = np.arange(self.length, self.length + count)
-        q, k = (rotated(x, places, self.model.frequencies) for x in (q, k))
-        scale = shape.head**-0.5
+        q, k = (rotated(x, self._turns[:, places]) for x in (q, k))
+        scale = 1 / math.sqrt(shape.head)
         if self.bits == 4:
             q, k = hadamard(q), hadamard(k)
             scale /= shape.head
@@ -184,7 +186,7 @@ class Decoder(Blocks):
             weighted = shares * steps[:, None, None, :, block]
             own, powers = self.units.aligned(weighted, SHARE_BITS, count)
             sums = self._multiplied("values", own.astype(np.float64), values)
-            rest = shares @ offsets[:, None, :, block, None]
+            rest = (shares * offsets[:, None, None, :, block]).sum(axis=-1, keepdims=True)
             made.append(np.ldexp(sums, powers) + rest)
         return np.concatenate(made, axis=-1)
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from golden.elementary import exp, log
+
 __all__ = ["losses"]
 
 
@@ -16,4 +18,4 @@ def losses(logits: np.ndarray, tokens: np.ndarray) -> np.ndarray:
     logits = logits.astype(np.float64)
     logits -= logits.max(axis=1, keepdims=True)
     own = logits[np.arange(len(tokens)), tokens]
-    return np.asarray((np.log(np.exp(logits).sum(axis=1)) - own) / np.log(2))
+    return np.asarray((log(exp(logits).sum(axis=1)) - own) / log(2))

@@ -9,6 +9,7 @@ import numpy as np
 from carrysave.errors import UsageError
 from carrysave.language.facts import check_facts, check_tensors
 from carrysave.weights.gguf import GgufFile
+from golden.elementary import power
 from golden.lut.grouped import FastWeights
 from hw.emit.user_files import FileError
 
@@ -101,7 +102,7 @@ class Model:
     def frequencies(self) -> np.ndarray:
         """Angles of a position, one for each pair of a head's values."""
         size = self.shape.head
-        plain = self.shape.base ** (-np.arange(0, size, 2) / size)
+        plain = power(self.shape.base, -np.arange(0, size, 2) / size)
         return plain if self.factors is None else plain / self.factors
 
     def longest(self, tokens: int) -> int:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from golden import elementary
+from golden.elementary import cos, exp, sin
 from golden.lut.align import aligned_format
 from golden.npe import elements
 from golden.npe.requantiser import Requantisation, dyadic
@@ -13,7 +15,7 @@ from golden.npe.vector import VectorUnitSpec, norm, softmax
 
 __all__ = [
     "FLOATS", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Kept", "Units", "aligned", "gates",
-    "hadamard", "moved", "rotated", "scored", "sigmoid", "silu_scaling",
+    "hadamard", "moved", "rotated", "scored", "sigmoid", "silu_scaling", "turns",
 ]  # fmt: skip
 
 GROUP = 32
@@ -55,7 +57,7 @@ def normed(x: np.ndarray, gain: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
     codes, powers = aligned(x, VECTOR.width, x.shape[-1])
     made = np.ldexp(rms(codes), -VECTOR.norm_fraction)
     if epsilon:
-        sums = (codes.astype(np.int64) ** 2).sum(axis=-1, keepdims=True)
+        sums = np.square(codes.astype(np.int64)).sum(axis=-1, keepdims=True)
         mean = np.ldexp(sums / x.shape[-1], 2 * powers)
         made *= np.sqrt(mean / (mean + epsilon)).astype(np.float32)
     return made * gain
@@ -131,10 +133,15 @@ def probabilities(scores: np.ndarray) -> np.ndarray:
     return np.ldexp(found.astype(np.float64), -exponents[..., None])
 
 
-def rotated(x: np.ndarray, positions: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
-    """Turn pairs of values, ... x positions x head, by angles of positions; float32."""
+def turns(positions: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+    """Return cosines and sines of angles, 2 x positions x frequencies, float32."""
     angles = positions[:, None] * frequencies
-    cosines, sines = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+    return np.stack([one(angles).astype(np.float32) for one in (cos, sin)])
+
+
+def rotated(x: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """Turn pairs of values, ... x positions x head, by :func:`turns` of positions; float32."""
+    cosines, sines = turns
     even, odd = x[..., 0::2], x[..., 1::2]
     turned = np.stack([even * cosines - odd * sines, even * sines + odd * cosines], axis=-1)
     return turned.reshape(x.shape)
@@ -214,16 +221,16 @@ def _as_it_is(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.nda
 
 
 def _normed(x: np.ndarray, gain: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
-    root = np.sqrt((x.astype(np.float64) ** 2).mean(axis=-1, keepdims=True) + epsilon)
+    root = np.sqrt(np.square(x.astype(np.float64)).mean(axis=-1, keepdims=True) + epsilon)
     return np.divide(x, root, out=np.zeros(x.shape), where=root > 0).astype(np.float32) * gain
 
 
 def _gated(gates: np.ndarray, values: np.ndarray) -> np.ndarray:
-    return (gates / (1 + np.exp(-gates.astype(np.float64)))).astype(np.float32) * values
+    return (gates / (1 + exp(-gates.astype(np.float64)))).astype(np.float32) * values
 
 
 def _probabilities(scores: np.ndarray) -> np.ndarray:
-    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares = exp(scores - scores.max(axis=-1, keepdims=True))
     return shares / shares.sum(axis=-1, keepdims=True)
 
 
@@ -233,7 +240,7 @@ def _kept(x: np.ndarray, bits: int, block: int) -> Kept:
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x.astype(np.float64)))
+    return elementary.sigmoid(x)
 
 
 def _moved(state: np.ndarray, keep: np.ndarray, fresh: np.ndarray) -> np.ndarray:

@@ -1,11 +1,13 @@
 """A product of a float network whose operands are rounded to formats of the engine."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from carrysave.driver.batch import Work
+from golden.elementary import power
 from golden.formats.element import ElementFormat
 
 from .product_base import Compiled, Operands
@@ -105,7 +107,7 @@ class Encoded(Operands):
         ]
 
         def finish(results: list[np.ndarray]) -> np.ndarray:
-            unit = self.scale * choice.a_step * np.exp2(mode.exponent)
+            unit = self.scale * choice.a_step * math.ldexp(1.0, mode.exponent)
             y = cut.join(results).astype(np.float64) * (unit * self.b_steps)
             if self.bias is not None:
                 y += self.bias
@@ -141,7 +143,7 @@ def steps_of(fmt: ElementFormat, values: np.ndarray) -> np.ndarray:
     in between. 1 if all values are zero.
     """
     values = values.astype(np.float64)
-    low, high = (bound * np.exp2(fmt.lsb) for bound in fmt.bounds)
+    low, high = (math.ldexp(bound, fmt.lsb) for bound in fmt.bounds)
     full = np.maximum(values.max(axis=0) / high, values.min(axis=0) / low)
     full = np.where(full > 0, full, 1.0)
     best, least = full, np.full(full.shape, np.inf)
@@ -149,13 +151,13 @@ def steps_of(fmt: ElementFormat, values: np.ndarray) -> np.ndarray:
     def attempt(steps: np.ndarray) -> None:
         nonlocal best, least
         found = fmt.to_float(encode(fmt, values, steps)) * steps
-        errors = ((found - values) ** 2).sum(axis=0)
+        errors = np.square(found - values).sum(axis=0)
         best, least = np.where(errors < least, steps, best), np.minimum(errors, least)
 
     attempt(full)
-    for octave in range(-_OCTAVES, max(int(np.log2(high)), 0) + 1):
-        attempt(full * np.exp2(octave))
+    for octave in range(-_OCTAVES, max(math.frexp(high)[1] - 1, 0) + 1):
+        attempt(full * math.ldexp(1.0, octave))
     coarse = best
     for part in range(1 - _FINE, _FINE):
-        attempt(coarse * np.exp2(part / _FINE))
+        attempt(coarse * power(2, part / _FINE))
     return best

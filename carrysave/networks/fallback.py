@@ -11,10 +11,26 @@ from onnx import GraphProto, NodeProto, helper
 from .names import place
 from .reference_runtime import session
 
-__all__ = ["Fallback", "captured", "has_graphs"]
+__all__ = ["Fallback", "captured", "check_graphs", "has_graphs"]
 
 _LATEST = 10
 """Version of the format of models that are made here."""
+
+_SIGNED = {
+    "MatMulInteger": ((1, 3),),
+    "ConvInteger": ((1, 3),),
+    "QLinearMatMul": ((3, 5),),
+    "QLinearConv": ((3, 5),),
+    "QGemm": ((3, 5),),
+    "MatMulIntegerToFloat": ((1, 5),),
+    "DynamicQuantizeMatMul": ((1, 3),),
+    "QAttention": ((1, 7),),
+    "DynamicQuantizeLSTM": ((1, 9), (2, 11)),
+}
+"""Operators that multiply codes, with the inputs that may be signed beside others that are not, and
+their zero points. Without VNNI, onnxruntime's kernels of these saturate, see
+:mod:`carrysave.networks.exact_product`; those of two unsigned operands do not.
+"""
 
 
 def has_graphs(node: NodeProto) -> bool:
@@ -34,6 +50,24 @@ def captured(node: NodeProto) -> list[str]:
             own.update(inner.output)
         found |= dict.fromkeys(one.name for one in graph.output if one.name not in own)
     return list(found)
+
+
+def check_graphs(node: NodeProto) -> None:
+    """Refuse a node whose subgraphs multiply codes, where they cannot be made unsigned.
+
+    Raises
+    ------
+    ValueError
+        They do.
+    """
+    for graph in _graphs(node):
+        for inner in graph.node:
+            if inner.op_type in _SIGNED:
+                raise ValueError(
+                    f"{place(inner)}: in a subgraph, onnxruntime would run it, whose products of"
+                    " codes saturate on some processors"
+                )
+            check_graphs(inner)
 
 
 def _graphs(node: NodeProto) -> Iterator[GraphProto]:
@@ -79,9 +113,13 @@ class Fallback:
         for name, value in values.items():
             if not isinstance(value, np.ndarray):
                 raise ValueError(f"{place(self.node)}: {name!r} must be a tensor")
+        node, values = _unsigned(self.node, values)
         kinds = tuple((name, value.dtype.str, value.ndim) for name, value in values.items())
         if kinds not in self._sessions:
-            self._sessions[kinds] = session(self._model(values).SerializeToString())
+            # What subgraphs quantise and dequantise around products stays floats: no kernel of
+            # codes takes it over.
+            made = self._model(node, values).SerializeToString()
+            self._sessions[kinds] = session(made, codes=not has_graphs(node))
         names = [name for name in self.node.output if name]
         try:
             found = dict(zip(names, self._sessions[kinds].run(names, values), strict=True))
@@ -89,7 +127,7 @@ class Fallback:
             raise ValueError(f"{place(self.node)}: {error}") from None
         return [found.get(name) for name in self.node.output]
 
-    def _model(self, values: dict[str, np.ndarray]) -> onnx.ModelProto:
+    def _model(self, node: NodeProto, values: dict[str, np.ndarray]) -> onnx.ModelProto:
         inputs = [
             helper.make_tensor_value_info(
                 name, helper.np_dtype_to_tensor_dtype(value.dtype), [None] * value.ndim
@@ -97,7 +135,34 @@ class Fallback:
             for name, value in values.items()
         ]
         # Types of outputs are not known: onnxruntime finds them.
-        outputs = [onnx.ValueInfoProto(name=name) for name in self.node.output if name]
-        graph = helper.make_graph([self.node], "fallback", inputs, outputs)
+        outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
+        graph = helper.make_graph([node], "fallback", inputs, outputs)
         opsets = [helper.make_opsetid(domain, number) for domain, number in self.opsets.items()]
         return helper.make_model(graph, opset_imports=opsets, ir_version=_LATEST)
+
+
+def _unsigned(
+    node: NodeProto, values: dict[str, np.ndarray]
+) -> tuple[NodeProto, dict[str, np.ndarray]]:
+    """Add 128 to signed bytes that are multiplied by others that are not, and to their zero."""
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    made = dict(values)
+    for place_of, zero_of in _SIGNED.get(node.op_type, ()):
+        given = values[node.input[place_of]]
+        if given.dtype != np.int8 or values[node.input[0]].dtype == np.int8:
+            continue
+        copy.input.extend([""] * (zero_of + 1 - len(copy.input)))
+        zero = values.get(copy.input[zero_of], np.zeros((), np.int8))
+        for at, value in ((place_of, given), (zero_of, zero)):
+            # A tensor may be another operand, too, and stays as it is there.
+            copy.input[at] = _fresh(f"{node.input[place_of]}/{at}", made)
+            made[copy.input[at]] = np.asarray(value.astype(np.int16) + 128, np.uint8)
+    names = dict.fromkeys([*copy.input, *captured(copy)])
+    return copy, {name: made[name] for name in names if name}
+
+
+def _fresh(name: str, taken: dict[str, np.ndarray]) -> str:
+    while name in taken:
+        name += "+"
+    return name

@@ -10,6 +10,9 @@ from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_max_pool import MaxPool as ReferencePool
 from onnx.reference.ops.op_scatter_elements import ScatterElements
 
+from golden.elementary import log, power
+from golden.portable_product import product
+
 from . import host_quantisers
 from .code_types import limits
 from .expand import MICROSOFT
@@ -55,8 +58,8 @@ class GlobalLpPool(OpRun):
     op_domain = ""
 
     def _run(self, x: np.ndarray, *, p: int = 2) -> tuple[np.ndarray]:
-        sums = (np.abs(x) ** p).sum(axis=tuple(range(2, x.ndim)), keepdims=True)
-        return ((sums ** (1 / p)).astype(x.dtype),)
+        sums = power(np.abs(x), p).sum(axis=tuple(range(2, x.ndim)), keepdims=True)
+        return (power(sums, 1 / p).astype(x.dtype),)
 
 
 class MaxRoiPool(OpRun):
@@ -110,7 +113,7 @@ class Multinomial(OpRun):
     ) -> tuple[np.ndarray]:
         rng = np.random.default_rng(None if seed is None else int(np.float32(seed).view(np.uint32)))
         # The largest of logarithms plus Gumbel noise is a draw by their weights.
-        noise = rng.gumbel(size=(sample_size, *x.shape))
+        noise = -log(-log(1 - rng.random((sample_size, *x.shape))))
         drawn = (x + noise).argmax(axis=-1).T
         return (drawn.astype(tensor_dtype_to_np_dtype(dtype)),)
 
@@ -138,8 +141,14 @@ class MatMulNBits(OpRun):
     ) -> tuple[np.ndarray]:
         if order is not None:
             raise ValueError("g_idx is not supported")
-        y = a.astype(np.float32) @ BitWeights.read(codes, steps, zeros, numbers).floats
+        y = _multiplied(a, BitWeights.read(codes, steps, zeros, numbers).floats)
         return ((y if bias is None else y + bias.astype(np.float32)).astype(a.dtype),)
+
+
+def _multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply rows of floats by a matrix."""
+    rows = product(a.reshape(-1, a.shape[-1]).astype(np.float64), b.astype(np.float64))
+    return rows.reshape(*a.shape[:-1], b.shape[-1]).astype(np.float32)
 
 
 OPERATORS = (

@@ -11,7 +11,7 @@ from .check_model import DOMAIN
 from .code_table import CodeTable
 from .encoded import Choice
 from .expand import expand
-from .fallback import Fallback, has_graphs
+from .fallback import Fallback, check_graphs, has_graphs
 from .floats import match_float_codes, match_floats, read
 from .fold import fold
 from .gate_product import GateProduct
@@ -180,6 +180,7 @@ def _without_graphs(graph: Graph, fallbacks: list[Fallback]) -> Graph:
     proto.CopyFrom(graph.proto)
     for node in proto.graph.node:
         if has_graphs(node):
+            check_graphs(node)
             _fall(node, "subgraphs are not supported", proto, fallbacks)
     proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     return Graph(proto)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import NodeProto, helper
 
+from golden import elementary
+
 from .code_types import limits
 from .expand import MICROSOFT
 from .host_quantisers import dynamic_codes
@@ -144,17 +146,20 @@ class Recurrent:
         i, o, f, g = np.split(gates, 4, axis=1)
         i = _sigmoid(self._clipped(i + peepholes[0] * c))
         f = np.float32(1) - i if self.coupled else _sigmoid(self._clipped(f + peepholes[2] * c))
-        c = f * c + i * np.tanh(self._clipped(g))
-        return _sigmoid(self._clipped(o + peepholes[1] * c)) * np.tanh(c), c
+        c = f * c + i * _tanh(self._clipped(g))
+        return _sigmoid(self._clipped(o + peepholes[1] * c)) * _tanh(c), c
 
     def _clipped(self, values: np.ndarray) -> np.ndarray:
         return values if self.clip is None else np.clip(values, -self.clip, self.clip)
 
 
 def _sigmoid(values: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        found: np.ndarray = np.float32(1) / (np.float32(1) + np.exp(-values))
-    return found
+    """Compute it in doubles, and round it once."""
+    return elementary.sigmoid(values).astype(np.float32)
+
+
+def _tanh(values: np.ndarray) -> np.ndarray:
+    return elementary.tanh(values).astype(np.float32)
 
 
 def _scaled(

@@ -76,7 +76,7 @@ class _Session:
         return found
 
 
-def session(model: bytes, *, threads: int = 0) -> _Session:
+def session(model: bytes, *, threads: int = 0, codes: bool = True) -> _Session:
     """Open a model in onnxruntime's default configuration.
 
     Its kernels of codes may saturate, see :mod:`carrysave.networks.exact_product`. An option of
@@ -87,6 +87,7 @@ def session(model: bytes, *, threads: int = 0) -> _Session:
     ----------
     model : serialised.
     threads : of an operator; 0: as onnxruntime has them.
+    codes : products between quantisers become products of codes.
 
     Raises
     ------
@@ -103,6 +104,8 @@ def session(model: bytes, *, threads: int = 0) -> _Session:
         options.intra_op_num_threads = 1
     # Weights in blocks times floats are products of floats, where the model says no more.
     options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+    if not codes:
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
         with limited("to open it by onnxruntime"):
             found = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -7,44 +7,55 @@ that is the same in all of its kernels.
 """
 
 import math
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
+
+from golden.elementary import exp
 
 __all__ = ["convolved", "normal_below", "power"]
 
 _FAR = 8.0
 """Beyond it a chance is 0 or 1, to the last bit of a half."""
 _TERMS = 100
-"""Of the series: the last is less than 2^-53 of the sum at `_FAR`."""
-_LN2 = (6243314768165359 * 2.0**-53, 2.319046813846299559e-17)
-"""ln 2 as a sum of two doubles."""
+"""Of the series in the table: the last is less than 2^-53 of the sum at `_FAR`."""
+_STEPS = 16
+"""Places of the table, from one number to the next."""
+_NEAR = 11
+"""Terms from a place of the table on."""
 
 
 def normal_below(x: np.ndarray) -> np.ndarray:
     """Return the chance that a number of a normal distribution is less than each of x.
 
-    It is 1/2 + density(x) (x + x^3 / 3 + x^5 / (3 * 5) + ...), whose terms have one sign.
+    It is that of the next place in a table, and the series of the density from there on.
     """
-    near = np.clip(np.asarray(x, dtype=np.float64), -_FAR, _FAR)
-    square = near * near
-    term = near.copy()
-    total = near.copy()
+    x = np.asarray(x, dtype=np.float64)
+    near = np.clip(np.nan_to_num(x), -_FAR, _FAR)
+    steps = np.rint(near * _STEPS)
+    place, rest = steps / _STEPS, near - steps / _STEPS
+    chances, densities = (one[(steps + _FAR * _STEPS).astype(np.int64)] for one in _table())
+    before, term, square = np.zeros_like(rest), np.ones_like(rest), rest * rest
+    total = term
+    for number in range(1, _NEAR):
+        before, term = term, (place * rest * term + square * before) / -number
+        total = total + term / (number + 1)
+    result = np.clip(chances + densities * (rest * total), 0.0, 1.0)
+    ends = np.where(x >= _FAR, 1.0, np.where(x <= -_FAR, 0.0, result))
+    return np.where(np.isnan(x), x, ends)
+
+
+@cache
+def _table() -> tuple[np.ndarray, np.ndarray]:
+    """Return chances and densities of places: 1/2 + density(x) (x + x^3 / 3 + x^5 / 15 + ...)."""
+    x = np.arange(-_FAR * _STEPS, _FAR * _STEPS + 1) / _STEPS
+    term = x
+    total = x
     for number in range(1, _TERMS):
-        term = term * square / (2 * number + 1)
-        total += term
-    found = 0.5 + _exp(square * -0.5) / math.sqrt(2 * math.pi) * total
-    return np.clip(np.where(near >= _FAR, 1.0, np.where(near <= -_FAR, 0.0, found)), 0.0, 1.0)
-
-
-def _exp(x: np.ndarray) -> np.ndarray:
-    """Return e^x of doubles not far from 0: 2^k times the series of what is left."""
-    powers = np.rint(x / _LN2[0])
-    rest = (x - powers * _LN2[0]) - powers * _LN2[1]
-    total = np.ones_like(rest)
-    for number in range(16, 0, -1):
-        total = 1 + total * rest / number
-    return np.ldexp(total, powers.astype(np.int64))
+        term = term * x * x / (2 * number + 1)
+        total = total + term
+    densities = exp(x * x * -0.5) / math.sqrt(2 * math.pi)
+    return np.clip(0.5 + densities * total, 0.0, 1.0), densities
 
 
 def convolved(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from carrysave.language.units import rotated, turns
 from carrysave.vectors.package import files_of
+from golden import elementary
 from golden.engine import EngineSpec, matmul
 from golden.formats.block import BlockFormat, Blocks
 from golden.formats.element import ElementFormat
@@ -21,8 +23,10 @@ from golden.gemm import GemmSpec, gemm
 from golden.lut.quantise import QuantiseSpec, quantise
 from golden.npe.requantiser import dyadic
 from golden.npe.vector import VectorUnitSpec, norm, softmax
+from golden.pe.chances import normal_below
 from golden.pe.laconic import LaconicSpec
 from golden.pe.opt3 import Opt3Spec
+from golden.portable_product import product
 
 __all__ = ["BASELINE", "DIGESTS", "baseline", "digests"]
 
@@ -71,12 +75,30 @@ def _results() -> Iterator[tuple[str, bytes]]:
     rows = rng.integers(-100, 100, (8, 64))
     yield "softmax", _bytes(*softmax(unit, rows))
     yield "norm", _bytes(norm(unit, rows, centred=True))
+    yield from _floats()
     for width in (4, 8, 12):
         figures = [
             Opt3Spec(a_width=width, b_width=8, k=16).expected_cycles(rows) for rows in (1, 8)
         ]
         figures.append(LaconicSpec(a_width=width, b_width=8).operations_per_cycle)
         yield f"figures/{width}", " ".join(map(float.hex, figures)).encode()
+
+
+def _floats() -> Iterator[tuple[str, bytes]]:
+    """Yield results of what is computed in floats, and makes codes or decisions later."""
+    rng = np.random.default_rng(54)
+    x = np.ldexp(rng.integers(-(1 << 52), 1 << 52, 4000) / 3.0, rng.integers(-70, -44, 4000))
+    for name in ("cos", "exp", "expm1", "sigmoid", "sin", "tanh"):
+        yield f"elementary/{name}", _bytes(getattr(elementary, name)(x))
+    for name in ("log", "log1p"):
+        yield f"elementary/{name}", _bytes(getattr(elementary, name)(np.abs(x)))
+    yield "elementary/power", _bytes(elementary.power(np.abs(x), np.arange(4000) % 25 / 3 - 4))
+    yield "elementary/normal_below", _bytes(normal_below(x))
+    left, right = x[:3840].reshape(5, -1), x[-2304:].reshape(-1, 3)
+    yield "product", _bytes(product(left, right))
+    heads = x[:3584].reshape(2, 28, 64).astype(np.float32)
+    frequencies = elementary.power(10000.0, np.arange(0, 64, 2) / -64)
+    yield "rotated", _bytes(rotated(heads, turns(np.arange(28), frequencies)))
 
 
 def _drawn(

@@ -58,7 +58,7 @@ def _all(library: Library, names: Collection[str]) -> dict[str, Energies]:
     first = re.search(r"\bcell\s*\(", text)
     units = dict(_UNIT.findall(text, 0, first.start() if first else len(text)))
     volt = unit("voltage_unit", units.get("voltage_unit", "1V"), "V")
-    scale = library.capacitance_unit * volt**2 * 1e15
+    scale = library.capacitance_unit * volt * volt * 1e15
     leak = unit("leakage_power_unit", units.get("leakage_power_unit", "1nW"), "W") * 1e9
     return {name: _energies(cell, templates, library, scale, leak) for name, cell in cells.items()}
 

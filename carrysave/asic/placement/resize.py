@@ -5,7 +5,6 @@ and the load of each net (:meth:`Timing.slopes`). With these each cell knows wha
 weaker one in its place would cost or gain; in each round those that gain most change.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,6 +14,7 @@ import numpy as np
 from carrysave.asic.liberty.tables import Floats
 from carrysave.asic.placement.lookup import Ids
 from carrysave.asic.placement.timing import Slopes, Times, Timing
+from golden.elementary import exp, expm1, log1p, power, sigmoid
 
 __all__ = ["PRICE", "Goal", "Limit", "Product", "resize"]
 
@@ -50,7 +50,7 @@ class Product:
 
     def cost(self, period: float, area: float) -> float:
         """Return the product."""
-        return period * area**self.power
+        return period * float(power(area, self.power))
 
     def price(self, period: float, area: float) -> float:
         """Return the slope by area over that by period."""
@@ -73,12 +73,13 @@ class Limit:
 
     def cost(self, period: float, area: float) -> float:
         """Return the area, with what is above the limit."""
-        above = self.SOFT * float(np.logaddexp(0, self._above(period)))
-        return area * math.exp(self.WEIGHT * above)
+        above = self._above(period)
+        soft = self.SOFT * (max(above, 0.0) + float(log1p(exp(-abs(above)))))
+        return area * float(exp(self.WEIGHT * soft))
 
     def price(self, period: float, area: float) -> float:
         """Return the slope by area over that by period: far below the limit only area counts."""
-        share = 1 / (1 + math.exp(min(max(-self._above(period), -30.0), 15.0)))
+        share = float(sigmoid(max(min(self._above(period), 30.0), -15.0)))
         return self.period / (area * self.WEIGHT * share)
 
 
@@ -178,7 +179,7 @@ def _costs(timing: Timing, state: _State, price: float) -> tuple[Ids, Floats]:
 
 def _soft(state: _State, weight: Floats, change: Floats) -> Floats:
     """Return what the soft maximum grows by if paths of a weight in it become longer."""
-    return state.softness * weight * np.expm1(np.minimum(change / state.softness, 10))
+    return state.softness * weight * expm1(np.minimum(change / state.softness, 10))
 
 
 def _change(timing: Timing, best: Ids, cost: Floats, most: int) -> int:

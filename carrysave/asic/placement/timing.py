@@ -4,7 +4,6 @@ OpenSTA times the result; this finds what to change. Both use the library's tabl
 linear between points, the worst slew and the latest arrival of each edge go on, clocks are ideal.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +19,7 @@ from carrysave.asic.placement.lookup import Found, Ids
 from carrysave.asic.placement.netlist import Netlist, Sink
 from carrysave.asic.placement.sizes import Kind, Sizes
 from carrysave.asic.sta import Conditions
+from golden.elementary import exp, log
 
 __all__ = ["Loop", "Slopes", "Times", "Timing"]
 
@@ -56,9 +56,7 @@ class Times:
 
     def soft_period(self, softness: float) -> float:
         """Return the soft maximum of all paths' times: above the period, by what is near it."""
-        return self.period + softness * math.log(
-            float(np.exp((self.late - self.period) / softness).sum())
-        )
+        return self.period + softness * float(log(exp((self.late - self.period) / softness).sum()))
 
 
 @dataclass(frozen=True)
@@ -307,19 +305,20 @@ class Timing:
 
     def slopes(self, times: Times, softness: float) -> Slopes:
         """Return how a soft maximum of all paths' times grows: the worst `softness` ns count."""
-        weight = np.exp((times.late - times.period) / softness)
+        weight = exp((times.late - times.period) / softness)
         weight /= weight.sum()
         node, by_slew = np.zeros(2 * self.count), np.zeros(2 * self.count)
         by_load = np.zeros(self.count)
         np.add.at(node, self.end_node, weight)
         np.add.at(by_slew, self.end_node, weight * times.setup.by_slew)
         arcs, passes = np.zeros(len(self.arc_cell)), np.zeros(len(self.arc_cell))
+        late = times.arrival[self.arc_from] + times.delay.value + self.arc_wire
+        late -= times.arrival[self.arc_to]
+        shares = exp(np.maximum(late, -50 * softness) / softness)
         for own, heads in zip(reversed(self.levels), reversed(self.heads), strict=True):
             if not len(heads):
                 continue
-            start, end = self.arc_from[own], self.arc_to[own]
-            late = times.arrival[start] + times.delay.value[own] + self.arc_wire[own]
-            share = np.exp(np.maximum(late - times.arrival[end], -50 * softness) / softness)
+            start, end, share = self.arc_from[own], self.arc_to[own], shares[own]
             sizes = np.diff(np.append(heads, len(share)))
             share /= np.repeat(np.add.reduceat(share, heads), sizes)
             arcs[own] = share * node[end]

@@ -92,7 +92,7 @@ def clock_tree_fj(
             (net,) = flat.port(clock)
             rate, farads = density[net], branch.farads + _pins(flat, int(net))
         farads += branch.buffers * load
-        total += 0.5 * farads * voltage**2 * rate
+        total += 0.5 * farads * voltage * voltage * rate
         if branch.buffers:
             each = np.array([farads / branch.buffers])
             own = sum(

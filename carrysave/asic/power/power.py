@@ -204,7 +204,9 @@ def cell_energy(
             own_slews = {pin: slews[name][ids] for pin, ids in group.pins.items()}
             loads = {pin.name: load[nets[pin.name]] for pin in group.cell.outputs}
             inside = _internal(known[group.cell.name], group, density, ones, own_slews, loads)
-            driven = {pin: 0.5 * own * voltage**2 * density[pin] for pin, own in loads.items()}
+            driven = {
+                pin: 0.5 * own * voltage * voltage * density[pin] for pin, own in loads.items()
+            }
             for total, found in ((internal, inside), (switching, driven)):
                 for pin, energy in found.items():
                     useful = needed[nets[pin]] * energy

@@ -80,7 +80,7 @@ class DenseCodes:
         steps = whole
         for clip in _CLIPS:
             own = whole * clip
-            error = ((_rounded(weights, own) * clip - weights / whole) ** 2).sum(axis=0)
+            error = np.square(_rounded(weights, own) * clip - weights / whole).sum(axis=0)
             steps, best = np.where(error < best, own, steps), np.minimum(error, best)
         codes = _rounded(weights, steps).astype(np.int64)
         bias = np.rint(layer.bias / steps)

@@ -10,6 +10,7 @@ from carrysave.networks.joblist.jobs import Job, Product
 from carrysave.networks.joblist.matrices import Memory
 from carrysave.networks.joblist.rows import runs
 from carrysave.networks.target import Target
+from golden.portable_product import product
 
 from .compile import JobList
 
@@ -59,7 +60,7 @@ def kind_of(job: Job, memory: Memory, target: Target) -> str:
 
 def normalised(codes: np.ndarray) -> np.ndarray:
     """Divide vectors by their length; zeros stay."""
-    lengths = np.sqrt((codes.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+    lengths = np.sqrt(np.square(codes.astype(np.float64)).sum(axis=1, keepdims=True))
     return codes / np.where(lengths > 0, lengths, 1)
 
 
@@ -94,5 +95,5 @@ def rank_correlation(found: np.ndarray, wanted: np.ndarray) -> float | None:
     from scipy.stats import spearmanr  # slow to load
 
     pairs = np.triu_indices(len(found), 1)
-    one, other = ((each @ each.T)[pairs] for each in (found, wanted))
+    one, other = (product(each, each.T)[pairs] for each in (found, wanted))
     return float(spearmanr(one, other).statistic)

@@ -1,9 +1,13 @@
-"""A text encoder in floats."""
+"""A text encoder in floats, the same on every processor: ranges of codes come of it."""
 
 import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
+
+from golden.elementary import exp
+from golden.pe.chances import normal_below
+from golden.portable_product import product
 
 from .weights import Dense, Encoder, Norm
 
@@ -19,7 +23,7 @@ Multiply = Callable[[str, Dense, np.ndarray], np.ndarray]
 def multiplied(name: str, layer: Dense, x: np.ndarray) -> np.ndarray:
     """Multiply in floats."""
     del name
-    return x @ layer.weights + layer.bias
+    return product(x, layer.weights) + layer.bias
 
 
 def encode(
@@ -50,6 +54,7 @@ def encode(
     x = _norm(encoder.norm, x)
     observe("embedding", x)
     width = encoder.width // encoder.heads
+    root = math.sqrt(width)
     for number, block in enumerate(encoder.blocks):
 
         def show(name: str, values: np.ndarray, number: int = number) -> np.ndarray:
@@ -62,10 +67,10 @@ def encode(
         for rows in places:
             for head in range(encoder.heads):
                 columns = slice(head * width, (head + 1) * width)
-                own = show("scores", q[rows, columns] @ k[rows, columns].T / math.sqrt(width))
-                shares = np.exp(own - own.max(axis=1, keepdims=True))
+                own = show("scores", product(q[rows, columns], k[rows, columns].T) / root)
+                shares = exp(own - own.max(axis=1, keepdims=True))
                 shares /= shares.sum(axis=1, keepdims=True)
-                context[rows, columns] = shares @ v[rows, columns]
+                context[rows, columns] = product(shares, v[rows, columns])
         made = show("out", multiply(f"{number}.out", block.out, show("context", context)))
         x = show("attention", _norm(block.attention, show("sum", x + made)))
         up = show("up", multiply(f"{number}.up", block.up, x))
@@ -92,7 +97,5 @@ def _norm(norm: Norm, x: np.ndarray) -> np.ndarray:
 
 def _gate(activation: str, x: np.ndarray) -> np.ndarray:
     if activation == "silu":
-        return x / (1 + np.exp(-x))
-    from scipy.special import erf  # slow to load
-
-    return x * (1 + erf(x / math.sqrt(2))) / 2
+        return x / (1 + exp(-x))
+    return x * normal_below(x)

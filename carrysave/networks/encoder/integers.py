@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from golden.elementary import power
 from golden.npe.vector import VectorUnitSpec
+from golden.portable_product import product
 
 from .codes import (
     CODE,
@@ -69,7 +71,7 @@ def _norm(
     steps = least
     if weights is not None:
         heavy = np.maximum(np.abs(weights).max(axis=1), 1e-9)
-        steps = least**balance * heavy ** (balance - 1)
+        steps = power(least, balance) * power(heavy, balance - 1)
         steps = steps * (least / steps).max()
     unit = norm.gamma * 2.0**-spec.norm_fraction
     return NormCodes(
@@ -86,11 +88,11 @@ def _block(
     sums, alls = found.sum / _WIDE, found.all / _WIDE
     before = _norm(norm, largest, block.qkv.weights, spec, balance, sums)
     between = _norm(block.attention, found.attention, block.up.weights, spec, balance, alls)
-    bias = block.qkv.bias + norm.beta @ block.qkv.weights
+    bias = block.qkv.bias + product(norm.beta[None], block.qkv.weights)[0]
     bias[width : 2 * width] -= found.k_middle
     qkv = DenseCodes.of(Dense(weights=block.qkv.weights, bias=bias), before.steps)
     # A head's queries times keys have one step, the steps of columns of each are balanced.
-    pairs = (found.q * found.k).reshape(heads, -1).max(axis=1) / CODE**2
+    pairs = (found.q * found.k).reshape(heads, -1).max(axis=1) / (CODE * CODE)
     pair = np.repeat(pairs, width // heads)
     steps_q, steps_k = np.sqrt(pair * found.q / found.k), np.sqrt(pair * found.k / found.q)
     steps_v = found.v / CODE
@@ -98,7 +100,7 @@ def _block(
     out = DenseCodes.of(Dense(weights=block.out.weights, bias=block.out.bias + norm.beta), context)
     up = DenseCodes.of(
         Dense(weights=block.up.weights,
-              bias=block.up.bias + block.attention.beta @ block.up.weights),
+              bias=block.up.bias + product(block.attention.beta[None], block.up.weights)[0]),
         between.steps,
     )  # fmt: skip
     gate = 2 * CODE / (found.gate + _LEAST)

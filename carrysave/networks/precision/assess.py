@@ -169,8 +169,8 @@ def _noise_interval(
             return None
         rows = [(ours[name].astype(np.float64), theirs[name].astype(np.float64)) for name in names]
         pairs = [
-            (((one - other) ** 2).reshape(len(other), -1).sum(axis=1),
-             (other**2).reshape(len(other), -1).sum(axis=1))
+            (np.square(one - other).reshape(len(other), -1).sum(axis=1),
+             np.square(other).reshape(len(other), -1).sum(axis=1))
             for one, other in rows
         ]  # fmt: skip
         sums.append(sum(one for one, _ in pairs))

@@ -1,6 +1,6 @@
 """Intervals of figures that come from a sample of inputs, 95 % each."""
 
-from statistics import NormalDist
+import math
 
 import numpy as np
 
@@ -8,7 +8,7 @@ __all__ = ["LEVEL", "Interval", "around", "change", "ratio", "wilson"]
 
 LEVEL = 0.95
 """How often an interval has the figure of all inputs that there could be."""
-_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+_Z = 1.9599639845400536
 """Quantile of the normal distribution for it, on both sides."""
 
 Interval = tuple[float, float]
@@ -30,10 +30,10 @@ def wilson(count: int, total: int) -> Interval:
     """
     if not 0 <= count <= total or total < 1:
         raise ValueError(f"count must be 0..{total} of 1 or more inputs, not {count}")
-    share, square = count / total, _Z**2
+    share, square = count / total, _Z * _Z
     middle = (share + square / (2 * total)) / (1 + square / total)
-    spread = share * (1 - share) / total + square / (2 * total) ** 2
-    half = _Z * spread**0.5 / (1 + square / total)
+    spread = share * (1 - share) / total + square / (4 * total * total)
+    half = _Z * math.sqrt(spread) / (1 + square / total)
     # At the ends exactly, where rounding would leave a little beyond.
     return (0.0 if count == 0 else middle - half, 1.0 if count == total else middle + half)
 
@@ -52,7 +52,8 @@ def change(more: int, less: int, total: int) -> Interval:
     if total < 1 or min(more, less) < 0 or more + less > total:
         raise ValueError(f"more and less must be 0..{total} together, not {more} and {less}")
     middle = (more - less) / (total + 2)
-    half = _Z * (more + less + 1 - (more - less) ** 2 / (total + 2)) ** 0.5 / (total + 2)
+    square = more + less + 1 - (more - less) * (more - less) / (total + 2)
+    half = _Z * math.sqrt(square) / (total + 2)
     return max(middle - half, -1.0), min(middle + half, 1.0)
 
 
@@ -68,5 +69,5 @@ def ratio(parts: np.ndarray, wholes: np.ndarray) -> Interval:
     """
     count, whole = len(parts), float(wholes.sum())
     middle = float(parts.sum()) / whole
-    square = float(((parts - middle * wholes) ** 2).sum()) * count / max(count - 1, 1)
-    return around(middle, square**0.5 / whole)
+    square = float(np.square(parts - middle * wholes).sum()) * count / max(count - 1, 1)
+    return around(middle, math.sqrt(square) / whole)

@@ -74,8 +74,8 @@ def noise(outputs: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> flo
     apart = power = 0.0
     for ours, theirs in zip(outputs, reference, strict=True):
         if ours.size and theirs.dtype.kind == "f":
-            apart += float(((ours.astype(np.float64) - theirs) ** 2).sum())
-            power += float((theirs.astype(np.float64) ** 2).sum())
+            apart += float(np.square(ours.astype(np.float64) - theirs).sum())
+            power += float(np.square(theirs.astype(np.float64)).sum())
     return apart / power if power else 0.0
 
 
