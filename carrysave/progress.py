@@ -120,6 +120,10 @@ class Steps:
         else:
             self._line(f"... {text}")
 
+    def remark(self, text: str) -> None:
+        """Say what stays to be read, whatever is done next."""
+        self._line(shown(text, 2000))
+
     def advance(self, done: int, total: int) -> None:
         """Set the progress of the step."""
         self._share = done / total if total else 0.0

@@ -161,6 +161,8 @@ def verify(
             from carrysave.asic.bench_job import netlist_sources  # slow to load
 
             steps.step(f"synthesise {design.module} for {library.name}")
+            for note in library.notes:
+                steps.remark(note)
             sources = netlist_sources(design, library, Path(folder))
         steps.step(f"verify {design.module}")
         options = {} if transactions is None else {"transactions": transactions}

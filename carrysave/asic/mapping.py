@@ -118,7 +118,7 @@ def front_end(
     design: Elaborated, front: str, kept: Sequence[str], library: Library, adders: str = ""
 ) -> Path:
     """Map everything but the combinational logic; return the RTLIL file, cached."""
-    key = [design.rtlil.parent.name, FRONTS[front], str(CLOCK_GATE_MIN), library.sha, *kept]
+    key = [design.rtlil.parent.name, FRONTS[front], str(CLOCK_GATE_MIN), library.key, *kept]
     if adders:
         key += [f"adders {adders}", str(full_adders.FORMAT)]
     folder = cache.entry(
@@ -302,14 +302,14 @@ def _mapped(
                 _write(top, work)
                 _measure(top, cells, around, work, folder)
 
-        key = [base.name, sizes, str(resized.FORMAT), cells.sha]
+        key = [base.name, sizes, str(resized.FORMAT), cells.key]
         return cache.entry("synth/resized", key, resize)
 
     parts = [
         source_key, script, cells.driver.name, str(cells.load_ff), *cells.dont_use,
         repr(around), sta.version(), str(FORMAT), str(hierarchy.TIMED_WHOLE),
         f"port model {modelled}",
-        *(corner.sha for corner in cells.corners),
+        *(corner.key for corner in cells.corners),
     ]  # fmt: skip
 
     def make(folder: Path) -> None:

@@ -76,7 +76,10 @@ def of_cells(
         "hierarchy_mode": variant.hierarchy,
         "conditions": flow.conditions.describe(library),
         "names": flow.design.names,
-        "notes": [*_renamed(flow.design.names), *best["notes"], *found["notes"], *_recipes(more)],
+        "notes": [
+            *_renamed(flow.design.names), *library.notes, *best["notes"], *found["notes"],
+            *_recipes(more),
+        ],
         "sweep": [
             {
                 "delay_target_ns": p["delay_target_ns"], "recipe": p["recipe"],

@@ -88,6 +88,9 @@ def regress(
     check_page(html, charts=False)
     folder = output_folder(output) / "regress"
     with Steps(errors) as steps, running.session():
+        for library in request.netlists.values():
+            for note in library.notes:
+                steps.remark(note)
         facts = execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
     facts["files"] = write_page(html, make, facts)
     print_outcome(facts, print_regression, json_)

@@ -262,6 +262,7 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
         "versions": found.versions,
         "notes": [
             *notes,
+            *(library.notes if library else ()),
             *(
                 f"constraint {text!r} is left out: {name} has no {', '.join(names)}"
                 for text, names in found.left.items()

@@ -105,6 +105,7 @@ def execute(
     if isinstance(library, Library) and request.design.device is not None:
         library = f"the engine is of blocks of {request.design.device}, not of cells"
     notes = [f"no energy: {library}"] if isinstance(library, str) else []
+    notes += library.notes if isinstance(library, Library) else []
     refused: dict[str, str] = {}
     with within_file(request.model):
         while True:

@@ -23,7 +23,7 @@ library (small) {
   cell (NOR) { area : 2;
     pin (A) { direction : input; capacitance : 0.3; } pin (B) { direction : input; }
     pin (Y) { direction : output; function : "!(A+B)";
-      timing () { related_pin : "A"; cell_rise (t) { values ("1, 2", \\
+      leakage_power () { when : "A"; sizes (t) { values ("1, 2", \\
         "3, 4"); } } }
   }
   cell (INV1) { area : 1;

@@ -78,7 +78,7 @@ def searched(*, relative: bool) -> tuple[Any, dict[str, Any]]:
     other = SimpleNamespace(name="slow", sha="b")
     library: Any = SimpleNamespace(
         name="lib", sha="a", relative=relative, corner=corner, corners=(other,),
-        nand2=SimpleNamespace(area=5.0),
+        nand2=SimpleNamespace(area=5.0), notes=["odd"],
     )  # fmt: skip
     flow = SimpleNamespace(
         library=library, design=SimpleNamespace(top="top", names={}),
@@ -127,7 +127,7 @@ def test_areas_of_a_record_are_of_all_instances() -> None:
     ]
     assert found["corner"] == {"voltage": 1.8}
     assert (found["hierarchy_mode"], found["design"]) == ("coarse", "top")
-    assert found["notes"] == ["note", "power"]
+    assert found["notes"] == ["odd", "note", "power"]
     rows = [(one["hierarchy"], one["area_um2"], one["period_ns"], one["gops_per_mm2"])
             for one in found["sweep"]]  # fmt: skip
     assert rows == [("flat", 310.0, 2.0, pytest.approx(4e6 / 310)), ("coarse", 250.0, 4.0, 8000.0)]
@@ -168,5 +168,5 @@ def test_what_a_search_of_recipes_gained_is_told(gain: float, failed: int, says:
     more = {"trials": 9, "failed": failed, "gain": gain, "before": {"recipe": "old"},
             "after": {"recipe": "new"}}  # fmt: skip
     found = of_cells(search, "lib", best, 8.0, POWER, more)
-    assert found["notes"] == ["note", "power", says]
+    assert found["notes"] == ["odd", "note", "power", says]
     assert found["recipe_search"] is more

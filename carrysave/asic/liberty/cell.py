@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from carrysave.asic.liberty.text import compile_function
+from carrysave.asic.liberty.functions import compile_function
 
 __all__ = ["Cell", "Pin", "Register"]
 

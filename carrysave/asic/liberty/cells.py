@@ -4,7 +4,7 @@ import errno
 import functools
 import hashlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -15,9 +15,9 @@ from carrysave import cache
 from carrysave.asic.liberty import generic as generic_library
 from carrysave.asic.liberty.cell import Cell, Pin, Register
 from carrysave.asic.liberty.facts import facts_of
-from carrysave.asic.liberty.text import parse
+from carrysave.asic.liberty.text import read
 from hw.emit import tools, user_files, yosys
-from hw.emit.user_files import FileError
+from hw.emit.user_files import FileError, shown
 
 __all__ = [
     "LIB",
@@ -51,7 +51,8 @@ DONT_USE = {
     "osu0*": ("CLKBUF*", "TBUF*", "PAD*"),
 }  # fmt: skip
 
-_FORMAT = 6  # of what is cached; raise it with any change of the classes of cells
+_SHOWN = 20  # cells in one note
+_FORMAT = 7  # of what is cached; raise it with any change of the classes of cells
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,9 @@ class Library:
     corner : process, voltage (V), temperature (degrees C) and name of the operating conditions.
     relative : whether areas are in gate equivalents and times in FO4, not in um2 and ns.
     corners : the same cells under other conditions; the slowest of all sets the period.
+    odd : cells of the file that are left out: name, line and reason.
+    cuts : places of what is left out, in the text without comments.
+    file : what the user calls it, if it is from a file.
     """
 
     data: bytes = field(repr=False)
@@ -77,6 +81,9 @@ class Library:
     cells: dict[str, Cell]
     relative: bool = False
     corners: "tuple[Library, ...]" = ()
+    odd: tuple[tuple[str, int, str], ...] = ()
+    cuts: tuple[tuple[int, int], ...] = ()
+    file: str | None = None
 
     @classmethod
     def load(cls, path: Path | str, *corners: Path | str) -> "Library":
@@ -91,30 +98,50 @@ class Library:
         ValueError
             If another corner has not the same cells and pins.
         """
-        if corners:
-            first, *others = map(cls.load, (path, *corners))
-            for other in others:
-                first.check_corner(other)
-            return replace(first, corners=tuple(others))
-        path = Path(path)
+        return cls._joined([cls._load(Path(one)) for one in (path, *corners)])
+
+    @classmethod
+    def _load(cls, path: Path) -> "Library":
         try:
             data = user_files.read(path, unzip=True, text=True)
         except FileNotFoundError:
             raise FileNotFoundError(errno.ENOENT, "Liberty file not found", str(path)) from None
         try:
-            return cls.of(data)
+            return replace(cls.of(data), file=shown(str(path)))
         except ValueError as error:
             raise FileError(path, error) from None
 
     @classmethod
-    def of(cls, data: bytes) -> "Library":
-        """Read the text of a Liberty file; ValueError if it is none with cells."""
+    def of(cls, data: bytes, unwanted: Sequence[str] = ()) -> "Library":
+        """Read the text of a Liberty file; ValueError if it is none with cells.
+
+        Parameters
+        ----------
+        unwanted : names of cells to leave out.
+        """
         facts = cache.remembered(
-            "liberty", [str(_FORMAT), data],
-            lambda: facts_of(parse(data.decode("utf-8", "replace"))),
+            "liberty", [str(_FORMAT), data, *unwanted],
+            lambda: facts_of(data.decode("utf-8", "replace"), unwanted),
         )  # fmt: skip
         cells = {cell["name"]: Cell.from_plain(cell) for cell in facts.pop("cells")}
-        return cls(data=data, sha=hashlib.sha256(data).hexdigest(), cells=cells, **facts)
+        odd, cuts = (tuple(map(tuple, facts.pop(name))) for name in ("odd", "cuts"))
+        return cls(
+            data=data, sha=hashlib.sha256(data).hexdigest(), cells=cells, odd=odd, cuts=cuts,
+            **facts,
+        )  # fmt: skip
+
+    @classmethod
+    def _joined(cls, libraries: "Sequence[Library]") -> "Library":
+        """Return the first with the others as its corners; what is odd in one is in none."""
+        odd = {name for one in libraries for name, _, _ in one.odd if name not in one.cells}
+        first, *others = (
+            replace(cls.of(one.data, unwanted), file=one.file)
+            if (unwanted := sorted(odd & set(one.cells))) else one
+            for one in libraries
+        )  # fmt: skip
+        for other in others:
+            first.check_corner(other)
+        return replace(first, corners=tuple(others)) if others else first
 
     def plain(self, file: Callable[[Path], Any]) -> dict[str, Any]:
         """Return it as an argument of a job; `file` makes one of a path: :class:`jobs.File`."""
@@ -146,14 +173,42 @@ class Library:
         """Units of areas and of times, in words."""
         return ("GE", "FO4") if self.relative else ("um2", "ns")
 
+    @property
+    def notes(self) -> list[str]:
+        """What is left out of the file, and of those of other corners, for people."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for one in (self, *self.corners):
+            for name, line, reason in one.odd:
+                of = one.file or one.name
+                found.setdefault((of, reason), []).append(f"{name} (line {line})")
+        return [
+            f"{of}: cell{'s' * (len(names) > 1)} {', '.join(names[:_SHOWN])}"
+            f"{f' and {more} more' * (more > 0)} left out: {reason}"
+            for (of, reason), names in found.items()
+            for more in [len(names) - _SHOWN]
+        ]
+
     @functools.cached_property
     def text(self) -> str:
-        """The file's text."""
-        return self.data.decode("utf-8", "replace")
+        """The file's text; what is left out of it leaves its lines empty."""
+        text = self.data.decode("utf-8", "replace")
+        if not self.cuts:
+            return text
+        plain, _ = read(text)
+        kept, position = [], 0
+        for start, end in self.cuts:
+            kept += [plain[position:start], "\n" * plain.count("\n", start, end)]
+            position = end
+        return "".join([*kept, plain[position:]])
+
+    @functools.cached_property
+    def key(self) -> str:
+        """What tells it from others in keys of a cache: SHA-256 of what tools read."""
+        return hashlib.sha256(self.text.encode()).hexdigest() if self.cuts else self.sha
 
     def place(self, folder: Path) -> None:
         """Write it into a folder of a tool, as :data:`LIB`."""
-        (folder / LIB).write_bytes(self.data)
+        (folder / LIB).write_bytes(self.text.encode() if self.cuts else self.data)
 
     @functools.cached_property
     def dont_use(self) -> list[str]:
@@ -262,13 +317,14 @@ def _loaded(files: tuple[Path, ...], relative: bool) -> Library:
 
     It takes long to read, and thousands of jobs have the same.
     """
-    first, *others = (Library.of(path.read_bytes()) for path in files)
-    return replace(first, relative=relative, corners=tuple(others))
+    found = Library._joined([Library.of(path.read_bytes()) for path in files])
+    return replace(found, relative=relative)
 
 
 def _first(cells: list[Cell], library: Library, what: str) -> Cell:
     if not cells:
-        raise ValueError(f"library must have a usable {what}, not {library.name!r}")
+        said = "".join(f"; {note}" for note in library.notes)
+        raise ValueError(f"library must have a usable {what}, not {library.name!r}{said}")
     return cells[0]
 
 
@@ -312,14 +368,15 @@ def cell_models(library: Library) -> str:
         with tools.workplace() as folder:
             library.place(folder)
             yosys.run("\n".join([
-                f"read_liberty -ignore_miss_func -ignore_miss_dir -ignore_miss_data_latch {LIB}",
+                "read_liberty -ignore_miss_func -ignore_miss_dir -ignore_miss_data_latch"
+                f" -ignore_buses {LIB}",
                 *(f"delete {yosys.word(cell.name)}" for cell in gates),
                 "proc", "write_verilog -noattr cells.v",
             ]), cwd=folder)  # fmt: skip
             text = (folder / "cells.v").read_text()
         return text + "".join(map(_gate_model, gates))
 
-    return cache.remembered("models", [library.sha, yosys.version()], make)
+    return cache.remembered("models", [library.key, yosys.version()], make)
 
 
 def _gate_model(cell: Cell) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from carrysave.asic.liberty.cells import Library
-from carrysave.asic.liberty.facts import number, unit
 from carrysave.asic.liberty.tables import Floats, LibertyError, Table, read_cells, read_table
 from carrysave.asic.liberty.text import Group
+from carrysave.asic.liberty.units import number, unit
 
 __all__ = ["Energies", "Internal", "LibertyError", "Table", "energies"]
 

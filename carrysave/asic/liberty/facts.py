@@ -1,58 +1,65 @@
 """What synthesis and timing need to know of the text of a Liberty file."""
 
-import math
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Set
 from dataclasses import asdict
+from typing import Any
 
 from carrysave.asic.liberty.cell import Cell, Pin, Register
-from carrysave.asic.liberty.text import Group
+from carrysave.asic.liberty.odd import STATES, check, pins_of, templates_of
+from carrysave.asic.liberty.text import Group, parse, read
+from carrysave.asic.liberty.units import number, unit
+from hw.emit.user_files import shown
 
-__all__ = ["facts_of", "number", "unit"]
+__all__ = ["facts_of"]
 
-_MOST = 1e30  # magnitude of any number, in the file's units
-_UNITS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
-
-
-def number(name: str, text: str, low: float = -_MOST, high: float = _MOST) -> float:
-    """Return a number of a Liberty file.
-
-    Raises
-    ------
-    ValueError
-        If it is none, not finite or not in the range.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not low <= value <= high:
-        raise ValueError(f"{name} must be {low:g}..{high:g}, not {text!r}")
-    return value
+_DELAYS = re.compile(r"\bcell_(rise|fall)\s*\(")
 
 
-def unit(name: str, text: str, symbol: str) -> float:
-    """Return a unit such as 10ps in terms of its symbol; the errors of :func:`number`."""
-    found = re.fullmatch(rf'"?\s*([^\s,"munpf]+)[\s,"]*([munpf]?){symbol}\s*"?', text, re.I)
-    if found is None:
-        raise ValueError(f"{name} must be like 1n{symbol}, not {text!r}")
-    return number(name, found[1], 1e-6, 1e6) * _UNITS[found[2].lower()]
-
-
-def facts_of(library: Group) -> dict[str, object]:
+def facts_of(text: str, unwanted: Collection[str] = ()) -> dict[str, Any]:
     """Return the arguments of ``Library`` that come from the file's text.
 
+    Parameters
+    ----------
+    text : of the file.
+    unwanted : names of cells to leave out.
+
     Raises
     ------
     ValueError
-        If a number, a unit or a name is not what tools can have, or if there are no cells.
+        If the text is no library, or a number or a unit of the library itself is not what tools can
+        have, or if no cell is left.
     """
+    plain, library = read(text)
     given = library.attributes
     farads = unit("capacitive_load_unit", given.get("capacitive_load_unit", "1,pf"), "f")
     seconds = unit("time_unit", given.get("time_unit", "1ns"), "s")
-    cells = [asdict(_cell(group, farads * 1e15)) for group in library.all("cell")]
+    templates, timed = templates_of(library), bool(_DELAYS.search(plain))
+    cells: dict[str, dict[str, Any]] = {}
+    lines: dict[str, int] = {}
+    odd: list[tuple[str, int, str]] = []
+    cuts: list[tuple[int, int]] = []
+    for group in library.all("cell"):
+        try:
+            if group.name in lines:
+                raise ValueError(f"a cell of its name is at line {lines[group.name]}")
+            if group.broken:
+                raise ValueError(group.broken)
+            whole = _whole(plain, group)
+            found = asdict(_cell(whole, farads * 1e15))
+            check(whole, templates, timed)
+        except ValueError as error:
+            odd.append((shown(group.name, 60), group.line, str(error)))
+            cuts.append((group.start, group.end))
+            continue
+        lines[group.name] = group.line
+        if group.name in unwanted:
+            cuts.append((group.start, group.end))
+        else:
+            cells[group.name] = found
     if not cells:
-        raise ValueError(f"library must have cells, not {library.name!r} without any")
+        said = f": {odd[0][0]} at line {odd[0][1]} cannot be used: {odd[0][2]}" if odd else ""
+        raise ValueError(f"library must have cells, not {library.name!r} without any{said}")
     conditions = {group.name: group for group in library.all("operating_conditions")}
     default = library.attributes.get("default_operating_conditions")
     chosen = conditions.get(default or "") or next(iter(conditions.values()), None)
@@ -67,32 +74,40 @@ def facts_of(library: Group) -> dict[str, object]:
         "time_unit": seconds,
         "capacitance_unit": farads,
         "corner": corner,
-        "cells": cells,
+        "cells": list(cells.values()),
+        "odd": odd,
+        "cuts": cuts,
     }
+
+
+def _whole(plain: str, cell: Group) -> Group:
+    """Return a cell with its timing and power, which is not held of all cells at once."""
+    text = f"library (part) {{ {plain[cell.start : cell.end]} }}"
+    return parse(text, frozenset({"pg_pin", "test_cell"}), cell.line).groups[0]
 
 
 def _check_name(kind: str, name: str, legal: str) -> None:
     """Refuse what the scripts of Yosys, ABC and OpenSTA cannot have as a word."""
     if not re.fullmatch(legal, name, re.ASCII):
-        raise ValueError(f"name of a {kind} must be letters, digits and _, not {name!r}")
+        raise ValueError(f"name{kind} must be letters, digits and _, not {name!r}")
 
 
 def _cell(group: Group, femtofarads: float) -> Cell:
-    _check_name("cell", group.name, r"[A-Za-z_]\w*")
+    _check_name("", group.name, r"[A-Za-z_]\w*")
     flags = {name: value.lower() == "true" for name, value in group.attributes.items()}
     pins, roles = [], {}
-
-    def farads(what: str, text: str) -> float:
-        return number(f"{what} of {group.name}", text, 0) * femtofarads
-
-    for pin in _pins(group):
-        _check_name(f"pin of {group.name}", pin.name, r"[A-Za-z_]\w*(\[\d+\])?")
-        limit = pin.attributes.get("max_capacitance")
+    for pin in pins_of(group):
+        # A range is a bus of a memory.
+        _check_name(" of a pin", pin.name, r"[A-Za-z_]\w*(\[\d+(:\d+)?\])?")
+        farads = {
+            what: number(f"{what} of pin {pin.name}", pin.attributes[what], 0) * femtofarads
+            for what in ("capacitance", "max_capacitance") if what in pin.attributes
+        }  # fmt: skip
         pins.append(Pin(
             name=pin.name,
             direction=pin.attributes.get("direction", "internal"),
-            capacitance=farads("capacitance", pin.attributes.get("capacitance", "0")),
-            max_capacitance=None if limit is None else farads("max_capacitance", limit),
+            capacitance=farads.get("capacitance", 0.0),
+            max_capacitance=farads.get("max_capacitance"),
             function=pin.attributes.get("function"),
             clock=pin.attributes.get("clock") == "true",
             three_state="three_state" in pin.attributes,
@@ -103,10 +118,9 @@ def _cell(group: Group, femtofarads: float) -> Cell:
     style = group.attributes.get("clock_gating_integrated_cell")
     return Cell(
         name=group.name,
-        area=number(f"area of {group.name}", group.attributes.get("area", "0"), 0),
+        area=number("area", group.attributes.get("area", "0"), 0),
         pins=tuple(pins),
-        sequential=bool(style) or any(g.kind in {"ff", "latch", "statetable", "ff_bank",
-                                                 "latch_bank"} for g in group.groups),
+        sequential=bool(style) or any(each.kind in STATES for each in group.groups),
         dont_use=flags.get("dont_use", False),
         gate={"style": style, **roles} if style and {"clock", "enable", "out"} <= set(roles)
         else None,
@@ -136,13 +150,3 @@ def _register(cell: Group) -> Register | None:
         clocked_on=found[0].attributes["clocked_on"],
         next_state=found[0].attributes["next_state"],
     )  # fmt: skip
-
-
-def _pins(group: Group) -> Iterator[Group]:
-    """Yield the pins of a cell, those inside ``bus`` and ``bundle`` groups included."""
-    for sub in group.groups:
-        if sub.kind == "pin":
-            for name in sub.name.split(","):
-                yield Group("pin", name.strip(), sub.attributes, sub.groups)
-        elif sub.kind in {"bus", "bundle"}:
-            yield from _pins(sub)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carrysave.asic.liberty.cells import Library
-from carrysave.asic.liberty.facts import number
 from carrysave.asic.liberty.text import Group, parse
+from carrysave.asic.liberty.units import number
 
 __all__ = ["Floats", "LibertyError", "Table", "read_cells", "read_table"]
 

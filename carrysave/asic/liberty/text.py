@@ -1,14 +1,14 @@
-"""Reads the text of Liberty files: groups, attributes, Boolean functions."""
+"""Reads the text of Liberty files: groups and attributes."""
 
-import functools
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hw.emit.spans import spans
+from hw.emit.user_files import shown
 
-__all__ = ["Group", "compile_function", "parse"]
+__all__ = ["Group", "parse", "read"]
 
 # Of a text whose strings are masked, so that nothing in it needs to be tried in two ways: the time
 # is linear, also where it does not match.
@@ -23,34 +23,55 @@ _STATEMENT = re.compile(
     re.X,
 )
 _CONTINUED = re.compile(r"\\\r?\n")
+_WORD = re.compile(r"\S")
+_BRACE = re.compile(r"[{}]")
 # What timing analysis reads and the facts below do not: passed over without a tree.
 _SKIPPED = frozenset({"timing", "internal_power", "leakage_power", "pg_pin", "test_cell"})
 _DEPTH = 32
 _STATEMENTS = 1 << 20
-_TOKENS, _BRACKETS = 256, 32
 
 
 @dataclass
 class Group:
-    """One Liberty group: ``kind (name) { attributes and groups }``."""
+    """One Liberty group: ``kind (name) { attributes and groups }``.
+
+    Attributes
+    ----------
+    start, end : its place in the text without comments, see :func:`read`; `line` that of `start`.
+    broken : what in it is not Liberty; empty if all is.
+    """
 
     kind: str
     name: str
     attributes: dict[str, str] = field(default_factory=dict)
     groups: list["Group"] = field(default_factory=list)
+    start: int = 0
+    end: int = 0
+    line: int = 1
+    broken: str = ""
 
     def all(self, kind: str) -> Iterator["Group"]:
         """Yield the direct sub-groups of a kind."""
         return (group for group in self.groups if group.kind == kind)
 
 
-def parse(text: str, skipped_kinds: frozenset[str] = _SKIPPED) -> Group:
-    """Return the ``library`` group of a Liberty text.
+def parse(text: str, skipped_kinds: frozenset[str] = _SKIPPED, first_line: int = 1) -> Group:
+    """Return the ``library`` group of a Liberty text; arguments and errors of :func:`read`."""
+    return read(text, skipped_kinds, first_line)[1]
+
+
+def read(
+    text: str, skipped_kinds: frozenset[str] = _SKIPPED, first_line: int = 1
+) -> tuple[str, Group]:
+    """Return a Liberty text without comments, with the same lines, and its ``library`` group.
+
+    What is broken inside one cell breaks that cell alone: see :class:`Group`.
 
     Parameters
     ----------
     text : the whole file, or part of it inside a ``library`` group.
     skipped_kinds : groups to pass over; by default timing and power tables.
+    first_line : number of its first line.
 
     Raises
     ------
@@ -62,41 +83,84 @@ def parse(text: str, skipped_kinds: frozenset[str] = _SKIPPED) -> Group:
     stack = [root]
     skipped = 0  # open braces inside a group that is passed over
     kept = position = 0
-    while (found := _STATEMENT.match(masked, position)) is not None:
+    lines = _Lines(text, first_line)
+    while True:
+        found = _STATEMENT.match(masked, position)
+        if found is None:
+            # The next after the cell that this is in.
+            end = _end(masked, position, len(stack) - 2 + skipped) if len(stack) > 2 else -1
+            if end < 0 or stack[2].kind != "cell":
+                break
+            stack[2].broken = f"line {lines.at(position, masked)} is not Liberty"
+            stack[2].end = position = end
+            del stack[2:]
+            skipped = 0
+            continue
         if len(stack) + skipped > _DEPTH or kept > _STATEMENTS:
             raise ValueError(
                 f"Liberty text must be groups at most {_DEPTH} deep and {_STATEMENTS:,} statements"
-                f" at most, not more at line {_line(text, position)}"
+                f" at most, not more at line {lines.at(position)}"
             )
+        outside = len(stack) == 1 and not (found["open"] and not root.groups)
+        if outside and (found["name"] or found["close"]):
+            break
         position = found.end()
         # A part that is not there is at (-1, -1).
         name, args, value = (text[slice(*found.span(part))] for part in ("name", "args", "value"))
+        if name == "cell" and found["open"] and len(stack) > 2 and stack[2].kind == "cell":
+            stack[2].end = found.start("name")
+            stack[2].broken = f"it has no end before the next cell, {shown(args.strip())}"
+            del stack[2:]
+            skipped = 0
         if found["close"]:
             if skipped:
                 skipped -= 1
-            elif len(stack) == 1:
-                break
             else:
-                stack.pop()
+                stack.pop().end = position
         elif skipped or name in skipped_kinds:
             skipped += bool(found["open"])
         elif found["open"]:
             kept += 1
-            stack[-1].groups.append(Group(name, args.replace('"', "").strip()))
-            stack.append(stack[-1].groups[-1])
+            start = found.start("name")
+            group = Group(name, args.replace('"', "").strip(), start=start, line=lines.at(start))
+            stack[-1].groups.append(group)
+            stack.append(group)
         elif name:
             kept += 1
             value = value or args
             stack[-1].attributes.setdefault(name, value.strip().strip('"').strip())
     libraries = list(root.all("library"))
     if text[position:].strip() or len(stack) > 1 or len(libraries) != 1:
-        line = _line(text, position)
+        line = _Lines(text, first_line).at(position, masked)
         raise ValueError(f"Liberty text must be one library group, not broken at line {line}")
-    return libraries[0]
+    return text, libraries[0]
 
 
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
+def _end(masked: str, position: int, depth: int) -> int:
+    """Return the place behind the brace that closes so many groups; -1 if there is none."""
+    while depth:
+        found = _BRACE.search(masked, position)
+        if found is None:
+            return -1
+        depth += 1 if found[0] == "{" else -1
+        position = found.end()
+    return position
+
+
+class _Lines:
+    """Counts the lines of a text, going forward, so that all of it is counted once."""
+
+    def __init__(self, text: str, first: int) -> None:
+        self._text = text
+        self._position, self._line = 0, first
+
+    def at(self, position: int, masked: str = "") -> int:
+        """Return the line of a place; given `masked`, of the first that is no space from there."""
+        word = _WORD.search(masked, position)
+        position = word.start() if word else position
+        self._line += self._text.count("\n", self._position, position)
+        self._position = position
+        return self._line
 
 
 def _uncommented(text: str) -> tuple[str, str]:
@@ -113,7 +177,9 @@ def _uncommented(text: str) -> tuple[str, str]:
     position = 0
     for kind, start, end in spans(text, lines=False):
         if kind == "open":
-            raise ValueError(f"Liberty text must close its string of line {_line(text, start)}")
+            raise ValueError(
+                f"Liberty text must close its string of line {_Lines(text, 1).at(start)}"
+            )
         between = _CONTINUED.sub("\n", text[position:start])
         plain.write(between)
         masked.write(between)
@@ -127,68 +193,3 @@ def _uncommented(text: str) -> tuple[str, str]:
         position = end
     rest = _CONTINUED.sub("\n", text[position:])
     return plain.getvalue() + rest, masked.getvalue() + rest
-
-
-Evaluate = Callable[[dict[str, int]], int]
-
-
-@functools.cache
-def compile_function(function: str, names: frozenset[str]) -> Evaluate | None:
-    """Return an evaluator of a Liberty Boolean expression.
-
-    None if a name is not an input, or if it is no expression, or longer than any gate's.
-    """
-    tokens = re.findall(r"[A-Za-z_][\w\[\]]*|[01]|[!'&*|+^()]|\S", function)
-    # The functions below call each other as deeply as brackets are nested.
-    if len(tokens) > _TOKENS or tokens.count("(") > _BRACKETS:
-        return None
-    for token in tokens:
-        if token[0].isalpha() and token not in names:
-            return None
-
-    def either(at: int) -> tuple[Evaluate, int]:
-        left, at = both(at)
-        while at < len(tokens) and tokens[at] in "|+":
-            right, at = both(at + 1)
-            left = functools.partial(lambda x, y, v: x(v) | y(v), left, right)
-        return left, at
-
-    def both(at: int) -> tuple[Evaluate, int]:
-        left, at = differ(at)
-        while at < len(tokens) and tokens[at] not in "|+)":
-            right, at = differ(at + (tokens[at] in "&*"))
-            left = functools.partial(lambda x, y, v: x(v) & y(v), left, right)
-        return left, at
-
-    def differ(at: int) -> tuple[Evaluate, int]:
-        left, at = one(at)
-        while at < len(tokens) and tokens[at] == "^":
-            right, at = one(at + 1)
-            left = functools.partial(lambda x, y, v: x(v) ^ y(v), left, right)
-        return left, at
-
-    def one(at: int) -> tuple[Evaluate, int]:
-        token = tokens[at]
-        if token not in names and token not in ("!", "(", "0", "1"):
-            raise IndexError
-        if token == "!":
-            inner, at = one(at + 1)
-            return functools.partial(lambda x, v: 1 - x(v), inner), at
-        if token == "(":
-            result, at = either(at + 1)
-            if tokens[at] != ")":
-                raise IndexError
-        elif token in "01":
-            result = functools.partial(lambda x, v: x, int(token))
-        else:
-            result = functools.partial(lambda x, v: v[x], token)
-        at += 1
-        while at < len(tokens) and tokens[at] == "'":
-            result, at = functools.partial(lambda x, v: 1 - x(v), result), at + 1
-        return result, at
-
-    try:
-        result, at = either(0)
-    except IndexError:
-        return None
-    return result if at == len(tokens) else None

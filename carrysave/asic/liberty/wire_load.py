@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carrysave.asic.liberty.cells import Library
-from carrysave.asic.liberty.facts import number
+from carrysave.asic.liberty.units import number
 
 __all__ = ["WireLoad"]
 

@@ -88,7 +88,7 @@ def place(
     """
     needs("coloquinte")
     parts: list[str | bytes] = [
-        str(_FORMAT), netlist.read_bytes(), library.sha, str(library.load_ff), repr(conditions),
+        str(_FORMAT), netlist.read_bytes(), library.key, str(library.load_ff), repr(conditions),
         repr(technology), repr(utilisation), version("coloquinte"),
     ]  # fmt: skip
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carrysave.asic.liberty.cells import Cell, Register
-from carrysave.asic.liberty.text import compile_function
+from carrysave.asic.liberty.functions import compile_function
 from carrysave.asic.power.delays import Delays
 from carrysave.asic.power.flat_netlist import UNKNOWN, ZERO, CellGroup, Flat, Ids, SimulationError
 

@@ -19,7 +19,7 @@ from carrysave import cache
 from carrysave.asic import sta
 from carrysave.asic.liberty.cells import Cell, Library
 from carrysave.asic.liberty.energies import Energies, Internal, LibertyError, energies
-from carrysave.asic.liberty.text import compile_function
+from carrysave.asic.liberty.functions import compile_function
 from carrysave.asic.power import activity
 from carrysave.asic.power.activity import Activity
 from carrysave.asic.power.clock_tree import Wires, clock_tree_fj
@@ -68,7 +68,7 @@ def report(
         return {**_NOTHING, "notes": []}
     measured = design is not None and stimulus != "assumed"
     parts: list[str | bytes] = [
-        str(_FORMAT), netlist.read_bytes(), library.sha, str(library.load_ff), repr(conditions),
+        str(_FORMAT), netlist.read_bytes(), library.key, str(library.load_ff), repr(conditions),
         repr(period_ns), repr(operations), sta.version(), stimulus,
         activity.key(design, stimulus) if measured and design else "",
         *([wires.spef, repr(wires.clock)] if wires else []),

@@ -144,6 +144,8 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     spent = None
     if request.library is not None:
         names = [" x ".join(pair) for pair in every]
+        for note in () if isinstance(request.library, str) else request.library.notes:
+            steps.remark(note)
         spent = energy.measure(target, names, request.library, steps)
     with within_file(request.model):
         table = sensitivity.measure(
