@@ -42,6 +42,7 @@ def _sets() -> list[str]:
     return [word for name, value in SMALL.items() for word in ("-p", f"{name}={value}")]
 
 
+@pytest.mark.prove
 @pytest.mark.usefixtures("short_sweep")
 def test_a_search_has_a_picture() -> None:
     found = MAC.synthesise("osu018", sweep=True)

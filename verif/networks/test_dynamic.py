@@ -168,6 +168,7 @@ def test_refused_as_it_runs(run: Run, tmp_path: Path, zero: tuple[int], says: st
     assert not (tmp_path / "build").exists()
 
 
+@pytest.mark.prove
 @pytest.mark.filterwarnings("ignore")
 def test_on_the_simulated_block(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(8)

@@ -39,6 +39,7 @@ def times(
     }
 
 
+@pytest.mark.prove
 def test_few_are_sent(tmp_path: Path) -> None:
     """One operation of the LUT unit, in place of sixteen, twelve resets, and all its registers."""
     design = Design("lut_unit", {"m": 1, "n": 2, "k_max": 30})

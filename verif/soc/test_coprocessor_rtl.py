@@ -213,7 +213,8 @@ def test_coprocessor_stream_rtl_matches_golden_at_cocotbext_axi(
     run_bench(Design("coprocessor_stream", parameters), bench, tmp_path, jobs=jobs)
 
 
-@pytest.mark.parametrize("parameters", [*STREAMS, *long(LONG_STREAMS)], ids=case_name)
+@pytest.mark.prove
+@pytest.mark.parametrize("parameters", [*STREAMS, *LONG_STREAMS], ids=case_name)
 def test_coprocessor_stream_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("coprocessor_stream", parameters), seed=1, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"

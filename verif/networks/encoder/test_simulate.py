@@ -111,6 +111,7 @@ def test_small_encoder_on_the_block(tmp_path: Path) -> None:
         assert 0.6 * modelled < counted < 1.1 * modelled
 
 
+@pytest.mark.prove
 def test_a_softmax_takes_scores_where_a_product_left_them(tmp_path: Path) -> None:
     """On one start, of the design of the test above, whose codes of scores are bytes."""
     design, found = small(tmp_path, 4)
