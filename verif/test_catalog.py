@@ -94,7 +94,7 @@ def files(design: Design, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return {path.suffix: path for path in generate(design, folder)}
 
 
-@pytest.mark.sample(14)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("seed", ["1", *long(["2"])])
 def test_same_design_same_bytes(
     design: Design, files: dict[str, Path], seed: str, tmp_path: Path
@@ -124,6 +124,7 @@ def child(seed: str) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.sample(16)
 def test_accepted_by_verilator(design: Design, files: dict[str, Path]) -> None:
     quiet = [f"-Wno-{warning}" for warning in STYLE]
     lint = verilator(
@@ -132,6 +133,7 @@ def test_accepted_by_verilator(design: Design, files: dict[str, Path]) -> None:
     assert lint.code == 0, lint.output
 
 
+@pytest.mark.sample(17)
 def test_accepted_by_icarus(design: Design, files: dict[str, Path]) -> None:
     options = ["-g2005", "-Wall", "-Wno-timescale", "-tnull", "-s", design.module]
     lint = subprocess.run(
@@ -140,7 +142,7 @@ def test_accepted_by_icarus(design: Design, files: dict[str, Path]) -> None:
     assert (lint.returncode, lint.stderr) == (0, "")
 
 
-@pytest.mark.sample(16)
+@pytest.mark.sample(6)
 def test_accepted_by_yosys(design: Design, files: dict[str, Path]) -> None:
     log = yosys.run(
         f"read_verilog {files['.v'].name}\nhierarchy -check -top {design.module}\n"
@@ -159,6 +161,7 @@ def test_accepted_by_slang(files: dict[str, Path]) -> None:
     assert not errors, report
 
 
+@pytest.mark.sample(17)
 def test_manifest_is_complete(design: Design, files: dict[str, Path]) -> None:
     assert set(files) == {".v", ".json", ".sdc", ".f", ".core"}
     manifest = check("design", files[".json"])

@@ -296,6 +296,7 @@ def test_extras_have_what_is_missing_without_them() -> None:
             assert (f"\n{package}==" in lock) == (extra != "torch")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("module", "line", "says"),
     [

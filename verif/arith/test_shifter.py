@@ -41,6 +41,7 @@ def test_shift_right_of_ones_is_that_of_the_complement(width: int, amount: int) 
     assert holds(claim, width, amount, 1)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("width", [2, 3, 4, 8, 13, 32, 48])
 def test_normalise_shifts_the_leading_one_to_the_top(width: int) -> None:
     def claim(m: Module, x: Signal) -> Value:

@@ -210,7 +210,7 @@ report_power -digits 9
     assert switching_mw == pytest.approx(float(found[1]) * 1e3, rel=0.02)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.prove
 @pytest.mark.parametrize("gated", [False, True])
 def test_activity_is_that_of_verilator(tmp_path: Path, gated: bool) -> None:
     """Each output of each cell of a netlist, against the trace of the simulated netlist itself.

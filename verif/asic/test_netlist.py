@@ -77,7 +77,7 @@ LONG = (
 )
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", [*(name for name in CATALOG if name not in LONG), *long(LONG)])
 def test_netlist_passes_the_bench(name: str, tmp_path: Path) -> None:
     parameters = {key: SMALL[key] for key in CATALOG[name].parameters if key in SMALL}

@@ -99,7 +99,7 @@ def test_a_sweep_tries_other_ways_to_build_a_design():
         synthesis.synthesise_design(SMALL, "osu018", hows=["pipeline"], **options)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", [n for n in CATALOG if synthesis.searched(Design(n))])
 def test_what_a_search_changes_is_seen_by_no_user(name):
     """Same ports, same latency, same throughput; the benches of a design hold its results."""
@@ -206,6 +206,7 @@ def test_hows_that_are_better_alone_are_combined(monkeypatch):
     assert both[0]["period_ns"] == min(row["period_ns"] for row in found["tried"])
 
 
+@pytest.mark.prove
 def test_the_best_recipe_gets_other_sizes_at_all_its_targets(monkeypatch):
     monkeypatch.setattr(search, "MAPS", {name: abc_scripts.MAPS[name] for name in ("dch2", "amap")})
     monkeypatch.setattr(search, "RESIZED", 2)

@@ -71,6 +71,7 @@ def test_codes_are_drawn_as_they_say(name: str) -> None:
     assert drawn.std() == pytest.approx(due, rel=0.1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [("sl8", SMALL_LANE), ("npe", {"m": 2, "n": 1, **SMALL_LANE})],

@@ -134,6 +134,7 @@ PAIR_PORTS = {"clk": "clk", "en": "en", "clear": "clear", "a": "a", "q": "@[99:9
               "sum": "@[95:0]"}  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("front", list(mapping.FRONTS))
 @pytest.mark.parametrize("gated", [False, True], ids=["enables", "clock-gate"])
 def test_netlist_equals_rtl(tmp_path, front, gated):
@@ -146,6 +147,7 @@ def test_netlist_equals_rtl(tmp_path, front, gated):
     assert mismatches(tmp_path, "mac", MAC, netlist, library, MAC_PORTS) == (480, 0)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", list(abc_scripts.MAPS))
 def test_every_mapping_equals_rtl(tmp_path, name):
     design = elaborate.elaborate([verilog(tmp_path, MAC)], "mac")
@@ -390,6 +392,7 @@ def test_combinational_design_needs_no_clock(tmp_path):
     assert 0.3 < result["period_ns"] < 5
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -433,6 +436,7 @@ def test_yosys_crash_is_an_error(tmp_path):
         yosys.run("no_such_command\n", cwd=tmp_path)
 
 
+@pytest.mark.prove
 def test_fpga_resources(tmp_path):
     result = synthesis.synthesise([verilog(tmp_path, MAC)], top="mac", target="xilinx7")
     assert result["dsps"] == 0 or result["ffs"] <= 12

@@ -199,6 +199,7 @@ def refused(outcome: Outcome, says: str) -> None:
     assert says in outcome.err
 
 
+@pytest.mark.sample(25)
 @pytest.mark.parametrize(
     ("line", "says"),
     [

@@ -156,6 +156,7 @@ def refused(run: Run, name: str) -> str:
     return said[0]
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("name", FILES)
 def test_files_made_to_harm(run: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     if name.startswith("bomb"):
@@ -164,6 +165,7 @@ def test_files_made_to_harm(run: Run, monkeypatch: pytest.MonkeyPatch, name: str
     assert SAYS.get(name, "carrysave: ") in refused(run, name)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("suffix", COMMANDS)
 def test_what_is_no_file(run: Run, suffix: str) -> None:
     os.mkfifo(f"pipe.{suffix}")

@@ -37,6 +37,7 @@ def _heeds_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("command", "seconds"),
     [

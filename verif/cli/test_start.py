@@ -24,6 +24,7 @@ except SystemExit as end:
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("arguments", "unwanted", "wanted"),
     [

@@ -62,6 +62,7 @@ def test_yosys_maps_it_as_it_is_read(files: dict[str, Path]) -> None:
     assert re.findall(r"(\d+) +PDPW16KD$", log, re.MULTILINE)[-1] == "2"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", NAMES)
 def test_synthesis_reads_no_model(target: str, tmp_path: Path) -> None:
     """A user who adds all files to his project gets the device's blocks, not our stand-ins."""

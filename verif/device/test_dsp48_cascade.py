@@ -26,6 +26,7 @@ def possible(device: Dsp48, spec: MacSpec, spacing: int) -> bool:
     )
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", ["xilinx7", "ultrascale"])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8])
 def test_two_sums_are_as_far_apart_as_they_can_be(name: str, k: int) -> None:

@@ -19,6 +19,7 @@ FAMILIES = ["ecp5", "gowin"]  # cells that are named, and what is left to the ma
 SIGNS = [*product([True, False], repeat=2)]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("name", "x_signed", "y_signed", "x_width", "y_width"),
     cover(FAMILIES, SIGNS, [(2, 2), (3, 2), (2, 3), (4, 5), (5, 4)]),
@@ -71,7 +72,7 @@ endmodule
 """
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "x_signed", "y_signed", "registers"),
     cover(FAMILIES, SIGNS, [1, 2, 3, 5]),

@@ -72,7 +72,7 @@ def products_are_right(packing: Packing) -> bool:
     return holds(claim, *[width + 2] * packing.products)
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("a", "b", "a_signed", "b_signed", "block"),
     cover(

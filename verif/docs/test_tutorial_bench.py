@@ -26,6 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

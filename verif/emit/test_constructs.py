@@ -61,6 +61,7 @@ def read(folder: Path, body: str, parameters: dict[str, str] | None = None) -> R
         return Sources.read([folder / "mine.v"], parameters or {}).design("top", work, "memory")
 
 
+@pytest.mark.sample(11)
 @pytest.mark.parametrize(
     ("construct", "body", "line"),
     [(name, *case) for name, cases in CASES.items() for case in cases],

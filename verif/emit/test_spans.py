@@ -72,6 +72,7 @@ TEXTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("reader", [exhaust, liberty])
 @pytest.mark.parametrize("number", range(len(TEXTS)))
 def test_time_is_linear(number: int, reader: Callable[[str], None]) -> None:

@@ -92,6 +92,7 @@ def test_macs_of_the_default_space(macs: int) -> None:
     assert not any("pe" in point.values for point in Space.of_macs(macs, blocks=True).points())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("text", "value"),
     [

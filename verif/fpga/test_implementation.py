@@ -68,6 +68,7 @@ def test_fpga_multipliers_go_to_dsp_blocks(target: str) -> None:
     assert found["notes"]
 
 
+@pytest.mark.prove
 @pytest.mark.usefixtures("unplaced")
 def test_fpga_carry_save_form_needs_no_dsp_block() -> None:
     found = synthesise_design(Design("opt1"), "xilinx7")

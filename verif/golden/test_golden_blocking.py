@@ -45,6 +45,7 @@ def test_beats_are_those_of_all_rows(
         assert (found.read_beats, found.write_beats) == beats(stores, blocks, m, k, n)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("stores", [ARRAY, WIDE, CUBE])
 @pytest.mark.parametrize("size", [256, 512, 1024])
 def test_large_products_read_no_more_than_the_sums_that_are_held_force(

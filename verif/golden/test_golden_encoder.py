@@ -16,7 +16,7 @@ def spec_of(name: str, width: int, fraction_width: int, **more: Any) -> EncoderS
     return EncoderSpec(format=name, width=width, fraction_width=fraction_width, **more)
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("count", [200, pytest.param(600, marks=pytest.mark.prove)])
 @pytest.mark.parametrize("saturate", [True, False])
 @pytest.mark.parametrize("rounding", ["rne", "rtz"])
@@ -52,6 +52,7 @@ def floats(sums: np.ndarray, fraction_width: int) -> np.ndarray:
     return np.ldexp(sums.astype(np.float64), -fraction_width)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "kind", "code"),
     [

@@ -59,6 +59,7 @@ def same(codes: np.ndarray, fmt: MinifloatFormat, expected: list[float]) -> bool
     ]
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("sum_format", ["fp32", "fp16", "e5m2", "e3m2ieee"])
 @pytest.mark.parametrize("name", NAMES)
 def test_float_mac_is_ieee_fused_multiply_add(name: str, sum_format: str) -> None:

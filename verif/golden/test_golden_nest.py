@@ -104,6 +104,7 @@ def operands(kind: str, fmt: IntFormat, shape: tuple[int, int], seed: int) -> np
 KINDS = ("normal", "uniform", "zero", "low", "high", "one-hot")
 
 
+@pytest.mark.sample(28)
 @pytest.mark.parametrize(("shape", "change"), NESTS)
 def test_nest_matches_matmul(shape: str, change: str) -> None:
     """All kinds of operands, sizes that are and are not whole tiles, all recoders."""
@@ -197,7 +198,7 @@ def sizes(nest: Nest) -> tuple[list[str], int]:
     return sorted(loop.index for loop in loops if loop.size is None), loops[0].covers("bw")
 
 
-@pytest.mark.sample(25)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(("shape", "change"), [one for one in NESTS if "constant" not in one[1]])
 def test_every_nest_that_is_not_refused_is_right(shape: str, change: str) -> None:
     """Any single step left out or moved, any loop changed: refused, or the same C."""
@@ -463,6 +464,7 @@ def test_changes_do_what_they_are_for(shape: str, change: str, units: dict[Step,
     assert {step: found[step] for step in units} == units
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for seed, kind in enumerate(KINDS)])
 @pytest.mark.parametrize("planes_first", [False, True])
 def test_digits_take_the_cycles_of_the_slowest_row(
@@ -581,6 +583,7 @@ def test_cycles_are_those_of_digit_columns(pe: str, k: int, constant: bool) -> N
     assert len(latencies) == 1
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("k", [1, 4, 6])
 @pytest.mark.parametrize("name", ["mac", "opt1", "opt2", "opt3", "opt4c", "opt4e"])
 def test_cycles_are_those_of_the_elements(name: str, k: int) -> None:

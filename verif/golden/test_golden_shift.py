@@ -51,6 +51,7 @@ def inverse(scale: Fraction) -> int:
     return math.ceil(1 / scale)
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 @pytest.mark.parametrize("octaves", [1, 15, 22])
 def test_exponential_matches_definition(scale: Fraction, octaves: int) -> None:
@@ -61,6 +62,7 @@ def test_exponential_matches_definition(scale: Fraction, octaves: int) -> None:
     assert min(expected) >= 1
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 @pytest.mark.parametrize("bits", [2, 8, 16])
 def test_shiftmax_matches_definition(scale: Fraction, bits: int) -> None:

@@ -50,7 +50,7 @@ def drawn(pack: Any, *arguments: str, program: str | None = None, part: str = ""
     return vivado
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("part", PARTS)
 def test_block_design_is_whole(pack: Any, part: str) -> None:
     """The model checks each connection; here, what of it is the block's, by hand."""

@@ -266,6 +266,7 @@ def fusesoc(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.sample(1)
 def test_pack_is_a_fusesoc_core(made: Made, tmp_path: Path) -> None:
     name = f"carrysave::{made.module}"
     root = ("--cores-root", str(made.folder))
@@ -369,6 +370,7 @@ with open("soc.v", "w") as file:
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("standard", ["axi", "axi-lite", "wishbone"])
 def test_pack_is_a_litex_module(made: Made, standard: str, tmp_path: Path) -> None:
     """In a SoC of LiteX's own, by the README's lines, all ports are connected, and whole."""
@@ -533,6 +535,7 @@ def test_pack_drivers_are_whole(made: Made, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.sample(1)
 def test_pack_is_the_same_again(made: Made, tmp_path: Path) -> None:
     """In another process, with another hash of strings, at another time, in another folder."""
     program = f"""
@@ -555,6 +558,7 @@ package.generate(design, Path(sys.argv[1]), period_ns={PERIOD}, docs={made.docs}
     assert digests(tmp_path / made.module) == digests(made.folder)
 
 
+@pytest.mark.sample(1)
 def test_pack_fails_whole(block: Facts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = package.write(block, tmp_path)
     own = tmp_path / block.module / "build.tcl"

@@ -26,7 +26,7 @@ ATTENTION = [kind for kind in KINDS if kind not in FORMS["recurrent"]]
 OPTIONS = ("--simulate", "sample", "-p", f"engine={SMALL}", "-p", "vector=none")
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize(
     ("a", "b"),

@@ -87,6 +87,7 @@ def same(network: Lowered, x: np.ndarray, ulps: int = ULPS) -> Comparison:
     return comparison
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("block", [32, 128])
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("bits", [2, 4, 8])
@@ -168,6 +169,7 @@ def test_in_floats(how: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("how", "says"),
     [

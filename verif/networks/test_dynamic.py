@@ -98,6 +98,7 @@ def test_ranges(values: str) -> None:
     same(network, x.astype(np.float32))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kinds", [(U8, U8), (U8, I8), (I8, I8)])
 @pytest.mark.parametrize("size", ["number", "one", "column"])
 def test_zero_points_that_are_computed(kinds: tuple[Any, Any], size: str) -> None:

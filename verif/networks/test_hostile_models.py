@@ -211,6 +211,7 @@ def attempt(run: Run, tmp_path: Path) -> Callable[[ModelProto], Outcome]:
     return call
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("name", CASES)
 def test_refused(attempt: Callable[[ModelProto], Outcome], tmp_path: Path, name: str) -> None:
     make, says = CASES[name]

@@ -124,6 +124,7 @@ def test_refused(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["int8", "e4m3", "int4", *MIX])
 def test_rounded_product_is_goldens(name: str) -> None:
     """The engine's exact sums of the same codes, scaled and rounded to float32."""

@@ -64,6 +64,7 @@ def transposed(how: dict[str, Any], *, columns: bool, codes: bool) -> tuple[Buil
     return b, (2, 4, *(5, 6)[: len(kernel)])
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("columns", [False, True], ids=["tensor", "column"])
 @pytest.mark.parametrize("name", TRANSPOSED)
 def test_transposed(name: str, columns: bool) -> None:
@@ -140,7 +141,7 @@ ENGINES = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("how", "kinds"),
     [

@@ -140,6 +140,7 @@ def test_table_is_shown(run: Run, files: list[Any], tmp_path: Path) -> None:
     assert "uJ" not in found.out.split("whole networks")[1]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("options", "says"),
     [

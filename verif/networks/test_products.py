@@ -56,7 +56,7 @@ def convolution(builder: Builder, how: dict[str, Any], kinds: tuple[Any, Any]) -
     return (2, 6, *(9, 8)[: len(kernel)])
 
 
-@pytest.mark.sample(15)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("kinds", [(U8, I8), (I8, I8), (U8, U8)], ids=["u8s8", "s8s8", "u8u8"])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions(name: str, kinds: tuple[Any, Any]) -> None:
@@ -148,6 +148,7 @@ def test_gemm_of_onnxruntime(turned: int) -> None:
     compare(lowered(builder, x.shape, U8, U8), x)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("limit", ["none", "relu", "clip"])
 @pytest.mark.parametrize("operator", ["Gemm", "Conv", "MatMul"])
 def test_floats_between_quantisers(operator: str, limit: str) -> None:
@@ -434,6 +435,7 @@ def gate(builder: Builder, kind: Any, zero: int, shape: tuple[int, ...], behind:
     return proto
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", [U8, I8])
 @pytest.mark.parametrize("zero", [-128, -3, 0, 77, 127])
 def test_gates_of_channels_are_products(zero: int, kind: Any) -> None:

@@ -20,7 +20,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", brief(CASES, 0, 1), ids=case_name)
+@pytest.mark.parametrize("parameters", brief(CASES, 1), ids=case_name)
 def test_encoder_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("encoder", parameters), directory=tmp_path)
     assert result.ok, result

@@ -26,6 +26,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("design", "parameters"),
     long(CASES, 0, 1, 2, 4, 5, 6, 7),

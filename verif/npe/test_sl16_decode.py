@@ -146,7 +146,7 @@ def test_decoder_of_posits_of_16_bits(step: int) -> None:
     check("posit16e1", "posit16e1", 1, np.arange(0, 1 << 16, step), WIDE, tells=True)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "tells"),
     [

@@ -80,6 +80,7 @@ def columns_worth(layout: CarrySave | Planes, columns: list[list[Value]]) -> Val
     return total
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("kind", "a_signed", "b_signed", "encoding", "pipeline"),
     cover(["mac", "opt1"], SIGNS, ["booth", "ent", "none"], [0, 1, 2]),
@@ -109,7 +110,7 @@ def test_pe_step_odd_widths(kind: str, a_width: int, b_width: int, width: int) -
     assert step_holds(kind, MacSpec(a_width=a_width, b_width=b_width, accumulator_width=width))
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("encoding", ["booth", "ent", "none"])
 @pytest.mark.parametrize(("k", "pipeline"), [(2, 0), (3, 1), (3, 3)])
@@ -118,6 +119,7 @@ def test_pe_step_of_several_pairs(kind: str, encoding: str, k: int, pipeline: in
     assert step_holds(kind, spec, encoding=encoding, pipeline=pipeline)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("a_signed", "b_signed", "encoding", "pipeline"),
     cover(SIGNS, ["booth", "ent", "none"], [0, 1]),
@@ -170,6 +172,7 @@ def test_sums_of_products_are_in_the_range_that_is_said(kind: str, k: int, encod
         assert high >= max(products)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("pipeline", [0, 1])
 def test_pe_step_proof_can_fail(kind: str, pipeline: int) -> None:

@@ -89,6 +89,7 @@ def test_element_adds_products(
     assert adds_products(spec, name)
 
 
+@pytest.mark.sample(16)
 @pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
 @pytest.mark.parametrize("k", range(2, 12))
 def test_element_adds_any_number_of_pairs(k: int, a_signed: bool, b_signed: bool) -> None:

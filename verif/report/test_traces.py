@@ -57,6 +57,7 @@ def at(trace: Trace, time: float) -> str:
     return [value for start, value in trace.changes if start <= time][-1]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("scale", "unit"), [("1 ps", 1e-3), ("10 ns", 10.0)])
 @pytest.mark.parametrize("piece", [64, 1 << 24])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])

@@ -110,6 +110,7 @@ def test_beats_follow_each_other(monkeypatch: pytest.MonkeyPatch, far: bool) -> 
     assert takes.cycles == list(range(first, first + BEATS))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("rate", "far", "lean"),
     [(1.0, False, False), (0.5, False, False), (1.0, True, False), (0.5, True, False),

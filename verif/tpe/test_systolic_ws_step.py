@@ -92,6 +92,7 @@ def step_holds(
     return holds(claim, *widths, cycles=1 + pipeline)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("kind", "pe", "a_signed", "b_signed", "encoding"),
     cover([StationaryPe, FirstPe], ["opt1", "mac"], SIGNS, ["booth", "ent", "none"]),
@@ -103,6 +104,7 @@ def test_systolic_ws_step(
     assert step_holds(kind, pe, spec, encoding)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("pe", ["opt1", "mac"])
 @pytest.mark.parametrize(("a_width", "b_width", "width"), [(2, 2, 4), (5, 2, 8), (3, 5, 9)])
 def test_systolic_ws_step_odd_widths(pe: str, a_width: int, b_width: int, width: int) -> None:
@@ -110,7 +112,7 @@ def test_systolic_ws_step_odd_widths(pe: str, a_width: int, b_width: int, width:
     assert step_holds(StationaryPe, pe, spec, "booth")
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", [StationaryPe, FirstPe])
 @pytest.mark.parametrize("pe", ["opt1", "mac"])
 @pytest.mark.parametrize("pipeline", [1, 2])

@@ -82,6 +82,7 @@ def test_digests_are_those_that_are_published(folder: Path) -> None:
             assert published()[facts["file"]] == facts["sha256"]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [name for name in ORACLES if name in FORMATS])
 def test_codes_and_rounding_are_those_of_numpy_types(folder: Path, name: str) -> None:
     kind = np.dtype(ORACLES[name][0])
@@ -125,6 +126,7 @@ def test_codes_and_rounding_are_those_of_gfloat(folder: Path, name: str) -> None
             assert made == int(row[f"{rounding}_saturate"], 16), row
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", SMALL)
 def test_tables_are_those_of_fractions(folder: Path, name: str) -> None:
     fmt = element(name)
@@ -150,6 +152,7 @@ def test_tables_are_those_of_fractions(folder: Path, name: str) -> None:
             assert code_of(name, row["rounded"]) == rounded(fmt, product), row
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", [*SMALL, "fp16", "bf16", "fp32", "posit16e1", "posit32e2"])
 def test_sums_are_those_of_fractions(folder: Path, name: str) -> None:
     fmt = element(name)

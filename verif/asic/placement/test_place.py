@@ -34,6 +34,7 @@ def placed(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
     return synthesis.synthesise_design(Design(name, parameters), LIBRARY, place=True)
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize(("name", "parameters"), DESIGNS)
 def test_placed_netlist_is_the_mapped_one(
     name: str, parameters: dict[str, Any], tmp_path: Path

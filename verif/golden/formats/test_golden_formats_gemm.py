@@ -38,6 +38,7 @@ def by_fractions(spec: GemmSpec, a: np.ndarray, b: np.ndarray) -> list[list[int]
     ]
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("a_name", ELEMENTS)
 def test_gemm_is_exact_for_every_pair(a_name: str) -> None:
     a_format = element(a_name)

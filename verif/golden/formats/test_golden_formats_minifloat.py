@@ -179,6 +179,7 @@ def test_minifloat_rounds_as_gfloat_does(name: str, saturate: bool, rounding: st
     assert np.isnan(fmt.to_float(codes[nan])).all()
 
 
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("rounding", ["rne", "rtz"])
 @pytest.mark.parametrize("saturate", [True, False])
 @pytest.mark.parametrize("name", [*ODD, "e3m4", "e4m3"])

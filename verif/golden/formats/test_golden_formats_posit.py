@@ -48,6 +48,7 @@ def test_posits_of_four_bits() -> None:
         assert np.array_equal(values[:8:-1], -values[1:8])
 
 
+@pytest.mark.sample(26)
 @pytest.mark.parametrize(("width", "es"), SMALL)
 @pytest.mark.parametrize("rounding", ["rne", "rtz"])
 def test_posit_rounds_its_string_of_bits(width: int, es: int, rounding: str) -> None:

@@ -111,6 +111,7 @@ def test_exact_mode_is_exact_for_normal_numbers_only() -> None:
     assert (differs & ~small & (abs(rounded) > least)).sum() == 0
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", ["e4m3", "e5m2", "bf16", "fp16"])
 @pytest.mark.parametrize("mode", ["mitchell", "lmul", "constant"])
 def test_sum_of_codes_is_as_defined(name: str, mode: str) -> None:

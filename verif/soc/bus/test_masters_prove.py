@@ -111,6 +111,7 @@ def write_claim(m: Module, dut: WriteMaster) -> tuple[Value, Value]:
     return all_of(*claims), ~axi.bvalid | ((sent != 0) & (full != 0))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.data_width}x{spec.burst}")
 def test_read_keeps_the_rules(spec: BusSpec) -> None:
     dut = ReadMaster(spec)
@@ -224,7 +225,7 @@ class Beats:
         return all_of(*claims), legal
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.data_width}x{spec.burst}")
 def test_write_ends_bursts_with_their_last_beat(spec: BusSpec) -> None:
     dut = WriteMaster(spec)

@@ -124,7 +124,7 @@ def unpack(
     return streams
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("rates", RATES)
 @pytest.mark.parametrize(
     ("beat", "word"), [(4, 4), (4, 5), (8, 24), (16, 16), (16, 50), (2, 3), (1, 3), (64, 64)]
@@ -162,7 +162,7 @@ def pack(
     return streams
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("rates", RATES)
 @pytest.mark.parametrize(
     ("beat", "word"),
@@ -173,6 +173,7 @@ def test_packer_brings_every_byte(beat: int, word: int, rates: tuple[float, ...]
     pack(beat, word, random_rows(rng, beat, word, 60), rates, rng)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("beat", "word"), [(4, 4), (4, 12), (4, 6), (4, 1), (8, 4), (8, 3)])
 def test_packer_takes_the_cycles_it_says(beat: int, word: int) -> None:
     """One for each piece of a row, and one if the last piece reaches into another beat."""

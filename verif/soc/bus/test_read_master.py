@@ -11,7 +11,7 @@ from verif.soc.bus.master_bench import BASE, ReadBench, Rows, bus, random_rows
 from verif.soc.bus.partners import Watch
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("rates", [(1.0, 1.0, 1.0, 1.0), (0.3, 0.8, 0.9, 0.8), (0.9, 0.4, 1, 0.7)])
 @pytest.mark.parametrize(
     ("spec", "most"),

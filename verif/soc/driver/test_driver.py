@@ -18,6 +18,7 @@ from verif.soc.driver.driver_checks import check_products, draw, expected
 from verif.soc.driver.driver_rig import BASE, RNG, SPECS
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("spec", SPECS)
 def test_driver_products(rig: Any, spec: str) -> None:
     made = rig(spec)

@@ -109,6 +109,7 @@ def opened(library: Any, spec: CoprocessorSpec, **features: bool) -> c_driver.CD
     return c_driver.CDevice(library, SoftwareDevice(spec, memory, **features), pool)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", SPECS)
 def test_c_driver_plans_as_the_golden_planner(library: Any, name: str) -> None:
     spec = SPECS[name]

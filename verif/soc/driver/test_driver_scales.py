@@ -72,6 +72,7 @@ def test_spec_refuses_stores_without_room_for_a_block() -> None:
             CoprocessorSpec(**{**SMALL, "engine": lanes, "a_bytes": 256, **changes})
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("language", ["python", "c"])
 @pytest.mark.parametrize("name", SPECS)
 def test_driver_multiplies_scaled_blocks(library: Any, language: str, name: str) -> None:

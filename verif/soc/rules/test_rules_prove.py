@@ -158,6 +158,7 @@ def changed(module: ModuleType, old: str, new: str) -> ModuleType:
     return found
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("module", "old", "new", "rule"),
     [*MUTANTS[::3], *long(MUTANTS[1::3]), *long(MUTANTS[2::3])],

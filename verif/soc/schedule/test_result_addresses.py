@@ -77,7 +77,7 @@ class Jobs(Part):
         self.come += leaves
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("by_columns", [False, True])
 @pytest.mark.parametrize(
     ("seed", "lean"), [*((seed, False) for seed in range(4)), (4, True), (5, True)]
