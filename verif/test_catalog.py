@@ -94,7 +94,7 @@ def files(design: Design, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return {path.suffix: path for path in generate(design, folder)}
 
 
-@pytest.mark.sample(7)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", ["1", *long(["2"])])
 def test_same_design_same_bytes(
     design: Design, files: dict[str, Path], seed: str, tmp_path: Path
@@ -124,7 +124,7 @@ def child(seed: str) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.sample(16)
+@pytest.mark.sample(6)
 def test_accepted_by_verilator(design: Design, files: dict[str, Path]) -> None:
     quiet = [f"-Wno-{warning}" for warning in STYLE]
     lint = verilator(
@@ -133,7 +133,7 @@ def test_accepted_by_verilator(design: Design, files: dict[str, Path]) -> None:
     assert lint.code == 0, lint.output
 
 
-@pytest.mark.sample(17)
+@pytest.mark.sample(6)
 def test_accepted_by_icarus(design: Design, files: dict[str, Path]) -> None:
     options = ["-g2005", "-Wall", "-Wno-timescale", "-tnull", "-s", design.module]
     lint = subprocess.run(
@@ -179,6 +179,7 @@ def test_manifest_is_complete(design: Design, files: dict[str, Path]) -> None:
     assert set(manifest["names"].values()) == inside
 
 
+@pytest.mark.prove
 def test_array_size_adds_no_modules() -> None:
     small, large = (Emission(Design("systolic_os", {"m": m, "n": m})).verilog for m in (8, 40))
     names = [

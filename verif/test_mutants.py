@@ -30,6 +30,7 @@ MOST = 32
 SCORES = Path(__file__).resolve().parents[1] / "build" / "mutants"
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize(("name", "parameters"), CASES, ids=lambda one: _id(one))
 def test_mutants_are_killed(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     found = score(Design(name, parameters), MUTANTS, SEED, tmp_path)

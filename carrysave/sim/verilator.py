@@ -48,6 +48,9 @@ _GCC = "-fdisable-rtl-combine"
 """GCC's combiner takes time that is quadratic in the size of a function: 83 of 87 seconds for the
 compressors of one requantiser of 33 bits."""
 _ARCHIVE, _HEADERS = "runtime.a", "runtime.h"
+_OBJECTS = ("verilated.o", "verilated_dpi.o", "verilated_vpi.o", "verilated_threads.o")
+_WAVES = "verilated_vcd_c.o"
+"""Of the run-time library; what records waves is one more, the others are the same then."""
 _INCLUDES = """\
 #include "verilated.h"
 #include "verilated_dpi.h"
@@ -192,10 +195,15 @@ def _runtime(waves: bool) -> Path:
     They take several seconds to compile, a small design well under one.
     """
     parts = [*_versions(), str(waves), "runtime"]
+    plain = _runtime(False) if waves else None
+
+    def make(folder: Path) -> None:
+        if plain is not None:
+            shutil.copy(plain / _ARCHIVE, folder)
+        _build([_EMPTY], folder, "empty", waves, None)
+
     with _alone(parts):
-        return cache.entry(
-            "simulate", parts, lambda folder: _build([_EMPTY], folder, "empty", waves, None)
-        )
+        return cache.entry("simulate", parts, make)
 
 
 def _build(
@@ -208,7 +216,10 @@ def _build(
     inner: Mapping[str, Sequence[str]] = MappingProxyType({}),
     inside: bool = False,
 ) -> None:
-    """Put a simulator into a folder, or with no `runtime` that one."""
+    """Put a simulator into a folder, or with no `runtime` that one.
+
+    The one with waves adds to an archive that is there.
+    """
     with tools.workplace() as work:
         log = work / "build.log"
         # Neither Verilator's makefiles nor the shell take any path: all that is outside is linked.
@@ -234,7 +245,12 @@ def _build(
         environment = _environment() | _root("./verilator") | {
             "MAKEFLAGS": " ".join(f"{key}={_escape(value)}" for key, value in make)
         }  # fmt: skip
-        for command in _build_commands(len(sources), top, waves, inside):
+        commands = _build_commands(len(sources), top, waves, inside)
+        if runtime is None:
+            commands[1].extend([_WAVES] if waves else _OBJECTS)
+            if _precompiles():
+                commands[1].extend(f"{_HEADERS}.{speed}.gch" for speed in ("fast", "slow"))
+        for command in commands:
             if tools.run(command, cwd=work, environment=environment, log=log).code:
                 lines = log.read_text(errors="replace").splitlines()
                 errors = [line for line in lines if re.search(r"%Error|\berror\b", line)]
@@ -243,9 +259,10 @@ def _build(
                 raise RuntimeError(f"cannot build {top}: {said}; see {kept}")
         keep = [work / top]
         if runtime is None:
-            keep = [work / _ARCHIVE, *headers, *work.glob(f"{_HEADERS}.*.gch")]
+            keep = [*headers, *work.glob(f"{_HEADERS}.*.gch")]
             objects = sorted(path.name for path in work.glob("verilated*.o"))
-            tools.run(["ar", "rcs", _ARCHIVE, *objects], cwd=work)
+            (work / "archive").symlink_to(directory)
+            tools.run(["ar", "rcs", f"archive/{_ARCHIVE}", *objects], cwd=work)
         for path in (*keep, log):
             shutil.copy(path, directory)
 

@@ -56,6 +56,7 @@ def test_a_search_has_a_picture() -> None:
     assert told.synthesise("osu018", sweep=True)["parameters"] == told.parameters
 
 
+@pytest.mark.prove
 def test_a_design_for_an_fpga_is_built_for_it() -> None:
     found = MAC.synthesise("xilinx7")
     assert found["parameters"]["target"] == "xilinx7"

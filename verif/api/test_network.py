@@ -29,6 +29,7 @@ def network() -> tuple[Any, np.ndarray]:
     return net.model(("count", 4), np.int8, np.int32, ("count", "sums")), due
 
 
+@pytest.mark.prove
 def test_a_run_is_that_of_the_command(run: Run, tmp_path: Path) -> None:
     model, due = network()
     labels = due.argmax(axis=1)

@@ -11,7 +11,7 @@ from verif.support.cases import long
 from verif.support.formal import holds
 
 
-@pytest.mark.sample(16)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("adder", ADDERS)
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 16, 31, 32, 33, 65, *long([100])])
 @pytest.mark.parametrize("carries", ["all", "some", "none"])

@@ -15,7 +15,7 @@ from verif.support.formal import holds
 SIGNS = list(itertools.product([True, False], repeat=2))
 
 
-@pytest.mark.sample(16)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("encoding", "a_signed", "b_signed", "a_width", "b_width", "extra", "place"),
     cover(

@@ -90,6 +90,7 @@ endmodule
 """
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("clock", "says"),
     [

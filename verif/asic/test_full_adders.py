@@ -52,6 +52,7 @@ def adders(netlist: str) -> int:
     return Path(netlist).read_text().count("FAX1 ")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("text", "top"), [(TREE, "tree"), (ripple(6), "ripple")])
 def test_full_adders_become_cells_and_compute_the_same(tmp_path, text, top):
     own = flow(tmp_path, text, top)

@@ -83,6 +83,7 @@ KNOWN = (
 """Files that once gave a traceback, or took minutes or gigabytes."""
 
 
+@pytest.mark.sample(1)
 @budgets
 @pytest.mark.parametrize("suffix", [".lib", ".lib.gz"])
 def test_broken_libraries(

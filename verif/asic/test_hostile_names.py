@@ -50,6 +50,7 @@ def test_there_are_enough_names() -> None:
 ESCAPED = [name for name in NAMES if not any(c.isspace() or ord(c) < 33 for c in name)]
 
 
+@pytest.mark.prove
 def test_names_of_verilog(tmp_path: Path) -> None:
     """Each name for all that has one: what the flows read has plain names, and a map back."""
     for name in ESCAPED:
@@ -69,7 +70,7 @@ def test_names_of_verilog(tmp_path: Path) -> None:
     assert nothing_ran(tmp_path)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("part", PLAIN)
 @pytest.mark.parametrize(
     "name", [f"c}};{{*}}exec\\x20{TOUCH.replace(' ', '$IFS')}", f"`{MARK}`[0]"]
@@ -87,6 +88,7 @@ def test_hostile_verilog_is_synthesised(part: str, name: str, tmp_path: Path) ->
     assert nothing_ran(tmp_path)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("target", ["osu018", "ecp5"])
 def test_files_of_any_name(target: str, tmp_path: Path) -> None:
     """They are read, whatever matches their name as a pattern, and all to the same result."""
@@ -148,7 +150,7 @@ def test_libraries_of_any_name(name: str, tmp_path: Path) -> None:
     assert nothing_ran(tmp_path)
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("variable", ["TMPDIR", "HOME", "CARRYSAVE_CACHE", "XDG_CACHE_HOME"])
 @pytest.mark.parametrize("name", [f"$({TOUCH})", "a b", f"'{TOUCH}\"; #", "Größe{[*?]}"])
 def test_folders_of_any_name(

@@ -68,6 +68,7 @@ def test_the_best_is_kept_and_used(run: Run, tmp_path: Path) -> None:
     assert not any("kept" in note for note in json.loads(run(*LINE, *sets).out)["notes"])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("recipe", ["tree+dch,amap,fan8+adders@1", "tree+dch+sizes@density"])
 def test_a_recipe_alone(run: Run, recipe: str) -> None:
     """What a report names can be run again; another recipe gives another netlist."""

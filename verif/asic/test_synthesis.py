@@ -134,7 +134,7 @@ PAIR_PORTS = {"clk": "clk", "en": "en", "clear": "clear", "a": "a", "q": "@[99:9
               "sum": "@[95:0]"}  # fmt: skip
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("front", list(mapping.FRONTS))
 @pytest.mark.parametrize("gated", [False, True], ids=["enables", "clock-gate"])
 def test_netlist_equals_rtl(tmp_path, front, gated):
@@ -147,7 +147,7 @@ def test_netlist_equals_rtl(tmp_path, front, gated):
     assert mismatches(tmp_path, "mac", MAC, netlist, library, MAC_PORTS) == (480, 0)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", list(abc_scripts.MAPS))
 def test_every_mapping_equals_rtl(tmp_path, name):
     design = elaborate.elaborate([verilog(tmp_path, MAC)], "mac")
@@ -251,6 +251,7 @@ def test_sweep_is_no_worse_than_one_point(tmp_path):
     assert slow["area_um2"] <= one["area_um2"]
 
 
+@pytest.mark.prove
 def test_hierarchy_multiplies_and_simulates(tmp_path, monkeypatch):
     monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 200)
     source = verilog(tmp_path, PAIR)
@@ -286,7 +287,7 @@ REGISTERED = (
 )  # fmt: skip
 
 
-@pytest.mark.sample(1)
+@pytest.mark.prove
 @pytest.mark.parametrize(("top", "text"), [("pair", PAIR), ("wide", REGISTERED)])
 def test_timing_module_by_module_agrees(top, text, tmp_path, monkeypatch):
     monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 200)

@@ -204,7 +204,7 @@ class _Text:
     verilog = ""
 
 
-@pytest.mark.sample(1)
+@pytest.mark.prove
 @pytest.mark.parametrize("name", ["arty_a7_35t", "kv260", *long(["arty_a7_100t", "pynq_z2"])])
 def test_project_for_vivado(name: str, run: Run, tmp_path: Path) -> None:
     """Everything that the program reads is there, and it is for the board's part."""

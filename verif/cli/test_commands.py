@@ -378,6 +378,7 @@ def test_cli_synth_json(run: Run, tmp_path: Path) -> None:
     assert check("synthesis", written) == found
 
 
+@pytest.mark.prove
 def test_cli_synth_reaches_a_period(run: Run) -> None:
     slow = json.loads(run("synth", *SMALL, "--period", "4", "--json").out)
     fast = json.loads(run("synth", *SMALL, "--json").out)

@@ -60,6 +60,7 @@ def test_designs_are_compared_on_the_operands_they_can_have(run: Run) -> None:
     assert "[1/2] synthesise mac(" in outcome.err
 
 
+@pytest.mark.prove
 def test_on_an_fpga(run: Run) -> None:
     outcome = run("compare", RIVAL, OURS, "--target", "xilinx7", "--json")
     found = check("comparison", outcome.out)

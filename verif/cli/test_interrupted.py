@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hw.emit import tools
+from verif.support.signals import heeding
 
 SMALL = ("mac", "-p", "a_width=4", "-p", "b_width=4", "-p", "accumulator_width=12")
 WORK = {
@@ -30,11 +31,6 @@ def children(mark: str) -> list[str]:
         except OSError:
             continue  # gone, or another's
     return found
-
-
-def _heeds_ctrl_c() -> None:
-    """Let ctrl-C end a process: what a shell starts in the background ignores it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.sample(4)
@@ -60,9 +56,8 @@ def test_one_line_and_nothing_left(
         "TMPDIR": str(folder), "CARRYSAVE_CACHE": str(tmp_path / "cache"), "OWN_MARK": mark,
     }  # fmt: skip
     process = subprocess.Popen(
-        [sys.executable, "-m", "carrysave", *WORK[command]], cwd=tmp_path, env=environment,
+        heeding("-m", "carrysave", *WORK[command]), cwd=tmp_path, env=environment,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        preexec_fn=_heeds_ctrl_c,
     )  # fmt: skip
     time.sleep(seconds)
     process.send_signal(number)
@@ -102,8 +97,8 @@ carrysave.__main__.main()
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_python_drops_ends_it_too(number: signal.Signals) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _DROPPED.format(number=int(number))],
-        capture_output=True, text=True, timeout=20, check=False, preexec_fn=_heeds_ctrl_c,
+        heeding("-c", _DROPPED.format(number=int(number))),
+        capture_output=True, text=True, timeout=20, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (128 + number, "carrysave: interrupted\n")
 

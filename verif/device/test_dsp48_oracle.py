@@ -50,6 +50,7 @@ _DSP48_OFF = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["DSP48E1", "DSP48E2"])
 @pytest.mark.parametrize("steps", [2000, *long([1 << 17])])
 def test_dsp48_is_that_of_yosys(name: str, steps: int, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ endmodule
 """
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("name", "x_signed", "y_signed", "registers"),
     cover(FAMILIES, SIGNS, [1, 2, 3, 5]),

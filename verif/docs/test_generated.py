@@ -66,6 +66,7 @@ def test_page_of_a_design(tmp_path: Path) -> None:
     assert "o_valid = 1" in (tmp_path / "lmul.timing.svg").read_text()
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", CATALOG)
 def test_samples_are_what_their_commands_say(name: str) -> None:
     design = sample(name)

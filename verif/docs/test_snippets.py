@@ -210,6 +210,7 @@ def run(page: Path, folder: Path, *marks: str) -> None:
     assert done.returncode == 0, done.stderr[-4000:]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("page", [one for one in PAGES if marked(one, "")], ids=name)
 def test_page_runs(page: Path, tmp_path: Path) -> None:
     run(page, tmp_path, "")

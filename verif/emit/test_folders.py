@@ -14,6 +14,7 @@ import pytest
 
 from carrysave import cache
 from hw.emit import folders, tools
+from verif.support.signals import heeding
 
 ROOT = Path(cache.__file__).parents[1]
 WAITS = """
@@ -88,9 +89,7 @@ def test_signals_leave_nothing(tmp_path: Path, number: signal.Signals) -> None:
     )
     program += "carrysave.cli.main = run\ncarrysave.__main__.main()\n"
     process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: [signal.signal(one, signal.SIG_DFL)
-                            for one in (signal.SIGINT, signal.SIGHUP)],
+        heeding("-c", program), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
     work = Path(process.stdout.readline().strip())

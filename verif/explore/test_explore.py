@@ -370,6 +370,7 @@ def test_figure_that_the_target_has_not(run: Run, tmp_path: Path) -> None:
     assert OBJECTIVES.keys() >= {"luts", "gops", "area_um2"}
 
 
+@pytest.mark.prove
 def test_objectives_of_the_generic_library(run: Run, tmp_path: Path) -> None:
     """It has no area, period or power: its own are the default, and others refused at once."""
     line = [one for one in options(tmp_path, "--target", "generic", "--verify", "none")

@@ -81,6 +81,7 @@ def test_named_blocks_keep_their_registers(
     assert [cell["parameters"]["A_REG"][-1] for cell in cells] == [registers]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("text", "target", "says"),
     [

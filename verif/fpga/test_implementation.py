@@ -99,6 +99,7 @@ def test_fpga_places_and_routes(target: str) -> None:
     assert 8 <= found["luts"] < 200
 
 
+@pytest.mark.prove
 def test_fpga_takes_any_port(tmp_path: Path) -> None:
     source = tmp_path / "odd.v"
     source.write_text(ODD_PORTS)
@@ -131,6 +132,7 @@ def test_fpga_beyond_the_largest_device_is_not_placed(monkeypatch: pytest.Monkey
     assert found["notes"] == [says]
 
 
+@pytest.mark.prove
 def test_fpga_seeds_that_fail_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = {1}
 

@@ -16,7 +16,7 @@ def spec_of(name: str, width: int, fraction_width: int, **more: Any) -> EncoderS
     return EncoderSpec(format=name, width=width, fraction_width=fraction_width, **more)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("count", [200, pytest.param(600, marks=pytest.mark.prove)])
 @pytest.mark.parametrize("saturate", [True, False])
 @pytest.mark.parametrize("rounding", ["rne", "rtz"])

@@ -496,6 +496,7 @@ def serial(m: int, sync: int, group: int) -> Nest:
     return Nest((Loop("m", None, (Loop("n", None, (beat, Loop("m", m, (ADD,)))),)),))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("sigma", "groups_of_4", "groups_of_16"),
     [(10, 2.08, 1.82), (20, 2.34, 2.15), (30, 2.47, 2.34), (40, 2.56, 2.49)],

@@ -80,6 +80,7 @@ def test_block_design_is_whole(pack: Any, part: str) -> None:
     assert "matmul/interrupt" in vivado.driver.values()
 
 
+@pytest.mark.sample(1)
 def test_block_design_takes_a_board(pack: Any) -> None:
     board = "xilinx.com:zcu104:part0:1.1"
     vivado = drawn(pack, "-board", board, "-synthesise", "1", part="xczu7ev-ffvc1156-2-e")

@@ -149,6 +149,7 @@ def test_pack_lists_every_file(made: Made) -> None:
     assert manifest["verilog_sha256"] == hashlib.sha256(made.verilog.encode()).hexdigest()
 
 
+@pytest.mark.sample(1)
 def test_pack_verilog_says_what_ports_are_for(made: Made) -> None:
     """By hand, what Vivado's rules ask for; each attribute at its own port."""
     top = made.verilog[made.verilog.index(f"\nmodule {made.module}(") :].partition("endmodule")[0]

@@ -23,6 +23,7 @@ from carrysave.errors import UsageError
 from carrysave.jobs import reader
 from carrysave.jobs import store as stores
 from verif.jobs import work
+from verif.support.signals import heeding
 
 
 @pytest.fixture
@@ -145,14 +146,14 @@ def test_where_has_a_time_limit(filled: Path, where: str) -> None:
     assert "--where must be done within 0.5 s, and is not" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("where", "number"), list(zip(ENDLESS, (signal.SIGINT, signal.SIGTERM), strict=True))
 )
 def test_where_hears_signals(filled: Path, where: str, number: signal.Signals) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "carrysave", "results", "--where", where, "--store", filled],
+        heeding("-m", "carrysave", "results", "--where", where, "--store", str(filled)),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     time.sleep(2.5)
     process.send_signal(number)

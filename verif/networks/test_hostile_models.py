@@ -390,6 +390,7 @@ def test_tensors_of_our_names(attempt: Callable[[ModelProto], Outcome], tmp_path
     assert np.array_equal(np.load(tmp_path / "out/run/m/outputs.npz")["y"], expected)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [("-X", "dev"), ("-X", "utf8=0")])
 def test_of_its_own(options: tuple[str, ...], tmp_path: Path) -> None:
     """Development mode says nothing; names show where the system lacks their letters."""

@@ -67,6 +67,7 @@ def files(task: Task, tmp_path: Path) -> list[Any]:
             "--labels", tmp_path / "y.npy"]  # fmt: skip
 
 
+@pytest.mark.prove
 def test_mix_of_equal_bytes(run: Run, files: list[Any], tmp_path: Path) -> None:
     """The least noise of all mixes with as many bytes as int8; posit(16,1) too, by golden."""
     out = tmp_path / "out"

@@ -92,6 +92,7 @@ def test_as_quantised(tmp_path: Path, name: str, how: str) -> None:
     assert counted.most < 100
 
 
+@pytest.mark.prove
 @pytest.mark.filterwarnings("ignore")
 def test_on_the_simulated_block(run: Run, tmp_path: Path) -> None:
     """Figures count every step."""

@@ -80,6 +80,7 @@ def test_thresholds_are_where_the_format_rounds_up(name: str) -> None:
     np.testing.assert_array_equal(own, fmt.to_float(fmt.encode(x)))
 
 
+@pytest.mark.prove
 def test_weights_are_fitted_and_written(run: Run, task: Task, tmp_path: Path) -> None:
     """The noise of a network in 4 bits falls, and its written model runs with these weights."""
     arrays = {"cal": task.calibration, "x": task.inputs[:200], "y": task.labels[:200]}

@@ -45,7 +45,7 @@ def spec_of(name: str, width: int, fraction_width: int, **more: Any) -> EncoderS
     return EncoderSpec(format=name, width=width, fraction_width=fraction_width, **more)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "spec",
     [

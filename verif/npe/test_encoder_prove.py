@@ -82,7 +82,7 @@ TABLES = [
 ]
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("spec", TABLES, ids=lambda spec: f"{spec.format}-{spec.width}")
 def test_encoder_equals_table(spec: EncoderSpec) -> None:
     assert equals_table(spec)

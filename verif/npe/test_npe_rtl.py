@@ -87,6 +87,7 @@ MORE: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("parameters", brief(CASES, 1, 2), ids=case_name)
 def test_npe_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("npe", parameters), directory=tmp_path)

@@ -31,6 +31,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("parameters", brief(CASES, 4, 10), ids=case_name)
 def test_requantiser_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("requantiser", parameters), directory=tmp_path)

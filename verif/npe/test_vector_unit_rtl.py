@@ -50,6 +50,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("parameters", brief(CASES, 1, 5, -2), ids=case_name)
 def test_vector_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     # Other ones have the carry chains of FPGAs, and what is built for them.

@@ -29,6 +29,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("design", "parameters"),
     brief(CASES, 3, 5, 13),

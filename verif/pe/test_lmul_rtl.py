@@ -33,6 +33,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("parameters", brief(CASES, 0, 3), ids=case_name)
 def test_lmul_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("lmul", parameters), directory=tmp_path)

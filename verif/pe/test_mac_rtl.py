@@ -47,6 +47,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("design", "parameters"),
     brief(CASES, 4, 5, 10, 13),

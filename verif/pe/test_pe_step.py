@@ -90,7 +90,7 @@ def test_pe_step(kind: str, a_signed: bool, b_signed: bool, encoding: str, pipel
     assert step_holds(kind, spec, encoding=encoding, pipeline=pipeline)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("a_signed", "b_signed", "encoding", "pipeline"),
     cover(SIGNS, ["booth", "ent", "none"], [0, 1]),

@@ -71,6 +71,7 @@ def test_products_of_sums_are_sums_of_products() -> None:
         assert (a0 + b1) * (a1 + b0) - a0 * a1 - b0 * b1 == a0 * b0 + a1 * b1
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "a_signed", "b_signed", "k", "a_width", "b_width"),
     [

@@ -55,7 +55,7 @@ def in_icarus(design: Design, tests: str | None, folder: Path) -> Result:
     return verify(design, seed=1, simulator="icarus", tests=tests, directory=folder, deadline=3000)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "parameters"), CASES, ids=map(named, CASES))
 def test_no_x_comes_out(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     found = in_icarus(Design(name, parameters), SHORT, tmp_path)

@@ -110,7 +110,7 @@ def test_beats_follow_each_other(monkeypatch: pytest.MonkeyPatch, far: bool) -> 
     assert takes.cycles == list(range(first, first + BEATS))
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("rate", "far", "lean"),
     [(1.0, False, False), (0.5, False, False), (1.0, True, False), (0.5, True, False),
@@ -202,6 +202,7 @@ def test_bytes_and_bursts(
     assert [split(item)[1:] for item in takes.items[at:]] == [(False, 3), (True, 3)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("far", [False, True])
 @pytest.mark.parametrize("lean", [False, True])
 def test_what_is_read_while_it_is_written(

@@ -135,6 +135,7 @@ OTHERS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("parameters", [*CASES[:1], *long(OTHERS)], ids=case_name)
 def test_coprocessor_rtl_matches_golden_at_cocotbext_axi(
     parameters: dict[str, Any], tmp_path: Path
@@ -179,6 +180,7 @@ LONG_FORMATS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("parameters", [*FORMATS, *long([*FORMATS, *LONG_FORMATS])], ids=case_name)
 def test_coprocessor_rtl_formats(
     parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest

@@ -95,6 +95,7 @@ def job_of(m: int, n: int, k: int, **more: Any) -> Job:
     )  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("design", "more"),
     [(PLAIN, {}), (PAIRS, {"a_format": 1, "b_format": 1})],

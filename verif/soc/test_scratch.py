@@ -109,7 +109,7 @@ def places(rng: np.random.Generator, share: float) -> list[tuple[int, int]]:
     return [*found[:-3], (CHIP, 2), (CHIP - 2 * BYTES, 2), ((1 << 16) - 2 * BYTES, 2)]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("rate", "late", "share"),
     [(1.0, False, 0.5), (0.5, False, 0.5), (1.0, True, 0.5), (0.5, True, 0.2), (1.0, False, 1.0)],

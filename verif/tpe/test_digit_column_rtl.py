@@ -34,6 +34,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("parameters", brief(CASES, 5, 12), ids=case_name)
 def test_digit_column_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = runner.verify(Design("digit_column", parameters), directory=tmp_path)

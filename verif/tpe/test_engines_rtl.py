@@ -129,6 +129,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "parameters"),
     # Each kind of array, and blocks that multiply or add.

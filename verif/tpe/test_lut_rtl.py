@@ -271,6 +271,7 @@ MORE: list[tuple[str, dict[str, Any]]] = [
 CASES = [*FEW, *MORE]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("name", "parameters"),
     brief(CASES, 3, 4, 5),
@@ -326,6 +327,7 @@ def test_coprocessor_takes_weights_that_are_codes(engine: str) -> None:
     assert found.name == engine.partition("(")[0]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("generator", "places"),
     [("shared", {"": 4}), ("in_array", {"__lut_lane": 2}), ("external", {})],

@@ -49,6 +49,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "parameters",
     brief(CASES, 9, 26),

@@ -80,6 +80,7 @@ def test_cells_lie_in_rows_beside_each_other(name: str, parameters: dict[str, An
     assert found["utilisation"] == pytest.approx(found["area_um2"] / (wide * high))
 
 
+@pytest.mark.prove
 def test_wires_count_in_time_and_energy() -> None:
     design = Design("opt1", SMALL | {"accumulator_width": 12})
     known = technology(LIBRARY)

@@ -28,6 +28,7 @@ def die() -> Die:
     return own
 
 
+@pytest.mark.prove
 def test_wires_are_pulled_by_how_long_they_may_wait(die: Die) -> None:
     """Against the slack of each pin: four times on the longest path, once at 6 % of the period."""
     kinds = {cell.kind for cell in die.netlist.cells.values()} | {LIBRARY.driver.name}

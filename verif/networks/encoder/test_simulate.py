@@ -129,6 +129,7 @@ def test_a_softmax_takes_scores_where_a_product_left_them(tmp_path: Path) -> Non
     np.testing.assert_array_equal(made[1], [[*codes, exponent] for codes, exponent in shares])
 
 
+@pytest.mark.prove
 def test_embeddings_are_gathered_by_the_block(tmp_path: Path) -> None:
     """Tokens of two sentences in, sums of two tables' rows out; as where the host gathers."""
     design, found, target = small_list(tmp_path, 4, sentences=2)

@@ -233,6 +233,7 @@ def test_write_ends_bursts_with_their_last_beat(spec: BusSpec) -> None:
     assert always(dut, beats.claim, cycles=4, same=beats.same)
 
 
+@pytest.mark.prove
 def test_masters_proof_can_fail() -> None:
     writer, reader = WriteMaster(SPECS[0]), ReadMaster(SPECS[0])
     beats = Beats(writer)

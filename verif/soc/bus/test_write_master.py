@@ -12,7 +12,7 @@ from verif.soc.bus.master_bench import BASE, WriteBench, bus, rows_apart
 from verif.soc.bus.partners import Watch, run
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "rates", [(1.0,) * 5, (0.2, 0.9, 0.5, 0.9, 0.9), (0.9, 0.5, 0.5, 0.5, 0.9), (1, 1, 0.1, 1, 0.5)]
 )

@@ -116,7 +116,7 @@ def changed(registers: Registers) -> Iterator[tuple[str, Device]]:
             yield name, {**registers.right, name: value}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("build", BUILDS)
 def test_what_python_refuses_c_refuses(program: Path, build: str) -> None:
     registers = Registers(BUILDS[build])
@@ -139,7 +139,7 @@ def test_what_python_refuses_c_refuses(program: Path, build: str) -> None:
                        "numbers_b_width", "numbers_c_width"}  # fmt: skip
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("count", [2000, *long([40_000])])
 @pytest.mark.parametrize("build", BUILDS)
 def test_nothing_undefined_whatever_registers_say(program: Path, build: str, count: int) -> None:

@@ -35,6 +35,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "standard", ["c -std=c99", "c -std=c17", "c++ -std=c++98 -Wno-long-long", "c++ -std=c++17"]
 )

@@ -105,7 +105,7 @@ def fake_pynq(spec: CoprocessorSpec, monkeypatch: pytest.MonkeyPatch) -> None:
 SCALED = {"result": "fp32", "bias": "false", "requantise": "false"}
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["coprocessor", "coprocessor_stream"])
 @pytest.mark.parametrize(("parameters", "value"), [
     # 2^-9 is the value of E4M3's code 1, 1/2 of E2M1's; it is the last of the formats.

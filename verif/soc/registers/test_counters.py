@@ -11,6 +11,7 @@ from hw.soc.registers.counters import Counters
 WIDTHS = {**{f"event{number}": 1 for number in range(6)}, "macs": 31}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("density", [0.2, 1.0])
 def test_counters_are_exact_in_every_cycle(density: float) -> None:
     dut = Counters(WIDTHS)

@@ -4,6 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from amaranth import Cat, ClockDomain, ClockSignal, Const, Module, ResetSignal, Signal, Value
 from amaranth.back import rtlil  # type: ignore[attr-defined]
 from amaranth.lib.wiring import In
@@ -127,6 +128,7 @@ def test_axi_lite_slave_answers_each_request_once() -> None:
     assert claims.refuted() == []
 
 
+@pytest.mark.prove
 def test_registers_change_only_as_they_should() -> None:
     claims = Claims(Registers(BUILD))
     dut, file = claims.dut, claims.dut.file

@@ -106,6 +106,7 @@ def test_register_file_keeps_the_rules(address_width: int) -> None:
     assert lite_keeps(axi_lite, address_width=address_width)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("data_width", [32, 128, 512])
 def test_stream_keeps_the_rules(data_width: int) -> None:
     spec = replace(STREAM, data_width=data_width, sums=64, a_bytes=1024, b_bytes=1024)
@@ -158,7 +159,7 @@ def changed(module: ModuleType, old: str, new: str) -> ModuleType:
     return found
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("module", "old", "new", "rule"),
     [*MUTANTS[::3], *long(MUTANTS[1::3]), *long(MUTANTS[2::3])],
