@@ -26,6 +26,7 @@ PROCESSORS = ("baseline", *EMULATED)
 
 _NETWORKS = (
     "verif/networks/test_exact_product.py",
+    "verif/networks/test_fallback_codes.py",
     "verif/networks/test_products.py::test_matrix_products",
     "verif/networks/test_products.py::test_sums",
     "verif/networks/test_products.py::test_convolutions[plain-u8s8]",

@@ -3,6 +3,7 @@
 numpy's `exp` and the like have AVX-512 kernels that differ from others, those of `math` are of the
 C library, `**` of floats is its `pow`, and BLAS adds in an order of its own. `golden.elementary`
 and `golden.portable_product` have others. Each file that uses them anyway is here, with the reason.
+The order of equal keys is that of a kernel, too, if `argsort` is not stable.
 """
 
 import ast
@@ -88,6 +89,9 @@ def uses(tree: ast.AST) -> Iterator[str]:
             case ast.Attribute(value=ast.Name(id=owner), attr=name):
                 if (owner in MODULES and name in FUNCTIONS) or (owner == "rng" and name in DRAWS):
                     yield f"{owner}.{name}"
+            case ast.Call(func=ast.Attribute(attr="argsort" | "argpartition" as name), keywords=by):
+                if "kind='stable'" not in map(ast.unparse, by):
+                    yield name
             case ast.ImportFrom(module=str(module), names=names, level=0):
                 head = module.partition(".")[0]
                 if head in FOREIGN:
@@ -127,6 +131,10 @@ def test_each_place_is_argued() -> None:
         ("x ** 2\nx **= 2\nrows ** -0.5", ["**", "**", "**"]),
         ("2 ** x + 2.0 ** x + (-1) ** x + 10 ** 3", []),
         ("rng.normal(size=3)", ["rng.normal"]),
+        (
+            "np.argsort(x) + x.argpartition(3) + np.argsort(-x, kind='stable')",
+            ["argpartition", "argsort"],
+        ),
         ("rng.integers(3) + np.sqrt(x) + np.ldexp(x, 1) + elementary.exp(x)", []),
     ],
 )

@@ -71,6 +71,7 @@ def test_operators_are_onnxruntimes() -> None:
 def test_thresholds_are_where_the_format_rounds_up(name: str) -> None:
     fmt: Any = parse(name)
     values, thresholds = grid(fmt)
+    assert not np.signbit(values[values == 0]).any()
     rng = np.random.default_rng(2)
     x = np.concatenate([rng.normal(0, 3, 500), rng.uniform(-600, 600, 200), values,
                         thresholds, np.nextafter(thresholds, -np.inf)])  # fmt: skip

@@ -24,7 +24,8 @@ def grid(fmt: ElementFormat) -> tuple[np.ndarray, np.ndarray]:
     0, that above it is not the least double but next to nothing.
     """
     values = fmt.to_float(np.arange(fmt.low, fmt.high + 1))
-    values = np.unique(values[np.isfinite(values)])
+    # Of the zeros the positive one: numpy's kernels leave either of them.
+    values = np.unique(values[np.isfinite(values)] + 0.0)
     low, high = values[:-1].copy(), values[1:].copy()
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
