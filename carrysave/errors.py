@@ -5,6 +5,10 @@ import sys
 from collections.abc import Collection
 from importlib.util import find_spec
 from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 __all__ = [
     "EXTRAS",
@@ -12,10 +16,12 @@ __all__ = [
     "UsageError",
     "check_choice",
     "check_positive",
+    "elsewhere",
     "installed",
     "needs",
     "package_of",
     "remedy",
+    "requirements",
 ]
 
 EXTRAS: dict[str, tuple[str, ...]] = {
@@ -137,6 +143,28 @@ def package_of(module: str) -> str:
     return _PACKAGES.get(module, module.replace("_", "-"))
 
 
+def requirements() -> list["Requirement"]:
+    """Return what carrysave asks pip for, on any Python; nothing where pip did not install it."""
+    from importlib import metadata  # slow to load, as is the next
+
+    from packaging.requirements import Requirement
+
+    try:
+        return [Requirement(line) for line in metadata.requires("carrysave") or []]
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def elsewhere(package: str) -> str:
+    """Return which Pythons a package of an extra is for, if this is none of them; else nothing."""
+    name = re.compile(re.sub(r"[-_.]+", "[-_.]+", package), re.IGNORECASE)
+    markers = [one.marker for one in requirements() if name.fullmatch(one.name) and one.marker]
+    if any(marker.evaluate({"extra": extra}) for marker in markers for extra in EXTRAS):
+        return ""
+    pythons = re.findall(r'python_version (\S+ )"(\S+)"', " ".join(map(str, markers)))
+    return " and ".join("".join(one) for one in pythons)
+
+
 def remedy(module: str | None) -> str | None:
     """Say what brings a module that is missing; None if no extra has it.
 
@@ -148,4 +176,8 @@ def remedy(module: str | None) -> str | None:
         return None
     own = _OF_COMMANDS.get(" ".join(sys.argv[1:2]))
     extra = own if own in extras else extras[0]
-    return f"{package_of(top)}; pip install 'carrysave[{extra}]'"
+    package = package_of(top)
+    others = elsewhere(package)
+    return f"{package}; " + (
+        f"take a Python {others}" if others else f"pip install 'carrysave[{extra}]'"
+    )

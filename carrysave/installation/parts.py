@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from carrysave import cache
-from carrysave.errors import EXTRAS, installed, package_of
+from carrysave.errors import EXTRAS, elsewhere, installed, package_of, requirements
 from hw.emit import tools
 
 __all__ = ["SYSTEM", "Part", "core", "extras", "python", "system"]
@@ -186,10 +186,7 @@ def _requirements() -> Iterator[tuple[str, str, str]]:
 
     Of what is asked for on this Python; what extras take from each other is listed for each.
     """
-    from packaging.requirements import Requirement
-
-    for line in _asked():
-        one = Requirement(line)
+    for one in requirements():
         here = one.marker is None or one.marker.evaluate({"extra": ""})
         if here:
             yield one.name, str(one.specifier), ""
@@ -198,13 +195,6 @@ def _requirements() -> Iterator[tuple[str, str, str]]:
         for extra in EXTRAS:
             if one.marker.evaluate({"extra": extra}):
                 yield one.name, str(one.specifier), extra
-
-
-def _asked() -> list[str]:
-    try:
-        return metadata.requires("carrysave") or []
-    except metadata.PackageNotFoundError:
-        return []
 
 
 def _facts(key: str) -> str:
@@ -231,6 +221,9 @@ def _module(module: str, wanted: dict[str, str], extra: str) -> Part:
     remedy = f"pip install 'carrysave[{extra}]'"
     name = package_of(module)
     if not installed(module):
+        if others := elsewhere(name):
+            return Part(module, problem=f"not for Python {platform.python_version()}",
+                        remedy=f"take a Python {others}, for {name}")  # fmt: skip
         return Part(module, problem="not installed", remedy=remedy)
     part = _package(name, wanted.get(_plain(name), ""), remedy)
     return Part(module, part.version, "", part.problem, part.remedy)

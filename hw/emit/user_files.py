@@ -159,8 +159,10 @@ def _opened(path: Path, limit: int) -> Iterator[tuple[BinaryIO, int]]:
             yield file, _size(path, os.fstat(file.fileno()), limit)
     except (FileNotFoundError, FileError):
         raise
-    except (OSError, ValueError, MemoryError) as error:  # ValueError: the path has a zero byte
+    except (OSError, ValueError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or str(error) or "must fit into memory"
+        if "\0" in str(path):
+            reason = "must have no zero byte in its name"
         raise FileError(path, reason) from None
 
 

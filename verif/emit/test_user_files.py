@@ -66,8 +66,9 @@ def test_refuses_what_is_no_file(tmp_path):
         assert refused(read, path) == f"{path}: must be a regular file, not a {kind}"
     for name in ("/dev/zero", "/dev/null", "/dev/tty"):
         assert refused(read, Path(name)) == f"{name}: must be a regular file, not a device"
-    for name in ("loop", "x" * 300, "a\0b", "pipe/inside"):
+    for name in ("loop", "x" * 300, "pipe/inside"):
         assert refused(read, tmp_path / name).count(": ") == 1
+    assert refused(read, tmp_path / "a\0b").endswith("b: must have no zero byte in its name")
     with pytest.raises(FileNotFoundError) as error:
         read(tmp_path / "none")
     assert error.value.filename == str(tmp_path / "none")

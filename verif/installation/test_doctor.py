@@ -53,7 +53,8 @@ def test_doctor_finds_what_this_machine_has(run: Run) -> None:
     assert there["sta"]["version"] == sta.version()
     # Torch is too large to be with all that tests need.
     extras = [own for extra, own in found["extras"].items() if extra != "torch"]
-    assert all(part["ok"] for own in extras for part in own)
+    lacks = [part["name"] for own in extras for part in own if not part["ok"]]
+    assert lacks == (["coloquinte"] if sys.version_info >= (3, 13) else [])
     outcome = run("doctor", "generate", "verify", "synth")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.splitlines()[-3:] == [
@@ -114,6 +115,18 @@ def test_doctor_misses_modules(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "comparison with onnxruntime needs onnxruntime" in outcome.out
     for extra in ("networks", "asic", "report"):
         assert f"  pip install 'carrysave[{extra}]'\n" in outcome.out
+
+
+def test_packages_for_other_pythons(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pip would install nothing."""
+    monkeypatch.setitem(sys.modules, "coloquinte", None)
+    line = "coloquinte==0.4.1; python_version < '3.9' and extra == 'asic'"
+    monkeypatch.setattr(metadata, "requires", lambda name: [line])
+    outcome = run("doctor", "synth")
+    assert "  take a Python < 3.9, for coloquinte\n" in outcome.out
+    assert "carrysave[asic]" not in outcome.out
+    outcome = run("synth", *SMALL, "--place")
+    assert outcome.err.endswith("coloquinte; take a Python < 3.9\n"), outcome.err
 
 
 @pytest.mark.parametrize(("package", "version"), [("amaranth", "0.4.5"), ("numpy", "1.26.4")])
