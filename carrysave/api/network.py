@@ -19,6 +19,7 @@ from carrysave.progress import Steps
 from carrysave.report.designs import print_line
 from golden.soc.coprocessor import CoprocessorSpec
 from hw.emit import tools
+from hw.emit.naming import naming
 
 if TYPE_CHECKING:
     import numpy as np
@@ -218,7 +219,8 @@ def _file(model: "Path_ | ModelProto") -> Iterator[Path]:
     with tools.workplace() as folder:
         path = folder / "model.onnx"
         path.write_bytes(model.SerializeToString())
-        yield path
+        with naming({str(path): "model"}):
+            yield path
 
 
 def _given(data: Any) -> Any:

@@ -139,8 +139,7 @@ def _front_end(
     banned = _dont_use(library)
     gate = library.clock_gate
     gating = [f"clockgate -liberty {LIB} -min_net_size {CLOCK_GATE_MIN} {banned}"] if gate else []
-    with tools.workplace() as work:
-        library.place(work)
+    with tools.workplace() as work, library.placed(work):
         shutil.copy(design.rtlil, work)
         yosys.run("\n".join([
             "read_rtlil design.il",
@@ -313,7 +312,7 @@ def _mapped(
     ]  # fmt: skip
 
     def make(folder: Path) -> None:
-        with tools.workplace() as work:
+        with tools.workplace() as work, cells.placed(work):
             _map(source, top, cells, around, script, work)
             _measure(top, cells, around, work, folder)
 
@@ -343,9 +342,8 @@ def _measure(
 def _map(
     source: Path, top: str, library: Library, conditions: sta.Conditions, script: str, work: Path
 ) -> None:
-    """Leave ``mapped.v``, ``mapped.json`` and ``mapped.stat`` in a directory."""
+    """Leave ``mapped.v``, ``mapped.json`` and ``mapped.stat`` in a directory with the library."""
     word = yosys.word(top)
-    library.place(work)
     shutil.copy(source, work / "front.il")
     (work / "abc.exe").symlink_to(yosys.abc())
     (work / "constr").write_text(

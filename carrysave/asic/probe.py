@@ -37,7 +37,7 @@ def probe(library: Library) -> float:
         found = point(flow, Recipe("tree", "dch2"), _DELAY_NS)
     except (YosysError, sta.StaError) as error:
         raise ValueError(
-            f"library must be one that Yosys, ABC and OpenSTA take, not {library.name!r}: {error}"
+            f"library must be one that Yosys, ABC and OpenSTA take, not {library.called!r}: {error}"
         ) from error
     launch, end = found["critical_path"][1], found["critical_path"][-1]
     overhead: float = launch["arrival_ns"] + found["period_ns"] - end["arrival_ns"]

@@ -9,6 +9,7 @@ from typing import Any
 
 from carrysave.asic.liberty.cells import LIB, Library
 from hw.emit import tools
+from hw.emit.naming import naming
 from hw.emit.yosys import word
 
 __all__ = ["Conditions", "StaError", "analyse", "run", "sanitise", "version"]
@@ -211,8 +212,8 @@ def run(
     StaError
         If OpenSTA is missing or fails.
     """
-    with tools.workplace() as work:
-        library.place(work)
+    ours = {"netlist.v": f"netlist of {top}", "wires.spef": f"wires of {top}"}
+    with tools.workplace() as work, naming(ours), library.placed(work):
         texts = {"netlist.v": netlist, "wires.spef": wires or "", **files}
         liberties = [LIB]
         for number, model in enumerate(models):
@@ -229,7 +230,7 @@ def run(
         for name, text in texts.items():
             (work / name).write_text(text)
         log = _sta(work, "-exit", "script.tcl")
-    _check(log)
+        _check(log)
     return log
 
 

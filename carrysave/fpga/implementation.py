@@ -18,6 +18,7 @@ from hw.catalog import nearest
 from hw.device import NAMES, family
 from hw.device.family import Flow, Part, Untimed
 from hw.emit import tools, yosys
+from hw.emit.naming import naming
 from hw.emit.sources import Renamed, Sources
 
 __all__ = [
@@ -117,7 +118,7 @@ def synthesise(
     )  # fmt: skip
 
     def make() -> dict[str, Any]:
-        with tools.workplace() as folder:
+        with tools.workplace() as folder, naming(sources.origins):
             return _implement(work, folder)
 
     return cache.remembered("fpga", [*key, str(place), str(seeds), part or ""], make)

@@ -11,7 +11,8 @@ import onnx
 from onnx import ModelProto, NodeProto, numpy_helper
 
 from hw.emit import tools
-from hw.emit.user_files import FileError, shown
+from hw.emit.naming import naming
+from hw.emit.user_files import shown
 
 from .check_model import read_model
 from .exported import SUFFIX, converted
@@ -172,8 +173,5 @@ def load(path: Path, *, subgraphs: bool = False) -> Graph:
         return Graph(read_model(path, subgraphs=subgraphs))
     with tools.workplace() as folder:
         own = converted(path, folder)
-        try:
+        with naming({str(own): shown(str(path), 600)}):
             return Graph(read_model(own, subgraphs=subgraphs, mapped=False))
-        except FileError as error:  # of the file that the user has
-            reason = str(error).removeprefix(f"{shown(str(own), 600)}: ")
-            raise FileError(path, reason) from None

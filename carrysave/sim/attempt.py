@@ -14,6 +14,7 @@ from carrysave.sim.parameters import BENCH_VARIABLE
 from carrysave.sim.results import cases
 from carrysave.sim.rules.bound import BROKEN
 from carrysave.sim.verilator import Build, simulate
+from hw.emit.naming import renamed
 
 __all__ = ["Result", "attempt"]
 
@@ -104,6 +105,7 @@ def attempt(
         folders=folders,
     )
     seconds = time.monotonic() - start
+    _rename(log, build.names)
     ran = [case for case in cases(xml) if case.outcome != "skipped"]
     count, failed = len(ran), [case.name for case in ran if case.outcome == "failed"]
     reason = None
@@ -129,6 +131,13 @@ def attempt(
         log=log,
         waves=dump if waves and dump.exists() else None,
     )
+
+
+def _rename(log: Path, names: Mapping[str, Path]) -> None:
+    """Give the sources in a log the names that the user knows."""
+    said = log.read_text(errors="replace")
+    if (text := renamed(said, names)) != said:
+        cache.write(log, text)
 
 
 def _broken(log: Path) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from carrysave import cache
-from carrysave.sim.verilator import Build, cocotb_libraries
+from carrysave.sim.verilator import Build, cocotb_libraries, source_text
 from hw.emit import tools
+from hw.emit.naming import renamed
 
 __all__ = ["build", "version"]
 
@@ -35,7 +36,8 @@ def build(verilog_files: Sequence[Path], top: str, *, waves: bool = False) -> Bu
     hw.emit.tools.MissingToolError : if it is not installed.
     """
     # The Verilog that we write says nothing of time.
-    texts = [b"`timescale 1ns/1ps\n", *(Path(file).read_bytes() for file in verilog_files)]
+    texts = [b"`timescale 1ns/1ps\n", *map(source_text, verilog_files)]
+    known = {f"source{number}.v": file for number, file in enumerate(verilog_files, 1)}
     tops = [top]
     if waves:
         texts.append(_DUMP.format(top=top).encode())
@@ -50,11 +52,12 @@ def build(verilog_files: Sequence[Path], top: str, *, waves: bool = False) -> Bu
             words = [word for one in tops for word in ("-s", one)]
             done = tools.run(["iverilog", "-g2005", *words, "-o", folder / top, *names], cwd=work)
             if done.code:
-                raise RuntimeError(f"cannot build {top}: {done.output.strip() or 'no output'}")
+                said = renamed(done.output.strip(), known)
+                raise RuntimeError(f"cannot build {top}: {said or 'no output'}")
 
     directory = cache.entry("simulate", ["icarus", version(), *tops, *texts], make)
     program = ("vvp", "-n", "-m", str(cocotb_libraries() / "libcocotbvpi_icarus.so"))
-    return Build(top=top, directory=directory, waves=waves, program=program)
+    return Build(top=top, directory=directory, waves=waves, program=program, names=known)
 
 
 @functools.cache

@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +21,8 @@ from filelock import FileLock
 
 from carrysave import cache
 from carrysave.sim.verilator_control import control
-from hw.emit import tools
+from hw.emit import tools, user_files
+from hw.emit.naming import renamed
 
 __all__ = ["Build", "build", "cocotb_libraries", "simulate", "verilator"]
 
@@ -75,12 +76,14 @@ class Build:
     Members
     -------
     program : what runs it, with its options; empty if it is a program itself, as Verilator's are.
+    names : the sources, by the names that the simulator has for them.
     """
 
     top: str
     directory: Path
     waves: bool
     program: tuple[str, ...] = ()
+    names: Mapping[str, Path] = field(default_factory=dict, compare=False)
 
 
 def build(
@@ -106,18 +109,25 @@ def build(
     ------
     RuntimeError : if Verilator or the C++ compiler refuses; names the log.
     """
-    headers = {file.name: file.read_bytes() for file in verilog_files if file.suffix in _HEADERS_OF}
-    text = [file.read_bytes() for file in verilog_files if file.suffix not in _HEADERS_OF]
+    headers = {file.name: source_text(file) for file in verilog_files if file.suffix in _HEADERS_OF}
+    own = [file for file in verilog_files if file.suffix not in _HEADERS_OF]
+    text = [source_text(file) for file in own]
+    names = {f"source{number}.v": file for number, file in enumerate(own)}
     parts: list[str | bytes] = [*_versions(), top, str(waves), *text]
     if headers or inner or inside:
         parts += [json.dumps([list(headers), dict(inner), inside]), *headers.values()]
 
     def make(folder: Path) -> None:
-        _build(text, folder, top, waves, _runtime(waves), headers, inner, inside)
+        _build(text, folder, top, waves, _runtime(waves), headers, inner, inside, names)
 
     with _alone(parts):
         directory = cache.entry("simulate", parts, make)
-    return Build(top=top, directory=directory, waves=waves)
+    return Build(top=top, directory=directory, waves=waves, names=names)
+
+
+def source_text(file: Path) -> bytes:
+    """Read a source as simulators are given it."""
+    return user_files.read(file, user_files.TENSORS, text=True)
 
 
 def verilator(*arguments: str) -> tools.Finished:
@@ -215,6 +225,7 @@ def _build(
     included: Mapping[str, bytes] = MappingProxyType({}),
     inner: Mapping[str, Sequence[str]] = MappingProxyType({}),
     inside: bool = False,
+    names: Mapping[str, Path] = MappingProxyType({}),
 ) -> None:
     """Put a simulator into a folder, or with no `runtime` that one.
 
@@ -252,10 +263,11 @@ def _build(
                 commands[1].extend(f"{_HEADERS}.{speed}.gch" for speed in ("fast", "slow"))
         for command in commands:
             if tools.run(command, cwd=work, environment=environment, log=log).code:
-                lines = log.read_text(errors="replace").splitlines()
+                whole = renamed(log.read_text(errors="replace"), names)
+                lines = whole.splitlines()
                 errors = [line for line in lines if re.search(r"%Error|\berror\b", line)]
                 said = (errors or lines or ["?"])[0]
-                kept = cache.write(cache.folder() / "simulate" / f"{top}.log", log.read_bytes())
+                kept = cache.write(cache.folder() / "simulate" / f"{top}.log", whole)
                 raise RuntimeError(f"cannot build {top}: {said}; see {kept}")
         keep = [work / top]
         if runtime is None:

@@ -15,18 +15,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-__all__ = ["LEFT", "sweep", "temporary"]
+__all__ = ["FOLDER", "LEFT", "PREFIX", "sweep", "temporary"]
 
-_PREFIX = "carrysave-work-"
+PREFIX = "carrysave-work-"
+"""What the name of a folder begins with."""
 _RANDOM = "[a-z0-9_]{8}"
 """What Python's tempfile puts behind a prefix."""
+FOLDER = re.escape(PREFIX) + _RANDOM
+"""The name of a folder, as a regular expression."""
 LEFT = 60.0
 """Seconds after which what nobody holds is taken for left: one is made before it is locked."""
 
 
 @contextlib.contextmanager
 def temporary(
-    parent: Path | str, prefix: str = _PREFIX, *, kin: str | None = None
+    parent: Path | str, prefix: str = PREFIX, *, kin: str | None = None
 ) -> Iterator[Path]:
     """Make a folder that only its user may enter, and remove it at the end, wherever it is.
 

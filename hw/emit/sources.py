@@ -13,6 +13,7 @@ from typing import Any
 
 from hw.emit import constructs, user_files, yosys
 from hw.emit.constructs import CONSTRUCTS, Finding
+from hw.emit.naming import renamed
 from hw.emit.spans import spans
 from hw.emit.user_files import FileError
 
@@ -173,11 +174,7 @@ class Sources:
 
     def _users(self, text: str) -> str:
         """Return a text with the names that the user gave the files."""
-        return re.sub(
-            r"source\d+\.(v|sv|il|inc)\b",
-            lambda name: str(self.origins.get(name[0], name[0])),
-            text,
-        )
+        return renamed(text, self.origins)
 
     def run(self, script: Sequence[str | Sequence[str]], folder: Path) -> str:
         """Read them with Yosys in a folder, and run a script.

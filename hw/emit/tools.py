@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from hw.emit import folders
+from hw.emit.naming import hidden
 
 __all__ = ["Finished", "MissingToolError", "ending", "find", "kill_all", "run", "workplace"]
 
@@ -34,7 +35,10 @@ class MissingToolError(RuntimeError):
 
 @dataclass(frozen=True)
 class Finished:
-    """A program that ended: its exit code, None if it was killed for its time; what it printed."""
+    """A program that ended: its exit code, None if it was killed for its time; what it printed.
+
+    Of files in a :func:`workplace` it has the names, without the folder.
+    """
 
     code: int | None
     output: str
@@ -148,11 +152,11 @@ def run(
             raise KeyboardInterrupt
         if _full(cwd):
             # Not all programs tell; what they wrote is cut off, and would pass for an error in it.
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(cwd))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(Path(cwd).parent))
         text = ""
         if log is None:
             output.seek(0)
-            text = output.read().decode(errors="replace")
+            text = hidden(output.read().decode(errors="replace"))
         return Finished(code, text)
 
 

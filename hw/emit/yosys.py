@@ -26,6 +26,11 @@ for command in [*json.load(sys.stdin), "log {_END}"]:
 os._exit(ctypes.CDLL(None).fflush(None) != 0)
 """
 
+_ABC_FILE = re.compile(r"yosys-abc-\w+/")
+_ABC_SAYS = re.compile(
+    r"ABC: (?!\*\*|Reading )(?:.*(?=Assertion))?(.*(?:Assertion|cannot|has failed|[Ee]rror).*)"
+)
+
 
 class YosysError(RuntimeError):
     """A Yosys script failed; the text is Yosys's own ERROR line."""
@@ -129,9 +134,14 @@ def run(script: str | Sequence[str | Sequence[str]], *, cwd: Path | str) -> str:
     log, end, _ = done.output.rpartition(_END)
     if end and done.code == 0:
         return log
-    errors = [line for line in done.output.splitlines() if "ERROR:" in line]
+    lines = done.output.splitlines()
+    errors = [line for line in lines if "ERROR:" in line]
+    if errors and _ABC_FILE.search(errors[-1]):
+        # Yosys names ABC's files; what ABC said before it stopped is what is wrong.
+        said = [found[1] for line in lines if (found := _ABC_SAYS.match(line))]
+        raise YosysError(f"ERROR: ABC stopped: {said[-1] if said else 'it does not say why'}")
     if not errors:
-        errors = [line for line in done.output.splitlines() if "Error" in line]
+        errors = [line for line in lines if "Error" in line]
     if errors:
         raise YosysError(errors[-1].strip())
     tail = " / ".join(done.output.strip().splitlines()[-3:])

@@ -198,8 +198,8 @@ set_load {library.load_ff * 1e-15 / library.capacitance_unit} [all_outputs]
 set_power_activity -global -activity 0.2 -duty 0.5
 report_power -digits 9
 """)
-    library.place(tmp_path)
-    log = sta._sta(tmp_path, "-exit", str(script))
+    with library.placed(tmp_path):
+        log = sta._sta(tmp_path, "-exit", str(script))
     found = re.search(r"(?m)^Total\s+\S+\s+(\S+)", log)
     assert found is not None, log
     ours = activity.assume(flatten(netlist, design.module, library), sta.Conditions())

@@ -1,10 +1,11 @@
 """Reads Liberty cell libraries and finds in them the cells that a flow needs."""
 
+import contextlib
 import errno
 import functools
 import hashlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -17,6 +18,7 @@ from carrysave.asic.liberty.cell import Cell, Pin, Register
 from carrysave.asic.liberty.facts import facts_of
 from carrysave.asic.liberty.text import read
 from hw.emit import tools, user_files, yosys
+from hw.emit.naming import naming
 from hw.emit.user_files import FileError, shown
 
 __all__ = [
@@ -179,8 +181,7 @@ class Library:
         found: dict[tuple[str, str], list[str]] = {}
         for one in (self, *self.corners):
             for name, line, reason in one.odd:
-                of = one.file or one.name
-                found.setdefault((of, reason), []).append(f"{name} (line {line})")
+                found.setdefault((one.called, reason), []).append(f"{name} (line {line})")
         return [
             f"{of}: cell{'s' * (len(names) > 1)} {', '.join(names[:_SHOWN])}"
             f"{f' and {more} more' * (more > 0)} left out: {reason}"
@@ -206,9 +207,17 @@ class Library:
         """What tells it from others in keys of a cache: SHA-256 of what tools read."""
         return hashlib.sha256(self.text.encode()).hexdigest() if self.cuts else self.sha
 
-    def place(self, folder: Path) -> None:
-        """Write it into a folder of a tool, as :data:`LIB`."""
+    @contextlib.contextmanager
+    def placed(self, folder: Path) -> Iterator[None]:
+        """Have it in a folder of a tool, as :data:`LIB`; errors name the user's file."""
         (folder / LIB).write_bytes(self.text.encode() if self.cuts else self.data)
+        with naming({LIB: self.called}):
+            yield
+
+    @property
+    def called(self) -> str:
+        """What messages call it: its file; or its name, in jobs, which do not depend on that."""
+        return self.file or self.name
 
     @functools.cached_property
     def dont_use(self) -> list[str]:
@@ -365,8 +374,7 @@ def cell_models(library: Library) -> str:
     gates = [cell for cell in library.cells.values() if cell.gate]
 
     def make() -> str:
-        with tools.workplace() as folder:
-            library.place(folder)
+        with tools.workplace() as folder, library.placed(folder):
             yosys.run("\n".join([
                 "read_liberty -ignore_miss_func -ignore_miss_dir -ignore_miss_data_latch"
                 f" -ignore_buses {LIB}",

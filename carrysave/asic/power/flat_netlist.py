@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from carrysave.asic.liberty.cells import Cell, Library
 from hw.emit import tools, yosys
+from hw.emit.naming import naming
 
 __all__ = ["Flat", "CellGroup", "Ids", "Module", "SimulationError", "flatten"]
 
@@ -71,7 +72,7 @@ def flatten(netlist: Path, top: str, library: Library) -> Flat:
     ValueError
         If it has a cell that neither the library nor the netlist defines.
     """
-    with tools.workplace() as folder:
+    with tools.workplace() as folder, naming({"netlist.v": netlist}):
         (folder / "netlist.v").symlink_to(netlist.resolve())
         yosys.run("read_verilog netlist.v\nwrite_json netlist.json", cwd=folder)
         raw = json.loads((folder / "netlist.json").read_text())["modules"]
