@@ -110,7 +110,7 @@ class Estimator:
     def read(cls, path: Path) -> "Estimator":
         """Read what :meth:`plain` gave."""
         try:
-            table = json.loads(user_files.read(path))
+            table = json.loads(user_files.read_text(path))
             if table["format"] != _FORMAT:
                 raise UsageError(f"{path}: format must be {_FORMAT}, not {table['format']!r}")
             names, figures = table["parameters"], list(table["figures"])

@@ -63,7 +63,7 @@ def point_of(path: Path, number: int) -> Design:
         The file is no such JSON, or the front has no point of this number.
     """
     try:
-        points = json.loads(user_files.read(path))["points"]
+        points = json.loads(user_files.read_text(path))["points"]
         chosen = [row for row in points if row["front"]]
         found = [(str(row["design"]), dict(row["parameters"])) for row in chosen]
     except (ValueError, KeyError, TypeError, RecursionError) as error:

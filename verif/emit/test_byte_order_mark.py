@@ -1,24 +1,44 @@
-"""Texts that begin with a byte order mark, as some editors write them, are read as without it."""
+"""Texts that begin with a byte order mark, as some editors write them, are read as without it.
+
+All that a user gives on the command line is walked: what is text comes from the one reader.
+"""
 
 import codecs
 import gzip
 import json
+import re
 from collections.abc import Callable
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from carrysave import cli
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.placement.lef import read_lef
 from carrysave.cli.options import read_settings
+from carrysave.errors import UsageError
+from carrysave.exploration.estimate import Estimator
 from carrysave.exploration.front import point_of
 from carrysave.exploration.space import Space
+from carrysave.ip.generator import main as generator
+from carrysave.networks.encoder.command import _lines as sentences
+from carrysave.networks.encoder.tokens import read_tokens
+from carrysave.report.changes import _report
+from carrysave.weights import image
 from hw.emit.sources import Sources
-from hw.emit.user_files import read, read_text
+from hw.emit.user_files import read
 from verif.asic.placement.test_lef import CELLS, TECHNOLOGY
 from verif.asic.test_fuzz_liberty import SMALL
 
 MODULE = b"module top(input a, output y); assign y = a; endmodule\n"
+ROOT = Path(__file__).parents[2]
+TOKENS = json.dumps({
+    "version": "1.0", "added_tokens": [],
+    "model": {"type": "WordLevel", "vocab": {"a": 0, "u": 1}, "unk_token": "u"},
+}).encode()  # fmt: skip
 FRONT = {"points": [{"front": True, "design": "mac", "parameters": {"a_width": 8}}]}
 KINDS: dict[str, tuple[bytes, Callable[[Path], object]]] = {
     "cells.lib": (SMALL, Library.load),
@@ -33,8 +53,65 @@ KINDS: dict[str, tuple[bytes, Callable[[Path], object]]] = {
     "settings.toml": (b'design = "mac"\n', read_settings),
     "space.toml": (b'designs = ["systolic_os"]\n', Space.read),
     "front.json": (json.dumps(FRONT).encode(), lambda path: point_of(path, 0)),
-    "prompt.txt": ("gr\u00fc\u00df dich\n".encode(), read_text),
+    "sentences.txt": ("gr\u00fc\u00df dich\n".encode(), sentences),
+    "report.json": (b'{"target": 1}', lambda path: said(_report, path)),
+    "manifest.json": (
+        b'{"image": "none.bin"}',
+        lambda path: said(image.unpack, path, path.parent, None, ".npz"),
+    ),
+    "estimate.json": (b'{"format": -1}', lambda path: said(Estimator.read, path)),
+    "tokenizer.json": (TOKENS, lambda path: repr(read_tokens(path.parent, ["a"], 4))),
+    "request.yml": (b"parameters: {period: -1}\n", lambda path: said(generator, path, path.parent)),
 }  # what each reader returns is compared
+TEXTS = {
+    "config": ("carrysave/cli/options.py", "settings.toml"),
+    "from_": ("carrysave/exploration/front.py", "front.json"),
+    "space": ("carrysave/exploration/space.py", "space.toml"),
+    "model of estimate": ("carrysave/exploration/estimate.py", "estimate.json"),
+    "before": ("carrysave/report/changes.py", "report.json"),
+    "after": ("carrysave/report/changes.py", "report.json"),
+    "liberty": ("carrysave/asic/liberty/cells.py", "cells.lib"),
+    "lef": ("carrysave/asic/placement/lef.py", "cells.lef"),
+    "verilog": ("hw/emit/sources.py", "top.v"),
+    "verilog of verify": ("carrysave/sim/verilator.py", "top.v"),  # its test has both simulators
+    "file of pack": ("carrysave/weights/image.py", "manifest.json"),
+    "text": ("carrysave/networks/encoder/command.py", "sentences.txt"),
+    "calibration of embed": ("carrysave/networks/encoder/command.py", "sentences.txt"),
+    "model of embed": ("carrysave/networks/encoder/tokens.py", "tokenizer.json"),
+}
+"""Options with a path to a text: who reads it, and what of `KINDS` it is."""
+OTHERS = {
+    "output", "html", "folder", "store", "input_", "labels", "calibration of precision",
+    "model of run", "model of chat", "model of precision", "model of soc",
+}  # fmt: skip
+"""What is written, or is no text."""
+
+
+def has_path(annotation: object) -> bool:
+    return annotation is Path or any(map(has_path, get_args(annotation)))
+
+
+def test_all_that_users_give() -> None:
+    """Each option with a path is known here, and each text among them has its reader."""
+    seen = set()
+    for room, function, _ in cli._COMMANDS:
+        command = getattr(import_module(f"carrysave.cli.{room}"), function)
+        for name, parameter in signature(command, eval_str=True).parameters.items():
+            if has_path(parameter.annotation):
+                whole = f"{name} of {room}"
+                assert {whole, name} & (TEXTS.keys() | OTHERS), f"{whole}: is it a text?"
+                seen |= {whole, name}
+    assert TEXTS.keys() <= seen
+    for module, kind in TEXTS.values():
+        assert kind in KINDS
+        assert re.search(r"\bread_text\(|\btext=True", (ROOT / module).read_text()), module
+
+
+def said(read_it: Callable[..., object], *arguments: object) -> str:
+    """Return why a file is refused that is whole as a text, and nothing else."""
+    with pytest.raises((UsageError, ValueError)) as error:
+        read_it(*arguments)
+    return str(error.value)
 
 
 @pytest.mark.parametrize("name", KINDS)
