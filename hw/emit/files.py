@@ -22,6 +22,12 @@ _GUARD = """\
 // synthesis translate_on
 `endif
 """
+_ONCE = """\
+`ifndef {name}
+`define {name}
+{text}
+`endif
+"""
 
 
 def generate(
@@ -82,8 +88,12 @@ def file_list(module: str, blocks: Collection[str]) -> str:
 def models(emission: Emission) -> dict[str, str]:
     """Return a file of simulation models of the blocks that a design has, or none.
 
-    A tool's own blocks must win in synthesis: there the file is empty.
+    A tool's own blocks must win in synthesis: there the file is empty. Two designs of a family have
+    blocks in common, which are declared once where both are compiled.
     """
-    texts = [path.read_text() for path in models_of(emission.verilog)]
+    texts = [
+        _ONCE.format(name=f"CARRYSAVE_{path.stem.upper()}", text=path.read_text().rstrip())
+        for path in models_of(emission.verilog)
+    ]
     text = _GUARD.format("\n".join(texts).rstrip())
     return {f"{emission.design.module}_models.v": text} if texts else {}

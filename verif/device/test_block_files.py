@@ -39,15 +39,19 @@ def test_designs_without_blocks_have_no_models(tmp_path: Path) -> None:
 
 
 def test_icarus_accepts_verilog_and_models(files: dict[str, Path]) -> None:
-    both = [str(files[".v"]), str(files["_models.v"])]
+    """Also of two designs in one folder, which have blocks in common."""
+    other = Design("systolic_os", CORE | {"m": 1})
+    beside = [path for path in generate(other, files[".v"].parent) if path.suffix == ".v"]
+    assert len(beside) == 2
+    own = [files[".v"], files["_models.v"]]
     top = Design("systolic_os", CORE).module
-    lint = subprocess.run(
-        ["iverilog", "-g2005", "-Wall", "-Wno-timescale", "-tnull", "-s", top, *both],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (lint.returncode, lint.stderr) == (0, "")
+    for tops, sources in (((top,), own), ((top, other.module), [*own, *beside])):
+        words = [word for name in tops for word in ("-s", name)]
+        lint = subprocess.run(
+            ["iverilog", "-g2005", "-Wall", "-Wno-timescale", "-tnull", *words, *sources],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (lint.returncode, lint.stderr) == (0, "")
 
 
 def test_yosys_maps_it_as_it_is_read(files: dict[str, Path]) -> None:
