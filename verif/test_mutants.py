@@ -10,18 +10,17 @@ from typing import Any
 
 import pytest
 
+from carrysave.regress.deciding.contract import longest
 from carrysave.regress.deciding.equivalence import (
     by_outputs,
     by_reachability,
     by_states,
     decide,
 )
-from carrysave.regress.deciding.legal import longest
 from hw.catalog import Design
 from hw.emit import yosys
-from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
-from verif.support.mutants import CASES, LONG, score
+from verif.support.mutants import CASES, LONG, score, stand_in
 from verif.support.seeds import of_the_day
 
 MUTANTS, SEED = 10, 1
@@ -61,41 +60,28 @@ def test_mutants_of_the_day_are_killed(
         assert not proof(design, tmp_path, found.killed[0], 20)
 
 
-def stand_in(design: Design, fault: str, folder: Path) -> None:
-    """Write an engine that gives a row where its only mutant is at fault; it counts beats."""
-    ports = Emission(design).ports
-    heads = [f"{one['direction']} [{one['width'] - 1}:0] {one['name']}" for one in ports]
-    outputs = {one["name"]: "0" for one in ports if one["direction"] == "output"}
-    outputs |= {"i_a_ready": "1", "o_c_valid": f"mutant == 1 && {fault}"}
-    lines = [
-        f"module {design.module}({', '.join(heads)}, input [7:0] mutant);\nreg [7:0] beats = 0;",
-        *(f"assign {name} = {value};" for name, value in outputs.items()),
-        "always @(posedge clk)",
-        "if (rst | i_a_valid & i_a_last) beats <= 0; else if (i_a_valid) beats <= beats + 1;",
-    ]
-    (folder / "mutants.v").write_text("\n".join([*lines, "endmodule\n"]))
-
-
 @pytest.mark.parametrize(("beyond", "equal"), [(0, True), (-1, False)])
 def test_tiles_that_are_too_long_make_no_fault(beyond: int, equal: bool, tmp_path: Path) -> None:
-    """The mutant of a stand-in gives a row after so many beats; a tile of `k_max` has some."""
+    """The mutant of a stand-in gives a row after so many beats; a tile of `k_max` ends."""
     design = Design(*CASES[0])
     limit = longest(design)
     assert limit == ("i_a", 9)
-    stand_in(design, f"beats > {limit[1] + beyond}", tmp_path)
+    stand_in(design, f"beats >= {limit[1] + beyond}", tmp_path)
     assert by_outputs(design, tmp_path, 1, 20) is equal
 
 
 @pytest.mark.parametrize(("fault", "outcome", "says"), [
-    ("beats > 9", "equivalent", "no output ever differs under legal inputs"),
-    ("beats > 8", "alive", "an output differs 9 cycles after power-up, by legal inputs"),
+    ("0", "equivalent", "no output ever differs, whatever the inputs are"),
+    ("beats > 8", "unreachable", "no output ever differs under legal inputs"),
+    ("beats > 7", "alive", "an output differs 8 cycles after power-up, by legal inputs"),
 ])  # fmt: skip
 def test_a_mutant_is_decided(fault: str, outcome: str, says: str, tmp_path: Path) -> None:
     design = Design(*CASES[0])
     stand_in(design, fault, tmp_path)
-    found, why = decide(design, tmp_path, 1)
-    assert found == outcome, why
-    assert says in why
+    found = decide(design, tmp_path, 1)
+    assert found.outcome == outcome, found.why
+    assert found.why.startswith(says)
+    assert (" gate_o_c_valid $end" in found.waves) == (outcome == "alive")
 
 
 def test_what_is_not_decided_says_what_was_tried(
@@ -104,9 +90,9 @@ def test_what_is_not_decided_says_what_was_tried(
     monkeypatch.setattr(yosys, "never", lambda *_, **__: None)
     design = Design(*CASES[0])
     stand_in(design, "beats > 8", tmp_path)
-    found, why = decide(design, tmp_path, 1, 7)
-    assert found == "undecided"
-    assert "reachability of outputs and of registers, 7 s each, and induction" in why
+    found = decide(design, tmp_path, 1, 7)
+    assert found.outcome == "undecided"
+    assert "reachability of outputs and of registers, 7 s each, and induction" in found.why
 
 
 EXTERNAL = {"m": 1, "n": 2, "lookups": 1, "a_width": 3, "k_max": 9, "generator": "external"}

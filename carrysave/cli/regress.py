@@ -63,8 +63,8 @@ def regress(
     each --shard does its part. What fails is made small: the least parameters and the shortest
     stimulus that still fail, with waves and the command that repeats it. Writes JUnit XML and JSON
     to `OUTPUT/regress`. Runs that are known are not run again. The exit code is 1 if anything
-    failed. Of a mutant that no bench kills it is decided whether it is a fault: `equivalent`, or
-    `alive`, which is a failure of the bench; or `undecided`.
+    failed. Of a mutant that no bench kills it is decided whether it is a fault: `equivalent`;
+    `unreachable` by legal inputs; `alive`, which is a failure of the bench; or `undecided`.
 
     **Examples:**
 

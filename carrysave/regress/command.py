@@ -13,6 +13,7 @@ from carrysave.asic.bench_job import LARGEST, bench_job, netlist_sources
 from carrysave.progress import Steps
 from carrysave.regress.configurations import samples
 from carrysave.regress.coverage import merge, of_parameters
+from carrysave.regress.deciding.equivalence import Verdict
 from carrysave.regress.junit import junit
 from carrysave.regress.mutants import Mutants, decision_job, mutants_job
 from carrysave.regress.plan import RTL, Request, Run, planned
@@ -77,7 +78,7 @@ class _Regression:
             "label": run.label, "design": run.design.name, "module": run.design.module,
             "parameters": dict(run.design.parameters), "seed": run.seed,
             "simulator": run.simulator, "level": run.level, "mutant": mutant, "tests": 0,
-            "failed": [], "cases": [], "command": shlex.join(run.words()),
+            "failed": [], "cases": [], "command": shlex.join(run.words()), "trace": None,
             "seconds": outcome.seconds, "key": outcome.key,
         }  # fmt: skip
         self.rows.append(row)
@@ -141,9 +142,16 @@ class _Regression:
         """Decide of mutants that live whether they are faults."""
         self.steps.step(f"decide {len(living)} mutants that live")
         found = self.results([job for _, job in living], quiet=False)
-        for (row, _), outcome in zip(living, found, strict=True):
-            failed = {"outcome": "undecided", "why": str(outcome.failure)}
-            row |= outcome.value if outcome.failure is None else failed
+        for (row, job), outcome in zip(living, found, strict=True):
+            if outcome.failure is not None:
+                _add(row, outcome="undecided", why=str(outcome.failure))
+                continue
+            verdict = Verdict(**outcome.value)
+            _add(row, outcome=verdict.outcome, why=verdict.why)
+            if verdict.waves:
+                name = f"{row['module']}_mutant{job.arguments['number']}.vcd"
+                file = cache.write(self.folder / "mutants" / name, verdict.waves)
+                _add(row, trace=str(file))
 
     def mutant_job(self, run: Run, file: Path, number: int, **more: Any) -> jobs.Job:
         """Return the job of a mutant."""
@@ -224,8 +232,8 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     -------
     ``ok counts designs configurations seeds simulators levels shard runs reduced coverage command
     versions files``. Of each run ``outcome``, one of ``passed failed error skipped``, of a mutant
-    ``killed equivalent alive undecided error``, and the command that repeats it. A mutant that is
-    alive is a failure.
+    ``killed equivalent unreachable alive undecided error``, and the command that repeats it. A
+    mutant that is alive is a failure; ``trace`` is then a VCD that shows it.
     """
     found = _Regression(request, folder, steps)
     found.run()
@@ -236,7 +244,8 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     cache.write(report, junit(found.rows))
     counts = Counter(row["outcome"] for row in found.rows)
     outcomes = (
-        "passed", "failed", "error", "skipped", "killed", "equivalent", "alive", "undecided"
+        "passed", "failed", "error", "skipped", "killed", "equivalent", "unreachable", "alive",
+        "undecided",
     )  # fmt: skip
     part, parts = request.shard
     facts: dict[str, Any] = {

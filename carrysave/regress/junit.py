@@ -20,8 +20,8 @@ _WHY = 4000
 def junit(runs: Iterable[Mapping[str, Any]]) -> bytes:
     """Return a suite for each run, with the tests of its bench.
 
-    A mutant is a test of its own that passes if it is killed or equivalent, fails if it is alive,
-    and is skipped, with the reason, if that is not decided.
+    A mutant is a test of its own that passes if it is killed, equivalent or unreachable, fails if
+    it is alive, and is skipped, with the reason, if that is not decided.
 
     Parameters
     ----------

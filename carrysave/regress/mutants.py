@@ -113,8 +113,7 @@ def decision_job(design: Design, verilog: Path, number: int, seconds: int) -> jo
 def decided(
     name: str, parameters: dict[str, Any], verilog: str, number: int, seconds: int
 ) -> dict[str, str]:
-    """Decide by plain arguments: the job's function; returns ``outcome`` and ``why``."""
+    """Decide by plain arguments: the job's function; the members of `Verdict`."""
     with tools.workplace() as folder:
         (folder / "mutants.v").write_bytes(Path(verilog).read_bytes())
-        outcome, why = decide(Design(name, parameters), folder, number, seconds)
-    return {"outcome": outcome, "why": why}
+        return vars(decide(Design(name, parameters), folder, number, seconds))

@@ -66,6 +66,8 @@ def print_regression(console: Console, found: dict[str, Any]) -> None:
         if row["outcome"] in {"error", "alive", "undecided"}:
             what = ": ".join(filter(None, (row["mutant"], row["why"])))
             print_line(console, f"{row['label']}: {row['outcome']}, {what}")
+            if row["trace"]:
+                print_line(console, f"  waves {row['trace']}")
     for row in found["coverage"]:
         if row["holes"]:
             what = f"{row['design']}, {row['title']}, {' x '.join(row['points'])}"

@@ -85,7 +85,7 @@ def test_a_pass(run: Run, tmp_path: Path) -> None:
     facts = check("regress", found.out)
     assert facts["counts"] == {
         "passed": 8, "failed": 0, "error": 0, "skipped": 0, "killed": 0, "equivalent": 0,
-        "alive": 0, "undecided": 0,
+        "unreachable": 0, "alive": 0, "undecided": 0,
     }  # fmt: skip
     assert [row["seed"] for row in facts["runs"]] == [5, 6] * 4
     assert [row["design"] for row in facts["designs"]] == ["mac", "opt1"]

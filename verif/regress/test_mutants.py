@@ -80,6 +80,8 @@ def test_a_mutant_that_lives_is_decided(
     assert facts["counts"]["alive"] + facts["counts"]["equivalent"] == 4
     row = next(row for row in facts["runs"] if row["outcome"] == "alive")
     assert "cycles after power-up, by legal inputs that the bench lacks" in row["why"]
+    waves = Path(row["trace"]).read_text()
+    assert all(f" {copy}_o_valid $end" in waves for copy in ("gold", "gate"))
     report = (tmp_path / "regress" / "junit.xml").read_text()
     assert report.count("<failure") == facts["counts"]["alive"]
 

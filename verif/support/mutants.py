@@ -1,5 +1,6 @@
 """Mutants of designs: which ones their benches kill, and which are proven to be no faults."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from carrysave.sim.parameters import describe
 from carrysave.sim.runner import run
 from carrysave.sim.verilator import Build, build
 from hw.catalog import Design
+from hw.emit.verilog import Emission
 
-__all__ = ["CASES", "LONG", "Score", "score"]
+__all__ = ["CASES", "LONG", "Score", "score", "stand_in"]
 
 TINY = {"a_width": 3, "b_width": 3, "accumulator_width": 8}
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -133,3 +135,31 @@ def passes(design: Design, simulator: Build, folder: Path, mutant: int, seed: in
     )
     assert mutant or result.ok, result
     return result.ok
+
+
+def stand_in(
+    design: Design, fault: str, folder: Path, *, outputs: Mapping[str, str] | None = None
+) -> None:
+    """Write a module whose only mutant gives a result where it is at fault; it counts beats.
+
+    Parameters
+    ----------
+    fault : Verilog of inputs, and of ``beats`` of the first stream since its last one.
+    outputs : Verilog of other outputs, which are 0 else, and of ``wrong``, that of a fault.
+    """
+    ports = Emission(design).ports
+    heads = [f"{one['direction']} [{one['width'] - 1}:0] {one['name']}" for one in ports]
+    names = {one["name"]: one["direction"] for one in ports}
+    stream = next(name.removesuffix("_valid") for name in names if name.endswith("_valid"))
+    values = {name: "0" for name, direction in names.items() if direction == "output"}
+    result = next(name for name in values if name.endswith("_valid"))
+    values |= {f"{stream}_ready": "1", result: "wrong", **(outputs or {})}
+    last = f"{stream}_valid & {stream}_last" if f"{stream}_last" in names else "0"
+    lines = [
+        f"module {design.module}({', '.join(heads)}, input [7:0] mutant);\nreg [7:0] beats = 0;",
+        f"wire wrong = mutant == 1 && ({fault});",
+        *(f"assign {name} = {value};" for name, value in values.items()),
+        f"always @(posedge clk) if (rst | {last}) beats <= 0;",
+        f"else if ({stream}_valid) beats <= beats + 1;",
+    ]
+    (folder / "mutants.v").write_text("\n".join([*lines, "endmodule\n"]))

@@ -1,17 +1,20 @@
 """Decides of a mutant whether it is a fault: by proofs, or by inputs that show a difference."""
 
+import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from carrysave.regress.deciding.alike import always_same
-from carrysave.regress.deciding.legal import legal, longest
-from golden.engine import EngineSpec
+from carrysave.regress.deciding.contract import exact, unwritten
+from carrysave.regress.deciding.legal import Inputs, legal
 from golden.npe.activation import ActivationSpec
 from hw.catalog import Design
 from hw.emit import yosys
 from hw.emit.verilog import Emission
 
 __all__ = [
-    "SECONDS", "by_outputs", "by_reachability", "by_states", "decide", "equivalent",
+    "SECONDS", "Verdict", "by_outputs", "by_reachability", "by_states", "decide", "equivalent",
     "proven",
 ]  # fmt: skip
 
@@ -21,53 +24,97 @@ SECONDS = 20
 """Seconds for each way to decide."""
 
 
-def decide(design: Design, folder: Path, mutant: int, seconds: int = SECONDS) -> tuple[str, str]:
-    """Return what a mutant is that its bench does not kill, and why.
+@dataclass(frozen=True)
+class Verdict:
+    """What a mutant is that its bench does not kill.
+
+    Members
+    -------
+    outcome : ``equivalent``: no output ever differs, whatever the inputs are. ``unreachable``: none
+        does under legal inputs, but under others. ``alive``: an output differs under legal inputs;
+        the bench lacks them. ``undecided``.
+    why : in words.
+    waves : VCD of the inputs by which an output differs, and of all outputs; empty if there is
+        none.
+    """
+
+    outcome: str
+    why: str
+    waves: str = ""
+
+
+def decide(design: Design, folder: Path, mutant: int, seconds: int = SECONDS) -> Verdict:
+    """Decide whether a mutant that its bench does not kill is a fault.
 
     Parameters
     ----------
     folder : has all mutants, ``mutants.v``.
     seconds : for each way to decide; an induction takes what it takes.
+    """
+    free = by_outputs(design, folder, mutant, seconds, Inputs.ANY)
+    if free:
+        return Verdict("equivalent", "no output ever differs, whatever the inputs are")
+    among = "" if free is False else "; whether others tell is not decided"
+    if by_states(design, folder, mutant):
+        return Verdict("unreachable", f"alike in all states that legal rows lead to{among}")
+    if free is None:
+        if by_reachability(design, folder, mutant, seconds):
+            return Verdict("equivalent", "all that can be reached is made alike")
+        if by_induction(design, folder, mutant):
+            return Verdict("equivalent", "alike by induction over all states")
+    lacks = unwritten(design)
+    certain = by_outputs(design, folder, mutant, seconds, Inputs.CERTAIN)
+    if certain is False and not lacks:
+        cycles, waves = replayed(design, folder, mutant, Inputs.CERTAIN)
+        why = f"an output differs {cycles} cycles after power-up, by legal inputs that the bench"
+        return Verdict("alive", f"{why} lacks", waves)
+    no = f"no output ever differs under legal inputs{among}"
+    if certain and not lacks and exact(design):
+        return Verdict("unreachable", no)
+    possible = by_outputs(design, folder, mutant, seconds, Inputs.POSSIBLE)
+    if possible:
+        return Verdict("unreachable", no)
+    if possible is False:
+        cycles, waves = replayed(design, folder, mutant, Inputs.POSSIBLE)
+        why = f"an output differs {cycles} cycles after power-up, by inputs of which nothing says"
+        return Verdict("undecided", f"{why} that they are legal{lacks and f': {lacks}'}", waves)
+    tried = f"reachability of outputs and of registers, {seconds} s each, and induction"
+    return Verdict("undecided", f"neither proven equal nor shown to differ by {tried}")
+
+
+def replayed(design: Design, folder: Path, mutant: int, given: Inputs) -> tuple[int, str]:
+    """Replay the counterexample of ABC's that was found last, in Yosys's simulator.
 
     Returns
     -------
-    ``equivalent``: no output ever differs under legal inputs, or no state that can be reached does.
-    ``alive``: an output differs under legal inputs; the bench lacks them. ``undecided``.
+    Cycles before the last one, in which an output differs, and the waves of a run, a VCD.
     """
-    if by_states(design, folder, mutant):
-        return "equivalent", "alike in all states that rows lead to"
-    outputs = by_outputs(design, folder, mutant, seconds)
-    if outputs:
-        return "equivalent", "no output ever differs under legal inputs"
-    if outputs is None and by_reachability(design, folder, mutant, seconds):
-        return "equivalent", "all that can be reached is made alike"
-    if outputs is None and by_induction(design, folder, mutant):
-        return "equivalent", "alike by induction over all states"
-    if outputs is None:
-        tried = f"reachability of outputs and of registers, {seconds} s each, and induction"
-        return "undecided", f"neither proven equal nor shown to differ by {tried}"
-    cycles = _cycles(folder / "cex")
-    shown = f"an output differs {cycles} cycles after power-up"
-    if not _described(design):
-        return (
-            "undecided",
-            f"{shown}, by inputs of which nothing says that they are legal",
-        )
-    return "alive", f"{shown}, by legal inputs that the bench lacks"
-
-
-def _cycles(witness: Path) -> int:
-    """Return the cycles before the last one of a counterexample of ABC's.
-
-    Its first line is the first state, the others are inputs, a cycle each.
-    """
-    lines = witness.read_text().splitlines()
-    return sum(1 for line in lines if line and set(line) <= set("01x")) - 2
-
-
-def _described(design: Design) -> bool:
-    """Tell whether :func:`legal` states all that a design's inputs must keep to."""
-    return not isinstance(design.spec, EngineSpec) or longest(design) is not None
+    name = f"outputs{mutant}"
+    # ABC's first line is of those registers that it kept, if any; all are 0 at power-up.
+    _, *lines = (folder / "cex").read_text().splitlines()
+    inputs = [line.replace("x", "0") for line in lines if line and set(line) <= set("01x")]
+    named = (folder / f"{name}.aim").read_text()
+    names = re.findall(r"^input \d+ (\d+) (\w+)$", named, re.MULTILINE)
+    signals = [
+        {"path": [f"\\{one}"], "offset": int(bit), "width": 1, "init_only": False}
+        for bit, one in names
+    ]
+    clock = {"path": ["\\in_clk"], "edge": "posedge", "offset": 0}
+    witness = {
+        "format": "Yosys Witness Trace", "clocks": [clock], "signals": signals,
+        # The last signal comes first.
+        "steps": [{"bits": line[::-1]} for line in inputs],
+    }  # fmt: skip
+    (folder / f"{name}.yw").write_text(json.dumps(witness))
+    yosys.run(
+        f"{_both(design, folder, mutant, given)}hierarchy -top legal\nproc\nflatten\n"
+        f"sim -zinit -r {name}.yw -vcd {name}.vcd",
+        cwd=folder,
+    )
+    waves = (folder / f"{name}.vcd").read_text()
+    [bad] = re.findall(r"^\$var wire 1 (\w+) bad \$end$", waves, re.MULTILINE)
+    assert f"\nb1 {bad}\n" in waves, "ABC shows a difference, and Yosys's simulator does not"
+    return len(inputs) - 1, waves
 
 
 def equivalent(design: Design, folder: Path, mutant: int) -> bool:
@@ -141,7 +188,9 @@ def by_reachability(design: Design, folder: Path, mutant: int, seconds: int) -> 
     return proven(folder, name, seconds)
 
 
-def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool | None:
+def by_outputs(
+    design: Design, folder: Path, mutant: int, seconds: int, given: Inputs = Inputs.POSSIBLE
+) -> bool | None:
     """Whether ABC proves that from the first state on no output ever differs; None: not decided.
 
     Registers may: those of which nobody reads what they have then. No tile or row is longer than
@@ -149,16 +198,23 @@ def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool 
     What is offered to a stream stays until it is taken, unless there is a reset.
     """
     name = f"outputs{mutant}"
-    (folder / "legal.v").write_text(legal(design))
     yosys.run(
-        f"{selected(design, mutant)}setundef -zero\nopt -full\n"
-        "miter -equiv -make_outputs gold gate miter\nread_verilog legal.v\n"
+        f"{_both(design, folder, mutant, given)}"
         "hierarchy -top legal\nproc\nflatten\nopt -full\n"
         "memory_map\ntechmap\nopt -full\ndffunmap\naigmap\nopt_clean -purge\n"
-        f"write_aiger -zinit {name}.aig",
+        f"write_aiger -zinit -map {name}.aim {name}.aig",
         cwd=folder,
     )
     return yosys.never(f"{name}.aig", seconds, cwd=folder, patience=PATIENCE)
+
+
+def _both(design: Design, folder: Path, mutant: int, given: Inputs) -> str:
+    """Write a script that reads a design, its mutant, and what says if they differ, ``legal``."""
+    (folder / "legal.v").write_text(legal(design, given))
+    return (
+        f"{selected(design, mutant)}setundef -zero\nopt -full\n"
+        "miter -equiv -make_outputs gold gate miter\nread_verilog legal.v\n"
+    )
 
 
 def by_states(design: Design, folder: Path, mutant: int) -> bool:

@@ -1,47 +1,82 @@
 """Verilog of legal inputs of a design, in which it and a mutant of it are compared."""
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
 
-from golden.engine import EngineSpec
-from golden.npe.activation import ActivationSpec
+from carrysave.regress.deciding.contract import differences, illegal, longest
 from golden.tpe.lut_core import LutCoreSpec
 from hw.catalog import Design
 from hw.emit.verilog import Emission
 
-__all__ = ["legal", "longest"]
+__all__ = ["Inputs", "legal"]
 
 
-def legal(design: Design) -> str:
-    """Return Verilog of a module whose only output is 1 if the two differ in a legal run."""
+class Inputs(Enum):
+    """Which inputs a design and its mutant are given."""
+
+    ANY = "any inputs"
+    """Illegal ones too."""
+    POSSIBLE = "inputs of which it is not known that they are illegal"
+    """A mutant that is the same for these is the same for legal ones."""
+    CERTAIN = "inputs that are legal without doubt"
+    """A mutant that differs for these is a fault."""
+
+
+def legal(design: Design, given: Inputs) -> str:
+    """Return Verilog of a module with an output ``bad``: the two differ in such a run.
+
+    It has all inputs of the design, ``in_`` before their names. Outputs differ as the contract
+    says; of possible inputs bit by bit, which is proven sooner, and means more.
+    """
+    strict = given is Inputs.CERTAIN
     every = Emission(design).ports
     ports = [port for port in every if port["direction"] == "input"]
-    made = _tables(design.spec)
+    outputs = [port for port in every if port["direction"] == "output"]
+    made = _tables(design.spec) if given is not Inputs.ANY else {}
     inputs = {f"in_{port['name']}": f"input [{port['width'] - 1}:0]" for port in ports}
-    pins = [f".{name}({name})" for name in inputs] + [".trigger(differ)"]
+    pins = [f".{name}({name})" for name in inputs]
     heads = [name for name in inputs if name not in made] + ["activations"] * len(made)
-    lines, bad = [f"module legal({', '.join(heads)}, bad);", "output bad;\nwire differ;"], "differ"
+    lines = [f"module legal({', '.join(heads)}, bad);", "output bad;"]
     lines += [made.get(name, f"{kind} {name};") for name, kind in inputs.items()]
-    streams = _streams(every)
-    if streams:
-        pins += [f".gold_{stream}_ready(ready_{stream})" for stream in streams]
-        lines += _steady_offers(every, streams)
-        bad = "differ & ~broke & ~breaks"
-    limit = longest(design)
+    for port in outputs:
+        for name in (f"{copy}_{port['name']}" for copy in ("gold", "gate")):
+            lines.append(f"wire [{port['width'] - 1}:0] {name};")
+            pins.append(f".{name}({name})")
+    differ = differences(every, sums=given is not Inputs.POSSIBLE)
+    bad = f"({' | '.join(f'({one})' for one in differ)})"
+    if given is not Inputs.ANY:
+        more, allowed = _rules(design, every, strict=strict)
+        lines += more
+        bad += allowed
+    return "\n".join([*lines, f"miter both({', '.join(pins)});", f"assign bad = {bad};",
+                      "endmodule\n"])  # fmt: skip
+
+
+def _rules(
+    design: Design, ports: Sequence[Mapping[str, Any]], *, strict: bool
+) -> tuple[list[str], str]:
+    """Return Verilog that follows a run, and of the condition that it was legal until now."""
+    lines: list[str] = []
+    allowed = ""
+    streams, never = _streams(ports), illegal(design) if strict else []
+    if streams or never:
+        lines += _steady_offers(ports, streams, never)
+        allowed += " & ~broke & ~breaks"
+    limit = longest(design, full=strict)
     if limit is not None:
         stream, beats = limit
-        padded = _padded(design.spec) if made else "0"
+        padded = _padded(design.spec) if _tables(design.spec) and not strict else "0"
         lines += [
-            f"wire beat = in_{stream}_valid & ready_{stream};",
+            f"wire beat = in_{stream}_valid & gold_{stream}_ready;",
             f"reg [{beats.bit_length() - 1}:0] beats = 0;\nreg before = 0;",
-            f"wire beyond = before | beat & (beats == {beats} | beats == {beats - 1} & {padded});",
+            f"wire beyond = before | beat & beats == {beats - 1} & (~in_{stream}_last | {padded});",
             "always @(posedge in_clk) begin\nbefore <= beyond;",
             f"if (in_rst | beat & in_{stream}_last) beats <= 0; else if (beat) beats <= beats + 1;",
             "end",
         ]
-        bad += " & ~beyond"
-    return "\n".join([*lines, f"miter both({', '.join(pins)});", f"assign bad = {bad};",
-                      "endmodule\n"])  # fmt: skip
+        allowed += " & ~beyond"
+    return lines, allowed
 
 
 def _streams(ports: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -54,20 +89,25 @@ def _streams(ports: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name in names if f"{name}_ready" in ready]
 
 
-def _steady_offers(ports: Sequence[Mapping[str, Any]], streams: Sequence[str]) -> list[str]:
-    """Write Verilog of ``breaks`` and ``broke``: an offer that was not taken changes, or did."""
+def _steady_offers(
+    ports: Sequence[Mapping[str, Any]], streams: Sequence[str], illegal: Sequence[str]
+) -> list[str]:
+    """Write Verilog of ``breaks`` and ``broke``: an offer that was not taken changes, or did.
+
+    Or one of the conditions `illegal` is met.
+    """
     widths = {port["name"]: port["width"] for port in ports if port["direction"] == "input"}
     clock = next(name for name in ("clk", "aclk") if name in widths)
     reset = "in_rst" if "rst" in widths else "~in_aresetn"
-    lines, breaks = [], []
+    lines, breaks = [], [*illegal]
     for stream in streams:
         own = [name for name in widths if name.startswith(f"{stream}_")]
         offer = f"{{{', '.join(f'in_{name}' for name in own)}}}"
         lines += [
-            f"wire ready_{stream};\nreg waits_{stream} = 0;",
+            f"reg waits_{stream} = 0;",
             f"reg [{sum(widths[name] for name in own) - 1}:0] was_{stream} = 0;",
             f"always @(posedge in_{clock}) begin was_{stream} <= {offer};",
-            f"waits_{stream} <= in_{stream}_valid & ~ready_{stream} & ~{reset}; end",
+            f"waits_{stream} <= in_{stream}_valid & ~gold_{stream}_ready & ~{reset}; end",
         ]
         breaks.append(f"waits_{stream} & {offer} != was_{stream}")
     return [
@@ -116,16 +156,3 @@ def _padded(spec: LutCoreSpec) -> str:
     rows = range(0, spec.m * spec.k, spec.k)
     more = [f"a{row + place} != 0" for row in rows for place in range(own, spec.k)]
     return f"({' | '.join(more or ['0'])})"
-
-
-def longest(design: Design) -> tuple[str, int] | None:
-    """Return a stream, and how many beats it may have from one `last` to the next; None if any.
-
-    Engines of several passes are left out.
-    """
-    spec = design.spec
-    if isinstance(spec, ActivationSpec):
-        return "i", spec.length
-    if isinstance(spec, EngineSpec) and spec.passes == 1:
-        return "i_a", -(-spec.k_max // spec.k)
-    return None
