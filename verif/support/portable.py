@@ -1,19 +1,26 @@
 """Results that must be of the same bytes on every processor: `python -m verif.support.portable`.
 
 It prints a digest of each, of which the right ones are in `portable.sha256` beside this file. They
-are of golden models, of vectors of formats and of figures in manifests, by ways that numpy and BLAS
-have kernels for: sorts, sums and products of doubles, conversions, powers.
+are of golden models, of vectors of formats, of figures in manifests, and of a small language model
+and a text encoder, by ways that numpy and BLAS have kernels for: sorts, sums and products of
+doubles, conversions, powers, exponentials.
 """
 
 import hashlib
+import tempfile
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
+from carrysave.language.decoder import CACHE_BITS, Decoder
+from carrysave.language.losses import losses
+from carrysave.language.model import load
 from carrysave.language.units import rotated, turns
+from carrysave.networks.encoder.floats import encode
 from carrysave.vectors.package import files_of
+from carrysave.weights.gguf import read_gguf
 from golden import elementary
 from golden.engine import EngineSpec, matmul
 from golden.formats.block import BlockFormat, Blocks
@@ -27,6 +34,8 @@ from golden.pe.chances import normal_below
 from golden.pe.laconic import LaconicSpec
 from golden.pe.opt3 import Opt3Spec
 from golden.portable_product import product
+from verif.language.test_chat import write
+from verif.networks.encoder.test_integers import both, sentences
 
 __all__ = ["BASELINE", "DIGESTS", "baseline", "digests"]
 
@@ -76,6 +85,7 @@ def _results() -> Iterator[tuple[str, bytes]]:
     yield "softmax", _bytes(*softmax(unit, rows))
     yield "norm", _bytes(norm(unit, rows, centred=True))
     yield from _floats()
+    yield from _models()
     for width in (4, 8, 12):
         figures = [
             Opt3Spec(a_width=width, b_width=8, k=16).expected_cycles(rows) for rows in (1, 8)
@@ -99,6 +109,22 @@ def _floats() -> Iterator[tuple[str, bytes]]:
     heads = x[:3584].reshape(2, 28, 64).astype(np.float32)
     frequencies = elementary.power(10000.0, np.arange(0, 64, 2) / -64)
     yield "rotated", _bytes(rotated(heads, turns(np.arange(28), frequencies)))
+
+
+def _models() -> Iterator[tuple[str, bytes]]:
+    """Yield logits of a language model, and codes and vectors of a text encoder."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = load(read_gguf(write(Path(folder) / "model.gguf")))
+        encoder, integers = both(Path(folder))
+    tokens = np.arange(40) * 7 % 250
+    for bits in CACHE_BITS:
+        decoder = Decoder(model, cache=64, bits=bits)
+        logits = np.concatenate([decoder.step(part) for part in np.split(tokens, [33, 34])])
+        yield f"chat/{bits}", _bytes(logits, losses(logits[:-1], tokens[1:]))
+    for number, block in enumerate(integers.blocks):
+        layers = (block.qkv, block.out, block.up, block.down)
+        yield f"embed/{number}", _bytes(*(layer.weights for layer in layers))
+    yield "embed", _bytes(encode(encoder, sentences(3)))
 
 
 def _drawn(
