@@ -6,7 +6,7 @@ from typing import Any
 from carrysave.weights.gguf import GgufFile
 from hw.emit.user_files import FileError, shown
 
-__all__ = ["check_facts", "check_tensors", "judged"]
+__all__ = ["check_facts", "judged"]
 
 USED = frozenset({
     "general.architecture", "general.alignment",
@@ -116,17 +116,3 @@ def check_facts(file: GgufFile, sizes: Mapping[str, int]) -> None:
             )
         if kind == "checked" and (legal := CHECKED[name](value, sizes)) is not None:
             raise FileError(file.path, f"must be {legal}, not {value!r}", place)
-
-
-def check_tensors(file: GgufFile, used: set[str]) -> None:
-    """Refuse a model with tensors that nothing used.
-
-    Raises
-    ------
-    FileError
-        With the name of the first.
-    """
-    for name in file.tensors:
-        if name not in used:
-            text = "is not known here and may not be left out"
-            raise FileError(file.path, text, f"tensor '{shown(name)}'")

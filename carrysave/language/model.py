@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from carrysave.errors import UsageError
-from carrysave.language.facts import check_facts, check_tensors
+from carrysave.language.facts import check_facts
+from carrysave.weights.array_files import check_all_used
 from carrysave.weights.gguf import GgufFile
 from golden.elementary import power
 from golden.lut.grouped import FastWeights
@@ -156,7 +157,8 @@ def load(file: GgufFile) -> Model:
     parts = [f"{name}.weight" for name in (*FORMS["attention"], *FEED, "attn_norm", "ffn_norm")]
     parts += [f"{name}.bias" for name in (*FORMS["attention"], *FEED)]
     every = {f"blk.{number}.{part}" for number in range(s.layers) for part in parts}
-    check_tensors(file, every | {"token_embd.weight", "output_norm.weight", own, _FACTORS})
+    used = every | {"token_embd.weight", "output_norm.weight", own, _FACTORS}
+    check_all_used(file.path, "tensor", file.tensors, used)
     return Model(
         shape=shape,
         embedding=_floats(file, "token_embd.weight", (s.words, s.width)),

@@ -12,7 +12,7 @@ from carrysave import cache
 from carrysave.errors import UsageError
 from carrysave.language.decoder import CACHE_BITS
 from carrysave.language.model import FEED, FORMS, Layer, Model, Shape
-from carrysave.weights.array_files import read_arrays
+from carrysave.weights.array_files import check_all_used, read_arrays
 from golden.lut.grouped import FastWeights
 from golden.lut.weights import GroupedWeights
 from hw.emit.user_files import FileError, parsing, shown
@@ -36,6 +36,7 @@ _NUMBERS = {
     "layers": (1, 256), "width": (32, 4096), "hidden": (32, 4096), "heads": (1, 128),
     "context": (2, 4096),
 }  # fmt: skip
+_HEADER = {"kind", "form", "format", *_NUMBERS, "cache_bits", "characters"}
 
 
 class Characters:
@@ -146,6 +147,8 @@ def load_text(path: Path) -> tuple[Model, Characters]:
         raise FileError(path, "must be a model of characters, .npz with a header")
     header = _header(path, arrays["header"])
     width, words = header["width"], len(header["characters"])
+    parts = (f"{name}.{part}" for name in matrices_of(header) for part in ("codes", "scales"))
+    check_all_used(path, "array", arrays, {"header", "embedding", *gains_of(header), *parts})
     gains = {name: _floats(path, arrays, name, (size,)) for name, size in gains_of(header).items()}
     matrices = {
         name: _matrix(path, arrays, name, shape, header["format"])
@@ -221,6 +224,7 @@ def _header(path: Path, array: np.ndarray) -> dict[str, Any]:
         check_header(found)
     except ValueError as error:
         raise FileError(path, error, "header") from None
+    check_all_used(path, "header", found, _HEADER)
     return found
 
 

@@ -3,6 +3,7 @@
 import io
 import math
 import warnings
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from hw.emit import user_files
 from hw.emit.user_files import TENSORS, FileError, members, parsing, shown
 
-__all__ = ["SUFFIXES", "read_arrays"]
+__all__ = ["SUFFIXES", "check_all_used", "read_arrays"]
 
 SUFFIXES = (".npy", ".npz")
 
@@ -39,6 +40,25 @@ def read_arrays(path: Path) -> np.ndarray | dict[str, np.ndarray]:
             raise FileError(path, "must be an array (.npy), and there once", place)
         found[name] = _array(path, data, place)
     return found
+
+
+def check_all_used(path: Path, what: str, names: Iterable[str], used: Collection[str]) -> None:
+    """Refuse a file with contents that nothing used: they may change what is computed.
+
+    Parameters
+    ----------
+    what : what they are called, such as ``tensor``.
+    names, used : what is there, and what was taken or changes nothing.
+
+    Raises
+    ------
+    FileError
+        With the name of the first.
+    """
+    for name in names:
+        if name not in used:
+            text = "is not known here and may not be left out"
+            raise FileError(path, text, f"{what} '{shown(name)}'")
 
 
 def _array(path: Path, data: bytes, place: str = "") -> np.ndarray:

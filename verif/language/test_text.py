@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from carrysave.errors import UsageError
+from carrysave.language.model import FORMS
 from carrysave.language.recurrent import decoder_of
 from carrysave.language.text import FORMATS, gains_of, load_text, matrices_of, save_text
 from carrysave.language.units import FLOATS, GOLDEN, VECTOR, Units, moved, sigmoid, silu_scaling
 from golden.npe import elements
+from hw.emit.user_files import FileError
 
 CHARACTERS = "abcdefgh \n"
 SIZES = {
@@ -169,3 +171,25 @@ def test_decoder_makes_the_same_of_tokens_one_by_one(
     assert np.array_equal(np.concatenate(parts), whole.step(tokens[4:]))
     with pytest.raises(UsageError, match=r"prompt must be 1\.\.0 tokens"):
         decoder.step(tokens[:1])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_arrays_are_used_or_refused(tmp_path: Path, form: str) -> None:
+    """Every array of a file is needed, and no other may be there, nor another word of a header."""
+    with np.load(write(tmp_path / "m.npz", form)) as file:
+        arrays = {name: file[name] for name in file.files}
+    changed = tmp_path / "changed.npz"
+    for name in arrays:
+        np.savez(changed, **{key: one for key, one in arrays.items() if key != name})
+        with pytest.raises(FileError, match=name):
+            load_text(changed)
+    for name in ("2.mix_norm", "0.ffn_up.bias", "head.zeros", "0.rope"):
+        whole = arrays | {name: np.ones(64, np.float32)}
+        np.savez(changed, **whole)
+        with pytest.raises(FileError, match=f"array '{name}': is not known here"):
+            load_text(changed)
+    header = {**json.loads(arrays["header"].tobytes()), "base": 1e6}
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(changed, **arrays)
+    with pytest.raises(FileError, match="header 'base': is not known here"):
+        load_text(changed)

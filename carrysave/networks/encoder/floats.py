@@ -9,7 +9,7 @@ from golden.elementary import exp
 from golden.pe.chances import normal_below
 from golden.portable_product import product
 
-from .weights import Dense, Encoder, Norm
+from .weights import EPSILON, Dense, Encoder, Norm
 
 __all__ = ["Multiply", "Observe", "encode", "multiplied", "rows_of"]
 
@@ -92,7 +92,7 @@ def rows_of(sentences: list[np.ndarray]) -> Iterator[slice]:
 def _norm(norm: Norm, x: np.ndarray) -> np.ndarray:
     x = x - x.mean(axis=1, keepdims=True)
     power = (x * x).mean(axis=1, keepdims=True)
-    return x / np.sqrt(power + 1e-12) * norm.gamma + norm.beta
+    return x / np.sqrt(power + EPSILON) * norm.gamma + norm.beta
 
 
 def _gate(activation: str, x: np.ndarray) -> np.ndarray:

@@ -9,11 +9,17 @@ from typing import Any
 import numpy as np
 
 from carrysave.weights import tensor_files
+from carrysave.weights.array_files import check_all_used
 from hw.emit.user_files import FileError, read_text, shown
 
-__all__ = ["ACTIVATIONS", "Block", "Dense", "Encoder", "Norm", "read_encoder"]
+__all__ = ["ACTIVATIONS", "EPSILON", "Block", "Dense", "Encoder", "Norm", "read_encoder"]
 
 ACTIVATIONS = ("gelu", "silu")
+EPSILON = 1e-12
+"""Added to mean squares in norms."""
+_PLACES = "embeddings.position_ids"
+_HARMLESS = frozenset({_PLACES, "pooler.dense.weight", "pooler.dense.bias"})
+"""The numbers of positions, which are checked; and what is of the first row alone."""
 """Of the feed-forward."""
 _SIZES = {
     "hidden_size": 1 << 14, "num_hidden_layers": 256, "num_attention_heads": 1 << 10,
@@ -164,7 +170,7 @@ def read_encoder(folder: Path) -> Encoder:
     def table(name: str, size: str) -> np.ndarray:
         return tensors.take(f"embeddings.{name}_embeddings.weight", sizes[size], width)
 
-    return Encoder(
+    found = Encoder(
         words=table("word", "vocab_size"),
         positions=table("position", "max_position_embeddings")
         + table("token_type", "type_vocab_size")[0],
@@ -173,6 +179,8 @@ def read_encoder(folder: Path) -> Encoder:
         heads=sizes["num_attention_heads"],
         activation=activation,
     )
+    tensors.check_rest()
+    return found
 
 
 class _Tensors:
@@ -180,10 +188,12 @@ class _Tensors:
 
     def __init__(self, path: Path, tensors: Mapping[str, tensor_files.Tensor]) -> None:
         self._path, self._tensors = path, tensors
+        self._taken: set[str] = set()
 
     def take(self, name: str, *shape: int) -> np.ndarray:
         """Return a tensor as floats."""
         place = f"tensor '{shown(name)}'"
+        self._taken.add(name)
         found = self._tensors.get(name)
         if found is None:
             raise FileError(self._path, "is missing", place)
@@ -196,6 +206,15 @@ class _Tensors:
         if not np.isfinite(values).all():
             raise FileError(self._path, "must be of finite numbers", place)
         return values
+
+    def check_rest(self) -> None:
+        """Refuse what nothing took, but for what means nothing to a mean of all rows."""
+        check_all_used(self._path, "tensor", self._tensors, self._taken | _HARMLESS)
+        places = self._tensors.get(_PLACES)
+        if places is not None:
+            numbers = np.ravel(places.array)
+            if places.is_float or not np.array_equal(numbers, np.arange(numbers.size)):
+                raise FileError(self._path, "must be 0, 1, 2, ...", f"tensor '{_PLACES}'")
 
     def dense(self, name: str, depth: int, columns: int) -> Dense:
         """Return weights, which files have as N x K, and a bias."""
@@ -231,10 +250,15 @@ def _configuration(path: Path, text: str) -> tuple[dict[str, int], str]:
         ("model_type", ("bert",)),
         ("hidden_act", ACTIVATIONS),
         ("position_embedding_type", ("absolute",)),
+        ("layer_norm_eps", (EPSILON,)),
+        ("is_decoder", (False,)),
+        ("add_cross_attention", (False,)),
     ):
         value = found.get(name, legal[0])
         if value not in legal:
             raise FileError(
-                path, f"must be one of {', '.join(legal)}, not {shown(repr(value), 40)}", name
+                path,
+                f"must be one of {', '.join(map(str, legal))}, not {shown(repr(value), 40)}",
+                name,
             )
     return sizes, found.get("hidden_act", ACTIVATIONS[0])

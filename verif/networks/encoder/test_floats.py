@@ -44,6 +44,8 @@ def test_vectors_are_those_of_onnxruntime(rng: np.random.Generator, tmp_path: Pa
         ({"model_type": "gpt2"}, "model_type: must be one of bert, not 'gpt2'"),
         ({"position_embedding_type": "rotary"},
          "position_embedding_type: must be one of absolute, not 'rotary'"),
+        ({"layer_norm_eps": 1e-5}, "layer_norm_eps: must be one of 1e-12, not 1e-05"),
+        ({"is_decoder": True}, "is_decoder: must be one of False, not True"),
     ],
 )  # fmt: skip
 def test_configurations_are_refused(
@@ -90,6 +92,24 @@ def test_damaged_weights_are_refused(rng: np.random.Generator, tmp_path: Path) -
         assert "\n" not in str(caught.value)
     path.unlink()
     with pytest.raises(FileNotFoundError):
+        read_encoder(tmp_path)
+
+
+def test_tensors_are_used_or_refused(rng: np.random.Generator, tmp_path: Path) -> None:
+    """What nothing takes may change what is computed: all but what a mean of rows leaves out."""
+    found, place = tensors(rng), "embeddings.position_ids"
+    harmless = {"pooler.dense.weight": np.ones((24, 24)), place: np.arange(20)[None]}
+    read_encoder(write(tmp_path, found | harmless))
+    for name in (
+        "encoder.layer.2.output.dense.weight", "encoder.layer.1.adapter.weight",
+        "encoder.embed_positions.weight", "embeddings.norm\x1b.weight",
+    ):  # fmt: skip
+        write(tmp_path, found | {name: np.ones((2, 2))})
+        with pytest.raises(FileError, match="is not known here and may not be left out") as caught:
+            read_encoder(tmp_path)
+        assert name.replace("\x1b", "\\x1b") in str(caught.value)
+    write(tmp_path, found | {place: np.arange(20)[::-1].copy()})
+    with pytest.raises(FileError, match=f"tensor '{place}': must be 0, 1, 2"):
         read_encoder(tmp_path)
 
 
