@@ -30,9 +30,9 @@ def cells() -> str:
         " none of its inputs, no area or a negative one, a pin without a direction, a table of the"
         " wrong size or without its template, a delay that is missing, an illegal name, a second"
         " cell of a name, text that is not Liberty. What is odd in one corner is left out of all."
-        " Cells that are legal but that no tool maps to (pads, fillers, keepers, memories) are no"
-        " notes. A file with no usable cell, or without a NAND, an inverter, a buffer and a"
-        " flip-flop to map to, is refused.",
+        " Cells that are legal but that no tool maps to (fillers, memories, pads, keepers of buses)"
+        " stay, or are one note together if ABC would stop at them. A file with no usable cell, or"
+        " without a NAND, an inverter, a buffer and a flip-flop to map to, is refused.",
         "## Cells that are not taken",
         "By pattern of the library's name: cells of power domains, probes, delays, clock trees,"
         " scan and enable flip-flops, tri-states.",

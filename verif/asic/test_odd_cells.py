@@ -45,7 +45,6 @@ ODD: dict[str, tuple[str, Change, str]] = {
     ),
     "direction": ("OAI21X1", swap(DIRECTION, "direction : inptu;"), "internal, not 'inptu'"),
     "no direction": ("OAI22X1", swap(DIRECTION, ""), "internal, not none"),
-    "two ways": ("NOR3X1", swap(DIRECTION, "direction : inout;"), "one of inputs, not of A"),
     "pin twice": ("NAND3X1", swap(r"pin *\(B\)", "pin (A)"), "pin A must be there once"),
     "values": ("XOR2X1", swap(VALUES, 'values ("1, 2")'), "values must be 5 x 5 numbers, not 2"),
     "no number": ("XNOR2X1", swap(VALUES, 'values ("x")'), "not 'x'"),
@@ -57,6 +56,8 @@ ODD: dict[str, tuple[str, Change, str]] = {
     "statement": ("INVX4", swap(r"area *:", "area ="), "is not Liberty"),
     "name": ("INVX8", swap(r"INVX8", "INV-8"), "letters, digits and _, not 'INV-8'"),
     "no end": ("CLKBUF3", lambda cell: cell.rstrip()[:-1] + "\n", "no end before the next cell"),
+    "two ends": ("INVX2", swap(r"area *:", "} area :"), "a brace too many"),
+    "end of a pin": ("NOR2X1", swap(r"direction", "} direction"), "a brace too many"),
     "twice": ("TBUFX2", swap(r"TBUFX2", "INVX1"), "a cell of its name is at line"),
 }  # fmt: skip
 LEGAL = """
@@ -65,6 +66,13 @@ cell (KEEPER) { area : 3; pin (A) { direction : inout; } }
 cell (PAD) { area : 9; pin (P) { direction : inout; function : "A"; three_state : "E"; }
   pin (A) { direction : input; } pin (E) { direction : input; }
   pin (Y) { direction : output; function : "P"; } }
+cell (HOLD) { area : 3; pin (P) { direction : inout; driver_type : bus_hold; function : "P"; } }
+cell (INPAD) { area : 9; pin (P) { direction : inout; is_pad : true; }
+  pin (Y) { direction : output; function : "P"; } }
+cell (HALF) { area : 3; pin (A) { direction : input; } pin (Y) { direction : output;
+  function : "A"; } pin (Z) { direction : output; } }
+cell (PAIR) { area : 3; bundle (D) { direction : input; pin (A) { } pin (B) { } }
+  pin (Y) { direction : output; function : "A & B"; } }
 cell (MEMORY) { area : 9; bus (D) { direction : input; pin (D[1:0]) { capacitance : 0.1; } }
   bus (Q) { direction : output; pin (Q[1:0]) { } } }
 cell (SCAN) { area : 9; statetable ("C D", "I") { table : "R H : - : H, R L : - : L"; }
@@ -111,6 +119,8 @@ def test_tools_take_the_rest(whole: str, tmp_path: Path, run: Run) -> None:
     library = Library.load(path)
     assert len(library.odd) == len(ODD)
     assert {"FILL", "KEEPER", "PAD", "MEMORY", "SCAN"} <= set(library.cells)
+    assert library.others == ("HOLD", "INPAD", "HALF", "PAIR")
+    assert sum("legal" in note for note in library.notes) == 1
     assert 0.2 < probe(library) < 0.8
     assert "module DFFPOSX1" in cells.cell_models(library)
     assert repr(energies(library, ["INVX1"])) == repr(energies(cells.osu018(), ["INVX1"]))
@@ -149,8 +159,16 @@ def test_nothing_is_left(whole: str, tmp_path: Path) -> None:
         _ = Library.load(path).nand2
 
 
-def test_brace_too_many(whole: str) -> None:
-    """What is behind the library's end is refused with its line, and never read as nothing."""
-    text = changed(whole, ["no end"]).replace("cell (AOI22X1) {", "cell (AOI22X1) { } ", 1)
-    with pytest.raises(ValueError, match=r"must be one library group, not broken at line \d+"):
-        Library.of(text.encode())
+def test_what_is_behind_the_end(whole: str) -> None:
+    """It is refused with its line, and never read as nothing; a brace alone is the last cell's."""
+    for text in ("module m; endmodule", "pin (A) { }", "library (other) { }", "area : 1;"):
+        line = whole.rstrip().count("\n") + 2
+        with pytest.raises(ValueError, match=f"one library group, not broken at line {line}"):
+            Library.of(f"{whole.rstrip()}\n{text}\n".encode())
+    with pytest.raises(ValueError, match="one library group, not broken at line 1"):
+        Library.of(f"area : 1; {whole}".encode())
+    for end in ("}", "} }", "}\n}\n"):
+        library = Library.of((whole + end).encode())
+        (note,) = library.notes
+        assert re.search(r"cell XOR2X1 \(line \d+\) left out: it has a brace too many", note), note
+        assert Library.of(library.text.encode()).cells == library.cells

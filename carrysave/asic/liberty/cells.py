@@ -54,7 +54,7 @@ DONT_USE = {
 }  # fmt: skip
 
 _SHOWN = 20  # cells in one note
-_FORMAT = 7  # of what is cached; raise it with any change of the classes of cells
+_FORMAT = 8  # of what is cached; raise it with any change of the classes of cells
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class Library:
     relative : whether areas are in gate equivalents and times in FO4, not in um2 and ns.
     corners : the same cells under other conditions; the slowest of all sets the period.
     odd : cells of the file that are left out: name, line and reason.
+    others : cells that are legal and left out, as tools stop at them: keepers of buses, pads.
     cuts : places of what is left out, in the text without comments.
     file : what the user calls it, if it is from a file.
     """
@@ -84,6 +85,7 @@ class Library:
     relative: bool = False
     corners: "tuple[Library, ...]" = ()
     odd: tuple[tuple[str, int, str], ...] = ()
+    others: tuple[str, ...] = ()
     cuts: tuple[tuple[int, int], ...] = ()
     file: str | None = None
 
@@ -129,13 +131,16 @@ class Library:
         odd, cuts = (tuple(map(tuple, facts.pop(name))) for name in ("odd", "cuts"))
         return cls(
             data=data, sha=hashlib.sha256(data).hexdigest(), cells=cells, odd=odd, cuts=cuts,
-            **facts,
+            others=tuple(facts.pop("others")), **facts,
         )  # fmt: skip
 
     @classmethod
     def _joined(cls, libraries: "Sequence[Library]") -> "Library":
         """Return the first with the others as its corners; what is odd in one is in none."""
-        odd = {name for one in libraries for name, _, _ in one.odd if name not in one.cells}
+        odd = {
+            name for one in libraries for name in (*(row[0] for row in one.odd), *one.others)
+            if name not in one.cells
+        }  # fmt: skip
         first, *others = (
             replace(cls.of(one.data, unwanted), file=one.file)
             if (unwanted := sorted(odd & set(one.cells))) else one
@@ -182,6 +187,8 @@ class Library:
         for one in (self, *self.corners):
             for name, line, reason in one.odd:
                 found.setdefault((one.called, reason), []).append(f"{name} (line {line})")
+        for name in self.others:
+            found.setdefault((self.called, "legal, but no gates of plain pins"), []).append(name)
         return [
             f"{of}: cell{'s' * (len(names) > 1)} {', '.join(names[:_SHOWN])}"
             f"{f' and {more} more' * (more > 0)} left out: {reason}"

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from carrysave.asic.liberty.cell import Cell, Pin, Register
-from carrysave.asic.liberty.odd import STATES, check, pins_of, templates_of
+from carrysave.asic.liberty.odd import STATES, check, is_logic, pins_of, templates_of
 from carrysave.asic.liberty.text import Group, parse, read
 from carrysave.asic.liberty.units import number, unit
 from hw.emit.user_files import shown
@@ -38,6 +38,7 @@ def facts_of(text: str, unwanted: Collection[str] = ()) -> dict[str, Any]:
     cells: dict[str, dict[str, Any]] = {}
     lines: dict[str, int] = {}
     odd: list[tuple[str, int, str]] = []
+    others: list[str] = []
     cuts: list[tuple[int, int]] = []
     for group in library.all("cell"):
         try:
@@ -47,13 +48,17 @@ def facts_of(text: str, unwanted: Collection[str] = ()) -> dict[str, Any]:
                 raise ValueError(group.broken)
             whole = _whole(plain, group)
             found = asdict(_cell(whole, farads * 1e15))
-            check(whole, templates, timed)
+            logic = is_logic(whole)
+            if logic:
+                check(whole, templates, timed)
         except ValueError as error:
             odd.append((shown(group.name, 60), group.line, str(error)))
             cuts.append((group.start, group.end))
             continue
         lines[group.name] = group.line
-        if group.name in unwanted:
+        if not logic:
+            others.append(group.name)
+        if not logic or group.name in unwanted:
             cuts.append((group.start, group.end))
         else:
             cells[group.name] = found
@@ -76,6 +81,7 @@ def facts_of(text: str, unwanted: Collection[str] = ()) -> dict[str, Any]:
         "corner": corner,
         "cells": list(cells.values()),
         "odd": odd,
+        "others": others,
         "cuts": cuts,
     }
 

@@ -9,7 +9,7 @@ from carrysave.asic.liberty.functions import compile_function
 from carrysave.asic.liberty.text import Group
 from carrysave.asic.liberty.units import number
 
-__all__ = ["STATES", "check", "pins_of", "templates_of"]
+__all__ = ["STATES", "check", "is_logic", "pins_of", "templates_of"]
 
 STATES = frozenset({"ff", "latch", "ff_bank", "latch_bank", "statetable"})
 """Groups that make a cell sequential."""
@@ -47,6 +47,29 @@ def templates_of(library: Group) -> dict[str, Group]:
     return {group.name: group for group in library.groups if group.kind.endswith("_template")}
 
 
+def is_logic(cell: Group) -> bool:
+    """Tell whether a cell has no functions, or one for each output, all of plain inputs.
+
+    Others are legal, such as keepers of buses, pads and what has buses, but ABC stops at them. It
+    passes over those with a state or a tri-state.
+    """
+    pins, every = list(cell.all("pin")), list(pins_of(cell))
+    if not any("function" in pin.attributes for pin in pins):
+        return True
+    if any(group.kind in STATES for group in cell.groups):
+        return True
+    if any("three_state" in pin.attributes for pin in every):
+        return True
+    directions = {pin.attributes.get("direction") for pin in every}
+    outputs = [pin for pin in pins if pin.attributes.get("direction") == "output"]
+    whole = all("function" in pin.attributes for pin in outputs)
+    return "inout" not in directions and whole and not _buses(cell)
+
+
+def _buses(cell: Group) -> set[str]:
+    return {group.name for group in cell.groups if group.kind in {"bus", "bundle"}}
+
+
 def check(cell: Group, templates: Mapping[str, Group], timed: bool) -> None:
     """Check a cell.
 
@@ -68,9 +91,7 @@ def check(cell: Group, templates: Mapping[str, Group], timed: bool) -> None:
         if "area" not in cell.attributes:
             raise ValueError("it must have an area, as it has a function")
         _check_functions(cell, pins, states, timed)
-    names = {pin.name for pin in pins} | {
-        group.name for group in cell.groups if group.kind in {"bus", "bundle"}
-    }
+    names = {pin.name for pin in pins} | _buses(cell)
     for pin in pins:
         for group in pin.groups:
             if group.kind in {"timing", "internal_power"}:
@@ -97,8 +118,7 @@ def _check_pins(cell: Group, pins: list[Group]) -> None:
 def _check_functions(cell: Group, pins: list[Group], states: list[Group], timed: bool) -> None:
     """Check the functions of outputs, and of flip-flops and latches."""
     inner = frozenset(_WORDS.findall(" ".join(state.name for state in states)))
-    buses = {group.name for group in cell.groups if group.kind in {"bus", "bundle"}}
-    known = inner | buses | {pin.name for pin in pins}
+    known = inner | _buses(cell) | {pin.name for pin in pins}
     for state in states:
         for key in _EXPRESSIONS:
             _check_expression(f"{key} of {state.kind}", state.attributes.get(key), known)
@@ -107,7 +127,7 @@ def _check_functions(cell: Group, pins: list[Group], states: list[Group], timed:
             _check_expression(f"{key} of pin {pin.name}", pin.attributes.get(key), known)
     if states or any("three_state" in pin.attributes for pin in pins):
         return  # no mapping takes its functions
-    inputs = {pin.name for pin in pins if pin.attributes["direction"] == "input"} | buses
+    inputs = {pin.name for pin in pins if pin.attributes["direction"] == "input"}
     for pin in pins:
         used = set(_NAMES.findall(pin.attributes.get("function", "")))
         if other := sorted(used - inputs):
@@ -125,7 +145,9 @@ def _starts(pin: Group) -> Iterator[str]:
 
 
 def _check_expression(what: str, text: str | None, names: frozenset[str]) -> None:
-    if text and compile_function(text, names) is None:
+    # Bits of a bus need not be pins.
+    bits = {name for name in _NAMES.findall(text or "") if name.partition("[")[0] in names}
+    if text and compile_function(text, names | bits) is None:
         if other := [name for name in _NAMES.findall(text) if name not in names]:
             raise ValueError(f"{what} must be one of its pins, not of {other[0]}")
         shown = text if len(text) <= 60 else f"{text[:60]}..."
@@ -135,7 +157,7 @@ def _check_expression(what: str, text: str | None, names: frozenset[str]) -> Non
 def _check_arc(pin: Group, arc: Group, names: set[str], templates: Mapping[str, Group]) -> None:
     """Check a group of tables."""
     for other in _WORDS.findall(arc.attributes.get("related_pin", "")):
-        if other not in names:
+        if other not in names and other.partition("[")[0] not in names:
             raise ValueError(
                 f"related_pin of pin {pin.name} must be a pin, not {other!r}, at line {arc.line}"
             )

@@ -83,6 +83,7 @@ def read(
     stack = [root]
     skipped = 0  # open braces inside a group that is passed over
     kept = position = 0
+    last: Group | None = None
     lines = _Lines(text, first_line)
     while True:
         found = _STATEMENT.match(masked, position)
@@ -101,8 +102,14 @@ def read(
                 f"Liberty text must be groups at most {_DEPTH} deep and {_STATEMENTS:,} statements"
                 f" at most, not more at line {lines.at(position)}"
             )
-        outside = len(stack) == 1 and not (found["open"] and not root.groups)
-        if outside and (found["name"] or found["close"]):
+        if len(stack) == 1 and root.groups and (found["name"] or found["close"]):
+            # Behind the library's end: a brace too many in its last cell, or what is no Liberty.
+            if last is None or not (found["close"] or (found["open"] and found["name"] == "cell")):
+                break
+            last.broken = "it has a brace too many"
+            last.end = found.start("close" if found["close"] else "name")
+            stack.append(root.groups[0])
+        elif len(stack) == 1 and not found["open"] and (found["name"] or found["close"]):
             break
         position = found.end()
         # A part that is not there is at (-1, -1).
@@ -123,6 +130,8 @@ def read(
             kept += 1
             start = found.start("name")
             group = Group(name, args.replace('"', "").strip(), start=start, line=lines.at(start))
+            if name == "cell" and len(stack) == 2:
+                last = group
             stack[-1].groups.append(group)
             stack.append(group)
         elif name:
