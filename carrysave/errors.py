@@ -162,7 +162,7 @@ def elsewhere(package: str) -> str:
     if any(marker.evaluate({"extra": extra}) for marker in markers for extra in EXTRAS):
         return ""
     pythons = re.findall(r'python_version (\S+ )"(\S+)"', " ".join(map(str, markers)))
-    return " and ".join("".join(one) for one in pythons)
+    return " and ".join("".join(one) for one in dict.fromkeys(pythons))
 
 
 def remedy(module: str | None) -> str | None:

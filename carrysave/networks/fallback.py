@@ -17,8 +17,8 @@ _LATEST = 10
 """Version of the format of models that are made here."""
 
 _SIGNED = {
-    "MatMulInteger": ((1, 3),),
-    "ConvInteger": ((1, 3),),
+    "MatMulInteger": ((0, 2), (1, 3)),
+    "ConvInteger": ((0, 2), (1, 3)),
     "QLinearMatMul": ((3, 5),),
     "QLinearConv": ((3, 5),),
     "QGemm": ((3, 5),),
@@ -28,7 +28,8 @@ _SIGNED = {
     "DynamicQuantizeLSTM": ((1, 9), (2, 11)),
 }
 """Operators that multiply codes, with the inputs that may be signed beside others that are not, and
-their zero points. Without VNNI, onnxruntime's kernels of these saturate, see
+their zero points; of the others, onnxruntime has kernels of a signed first operand only with a
+signed second one. Without VNNI, onnxruntime's kernels of these saturate, see
 :mod:`carrysave.networks.exact_product`; those of two unsigned operands do not.
 """
 
@@ -144,13 +145,19 @@ class Fallback:
 def _unsigned(
     node: NodeProto, values: dict[str, np.ndarray]
 ) -> tuple[NodeProto, dict[str, np.ndarray]]:
-    """Add 128 to signed bytes that are multiplied by others that are not, and to their zero."""
+    """Add 128 to signed bytes that are multiplied by others that are not, and to their zeros."""
     copy = NodeProto()
     copy.CopyFrom(node)
     made = dict(values)
-    for place_of, zero_of in _SIGNED.get(node.op_type, ()):
+    # What lacks an operand, onnxruntime refuses.
+    there = {at for at, name in enumerate(node.input) if name}
+    places = [pair for pair in _SIGNED.get(node.op_type, ()) if {0, pair[0]} <= there]
+    operands = {node.input[0], *(node.input[one] for one, _ in places)} if places else set()
+    if all(values[name].dtype == np.int8 for name in operands):
+        return node, values
+    for place_of, zero_of in places:
         given = values[node.input[place_of]]
-        if given.dtype != np.int8 or values[node.input[0]].dtype == np.int8:
+        if given.dtype != np.int8:
             continue
         copy.input.extend([""] * (zero_of + 1 - len(copy.input)))
         zero = values.get(copy.input[zero_of], np.zeros((), np.int8))

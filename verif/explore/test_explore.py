@@ -150,6 +150,7 @@ def test_front_is_of_designs_that_work(run: Run, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("told")
 def test_the_front_is_placed(run: Run, tmp_path: Path, browser: Browser) -> None:
     """Figures with wires beside those without, and which of the front none beats there."""
+    pytest.importorskip("coloquinte")
     line = options(tmp_path, "--method", "grid", "--place", "--verify", "none")
     plain = check("explore", run(*options(tmp_path, "--method", "grid", "--json",
                                           "--verify", "none")).out)  # fmt: skip

@@ -32,11 +32,20 @@ def _cases() -> dict[str, Case]:
     image, filters = FULL.reshape(1, 64, 4, 4), weights.T.reshape(16, 64, 1, 1)
     convolved = (252 * (filters.astype(np.int64) + 7)).sum(axis=1)[None] * np.ones((4, 4), int)
     quantised = np.clip(np.rint(convolved * 2.0**-13) + 100, 0, 255).astype(np.uint8)
+    low, high = np.full_like(FULL, -128, np.int8), (weights.astype(np.int16) + 128).astype(np.uint8)
+    turned = -121 * (high.astype(np.int64) - 3).sum(axis=0)
     linear = [FULL, step, zero, weights, ONE, signed, ONE, np.uint8(100)]
     return {
         "MatMulInteger": ([FULL, weights, zero, signed], whole.astype(np.int32)),
         "MatMulInteger/no zero": ([FULL, weights, zero], plain.astype(np.int32)),
         "ConvInteger": ([image, filters, zero, signed], convolved.astype(np.int32)),
+        "MatMulInteger/signed": (
+            [low, high, signed, zero], np.broadcast_to(turned, (16, 16)).astype(np.int32),
+        ),
+        "ConvInteger/signed": (
+            [low.reshape(image.shape), high.T.reshape(filters.shape), signed, zero],
+            np.broadcast_to(turned[None, :, None, None], (1, 16, 4, 4)).astype(np.int32),
+        ),
         "QLinearMatMul": (linear, rounded),
         "QLinearConv": (
             [image, step, zero, filters, ONE, signed, ONE, np.uint8(100)], quantised,

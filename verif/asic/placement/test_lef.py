@@ -79,6 +79,7 @@ def test_what_is_no_lef(tmp_path: Path, text: str, says: str) -> None:
 
 
 def test_synth_takes_it(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("coloquinte")
     (path,) = written(tmp_path, CELLS.replace("2.72", "5"))
     line = ("synth", "mac", "-p", "a_width=2", "-p", "b_width=2", "-p", "accumulator_width=6",
             "--target", "osu018", "--activity", "none", "--lef", str(path))  # fmt: skip

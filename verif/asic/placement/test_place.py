@@ -31,6 +31,7 @@ DESIGNS = [
 
 def placed(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return a design's result, placed."""
+    pytest.importorskip("coloquinte")
     return synthesis.synthesise_design(Design(name, parameters), LIBRARY, place=True)
 
 
@@ -82,6 +83,7 @@ def test_cells_lie_in_rows_beside_each_other(name: str, parameters: dict[str, An
 
 @pytest.mark.prove
 def test_wires_count_in_time_and_energy() -> None:
+    pytest.importorskip("coloquinte")
     design = Design("opt1", SMALL | {"accumulator_width": 12})
     known = technology(LIBRARY)
     found = []
@@ -97,6 +99,7 @@ def test_wires_count_in_time_and_energy() -> None:
 
 def little(body: str, folder: Path) -> dict[str, Any]:
     """Place a module of one bit."""
+    pytest.importorskip("coloquinte")
     source = cache.write(
         folder / "t.v", f"module t(input clk, input a, output reg y);\n{body}\nendmodule\n"
     )
