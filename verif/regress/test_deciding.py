@@ -22,6 +22,7 @@ ZEROS = {
 }  # fmt: skip
 TINY = {"a_width": 2, "b_width": 2, "accumulator_width": 6}
 ENGINE = {"m": 1, "n": 1, "k": 2, "a_width": 2, "b_width": 2, "k_max": 5}
+ONE = ENGINE | {"k_max": 1}
 
 CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("requantiser", REQUANTISER, f"{CONFIG}({LOW} > {HIGH})", "unreachable"),
@@ -34,10 +35,14 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     *long([("group_scale", ZEROS, "i_valid & i_sum[0]", "alive")]),
     ("sl8", {"formats": "int4,e2m3,e3m2"}, "i_valid & (i_b_format == 3)", "unreachable"),
     *long([("sl8", {"formats": "int4,e2m3,e3m2"}, "i_valid & (i_b_format == 2)", "alive")]),
-    # The last of three beats has one code of K: the rest of it is not said to be 0.
+    # The last of three beats has one code of K: the other one of A is 0, that of B may be.
     ("cube", ENGINE, "beats > 2", "unreachable"),
-    ("cube", ENGINE, "beats == 2 & i_a_valid & (i_a_data[3:2] != 0)", "undecided"),
-    *long([("cube", ENGINE, "beats == 1 & i_a_valid & (i_a_data[3:2] != 0)", "undecided")]),
+    ("cube", ENGINE, "beats == 2 & i_a_valid & (i_a_data[3:2] != 0)", "unreachable"),
+    ("cube", ENGINE, "beats == 1 & i_a_valid & (i_a_data[3:2] != 0)", "alive"),
+    *long([("cube", ENGINE, "beats == 2 & i_b_valid & (i_b_data[3:2] != 0)", "undecided")]),
+    *long([("cube", ONE, "i_a_valid & (i_a_data[3:2] != 0)", "unreachable")]),
+    *long([("cube", ONE, "i_b_valid & (i_b_data[3:2] != 0)", "undecided")]),
+    *long([("cube", ONE, "i_b_valid & (i_b_data[1:0] != 0)", "alive")]),
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from golden.pe.mac import MacSpec
 from golden.tpe.lut_core import LutCoreSpec
 from hw.catalog import Design
 
-__all__ = ["differences", "exact", "illegal", "longest", "unwritten"]
+__all__ = ["beyond", "differences", "exact", "illegal", "longest", "unwritten"]
 
 
 def unwritten(design: Design) -> str:
@@ -31,7 +31,9 @@ def unwritten(design: Design) -> str:
             return "which keys B has"
         if spec.a_low != spec.a_format.low:
             return f"that A has no code below {spec.a_low}"
-        return "" if spec.k_max >= spec.k else f"which codes of a beat are beyond K={spec.k_max}"
+        if spec.k_max < spec.k and not spec.plain:
+            return f"which codes of a beat are beyond K={spec.k_max}"
+        return ""
     known = ActivationSpec, EncoderSpec, GroupScaleSpec, LaneSpec, MacSpec, RequantiserSpec
     return "" if isinstance(spec, known) else f"which inputs of {design.name} are legal"
 
@@ -50,6 +52,9 @@ def illegal(design: Design) -> list[str]:
     """
     spec = design.spec
     match spec:
+        case EngineSpec() if spec.plain and spec.k_max < spec.k:
+            width = spec.n * spec.b_code_width
+            return [f"in_i_b_valid & (|in_i_b_data[{spec.k * width - 1}:{spec.k_max * width}])"]
         case LaneSpec():
             most = len(spec.names) - 1
             return [f"in_i_valid & (in_i_{one}_format > {most})" for one in "ab"]
@@ -84,8 +89,27 @@ def longest(design: Design, *, full: bool = False) -> tuple[str, int] | None:
     if isinstance(spec, ActivationSpec):
         return "i", spec.length
     if isinstance(spec, EngineSpec) and spec.passes == 1:
-        return "i_a", spec.k_max // spec.k if full else -(-spec.k_max // spec.k)
+        # Of a K below that of a beat, all codes beyond it are 0.
+        whole = full and spec.k_max >= spec.k
+        return "i_a", spec.k_max // spec.k if whole else -(-spec.k_max // spec.k)
     return None
+
+
+def beyond(spec: EngineSpec) -> list[str]:
+    """Write Verilog of conditions: a code of A beyond `k_max`, in the last beat, is not 0.
+
+    Of tables from outside, the activations that they are made of.
+    """
+    place = spec.k_max - spec.k * (-(-spec.k_max // spec.k) - 1)
+    if isinstance(spec, LutCoreSpec) and spec.external:
+        rows = range(0, spec.m * spec.k, spec.k)
+        return [f"a{row + at} != 0" for row in rows for at in range(place, spec.k)]
+    if place == spec.k or not spec.plain or getattr(spec, "a_recoded", False):
+        return []
+    width, row = spec.a_code_width, spec.k * spec.a_code_width
+    return [
+        f"|in_i_a_data[{(at + 1) * row - 1}:{at * row + place * width}]" for at in range(spec.m)
+    ]
 
 
 def differences(ports: Sequence[Mapping[str, Any]], *, sums: bool) -> list[str]:

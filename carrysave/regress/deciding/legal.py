@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from carrysave.regress.deciding.contract import differences, illegal, longest
+from carrysave.regress.deciding.contract import beyond, differences, illegal, longest
 from golden.tpe.lut_core import LutCoreSpec
 from hw.catalog import Design
 from hw.emit.verilog import Emission
@@ -66,11 +66,13 @@ def _rules(
     limit = longest(design, full=strict)
     if limit is not None:
         stream, beats = limit
-        padded = _padded(design.spec) if _tables(design.spec) and not strict else "0"
+        full = strict and design.spec.k_max >= design.spec.k if stream == "i_a" else True
+        wrong = [f"~in_{stream}_last", *([] if full else beyond(design.spec))]
         lines += [
             f"wire beat = in_{stream}_valid & gold_{stream}_ready;",
             f"reg [{beats.bit_length() - 1}:0] beats = 0;\nreg before = 0;",
-            f"wire beyond = before | beat & beats == {beats - 1} & (~in_{stream}_last | {padded});",
+            f"wire ends = in_{stream}_valid & beats == {beats - 1};",
+            f"wire beyond = before | ends & ({' | '.join(f'({one})' for one in wrong)});",
             "always @(posedge in_clk) begin\nbefore <= beyond;",
             f"if (in_rst | beat & in_{stream}_last) beats <= 0; else if (beat) beats <= beats + 1;",
             "end",
@@ -148,11 +150,3 @@ def _tables(spec: Any) -> dict[str, str]:
         ]
         lines.append(f"assign in_i_a_data[{number * wide} +: {wide}] = {' '.join(terms)};")
     return {"in_i_a_data": "\n".join(lines)}
-
-
-def _padded(spec: LutCoreSpec) -> str:
-    """Write the condition that activations of the last beat differ from 0 that must not."""
-    own = spec.k_max - spec.k * (-(-spec.k_max // spec.k) - 1)
-    rows = range(0, spec.m * spec.k, spec.k)
-    more = [f"a{row + place} != 0" for row in rows for place in range(own, spec.k)]
-    return f"({' | '.join(more or ['0'])})"
