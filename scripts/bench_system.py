@@ -3,26 +3,29 @@
 .venv/bin/python scripts/bench_system.py
 
 28 shapes, each in the planner's blocks and in those that the model prefers, on a 4 x 4 engine.
-Writes verif/system/measured.json, to which the constants of carrysave/system/cycles.py are fitted,
-and prints how far the model is apart. Operands are whatever is in memory: no cycle depends on them.
+Writes verif/compiler/measured.json, to which the constants of carrysave/compiler/program/cycles.py
+are fitted, and prints how far the model is apart. Operands are whatever is in memory: no cycle
+depends on them.
 """
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from carrysave import cache
+from carrysave.compiler.program.cycles import cycles
+from carrysave.compiler.program.image import COUNTERS, Image
+from carrysave.compiler.program.steps import Start
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.driver.system import Plan, Tensor
 from carrysave.networks.target import Target
 from carrysave.system.boards import design_of, system_board_of
-from carrysave.system.cycles import cycles
 from carrysave.system.generate import CPUS, write
-from carrysave.system.image import Image
 from carrysave.system.simulate import simulate
 from golden.soc.blocking import Blocks, plan
 
@@ -48,20 +51,25 @@ def add(image: Image, shape: tuple[int, int, int], own: bool) -> tuple[dict[str,
     )  # fmt: skip
     stride = image.stride(8, k)
     a = image.room(m * stride) + stride * np.arange(m)[:, None] + np.arange(k)
-    words, _, _ = image.job(work, a)
+    job, _, _ = image.product(work, a, None, "", "")
     if not own:
         blocks = plan(image.target.info.stores, m, n, k, 8)
-        words[11] = words[11] & ~8 | 8 * blocks.by_columns
-        words[17:20] = [blocks.m, blocks.n, blocks.k]
+        job = replace(
+            job, block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns
+        )
     product = {
         "shape": list(shape),
-        "blocks": [*words[17:20], bool(words[11] & 8)],
+        "blocks": [job.block_m, job.block_n, job.block_k, job.by_columns],
         "places": {
-            "a": [words[0], words[8]], "b": [words[1], words[9]], "c": [words[2], words[10]],
-            "bias": [words[3], 0], "records": [words[4], 0],
+            "a": [job.a, job.lda], "b": [job.b, job.ldb], "c": [job.c, job.ldc],
+            "bias": [job.bias, 0], "records": [job.records, 0],
         },
     }  # fmt: skip
-    return product, image.product([words])
+    counters = image.room(COUNTERS)
+    image.steps.append(
+        Start(node="", operator="", jobs=(job,), cycles=0, macs=0, counters=counters)
+    )
+    return product, counters
 
 
 def main() -> None:
@@ -73,7 +81,7 @@ def main() -> None:
     image = Image(target, memory)
     added = [add(image, shape, own) for shape in SHAPES for own in (True, False)]
     ring = image.room(0)
-    start = image.program(ring, 0, 1)
+    start = image.words(image.steps, ring, 0, 1)
     here = Tensor(np.zeros(1, np.int64), np.dtype(np.int8), 0)
     layers = [(here, [counters]) for _, counters in added]
     folder = ROOT / "build" / "bench_system"
@@ -96,7 +104,7 @@ def main() -> None:
         apart.append(found / counters["cycles"] - 1)
         print(f"{m} x {k} x {n}, {blocks}: {counters['cycles']} cycles, {apart[-1]:+.1%} by model")
     lines = ",\n".join(f"  {json.dumps(one)}" for one in measured)
-    path = cache.write(ROOT / "verif" / "system" / "measured.json", f"[\n{lines}\n]\n")
+    path = cache.write(ROOT / "verif" / "compiler" / "measured.json", f"[\n{lines}\n]\n")
     print(f"{np.mean(np.abs(apart)):.1%} apart in the mean, {np.max(np.abs(apart)):.1%} at most")
     print(f"wrote {path}")
 

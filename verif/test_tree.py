@@ -40,6 +40,7 @@ FLOORS = (
     ("carrysave.boards",),
     ("carrysave.networks",),
     ("carrysave.language",),
+    ("carrysave.compiler",),
     (
         "carrysave.papers",
         "carrysave.exploration",

@@ -31,6 +31,7 @@ _COMMANDS = (
     ("vectors", "vectors", "Write test vectors of number formats, for others to check theirs."),
     ("results", "results", "Print what all jobs found, as a table, CSV, JSON or Parquet."),
     ("reproduce", "reproduce", "Reproduce a paper's table."),
+    ("compile", "compile_model", "Compile a quantised network to a program of jobs."),
     ("run", "run_model", "Run a quantised network on the co-processor."),
     ("embed", "embed", "Turn sentences into vectors by a text encoder in int8."),
     ("chat", "chat", "Have a language model answer, in golden's arithmetic."),

@@ -45,8 +45,11 @@ class Tensor:
         return first, int(self.sources.max()) + 1 - first
 
     def stored(self, codes: np.ndarray) -> bytes:
-        """Return codes as in memory."""
-        return (codes.astype(np.int64) - self.offset).astype(np.int8).tobytes()
+        """Return the bytes of :attr:`span` with these codes; 0 where there are none of it."""
+        first, size = self.span
+        found = np.zeros(size, np.int8)
+        found[self.sources - first] = codes.astype(np.int64) - self.offset
+        return found.tobytes()
 
     def found(self, memory: bytes) -> np.ndarray:
         """Return the codes that are in the bytes of :attr:`span`."""

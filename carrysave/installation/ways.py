@@ -76,6 +76,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("", ("matplotlib", *_CELLS)),
         Way("lut-tensor-core", ("sklearn", "matplotlib", *_CELLS)),
     ),
+    "compile": (Way("", ("onnxruntime",)), Way("of .pt2", ("onnxruntime", "torch", "onnxscript"))),
     "run": (
         Way("", _SIMULATE),
         Way("--simulate none", ()),

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from carrysave.boards.board import BOARDS, Board, board_of
+from carrysave.compiler.program.cycles import Memory
 from carrysave.errors import UsageError
 from carrysave.networks.target import Target
-from carrysave.system.cycles import Memory
 from hw.catalog import Design
 
 __all__ = ["SYSTEMS", "SystemBoard", "design_of", "system_board_of"]

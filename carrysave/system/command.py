@@ -11,11 +11,14 @@ import numpy as np
 from carrysave import cache
 from carrysave.boards.board import Board
 from carrysave.boards.implement import mapped, routed
+from carrysave.compiler.network import between, check_target, compile_network
+from carrysave.compiler.program.program import Layer, Program
 from carrysave.driver.system import Outcome
 from carrysave.errors import UsageError, needs
 from carrysave.fpga import place
+from carrysave.networks.fuse import fuse
 from carrysave.networks.inputs import read_inputs, read_labels
-from carrysave.networks.lower import Lowered, lower
+from carrysave.networks.lower import lower
 from carrysave.networks.model import load
 from carrysave.networks.names import within_file
 from carrysave.networks.target import Target
@@ -23,8 +26,7 @@ from carrysave.progress import Steps
 from carrysave.system import attached, generate
 from carrysave.system.boards import SystemBoard, design_of
 from carrysave.system.litex_soc import TOP
-from carrysave.system.program import Layer, Program, compile_program
-from carrysave.system.simulate import Expected, expect, multiplier, simulate
+from carrysave.system.simulate import Expected, expect, simulate
 from hw.catalog import Design
 from hw.emit import tools, yosys
 
@@ -121,7 +123,7 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     )  # fmt: skip
     files = [*written.sources, *written.data, here / "firmware"]
     if network is not None:
-        files.append(_write_network(network[1], here))
+        files.append(_write_network(network[0], here))
     facts: dict[str, Any] = {
         "command": command,
         "board": board.name,
@@ -141,7 +143,7 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
         "bitstream": None,
     }
     if network is not None:
-        facts["network_bytes"] = sum(map(len, network[1].image.parts.values()))
+        facts["network_bytes"] = sum(map(len, network[0].image.parts.values()))
     if request.simulated:
         assert network is not None
         facts["simulation"] = _simulation(request, target, network, written, here, steps)
@@ -154,7 +156,9 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     return facts
 
 
-_Network = tuple[Lowered, Program, list[dict[str, np.ndarray]], np.ndarray | None]
+_Network = tuple[Program, list[dict[str, np.ndarray]], np.ndarray | None]
+_MEMORY = 1 << 24
+"""Bytes that an address of the serial line reaches."""
 
 
 def _network(request: SystemRequest, target: Target, steps: Steps) -> _Network | None:
@@ -173,37 +177,38 @@ def _network(request: SystemRequest, target: Target, steps: Steps) -> _Network |
         for number in range(count)
     ]
     with within_file(request.model):
-        lowered = lower(graph, target)
-        program = compile_program(
-            lowered, target, request.chosen.timing(target), each[0], multiplier(target)
+        check_target(target)
+        lowered = fuse(lower(graph, target))
+        if reasons := between(lowered, target):
+            raise ValueError("; ".join(reasons))
+        program = compile_network(
+            lowered, target, each[0], memory=request.chosen.timing(target), most=_MEMORY
         )
-    return lowered, program, each, labels
+    return program, each, labels
 
 
 def _write_network(program: Program, folder: Path) -> Path:
     """Write the memory of a network as it is before it runs, and where what is in it."""
-    image = np.zeros(program.image.end, np.uint8)
-    for address, data in program.image.parts.items():
-        image[address : address + len(data)] = np.frombuffer(data, np.uint8)
+    plan = program.plan
     places = {
-        "start": program.start,
-        "inputs": {name: list(tensor.span) for name, tensor in program.inputs.items()},
+        "start": plan.start,
+        "inputs": {name: list(tensor.span) for name, tensor in plan.inputs.items()},
         "layers": [
             {"layer": layer.product.name, "codes": list(layer.y.span), "counters": layer.counters}
             for layer in program.layers
         ],
     }
     cache.write(folder / "network.json", json.dumps(places, indent=2) + "\n")
-    return cache.write(folder / "network.bin", image.tobytes())
+    return cache.write(folder / "network.bin", program.memory.tobytes())
 
 
 def _simulation(
     request: SystemRequest, target: Target, network: _Network, written: generate.Written,
     folder: Path, steps: Steps,
 ) -> dict[str, Any]:  # fmt: skip
-    lowered, program, inputs, labels = network
+    program, inputs, labels = network
     steps.step(f"compute {len(inputs)} inputs")
-    expected = [expect(lowered, target, program, one) for one in inputs]
+    expected = [expect(program, one) for one in inputs]
     steps.step(f"simulate the system on {len(inputs)} inputs")
     found = simulate(
         written, program.plan, [one.inputs for one in expected], folder / "runs", steps.advance
@@ -259,9 +264,9 @@ def _on_board(
     target = Target(design)
     network = _network(request, target, steps)
     assert network is not None
-    lowered, program, inputs, labels = network
+    program, inputs, labels = network
     steps.step(f"compute {len(inputs)} inputs")
-    expected = [expect(lowered, target, program, one) for one in inputs]
+    expected = [expect(program, one) for one in inputs]
     steps.step(f"load the network into {board.name}, {port}")
     outcomes, seconds = attached.run(
         port, baud, program.plan, [one.inputs for one in expected], steps.advance

@@ -27,6 +27,7 @@ _DRIVER = (
     "carrysave_device.c",
     "carrysave_job.c",
     "carrysave_plan.c",
+    "carrysave_program.c",
     "carrysave_run.c",
     "carrysave_vector.c",
 )

@@ -9,19 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.driver.system import Outcome, Plan
-from carrysave.networks import golden
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.lower import Lowered
-from carrysave.networks.product_base import Operands
-from carrysave.networks.target import Target
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.run.network import by_golden
+from carrysave.compiler.run.network import run as run_program
+from carrysave.driver.system import Outcome, Plan, Tensor
 from carrysave.sim.runner import new_folder, run
 from carrysave.sim.verilator import build
 from carrysave.system.generate import Written
 from carrysave.system.litex_soc import TOP
-from carrysave.system.program import Program
 
-__all__ = ["Expected", "Simulated", "expect", "multiplier", "simulate"]
+__all__ = ["Expected", "Simulated", "expect", "simulate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,32 +52,18 @@ class Simulated:
     seconds: float
 
 
-def multiplier(target: Target) -> Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]:
-    """Return what makes y of a product by the golden model."""
+def expect(program: Program, inputs: dict[str, np.ndarray]) -> Expected:
+    """Compute one input by the golden model, on the program's own bytes."""
+    memory = program.memory.copy()
+    run_program(program, inputs, memory, by_golden(program, memory))
 
-    def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-        return golden.product(target.spec, product.compile(target, a, b, True))
+    def codes(tensor: Tensor) -> np.ndarray:
+        first, size = tensor.span
+        return tensor.found(memory[first : first + size].tobytes())
 
-    return multiply
-
-
-def expect(
-    lowered: Lowered, target: Target, program: Program, inputs: dict[str, np.ndarray]
-) -> Expected:
-    """Compute one input by the golden model."""
-    taken: dict[str, np.ndarray] = {}
-    made: dict[str, np.ndarray] = {}
-    multiply = multiplier(target)
-
-    def watched(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-        taken.setdefault(product.a, a)
-        made[product.y] = y = multiply(product, a, b)
-        return y
-
-    evaluate(lowered, inputs, watched)
     return Expected(
-        {name: taken[name] for name in program.inputs},
-        [made[layer.product.y] for layer in program.layers],
+        {name: codes(program.tensors[name]) for name in program.inputs},
+        [codes(layer.y) for layer in program.layers],
     )
 
 

@@ -1,18 +1,15 @@
-"""What the firmware does with a program, in numpy; and at its end of the line."""
+"""What the firmware does at its end of the line, with programs run by golden."""
 
 from typing import Any
 
 import numpy as np
 
-from carrysave.driver import Requantisation
-from carrysave.driver.batch import Work
+from carrysave.compiler.run.golden import execute
 from carrysave.driver.line import Command
-from carrysave.driver.system import COUNTERS, Plan
-from carrysave.networks import golden
 from golden.soc.serial.host_link import HostLink, frame
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["Firmware", "run"]
+__all__ = ["Firmware"]
 
 
 class Firmware(HostLink):
@@ -43,67 +40,3 @@ class Firmware(HostLink):
         best = int(np.argmax(self.memory[scores : scores + count].view(np.int8)))
         data = np.array([1000, best, 0, 0], "<u4").tobytes()
         return frame(bytes([self._sequence]) + data + bytes([0]))
-
-
-def run(spec: CoprocessorSpec, plan: Plan, inputs: dict[str, np.ndarray]) -> np.ndarray:
-    """Return memory after a run; bytes that nobody wrote are random, and nothing may need them."""
-    memory = np.random.default_rng(0).integers(0, 256, 1 << 20).astype(np.uint8)
-    for address, data in plan.parts.items():
-        memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
-    for name, tensor in plan.inputs.items():
-        first, size = tensor.span
-        memory[first : first + size] = np.frombuffer(tensor.stored(inputs[name]), np.uint8)
-    execute(spec, memory, plan.start)
-    return memory
-
-
-def execute(spec: CoprocessorSpec, memory: np.ndarray, start: int) -> None:
-    """Run the program at an address."""
-    words = memory[start:].view("<i4")
-    place = 4
-    for _ in range(words[0]):
-        kind, place = words[place], place + 1
-        place = _gather(memory, words, place) if kind == 1 else _product(spec, memory, words, place)
-
-
-def _gather(memory: np.ndarray, words: np.ndarray, place: int) -> int:
-    to, table, count, taps = words[place : place + 4]
-    sources = memory[table : table + 4 * count * taps].view("<i4").reshape(count, taps)
-    codes = np.where(sources < 0, sources.astype(np.int8), memory.view(np.int8)[sources])
-    memory[to : to + count] = codes.max(axis=1).view(np.uint8)
-    return place + 4
-
-
-def _product(spec: CoprocessorSpec, memory: np.ndarray, words: np.ndarray, place: int) -> int:
-    count, counters = words[place : place + 2].tolist()
-    memory[counters : counters + 8 * len(COUNTERS)].view("<u8")[:] = 1
-    place += 2
-    for _ in range(count):
-        a, b, c, bias, records, m, n, k, lda, ldb, ldc, flags = words[place : place + 12].tolist()
-        multiplier, shift, zero, low, high = words[place + 12 : place + 17].tolist()
-
-        def matrix(at: int, rows: int, columns: int, stride: int) -> np.ndarray:
-            codes = memory.view(np.int8)[
-                at + stride * np.arange(rows)[:, None] + np.arange(columns)
-            ]
-            return codes.astype(np.int64)
-
-        if flags & 4:
-            kind = np.dtype([("m", "<u4"), ("s", "u1"), ("none", "u1"), ("z", "<i2")])
-            each = memory[records : records + 8 * n].view(kind)
-            how = Requantisation(
-                multiplier=each["m"], shift=each["s"], zero_point=each["z"], low=low, high=high
-            )
-        else:
-            how = Requantisation(
-                multiplier=multiplier, shift=shift, zero_point=zero, low=low, high=high
-            )
-        work = Work(
-            a=matrix(a, m, k, lda), b=matrix(b, k, n, ldb),
-            bias=memory[bias : bias + 4 * n].view("<i4").astype(np.int64), requantisation=how,
-        )  # fmt: skip
-        (result,) = golden.run(spec, [work])
-        at = c + ldc * np.arange(m)[:, None] + np.arange(n)
-        memory[at] = result.astype(np.int8).view(np.uint8)
-        place += 20
-    return place

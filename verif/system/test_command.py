@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
+from carrysave.compiler.run import golden
 from carrysave.data.networks import MODELS, quantise
 from carrysave.system import command
 from hw.catalog import Design
@@ -198,7 +199,7 @@ def test_digits_on_a_board(
     assert report.read_text() == before
     assert found["files"] == [str(report.with_name("run.json"))]
     # Memory that is not what was written: codes differ, and it is said.
-    execute = software_firmware.execute
+    execute = golden.execute
 
     def wrong(spec: Any, memory: np.ndarray, start: int) -> None:
         execute(spec, memory, start)

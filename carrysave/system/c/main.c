@@ -1,19 +1,18 @@
 /* Firmware of a system with the co-processor: keeps a network in SDRAM, and runs it.
  *
  * A host writes a program and inputs over the serial line, has the program run, and reads what it
- * made. Programs are those of carrysave/system/program.py: words of 32 bits, with addresses from the
+ * made. Programs are those of carrysave/compiler/program: words of 32 bits, with addresses from the
  * start of SDRAM. */
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "carrysave.h"
+#include "carrysave_program.h"
 #include "line.h"
 #include "platform.h"
 #include "system.h"
 
-enum { GATHER = 1, PRODUCT = 2, MOST_JOBS = 8, MEMORY_BITS = 24 };
-enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8 };
+enum { MEMORY_BITS = 24 };
 
 /* A start that takes longer has failed. */
 #define MOST_CYCLES 0x40000000u
@@ -21,7 +20,6 @@ enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8 };
 static uint8_t *const memory = (uint8_t *)MAIN_RAM_BASE;
 static volatile bool woken;
 static carrysave device;
-static carrysave_job jobs[MOST_JOBS];
 
 typedef struct {
     uint32_t steps, ring, scores, count;
@@ -85,92 +83,19 @@ static void start_sdram(void)
     SYSTEM_REGISTER(SDRAM_DFII_CONTROL) = SDRAM_HARDWARE;
 }
 
-static uint64_t at(uint32_t offset)
+static void run(uint32_t start, outcome *found)
 {
-    return MAIN_RAM_BASE + offset;
-}
-
-/* Each byte is the greatest of `taps` codes: of bytes in memory, or, below 0, constants. */
-static const uint32_t *gather(const uint32_t *word)
-{
-    int8_t *to = (int8_t *)memory + word[0];
-    const int32_t *from = (const int32_t *)(memory + word[1]);
-    uint32_t count = word[2];
-    const uint32_t taps = word[3];
-
-    while (count--) {
-        int32_t most = -128;
-        uint32_t tap;
-        for (tap = 0; tap < taps; tap++, from++) {
-            const int8_t code = *from < 0 ? (int8_t)*from : ((const int8_t *)memory)[*from];
-            most = code > most ? code : most;
-        }
-        *to++ = (int8_t)most;
-    }
-    return word + 4;
-}
-
-static const uint32_t *describe(const uint32_t *word, carrysave_job *job)
-{
-    const uint32_t flags = word[11];
-
-    memset(job, 0, sizeof *job);
-    job->m = word[5];
-    job->n = word[6];
-    job->k = word[7];
-    job->a = at(word[0]);
-    job->b = at(word[1]);
-    job->c = at(word[2]);
-    job->bias = at(word[3]);
-    job->records = at(word[4]);
-    job->lda = word[8];
-    job->ldb = word[9];
-    job->ldc = word[10];
-    job->add_bias = (flags & ADD_BIAS) != 0;
-    job->requantise = (flags & REQUANTISE) != 0;
-    job->per_column = (flags & PER_COLUMN) != 0;
-    job->by_columns = (flags & BY_COLUMNS) != 0;
-    job->multiplier = word[12];
-    job->shift = word[13];
-    job->zero_point = (int32_t)word[14];
-    job->low = (int32_t)word[15];
-    job->high = (int32_t)word[16];
-    job->block_m = word[17];
-    job->block_n = word[18];
-    job->block_k = word[19];
-    return word + 20;
-}
-
-static const uint32_t *multiply(const uint32_t *word, const head *program, outcome *found)
-{
-    const uint32_t count = word[0];
-    carrysave_counters *counters = (carrysave_counters *)(memory + word[1]);
-    uint32_t number;
-
-    word += 2;
-    for (number = 0; number < count && number < MOST_JOBS; number++)
-        word = describe(word, &jobs[number]);
-    found->status = carrysave_run(&device, jobs, number, memory + program->ring,
-                                  at(program->ring), 0, sleep_until_woken, 0, counters);
-    found->code = device.error.code;
-    return word;
-}
-
-static void run(const head *program, outcome *found)
-{
-    const uint32_t *word = (const uint32_t *)(program + 1);
+    const head *program = (const head *)(memory + start);
     const int8_t *scores = (const int8_t *)memory + program->scores;
     const uint32_t began = cycles_now();
-    uint32_t left;
+    uint32_t number;
 
     memset(found, 0, sizeof *found);
-    for (left = program->steps; left && found->status == CARRYSAVE_OK; left--) {
-        const uint32_t kind = *word++;
-        word = kind == GATHER ? gather(word) : multiply(word, program, found);
-    }
-    for (left = 1; left < program->count; left++)
-        if (scores[left] > scores[found->best])
-            found->best = left;
+    found->status = carrysave_program_run(&device, memory, MAIN_RAM_BASE, start, sleep_until_woken, 0);
+    found->code = device.error.code;
+    for (number = 1; number < program->count; number++)
+        if (scores[number] > scores[found->best])
+            found->best = number;
     found->cycles = cycles_now() - began;
 }
 
@@ -210,7 +135,7 @@ int main(void)
         } else if (asked.command == WRITE && claimed) {
             line_answer(&asked, 0, 0, 0);
         } else if (asked.command == RUN && claimed && status == CARRYSAVE_OK) {
-            run((const head *)(memory + asked.address), &found);
+            run(asked.address, &found);
             line_answer(&asked, (const uint8_t *)&found, sizeof found, 0);
         } else {
             memset(&found, 0, sizeof found);

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.compiler.program.cycles import Memory, cycles
 from carrysave.networks.target import Target
 from carrysave.system.boards import design_of, system_board_of
-from carrysave.system.cycles import Memory, cycles
 from golden.soc.blocking import Blocks
 
 MEASURED = json.loads(Path(__file__).with_name("measured.json").read_text())

@@ -1,0 +1,88 @@
+"""``carrysave compile``."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from cyclopts import Parameter
+
+from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
+from carrysave.compiler import view
+from carrysave.compiler.network import check_target, compile_network
+from carrysave.compiler.write import facts, write
+from carrysave.errors import UsageError, needs
+from carrysave.networks.fuse import fuse
+from carrysave.networks.inputs import read_inputs
+from carrysave.networks.lower import lower
+from carrysave.networks.model import Graph, load
+from carrysave.networks.names import within_file
+from carrysave.networks.target import Target
+from carrysave.progress import Steps
+from hw.catalog import Design
+
+__all__ = ["compile_model"]
+
+
+def compile_model(
+    model: Annotated[Path, Parameter(help="A quantised ONNX model.")],
+    /,
+    *,
+    parameter: Sets = None,
+    input_: Annotated[
+        Path | None,
+        Parameter(
+            name="--input",
+            help="Inputs, .npy or .npz, whose sizes the program has. [default: the model's]",
+        ),
+    ] = None,
+    batch: Annotated[int, Parameter(help="Samples of a run, if the model leaves it open.")] = 1,
+    output: Folder = None,
+    json_: Json = False,
+) -> int:
+    """Compile a quantised network: jobs of the co-processor, and moves of codes between them.
+
+    Writes a folder `OUTPUT/compile/NAME`: `memory.bin`, which is memory before a run, with weights
+    and the program's words; `program.json`, where inputs and outputs are; `program.txt`, a step a
+    line; `program.h` for C, beside the driver's `carrysave_program.h`, which runs it. Prints for
+    each node where it runs, its cycles, and why it is not on the block. What neither the block nor
+    a processor beside it does are host segments. Parameters are those of `generate coprocessor`.
+
+    **Examples:**
+
+    - `carrysave compile model.onnx -p "engine=systolic_os(m=8,n=8)"`
+    - `carrysave compile model.onnx --input images.npy --json`
+    """
+    needs("onnxruntime")
+    if batch < 1:
+        raise UsageError(f"--batch must be 1 or more, not {batch}")
+    target = Target(Design.parse("coprocessor", settings(parameter)))
+    check_target(target)
+    folder = output_folder(output) / "compile" / model.stem
+    graph = load(model)
+    inputs = _zeros(graph, batch) if input_ is None else read_inputs(input_, graph, "--input")
+    with Steps(errors) as steps, within_file(model):
+        steps.step(f"compile {model.name}")
+        program = compile_network(fuse(lower(graph, target)), target, inputs)
+    found = facts(program, shlex.join(["carrysave", *sys.argv[1:]]), model.name)
+    found["files"] = [str(file) for file in write(program, folder, found)]
+    print_outcome(found, view.show, json_)
+    return 0
+
+
+def _zeros(graph: Graph, batch: int) -> dict[str, np.ndarray]:
+    """Return inputs of the sizes that the model says."""
+    found = {}
+    for name, (kind, shape) in graph.inputs.items():
+        sizes = [batch if at == 0 and not isinstance(size, int) else size
+                 for at, size in enumerate(shape)]  # fmt: skip
+        if not all(isinstance(size, int) for size in sizes):
+            raise UsageError(
+                f"--input must be given: input {name!r} is of"
+                f" {' x '.join(map(str, shape))}, which leaves sizes open"
+            )
+        if sizes and isinstance(shape[0], int) and batch not in (1, shape[0]):
+            raise UsageError(f"--batch must be {shape[0]}, as in the model, not {batch}")
+        found[name] = np.zeros([int(size) for size in sizes if size is not None], kind)
+    return found

@@ -1,0 +1,1 @@
+"""From a quantised network to a program: jobs, and moves of codes between them, in one memory."""

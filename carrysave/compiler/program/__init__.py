@@ -1,0 +1,1 @@
+"""Programs: what is in memory, the steps, their words and their text."""

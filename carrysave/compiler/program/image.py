@@ -1,0 +1,214 @@
+"""Memory of a program before it runs: what is where, and the steps."""
+
+import struct
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from carrysave.compiler.program.cycles import Memory, Places, cycles
+from carrysave.compiler.program.steps import Move, Start
+from carrysave.compiler.program.words import Kind, job_words
+from carrysave.driver.batch import Work
+from carrysave.driver.job import Job
+from carrysave.networks.mapping import START
+from carrysave.networks.target import Target
+from golden.soc.blocking import Blocks, Stores, candidates, cost, plan
+
+__all__ = ["COUNTERS", "Image", "like"]
+
+COUNTERS = 56
+"""Bytes of the driver's carrysave_counters."""
+_ALIGN = 16
+_TRIED = 64
+"""Blocks of a product that are tried, the planner's best first."""
+_SHORTEST = 8
+"""Beats of K of a part of it."""
+_CONSTANT = -256
+"""Added to a code that a move takes as it is."""
+
+
+@dataclass
+class Image:
+    """Memory that is filled bit by bit; addresses are from its start.
+
+    Members
+    -------
+    target : the co-processor.
+    memory : how long SDRAM takes; None: memory that reads and writes a beat each cycle.
+    most : bytes that it may have.
+    parts : bytes, by address.
+    end : behind the last byte in use.
+    steps : of the program so far.
+    """
+
+    target: Target
+    memory: Memory | None = None
+    most: int = 1 << 31
+    parts: dict[int, bytes] = field(default_factory=dict)
+    end: int = 0
+    steps: list[Move | Start] = field(default_factory=list)
+
+    def room(self, size: int) -> int:
+        """Return the address of so many free bytes.
+
+        Raises
+        ------
+        ValueError
+            There are no more.
+        """
+        at = self.end
+        self.end = -(-(at + size) // _ALIGN) * _ALIGN
+        if self.end > self.most:
+            raise ValueError(f"the program must take {self.most:,} bytes of memory, not more")
+        return at
+
+    def put(self, data: bytes) -> int:
+        """Place bytes; return their address."""
+        at = self.room(len(data))
+        self.parts[at] = data
+        return at
+
+    def stride(self, bits: int, columns: int) -> int:
+        """Return the bytes of a row in whole beats."""
+        beat = self.target.info.stores.data_width // 8
+        return -(-(columns * bits) // (8 * beat)) * beat
+
+    def matrix(self, values: np.ndarray, bits: int) -> tuple[int, int]:
+        """Place integers, each row in whole beats; return address and bytes of a row."""
+        stride = self.stride(bits, values.shape[1])
+        rows = np.zeros((len(values), stride), np.uint8)
+        packed = np.ascontiguousarray(values.astype(f"<i{bits // 8}")).view(np.uint8)
+        rows[:, : packed.shape[1]] = packed
+        return self.put(rows.tobytes()), stride
+
+    def constant(self, codes: np.ndarray) -> np.ndarray:
+        """Return the sources of codes that are known."""
+        return codes + _CONSTANT
+
+    def move(
+        self, node: str, operator: str, sources: np.ndarray, table: bytes = b"", to: int = -1
+    ) -> int:
+        """Have bytes moved; return the address of the first.
+
+        Parameters
+        ----------
+        node, operator : for which.
+        sources : count x sources of each byte: addresses of codes, or those of :meth:`constant`.
+        table : codes by the code of the source, or by those of two, the first one's in the upper
+            byte, each as it is in memory, without a sign; empty: the greatest of the sources.
+        to : where they go; below 0: to room of their own.
+        """
+        count, taps = sources.shape
+        to = self.room(count) if to < 0 else to
+        records = _records(sources)
+        self.steps.append(Move(
+            node=node, operator=operator, to=to, bytes=count, taps=taps, records=len(records),
+            at=self.put(records.astype("<i4").tobytes()), table=self.put(table) if table else 0,
+        ))  # fmt: skip
+        return to
+
+    def rows(self, node: str, operator: str, sources: np.ndarray) -> tuple[int, int]:
+        """Return address and stride of a matrix of sources, as it is or moved."""
+        m, k = sources.shape
+        first = int(sources[0, 0])
+        stride = int(sources[1, 0]) - first if m > 1 else self.stride(8, k)
+        straight = first + stride * np.arange(m)[:, None] + np.arange(k)
+        if first >= 0 and stride >= k and np.array_equal(sources, straight):
+            return first, stride
+        stride = self.stride(8, k)
+        wide = np.empty((m, stride), np.int64)
+        wide[:, :k] = sources
+        # What fills a row is not looked at: the bytes behind its last one, to need no record.
+        more = sources[:, -1:] + 1 + np.arange(stride - k)
+        wide[:, k:] = np.where((sources[:, -1:] >= 0) & (more < self.end), more, _CONSTANT)
+        return self.move(node, operator, wide.reshape(-1, 1)), stride
+
+    def product(self, work: Work, a: np.ndarray | None, b: np.ndarray | None, node: str,
+                operator: str) -> tuple[Job, np.ndarray, int]:  # fmt: skip
+        """Place a product's operands; return it, the addresses of its result, and its cycles.
+
+        Parameters
+        ----------
+        a, b : sources of the operands; None: those of the work are constant.
+        """
+        info, how = self.target.info, work.requantisation
+        assert how is not None
+        left = work.a if a is None else a
+        right = work.b if b is None else b
+        assert left is not None
+        (m, k), n = left.shape, right.shape[1]
+        a_at, lda = self.matrix(left, 8) if a is None else self.rows(node, operator, a)
+        b_at, ldb = self.matrix(right, 8) if b is None else self.rows(node, operator, b)
+        bias = None if work.bias is None else self.matrix(work.bias[None], info.sums.bits)[0]
+        records = self.put(how.records(n).tobytes()) if how.per_column else None
+        ldc = self.stride(8, n)
+        c = self.room(m * ldc)
+        bits = {"a": 8, "b": 8, "c": 8}
+        bits |= {"bias": info.sums.bits} if bias is not None else {}
+        bits |= {"records": 64} if records is not None else {}
+        places = {
+            "a": (a_at, lda), "b": (b_at, ldb), "c": (c, ldc), "bias": (bias or 0, 0),
+            "records": (records or 0, 0),
+        }  # fmt: skip
+        blocks, spent = self._blocks(m, n, k, bits, places)
+        low, high = how.limits(info.codes)
+        job = Job(
+            a=a_at, b=b_at, c=c, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc, bias=bias,
+            records=records, requantisation=replace(how, low=low, high=high), block_m=blocks.m,
+            block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
+        )  # fmt: skip
+        return job, c + ldc * np.arange(m)[:, None] + np.arange(n), spent
+
+    def _blocks(
+        self, m: int, n: int, k: int, bits: dict[str, int], places: Places
+    ) -> tuple[Blocks, int]:
+        """Return the blocks of a product that take the fewest cycles, and these."""
+        stores: Stores = self.target.mode.stores(self.target.info.stores)
+        memory = self.memory
+        if memory is None:
+            chosen = plan(stores, m, n, k, 8)
+            return chosen, START + cost(stores, chosen, m, n, k, 8).cycles
+        shared = int(self.target.design.parameters["requantisers"]) or stores.tile_n
+
+        def price(blocks: Blocks) -> int:
+            return cycles(stores, blocks, m, n, k, bits, places, memory, shared)
+
+        whole = -(-k // stores.tile_k)
+        known = list(candidates(stores, m, n, k))
+        # Of shorter parts of K too little was measured.
+        long = [one for one in known if one.k >= min(whole, _SHORTEST)]
+        tried = sorted(long or known, key=lambda one: cost(stores, one, m, n, k, 8).cycles)[:_TRIED]
+        best = min(tried, key=price)
+        return best, price(best)
+
+    def words(self, steps: list[Move | Start], ring: int, scores: int, count: int) -> int:
+        """Place steps as words; return their address, which is where a run begins."""
+        words = [len(steps), ring, scores, count]
+        for step in steps:
+            if isinstance(step, Move):
+                words += [Kind.MOVE, step.to, step.at, step.records, step.taps, step.table]
+            else:
+                words += [Kind.START, len(step.jobs), step.counters]
+                words += [word for job in step.jobs for word in job_words(job)]
+        return self.put(b"".join(struct.pack("<I", word & 0xFFFFFFFF) for word in words))
+
+
+def like(sources: np.ndarray) -> np.ndarray | None:
+    """Return where codes go, from 0 on, to lie as these do, gaps too; None: they are too far apart.
+
+    Each has to have a place of its own.
+    """
+    places = sources - sources.min()
+    span = int(places.max()) + 1
+    if sources.min() < 0 or span > 2 * sources.size or len(np.unique(places)) != sources.size:
+        return None
+    return places
+
+
+def _records(sources: np.ndarray) -> np.ndarray:
+    """Join bytes whose sources follow each other: rows of a count and the first sources."""
+    change = sources[1:] - sources[:-1] != (sources[:-1] >= 0)
+    crosses = (sources[1:] >= 0) != (sources[:-1] >= 0)
+    starts = np.flatnonzero(np.concatenate([[True], (change | crosses).any(axis=1)]))
+    counts = np.diff(np.append(starts, len(sources)))
+    return np.concatenate([counts[:, None], sources[starts]], axis=1)

@@ -1,0 +1,123 @@
+"""A program: steps, the memory that they work on, what goes in and what comes out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.steps import HostStep, Move, Start, Step
+from carrysave.driver.system import Plan, Tensor
+from carrysave.networks.lower import Lowered
+from carrysave.networks.product_base import Operands
+from carrysave.networks.target import Target
+
+__all__ = ["Layer", "Program", "Section"]
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """A product in a program.
+
+    Members
+    -------
+    product, shapes, cycles : which, M K N of its jobs, and its cycles by the model.
+    y : where its codes are.
+    counters : addresses of the counters of its starts.
+    """
+
+    product: Operands
+    shapes: list[tuple[int, int, int]]
+    cycles: int
+    y: Tensor
+    counters: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """Steps that run one after the other, without the host.
+
+    Members
+    -------
+    steps : in order.
+    start : address of their words.
+    """
+
+    steps: tuple[Start | Move, ...]
+    start: int
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A compiled network, for one batch of inputs at a time.
+
+    Members
+    -------
+    lowered, target : the network, and the co-processor.
+    image : memory that is filled before it runs.
+    parts : sections, and what the host does before, between and behind them, in order.
+    tensors : codes in memory, by the name of the tensor.
+    constants : tensors that are known before it runs.
+    inputs : names of codes that come from the host, before the first section.
+    layers : products, in the order in which they run.
+    ring, scores, classes : of the last product, for firmware that answers with a class: room for
+        descriptors, address of its codes, their count.
+    """
+
+    lowered: Lowered
+    target: Target
+    image: Image
+    parts: tuple[Section | HostStep, ...]
+    tensors: dict[str, Tensor]
+    constants: dict[str, np.ndarray]
+    inputs: tuple[str, ...]
+    layers: list[Layer]
+    ring: int
+    scores: int
+    classes: int
+
+    @property
+    def steps(self) -> Iterator[Step]:
+        """All steps in order."""
+        for part in self.parts:
+            yield from part.steps if isinstance(part, Section) else (part,)
+
+    @property
+    def sections(self) -> list[Section]:
+        """Sections alone."""
+        return [part for part in self.parts if isinstance(part, Section)]
+
+    @property
+    def host(self) -> list[HostStep]:
+        """Host segments: what the host does between input codes and output codes."""
+        return [part for part in self.parts if isinstance(part, HostStep) and part.reasons]
+
+    @cached_property
+    def memory(self) -> np.ndarray:
+        """Memory as it is before it runs, uint8."""
+        found = np.zeros(self.image.end, np.uint8)
+        for address, data in self.image.parts.items():
+            found[address : address + len(data)] = np.frombuffer(data, np.uint8)
+        return found
+
+    @property
+    def plan(self) -> Plan:
+        """What a system must be told.
+
+        Raises
+        ------
+        ValueError
+            There are host segments: names the nodes, with reasons.
+        """
+        if self.host:
+            reasons = [reason for step in self.host for reason in step.reasons]
+            more = f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+            raise ValueError("; ".join(reasons[:_SHOWN]) + more)
+        layers = [(layer.y, layer.counters) for layer in self.layers]
+        inputs = {name: self.tensors[name] for name in self.inputs}
+        return Plan(self.image.parts, self.sections[0].start, inputs, layers)
+
+
+_SHOWN = 5
+"""Reasons in one message at most."""

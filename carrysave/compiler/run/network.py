@@ -1,0 +1,95 @@
+"""Runs a program from inputs to outputs: sections by a runner, the rest on the host."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.program.steps import HostStep
+from carrysave.compiler.run.golden import execute
+from carrysave.networks import golden
+from carrysave.networks.check_model import DOMAIN
+from carrysave.networks.evaluate import evaluator
+from carrysave.networks.host_runtime import on_host
+from carrysave.networks.product_base import Operands
+
+__all__ = ["Runner", "by_golden", "run"]
+
+Runner = Callable[[Section], None]
+"""Runs a section on the memory that it was made for."""
+
+
+def run(
+    program: Program, inputs: Mapping[str, np.ndarray], memory: np.ndarray, runner: Runner
+) -> dict[str, np.ndarray]:
+    """Return the model's outputs, by name; the program's codes stay in memory.
+
+    Parameters
+    ----------
+    inputs : of the batch that it was compiled for.
+    memory : uint8, filled with the program's; inputs are written into it.
+    runner : runs sections on it.
+    """
+    machine = evaluator(program.lowered, _multiplier(program), lambda name, codes: codes)
+    nodes = {id(node.onnx_node): node for node in machine.rt_nodes_}
+    known: dict[str, Any] = {"": None, **program.constants, **inputs}
+
+    def write(name: str) -> None:
+        tensor = program.tensors[name]
+        codes = known[name].astype(np.int64) - tensor.offset
+        memory.view(np.int8)[tensor.sources] = codes
+
+    for name in program.inputs:
+        if name in known:
+            write(name)
+    by_name = {tuple(node.output): node for node in nodes.values()}
+    for part in program.parts:
+        if isinstance(part, Section):
+            runner(part)
+            continue
+        for name in part.reads:
+            known[name] = codes_of(program, name, memory)
+        _on_host(part, by_name, known, machine.opsets)
+        for name in part.writes:
+            write(name)
+    for name in program.lowered.graph.outputs:
+        if name not in known:
+            known[name] = codes_of(program, name, memory)
+    return {name: known[name] for name in program.lowered.graph.outputs}
+
+
+def by_golden(program: Program, memory: np.ndarray) -> Runner:
+    """Return what runs sections by the golden model."""
+    return lambda section: execute(program.target.spec, memory, section.start)
+
+
+def codes_of(program: Program, name: str, memory: np.ndarray) -> np.ndarray:
+    """Return the codes of a tensor, or the floats that they stand for."""
+    tensor = program.tensors[name]
+    codes = (memory.view(np.int8)[tensor.sources].astype(np.int64) + tensor.offset).astype(
+        tensor.kind
+    )
+    if tensor.scale is None:
+        return codes
+    scale, zero = tensor.scale
+    return ((codes.astype(np.int32) - np.int32(zero)) * np.float32(scale)).astype(np.float32)
+
+
+def _on_host(
+    part: HostStep, nodes: Mapping[tuple[str, ...], Any], known: dict[str, Any], opsets: Any
+) -> None:
+    for own in part.nodes:
+        node = nodes[tuple(own.output)]
+        given = [known[name] for name in own.input]
+        made = node.run(*given) if own.domain == DOMAIN else on_host(node, given, opsets)
+        known.update(zip(own.output, made, strict=False))
+
+
+def _multiplier(
+    program: Program,
+) -> Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]:
+    def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        return golden.product(program.target.spec, product.compile(program.target, a, b, True))
+
+    return multiply

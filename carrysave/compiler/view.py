@@ -1,0 +1,41 @@
+"""Output of ``carrysave compile``: a table and a few sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from hw.emit.user_files import shown
+
+__all__ = ["show"]
+
+
+def show(console: Console, found: Mapping[str, Any]) -> None:
+    """Print the results."""
+    table = Table(title=f"{found['model']} on {found['design']}", title_justify="left")
+    for head in ("node", "operator", "runs on"):
+        table.add_column(head)
+    for head in ("jobs", "cycles", "utilisation", "moved bytes"):
+        table.add_column(head, justify="right")
+    for one in found["nodes"]:
+        share = one["utilisation"]
+        table.add_row(
+            shown(one["node"], 40), shown(one["operator"], 30), one["runs_on"],
+            _count(one["jobs"]), _count(one["cycles"]), "" if share is None else f"{share:.1%}",
+            _count(one["moved_bytes"]),
+        )  # fmt: skip
+    console.print(table)
+    moved = sum(one["moved_bytes"] for one in found["nodes"])
+    lines = [
+        f"{found['jobs']:,} jobs, {found['cycles']:,} cycles by the cost model;"
+        f" {moved:,} bytes moved by the processor; {found['bytes']:,} bytes of memory",
+        f"host segments: {found['host_segments']}",
+    ]
+    lines += [reason for one in found["nodes"] for reason in one["reasons"]]
+    for line in lines:
+        console.print(shown(line, 4000), highlight=False, markup=False, soft_wrap=True)
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else ""

@@ -1,0 +1,155 @@
+#include "carrysave_program.h"
+
+#include <string.h>
+
+enum { MOVE = 1, START = 2, JOB_WORDS = 20, HEAD_WORDS = 4 };
+enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8 };
+
+typedef struct {
+    carrysave *device;
+    uint8_t *memory;
+    uint64_t base;
+    uint32_t ring;
+    carrysave_wait_function wait;
+    void *argument;
+    carrysave_job jobs[CARRYSAVE_PROGRAM_JOBS];
+} machine;
+
+static int8_t code_of(uint8_t byte)
+{
+    return (int8_t)(byte < 128 ? byte : byte - 256);
+}
+
+static void copy(uint8_t *to, const uint8_t *from, uint32_t count)
+{
+    if ((((uintptr_t)to | (uintptr_t)from) & 3u) == 0) {
+        uint32_t *put = (uint32_t *)(void *)to;
+        const uint32_t *get = (const uint32_t *)(const void *)from;
+        for (; count >= 4; count -= 4)
+            *put++ = *get++;
+        to = (uint8_t *)put;
+        from = (const uint8_t *)get;
+    }
+    while (count--)
+        *to++ = *from++;
+}
+
+/* A source below 0 is a code less 256, any other one an address, which goes on with each byte. */
+static uint8_t read_source(const uint8_t *memory, int32_t source, uint32_t number)
+{
+    return source < 0 ? (uint8_t)(source + 256) : memory[(uint32_t)source + number];
+}
+
+static uint8_t greatest(const uint8_t *memory, const int32_t *sources, uint32_t taps,
+                        uint32_t number)
+{
+    uint8_t most = read_source(memory, sources[0], number);
+    uint32_t tap;
+
+    for (tap = 1; tap < taps; tap++) {
+        const uint8_t one = read_source(memory, sources[tap], number);
+        most = code_of(one) > code_of(most) ? one : most;
+    }
+    return most;
+}
+
+static const uint32_t *move(const machine *of, const uint32_t *word)
+{
+    const uint8_t *memory = of->memory, *table = word[4] ? memory + word[4] : 0;
+    const int32_t *record = (const int32_t *)(const void *)(memory + word[1]);
+    uint8_t *to = of->memory + word[0];
+    const uint32_t taps = word[3];
+    uint32_t left, number;
+
+    for (left = word[2]; left; left--, record += 1 + taps) {
+        const uint32_t count = (uint32_t)record[0];
+        const int32_t *sources = record + 1;
+        if (taps == 1 && !table && *sources >= 0)
+            copy(to, memory + *sources, count);
+        else if (!table)
+            for (number = 0; number < count; number++)
+                to[number] = greatest(memory, sources, taps, number);
+        else if (taps == 1)
+            for (number = 0; number < count; number++)
+                to[number] = table[read_source(memory, *sources, number)];
+        else
+            for (number = 0; number < count; number++)
+                to[number] = table[256u * read_source(memory, sources[0], number)
+                                   + read_source(memory, sources[1], number)];
+        to += count;
+    }
+    return word + 5;
+}
+
+static const uint32_t *describe(const machine *of, const uint32_t *word, carrysave_job *job)
+{
+    const uint32_t flags = word[11];
+
+    memset(job, 0, sizeof *job);
+    job->a = of->base + word[0];
+    job->b = of->base + word[1];
+    job->c = of->base + word[2];
+    job->bias = of->base + word[3];
+    job->records = of->base + word[4];
+    job->m = word[5];
+    job->n = word[6];
+    job->k = word[7];
+    job->lda = word[8];
+    job->ldb = word[9];
+    job->ldc = word[10];
+    job->add_bias = (flags & ADD_BIAS) != 0;
+    job->requantise = (flags & REQUANTISE) != 0;
+    job->per_column = (flags & PER_COLUMN) != 0;
+    job->by_columns = (flags & BY_COLUMNS) != 0;
+    job->multiplier = word[12];
+    job->shift = word[13];
+    job->zero_point = (int32_t)word[14];
+    job->low = (int32_t)word[15];
+    job->high = (int32_t)word[16];
+    job->block_m = word[17];
+    job->block_n = word[18];
+    job->block_k = word[19];
+    return word + JOB_WORDS;
+}
+
+static carrysave_status start_jobs(machine *of, const uint32_t **at)
+{
+    const uint32_t *word = *at;
+    const uint32_t count = word[0];
+    carrysave_counters *counters = (carrysave_counters *)(void *)(of->memory + word[1]);
+    uint32_t number;
+
+    if (count > CARRYSAVE_PROGRAM_JOBS)
+        return CARRYSAVE_BAD_RING;
+    word += 2;
+    for (number = 0; number < count; number++)
+        word = describe(of, word, &of->jobs[number]);
+    *at = word;
+    return carrysave_run(of->device, of->jobs, count, of->memory + of->ring, of->base + of->ring, 0,
+                         of->wait, of->argument, counters);
+}
+
+carrysave_status carrysave_program_run(carrysave *device, uint8_t *memory, uint64_t base,
+                                       uint32_t start, carrysave_wait_function wait, void *argument)
+{
+    const uint32_t *word = (const uint32_t *)(const void *)(memory + start);
+    carrysave_status status = CARRYSAVE_OK;
+    uint32_t left = word[0];
+    machine of;
+
+    memset(&of, 0, sizeof of);
+    of.device = device;
+    of.memory = memory;
+    of.base = base;
+    of.ring = word[1];
+    of.wait = wait;
+    of.argument = argument;
+    for (word += HEAD_WORDS; left && status == CARRYSAVE_OK; left--) {
+        const uint32_t kind = *word++;
+        if (kind == MOVE)
+            word = move(&of, word);
+        else
+            status = kind == START ? start_jobs(&of, &word) : CARRYSAVE_BAD_RING;
+    }
+    return status;
+}

@@ -1,0 +1,118 @@
+"""Every runner of a program, each on a memory of its own."""
+
+import ctypes
+from collections.abc import Callable
+from ctypes import c_uint32, c_uint64
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.program.image import COUNTERS
+from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.program.steps import Start
+from carrysave.compiler.run import block, network
+from carrysave.compiler.run.device import by_device, place
+from carrysave.compiler.run.network import Runner
+from carrysave.driver import Coprocessor
+from carrysave.networks import golden
+from carrysave.networks.evaluate import evaluate
+from carrysave.networks.product_base import Operands
+from carrysave.sim.cocotb.device_memory import Pool
+from verif.soc.driver.c_driver import CDevice
+from verif.soc.driver.software_device import SoftwareDevice
+
+__all__ = ["check", "memory_of", "on_block", "on_c", "on_driver", "on_golden"]
+
+On = Callable[[Program], tuple[np.ndarray, Runner]]
+
+
+def on_golden(program: Program) -> tuple[np.ndarray, Runner]:
+    """Return memory whose bytes that nobody writes are random, and the golden runner."""
+    memory = np.random.default_rng(0).integers(0, 256, program.image.end).astype(np.uint8)
+    for address, data in program.image.parts.items():
+        memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
+    return memory, network.by_golden(program, memory)
+
+
+def _software(program: Program) -> tuple[SoftwareDevice, np.ndarray]:
+    memory = np.zeros(1 << (2 * program.image.end + 65536).bit_length(), np.uint8)
+    return SoftwareDevice(program.target.spec, memory), memory
+
+
+def on_driver(program: Program) -> tuple[np.ndarray, Runner]:
+    """Return the Python driver's memory, and its runner, on a device in software."""
+    software, memory = _software(program)
+    device = Coprocessor(software, Pool(memory, np.random.default_rng(1)))
+    return by_device(device, place(device, program))
+
+
+def on_c(library: Any) -> On:
+    """Return the same for the C driver."""
+
+    def make(program: Program) -> tuple[np.ndarray, Runner]:
+        software, memory = _software(program)
+        pool = Pool(memory, np.random.default_rng(2), manual=True)
+        device = CDevice(library, software, pool)
+        buffer = pool((program.image.end + 64,), np.uint8)
+        skip = -buffer.device_address % 64
+        own = np.asarray(buffer)[skip : skip + program.image.end]
+        own[:] = program.memory
+
+        def run(section: Section) -> None:
+            status = device.call(
+                "program_run", own.ctypes.data_as(ctypes.c_void_p),
+                c_uint64(buffer.device_address + skip), c_uint32(section.start), None, None,
+            )  # fmt: skip
+            device.check(status)
+
+        return own, run
+
+    return make
+
+
+def on_block(folder: Path) -> On:
+    """Return the same for the simulated block."""
+
+    def make(program: Program) -> tuple[np.ndarray, Runner]:
+        memory = program.memory.copy()
+        return memory, block.by_block(program, memory, folder)
+
+    return make
+
+
+def memory_of(program: Program, on: On, inputs: dict[str, np.ndarray]) -> np.ndarray:
+    """Return memory after a run, but for counters and what firmware writes for the device."""
+    memory, runner = on(program)
+    network.run(program, inputs, memory, runner)
+    found = memory.copy()
+    for step in program.steps:
+        if isinstance(step, Start):
+            found[step.counters : step.counters + COUNTERS] = 0
+    found[program.ring : program.ring + 8 * 128] = 0
+    return found
+
+
+def check(program: Program, inputs: dict[str, np.ndarray]) -> None:
+    """Compare what golden makes of a program with what the network's own evaluator makes."""
+    made: dict[str, np.ndarray] = {}
+
+    def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        compiled = product.compile(program.target, a, b, True)
+        made[product.y] = y = golden.product(program.target.spec, compiled)
+        return y
+
+    expected = evaluate(program.lowered, inputs, multiply)
+    memory, runner = on_golden(program)
+    found = network.run(program, inputs, memory, runner)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+    compared = 0
+    for name, codes in made.items():
+        if name in program.tensors:
+            tensor = program.tensors[name]
+            first, size = tensor.span
+            own = tensor.found(memory[first : first + size].tobytes())
+            np.testing.assert_array_equal(own, codes, name)
+            compared += 1
+    assert compared >= len(program.layers) > 0

@@ -1,0 +1,92 @@
+"""``carrysave compile``: what is written runs; what a user gives is checked."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from carrysave.compiler.run.golden import execute
+from carrysave.networks.target import Target
+from hw.catalog import Design
+from verif.compiler.test_program import mixed
+from verif.support.command import Run
+from verif.support.schemas import check
+from verif.system.networks import SHAPE, convolutions
+
+ENGINE = "engine=systolic_os(m=4,n=4)"
+
+
+def written(run: Run, tmp_path: Path, model: onnx.ModelProto) -> tuple[dict[str, Any], Path]:
+    onnx.save(model, tmp_path / "model.onnx")
+    done = run("compile", tmp_path / "model.onnx", "-p", ENGINE, "-o", tmp_path, "--json")
+    assert done.code == 0, done.err
+    return check("compile", done.out), tmp_path / "compile" / "model"
+
+
+def test_what_is_written_runs(run: Run, tmp_path: Path) -> None:
+    """From the files alone: inputs where the manifest says, and outputs, as onnxruntime's."""
+    ort = pytest.importorskip("onnxruntime")
+    model = convolutions(4)
+    found, folder = written(run, tmp_path, model)
+    assert found["host_segments"] == 0
+    manifest = json.loads((folder / "program.json").read_text())
+    memory = np.fromfile(folder / "memory.bin", np.uint8)
+    assert manifest["format"] == 1
+    assert len(memory) == manifest["bytes"]
+    x = np.random.default_rng(9).integers(0, 256, SHAPE).astype(np.uint8)
+    (taken,), (made,) = manifest["inputs"], manifest["outputs"]
+    memory[places(taken)] = x.astype(np.int64) - taken["offset"] & 255
+    spec = Target(Design.parse("coprocessor", dict([ENGINE.split("=", 1)]))).spec
+    for start in manifest["sections"]:
+        execute(spec, memory, start)
+    codes = memory.view(np.int8)[places(made)].astype(np.int64) + made["offset"]
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (expected,) = session.run(None, {"x": x})
+    np.testing.assert_array_equal(codes, expected)
+
+
+def places(layout: dict[str, Any]) -> np.ndarray:
+    """Return the address of each code, by the manifest."""
+    if layout["addresses"] is not None:
+        return np.array(layout["addresses"]).reshape(layout["shape"])
+    index = np.indices(layout["shape"])
+    return layout["address"] + np.tensordot(np.array(layout["strides"]), index, 1)
+
+
+def test_text_and_header(run: Run, tmp_path: Path) -> None:
+    found, folder = written(run, tmp_path, mixed(2))
+    text = (folder / "program.txt").read_text()
+    starts = re.findall(r"^start (\S+) (\S+) (\d+) cycles$", text, re.MULTILINE)
+    assert sum(int(cycles) for *_, cycles in starts) == found["cycles"] > 0
+    assert text.count("\n  c[") == found["jobs"]
+    assert len(re.findall("^move ", text, re.MULTILINE)) == found["moves"]
+    header = (folder / "program.h").read_text()
+    assert f"#define PROGRAM_BYTES {found['bytes']}u" in header
+    on = {one["operator"]: one["runs_on"] for one in found["nodes"]}
+    assert on["Conv"] == on["GlobalAveragePool"] == "block"
+    assert on["Table"] == on["Mul"] == "processor"
+
+
+def test_host_segments_are_told(run: Run, tmp_path: Path) -> None:
+    found, _ = written(run, tmp_path, convolutions(between="Softmax"))
+    assert found["host_segments"] == 1
+    (host,) = (one for one in found["nodes"] if one["runs_on"] == "host")
+    assert host["reasons"][0].startswith("Softmax 'Softmax_o': between products")
+
+
+@pytest.mark.parametrize(("more", "says"), [
+    (["--batch", "0"], "--batch must be 1 or more, not 0"),
+    (["--batch", "3"], "--batch must be 1, as in the model, not 3"),
+    (["-p", "engine=systolic_os(m=2,n=2,a_width=9)"], "must have A of int8, not -256..255"),
+])  # fmt: skip
+def test_refuses(run: Run, tmp_path: Path, more: list[str], says: str) -> None:
+    onnx.save(convolutions(), tmp_path / "model.onnx")
+    done = run("compile", tmp_path / "model.onnx", "-o", tmp_path, *more)
+    assert done.code == 2
+    assert says in done.err
+    assert len(done.err.splitlines()) == 1
+    assert not (tmp_path / "compile").exists()
