@@ -20,6 +20,7 @@ DESIGN = Design("opt2", {"a_width": 4, "b_width": 4, "accumulator_width": 12})
 
 @pytest.fixture(scope="module")
 def die() -> Die:
+    pytest.importorskip("coloquinte")
     found = synthesis.synthesise_design(DESIGN, LIBRARY, activity="none")
     netlist = Netlist.read(Path(found["netlist"]), found["module"], LIBRARY)
     conditions = sta.Conditions(clock="clk", resets=("rst",))
