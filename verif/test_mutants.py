@@ -71,7 +71,7 @@ def test_tiles_that_are_too_long_make_no_fault(beyond: int, equal: bool, tmp_pat
 
 
 @pytest.mark.parametrize(("fault", "outcome", "says"), [
-    ("0", "equivalent", "no output ever differs, whatever the inputs are"),
+    ("0", "equivalent", "all that can be reached is made alike"),
     ("beats > 8", "unreachable", "no output ever differs under legal inputs"),
     ("beats > 7", "alive", "an output differs 8 cycles after power-up, by legal inputs"),
 ])  # fmt: skip

@@ -51,17 +51,17 @@ def decide(design: Design, folder: Path, mutant: int, seconds: int = SECONDS) ->
     folder : has all mutants, ``mutants.v``.
     seconds : for each way to decide; an induction takes what it takes.
     """
+    # First, as it is soon done of a large design: most of it is the same in both.
+    if by_reachability(design, folder, mutant, seconds):
+        return Verdict("equivalent", "all that can be reached is made alike")
     free = by_outputs(design, folder, mutant, seconds, Inputs.ANY)
     if free:
         return Verdict("equivalent", "no output ever differs, whatever the inputs are")
     among = "" if free is False else "; whether others tell is not decided"
     if by_states(design, folder, mutant):
         return Verdict("unreachable", f"alike in all states that legal rows lead to{among}")
-    if free is None:
-        if by_reachability(design, folder, mutant, seconds):
-            return Verdict("equivalent", "all that can be reached is made alike")
-        if by_induction(design, folder, mutant):
-            return Verdict("equivalent", "alike by induction over all states")
+    if free is None and by_induction(design, folder, mutant):
+        return Verdict("equivalent", "alike by induction over all states")
     lacks = unwritten(design)
     certain = by_outputs(design, folder, mutant, seconds, Inputs.CERTAIN)
     if certain is False and not lacks:
