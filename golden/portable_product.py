@@ -33,6 +33,8 @@ def _halves(
     """Cut numbers into two integers of a width and a sign, by a power of two along an axis."""
     greatest = np.abs(values).max(axis=axis, keepdims=True, initial=0.0)
     power = np.frexp(greatest)[1].astype(np.int64) - width
-    scaled = np.ldexp(values, -power)
+    # Products by powers of two are exact as `ldexp` is, and fast; two, as one could overflow.
+    first, second = (np.ldexp(1.0, part) for part in (-(power // 2), power // 2 - power))
+    scaled = values * first * second
     high = np.rint(scaled)
-    return (high, np.rint(np.ldexp(scaled - high, width))), power
+    return (high, np.rint((scaled - high) * 2.0**width)), power
