@@ -130,6 +130,7 @@ def site(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.prove
 def test_wheel_has_one_name_at_the_top(packages: Path) -> None:
     with zipfile.ZipFile(next(packages.glob("*.whl"))) as wheel:
         names = wheel.namelist()

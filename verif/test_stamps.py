@@ -68,6 +68,7 @@ def tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tried:
     return call
 
 
+@pytest.mark.prove
 def test_stamps_keep_what_passed_in_workers(tried: Tried) -> None:
     first = tried("-n", "2")
     assert first.startswith("3 passed")
@@ -76,18 +77,27 @@ def test_stamps_keep_what_passed_in_workers(tried: Tried) -> None:
     assert tried("-n", "2").startswith("1 passed")
 
 
+EVERYTHING = "3 passed, 1 deselected, 1 error"
+
+
 def test_stamps_hold_for_what_they_were_made_of(tried: Tried) -> None:
-    everything = "3 passed, 1 deselected, 1 error"
-    assert tried() == everything
+    assert tried() == EVERYTHING
     assert tried() == "1 passed, 3 deselected, 1 error"
-    assert tried(CI="true") == everything
-    assert tried("own/test_own.py") == everything
-    assert tried("-k", "test") == everything
+    assert tried(CI="true") == EVERYTHING
+    Path("own/data").write_text("wrong")
+    assert tried() == "1 failed, 2 passed, 1 deselected, 1 error"
+    Path("own/data").write_text("right")
+    assert tried() == "1 passed, 3 deselected, 1 error"
+
+
+@pytest.mark.prove
+def test_stamps_are_for_all_tests_as_they_are(tried: Tried) -> None:
+    assert tried() == EVERYTHING
+    assert tried("own/test_own.py") == EVERYTHING
+    assert tried("-k", "test") == EVERYTHING
     assert tried("-m", "prove") == "1 passed, 3 deselected"
-    assert tried("--fresh") == everything
-    assert tried(PYTHONHASHSEED="5") == everything
+    assert tried("--fresh") == EVERYTHING
+    assert tried(PYTHONHASHSEED="5") == EVERYTHING
     Path("own/data").write_text("wrong")
     assert tried() == "1 failed, 2 passed, 1 deselected, 1 error"
     assert tried() == "1 failed, 1 passed, 2 deselected, 1 error"
-    Path("own/data").write_text("right")
-    assert tried() == "1 passed, 3 deselected, 1 error"

@@ -151,6 +151,15 @@ def test_synth_works_without_any_library(run: Run, tmp_path: Path) -> None:
     assert found["kge"] == pytest.approx(found["area_ge"] / 1e3)
     assert found["operations_per_fo4"] == pytest.approx(2 / found["period_fo4"])
     assert 5 < found["period_fo4"] < 30
+    assert "qflow-tech-osu018" in str(cells_for_energy(None))
+    named = run("synth", *SMALL, "--target", "osu018")
+    assert named.code == 1  # something is not installed
+    assert "qflow-tech-osu018" in named.err
+
+
+@pytest.mark.prove
+@pytest.mark.usefixtures("nothing", "short_sweep")
+def test_sweeps_and_comparisons_without_any_library(run: Run, tmp_path: Path) -> None:
     outcome = run("synth", *SMALL, "--sweep")
     for word in (" GE ", " FO4 ", "gate equivalents (GE: a NAND2 is 1), times in FO4"):
         assert word in outcome.out
@@ -161,10 +170,6 @@ def test_synth_works_without_any_library(run: Run, tmp_path: Path) -> None:
     compared = run("compare", f"mac({','.join(SMALL[2::2])})", "opt1(a_width=2)")
     assert "period, FO4" in (tmp_path / "build" / "compare" / "compare.generic.svg").read_text()
     assert compared.code == 0
-    assert "qflow-tech-osu018" in str(cells_for_energy(None))
-    named = run("synth", *SMALL, "--target", "osu018")
-    assert named.code == 1  # something is not installed
-    assert "qflow-tech-osu018" in named.err
 
 
 def corner(tmp_path: Path, name: str, unit: str) -> Path:

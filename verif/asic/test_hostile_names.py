@@ -88,7 +88,7 @@ def test_hostile_verilog_is_synthesised(part: str, name: str, tmp_path: Path) ->
     assert nothing_ran(tmp_path)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.prove
 @pytest.mark.parametrize("target", ["osu018", "ecp5"])
 def test_files_of_any_name(target: str, tmp_path: Path) -> None:
     """They are read, whatever matches their name as a pattern, and all to the same result."""

@@ -223,6 +223,7 @@ def test_the_best_recipe_gets_other_sizes_at_all_its_targets(monkeypatch):
     assert sized == min(first, key=lambda point: point["area_um2"] * point["period_ns"])["recipe"]
 
 
+@pytest.mark.prove
 def test_a_brief_sweep_has_all_mappings_and_sizes_of_the_best(monkeypatch):
     monkeypatch.setattr(
         search, "MAPS", {name: abc_scripts.MAPS[name] for name in ("dch2", "amap", "wide")}

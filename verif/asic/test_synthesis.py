@@ -302,6 +302,7 @@ def test_timing_module_by_module_agrees(top, text, tmp_path, monkeypatch):
     assert "module by module" in parts["notes"][-1]
 
 
+@pytest.mark.prove
 def test_wide_fan_out_across_modules_is_buffered(tmp_path):
     count = 20
     result = synthesis.synthesise([verilog(tmp_path, fan_out(count))], top="wide", target="osu018")

@@ -355,6 +355,7 @@ def test_cli_verify_netlist(run: Run, design: str) -> None:
     assert (outcome.code, found["ok"], found["of"]) == (0, True, "netlist osu018")
 
 
+@pytest.mark.prove
 def test_cli_verify_in_parallel(tmp_path: Path) -> None:
     both = [start(tmp_path, "verify", *SMALL, "--json") for _ in range(2)]
     found = [json.loads(process.communicate(timeout=120)[0]) for process in both]

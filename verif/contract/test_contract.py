@@ -178,6 +178,7 @@ def test_coprocessors_are_decided(name: str, parameters: dict[str, Any], depends
         check_witness(design, core, field, found.answers[field].witness)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("name", "parameters", "field"),
     [("opt3", SMALL | {"constant_time": True}, "i_a"), ("mac", SMALL, "i_b")],
@@ -239,7 +240,7 @@ def test_json_has_its_schema(run: Run) -> None:
     assert json.loads(json.dumps(again)) == found
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

@@ -60,6 +60,7 @@ def test_constraints_of_figures_that_a_target_never_has() -> None:
         assert not device.allows(point, good | {name: None}), name
 
 
+@pytest.mark.prove
 def test_points_of_large_spaces_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless a constraint is of their MACs: 15,364 of 46,092 combinations in about a second."""
     monkeypatch.setattr(Design, "component", None)

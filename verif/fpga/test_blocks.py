@@ -40,6 +40,7 @@ def test_blocks_within_are_not_timed(run: Callable[..., dict[str, Any]]) -> None
     assert any(end.startswith("only.one.plus.") for end in ends), ends
 
 
+@pytest.mark.prove
 def test_blocks_that_are_not_timed_have_no_fmax(run: Callable[..., dict[str, Any]]) -> None:
     found = run(UP5K, "ice40")
     assert found["device"] == "iCE40UP5K-SG48"  # the only one with the block

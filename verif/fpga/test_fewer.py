@@ -45,7 +45,7 @@ def test_places_of_gowin_are_halves_of_blocks() -> None:
     assert line.startswith("-p dsps=96 leaves 32 of its 128 multipliers to logic")
 
 
-@pytest.mark.sample(1)
+@pytest.mark.prove
 @pytest.mark.parametrize("dsps", [0, 4, *long([6])])
 def test_synthesis_counts_no_more_than_that(dsps: int) -> None:
     parameters = {"m": 2, "n": 4, "k_max": 20, "target": "ecp5", "dsps": dsps}

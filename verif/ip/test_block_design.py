@@ -97,6 +97,7 @@ def test_block_design_takes_a_board(pack: Any) -> None:
     assert error == "synthesis failed: see vivado"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("arguments", "says"), [
     ((), "either -part or -board must be given"),
     (("-part", "xc7z020", "-board", "b"), "either -part or -board must be given"),

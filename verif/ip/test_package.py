@@ -336,6 +336,7 @@ def test_fusesoc_generates_packs(block: Facts, tmp_path: Path) -> None:
     assert digests(tmp_path) == made
 
 
+@pytest.mark.prove
 def test_fusesoc_generates_no_pack_behind_a_serial_line(tmp_path: Path) -> None:
     """It has no buses: Verilog and constraints alone."""
     chosen = {"engine": "systolic_os(m=1,n=1)", "sums": 16, "memory_bytes": 1024}

@@ -222,6 +222,7 @@ def test_a_scheduler_that_does_not_answer_is_refused(
             pytest.fail("taken")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_what_a_driver_had_done_is_kept_and_the_rest_ends_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: signal.Signals

@@ -248,6 +248,7 @@ def test_what_failed_is_tried_again_by_the_next_call(tmp_path: Path):
     assert jobs.select(jobs.default_path(), table="failures")[2] == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("limit", ["time", "memory", "memory of all"])
 def test_limits_end_a_job_and_all_that_it_started(tmp_path: Path, limit: str):
     log = tmp_path / "log"

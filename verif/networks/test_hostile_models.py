@@ -319,6 +319,7 @@ def test_hostile_names(run: Run, tmp_path: Path) -> None:
     assert not list(tmp_path.rglob(MARK))
 
 
+@pytest.mark.prove
 def test_hostile_names_of_layers(run: Run, tmp_path: Path) -> None:
     """So do names in a model to choose formats for, and in the model that is written."""
     b = Builder(np.random.default_rng(1))

@@ -65,6 +65,7 @@ def test_no_energy_of_an_engine_of_blocks(
     assert facts["notes"][0] == "no energy: the engine is of blocks of ecp5, not of cells"
 
 
+@pytest.mark.prove
 def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
     """Every product on the simulated block; the demo runs all of the test images."""
     model, task = digits

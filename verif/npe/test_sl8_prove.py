@@ -103,7 +103,7 @@ def test_decoder_makes_golden_values(formats: str, tells: bool) -> None:
     assert decodes(formats, tells=tells)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.prove
 @pytest.mark.parametrize("formats", [*long([ALL]), "e2m1,posit4e1,posit8e0", "int4"])
 def test_decoder_proof_can_fail(formats: str) -> None:
     assert not decodes(formats, tells=True, slip=1)

@@ -28,6 +28,7 @@ def repeat(run: Run, told: str) -> tuple[int, list[str]]:
     return again.code, json.loads(again.out)["failures"]
 
 
+@pytest.mark.prove
 def test_mutants_are_killed_and_reduced(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,11 +111,13 @@ def test_coprocessor_rtl_in_short(parameters: dict[str, Any], tmp_path: Path) ->
 def test_coprocessor_rtl_matches_golden(
     parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Of jobs that overlap there are a few, and more in `make prove`."""
-    options = brief(request, overlaps=2)
+    """A sample of the orders in the short run; `make prove` closes the coverage."""
+    options = brief(request, overlaps=2, close=False)
     design = Design("coprocessor", parameters)
     result = verify(design, seed=1, options=options, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"
+    if "close" in options:
+        return
     found = json.loads((result.directory / "coverage.json").read_text())
     assert [each["title"] for each in found] == ["Orders, pairs", "Bursts"]
     assert all(not cross["holes"] for each in found for cross in each["crosses"])

@@ -52,6 +52,7 @@ def test_coprocessor_without_scratch_is_as_it_was() -> None:
     assert Design("coprocessor").digest == Design("coprocessor", {"scratch": 0}).digest
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("parameters", [SHORT, *long([*CASES, *LONG])], ids=case_name)
 def test_coprocessor_scratch_rtl_matches_golden(
     parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest

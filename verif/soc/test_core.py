@@ -136,6 +136,7 @@ def test_a_read_error_on_any_beat_ends_the_job() -> None:
     bench.run(runs)
 
 
+@pytest.mark.prove
 def test_a_stop_while_a_descriptor_is_read() -> None:
     """In each cycle: the core is idle once no burst is under way, and the next job is right."""
     bench = Bench(PLAIN, latency=4)

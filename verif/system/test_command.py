@@ -71,6 +71,7 @@ def test_digits_on_the_simulated_system(run: Run, network: list[Path], tmp_path:
         assert abs(layer["deviation"]) <= 0.05
 
 
+@pytest.mark.prove
 def test_convolutions_on_the_simulated_system(run: Run, tmp_path: Path) -> None:
     """Jobs on one start, codes that the processor gathers, and the greatest of windows."""
     model, x = tmp_path / "model.onnx", tmp_path / "x.npy"

@@ -106,6 +106,7 @@ def little(body: str, folder: Path) -> dict[str, Any]:
     return synthesis.synthesise([source], top="t", target=LIBRARY, place=True, activity="none")
 
 
+@pytest.mark.prove
 def test_little_logic_is_placed(tmp_path: Path) -> None:
     """No gate between registers, and no register."""
     for body in ("reg r; always @(posedge clk) begin r <= a; y <= r; end", "always @* y = ~a;"):

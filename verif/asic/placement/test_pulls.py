@@ -46,6 +46,7 @@ def test_wires_are_pulled_by_how_long_they_may_wait(die: Die) -> None:
     assert Counter(pulls(die, timing)) == wanted
 
 
+@pytest.mark.prove
 def test_what_is_pulled_comes_closer(die: Die) -> None:
     """The two cells that are farthest from each other: in opposite corners."""
     ends = [
