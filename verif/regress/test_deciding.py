@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from carrysave.regress.deciding.equivalence import decide
+from carrysave.regress.mutants import Mutants
 from hw.catalog import Design
 from verif.support.cases import long
 from verif.support.mutants import stand_in
@@ -72,3 +73,13 @@ def test_outputs_differ_as_the_contract_says(
              outputs={"o_valid": valid, "o_sum": total, "o_carry": carry})  # fmt: skip
     found = decide(design, tmp_path, 1, 5)
     assert found.outcome == outcome, found.why
+
+
+def test_blocks_of_a_device_are_their_models(tmp_path: Path) -> None:
+    """Number 0 changes nothing; what the first mutant changes comes out of the block."""
+    design = Design("mac", {"target": "ecp5", "a_width": 2, "b_width": 2, "accumulator_width": 6})
+    mutants = Mutants.of(design, 1, 1)
+    assert " MULT18X18D " in mutants.verilog
+    (tmp_path / "mutants.v").write_text(mutants.verilog)
+    found = [decide(design, tmp_path, number, 5).outcome for number in (0, 1)]
+    assert found == ["equivalent", "alive"]

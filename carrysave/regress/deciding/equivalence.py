@@ -10,6 +10,7 @@ from carrysave.regress.deciding.contract import exact, unwritten
 from carrysave.regress.deciding.legal import Inputs, legal
 from golden.npe.activation import ActivationSpec
 from hw.catalog import Design
+from hw.device import models_of
 from hw.emit import yosys
 from hw.emit.verilog import Emission
 
@@ -130,20 +131,26 @@ def equivalent(design: Design, folder: Path, mutant: int) -> bool:
     )
 
 
-def selected(design: Design, mutant: int) -> str:
-    """Yosys script that reads the design as `gold`, and as `gate` with this mutant."""
-    return "".join(
+def selected(design: Design, folder: Path, mutant: int) -> str:
+    """Write a script that reads the design as `gold`, and as `gate` with this mutant.
+
+    Blocks of a device are what their models are.
+    """
+    blocks = models_of((folder / "mutants.v").read_text())
+    (folder / "blocks.v").write_text("".join(path.read_text() for path in blocks))
+    read = "".join(
         f"read_verilog mutants.v\nproc\nrename {design.module} {name}\ncd {name}\n"
         f"delete -port mutant\nconnect -set mutant 8'd{number}\ncd ..\n"
         for name, number in (("gate", mutant), ("gold", 0))
     )
+    return f"{read}read_verilog blocks.v\nhierarchy\nproc\nflatten\n" if blocks else read
 
 
 def by_induction(design: Design, folder: Path, mutant: int) -> bool:
     """Whether Yosys proves the mutant equal to the design, by induction over all states."""
     try:
         yosys.run(
-            f"{selected(design, mutant)}opt -full\nwreduce\nopt -full\n"
+            f"{selected(design, folder, mutant)}opt -full\nwreduce\nopt -full\n"
             # Bit by bit, since what nobody reads may differ.
             "techmap\nopt -full\nsplitnets\nopt_clean -purge\n"
             "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
@@ -171,7 +178,7 @@ def by_reachability(design: Design, folder: Path, mutant: int, seconds: int) -> 
         "\\$assert check (.A(A ~^ B), .EN(1'b1));\nendmodule\n"
     )
     log = yosys.run(
-        f"{selected(design, mutant)}setundef -zero\nopt -full\nwreduce\nopt -full\n"
+        f"{selected(design, folder, mutant)}setundef -zero\nopt -full\nwreduce\nopt -full\n"
         "techmap\nopt -full\ndffunmap\nopt_clean\nsplitnets\nopt_clean -purge\n"
         # Of what is inside, registers alone are paired.
         "select -set registers t:$_DFF_* %co1:+[Q] w:* %i\nrename -hide w:* @registers %d\n"
@@ -212,7 +219,7 @@ def _both(design: Design, folder: Path, mutant: int, given: Inputs) -> str:
     """Write a script that reads a design, its mutant, and what says if they differ, ``legal``."""
     (folder / "legal.v").write_text(legal(design, given))
     return (
-        f"{selected(design, mutant)}setundef -zero\nopt -full\n"
+        f"{selected(design, folder, mutant)}setundef -zero\nopt -full\n"
         "miter -equiv -make_outputs gold gate miter\nread_verilog legal.v\n"
     )
 
