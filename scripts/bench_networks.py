@@ -46,8 +46,9 @@ QUICK, BATCH = 16, 8
 def measure(name: str, model: Path, task: Task, most: int | None, steps: Steps) -> dict[str, Any]:
     """Run a network, and return the results, per input."""
     found = carrysave.run(
-        model, task.inputs[:most], labels=task.labels[:most], folder=ROOT / "build", progress=steps
-    )
+        model, task.inputs[:most], labels=task.labels[:most], energy="osu018",
+        folder=ROOT / "build", progress=steps,
+    )  # fmt: skip
     found.command = f"scripts/bench_networks.py: {name}"
     found.save(ROOT / "build" / "run" / name)
     if not found.ok:
@@ -91,9 +92,8 @@ def on_boards(name: str, model: Path, inputs: np.ndarray) -> list[dict[str, Any]
         key = json.dumps(dict(board.parameters), sort_keys=True)
         if key not in known:
             known[key] = carrysave.run(
-                model, inputs, carrysave.Design.of(design), simulate="none", energy="none",
-                batch=len(inputs),
-            )  # fmt: skip
+                model, inputs, carrysave.Design.of(design), simulate="none", batch=len(inputs)
+            )
         found = known[key]
         cycles = found.cycles / len(inputs)
         moved = [moved_bytes(spec, *shape) for row in found.layers for shape in row["shapes"]]

@@ -172,8 +172,8 @@ def run(
     compare : with onnxruntime, which takes the whole model into memory; without it, constants in
         files beside the model are read product by product.
     batch : inputs at once; None: the model's, or 8.
-    energy : cells for the engine's energy: ``osu018``, a Liberty file, a library, ``none``, or a
-        function that loads a library; None: osu018 if it is there.
+    energy : cells for the engine's energy, which is synthesised for them: ``osu018``, a Liberty
+        file, a library, or a function that loads one; None or ``none``: no energy.
     folder : each simulation gets a folder of its own in ``folder/runs``; reports of `build` are in
         ``folder/boards``.
     progress : say on stderr what is done.

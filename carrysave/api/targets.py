@@ -1,6 +1,5 @@
 """Which cell library or FPGA is meant."""
 
-from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,28 +68,6 @@ def library_of(target: str, option: str = "--netlist") -> "cells.Library":
         raise UsageError(f"{option}: no such file: {target}") from None
 
 
-def _default() -> "cells.Library | str":
-    return target_of(None)
-
-
-def cells_for_energy(
-    energy: str | None, default: "Callable[[], cells.Library | str]" = _default
-) -> "cells.Library | str | None":
-    """Load the library that ``--energy`` names.
-
-    None is what ``none`` names; and if nothing is named, and there is no library with energies or
-    nothing to time it by, a text says so. `default` returns the library if none is named.
-    """
-    if energy == "none":
-        return None
-    if energy is not None:
-        return library_of(energy, "--energy")
-    from carrysave.asic import sta
-
-    try:
-        sta.version()
-        found = default()
-        # Without osu018, its error says what brings it.
-        return library_of("osu018") if isinstance(found, str) else found
-    except (FileNotFoundError, sta.StaError) as error:
-        return str(error)
+def cells_for_energy(energy: str | None) -> "cells.Library | None":
+    """Load the library that ``--energy`` names; None, and ``none``, are no library."""
+    return None if energy in (None, "none") else library_of(str(energy), "--energy")

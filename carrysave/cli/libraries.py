@@ -10,7 +10,7 @@ from carrysave.cli.options import read_settings
 if TYPE_CHECKING:
     from carrysave.asic.liberty import cells
 
-__all__ = ["cells_for_energy", "target_of"]
+__all__ = ["target_of"]
 
 _SETTINGS = Path("carrysave.toml")
 """In the working folder: its `library` is taken where the command line names none."""
@@ -39,8 +39,3 @@ def target_of(
     for name in named:
         targets.check_suffix(name, f"{file}: library", "osu018, generic")
     return cells.Library.load(*(file.parent / name for name in named))
-
-
-def cells_for_energy(energy: str | None) -> "cells.Library | str | None":
-    """Load the library that ``--energy`` names, or the one of the settings."""
-    return targets.cells_for_energy(energy, lambda: target_of(None, None))

@@ -8,8 +8,8 @@ from cyclopts import Parameter
 
 from carrysave.api import network as api
 from carrysave.api.design import Design
+from carrysave.api.targets import cells_for_energy
 from carrysave.boards.board import board_of, design_of
-from carrysave.cli.libraries import cells_for_energy
 from carrysave.cli.options import (
     Folder,
     Html,
@@ -75,8 +75,8 @@ def run_model(
     energy: Annotated[
         str | None,
         Parameter(
-            help="Cells for the engine's energy: osu018, a Liberty file, or none."
-            " [default: osu018, if it is there]"
+            help="Measure the engine's energy by these cells: osu018, or a Liberty file."
+            " [default: none]"
         ),
     ] = None,
     output: Folder = None,

@@ -16,7 +16,6 @@ from carrysave.sim.products import run_works
 from hw.catalog import Design
 
 from . import view
-from .energy import measure
 from .evaluate import ProductError
 from .fuse import fuse
 from .inputs import batch_of, read_inputs, read_labels
@@ -135,6 +134,8 @@ def execute(
     energy = None
     if isinstance(library, Library):
         pairs = [product.formats for product in lowered.products]
+        from .energy import measure  # loads all of synthesis
+
         energy = measure(target, pairs, library, steps)
     if not request.compare:
         notes.append("no comparison, as asked for")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -12,7 +12,6 @@ from carrysave.report.page import Page, Scatter, Text, package_versions, picture
 from carrysave.report.tables import Section
 from hw.emit.user_files import shown
 
-from .energy import Energy
 from .exact_product import INTEGERS, ONNXRUNTIME
 from .host_work import share
 from .lower import Lowered
@@ -20,6 +19,9 @@ from .names import quoted
 from .outputs import array_names
 from .run import ProductRun, Run
 from .target import Target
+
+if TYPE_CHECKING:
+    from .energy import Energy
 
 __all__ = ["draw", "facts", "markdown", "page", "show"]
 
@@ -47,7 +49,7 @@ def facts(
     lowered: Lowered,
     target: Target,
     labels: np.ndarray | None,
-    energy: Energy | None,
+    energy: "Energy | None",
 ) -> dict[str, Any]:
     """Collect the results as plain values.
 
@@ -85,7 +87,7 @@ def facts(
     }
 
 
-def _row(run: Run, layer: ProductRun, energy: Energy | None) -> dict[str, Any]:
+def _row(run: Run, layer: ProductRun, energy: "Energy | None") -> dict[str, Any]:
     product, found = layer.product, layer.estimate
     apart = run.comparison.products.get(product.name) if run.comparison else None
     return {
@@ -286,17 +288,15 @@ def page(found: Mapping[str, Any]) -> Page:
 @tables.as_text()
 def draw(found: Mapping[str, Any]) -> bytes:
     """Draw useful and lost cycles of each product, and bytes moved, as SVG."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     rows = found["layers"]
     places = np.arange(len(rows))[::-1]
     cycles = np.array([row["cycles"] for row in rows])
     useful = np.array([row["utilisation"] for row in rows]) * cycles
     size = (9, 1.2 + 0.22 * len(rows))
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=size, sharey=True, width_ratios=(3, 1))
+    figure = Figure(figsize=size)
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 1))
     left.barh(places, useful, color="tab:blue", label="useful products")
     left.barh(places, cycles - useful, left=useful, color="lightgrey", label="padding and stalls")
     left.set_yticks(places, [shown(row["layer"][-28:]) for row in rows], fontsize=6)

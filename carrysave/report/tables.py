@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -149,10 +150,10 @@ def texts(values: Sequence[Any], columns: Sequence[Column]) -> list[str]:
 def svg(figure: Any) -> bytes:
     """Write a figure of matplotlib's as SVG, and close it; the same figure gives the same bytes."""
     import matplotlib
-    from matplotlib import pyplot
 
     picture = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "carrysave", "svg.fonttype": "none"}):
         figure.savefig(picture, format="svg", metadata={"Date": None})
-    pyplot.close(figure)
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close(figure)
     return picture.getvalue()

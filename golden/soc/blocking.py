@@ -1,10 +1,13 @@
-"""Block sizes and order of a product, and their cost; needs only Python's standard library."""
+"""Block sizes and order of a product, and their cost; needs numpy alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "LATENCY",
@@ -14,10 +17,13 @@ __all__ = [
     "Stores",
     "candidates",
     "cost",
+    "costs",
     "order",
     "plan",
     "word_bytes",
 ]
+
+Numbers = NDArray[np.int64]
 
 LATENCY = 64
 """Read latency in cycles, as the planner assumes."""
@@ -196,57 +202,70 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
     write-back counts. The last block is multiplied after its load, except for its first tile; the
     last row of tiles leaves at the end.
     """
+    found = costs(stores, [blocks], m, n, k, c_bits)
+    return Cost(*(int(one[0]) for one in found))
+
+
+def costs(
+    stores: Stores, blocks: Sequence[Blocks], m: int, n: int, k: int, c_bits: int
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Return cycles, and beats that are read and written, of each of some plans."""
     least = -(-LATENCY // stores.outstanding)
     tile_m, tile_n, tile_k = stores.tile_m, stores.tile_n, stores.tile_k
-    rows, columns, codes = blocks.m * tile_m, blocks.n * tile_n, blocks.k * tile_k
+    of_m, of_n, of_k, by_columns = np.array(
+        [(one.m, one.n, one.k, one.by_columns) for one in blocks], np.int64
+    ).T
+    rows, columns, codes = of_m * tile_m, of_n * tile_n, of_k * tile_k
     ups, acrosses, depths = (
         -(-size // part) for size, part in ((m, rows), (n, columns), (k, codes))
     )
 
-    def beats(count: int, length: int, part: int, bits: int, least: int = least) -> int:
+    def beats(
+        count: Numbers | int, length: Numbers | int, part: Numbers, bits: int, least: int = least
+    ) -> Numbers:
         """Return the beats of rows that are read in parts."""
-        whole, rest = divmod(length, part)
-        found = whole * max(-(-part * bits // stores.data_width), least)
-        return count * (found + (max(-(-rest * bits // stores.data_width), least) if rest else 0))
+        whole, rest = np.divmod(length, part)
+        found = whole * np.maximum(-(-part * bits // stores.data_width), least)
+        last = np.maximum(-(-rest * bits // stores.data_width), least)
+        return np.asarray(count * (found + np.where(rest > 0, last, 0)))
 
-    times_a = 1 if depths == 1 and not blocks.by_columns else acrosses
-    times_b = 1 if depths == 1 and blocks.by_columns else ups
+    times_a: Numbers = np.where((depths == 1) & (by_columns == 0), 1, acrosses)
+    times_b: Numbers = np.where((depths == 1) & (by_columns == 1), 1, ups)
     of_a = m, k, codes, stores.a_bits
     of_b = -(-k // stores.b_deep), n, columns, stores.b_bits
     of_c = (m, n, columns, c_bits)
     load = times_a * beats(*of_a) + times_b * beats(*of_b)
-    first_a = beats(min(m, rows), min(k, codes), codes, stores.a_bits)
-    first_b = beats(-(-min(k, codes) // stores.b_deep), min(n, columns), columns, stores.b_bits)
-    up, across = -(-min(m, rows) // tile_m), -(-min(n, columns) // tile_n)
+    deep = np.minimum(k, codes)
+    first_a = beats(np.minimum(m, rows), deep, codes, stores.a_bits)
+    first_b = beats(-(-deep // stores.b_deep), np.minimum(n, columns), columns, stores.b_bits)
+    up, across = -(-np.minimum(m, rows) // tile_m), -(-np.minimum(n, columns) // tile_n)
     drain = tile_m + (tile_m - 1) // 8
-    whole, rest = divmod(-(-k // tile_k), blocks.k)
+    all_k = -(-k // tile_k)
+    whole, rest = np.divmod(all_k, of_k)
     # Cycles of a tile in the first block of K, in the last one, and in total.
-    step = max(min(-(-k // tile_k), blocks.k), drain)
-    final = max(rest or blocks.k, drain)
-    tile = whole * max(blocks.k, drain) + (max(rest, drain) if rest else 0)
-    if up == across == 1:
-        tile = final = max(-(-k // tile_k), drain)
-    first = first_a + max(first_b - step, 0)
+    step = np.maximum(np.minimum(all_k, of_k), drain)
+    final = np.maximum(np.where(rest > 0, rest, of_k), drain)
+    tile = whole * np.maximum(of_k, drain) + np.where(rest > 0, np.maximum(rest, drain), 0)
+    alone = (up == 1) & (across == 1)
+    tile, final = (np.where(alone, max(all_k, drain), one) for one in (tile, final))
+    first = first_a + np.maximum(first_b - step, 0)
     tiles = -(-m // tile_m) * -(-n // tile_n)
-    last = beats(min(m, tile_m), min(n, columns), columns, c_bits)
-    cycles = first + max(
-        tiles * tile + last,
-        load - first + (up * across - 1) * final + last,
-        (across if depths == 1 else up * across) * tile + beats(*of_c),
+    last = beats(min(m, tile_m), np.minimum(n, columns), columns, c_bits)
+    cycles = first + np.maximum(
+        np.maximum(tiles * tile + last, load - first + (up * across - 1) * final + last),
+        np.where(depths == 1, across, up * across) * tile + beats(*of_c),
     )
-    read = times_a * beats(*of_a, least=1) + times_b * beats(*of_b, least=1)
-    return Cost(cycles, read, beats(*of_c, least=1))
+    read: Numbers = times_a * beats(*of_a, least=1) + times_b * beats(*of_b, least=1)
+    return cycles, read, beats(*of_c, least=1)
 
 
 @cache
 def plan(stores: Stores, m: int, n: int, k: int, c_bits: int) -> Blocks:
     """Choose the blocks that minimise cycles + beats_read / 50."""
-
-    def price(blocks: Blocks) -> tuple[int, int]:
-        found = cost(stores, blocks, m, n, k, c_bits)
-        return 50 * found.cycles + found.read_beats, found.cycles
-
-    return min(candidates(stores, m, n, k), key=price)
+    some = list(candidates(stores, m, n, k))
+    cycles, read, _ = costs(stores, some, m, n, k, c_bits)
+    price = 50 * cycles + read
+    return some[int(np.lexsort((cycles, price))[0])]
 
 
 def candidates(stores: Stores, m: int, n: int, k: int) -> Iterator[Blocks]:
@@ -263,8 +282,7 @@ def candidates(stores: Stores, m: int, n: int, k: int) -> Iterator[Blocks]:
                 depth for depth in _sizes(beats, most, grain_k) if depth >= stores.tile_m
             }
             for depth, by_columns in product(sorted(depths - {0}, reverse=True), (False, True)):
-                if stores.fits(up, across, depth):
-                    yield Blocks(up, across, depth, by_columns)
+                yield Blocks(up, across, depth, by_columns)
 
 
 def _grain(bits: int) -> int:

@@ -12,7 +12,7 @@ from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
 from carrysave.networks.mapping import START
 from carrysave.networks.target import Target
-from golden.soc.blocking import Blocks, Stores, candidates, cost, plan
+from golden.soc.blocking import Blocks, Stores, candidates, cost, costs, plan
 
 __all__ = ["COUNTERS", "Image", "like"]
 
@@ -177,7 +177,9 @@ class Image:
         known = list(candidates(stores, m, n, k))
         # Of shorter parts of K too little was measured.
         long = [one for one in known if one.k >= min(whole, _SHORTEST)]
-        tried = sorted(long or known, key=lambda one: cost(stores, one, m, n, k, 8).cycles)[:_TRIED]
+        some = long or known
+        order = np.argsort(costs(stores, some, m, n, k, 8)[0], kind="stable")
+        tried = [some[place] for place in order[:_TRIED].tolist()]
         best = min(tried, key=price)
         return best, price(best)
 
