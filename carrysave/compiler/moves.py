@@ -47,7 +47,7 @@ def greatest(image: Image, node: NodeProto, x: Tensor) -> Tensor:
     seen = np.moveaxis(windows.cut(x.sources, least), 1 + axes, 1)
     taps = seen.reshape(-1, int(np.prod(windows.kernel)))
     order = np.argsort(taps.max(axis=1), kind="stable")
-    at = image.move(node.name or node.output[0], node.op_type, taps[order])
+    at = image.move(node.name or node.output[0], node.op_type, taps[order], row=x.sources.shape[1])
     return Tensor(
         (at + _ranks(order)).reshape(seen.shape[: 2 + axes]), x.kind, x.offset, x.scale
     )  # fmt: skip

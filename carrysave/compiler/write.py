@@ -107,7 +107,7 @@ def _lines(step: Step) -> Iterator[str]:
     elif isinstance(step, Move):
         table = f" by table {step.table:#x}" if step.table else " greatest" * (step.taps > 1)
         yield (
-            f"move {node} {operator} {step.bytes} bytes to {step.to:#x}: {step.records} records"
+            f"move {node} {operator} {step.bytes} bytes to {step.to:#x}: {step.patterns} patterns"
             f" of {step.taps} at {step.at:#x}{table}"
         )
     else:

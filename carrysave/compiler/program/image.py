@@ -86,7 +86,7 @@ class Image:
         return codes + _CONSTANT
 
     def move(
-        self, node: str, operator: str, sources: np.ndarray, table: bytes = b"", to: int = -1
+        self, node: str, operator: str, sources: np.ndarray, table: bytes = b"", row: int = 0
     ) -> int:
         """Have bytes moved; return the address of the first.
 
@@ -96,14 +96,14 @@ class Image:
         sources : count x sources of each byte: addresses of codes, or those of :meth:`constant`.
         table : codes by the code of the source, or by those of two, the first one's in the upper
             byte, each as it is in memory, without a sign; empty: the greatest of the sources.
-        to : where they go; below 0: to room of their own.
+        row : bytes of a row, if sources are of rows that may be alike; 0: they are not.
         """
         count, taps = sources.shape
-        to = self.room(count) if to < 0 else to
-        records = _records(sources)
+        to = self.room(count)
+        patterns, words = _patterns(sources, row or count)
         self.steps.append(Move(
-            node=node, operator=operator, to=to, bytes=count, taps=taps, records=len(records),
-            at=self.put(records.astype("<i4").tobytes()), table=self.put(table) if table else 0,
+            node=node, operator=operator, to=to, bytes=count, taps=taps, patterns=patterns,
+            at=self.put(words.astype("<i4").tobytes()), table=self.put(table) if table else 0,
         ))  # fmt: skip
         return to
 
@@ -121,7 +121,7 @@ class Image:
         # What fills a row is not looked at: the bytes behind its last one, to need no record.
         more = sources[:, -1:] + 1 + np.arange(stride - k)
         wide[:, k:] = np.where((sources[:, -1:] >= 0) & (more < self.end), more, _CONSTANT)
-        return self.move(node, operator, wide.reshape(-1, 1)), stride
+        return self.move(node, operator, wide.reshape(-1, 1), row=stride), stride
 
     def product(self, work: Work, a: np.ndarray | None, b: np.ndarray | None, node: str,
                 operator: str) -> tuple[Job, np.ndarray, int]:  # fmt: skip
@@ -188,7 +188,7 @@ class Image:
         words = [len(steps), ring, scores, count]
         for step in steps:
             if isinstance(step, Move):
-                words += [Kind.MOVE, step.to, step.at, step.records, step.taps, step.table]
+                words += [Kind.MOVE, step.to, step.at, step.patterns, step.taps, step.table]
             else:
                 words += [Kind.START, len(step.jobs), step.counters]
                 words += [word for job in step.jobs for word in job_words(job)]
@@ -207,10 +207,68 @@ def like(sources: np.ndarray) -> np.ndarray | None:
     return places
 
 
-def _records(sources: np.ndarray) -> np.ndarray:
-    """Join bytes whose sources follow each other: rows of a count and the first sources."""
-    change = sources[1:] - sources[:-1] != (sources[:-1] >= 0)
-    crosses = (sources[1:] >= 0) != (sources[:-1] >= 0)
-    starts = np.flatnonzero(np.concatenate([[True], (change | crosses).any(axis=1)]))
-    counts = np.diff(np.append(starts, len(sources)))
-    return np.concatenate([counts[:, None], sources[starts]], axis=1)
+def _patterns(sources: np.ndarray, row: int) -> tuple[int, np.ndarray]:
+    """Write records of rows, those that follow each other and are alike as one pattern.
+
+    Parameters
+    ----------
+    sources : count x sources of each byte.
+    row : bytes of a row.
+
+    Returns
+    -------
+    The count of patterns, and their words.
+    """
+    # Bytes whose sources follow each other, within a row, are a record.
+    change = (sources[1:] - sources[:-1] != (sources[:-1] >= 0)) | (
+        (sources[1:] >= 0) != (sources[:-1] >= 0)
+    )
+    new = np.concatenate([[True], change.any(axis=1)])
+    new[::row] = True
+    starts = np.flatnonzero(new)
+    lengths = np.diff(np.append(starts, len(sources)))
+    first = sources[starts]
+    bounds = np.searchsorted(starts, np.arange(0, len(sources), row))
+    counts = np.diff(np.append(bounds, len(starts)))
+    heads, repeats, steps = [0], [1], [0]
+    for place, step in enumerate(_steps(lengths, first, bounds, counts).tolist(), 1):
+        if step != _UNLIKE and (repeats[-1] == 1 or step == steps[-1]):
+            repeats[-1], steps[-1] = repeats[-1] + 1, step
+        else:
+            for own, value in ((heads, place), (repeats, 1), (steps, 0)):
+                own.append(value)
+    records = np.concatenate([lengths[:, None], first], axis=1)
+    words: list[np.ndarray] = []
+    for head, repeat, step in zip(heads, repeats, steps, strict=True):
+        begin, count = bounds[head], counts[head]
+        words += [np.array([repeat, step, count]), records[begin : begin + count].ravel()]
+    return len(heads), np.concatenate(words)
+
+
+_UNLIKE = 1 << 40
+
+
+def _steps(
+    lengths: np.ndarray, first: np.ndarray, bounds: np.ndarray, counts: np.ndarray
+) -> np.ndarray:
+    """Return what is added to the addresses of each row but the last to make those of the next.
+
+    Or `_UNLIKE`, if that is not the same for all, or the rows are unlike otherwise.
+    """
+    found = np.full(len(bounds) - 1, _UNLIKE)
+    for count in np.unique(counts).tolist():
+        rows = np.flatnonzero((counts[:-1] == count) & (counts[1:] == count))
+        if not rows.size:
+            continue
+        one, other = (bounds[rows + more][:, None] + np.arange(count) for more in (0, 1))
+        known = first[one] >= 0
+        apart = np.where(known, first[other] - first[one], 0).reshape(len(rows), -1)
+        known_too = first[other] >= 0
+        same = (lengths[one] == lengths[other]).all(axis=1)
+        same &= (known == known_too).reshape(len(rows), -1).all(axis=1)
+        same &= (known | (first[one] == first[other])).reshape(len(rows), -1).all(axis=1)
+        flat = known.reshape(len(rows), -1)
+        step = apart[np.arange(len(rows)), flat.argmax(axis=1)]
+        same &= ((apart == step[:, None]) | ~flat).all(axis=1)
+        found[rows[same]] = step[same]
+    return found

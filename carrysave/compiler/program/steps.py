@@ -41,7 +41,7 @@ class Move:
     node, operator : of the model.
     to, bytes : where they go, and how many.
     taps : sources of a byte.
-    at, records : address of the records, and how many.
+    at, patterns : address of the patterns of records, and how many.
     table : address of a table of 256 codes, or of 65,536 by two sources; 0: none.
     """
 
@@ -51,7 +51,7 @@ class Move:
     bytes: int
     taps: int
     at: int
-    records: int
+    patterns: int
     table: int
 
 

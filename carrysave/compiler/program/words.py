@@ -1,9 +1,10 @@
 """Steps of a program as words of 32 bits, as firmware and the golden model read them.
 
 A step begins with its kind. A start has its count of jobs, the address of its counters, and for
-each job :data:`JOB_WORDS` words. A move has the address that it writes to, that of its records and
-their count, the sources of a record, and the address of a table, or 0. Addresses are from the
-memory's start. A record is a count of bytes, and for each source an address, which goes on with
+each job :data:`JOB_WORDS` words. A move has the address that it writes to, that of its patterns and
+their count, the sources of a byte, and the address of a table, or 0. Addresses are from the
+memory's start. A pattern has how often it comes, what is added to its addresses each time, and its
+count of records. A record is a count of bytes, and for each source an address, which goes on with
 each byte; or a number below 0, which is a code less 256, and stays.
 """
 

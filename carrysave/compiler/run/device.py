@@ -52,7 +52,7 @@ def by_device(device: Coprocessor, placed: Matrix) -> tuple[np.ndarray, Runner]:
     def run(section: Section) -> None:
         for step in section.steps:
             if isinstance(step, Move):
-                move(memory, step.to, step.at, step.records, step.taps, step.table)
+                move(memory, step.to, step.at, step.patterns, step.taps, step.table)
                 continue
             flush()
             device.run_jobs([_at(job, placed.address) for job in step.jobs])

@@ -51,13 +51,21 @@ def execute(spec: CoprocessorSpec, memory: np.ndarray, start: int) -> None:
             raise ValueError(f"a step must be of kind 1 or 2, not {kind}")
 
 
-def move(memory: np.ndarray, to: int, at: int, count: int, taps: int, table: int) -> None:
+def move(memory: np.ndarray, to: int, at: int, patterns: int, taps: int, table: int) -> None:
     """Do a move; see :mod:`carrysave.compiler.program.words`."""
-    records = memory[at : at + 4 * count * (1 + taps)].view("<i4").reshape(count, 1 + taps)
-    sizes, first = records[:, 0], records[:, 1:].astype(np.int64)
-    each = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    sources = np.repeat(first, sizes, axis=0)
-    moving = np.where(sources < 0, 0, sources + each[:, None])
+    words, moved = memory[at:].view(np.uint8), []
+    for _ in range(patterns):
+        repeat, step, count = words[:12].view("<i4").tolist()
+        end = 12 + 4 * count * (1 + taps)
+        records = words[12:end].view("<i4").reshape(count, 1 + taps).astype(np.int64)
+        sizes, first = records[:, 0], records[:, 1:]
+        each = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        sources = np.repeat(first, sizes, axis=0)
+        moving = sources + each[:, None] + step * np.arange(repeat)[:, None, None]
+        moved.append(np.where(sources < 0, sources, moving).reshape(-1, taps))
+        words = words[end:]
+    sources = np.concatenate(moved)
+    moving = np.maximum(sources, 0)
     codes = np.where(sources < 0, sources.astype(np.int8), memory.view(np.int8)[moving])
     if not table:
         made = codes.max(axis=1).view(np.uint8)

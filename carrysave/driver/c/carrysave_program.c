@@ -53,30 +53,45 @@ static uint8_t greatest(const uint8_t *memory, const int32_t *sources, uint32_t 
     return most;
 }
 
+/* Make the bytes of a record, whose addresses are `further` on; return the place behind them. */
+static uint8_t *make(const uint8_t *memory, uint8_t *to, const int32_t *record, uint32_t taps,
+                     const uint8_t *table, uint32_t further)
+{
+    const uint32_t end = further + (uint32_t)record[0];
+    const int32_t *sources = record + 1;
+    uint32_t number;
+
+    if (taps == 1 && !table && *sources >= 0) {
+        copy(to, memory + (uint32_t)*sources + further, end - further);
+        return to + (end - further);
+    }
+    for (number = further; number != end; number++)
+        if (!table)
+            *to++ = greatest(memory, sources, taps, number);
+        else if (taps == 1)
+            *to++ = table[read_source(memory, *sources, number)];
+        else
+            *to++ = table[256u * read_source(memory, sources[0], number)
+                          + read_source(memory, sources[1], number)];
+    return to;
+}
+
 static const uint32_t *move(const machine *of, const uint32_t *word)
 {
     const uint8_t *memory = of->memory, *table = word[4] ? memory + word[4] : 0;
-    const int32_t *record = (const int32_t *)(const void *)(memory + word[1]);
+    const int32_t *pattern = (const int32_t *)(const void *)(memory + word[1]);
     uint8_t *to = of->memory + word[0];
     const uint32_t taps = word[3];
-    uint32_t left, number;
+    uint32_t left, again, place;
 
-    for (left = word[2]; left; left--, record += 1 + taps) {
-        const uint32_t count = (uint32_t)record[0];
-        const int32_t *sources = record + 1;
-        if (taps == 1 && !table && *sources >= 0)
-            copy(to, memory + *sources, count);
-        else if (!table)
-            for (number = 0; number < count; number++)
-                to[number] = greatest(memory, sources, taps, number);
-        else if (taps == 1)
-            for (number = 0; number < count; number++)
-                to[number] = table[read_source(memory, *sources, number)];
-        else
-            for (number = 0; number < count; number++)
-                to[number] = table[256u * read_source(memory, sources[0], number)
-                                   + read_source(memory, sources[1], number)];
-        to += count;
+    for (left = word[2]; left; left--) {
+        const int32_t *records = pattern + 3;
+        const uint32_t count = (uint32_t)pattern[2];
+        uint32_t further = 0;
+        for (again = (uint32_t)pattern[0]; again; again--, further += (uint32_t)pattern[1])
+            for (place = 0; place < count; place++)
+                to = make(memory, to, records + place * (1 + taps), taps, table, further);
+        pattern = records + count * (1 + taps);
     }
     return word + 5;
 }
