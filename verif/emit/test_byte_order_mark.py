@@ -82,7 +82,7 @@ TEXTS = {
 """Options with a path to a text: who reads it, and what of `KINDS` it is."""
 OTHERS = {
     "output", "html", "folder", "store", "input_", "labels", "calibration of precision",
-    "model of run", "model of chat", "model of precision", "model of soc",
+    "model of run", "model of compile", "model of chat", "model of precision", "model of soc",
 }  # fmt: skip
 """What is written, or is no text."""
 
