@@ -152,7 +152,6 @@ carrysave_status carrysave_program_run(carrysave *device, uint8_t *memory, uint6
     uint32_t left = word[0];
     machine of;
 
-    memset(&of, 0, sizeof of);
     of.device = device;
     of.memory = memory;
     of.base = base;

@@ -8,6 +8,9 @@ void *memcpy(void *to, const void *from, size_t bytes)
 {
     char *put = to;
     const char *get = from;
+    if ((((uintptr_t)put | (uintptr_t)get) & 3u) == 0)
+        for (; bytes >= 4; bytes -= 4, put += 4, get += 4)
+            *(uint32_t *)(void *)put = *(const uint32_t *)(const void *)get;
     while (bytes--)
         *put++ = *get++;
     return to;
@@ -25,6 +28,10 @@ int memcmp(const void *one, const void *other, size_t bytes)
 void *memset(void *to, int value, size_t bytes)
 {
     char *put = to;
+    const uint32_t word = 0x01010101u * (unsigned char)value;
+    if (((uintptr_t)put & 3u) == 0)
+        for (; bytes >= 4; bytes -= 4, put += 4)
+            *(uint32_t *)(void *)put = word;
     while (bytes--)
         *put++ = (char)value;
     return to;
