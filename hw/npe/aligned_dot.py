@@ -65,8 +65,6 @@ class AlignedDot(FloatStream):
     BENCH = "tb_float"
     EVIDENCE = FLOAT
 
-    SPEC = AlignedDotSpec
-
     def __init__(self, spec: AlignedDotSpec, **hows: Any):
         if not isinstance(spec, AlignedDotSpec):
             raise TypeError(f"spec must be an AlignedDotSpec, not {spec!r}")

@@ -50,8 +50,6 @@ class BlockScale(FloatStream):
     BENCH = "tb_float"
     EVIDENCE = FLOAT
 
-    SPEC = BlockScaleSpec
-
     def __init__(self, spec: BlockScaleSpec, **hows: Any):
         if not isinstance(spec, BlockScaleSpec):
             raise TypeError(f"spec must be a BlockScaleSpec, not {spec!r}")

@@ -52,7 +52,6 @@ class FloatLut(FloatStream):
     BENCH = "tb_float"
     EVIDENCE = (FLOAT[0], "mutants", "netlist simulation")
 
-    SPEC = FloatLutSpec
     HOWS: ClassVar[dict[str, Parameter]] = {
         name: kind for name, kind in FLOAT_HOWS.items() if name != "encoding"
     }

@@ -42,8 +42,6 @@ class FloatMac(FloatStream):
     BENCH = "tb_float"
     EVIDENCE = FLOAT
 
-    SPEC = FloatMacSpec
-
     def __init__(self, spec: FloatMacSpec, **hows: Any):
         if not isinstance(spec, FloatMacSpec):
             raise TypeError(f"spec must be a FloatMacSpec, not {spec!r}")

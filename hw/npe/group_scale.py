@@ -80,7 +80,6 @@ class GroupScale(FloatStream):
     BENCH = "tb_float"
     EVIDENCE = (*FLOAT, "mutants")
 
-    SPEC = GroupScaleSpec
     CUTS = 4
     HOWS: ClassVar[dict[str, Parameter]] = FLOAT_HOWS | {
         "pipeline": Integer("pipeline registers besides the accumulator", 3, 0, CUTS)

@@ -25,5 +25,4 @@ class Sl16(StreamLane):
         "netlist simulation",
     )
 
-    SPEC = Sl16Spec
     CELL = Lane16

@@ -24,5 +24,4 @@ class Sl8(StreamLane):
         "netlist simulation",
     )
 
-    SPEC = Sl8Spec
     CELL = Lane8

@@ -19,5 +19,4 @@ class Opt3(DigitStream):
     BENCH = "tb_mac"
     EVIDENCE = ELEMENT
 
-    SPEC = Opt3Spec
     SHARED = 0

@@ -19,5 +19,4 @@ class Opt4c(DigitStream):
     BENCH = "tb_mac"
     EVIDENCE = ELEMENT
 
-    SPEC = Opt4cSpec
     SHARED = 4

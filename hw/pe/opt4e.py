@@ -19,5 +19,4 @@ class Opt4e(DigitStream):
     BENCH = "tb_mac"
     EVIDENCE = ELEMENT
 
-    SPEC = Opt4eSpec
     SHARED = 4

@@ -30,7 +30,6 @@ class BitserialCore(BitplaneEngine):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    SPEC = BitserialCoreSpec
     HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS
 
     def __init__(self, spec: BitserialCoreSpec, **hows: Any):

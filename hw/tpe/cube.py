@@ -19,5 +19,4 @@ class Cube(Broadcast):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    SPEC = CubeSpec
     HOWS = TREE_HOWS

@@ -40,7 +40,6 @@ class LutCore(BitplaneEngine):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    SPEC = LutCoreSpec
     HOWS: ClassVar[dict[str, Parameter]] = {
         **PLANE_HOWS,
         "sign": Choice(

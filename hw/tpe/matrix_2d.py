@@ -17,5 +17,3 @@ class Matrix2d(Broadcast):
     SUMMARY = "2D matrix: operands broadcast to elements that accumulate locally"
     BENCH = "tb_engine"
     EVIDENCE = ENGINE
-
-    SPEC = Matrix2dSpec

@@ -29,7 +29,6 @@ class ShiftAddCore(BitplaneEngine):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    SPEC = ShiftAddCoreSpec
     HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS
 
     def __init__(self, spec: ShiftAddCoreSpec, **hows: Any):
