@@ -21,7 +21,10 @@
 #error "CARRYSAVE_CONFIG must define CARRYSAVE_BARRIER for this compiler"
 #endif
 #endif
-#ifndef CARRYSAVE_CLEAN
+#ifdef CARRYSAVE_CLEAN
+#define CLEANS 1
+#else
+#define CLEANS 0 /* of no matrix is it asked where it is */
 #define CARRYSAVE_CLEAN(device, address, bytes) ((void)(device), (void)(address), (void)(bytes))
 #endif
 #ifndef CARRYSAVE_INVALIDATE
@@ -193,19 +196,17 @@ static uint32_t load(const uint8_t *place)
     return place[0] | (uint32_t)place[1] << 8 | (uint32_t)place[2] << 16 | (uint32_t)place[3] << 24;
 }
 
-/* Check a job, and write caches back of all that the device reads, and of C, a line of which would
- * otherwise be written over what the device wrote. */
-static carrysave_status prepare(carrysave *device, const carrysave_job *job)
+/* Write caches back of all that the device reads, and of C, a line of which would otherwise be
+ * written over what the device wrote. */
+static void clean(carrysave *device, const carrysave_job *job)
 {
-    const carrysave_status status = carrysave_check(device, job);
     int which;
 
-    for (which = 0; status == CARRYSAVE_OK && which < MATRICES; which++) {
+    for (which = 0; CLEANS && which < MATRICES; which++) {
         const matrix found = carrysave_matrix(device, job, which);
         if (found.rows && !device->info.stream && !carrysave_on_chip(device, found.address))
             CARRYSAVE_CLEAN(device, found.address, extent(&found));
     }
-    return status;
 }
 
 bool carrysave_is_busy(carrysave *device)
@@ -215,14 +216,18 @@ bool carrysave_is_busy(carrysave *device)
 
 carrysave_status carrysave_start(carrysave *device, const carrysave_job *job)
 {
+    const carrysave_status status = carrysave_check(device, job);
+    return status == CARRYSAVE_OK ? carrysave_start_checked(device, job) : status;
+}
+
+carrysave_status carrysave_start_checked(carrysave *device, const carrysave_job *job)
+{
     uint8_t image[CARRYSAVE_DESCRIPTOR_BYTES];
     uint32_t offset;
-    carrysave_status status = prepare(device, job);
 
-    if (status != CARRYSAVE_OK)
-        return status;
     if (carrysave_is_busy(device))
         return told(device, CARRYSAVE_BUSY);
+    clean(device, job);
     carrysave_describe(job, image);
     for (offset = 0; offset < JOB(ALIKE); offset += 4u)
         put(device, REGISTER(JOB) + offset, load(image + offset));
@@ -236,6 +241,12 @@ carrysave_status carrysave_start(carrysave *device, const carrysave_job *job)
 carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jobs, uint32_t count,
                                       void *ring, uint64_t address)
 {
+    return carrysave_start_jobs(device, jobs, count, ring, address, false);
+}
+
+carrysave_status carrysave_start_jobs(carrysave *device, const carrysave_job *jobs, uint32_t count,
+                                      void *ring, uint64_t address, bool checked)
+{
     const uint64_t bytes = (uint64_t)count * CARRYSAVE_DESCRIPTOR_BYTES;
     uint32_t number;
 
@@ -247,9 +258,11 @@ carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jo
     if (carrysave_is_busy(device))
         return told(device, CARRYSAVE_BUSY);
     for (number = 0; number < count; number++) {
-        const carrysave_status status = prepare(device, &jobs[number]);
+        const carrysave_status status =
+            checked ? CARRYSAVE_OK : carrysave_check(device, &jobs[number]);
         if (status != CARRYSAVE_OK)
             return status;
+        clean(device, &jobs[number]);
         carrysave_describe(&jobs[number],
                            (uint8_t *)ring + (size_t)number * CARRYSAVE_DESCRIPTOR_BYTES);
     }

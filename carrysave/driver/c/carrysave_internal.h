@@ -12,7 +12,8 @@
 
 static inline uint32_t ceil_div(uint32_t value, uint32_t by)
 {
-    return value / by + (value % by != 0);
+    /* A small processor takes long for each division. */
+    return by == 1u ? value : value / by + (value % by != 0);
 }
 
 /* Matrices of a job, in the order of its addresses. */
@@ -82,6 +83,11 @@ void carrysave_mark_alike(const carrysave *device, const carrysave_job *jobs, ui
                           uint8_t *ring);
 
 bool carrysave_is_busy(carrysave *device);
+
+/* Start what carrysave_check has found right: one job; or a ring, if `checked`. */
+carrysave_status carrysave_start_checked(carrysave *device, const carrysave_job *job);
+carrysave_status carrysave_start_jobs(carrysave *device, const carrysave_job *jobs, uint32_t count,
+                                      void *ring, uint64_t address, bool checked);
 
 /* Whether the stores hold the blocks of a job. */
 bool carrysave_fits(const carrysave *device, const carrysave_job *job);

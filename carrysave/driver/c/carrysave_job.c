@@ -155,6 +155,7 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
     const carrysave_info *info = &device->info;
     const carrysave_mode *mode = &job->mode;
     const uint32_t top = ((uint32_t)1 << info->dimension_width) - 1u;
+    bool reaches = true;
     int which;
 
     if (!job->m || !job->n || job->m > top || job->n > top)
@@ -181,13 +182,11 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
             || (which == IN_B && job->vector && !job->ldb);
         if (found.rows && !one && found.distance < row_bytes(&found))
             return CARRYSAVE_BAD_ROW;
+        if (reaches && found.rows && !info->stream)
+            reaches = carrysave_reaches(device, found.address, extent(&found));
     }
-    for (which = 0; which < MATRICES; which++) {
-        const matrix found = carrysave_matrix(device, job, which);
-        if (found.rows && !info->stream
-            && !carrysave_reaches(device, found.address, extent(&found)))
-            return CARRYSAVE_BAD_ADDRESS;
-    }
+    if (!reaches)
+        return CARRYSAVE_BAD_ADDRESS;
     if (job->block_m && job->block_n && job->block_k && !carrysave_fits(device, job))
         return CARRYSAVE_BAD_BLOCK;
     if (job->requantise && !can_requantise(device, job))

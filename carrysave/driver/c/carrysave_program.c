@@ -15,14 +15,25 @@ typedef struct {
     carrysave_job jobs[CARRYSAVE_PROGRAM_JOBS];
 } machine;
 
-static int8_t code_of(uint8_t byte)
+/* Bytes of a source: from an address on; or, below 0, one of a code less 256, again and again. */
+typedef struct {
+    const uint8_t *from;
+    uint32_t step;
+    uint8_t constant;
+} source;
+
+static void point(source *of, const uint8_t *memory, int32_t number, uint32_t further)
 {
-    return (int8_t)(byte < 128 ? byte : byte - 256);
+    of->constant = (uint8_t)(number + 256);
+    of->from = number < 0 ? &of->constant : memory + ((uint32_t)number + further);
+    of->step = number >= 0;
 }
 
-static void copy(uint8_t *to, const uint8_t *from, uint32_t count)
+static void copy(uint8_t *to, const source *of, uint32_t count)
 {
-    if ((((uintptr_t)to | (uintptr_t)from) & 3u) == 0) {
+    const uint8_t *from = of->from;
+
+    if (of->step && (((uintptr_t)to | (uintptr_t)from) & 3u) == 0) {
         uint32_t *put = (uint32_t *)(void *)to;
         const uint32_t *get = (const uint32_t *)(const void *)from;
         for (; count >= 4; count -= 4)
@@ -30,49 +41,44 @@ static void copy(uint8_t *to, const uint8_t *from, uint32_t count)
         to = (uint8_t *)put;
         from = (const uint8_t *)get;
     }
-    while (count--)
-        *to++ = *from++;
+    for (; count; count--, from += of->step)
+        *to++ = *from;
 }
 
-/* A source below 0 is a code less 256, any other one an address, which goes on with each byte. */
-static uint8_t read_source(const uint8_t *memory, int32_t source, uint32_t number)
+static void raise(uint8_t *to, const source *of, uint32_t count)
 {
-    return source < 0 ? (uint8_t)(source + 256) : memory[(uint32_t)source + number];
-}
+    const int8_t *from = (const int8_t *)of->from;
 
-static uint8_t greatest(const uint8_t *memory, const int32_t *sources, uint32_t taps,
-                        uint32_t number)
-{
-    uint8_t most = read_source(memory, sources[0], number);
-    uint32_t tap;
-
-    for (tap = 1; tap < taps; tap++) {
-        const uint8_t one = read_source(memory, sources[tap], number);
-        most = code_of(one) > code_of(most) ? one : most;
-    }
-    return most;
+    for (; count; count--, to++, from += of->step)
+        if (*from > *(int8_t *)to)
+            *to = (uint8_t)*from;
 }
 
 /* Make the bytes of a record, whose addresses are `further` on; return the place behind them. */
 static uint8_t *make(const uint8_t *memory, uint8_t *to, const int32_t *record, uint32_t taps,
                      const uint8_t *table, uint32_t further)
 {
-    const uint32_t end = further + (uint32_t)record[0];
-    const int32_t *sources = record + 1;
-    uint32_t number;
+    const uint32_t count = (uint32_t)record[0];
+    source one, other;
+    uint32_t tap, left;
 
-    if (taps == 1 && !table && *sources >= 0) {
-        copy(to, memory + (uint32_t)*sources + further, end - further);
-        return to + (end - further);
+    point(&one, memory, record[1], further);
+    if (!table) {
+        copy(to, &one, count);
+        for (tap = 1; tap < taps; tap++) {
+            point(&other, memory, record[1 + tap], further);
+            raise(to, &other, count);
+        }
+        return to + count;
     }
-    for (number = further; number != end; number++)
-        if (!table)
-            *to++ = greatest(memory, sources, taps, number);
-        else if (taps == 1)
-            *to++ = table[read_source(memory, *sources, number)];
-        else
-            *to++ = table[256u * read_source(memory, sources[0], number)
-                          + read_source(memory, sources[1], number)];
+    if (taps == 1) {
+        for (left = count; left; left--, one.from += one.step)
+            *to++ = table[*one.from];
+        return to;
+    }
+    point(&other, memory, record[2], further);
+    for (left = count; left; left--, one.from += one.step, other.from += other.step)
+        *to++ = table[256u * *one.from + *other.from];
     return to;
 }
 

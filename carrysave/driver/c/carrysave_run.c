@@ -29,8 +29,8 @@ carrysave_status carrysave_run(carrysave *device, const carrysave_job *jobs, uin
     for (done = 0; status == CARRYSAVE_OK && done < count; done++)
         status = carrysave_check(device, &jobs[done]);
     for (done = 0; status == CARRYSAVE_OK && done < count; done += together ? count : 1u) {
-        status = together ? carrysave_start_ring(device, jobs, count, ring, address)
-                          : carrysave_start(device, &jobs[done]);
+        status = together ? carrysave_start_jobs(device, jobs, count, ring, address, true)
+                          : carrysave_start_checked(device, &jobs[done]);
         if (status != CARRYSAVE_OK)
             break;
         status = carrysave_wait(device, polls, wait, argument);
