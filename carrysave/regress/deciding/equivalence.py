@@ -21,6 +21,8 @@ __all__ = [
 
 PATIENCE = 400
 """Seconds for a proof by reachability."""
+_PATIENT = 3
+"""Times the seconds of a way that its other commands may take besides."""
 SECONDS = 20
 """Seconds for each way to decide."""
 
@@ -50,7 +52,8 @@ def decide(design: Design, folder: Path, mutant: int, seconds: int = SECONDS) ->
     Parameters
     ----------
     folder : has all mutants, ``mutants.v``.
-    seconds : for each way to decide; an induction takes what it takes.
+    seconds : for each way to decide; what does not look at the clock is ended after three times as
+        many more.
     """
     # First, as it is soon done of a large design: most of it is the same in both.
     if by_reachability(design, folder, mutant, seconds):
@@ -61,7 +64,7 @@ def decide(design: Design, folder: Path, mutant: int, seconds: int = SECONDS) ->
     among = "" if free is False else "; whether others tell is not decided"
     if by_states(design, folder, mutant):
         return Verdict("unreachable", f"alike in all states that legal rows lead to{among}")
-    if free is None and by_induction(design, folder, mutant):
+    if free is None and by_induction(design, folder, mutant, _PATIENT * seconds):
         return Verdict("equivalent", "alike by induction over all states")
     lacks = unwritten(design)
     certain = by_outputs(design, folder, mutant, seconds, Inputs.CERTAIN)
@@ -146,8 +149,8 @@ def selected(design: Design, folder: Path, mutant: int) -> str:
     return f"{read}read_verilog blocks.v\nhierarchy\nproc\nflatten\n" if blocks else read
 
 
-def by_induction(design: Design, folder: Path, mutant: int) -> bool:
-    """Whether Yosys proves the mutant equal to the design, by induction over all states."""
+def by_induction(design: Design, folder: Path, mutant: int, deadline: float = float("inf")) -> bool:
+    """Whether Yosys proves the mutant equal, by induction over all states, in time."""
     try:
         yosys.run(
             f"{selected(design, folder, mutant)}opt -full\nwreduce\nopt -full\n"
@@ -156,10 +159,10 @@ def by_induction(design: Design, folder: Path, mutant: int) -> bool:
             "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
             "equiv_struct\nequiv_simple -undef\nequiv_induct -undef -seq 3\n"
             "equiv_status -assert",
-            cwd=folder,
-        )
+            cwd=folder, deadline=deadline,
+        )  # fmt: skip
     except yosys.YosysError as error:
-        if "unproven" not in str(error):
+        if "unproven" not in str(error) and "not done within" not in str(error):
             raise
         return False
     return True
@@ -212,7 +215,7 @@ def by_outputs(
         f"write_aiger -zinit -map {name}.aim {name}.aig",
         cwd=folder,
     )
-    return yosys.never(f"{name}.aig", seconds, cwd=folder, patience=PATIENCE)
+    return yosys.never(f"{name}.aig", seconds, cwd=folder, patience=_PATIENT * seconds)
 
 
 def _both(design: Design, folder: Path, mutant: int, given: Inputs) -> str:
@@ -256,4 +259,4 @@ def by_states(design: Design, folder: Path, mutant: int) -> bool:
 
 def proven(folder: Path, name: str, seconds: int) -> bool:
     """Whether ABC proves that no output of a circuit is ever 1."""
-    return yosys.never(f"{name}.aig", seconds, cwd=folder, patience=PATIENCE) is True
+    return yosys.never(f"{name}.aig", seconds, cwd=folder, patience=_PATIENT * seconds) is True
