@@ -18,22 +18,12 @@ from hw.soc.path.accumulate_in import AccumulateIn
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.result_writer import ResultWriter
-from hw.soc.path.vector_rows import SCALE, VECTOR, VectorRows
+from hw.soc.path.vector_rows import SCALE, VectorRows
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
+from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import Geometry, block_widths, pick
-from hw.soc.schedule.loader import (
-    A_SCALES,
-    ADDEND,
-    B_SCALES,
-    BIAS,
-    RECORD,
-    A,
-    B,
-    Bases,
-    Loader,
-    parts,
-)
+from hw.soc.schedule.loader import Bases, Loader, parts
 from hw.soc.schedule.sides import sides
 from hw.soc.schedule.tile_walk import BlockDone, SumsRequest, TileWalk
 from hw.soc.stores.column_store import ColumnStore
@@ -43,7 +33,12 @@ __all__ = ["EVENTS", "Datapath"]
 
 EVENTS = {"compute": 1, "stall_load": 1, "stall_store": 1, "macs": 64, "invalid": 1}
 
-_PLACES = {"a": A, "b": B, "a_scales": A_SCALES, "b_scales": B_SCALES}
+_PLACES = {
+    "a": Destination.A,
+    "b": Destination.B,
+    "a_scales": Destination.A_SCALES,
+    "b_scales": Destination.B_SCALES,
+}
 
 
 class Datapath(wiring.Component):
@@ -141,15 +136,15 @@ class Datapath(wiring.Component):
             blocks=_family_of(engine),
         )
         self.rows = None if spec.vector is None else VectorRows(spec, vector)
-        self.columns: dict[int, ColumnStore] = {}
+        self.columns: dict[Destination, ColumnStore] = {}
         most = parts(spec)
         if spec.bias:
-            self.columns[BIAS] = ColumnStore(
-                spec, "bias_bank", spec.sum_bytes, most[BIAS], spec.inside.n
+            self.columns[Destination.BIAS] = ColumnStore(
+                spec, "bias_bank", spec.sum_bytes, most[Destination.BIAS], spec.inside.n
             )
         if spec.requantises_columns:
-            self.columns[RECORD] = ColumnStore(
-                spec, "record_bank", spec.RECORD_BYTES, most[RECORD], across
+            self.columns[Destination.RECORD] = ColumnStore(
+                spec, "record_bank", spec.RECORD_BYTES, most[Destination.RECORD], across
             )
         super().__init__({
             "i_geometry": In(Geometry(spec)),
@@ -241,12 +236,12 @@ class Datapath(wiring.Component):
         m.d.comb += [
             *(loader.i_free[_PLACES[name]].eq(operand.o_release)
               for name, operand in self.operands.items()),
-            loader.i_free[BIAS].eq(sums.o_bias_release),
-            loader.i_free[RECORD].eq(drain.o_free & job.per_column),
-            loader.i_free[ADDEND].eq(drain.o_free & job.accumulate),
+            loader.i_free[Destination.BIAS].eq(sums.o_bias_release),
+            loader.i_free[Destination.RECORD].eq(drain.o_free & job.per_column),
+            loader.i_free[Destination.ADDEND].eq(drain.o_free & job.accumulate),
         ]  # fmt: skip
-        if BIAS in self.columns:
-            self._add_bias(m, self.columns[BIAS])
+        if Destination.BIAS in self.columns:
+            self._add_bias(m, self.columns[Destination.BIAS])
         if spec.requantise and spec.inside.result is None:
             self._scale(m)
         m.d.comb += [
@@ -291,12 +286,12 @@ class Datapath(wiring.Component):
     def _receive(self, m: Module, loader: Loader, tiles: TileWalk) -> None:
         """Send the loader's rows to the bus, and the data to its store."""
         spec = self.spec
-        stores: dict[int, Any] = {
+        stores: dict[Destination, Any] = {
             **{_PLACES[name]: operand.store for name, operand in self.operands.items()},
             **self.columns,
         }
         if spec.accumulates:
-            m.submodules.addends = addends = stores[ADDEND] = AccumulateIn(spec)
+            m.submodules.addends = addends = stores[Destination.ADDEND] = AccumulateIn(spec)
             m.d.comb += [
                 addends.i_geometry.eq(self.i_geometry),
                 self.sums.i_write.eq(addends.write),
@@ -307,7 +302,7 @@ class Datapath(wiring.Component):
             ]
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
         if self.rows is not None:
-            words[VECTOR] = spec.vector_word_bytes
+            words[Destination.VECTOR] = spec.vector_word_bytes
         m.submodules.receiver = receiver = LoadRouter(spec, words, lean=self.lean)
         if self.rows is None:
             connect(m, loader.o, receiver.i_row)
@@ -353,7 +348,7 @@ class Datapath(wiring.Component):
             m.d.comb += [rows.i_rows.eq(self.i_job.k), self.o_beyond.eq(rows.o_beyond)]
         if rows.scales:
             m.d.comb += [rows.i_scale[name].eq(self.i_job[name]) for name in SCALE]
-        connect(m, getattr(receiver, f"o{VECTOR}"), rows.i)
+        connect(m, getattr(receiver, f"o{Destination.VECTOR}"), rows.i)
         connect(m, rows.o_rows, drain.i_rows)
         connect(m, rows.o, drain.i_words)
 
@@ -421,7 +416,7 @@ class Datapath(wiring.Component):
         how, unit = drain.i_how, drain.requantiser
         fields = {"multiplier": (0, unit.multiplier_width), "zero_point": (48, unit.out_width),
                   "shift": (32, unit.shift_format.width)}  # fmt: skip
-        store = self.columns.get(RECORD)
+        store = self.columns.get(Destination.RECORD)
         for name, (low, width) in fields.items():
             given = self.i_job[name][:width]
             if store is None:

@@ -9,6 +9,7 @@ from hw.lib.fifo import Fifo
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Word
 from hw.soc.path.word_slices import either, slices_of, word_slices
+from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
 from hw.soc.schedule.loader import RowRequest
 
@@ -32,8 +33,6 @@ class GatherRows(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: the bus, lanes.
-    to : int
-        How: destination of what is read.
 
     Members
     -------
@@ -78,10 +77,9 @@ class GatherRows(wiring.Component):
     o_rows: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: CoprocessorSpec, to: int):
+    def __init__(self, spec: CoprocessorSpec):
         assert spec.vector is not None
         self.spec = spec
-        self.to = to
         self.lanes = spec.vector.lanes
         super().__init__({
             "i_geometry": In(Geometry(spec)),
@@ -138,7 +136,7 @@ class GatherRows(wiring.Component):
             moves.eq(self.o_row.valid & self.o_row.ready),
             row.address.eq(Mux(index, at, address)),
             row.bytes.eq(Mux(index, _INDEX, self._bytes)),
-            row.to.eq(self.to),
+            row.to.eq(Destination.VECTOR),
             row.last.eq(last),
             row.final.eq(~index & last),
         ]

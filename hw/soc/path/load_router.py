@@ -12,7 +12,8 @@ from hw.lib.fifo import Fifo
 from hw.soc.bus.beat_gather import BeatGather
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.unpacker import Unpacker
-from hw.soc.schedule.loader import A_SCALES, A, RowRequest
+from hw.soc.schedule.destination import Destination
+from hw.soc.schedule.loader import RowRequest
 
 __all__ = ["LoadRouter"]
 
@@ -24,7 +25,7 @@ class LoadRouter(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: the bus.
-    words : mapping of int to int
+    words : mapping of Destination to int
         What: bytes of a word, for each destination.
     lean : bool
         How: queues of one entry.
@@ -48,7 +49,9 @@ class LoadRouter(wiring.Component):
     i: stream.Interface
     o_end: Signal
 
-    def __init__(self, spec: CoprocessorSpec, words: Mapping[int, int], *, lean: bool = False):
+    def __init__(
+        self, spec: CoprocessorSpec, words: Mapping[Destination, int], *, lean: bool = False
+    ):
         self.spec = spec
         self.lean = lean
         self.words = words
@@ -82,7 +85,9 @@ class LoadRouter(wiring.Component):
             self.o_row.payload.address.eq(row.address),
             self.o_row.payload.bytes.eq(row.bytes),
             self.o_row.payload.final.eq(row.final),
-            self.o_row.payload.other.eq((row.to != A) & (row.to != A_SCALES) & spec.STREAM),
+            self.o_row.payload.other.eq(
+                (row.to != Destination.A) & (row.to != Destination.A_SCALES) & spec.STREAM
+            ),
             self.i_row.ready.eq(self.o_row.ready & free),
         ]
         if self.lean:

@@ -11,6 +11,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import UNINITIALISED
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Word
+from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
 from hw.soc.schedule.loader import RowRequest
 
@@ -29,8 +30,6 @@ class TurnRows(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: the bus, lanes.
-    to : int
-        How: destination of what is read.
 
     Members
     -------
@@ -67,10 +66,9 @@ class TurnRows(wiring.Component):
     o_rows: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: CoprocessorSpec, to: int):
+    def __init__(self, spec: CoprocessorSpec):
         assert spec.vector is not None
         self.spec = spec
-        self.to = to
         self.side = spec.vector.lanes
         self.across = self.WIDE * self.side
         self.o_left = Signal()
@@ -110,7 +108,7 @@ class TurnRows(wiring.Component):
             moves.eq(self.o_row.valid & self.o_row.ready),
             row.address.eq(at),
             row.bytes.eq(Mux(last, columns + 1, side)),
-            row.to.eq(self.to),
+            row.to.eq(Destination.VECTOR),
             row.last.eq(bottom & last),
             row.final.eq(bottom & last),
         ]

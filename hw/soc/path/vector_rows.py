@@ -13,13 +13,12 @@ from hw.soc.path.gather_rows import GatherRows
 from hw.soc.path.turn_rows import TurnRows
 from hw.soc.path.word_slices import either, slices_of, word_slices
 from hw.soc.registers.rdl import codes_of
+from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
-from hw.soc.schedule.loader import ADDEND, A, B, Bases, RowRequest
+from hw.soc.schedule.loader import Bases, RowRequest
 
-__all__ = ["SCALE", "VECTOR", "VectorRows"]
+__all__ = ["SCALE", "VectorRows"]
 
-VECTOR = 7
-"""Destination of rows, besides those of :mod:`hw.soc.schedule.loader`."""
 _WAYS = ("o_row", "i", "o_rows", "o")
 """Streams to and from memory."""
 SCALE = ("multiplier", "shift", "zero_point", "low", "high")
@@ -95,9 +94,9 @@ class VectorRows(wiring.Component):
         self.parts: dict[str, TurnRows | GatherRows] = {}
         """What does other jobs than the unit, by their operation."""
         if spec.transpose:
-            self.parts["transpose"] = TurnRows(spec, VECTOR)
+            self.parts["transpose"] = TurnRows(spec)
         if spec.gather:
-            self.parts["gather"] = GatherRows(spec, VECTOR)
+            self.parts["gather"] = GatherRows(spec)
         self.ahead = 16 if self.shifts else 4
         """Rows that are on their way, or come; more where many are short."""
         super().__init__({
@@ -125,8 +124,12 @@ class VectorRows(wiring.Component):
         width = self.spec.address_width
         bases = {
             to: Signal(width, name=name, reset_less=True)
-            for to, name in ((A, "base_a"), (ADDEND, "base_c"), (B, "base_b"))
-            if to != B or self.pairs or self.spec.gather
+            for to, name in (
+                (Destination.A, "base_a"),
+                (Destination.ADDEND, "base_c"),
+                (Destination.B, "base_b"),
+            )
+            if to != Destination.B or self.pairs or self.spec.gather
         }
         for to, base in bases.items():
             with m.If(self.i_base.valid & (self.i_base.to == to)):
@@ -140,7 +143,7 @@ class VectorRows(wiring.Component):
             m.d.sync += [taking.eq(job.n), giving.eq(job.n)]
         taken = self._take(m, taking)
         asks = self._ask(m, bases, taken)
-        writes = self._give(m, bases[ADDEND], giving)
+        writes = self._give(m, bases[Destination.ADDEND], giving)
         ready: Value = ~asks & ~writes
         for part in self.parts.values():
             ready &= self._tell(m, part, bases)
@@ -177,18 +180,20 @@ class VectorRows(wiring.Component):
                 with m.If(bit):
                     m.d.comb += Value.cast(port.payload).eq(Value.cast(end.payload))
 
-    def _tell(self, m: Module, part: TurnRows | GatherRows, bases: dict[int, Signal]) -> Value:
+    def _tell(
+        self, m: Module, part: TurnRows | GatherRows, bases: dict[Destination, Signal]
+    ) -> Value:
         """Tell a part what it is to do; return whether it is done."""
         m.d.comb += [
             part.i_geometry.eq(self.i_geometry),
-            part.i_a.eq(bases[A]),
-            part.i_c.eq(bases[ADDEND]),
+            part.i_a.eq(bases[Destination.A]),
+            part.i_c.eq(bases[Destination.ADDEND]),
         ]
         if isinstance(part, GatherRows):
             m.d.comb += [
                 part.i_rows.eq(self.i_rows),
                 part.i_wide.eq(self.i_mode.wide if self.spec.vector_in_bytes > 1 else 0),
-                part.i_b.eq(bases[B]),
+                part.i_b.eq(bases[Destination.B]),
                 self.o_beyond.eq(part.o_beyond),
             ]
         return part.o_ready
@@ -207,12 +212,12 @@ class VectorRows(wiring.Component):
             m.d.sync += [there.eq(~last), at.eq(at + stride[:BYTES_WIDTH]), left.eq(left - 1)]
         return there, at, last
 
-    def _ask(self, m: Module, bases: dict[int, Signal], taken: Value) -> Value:
+    def _ask(self, m: Module, bases: dict[Destination, Signal], taken: Value) -> Value:
         """Request rows of A, and of B if the operation takes two; return whether there are more."""
         row, moves = self.ways["o_row"].payload, Signal()
         ahead = Signal(range(self.ahead + 1))
         there, at, last, byte = self._ask_two(m, bases, moves) if self.pairs else (*self._walk(
-            m, "asks", bases[A], self.i_geometry.lda, moves
+            m, "asks", bases[Destination.A], self.i_geometry.lda, moves
         ), C(0, 1))  # fmt: skip
         wide = self.i_mode.wide if self.spec.vector_in_bytes > 1 else C(0, 1)
         codes = self.i_geometry.n + 1
@@ -222,14 +227,14 @@ class VectorRows(wiring.Component):
             self.ways["o_row"].valid.eq(there & (ahead != self.ahead)),
             row.address.eq(at),
             row.bytes.eq(Mux(byte, 1, Mux(wide, codes << 1, codes))),
-            row.to.eq(VECTOR),
+            row.to.eq(Destination.VECTOR),
             row.last.eq(last),
             row.final.eq(last),
         ]
         return there
 
     def _ask_two(
-        self, m: Module, bases: dict[int, Signal], moves: Value
+        self, m: Module, bases: dict[Destination, Signal], moves: Value
     ) -> tuple[Value, Value, Value, Value]:
         """Step through rows of A and of B in turn, or of A alone; return whether one is a byte."""
         second, pair = Signal(), Signal()
@@ -237,8 +242,8 @@ class VectorRows(wiring.Component):
         job = self.i_geometry
         byte = self._is("scale") & ~second if self.shifts else C(0, 1)
         of_b = second ^ self._is("scale") if self.shifts else second
-        there, at, last = self._walk(m, "asks", bases[A], job.lda, moves & ~of_b)
-        there_b, at_b, last_b = self._walk(m, "asks_b", bases[B], job.ldb, moves & of_b)
+        there, at, last = self._walk(m, "asks", bases[Destination.A], job.lda, moves & ~of_b)
+        there_b, at_b, last_b = self._walk(m, "asks_b", bases[Destination.B], job.ldb, moves & of_b)
         with m.If(self.starts):
             m.d.sync += [second.eq(0), there_b.eq(pair)]
         with m.Elif(moves):

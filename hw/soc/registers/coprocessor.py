@@ -19,7 +19,15 @@ from hw.soc.registers.rdl import (
     register_map,
 )
 
-__all__ = ["PART", "CountersLayout", "ErrorLayout", "JobLayout", "Registers", "error_code"]
+__all__ = [
+    "ADDRESSES",
+    "PART",
+    "CountersLayout",
+    "ErrorLayout",
+    "JobLayout",
+    "Registers",
+    "error_code",
+]
 
 PART = 64
 """Bits of a job that are read at once."""
@@ -43,6 +51,10 @@ class JobLayout(_PartLayout):
 
     def __init__(self):
         super().__init__("JOB")
+
+
+ADDRESSES = JobLayout()["m"].offset // PART
+"""Addresses of a job; it begins with them."""
 
 
 class CountersLayout(_PartLayout):

@@ -10,9 +10,10 @@ from amaranth.utils import bits_for, exact_log2
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.constant_division import divide_by_constant
 from hw.arith.product import product_in_logic
-from hw.soc.registers.coprocessor import JobLayout, error_code
+from hw.soc.registers.coprocessor import ADDRESSES, JobLayout, error_code
+from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
-from hw.soc.schedule.loader import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Bases
+from hw.soc.schedule.loader import Bases
 from hw.soc.schedule.vector_check import vector_check
 
 __all__ = ["JobCheck"]
@@ -26,7 +27,7 @@ class _End(NamedTuple):
     And whether its stride must be of a row at least; if not said, whether the job has it.
     """
 
-    to: int
+    to: Destination
     above: Value
     stride: Value | None
     last: Value
@@ -81,7 +82,7 @@ class JobCheck(wiring.Component):
         self.spec = spec
         super().__init__({
             "i_job": In(JobLayout()),
-            "o_matrix": Out(range(7)),
+            "o_matrix": Out(range(ADDRESSES)),
             "i_address": In(64),
             "i_start": In(1),
             "o_done": Out(1),
@@ -199,6 +200,7 @@ class JobCheck(wiring.Component):
         if spec.sizes:
             of_codes = Mux(out.wide, _last(columns, 2 * spec.code_bits), of_codes)
         of_c = Mux(mode.requantise, of_codes, sums)
+        records = _last(columns, 8 * spec.RECORD_BYTES)
         always = C(1)
         of_product: Value = always
         if of_rows is not None:
@@ -226,17 +228,17 @@ class JobCheck(wiring.Component):
             m.d.sync += fewer.eq(packed)
             rows_b = fewer if of_rows is None else Mux(of_rows.here, rows, fewer)
         ends = [
-            _End(A, rows_a, job.lda, of_a, always),
-            _End(B, rows_b, job.ldb, of_b, of_both, strided_b),
-            _End(ADDEND, rows_c, job.ldc, of_c, always),
-            _End(BIAS, C(0), None, sums, mode.bias),
-            _End(RECORD, C(0), None, _last(columns, 8 * spec.RECORD_BYTES), mode.per_column),
+            _End(Destination.A, rows_a, job.lda, of_a, always),
+            _End(Destination.B, rows_b, job.ldb, of_b, of_both, strided_b),
+            _End(Destination.ADDEND, rows_c, job.ldc, of_c, always),
+            _End(Destination.BIAS, C(0), None, sums, mode.bias),
+            _End(Destination.RECORD, C(0), None, records, mode.per_column),
         ]
         if inside.block:
             scales = pick(lambda count: words // (inside.block // count), codes, kind)
             ends += [
-                _End(A_SCALES, rows, job.ldsa, scales, of_product),
-                _End(B_SCALES, scales, job.ldsb, columns, of_product),
+                _End(Destination.A_SCALES, rows, job.ldsa, scales, of_product),
+                _End(Destination.B_SCALES, scales, job.ldsb, columns, of_product),
             ]
         if spec.STREAM:
             ends = []

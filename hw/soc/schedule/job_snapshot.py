@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
 from hw.lib.shared_module import UNINITIALISED
-from hw.soc.registers.coprocessor import PART, JobLayout
+from hw.soc.registers.coprocessor import ADDRESSES, PART, JobLayout
 
 __all__ = ["JobSnapshot"]
 
@@ -66,7 +66,7 @@ class JobSnapshot(wiring.Component):
             "en": In(1),
             "o_last": Out(1),
             "o": Out(JobLayout()),
-            "i_matrix": In(range(7)),
+            "i_matrix": In(range(ADDRESSES)),
             "o_address": Out(PART),
         })
 
@@ -80,8 +80,8 @@ class JobSnapshot(wiring.Component):
         words, beats = self.i_word.replicate(both // PART), self.i_beat.replicate(both // beat)
         come, copies, more = Signal(both), Signal(), Signal()
         parts = size // PART
-        start = layout["m"].offset // PART * PART
-        ahead = start // PART
+        ahead = ADDRESSES
+        start = ahead * PART
         # The place of what is copied.
         place = Mux(self.i_gathers, part, self.o_part)
         m.d.comb += [

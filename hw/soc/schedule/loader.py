@@ -14,21 +14,18 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import NO_COLLISION, UNINITIALISED
 from hw.soc.schedule.block_walk import Block, BlockWalk
+from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, block_widths, scales_of, words_bytes
 
-__all__ = [
-    "A", "ADDEND", "A_SCALES", "B", "BIAS", "B_SCALES", "RECORD", "Bases", "Loader", "RowRequest",
-    "parts",
-]  # fmt: skip
-
-A, B, A_SCALES, B_SCALES, BIAS, RECORD, ADDEND = range(7)
-"""Destinations of rows."""
+__all__ = ["Bases", "Loader", "RowRequest", "parts"]
 
 
-def parts(spec: CoprocessorSpec) -> dict[int, int]:
+def parts(spec: CoprocessorSpec) -> dict[Destination, int]:
     """Return the buffers of each store: how many blocks it can hold."""
-    operands = dict.fromkeys((A, B, A_SCALES, B_SCALES), spec.PARTS)
-    return {**operands, BIAS: 2, RECORD: 4, ADDEND: 2}
+    operands = dict.fromkeys(
+        (Destination.A, Destination.B, Destination.A_SCALES, Destination.B_SCALES), spec.PARTS
+    )
+    return {**operands, Destination.BIAS: 2, Destination.RECORD: 4, Destination.ADDEND: 2}
 
 
 class RowRequest(data.StructLayout):
@@ -38,7 +35,7 @@ class RowRequest(data.StructLayout):
         super().__init__({
             "address": spec.address_width,
             "bytes": spec.length_width,
-            "to": range(7),
+            "to": range(len(Destination)),
             "last": 1,
             "final": 1,
         })
@@ -48,7 +45,7 @@ class Bases(data.StructLayout):
     """The address of a matrix, by its destination; C's is that of what it is added to."""
 
     def __init__(self, spec: CoprocessorSpec):
-        super().__init__({"valid": 1, "to": range(7), "address": spec.address_width})
+        super().__init__({"valid": 1, "to": range(len(Destination)), "address": spec.address_width})
 
 
 class _Asks(NamedTuple):
@@ -96,8 +93,8 @@ class Loader(wiring.Component):
         the job before is under way, but not valid while ``o_writes``.
     o_writes : Out(1)
         The memory that keeps bases is written in this cycle.
-    i_free : In(7)
-        A buffer of the store of A, B, their scales, biases, records, sums became free.
+    i_free : In
+        A buffer of a store became free; a bit for each, in the order of :class:`Destination`.
     o : Out(stream)
         :class:`RowRequest`.
     o_block : Out(stream)
@@ -122,7 +119,7 @@ class Loader(wiring.Component):
             "o_idle": Out(1),
             "i_base": In(Bases(spec)),
             "o_writes": Out(1),
-            "i_free": In(7),
+            "i_free": In(len(parts(spec))),
             "o": Out(stream.Signature(RowRequest(spec))),
             "o_block": Out(stream.Signature(Block(spec))),
         })
@@ -132,7 +129,8 @@ class Loader(wiring.Component):
         spec, job = self.spec, self.i_geometry
         m.submodules.walk = walk = BlockWalk(spec)
         # Counted a cycle late: a buffer is taken once for each matrix, cycles apart.
-        free, takes_one, freed, taken = [], Signal(7), Signal(7), Signal(7)
+        stores = len(self.i_free)
+        free, takes_one, freed, taken = [], Signal(stores), Signal(stores), Signal(stores)
         m.d.sync += [freed.eq(self.i_free), taken.eq(takes_one)]
         for number, most in parts(spec).items():
             free.append(Signal(range(most + 1), name=f"free{number}", init=most))
@@ -146,11 +144,11 @@ class Loader(wiring.Component):
         turn = Signal()
         # The requested row, those left, and from it to the next one.
         at, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
-        to, left = Signal(range(7)), Signal(max(widths["rows"], widths["codes"]))
+        to, left = Signal(range(len(Destination))), Signal(max(widths["rows"], widths["codes"]))
         length = Signal(spec.length_width)
         after = Signal(spec.address_width)
         # A row of B may be of several steps along K, which are counted.
-        each: Value = C(1, 1) if spec.b_deep == 1 else Mux(to == B, spec.b_deep, 1)
+        each: Value = C(1, 1) if spec.b_deep == 1 else Mux(to == Destination.B, spec.b_deep, 1)
         m.d.comb += [
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),
@@ -227,7 +225,7 @@ class Loader(wiring.Component):
                 m.d.sync += [*takes, begun.eq(0)]
                 m.d.sync += [
                     asked.eq(following),
-                    to.eq(_chosen(following, map(C, asks))),
+                    to.eq(_chosen(following, (C(number.value) for number in asks))),
                     left.eq(_chosen(following, (ask.rows for ask in asks.values()))),
                     step.eq(_chosen(following, (ask.before for ask in asks.values()))),
                     length.eq(_chosen(following, (ask.length for ask in asks.values()))),
@@ -276,53 +274,56 @@ class Loader(wiring.Component):
 
     def _asks(
         self, walk: BlockWalk, codes: Value, columns: Value, turn: Value, slots: Iterator[int]
-    ) -> dict[int, _Asks]:
+    ) -> dict[Destination, _Asks]:
         """List the rows of a block in the order of requests.
 
         Operands come last, since sums start when A and B arrive, one of which may be loaded
         already; C after them, since it waits until the block before the last has left.
         """
         spec, job, first = self.spec, self.i_geometry, walk.o_first_code
-        asks: dict[int, _Asks] = {}
+        asks: dict[Destination, _Asks] = {}
 
-        def of_columns(to: int, needed: Value, address_bytes: int) -> None:
+        def of_columns(to: Destination, needed: Value, address_bytes: int) -> None:
             size = address_bytes
             asks[to] = _Asks(
                 needed & first, C(1), walk.o_columns * size, C(0), C(1), columns * size,
                 C(0), C(0), C(0),
             )  # fmt: skip
 
-        def of_rows(to: int, step: Value, before: Value, length: Value) -> None:
+        def of_rows(to: Destination, step: Value, before: Value, length: Value) -> None:
             even, odd = next(slots), next(slots)
             asks[to] = _Asks(
                 ~walk.o_again_a, walk.o_rows, length, step, walk.o_first_row, before,
                 Mux(turn, odd, even), Mux(turn, even, odd), first,
             )  # fmt: skip
 
-        def of_codes(to: int, rows: Value, step: Value, before: Value, length: Value) -> None:
+        def of_codes(
+            to: Destination, rows: Value, step: Value, before: Value, length: Value
+        ) -> None:
             slot = C(next(slots), 3)
             before = Mux(first, before, 0)
             asks[to] = _Asks(~walk.o_again_b, rows, length, step, first, before, slot, slot, C(1))
 
         if spec.bias:
-            of_columns(BIAS, job.biased, spec.sum_bytes)
+            of_columns(Destination.BIAS, job.biased, spec.sum_bytes)
         if spec.requantises_columns:
-            of_columns(RECORD, job.per_column, spec.RECORD_BYTES)
+            of_columns(Destination.RECORD, job.per_column, spec.RECORD_BYTES)
         before, length = (words_bytes(spec, "a", x, job.kind) for x in (codes, walk.o_codes))
-        of_rows(A, job.lda, before, length)
+        of_rows(Destination.A, job.lda, before, length)
         scales = self._scales(walk.o_codes)
         if spec.scales:
-            of_rows(A_SCALES, job.ldsa, self._scales(codes), scales)
+            of_rows(Destination.A_SCALES, job.ldsa, self._scales(codes), scales)
         before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
-        of_codes(B, walk.o_codes, job.ldb, before, length)
+        of_codes(Destination.B, walk.o_codes, job.ldb, before, length)
         if spec.scales:
-            of_codes(B_SCALES, scales, job.ldsb, columns, walk.o_columns)
+            of_codes(Destination.B_SCALES, scales, job.ldsb, columns, walk.o_columns)
         if spec.accumulates:
-            of_rows(ADDEND, job.ldc, columns * spec.sum_bytes, walk.o_columns * spec.sum_bytes)
+            before, length = (x * spec.sum_bytes for x in (columns, walk.o_columns))
+            of_rows(Destination.ADDEND, job.ldc, before, length)
             down = job.by_columns & ~walk.o_first_row
-            asks[ADDEND] = asks[ADDEND]._replace(
+            asks[Destination.ADDEND] = asks[Destination.ADDEND]._replace(
                 needed=job.accumulate & first,
-                before=Mux(down, 0, columns * spec.sum_bytes),
+                before=Mux(down, 0, before),
                 kept=job.by_columns | walk.o_first_column,
             )
         return asks

@@ -8,8 +8,9 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import NO_COLLISION, UNINITIALISED
 from hw.soc.bus.burst import Row
+from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, bytes_of
-from hw.soc.schedule.loader import ADDEND, Bases
+from hw.soc.schedule.loader import Bases
 from hw.soc.schedule.tile_walk import BlockDone
 
 __all__ = ["ResultAddresses"]
@@ -132,7 +133,7 @@ class ResultAddresses(wiring.Component):
         # Where a block ends is kept a cycle later: the next one that could read it is farther.
         end, slot = Signal(spec.address_width, reset_less=True), Signal(2, reset_less=True)
         m.d.comb += [
-            given.eq(self.i_base.valid & (self.i_base.to == ADDEND)),
+            given.eq(self.i_base.valid & (self.i_base.to == Destination.ADDEND)),
             write.en.eq(given | self.o_writes),
             write.addr.eq(Mux(self.o_writes, slot, Cat(job_begun, 1))),
             write.data.eq(Mux(self.o_writes, end, self.i_base.address)),

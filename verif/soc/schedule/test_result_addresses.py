@@ -8,7 +8,7 @@ import pytest
 
 from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design
-from hw.soc.schedule.loader import ADDEND, B
+from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.result_addresses import ResultAddresses
 from verif.soc.bus.partners import Part, Sink, Source, run
 
@@ -66,7 +66,7 @@ class Jobs(Part):
         own = bool(rng.random() < 0.7)
         ctx.set(dut.i_start, starts)
         ctx.set(dut.i_base.valid, writes)
-        ctx.set(dut.i_base.to, ADDEND if own else B)
+        ctx.set(dut.i_base.to, Destination.ADDEND if own else Destination.B)
         ctx.set(dut.i_base.address, BASES[self.begun] if own and writes else 0x555)
         if starts:
             self.begun, self.known = self.begun + 1, False
