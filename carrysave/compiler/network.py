@@ -27,10 +27,11 @@ from carrysave.networks.evaluate import evaluate, evaluator
 from carrysave.networks.gate_product import GateProduct
 from carrysave.networks.lower import Lowered
 from carrysave.networks.mean_product import MeanProduct
-from carrysave.networks.names import place
+from carrysave.networks.names import place, quoted
 from carrysave.networks.product_base import Operands
 from carrysave.networks.quantised_product import QuantisedProduct, code_offset
 from carrysave.networks.target import Target
+from hw.emit.user_files import shown
 
 __all__ = ["between", "check_target", "compile_network"]
 
@@ -40,6 +41,8 @@ _MOVES = (
 )  # fmt: skip
 _GREATEST = ("MaxPool", "GlobalMaxPool")
 _STEPS = ("DequantizeLinear", "QuantizeLinear")
+_SHOWN = 5
+"""Reasons in a message, at most."""
 _JOBS = 8
 """Products on one start, as the firmware has room for."""
 _DESCRIPTOR = 128
@@ -107,15 +110,14 @@ def between(lowered: Lowered, target: Target) -> list[str]:
             product = lowered.products[node.attribute[0].i]
             reason = _not_a_job(product, target)
             if before is not None:
-                found[f"{place(before)}: {_NO_OPERATOR}"] = None
+                found[f"{_named(lowered, before)}: {_NO_OPERATOR}"] = None
                 lost = {}
             if not reason:
                 codes.update(node.output)
                 continue
-            found[f"{place(node)}: {reason}"] = None
+            found[f"{_named(lowered, node)}: {reason}"] = None
         elif node.domain == DOMAIN and node.op_type == "Recurrent":
-            layer = lowered.recurrent[node.name].node
-            found[f"{place(layer)}: the firmware has no such operator"] = None
+            found[f"{_named(lowered, node)}: the firmware has no such operator"] = None
         elif before is None and not codes.intersection(node.input):
             continue
         elif before is None and (
@@ -126,6 +128,16 @@ def between(lowered: Lowered, target: Target) -> list[str]:
             continue
         lost |= dict.fromkeys(node.output, node if before is None else before)
     return list(found)
+
+
+def _named(lowered: Lowered, node: NodeProto) -> str:
+    """Say which node of the model it is."""
+    if node.domain == DOMAIN and node.op_type == "Product":
+        product = lowered.products[node.attribute[0].i]
+        return f"{shown(product.operator, 100)} {quoted(product.name)}"
+    if node.domain == DOMAIN and node.op_type == "Recurrent":
+        node = lowered.recurrent[node.name].node
+    return place(node)
 
 
 def _not_a_job(product: Operands, target: Target) -> str:
@@ -171,6 +183,9 @@ class _Compiler:
                 self._constants |= dict(zip(own.output, made, strict=False))
             elif not any(name in self._tensors for name in own.input) or not self._between(node):
                 self._host(own)
+        if not self._layers:
+            reasons = between(self._lowered, self._target)
+            raise ValueError(f"no product can be a job: {'; '.join(reasons[:_SHOWN])}")
         self._section()
         if self._waiting:
             self._flush(self._waiting, (), last=True)
@@ -300,11 +315,11 @@ class _Compiler:
     def _reason(self, node: NodeProto) -> str:
         if node.domain == DOMAIN and node.op_type == "Product":
             product = self._lowered.products[node.attribute[0].i]
-            return f"{place(node)}: {_not_a_job(product, self._target) or _NO_OPERATOR}"
+            why = _not_a_job(product, self._target) or _NO_OPERATOR
+            return f"{_named(self._lowered, node)}: {why}"
         if node.domain == DOMAIN and node.op_type == "Recurrent":
-            node = self._lowered.recurrent[node.name].node
-            return f"{place(node)}: the firmware has no such operator"
-        return f"{place(node)}: {_NO_OPERATOR}"
+            return f"{_named(self._lowered, node)}: the firmware has no such operator"
+        return f"{_named(self._lowered, node)}: {_NO_OPERATOR}"
 
     def _cut(
         self, product: QuantisedProduct, a: Tensor

@@ -82,11 +82,13 @@ def test_host_segments_are_told(run: Run, tmp_path: Path) -> None:
     (["--batch", "0"], "--batch must be 1 or more, not 0"),
     (["--batch", "3"], "--batch must be 1, as in the model, not 3"),
     (["-p", "engine=systolic_os(m=2,n=2,a_width=9)"], "must have A of int8, not -256..255"),
+    (["-p", "requantise=false"], "QLinearMatMul 'QLinearMatMul_y': must be requantised by"),
 ])  # fmt: skip
 def test_refuses(run: Run, tmp_path: Path, more: list[str], says: str) -> None:
     onnx.save(convolutions(), tmp_path / "model.onnx")
     done = run("compile", tmp_path / "model.onnx", "-o", tmp_path, *more)
     assert done.code == 2
     assert says in done.err
-    assert len(done.err.splitlines()) == 1
+    (said,) = [line for line in done.err.splitlines() if not line.startswith("... ")]
+    assert said.startswith("carrysave: ")
     assert not (tmp_path / "compile").exists()
