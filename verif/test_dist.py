@@ -66,7 +66,7 @@ Command = Callable[..., str]
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build; the program itself builds twice, and fails if a byte differs."""
     folder = tmp_path_factory.mktemp("dist")
-    program = [sys.executable, str(ROOT / "scripts" / "dist.py"), "--output", str(folder)]
+    program = [sys.executable, str(ROOT / "scripts/upkeep/dist.py"), "--output", str(folder)]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder

@@ -1,8 +1,8 @@
 """Recipes kept: what a search found best, so that it need not be searched again.
 
-``recipes.json`` has one for some designs on some libraries; ``scripts/keep_recipes.py`` writes it.
-What ``synth --search-recipes`` finds is kept in the user's cache, and the better of both is used.
-Figures are never taken from there: they are measured in each run.
+``recipes.json`` has one for some designs on some libraries; ``scripts/upkeep/keep_recipes.py``
+writes it. What ``synth --search-recipes`` finds is kept in the user's cache, and the better of both
+is used. Figures are never taken from there: they are measured in each run.
 """
 
 import json

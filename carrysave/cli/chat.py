@@ -53,9 +53,9 @@ def chat(
     softmax and SiLU are the vector unit's. Gains of norms, rotary positions and residual sums are
     of floats. The likeliest token is taken each time, so that answers are the same again.
 
-    A model of characters in .npz, as `scripts/train_text.py` of a checkout writes them, has weights
-    that are ternary, of 2 or of 4 bits; it continues the prompt, by attention or, without a cache,
-    by a recurrent state. The core must have weights as narrow.
+    A model of characters in .npz, as `scripts/train/train_text.py` of a checkout writes them, has
+    weights that are ternary, of 2 or of 4 bits; it continues the prompt, by attention or, without a
+    cache, by a recurrent state. The core must have weights as narrow.
 
     With `--simulate`, products and rows also run as jobs on the simulated co-processor, through its
     driver, and must be golden's: a few of each kind and, of large ones, a part; or all, which takes

@@ -2,7 +2,7 @@
 
 The network sees images of 8 x 8 pixels and computes in integers alone, so a product by numpy and a
 product by hardware give the same logits, bit for bit. Its weights and the test images are in
-``carrysave/data/digits.npz``, which ``python scripts/train_digits.py`` writes.
+``carrysave/data/digits.npz``, which ``python scripts/train/train_digits.py`` writes.
 
 The images are a third of those in scikit-learn's ``load_digits``: part of "Optical Recognition of
 Handwritten Digits" by E. Alpaydin and C. Kaynak, UCI Machine Learning Repository, CC BY 4.0.

@@ -99,9 +99,9 @@ def registers() -> str:
     lines = [
         '"""Addresses, fields and codes of the register map.',
         "",
-        "Made from its SystemRDL source by scripts/driver_registers.py. FIELDS has the address,",
-        "lowest bit and width of each field; OPERATIONS are those of vector jobs, ROUNDINGS of",
-        "requantisers.",
+        "Made from its SystemRDL source by scripts/upkeep/driver_registers.py. FIELDS has the",
+        "address, lowest bit and width of each field; OPERATIONS are those of vector jobs,",
+        "ROUNDINGS of requantisers.",
         '"""',
         "",
         f"__all__ = {sorted(values)}",

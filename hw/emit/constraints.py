@@ -40,7 +40,7 @@ def xdc(clock: str, *, period_ns: float) -> str:
 
 
 def boards() -> dict[str, dict[str, Any]]:
-    """Read what ``scripts/board_facts.py`` found in kept definitions of boards.
+    """Read what ``scripts/upkeep/board_facts.py`` found in kept definitions of boards.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from carrysave.system.boards import design_of, system_board_of
 from golden.soc.blocking import Blocks
 
 MEASURED = json.loads(Path(__file__).with_name("measured.json").read_text())
-"""By scripts/bench_system.py."""
+"""By scripts/figures/bench_system.py."""
 BITS = {"a": 8, "b": 8, "c": 8, "bias": 32, "records": 64}
 BOARD, CHOSEN = system_board_of("ulx3s_85f")
 TARGET = Target(design_of(BOARD, {"engine": "systolic_os(m=4,n=4,target=ecp5)"}))

@@ -28,7 +28,7 @@ def test_readme_is_short() -> None:
 
 
 def test_readme_has_the_figures_of_the_pages() -> None:
-    program = [sys.executable, str(ROOT / "scripts" / "pages.py"), "--check"]
+    program = [sys.executable, str(ROOT / "scripts" / "upkeep" / "pages.py"), "--check"]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

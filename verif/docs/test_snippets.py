@@ -141,7 +141,7 @@ def test_wrong_arguments_are_seen() -> None:
     wrong = [
         "carrysave regress --shards 1/2", "carrysave generate systolic_os -p m=0",
         "make everything", "pip install '.[fpgas]'", "dask worker --workers 1", "carrysaves list",
-        ".venv/bin/python scripts/bench.py --all-of-it",
+        ".venv/bin/python scripts/figures/bench.py --all-of-it",
     ]  # fmt: skip
     for text in wrong:
         (words,) = arguments(text)

@@ -14,7 +14,7 @@ import pytest
 import carrysave
 
 ROOT = Path(carrysave.__file__).parents[1]
-LOCKED = runpy.run_path(str(ROOT / "scripts" / "check_lock.py"))
+LOCKED = runpy.run_path(str(ROOT / "scripts" / "upkeep" / "check_lock.py"))
 pins, refusals = LOCKED["pins"], LOCKED["refusals"]
 LOCK = (ROOT / "requirements.txt").read_text()
 LOWEST, HIGHEST = "3.11.2", "3.13.0"
@@ -104,12 +104,12 @@ def test_setup_names_what_excludes_this_python(line: str, says: str) -> None:
 def test_setup_says_it_before_pip_begins(tmp_path: Path) -> None:
     lock = tmp_path / "requirements.txt"
     lock.write_text("six==1.17.0\nsoupsieve==9.9.9  # >=3.99\n")
-    program = ROOT / "scripts" / "check_lock.py"
+    program = ROOT / "scripts" / "upkeep" / "check_lock.py"
     done = subprocess.run(
         [sys.executable, program, lock], capture_output=True, text=True, check=False
     )
     here = platform.python_version()
     assert done.returncode == 1
     assert done.stdout == f"soupsieve 9.9.9 needs Python >=3.99, and here is {here}\n"
-    setup = (ROOT / "scripts" / "setup.sh").read_text()
-    assert setup.index("scripts/check_lock.py") < setup.index("-m pip")
+    setup = (ROOT / "scripts" / "upkeep" / "setup.sh").read_text()
+    assert setup.index("scripts/upkeep/check_lock.py") < setup.index("-m pip")

@@ -1,4 +1,4 @@
-"""The networks that `scripts/train_text.py` trains are golden's, but for what golden rounds."""
+"""Networks that `scripts/train/train_text.py` trains are golden's but for what golden rounds."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ NEAR = {"w1.58a8": 5e-4, "w2a8": 5e-4, "w4a4": 2e-3}
 @pytest.mark.parametrize("form", FORMS)
 def test_golden_foresees_as_the_trained_network(tmp_path: Path, form: str, bits: str) -> None:
     """After steps enough that a part which one of the two lacks would show: 0.1 % and more."""
-    script = ROOT / "scripts" / "train_text.py"
+    script = ROOT / "scripts" / "train" / "train_text.py"
     done = subprocess.run(
         [sys.executable, script, "--form", form, "--format", bits, "--steps", "300",
          "--layers", "2", "--width", "64", "--hidden", "96", "--kv", "8", "-o", tmp_path / "m.npz"],
@@ -46,7 +46,7 @@ def test_models_that_cannot_be_written_are_refused(
     tmp_path: Path, given: list[str], says: str
 ) -> None:
     """Before they are trained."""
-    script = ROOT / "scripts" / "train_text.py"
+    script = ROOT / "scripts" / "train" / "train_text.py"
     done = subprocess.run(
         [sys.executable, script, *given, "-o", tmp_path / "m.npz"],
         cwd=ROOT, capture_output=True, text=True, check=False,

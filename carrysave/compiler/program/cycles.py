@@ -3,7 +3,7 @@
 The planner's :func:`golden.soc.blocking.cost` is of a memory that reads and writes a beat per cycle
 each. Behind LiteDRAM both share one bus of fewer bits, on which rows are opened, and refreshed.
 
-The constants are fitted to what the simulated system counts, see ``scripts/bench_system.py``.
+The constants are fitted to what the simulated system counts: ``scripts/figures/bench_system.py``.
 """
 
 from collections import deque

@@ -156,4 +156,4 @@ def test_driver_waits_for_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_registers_are_those_of_the_map() -> None:
     for name, value in driver.constants()._asdict().items():
-        assert getattr(registers, name) == value, "run scripts/driver_registers.py"
+        assert getattr(registers, name) == value, "run scripts/upkeep/driver_registers.py"

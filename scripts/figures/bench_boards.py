@@ -1,0 +1,75 @@
+"""Build the default co-processor of every board that open tools build for.
+
+.venv/bin/python scripts/figures/bench_boards.py [--only BOARD ..] [--docs]
+
+Prints size, clock and GOPS of each, and says which cannot be built. What is built is kept: a run
+that was ended goes on where it was. The clocks of carrysave/boards/board.py are of this table.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rich.console import Console
+
+from carrysave.boards.board import BOARDS
+from carrysave.boards.build import TooLargeError, build
+from carrysave.fpga.place import FpgaError
+from carrysave.progress import Steps
+from hw.emit.yosys import YosysError
+from scripts.figures.bench import markdown, show
+from scripts.upkeep.pages import write_table
+
+COLUMNS = {
+    "board": "{}", "FPGA": "{}", "engine": "{}", "LUTs": "{}", "DSPs": "{}", "RAMs": "{}",
+    "Fmax, MHz": "{:.1f}", "clock, MHz": "{:.1f}", "GOPS": "{:.2f}", "baud": "{:,}",
+}  # fmt: skip
+
+
+def main() -> None:
+    """Build, print."""
+    known = [name for name, board in BOARDS.items() if board.part is not None]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=known, default=known, help="these boards")
+    parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
+    arguments = parser.parse_args()
+    if arguments.docs and arguments.only != known:
+        parser.error("--docs writes the whole table: leave --only out")
+    console = Console() if sys.stdout.isatty() else Console(width=150)
+    rows, failed = [], []
+    with Steps(Console(stderr=True)) as steps:
+        steps.plan(len(arguments.only))
+        for name in arguments.only:
+            steps.step(name)
+            try:
+                rows.append(measure(name, steps))
+            except (TooLargeError, FpgaError, YosysError) as error:
+                failed.append(f"{name}: {error}")
+                console.print(failed[-1], highlight=False)
+    show(console, "Default builds of boards", rows, COLUMNS)
+    missed = [row["board"] for row in rows if not row["ok"]]
+    if arguments.docs:
+        told = [f"- {text}" for text in failed]
+        write_table("boards", "\n".join([markdown(rows, COLUMNS), "", *told]).strip())
+    sys.exit(bool(failed or missed))
+
+
+def measure(name: str, steps: Steps) -> dict[str, Any]:
+    """Build the default of a board."""
+    board = BOARDS[name]
+    with TemporaryDirectory() as folder:
+        design, found = build(board, {}, Path(folder), steps.note)
+    inside = design.spec.inside
+    used = {part: f"{found[part]:,} of {limit:,}" for part, limit in found["capacity"].items()}
+    return {
+        "board": name, "FPGA": found["part"], "engine": f"{inside.m} x {inside.n}",
+        "LUTs": used["luts"], "DSPs": used.get("dsps", used.get("places")), "RAMs": used["brams"],
+        "Fmax, MHz": found["fmax_mhz"], "clock, MHz": found["clock_mhz"], "GOPS": found["gops"],
+        "baud": found["baud"], "ok": found["ok"],
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Measure products on the simulated system, and compare the model of its cycles with them.
+
+.venv/bin/python scripts/figures/bench_system.py
+
+28 shapes, each in the planner's blocks and in those that the model prefers, on a 4 x 4 engine.
+Writes verif/compiler/measured.json, to which the constants of carrysave/compiler/program/cycles.py
+are fitted, and prints how far the model is apart. Operands are whatever is in memory: no cycle
+depends on them.
+"""
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave import cache
+from carrysave.compiler.program.cycles import cycles
+from carrysave.compiler.program.image import COUNTERS, Image
+from carrysave.compiler.program.steps import Start
+from carrysave.driver import Requantisation
+from carrysave.driver.batch import Work
+from carrysave.driver.system import Plan, Tensor
+from carrysave.networks.target import Target
+from carrysave.system.boards import design_of, system_board_of
+from carrysave.system.generate import CPUS, write
+from carrysave.system.simulate import simulate
+from golden.soc.blocking import Blocks, plan
+
+ROOT = Path(__file__).resolve().parents[2]
+SHAPES = (
+    (1, 64, 32), (1, 32, 10), (1, 64, 10), (1, 256, 16), (1, 128, 64), (1, 16, 4), (2, 32, 16),
+    (4, 64, 16), (8, 64, 8), (16, 72, 16), (16, 16, 16), (64, 9, 8), (64, 9, 4), (64, 16, 16),
+    (32, 32, 32), (64, 64, 16), (128, 9, 8), (196, 25, 6), (49, 72, 16), (100, 27, 12),
+    (16, 144, 32), (3, 500, 10), (13, 29, 11), (64, 1, 8), (1, 1, 1), (4, 4, 4), (64, 72, 8),
+    (8, 8, 64),
+)  # fmt: skip
+ENGINE = "systolic_os(m=4,n=4,target=ecp5)"
+BITS = {"a": 8, "b": 8, "c": 8, "bias": 32, "records": 64}
+
+
+def add(image: Image, shape: tuple[int, int, int], own: bool) -> tuple[dict[str, Any], int]:
+    """Add a product to a program; return what it is, and the address of its counters."""
+    m, k, n = shape
+    how = Requantisation(multiplier=np.full(n, 1 << 20), shift=np.full(n, 30), zero_point=0)
+    work = Work(
+        a=np.zeros((m, k)), b=np.zeros((k, n), np.int64), bias=np.zeros(n, np.int64),
+        requantisation=how,
+    )  # fmt: skip
+    stride = image.stride(8, k)
+    a = image.room(m * stride) + stride * np.arange(m)[:, None] + np.arange(k)
+    job, _, _ = image.product(work, a, None, "", "")
+    if not own:
+        blocks = plan(image.target.info.stores, m, n, k, 8)
+        job = replace(
+            job, block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns
+        )
+    product = {
+        "shape": list(shape),
+        "blocks": [job.block_m, job.block_n, job.block_k, job.by_columns],
+        "places": {
+            "a": [job.a, job.lda], "b": [job.b, job.ldb], "c": [job.c, job.ldc],
+            "bias": [job.bias, 0], "records": [job.records, 0],
+        },
+    }  # fmt: skip
+    counters = image.room(COUNTERS)
+    image.steps.append(
+        Start(node="", operator="", jobs=(job,), cycles=0, macs=0, counters=counters)
+    )
+    return product, counters
+
+
+def main() -> None:
+    """Measure, write, print."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    board, chosen = system_board_of("ulx3s_85f")
+    target = Target(design_of(board, {"engine": ENGINE}))
+    memory = chosen.timing(target)
+    image = Image(target, memory)
+    added = [add(image, shape, own) for shape in SHAPES for own in (True, False)]
+    ring = image.room(0)
+    start = image.words(image.steps, ring, 0, 1)
+    here = Tensor(np.zeros(1, np.int64), np.dtype(np.int8), 0)
+    layers = [(here, [counters]) for _, counters in added]
+    folder = ROOT / "build" / "bench_system"
+    hertz = 1e6 * chosen.clock_mhz
+    written = write(
+        board, chosen, target.design, folder, print, clock_hz=hertz,
+        baud=hertz / CPUS["vexriscv"].divisor, cpu="vexriscv", bus="wishbone", simulated=True,
+    )  # fmt: skip
+    # Operands need not be there.
+    bare = Plan({start: image.parts[start]}, start, {}, layers)
+    (outcome,) = simulate(written, bare, [{}], folder / "runs").outcomes
+    measured = []
+    apart = []
+    for (product, _), counters in zip(added, outcome.counters, strict=True):
+        m, k, n = product["shape"]
+        places = {name: (at, stride) for name, (at, stride) in product["places"].items()}
+        blocks = Blocks(*product["blocks"])
+        found = cycles(target.info.stores, blocks, m, n, k, BITS, places, memory)
+        measured.append({**product, "cycles": counters["cycles"]})
+        apart.append(found / counters["cycles"] - 1)
+        print(f"{m} x {k} x {n}, {blocks}: {counters['cycles']} cycles, {apart[-1]:+.1%} by model")
+    lines = ",\n".join(f"  {json.dumps(one)}" for one in measured)
+    path = cache.write(ROOT / "verif" / "compiler" / "measured.json", f"[\n{lines}\n]\n")
+    print(f"{np.mean(np.abs(apart)):.1%} apart in the mean, {np.max(np.abs(apart)):.1%} at most")
+    print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()
