@@ -2,8 +2,8 @@
 
     make bench                                  default library, osu018
     .venv/bin/python scripts/figures/bench.py --liberty sky130_fd_sc_hd__tt_025C_1v80.lib.gz
-    .venv/bin/python scripts/figures/bench.py --docs  also rewrites the tables of docs/figures
-    .venv/bin/python scripts/figures/bench.py --parts quality --quick --only opt1    one, no search
+    .venv/bin/python scripts/figures/bench.py --docs                               also docs
+    .venv/bin/python scripts/figures/bench.py --parts quality --quick --only opt1  one, no search
     .venv/bin/python scripts/figures/bench.py --parts sizes --recipe tree+balance,map0.9,fan16
 
 Everything is written to build/bench.LIBRARY.json, rows as they come. What was done is cached by

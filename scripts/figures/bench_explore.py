@@ -1,6 +1,6 @@
 """Measure searches of designs and estimates, on a space that was enumerated in full.
 
-    .venv/bin/python scripts/figures/bench_explore.py                    all from figures: minutes
+    .venv/bin/python scripts/figures/bench_explore.py                    search, estimate: minutes
     .venv/bin/python scripts/figures/bench_explore.py --parts estimate
     .venv/bin/python scripts/figures/bench_explore.py --parts enumerate  synthesises what
                                                                          the model has not: an hour
