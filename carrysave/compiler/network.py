@@ -92,7 +92,7 @@ def compile_network(
 
 
 def check_target(target: Target) -> None:
-    """Refuse codes that are not of int8, or products that are not requantised."""
+    """Refuse a co-processor whose codes are not of int8."""
     for name, number in (("A", target.mode.a), ("B", target.mode.b), ("C", target.info.codes)):
         if (number.bits, number.low, number.high) != (8, -128, 127):
             text = f"{number.low}..{number.high}"
@@ -190,8 +190,9 @@ class _Compiler:
         if self._waiting:
             self._flush(self._waiting, (), last=True)
         image = self._image
-        last = self._layers[-1].y.sources.reshape(1, -1)
-        scores = image.rows("", "", last)[0]
+        end = self._layers[-1]
+        last = end.y.sources.reshape(1, -1)
+        scores = image.rows(end.product.name, end.product.operator, last)[0]
         self._section()
         ring = image.room(_DESCRIPTOR * _JOBS)
         parts = tuple(
@@ -235,7 +236,7 @@ class _Compiler:
             return
         assert a is not None
         offset = code_offset("C", product.y_type, self._target.info.codes)
-        works, sources, rights, shaped = self._cut(product, a)
+        works, sources, rights, shaped, macs = self._cut(product, a)
         jobs, places, cycles = [], [], 0
         for work, left, right in zip(works, sources, rights, strict=True):
             job, result, spent = self._image.product(
@@ -244,7 +245,6 @@ class _Compiler:
             cycles += spent
             jobs.append(job)
             places.append(result)
-        macs = sum(job.m * job.k * job.n for job in jobs)
         counters = []
         for first in range(0, len(jobs), _JOBS):
             some = tuple(jobs[first : first + _JOBS])
@@ -323,10 +323,15 @@ class _Compiler:
 
     def _cut(
         self, product: QuantisedProduct, a: Tensor
-    ) -> tuple[list[Work], list[np.ndarray | None], list[np.ndarray | None], Any]:
+    ) -> tuple[list[Work], list[np.ndarray | None], list[np.ndarray | None], Any, int]:
         """Cut matrices A of addresses, as if these were codes; what else is in them are codes.
 
         Codes along K go in the order of their addresses, and rows of B with them.
+
+        Returns
+        -------
+        Works; sources of A, and of B, None where these are the work's; what makes addresses of y of
+        those of the results; the products of codes that the model needs.
         """
         if a.kind != product.a_type:
             raise ValueError(f"{product.name}: A must be of {product.a_type}, not of {a.kind}")
@@ -347,10 +352,13 @@ class _Compiler:
             works.append(replace(work, b=work.b[order]))
             sources.append(own[:, order])
         join, shaped = compiled.cut.join, compiled.cut.shaped
-        return works, [*sources], [None] * len(works), lambda places: shaped(join(places))
+        return (
+            works, [*sources], [None] * len(works), lambda places: shaped(join(places)),
+            compiled.macs,
+        )  # fmt: skip
 
     def _mean(self, product: MeanProduct, a: Tensor) -> Any:
-        """Make a product of ones and a map whose channels lie side by side; None: they do not."""
+        """Make a product of ones and a map of each sample; None: it is longer than K may be."""
         batch, channels, *space = a.sources.shape
         count = int(np.prod(space))
         if count > self._target.mode.k_max:
@@ -365,7 +373,7 @@ class _Compiler:
         shape = (batch, channels, *[1] * len(space))
         return (
             [ones] * batch, [None] * batch, list(maps),
-            lambda places: np.concatenate(places).reshape(shape),
+            lambda places: np.concatenate(places).reshape(shape), a.sources.size,
         )  # fmt: skip
 
     def _between(self, node: Any) -> bool:

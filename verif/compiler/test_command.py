@@ -66,9 +66,17 @@ def test_text_and_header(run: Run, tmp_path: Path) -> None:
     assert len(re.findall("^move ", text, re.MULTILINE)) == found["moves"]
     header = (folder / "program.h").read_text()
     assert f"#define PROGRAM_BYTES {found['bytes']}u" in header
+    assert all(one["node"] for one in found["nodes"])
     on = {one["operator"]: one["runs_on"] for one in found["nodes"]}
     assert on["Conv"] == on["GlobalAveragePool"] == "block"
     assert on["Table"] == on["Mul"] == "processor"
+
+
+def test_products_are_those_of_the_model(run: Run, tmp_path: Path) -> None:
+    """Zeros beside the kernels of a depthwise convolution, or in patches, count as nothing."""
+    found, _ = written(run, tmp_path, convolutions())
+    assert [one["macs"] for one in found["nodes"] if one["jobs"]] == [6 * 9 * 16, 24 * 10]
+    assert all(0 < one["utilisation"] <= 1 for one in found["nodes"] if one["jobs"])
 
 
 def test_host_segments_are_told(run: Run, tmp_path: Path) -> None:
