@@ -37,6 +37,13 @@ class Deprecation:
     instead: str
     since: str
 
+    @classmethod
+    def add(cls, *, what: str, instead: str, since: str) -> "Deprecation":
+        """Return one that is among those :data:`KNOWN`."""
+        known = cls(what=what, instead=instead, since=since)
+        KNOWN.append(known)
+        return known
+
     def tell(self) -> None:
         """Warn whoever called the function that called this."""
         text = f"{self.what} is deprecated since {self.since}, and goes with the next release"
@@ -53,8 +60,7 @@ KNOWN: list[Deprecation] = []
 
 def former(since: str, name: str, instead: str, function: Callable[P, R]) -> Callable[P, R]:
     """Return a function under its former name, which warns."""
-    known = Deprecation(what=name, instead=instead, since=since)
-    KNOWN.append(known)
+    known = Deprecation.add(what=name, instead=instead, since=since)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -75,10 +81,9 @@ def renamed(since: str, **names: str) -> Callable[[Callable[P, R]], Callable[P, 
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         own = {
-            old: Deprecation(what=f"{function.__qualname__}({old})", instead=new, since=since)
+            old: Deprecation.add(what=f"{function.__qualname__}({old})", instead=new, since=since)
             for old, new in names.items()
         }
-        KNOWN.extend(own.values())
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:

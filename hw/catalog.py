@@ -13,16 +13,27 @@ import hashlib
 import importlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, ClassVar, Self
 
+from carrysave.deprecation import Deprecation, renamed
 from golden.check import Choice, Parameter, parameters_of, spelled
 
-__all__ = ["CATALOG", "FOREIGN", "STAGES", "Catalogue", "Design", "Entry", "check_once", "nearest"]
+__all__ = [
+    "ADDED_PARAMETERS",
+    "CATALOG",
+    "STAGES",
+    "USER_DESIGN",
+    "Catalogue",
+    "Design",
+    "Entry",
+    "check_once",
+    "nearest",
+]
 
 STAGES: dict[str, dict[str, int]] = {
     "pe": {
@@ -43,8 +54,27 @@ STAGES: dict[str, dict[str, int]] = {
 """Designs in the order of an operand's path. Register ENGINE of a co-processor holds the number of
 its engine, so a number never changes."""
 
-FOREIGN = 255
-"""The number of every design not listed here."""
+USER_DESIGN = 255
+"""The number of every design of a user's package."""
+
+_FORMER = {
+    former: Deprecation.add(what=former, instead=present, since="0.2.0")
+    for former, present in {
+        "FOREIGN": "USER_DESIGN",
+        "HOWS": "BUILD",
+        "default_hows": "default_build",
+        "Entry.hows": "Entry.build",
+    }.items()
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return what had another name."""
+    if name != "FOREIGN":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _FORMER[name].tell()
+    return USER_DESIGN
+
 
 _ROOT = __name__.removesuffix("hw.catalog")
 """Prefix of our packages' names: empty in a checkout, ``carrysave.`` installed."""
@@ -56,7 +86,7 @@ class Entry:
 
     Members
     -------
-    component : a wiring.Component class with SPEC, SUMMARY, BENCH, EVIDENCE, HOWS, latency and
+    component : a wiring.Component class with SPEC, SUMMARY, BENCH, EVIDENCE, BUILD, latency and
         operations_per_cycle; a component that holds an engine also has ENGINE, the default one.
     golden : the module of its twin.
     bench : its cocotb bench, the name of a module.
@@ -118,47 +148,70 @@ class Entry:
         return default and VectorText("unit for rows of matrices, beside the engine", default)
 
     @property
-    def hows(self) -> dict[str, Parameter]:
+    def build(self) -> dict[str, Parameter]:
         """Parameters of how it is built; they change no result."""
-        hows: dict[str, Parameter] = self.component.HOWS
-        return hows
+        build: dict[str, Parameter] | None = _member(self.component, "BUILD", "HOWS")
+        if build is None:
+            raise AttributeError(f"{self.name} has no BUILD: parameters of how it is built")
+        return build
+
+    @property
+    def hows(self) -> dict[str, Parameter]:
+        """Former name of :attr:`build`."""
+        _FORMER["Entry.hows"].tell()
+        return self.build
+
+    @property
+    def default_build(self) -> Callable[[Any, Mapping[str, Any]], dict[str, Any]] | None:
+        """What makes build parameters of spec and parameters, where defaults depend on these."""
+        function: Callable[[Any, Mapping[str, Any]], dict[str, Any]] | None
+        function = _member(self.component, "default_build", "default_hows")
+        return function
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
         """Every parameter: first what is computed, then how it is built."""
         inside = {"engine": self.engine, "vector": self.vector}
-        held = {name: kind for name, kind in inside.items() if kind is not None}
-        return {**held, **parameters_of(self.spec), **self.hows}
+        present = {name: kind for name, kind in inside.items() if kind is not None}
+        return {**present, **parameters_of(self.spec), **self.build}
+
+
+def _member(component: Any, name: str, former: str) -> Any:
+    """Return what a component has by a name, or by its former one; None if by neither."""
+    if not hasattr(component, name) and hasattr(component, former):
+        _FORMER[former].tell()
+        return getattr(component, former)
+    return getattr(component, name, None)
 
 
 class Catalogue(Mapping[str, Entry]):
     """Entries by name: those of :data:`STAGES`, then those of user packages."""
 
     def __init__(self) -> None:
-        self._own = {
+        self._ours = {
             name: Entry(name=name, stage=stage, number=number)
             for stage, names in STAGES.items()
             for name, number in names.items()
         }
 
     @cached_property
-    def _foreign(self) -> dict[str, Entry]:
+    def _of_users(self) -> dict[str, Entry]:
         """Designs of user packages; of two with one name, ours or the first one wins."""
         return {
-            point.name: Entry(name=point.name, stage="user", number=FOREIGN, plugin=point)
+            point.name: Entry(name=point.name, stage="user", number=USER_DESIGN, plugin=point)
             for point in reversed(entry_points(group="carrysave.designs"))
-            if point.name not in self._own
+            if point.name not in self._ours
         }
 
     def __getitem__(self, name: str) -> Entry:
-        return self._own.get(name) or self._foreign[name]
+        return self._ours.get(name) or self._of_users[name]
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._own
-        yield from self._foreign
+        yield from self._ours
+        yield from self._of_users
 
     def __len__(self) -> int:
-        return len(self._own) + len(self._foreign)
+        return len(self._ours) + len(self._of_users)
 
 
 @dataclass(frozen=True)
@@ -184,10 +237,10 @@ class EngineText(Parameter):
 
     def design(self, name: str, text: str) -> "Design":
         """Make the engine that a text describes."""
-        found = spelled(name, text)
-        if found is None or found[0] not in CATALOG or not _is_engine(CATALOG[found[0]]):
+        parts = spelled(name, text)
+        if parts is None or parts[0] not in CATALOG or not _is_engine(CATALOG[parts[0]]):
             raise self.refuse(name, text)
-        design = Design.parse(*found)
+        design = Design.parse(*parts)
         if not getattr(design.spec, "plain", True):
             raise ValueError(f"{name} must take codes as they are, not {text!r}")
         return design
@@ -198,20 +251,20 @@ class EngineText(Parameter):
         """Describe an engine with more parameters, given by values or, to `parse`, by texts."""
         inside = self.design(name, text)
         kinds = inside.entry.parameters
-        told = (spelled(name, text) or ("", {}))[1]
-        own = {**{key: inside.parameters[key] for key in told}, **inside.changed}
+        explicit = (spelled(name, text) or ("", {}))[1]
+        values = {**{key: inside.parameters[key] for key in explicit}, **inside.changed}
         for key in more:
             if key not in kinds:
                 raise nearest(key, kinds, f"parameter of {inside.name}")
         for key, value in more.items():
-            own[key] = kinds[key].parse(key, value) if parse else value
-        return self.text(Design(inside.name, own))
+            values[key] = kinds[key].parse(key, value) if parse else value
+        return self.text(Design(inside.name, values))
 
     @staticmethod
-    def text(design: "Design", told: Collection[str] = ()) -> str:
-        """Describe an engine by the parameters that differ from the defaults, or were `told`."""
-        own = {**{key: design.parameters[key] for key in told}, **design.changed}
-        parts = [f"{key}={own[key]}" for key in design.parameters if key in own]
+    def text(design: "Design", explicit: Collection[str] = ()) -> str:
+        """Describe an engine by what differs from the defaults, and by `explicit` parameters."""
+        values = {**{key: design.parameters[key] for key in explicit}, **design.changed}
+        parts = [f"{key}={values[key]}" for key in design.parameters if key in values]
         return f"{design.name}({','.join(parts)})" if parts else design.name
 
 
@@ -238,23 +291,24 @@ class VectorText(Parameter):
 
     def parse(self, name: str, text: str) -> str:
         """Parse a vector unit; defaults are left out, but where there are others on a device."""
-        found = self.design(name, text)
-        if found is None:
+        design = self.design(name, text)
+        if design is None:
             return "none"
-        told = found.device_values().keys() & (spelled(name, text) or ("", {}))[1].keys()
-        return EngineText.text(found, told)
+        given = (spelled(name, text) or ("", {}))[1]
+        return EngineText.text(design, design.device_values().keys() & given.keys())
 
     def design(self, name: str, text: str, *, on_device: bool = False) -> "Design | None":
         """Make the vector unit that a text describes."""
         if text == "none":
             return None
-        found = spelled(name, text)
-        if found is None or found[0] != self.NAME:
+        parts = spelled(name, text)
+        if parts is None or parts[0] != self.NAME:
             raise self.refuse(name, text)
-        design = Design.parse(*found)
+        design = Design.parse(*parts)
         if not on_device:
             return design
-        return Design(design.name, {**design.parameters, **design.device_values(told=found[1])})
+        best = design.device_values(explicit=parts[1])
+        return Design(design.name, {**design.parameters, **best})
 
 
 def engines() -> list[str]:
@@ -273,13 +327,13 @@ def _is_engine(entry: Entry) -> bool:
 CATALOG = Catalogue()
 
 _OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits")
-LATER = {
+ADDED_PARAMETERS = {
     "coprocessor": ("vector", "id_width", "lean", *_OPTIONS),
     "coprocessor_stream": ("lean", *_OPTIONS),
     "coprocessor_uart": ("vector", "lean", *_OPTIONS),
     "vector_unit": ("quotient_bits", "exponential"),
 }
-"""Parameters that came later: at their defaults, all is as it was, to the digest of a design."""
+"""Parameters that a design did not have at first: at their defaults its digest is as before."""
 
 _LONGEST = 120
 """Longest module name, characters; Verilator replaces names longer than 127."""
@@ -334,7 +388,7 @@ class Design:
         complete = {name: given.get(name, kind.default) for name, kind in kinds.items()}
         object.__setattr__(self, "parameters", complete)
         self.spec  # noqa: B018  (a spec may refuse a combination)
-        complete.update((key, own) for key, own in self.defaults.items() if key not in given)
+        complete.update((key, value) for key, value in self.defaults.items() if key not in given)
 
     @classmethod
     def parse(cls, name: str, texts: Mapping[str, str]) -> Self:
@@ -342,12 +396,12 @@ class Design:
         if name not in CATALOG:
             raise nearest(name, CATALOG, "design")
         kinds = CATALOG[name].parameters
-        own = {key: text for key, text in texts.items() if key in kinds}
+        known = {key: text for key, text in texts.items() if key in kinds}
         engine = CATALOG[name].engine
-        if len(own) < len(texts) and engine is not None:
-            held = own.get("engine", engine.default)
-            more = {key: text for key, text in texts.items() if key not in own}
-            texts = {**own, "engine": engine.extended("engine", held, more, parse=True)}
+        if len(known) < len(texts) and engine is not None:
+            inside = known.get("engine", engine.default)
+            more = {key: text for key, text in texts.items() if key not in known}
+            texts = {**known, "engine": engine.extended("engine", inside, more, parse=True)}
         for key in texts:
             if key not in kinds:
                 raise nearest(key, kinds, f"parameter of {name}")
@@ -362,14 +416,16 @@ class Design:
     def defaults(self) -> dict[str, Any]:
         """What the parameters are that are not given; some depend on others."""
         defaults = {name: kind.default for name, kind in self.entry.parameters.items()}
-        own = getattr(self.entry.component, "default_hows", None)
-        return defaults if own is None else {**defaults, **own(self.spec, self.parameters)}
+        dependent = self.entry.default_build
+        if dependent is None:
+            return defaults
+        return {**defaults, **dependent(self.spec, self.parameters)}
 
     @property
     def changed(self) -> dict[str, Any]:
         """The parameters that are not at their defaults: with the name, all of the design."""
         defaults = self.defaults
-        return {key: own for key, own in self.parameters.items() if own != defaults[key]}
+        return {key: value for key, value in self.parameters.items() if value != defaults[key]}
 
     @cached_property
     def engine(self) -> Self | None:
@@ -394,16 +450,17 @@ class Design:
         target = (self.engine or self).parameters.get("target", "generic")
         return None if target == "generic" else target
 
-    def device_values(self, told: Collection[str] = ()) -> dict[str, str]:
-        """Return what is best on FPGAs, of parameters that were not told; their legal ones."""
-        found: dict[str, str] = {}
-        for name, kind in self.entry.hows.items():
-            if name not in told and isinstance(kind, Choice) and kind.on_device is not None:
+    @renamed("0.2.0", told="explicit")
+    def device_values(self, explicit: Collection[str] = ()) -> dict[str, str]:
+        """Return what is best on FPGAs, of the parameters that are not explicit, where legal."""
+        best: dict[str, str] = {}
+        for name, kind in self.entry.build.items():
+            if name not in explicit and isinstance(kind, Choice) and kind.on_device is not None:
                 with contextlib.suppress(ValueError):
-                    values = {**self.parameters, **found, name: kind.on_device}
+                    values = {**self.parameters, **best, name: kind.on_device}
                     Design(self.name, values).component()
-                    found[name] = kind.on_device
-        return found
+                    best[name] = kind.on_device
+        return best
 
     @cached_property
     def spec(self) -> Any:
@@ -431,12 +488,12 @@ class Design:
 
     @cached_property
     def key(self) -> str:
-        """Canonical JSON of name and parameters, those of :data:`LATER` only if they differ."""
-        kinds, later = self.entry.parameters, LATER.get(self.name, ())
+        """Canonical JSON of name and parameters; :data:`ADDED_PARAMETERS` only if they differ."""
+        kinds, added = self.entry.parameters, ADDED_PARAMETERS.get(self.name, ())
         values = {
             name: value
             for name, value in self.parameters.items()
-            if name not in later or value != kinds[name].default
+            if name not in added or value != kinds[name].default
         }
         return json.dumps({"design": self.name, **values}, sort_keys=True, separators=(",", ":"))
 
@@ -447,22 +504,22 @@ class Design:
 
     def component(self) -> Any:
         """Build the component."""
-        hows = self._hows
+        build = self._build_values
         if self.engine is not None:
-            inside = self.engine.entry.component(self.spec.inside.spec, **self.engine._hows)
-            hows |= {
+            inside = self.engine.entry.component(self.spec.inside.spec, **self.engine._build_values)
+            build |= {
                 "engine": inside,
                 "number": self.engine.entry.number,
                 "digest": int(self.digest, 16),
             }
         if self.vector is not None:
-            hows["vector"] = self.vector.component()
-        return self.entry.component(self.spec, **hows)
+            build["vector"] = self.vector.component()
+        return self.entry.component(self.spec, **build)
 
     @property
-    def _hows(self) -> dict[str, Any]:
+    def _build_values(self) -> dict[str, Any]:
         """Values of the parameters of how it is built."""
-        return {name: self.parameters[name] for name in self.entry.hows}
+        return {name: self.parameters[name] for name in self.entry.build}
 
     def __eq__(self, other: object) -> bool:
         """Compare the canonical JSON, of classes that add to this one, too."""

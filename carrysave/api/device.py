@@ -21,7 +21,7 @@ def for_device(target: str, design: Design, say: Callable[[str], None] = lambda 
     say : is told why the design is built of generic logic.
     """
     inside = design.engine or design
-    kinds = inside.entry.hows
+    kinds = inside.entry.build
     if "target" in kinds:
         if "target" in design.told or "target" in inside.changed:
             return design

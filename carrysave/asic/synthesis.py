@@ -372,7 +372,7 @@ def synthesise_design(
 def searched(design: Design) -> list[str]:
     """Return the parameters of how a design is built whose values a search may try."""
     return [
-        name for name, kind in design.entry.hows.items()
+        name for name, kind in design.entry.build.items()
         if isinstance(kind, Choice) and kind.searched
     ]  # fmt: skip
 
@@ -382,7 +382,7 @@ def _others(design: Design, hows: Collection[str]) -> Iterator[tuple[Design, str
     legal = searched(design)
     for name in hows:
         _check_choice("hows", name, legal)
-        kind = design.entry.hows[name]
+        kind = design.entry.build[name]
         assert isinstance(kind, Choice)
         for value in kind.options:
             if value == design.parameters[name]:

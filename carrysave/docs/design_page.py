@@ -64,7 +64,7 @@ def _parameters(name: str) -> Iterator[str]:
         " they are computed."
     )
     rows = [
-        (f"`{key}`", "how" if key in entry.hows else "what", f"`{_default(kind.default)}`",
+        (f"`{key}`", "how" if key in entry.build else "what", f"`{_default(kind.default)}`",
          kind.legal, kind.doc)
         for key, kind in entry.parameters.items()
     ]  # fmt: skip

@@ -85,14 +85,14 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
     taken = IntFormat(width=min(unit.width, found["a"].bits))
     codes = []
     others: list[np.ndarray | None] = [None] * job.m
-    hows = [job.requantisation] * job.m
+    scalings = [job.requantisation] * job.m
     if operation == "scale" and job.requantisation is not None:
         exponents = space.load(found["b"])[:, 0] & 63
-        hows = [shifted(job.requantisation, one, unit.scaling) for one in exponents.tolist()]
+        scalings = [shifted(job.requantisation, one, unit.scaling) for one in exponents.tolist()]
     elif "b" in found:
         others = list(taken.wrap(space.load(found["b"])))
     rows = taken.wrap(space.load(found["a"]))
-    for row, how, other in zip(rows, hows, others, strict=True):
+    for row, how, other in zip(rows, scalings, others, strict=True):
         values, exponent = vector_unit(unit, operation, row, how, other)
         if narrows(spec, job) and operation == "softmax":
             values, exponent = narrowed(unit, values, exponent)

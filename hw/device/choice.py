@@ -6,7 +6,7 @@ from typing import Any
 from golden.check import Choice, Integer, Parameter
 from hw.device import GENERIC, NAMES, PACKINGS
 
-__all__ = ["DSPS", "TARGET", "TARGET_HOWS", "check_target", "groups_of_blocks"]
+__all__ = ["DSPS", "TARGET", "TARGET_BUILD", "check_target", "groups_of_blocks"]
 
 TARGET = Choice("device whose own blocks are used", GENERIC, (GENERIC, *NAMES))
 
@@ -19,11 +19,11 @@ DSPS = Integer(
     _MOST, 0, _MOST,
 )  # fmt: skip
 
-TARGET_HOWS: dict[str, Parameter] = {"target": TARGET, "packing": _PACKING, "dsps": DSPS}
+TARGET_BUILD: dict[str, Parameter] = {"target": TARGET, "packing": _PACKING, "dsps": DSPS}
 """Build parameters of arrays of blocks."""
 
 
-def check_target(hows: Mapping[str, Any], kinds: Mapping[str, Parameter]) -> None:
+def check_target(build: Mapping[str, Any], kinds: Mapping[str, Parameter]) -> None:
     """Refuse parameters of elements that a target's blocks do not have, and the other way round.
 
     Raises
@@ -34,11 +34,10 @@ def check_target(hows: Mapping[str, Any], kinds: Mapping[str, Parameter]) -> Non
     """
     for name, kind in kinds.items():
         of_blocks = name in {"packing", "dsps"}
-        is_other = name != "target" and of_blocks == (hows["target"] == GENERIC)
-        if is_other and hows[name] != kind.default:
-            raise ValueError(
-                f"{name} must be {kind.default!r} with target={hows['target']}, not {hows[name]!r}"
-            )
+        is_other = name != "target" and of_blocks == (build["target"] == GENERIC)
+        if is_other and build[name] != kind.default:
+            where = f"with target={build['target']}"
+            raise ValueError(f"{name} must be {kind.default!r} {where}, not {build[name]!r}")
 
 
 def groups_of_blocks(dsps: int, groups: int, each: int, what: str) -> int:

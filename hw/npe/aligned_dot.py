@@ -56,8 +56,8 @@ class AlignedDot(FloatStream):
     ----------
     spec : AlignedDotSpec
         What: formats, group, widths.
-    hows
-        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
+    build
+        How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`.
     """
 
     SPEC = AlignedDotSpec
@@ -65,10 +65,10 @@ class AlignedDot(FloatStream):
     BENCH = "tb_float"
     EVIDENCE = FLOAT
 
-    def __init__(self, spec: AlignedDotSpec, **hows: Any):
+    def __init__(self, spec: AlignedDotSpec, **build: Any):
         if not isinstance(spec, AlignedDotSpec):
             raise TypeError(f"spec must be an AlignedDotSpec, not {spec!r}")
-        super().__init__(spec, ProductGroup(spec), spec.result, **hows)
+        super().__init__(spec, ProductGroup(spec), spec.result, **build)
 
     @property
     def operations_per_cycle(self) -> int:

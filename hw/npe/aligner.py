@@ -70,7 +70,7 @@ class Aligner(wiring.Component):
         "netlist simulation",
     )
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         "adder": ADDER,
         "pipeline": Integer("registers between shift and rounding", 0, 0, 1),
     }
@@ -81,7 +81,7 @@ class Aligner(wiring.Component):
     def __init__(self, spec: AlignerSpec, *, adder: str = "sklansky", pipeline: int = 0):
         if not isinstance(spec, AlignerSpec):
             raise TypeError(f"spec must be an AlignerSpec, not {spec!r}")
-        check_fields(self.HOWS, {"adder": adder, "pipeline": pipeline})
+        check_fields(self.BUILD, {"adder": adder, "pipeline": pipeline})
         self.spec = spec
         self.lane = AlignLane(spec, adder=adder, pipeline=pipeline)
         super().__init__({

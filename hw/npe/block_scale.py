@@ -41,8 +41,8 @@ class BlockScale(FloatStream):
     ----------
     spec : BlockScaleSpec
         What: format of scales, widths.
-    hows
-        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
+    build
+        How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`.
     """
 
     SPEC = BlockScaleSpec
@@ -50,10 +50,10 @@ class BlockScale(FloatStream):
     BENCH = "tb_float"
     EVIDENCE = FLOAT
 
-    def __init__(self, spec: BlockScaleSpec, **hows: Any):
+    def __init__(self, spec: BlockScaleSpec, **build: Any):
         if not isinstance(spec, BlockScaleSpec):
             raise TypeError(f"spec must be a BlockScaleSpec, not {spec!r}")
-        super().__init__(spec, BlockSum(spec), spec.total, **hows)
+        super().__init__(spec, BlockSum(spec), spec.total, **build)
         self._scaling = Scaling(spec, self.encoding, self.adder)
 
     def term(self, m: Module, beat: data.View, steps: Steps) -> data.View:

@@ -73,7 +73,7 @@ class Encoder(wiring.Component):
         "netlist simulation",
     )
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         "pipeline": Integer("registers between sum and code", 1, 0, 3),
         "adder": ADDER,
     }
@@ -84,7 +84,7 @@ class Encoder(wiring.Component):
     def __init__(self, spec: EncoderSpec, *, pipeline: int = 1, adder: str = "sklansky"):
         if not isinstance(spec, EncoderSpec):
             raise TypeError(f"spec must be an EncoderSpec, not {spec!r}")
-        check_fields(self.HOWS, {"pipeline": pipeline, "adder": adder})
+        check_fields(self.BUILD, {"pipeline": pipeline, "adder": adder})
         self.spec = spec
         self.pipeline = pipeline
         self.adder = adder

@@ -9,7 +9,7 @@ from golden.check import Parameter
 from golden.npe.float_lut import FloatLutSpec
 from hw.lib.evidence import FLOAT
 from hw.npe.floats.add import add
-from hw.npe.floats.stream import FLOAT_HOWS, FloatStream, Steps
+from hw.npe.floats.stream import FLOAT_BUILD, FloatStream, Steps
 from hw.npe.floats.term import FloatTerm, normalised, unpack
 from hw.pe.lut_lane import multiplex
 
@@ -44,7 +44,7 @@ class FloatLut(FloatStream):
     spec : FloatLutSpec
         What: formats, group and columns.
     adder, pipeline
-        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
+        How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`.
     """
 
     SPEC = FloatLutSpec
@@ -52,14 +52,14 @@ class FloatLut(FloatStream):
     BENCH = "tb_float"
     EVIDENCE = (FLOAT[0], "mutants", "netlist simulation")
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        name: kind for name, kind in FLOAT_HOWS.items() if name != "encoding"
+    BUILD: ClassVar[dict[str, Parameter]] = {
+        name: kind for name, kind in FLOAT_BUILD.items() if name != "encoding"
     }
 
-    def __init__(self, spec: FloatLutSpec, **hows: Any):
+    def __init__(self, spec: FloatLutSpec, **build: Any):
         if not isinstance(spec, FloatLutSpec):
             raise TypeError(f"spec must be a FloatLutSpec, not {spec!r}")
-        super().__init__(spec, FloatGroup(spec), spec.total, columns=spec.columns, **hows)
+        super().__init__(spec, FloatGroup(spec), spec.total, columns=spec.columns, **build)
 
     @property
     def operations_per_cycle(self) -> int:

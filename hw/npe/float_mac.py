@@ -33,8 +33,8 @@ class FloatMac(FloatStream):
     ----------
     spec : FloatMacSpec
         What: formats of operands and sums.
-    hows
-        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
+    build
+        How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`.
     """
 
     SPEC = FloatMacSpec
@@ -42,10 +42,10 @@ class FloatMac(FloatStream):
     BENCH = "tb_float"
     EVIDENCE = FLOAT
 
-    def __init__(self, spec: FloatMacSpec, **hows: Any):
+    def __init__(self, spec: FloatMacSpec, **build: Any):
         if not isinstance(spec, FloatMacSpec):
             raise TypeError(f"spec must be a FloatMacSpec, not {spec!r}")
-        super().__init__(spec, FloatOperands(spec), spec.total, **hows)
+        super().__init__(spec, FloatOperands(spec), spec.total, **build)
 
     def term(self, m: Module, beat: data.View, steps: Steps) -> data.View:
         """Multiply, and normalise the product."""

@@ -15,7 +15,7 @@ from hw.arith.bit_heap import BitHeap
 from hw.arith.product import encode, product_planes
 from hw.lib.evidence import FLOAT
 from hw.npe.floats.add import add
-from hw.npe.floats.stream import FLOAT_HOWS, FloatStream, Steps
+from hw.npe.floats.stream import FLOAT_BUILD, FloatStream, Steps
 from hw.npe.floats.term import multiply_integers, unpack
 from hw.npe.rounding.normalised import normal
 from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
@@ -72,7 +72,7 @@ class GroupScale(FloatStream):
     spec : GroupScaleSpec
         What: formats and widths.
     encoding, adder, pipeline
-        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`; there is one more place.
+        How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`; there is one more place.
     """
 
     SPEC = GroupScaleSpec
@@ -81,14 +81,14 @@ class GroupScale(FloatStream):
     EVIDENCE = (*FLOAT, "mutants")
 
     CUTS = 4
-    HOWS: ClassVar[dict[str, Parameter]] = FLOAT_HOWS | {
+    BUILD: ClassVar[dict[str, Parameter]] = FLOAT_BUILD | {
         "pipeline": Integer("pipeline registers besides the accumulator", 3, 0, CUTS)
     }
 
-    def __init__(self, spec: GroupScaleSpec, **hows: Any):
+    def __init__(self, spec: GroupScaleSpec, **build: Any):
         if not isinstance(spec, GroupScaleSpec):
             raise TypeError(f"spec must be a GroupScaleSpec, not {spec!r}")
-        super().__init__(spec, GroupSum(spec), spec.total, **hows)
+        super().__init__(spec, GroupSum(spec), spec.total, **build)
 
     def term(self, m: Module, beat: data.View, steps: Steps) -> data.View:
         """Subtract zero points, and scale."""

@@ -79,8 +79,8 @@ class Npe(RowsArray):
         "mutants",
     )
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        **Lane8.HOWS,
+    BUILD: ClassVar[dict[str, Parameter]] = {
+        **Lane8.BUILD,
         "encoder_pipeline": Integer("registers in the result encoders", 1, 0, 3),
     }
 
@@ -90,12 +90,12 @@ class Npe(RowsArray):
     _taken: Value
     _blocks: BlockCount
 
-    def __init__(self, spec: NpeSpec, **hows: Any):
+    def __init__(self, spec: NpeSpec, **build: Any):
         if not isinstance(spec, NpeSpec):
             raise TypeError(f"spec must be a NpeSpec, not {spec!r}")
-        hows = complete(self.HOWS, hows)
-        registers, adder = hows.pop("encoder_pipeline"), hows["adder"]
-        self.element = _LANES[spec.lane](spec.element, **hows)
+        build = complete(self.BUILD, build)
+        registers, adder = build.pop("encoder_pipeline"), build["adder"]
+        self.element = _LANES[spec.lane](spec.element, **build)
         self.edges = {side: EdgeDecoder(self.element, side) for side in "ab"}
         self.encoder: ColumnEncoder | ColumnScaler | None = None
         if spec.scale != "none":

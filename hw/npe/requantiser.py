@@ -88,7 +88,7 @@ class Requantiser(wiring.Component):
         "netlist simulation",
     )
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         "encoding": Choice(
             "multiplier: Booth rows, EN-T rows, AND array, or the tool's",
             "booth",
@@ -113,7 +113,7 @@ class Requantiser(wiring.Component):
     ):
         if not isinstance(spec, RequantiserSpec):
             raise TypeError(f"spec must be a RequantiserSpec, not {spec!r}")
-        check_fields(self.HOWS, {"encoding": encoding, "adder": adder, "pipeline": pipeline})
+        check_fields(self.BUILD, {"encoding": encoding, "adder": adder, "pipeline": pipeline})
         self.spec = spec
         self.column = RequantiseColumn(spec, encoding=encoding, adder=adder, pipeline=pipeline)
         self.pipeline = pipeline

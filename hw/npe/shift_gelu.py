@@ -51,7 +51,7 @@ class ShiftGelu(wiring.Component):
     BENCH = "tb_shift"
     EVIDENCE = ACTIVATION
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         "adder": ADDER,
     }
 
@@ -63,7 +63,7 @@ class ShiftGelu(wiring.Component):
     def __init__(self, spec: ShiftGeluSpec, *, adder: str = "sklansky"):
         if not isinstance(spec, ShiftGeluSpec):
             raise TypeError(f"spec must be a ShiftGeluSpec, not {spec!r}")
-        check_fields(self.HOWS, {"adder": adder})
+        check_fields(self.BUILD, {"adder": adder})
         self.spec = spec
         self.adder = adder
         super().__init__({

@@ -52,7 +52,7 @@ class Shiftmax(wiring.Component):
     BENCH = "tb_shift"
     EVIDENCE = ACTIVATION
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         "adder": ADDER,
     }
 
@@ -64,7 +64,7 @@ class Shiftmax(wiring.Component):
     def __init__(self, spec: ShiftmaxSpec, *, adder: str = "sklansky"):
         if not isinstance(spec, ShiftmaxSpec):
             raise TypeError(f"spec must be a ShiftmaxSpec, not {spec!r}")
-        check_fields(self.HOWS, {"adder": adder})
+        check_fields(self.BUILD, {"adder": adder})
         self.spec = spec
         self.adder = adder
         super().__init__({

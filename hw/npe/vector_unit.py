@@ -97,7 +97,7 @@ class VectorUnit(wiring.Component):
     }
     """Operations on each value, by which the throughput is stated."""
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         "adder": ADDER,
         "exponential": Choice(
             "exponentials of a softmax: logic; or tables in block memories, of values of up to"
@@ -118,7 +118,7 @@ class VectorUnit(wiring.Component):
     ):
         if not isinstance(spec, VectorUnitSpec):
             raise TypeError(f"spec must be a VectorUnitSpec, not {spec!r}")
-        check_fields(self.HOWS, {"adder": adder, "exponential": exponential})
+        check_fields(self.BUILD, {"adder": adder, "exponential": exponential})
         if exponential == "table" and (
             "softmax" not in spec.built or spec.scales or spec.width > SummedTable.WIDTH
         ):

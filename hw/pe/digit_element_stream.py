@@ -39,7 +39,7 @@ class DigitStream(wiring.Component):
     """
 
     SPEC: ClassVar[type[Opt3Spec]]
-    HOWS: ClassVar[dict[str, Parameter]] = {}
+    BUILD: ClassVar[dict[str, Parameter]] = {}
     SHARED: ClassVar[int]
     """Elements that share registers of selected digits; 0 if each has a selector."""
 

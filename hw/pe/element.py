@@ -162,7 +162,7 @@ class Element(SumModule):
         How: registers between operands and accumulator, 0 or more, placed to balance the delay.
     """
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         "encoding": Choice(
             "multiplier: Booth rows, EN-T rows recoded at the edge, AND array, or the tool's",
             "ent",
@@ -176,7 +176,7 @@ class Element(SumModule):
     def __init__(self, spec: MacSpec, *, encoding: str = "ent", pipeline: int = 0):
         if not isinstance(spec, MacSpec):
             raise TypeError(f"spec must be a MacSpec, not {spec!r}")
-        check_fields(Element.HOWS, {"encoding": encoding, "pipeline": pipeline})
+        check_fields(Element.BUILD, {"encoding": encoding, "pipeline": pipeline})
         self.spec = spec
         self.encoding = encoding
         self.cuts: dict[int, list[int]] = {}

@@ -41,7 +41,7 @@ class StreamPe(wiring.Component):
     ----------
     spec : MacSpec
         What: operand and accumulator widths.
-    hows
+    build
         How: as the element's.
 
     Members
@@ -53,13 +53,13 @@ class StreamPe(wiring.Component):
     """
 
     CELL: ClassVar[type[Element]]
-    HOWS: ClassVar[dict[str, Parameter]]
+    BUILD: ClassVar[dict[str, Parameter]]
 
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: MacSpec, **hows):
-        self._element = self.CELL(spec, **hows)
+    def __init__(self, spec: MacSpec, **build):
+        self._element = self.CELL(spec, **build)
         self.cell = Hop(self._element)
         self.spec = spec
         super().__init__({

@@ -165,7 +165,7 @@ class Laconic(wiring.Component):
         "netlist simulation",
     )
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         "pipeline": Integer("registers between exponents and accumulator", 2, 0, 4),
     }
 
@@ -177,7 +177,7 @@ class Laconic(wiring.Component):
     def __init__(self, spec: LaconicSpec, *, pipeline: int = 2):
         if not isinstance(spec, LaconicSpec):
             raise TypeError(f"spec must be a LaconicSpec, not {spec!r}")
-        check_fields(self.HOWS, {"pipeline": pipeline})
+        check_fields(self.BUILD, {"pipeline": pipeline})
         self.spec = spec
         self.reduction = Reduction(spec, pipeline)
         super().__init__({

@@ -62,7 +62,7 @@ class Lmul(wiring.Component):
         "netlist simulation",
     )
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         "adder": ADDER,
         "exact": Choice("exact products: by a carry, or by multiplication", "carry", _EXACT),
     }
@@ -70,15 +70,15 @@ class Lmul(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: LmulSpec, **hows: str):
+    def __init__(self, spec: LmulSpec, **build: str):
         if not isinstance(spec, LmulSpec):
             raise TypeError(f"spec must be an LmulSpec, not {spec!r}")
-        hows = complete(self.HOWS, hows)
-        if hows["exact"] == "multiply" and spec.mode != "exact":
+        build = complete(self.BUILD, build)
+        if build["exact"] == "multiply" and spec.mode != "exact":
             raise ValueError(f"exact must be carry in mode {spec.mode}, not 'multiply'")
         self.spec = spec
-        self.adder = hows["adder"]
-        self.multiplies = hows["exact"] == "multiply"
+        self.adder = build["adder"]
+        self.multiplies = build["exact"] == "multiply"
         super().__init__({
             "i": In(stream.Signature(LmulOperands(spec))),
             "o": Out(stream.Signature(data.StructLayout({"product": spec.number.width}))),

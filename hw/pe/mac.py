@@ -32,8 +32,8 @@ class MacElement(Element):
     """
 
     module = "mac"
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        **Element.HOWS,
+    BUILD: ClassVar[dict[str, Parameter]] = {
+        **Element.BUILD,
         "adder": ADDER,
     }
 
@@ -46,7 +46,7 @@ class MacElement(Element):
         adder: str = "sklansky",
     ):
         super().__init__(spec, encoding=encoding, pipeline=pipeline)
-        self.HOWS["adder"].check("adder", adder)
+        self.BUILD["adder"].check("adder", adder)
         self.adder = adder
 
     def _heights(self, products: BitHeap) -> list[int]:
@@ -81,13 +81,13 @@ class Mac(StreamPe):
     EVIDENCE = ELEMENT
 
     CELL = MacElement
-    HOWS: ClassVar[dict[str, Parameter]] = {"target": TARGET, "dsps": DSPS, **MacElement.HOWS}
+    BUILD: ClassVar[dict[str, Parameter]] = {"target": TARGET, "dsps": DSPS, **MacElement.BUILD}
 
-    def __init__(self, spec: MacSpec, **hows: Any):
-        hows = complete(self.HOWS, hows)
-        check_target(hows, self.HOWS)
-        target, dsps = hows.pop("target"), hows.pop("dsps")
-        super().__init__(spec, **hows)
+    def __init__(self, spec: MacSpec, **build: Any):
+        build = complete(self.BUILD, build)
+        check_target(build, self.BUILD)
+        target, dsps = build.pop("target"), build.pop("dsps")
+        super().__init__(spec, **build)
         self.blocks = None if target == GENERIC else BlockStream(spec, family(target), dsps)
 
     @property

@@ -27,8 +27,8 @@ class Opt1Element(CountedSum):
     """
 
     module = "opt1"
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        **Element.HOWS,
+    BUILD: ClassVar[dict[str, Parameter]] = {
+        **Element.BUILD,
         "upper": Choice(
             "upper bits of the sum: on the heap, or a counter of the others' overflows, which moves"
             " a cycle later",
@@ -41,7 +41,7 @@ class Opt1Element(CountedSum):
     def __init__(
         self, spec: MacSpec, *, encoding: str = "ent", pipeline: int = 0, upper: str = "heap"
     ):
-        self.HOWS["upper"].check("upper", upper)
+        self.BUILD["upper"].check("upper", upper)
         self.upper = upper
         super().__init__(spec, encoding=encoding, pipeline=pipeline)
 
@@ -62,4 +62,4 @@ class Opt1(StreamPe):
     EVIDENCE = ELEMENT
 
     CELL = Opt1Element
-    HOWS = Opt1Element.HOWS
+    BUILD = Opt1Element.BUILD

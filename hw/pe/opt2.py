@@ -34,4 +34,4 @@ class Opt2(StreamPe):
     EVIDENCE = ELEMENT
 
     CELL = Opt2Element
-    HOWS = Opt2Element.HOWS
+    BUILD = Opt2Element.BUILD

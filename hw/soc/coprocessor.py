@@ -80,10 +80,10 @@ class Coprocessor(wiring.Component):
     VECTOR: ClassVar[str | None] = "none"
     """The default vector unit."""
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         # The tool's own multipliers map to DSP blocks.
-        "requantiser_encoding": replace(Requantiser.HOWS["encoding"], default="operator"),
-        "requantiser_adder": replace(Requantiser.HOWS["adder"], default="operator"),
+        "requantiser_encoding": replace(Requantiser.BUILD["encoding"], default="operator"),
+        "requantiser_adder": replace(Requantiser.BUILD["adder"], default="operator"),
         "requantisers": Integer("columns of C converted per cycle; 0: all of a tile", 0, 0, 4096),
         "sum_copies": Integer("copies of sums: 2 take more block RAM, and less logic", 1, 1, 2),
         "lean": Flag("fewer registers, more cycles: short queues, and no copy of a job", False),
@@ -115,7 +115,7 @@ class Coprocessor(wiring.Component):
         if not isinstance(spec, CoprocessorSpec):
             raise TypeError(f"spec must be a CoprocessorSpec, not {spec!r}")
         self.spec = spec
-        hows = {
+        build = {
             "requantiser_encoding": requantiser_encoding,
             "requantiser_adder": requantiser_adder,
             "requantisers": requantisers,
@@ -123,7 +123,7 @@ class Coprocessor(wiring.Component):
             "lean": lean,
             "id_width": id_width,
         }
-        check_fields(Coprocessor.HOWS, hows)
+        check_fields(Coprocessor.BUILD, build)
         if spec.STREAM and id_width:
             raise ValueError(f"id_width must be 0 between streams, not {id_width}")
         self.core = Core(

@@ -42,8 +42,8 @@ class CoprocessorStream(Coprocessor):
     """Rows of vector jobs are in memory."""
 
     # Without the parameters of m_axi.
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        name: kind for name, kind in Coprocessor.HOWS.items() if name != "id_width"
+    BUILD: ClassVar[dict[str, Parameter]] = {
+        name: kind for name, kind in Coprocessor.BUILD.items() if name != "id_width"
     }
 
     def __init__(self, spec: CoprocessorStreamSpec, **more: Any):

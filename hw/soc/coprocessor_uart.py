@@ -49,7 +49,7 @@ class CoprocessorUart(wiring.Component):
     VECTOR = "none"
     """The default vector unit."""
 
-    HOWS: ClassVar[dict[str, Parameter]] = CoprocessorStream.HOWS
+    BUILD: ClassVar[dict[str, Parameter]] = CoprocessorStream.BUILD
 
     rx: Signal
     tx: Signal

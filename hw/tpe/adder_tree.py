@@ -7,10 +7,10 @@ from golden.check import Parameter
 from golden.tpe.adder_tree import AdderTreeSpec
 from golden.tpe.rows import RowsEngineSpec
 from hw.device import GENERIC
-from hw.device.choice import TARGET_HOWS
+from hw.device.choice import TARGET_BUILD
 from hw.lib.evidence import ENGINE
 from hw.tpe.broadcast import Broadcast
-from hw.tpe.element_choice import element_hows
+from hw.tpe.element_choice import element_build
 from hw.tpe.rows_engine import is_large_array
 
 __all__ = ["AdderTree"]
@@ -31,12 +31,12 @@ class AdderTree(Broadcast):
     BENCH = "tb_engine"
     EVIDENCE = ENGINE
 
-    HOWS: ClassVar[dict[str, Parameter]] = TARGET_HOWS | element_hows(
+    BUILD: ClassVar[dict[str, Parameter]] = TARGET_BUILD | element_build(
         "opt1", "opt2", "mac", pipeline=3, more=f"one more in large arrays from k={_DEEP} on"
     )
 
     @classmethod
-    def default_hows(cls, spec: RowsEngineSpec, hows: Mapping[str, Any]) -> dict[str, Any]:
+    def default_build(cls, spec: RowsEngineSpec, build: Mapping[str, Any]) -> dict[str, Any]:
         """Return the number of pipeline registers of large arrays of deep trees."""
-        deep = hows["target"] == GENERIC and spec.k >= _DEEP and is_large_array(spec)
-        return {"pipeline": cls.HOWS["pipeline"].default + 1} if deep else {}
+        deep = build["target"] == GENERIC and spec.k >= _DEEP and is_large_array(spec)
+        return {"pipeline": cls.BUILD["pipeline"].default + 1} if deep else {}

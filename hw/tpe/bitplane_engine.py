@@ -22,11 +22,11 @@ from hw.tpe.broadcast import BroadcastColumn, place_columns
 from hw.tpe.rows_array import RowsArray, late, skew
 from hw.tpe.rows_column import RowsColumn
 
-__all__ = ["PLANE_HOWS", "Correction", "BitplaneEngine"]
+__all__ = ["PLANE_BUILD", "Correction", "BitplaneEngine"]
 
-PLANE_HOWS: dict[str, Parameter] = {
-    "pipeline": replace(Element.HOWS["pipeline"], default=0),
-    "adder": MacElement.HOWS["adder"],
+PLANE_BUILD: dict[str, Parameter] = {
+    "pipeline": replace(Element.BUILD["pipeline"], default=0),
+    "adder": MacElement.BUILD["adder"],
     "slack": Integer("extra adder delay allowed, for fewer carry bits", 0, 0, 64, "XOR gates"),
     "held": Flag("registers between lanes and adder; always on with more than 8 rows", True),
 }

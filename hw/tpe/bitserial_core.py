@@ -8,7 +8,7 @@ from golden.check import Parameter, complete
 from golden.tpe.bitserial_core import BitserialCoreSpec
 from hw.lib.evidence import ENGINE
 from hw.pe.lut_lane import BitLane
-from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine, Correction
+from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine, Correction
 
 __all__ = ["BitserialCore"]
 
@@ -30,12 +30,12 @@ class BitserialCore(BitplaneEngine):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS
+    BUILD: ClassVar[dict[str, Parameter]] = PLANE_BUILD
 
-    def __init__(self, spec: BitserialCoreSpec, **hows: Any):
+    def __init__(self, spec: BitserialCoreSpec, **build: Any):
         if not isinstance(spec, BitserialCoreSpec):
             raise TypeError(f"spec must be a BitserialCoreSpec, not {spec!r}")
-        hows = complete(self.HOWS, hows)
+        build = complete(self.BUILD, build)
         planes = spec.planes
         correction = None
         if spec.b_signed and planes > 1:
@@ -48,10 +48,12 @@ class BitserialCore(BitplaneEngine):
             negative=spec.b_signed and planes == 1,
             width=spec.c_format.width,
             planes=planes,
-            pipeline=hows["pipeline"],
-            slack=hows["slack"],
+            pipeline=build["pipeline"],
+            slack=build["slack"],
         )
-        super().__init__(spec, lane, adder=hows["adder"], held=hows["held"], correction=correction)
+        super().__init__(
+            spec, lane, adder=build["adder"], held=build["held"], correction=correction
+        )
 
     def weights(self, codes: list[Value], plane: int) -> Value:
         """Extract the bits of one plane, in offset binary."""

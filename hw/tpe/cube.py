@@ -3,7 +3,7 @@
 from golden.tpe.cube import CubeSpec
 from hw.lib.evidence import ENGINE
 from hw.tpe.broadcast import Broadcast
-from hw.tpe.element_choice import TREE_HOWS
+from hw.tpe.element_choice import TREE_BUILD
 
 __all__ = ["Cube"]
 
@@ -19,4 +19,4 @@ class Cube(Broadcast):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    HOWS = TREE_HOWS
+    BUILD = TREE_BUILD

@@ -66,7 +66,7 @@ class DigitColumn(wiring.Component):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    HOWS: ClassVar[dict[str, Parameter]] = {}
+    BUILD: ClassVar[dict[str, Parameter]] = {}
 
     i_a: stream.Interface
     i_b: stream.Interface

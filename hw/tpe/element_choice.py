@@ -5,18 +5,18 @@ from typing import Any
 
 from golden.check import Choice, Parameter, check_fields
 from golden.pe.mac import MacSpec
-from hw.device.choice import TARGET_HOWS
+from hw.device.choice import TARGET_BUILD
 from hw.pe.element import Element
 from hw.pe.mac import MacElement
 from hw.pe.opt1 import Opt1Element
 from hw.pe.opt2 import Opt2Element
 
-__all__ = ["ELEMENT_HOWS", "TREE_HOWS", "element_hows", "make_element"]
+__all__ = ["ELEMENT_BUILD", "TREE_BUILD", "element_build", "make_element"]
 
 _CELLS: dict[str, type[Element]] = {"opt1": Opt1Element, "opt2": Opt2Element, "mac": MacElement}
 
 
-def element_hows(*pes: str, pipeline: int, more: str = "") -> dict[str, Parameter]:
+def element_build(*pes: str, pipeline: int, more: str = "") -> dict[str, Parameter]:
     """Return the build parameters of these elements, and of the resolver of carry-save sums.
 
     Parameters
@@ -25,22 +25,22 @@ def element_hows(*pes: str, pipeline: int, more: str = "") -> dict[str, Paramete
     pipeline : default: that with the best GOPS/mm2.
     more : where the default is another, in words.
     """
-    registers = Element.HOWS["pipeline"]
+    registers = Element.BUILD["pipeline"]
     doc = f"{registers.doc}; if not given, {more}" if more else registers.doc
     return {
         "pe": Choice("processing element", pes[0], pes),
-        "encoding": Element.HOWS["encoding"],
+        "encoding": Element.BUILD["encoding"],
         "pipeline": replace(registers, default=pipeline, doc=doc),
-        "adder": MacElement.HOWS["adder"],
-        "upper": Opt1Element.HOWS["upper"],
+        "adder": MacElement.BUILD["adder"],
+        "upper": Opt1Element.BUILD["upper"],
     }
 
 
-ELEMENT_HOWS = TARGET_HOWS | element_hows("opt1", "mac", pipeline=0)
+ELEMENT_BUILD = TARGET_BUILD | element_build("opt1", "mac", pipeline=0)
 """Elements of one product per cycle, or blocks of a target; these have no other value of the rest
 than the default."""
 
-TREE_HOWS = TARGET_HOWS | element_hows("opt1", "opt2", "mac", pipeline=2)
+TREE_BUILD = TARGET_BUILD | element_build("opt1", "opt2", "mac", pipeline=2)
 """Elements of k products per cycle, or blocks of a target."""
 
 
@@ -55,14 +55,14 @@ def make_element(
         As :meth:`golden.check.Parameter.check` does; or if an element without carries is to have a
         counter.
     """
-    hows: dict[str, Any] = {"encoding": encoding, "pipeline": pipeline}
-    own = {"pe": pe, **hows, "adder": adder, "upper": upper}
-    check_fields({name: TREE_HOWS[name] for name in own}, own)
+    build: dict[str, Any] = {"encoding": encoding, "pipeline": pipeline}
+    own = {"pe": pe, **build, "adder": adder, "upper": upper}
+    check_fields({name: TREE_BUILD[name] for name in own}, own)
     cell = _CELLS[pe]
-    if "adder" in cell.HOWS:
-        hows["adder"] = adder
-    if "upper" in cell.HOWS:
-        hows["upper"] = upper
-    elif upper != TREE_HOWS["upper"].default:
-        raise ValueError(f"upper must be {TREE_HOWS['upper'].default} with {pe}, not {upper!r}")
-    return cell(spec, **hows)
+    if "adder" in cell.BUILD:
+        build["adder"] = adder
+    if "upper" in cell.BUILD:
+        build["upper"] = upper
+    elif upper != TREE_BUILD["upper"].default:
+        raise ValueError(f"upper must be {TREE_BUILD['upper'].default} with {pe}, not {upper!r}")
+    return cell(spec, **build)

@@ -11,7 +11,7 @@ from hw.lib.array_entry import ArrayEntry
 from hw.lib.evidence import ENGINE
 from hw.pe.lut_lane import LutLane
 from hw.pe.lut_table import LutTable
-from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine, Correction
+from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine, Correction
 
 __all__ = ["LutCore"]
 
@@ -40,8 +40,8 @@ class LutCore(BitplaneEngine):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        **PLANE_HOWS,
+    BUILD: ClassVar[dict[str, Parameter]] = {
+        **PLANE_BUILD,
         "sign": Choice(
             "sign plane: sums corrected once, or subtracted in each lane (full tables only)",
             "corrected",
@@ -57,16 +57,16 @@ class LutCore(BitplaneEngine):
 
     spec: LutCoreSpec
 
-    def __init__(self, spec: LutCoreSpec, **hows: Any):
+    def __init__(self, spec: LutCoreSpec, **build: Any):
         if not isinstance(spec, LutCoreSpec):
             raise TypeError(f"spec must be a LutCoreSpec, not {spec!r}")
-        hows = complete(self.HOWS, hows)
+        build = complete(self.BUILD, build)
         half = spec.table == "half"
         integer = spec.weights == "integer"
         # A sign plane in one cycle with all others, or alone, can be subtracted; else weights
         # become offset binary.
         alone = spec.planes == 1 and spec.order == "inner"
-        self.subtracts = hows["sign"] == "subtracted"
+        self.subtracts = build["sign"] == "subtracted"
         serial = not half and spec.b_signed and spec.planes > 1
         if self.subtracts and not serial:
             raise ValueError(
@@ -75,11 +75,11 @@ class LutCore(BitplaneEngine):
             )
         self.minus = self.subtracts or (not half and spec.b_signed and alone)
         correction = self._correction(spec, halved=half and integer)
-        tree = hows["select"] == "tree"
+        tree = build["select"] == "tree"
         self._table = LutTable(
             spec.tables,
             spec.table,
-            hows["adder"],
+            build["adder"],
             halved=half and integer,
             inverted=not tree,
         )
@@ -97,10 +97,12 @@ class LutCore(BitplaneEngine):
             width=spec.c_format.width,
             planes=spec.planes,
             passes=spec.passes,
-            pipeline=hows["pipeline"],
-            slack=hows["slack"],
+            pipeline=build["pipeline"],
+            slack=build["slack"],
         )
-        super().__init__(spec, lane, adder=hows["adder"], held=hows["held"], correction=correction)
+        super().__init__(
+            spec, lane, adder=build["adder"], held=build["held"], correction=correction
+        )
 
     def _correction(self, spec: LutCoreSpec, *, halved: bool) -> Correction | None:
         """Choose the correction, computed from :meth:`summands`."""

@@ -48,17 +48,17 @@ class LutTables(wiring.Component):
         "netlist simulation",
     )
 
-    HOWS: ClassVar[dict[str, Parameter]] = {"adder": MacElement.HOWS["adder"]}
+    BUILD: ClassVar[dict[str, Parameter]] = {"adder": MacElement.BUILD["adder"]}
 
     i: stream.Interface
     o: stream.Interface
     latency = 1
 
-    def __init__(self, spec: LutTablesSpec, **hows: Any):
+    def __init__(self, spec: LutTablesSpec, **build: Any):
         if not isinstance(spec, LutTablesSpec):
             raise TypeError(f"spec must be a LutTablesSpec, not {spec!r}")
         self.spec = spec
-        self.table = LutTable(spec, spec.table, complete(self.HOWS, hows)["adder"])
+        self.table = LutTable(spec, spec.table, complete(self.BUILD, build)["adder"])
         entries = spec.m * spec.lookups * spec.table_entries * spec.code_format.width
         codes = spec.m * spec.k * spec.a_width
         super().__init__({

@@ -68,7 +68,7 @@ class LutUnit(wiring.Component):
         "netlist simulation",
     )
 
-    HOWS: ClassVar[dict[str, Parameter]] = {"adder": MacElement.HOWS["adder"]}
+    BUILD: ClassVar[dict[str, Parameter]] = {"adder": MacElement.BUILD["adder"]}
 
     i_op: stream.Interface
     i_a: stream.Interface
@@ -77,11 +77,11 @@ class LutUnit(wiring.Component):
     o_c: stream.Interface
     o_error: Signal
 
-    def __init__(self, spec: LutUnitSpec, **hows: Any):
+    def __init__(self, spec: LutUnitSpec, **build: Any):
         if not isinstance(spec, LutUnitSpec):
             raise TypeError(f"spec must be a LutUnitSpec, not {spec!r}")
         self.spec = spec
-        self.adder = complete(self.HOWS, hows)["adder"]
+        self.adder = complete(self.BUILD, build)["adder"]
         self.store = TableStore(spec, self.adder)
         self.core = LutCore(spec.core, adder=self.adder)
         self.column = OddSums(spec.m, spec.planes, spec.core.c_format.width, self.adder)

@@ -56,7 +56,7 @@ class OverWeights(wiring.Component):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    HOWS: ClassVar[dict[str, Parameter]] = {"adder": ADDER}
+    BUILD: ClassVar[dict[str, Parameter]] = {"adder": ADDER}
 
     i_a: stream.Interface
     i_b: stream.Interface
@@ -66,7 +66,7 @@ class OverWeights(wiring.Component):
     def __init__(self, spec: OverWeightsEngineSpec, *, adder: str = "sklansky"):
         if not isinstance(spec, OverWeightsEngineSpec):
             raise TypeError(f"spec must be an OverWeightsEngineSpec, not {spec!r}")
-        check_fields(self.HOWS, {"adder": adder})
+        check_fields(self.BUILD, {"adder": adder})
         self.spec = spec
         self.adder = adder
         self.table = WeightTable(spec.tables, adder)

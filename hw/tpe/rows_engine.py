@@ -11,13 +11,13 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Parameter, complete
 from golden.tpe.rows import RowsEngineSpec
 from hw.device import GENERIC, family
-from hw.device.choice import TARGET_HOWS, check_target
+from hw.device.choice import TARGET_BUILD, check_target
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.engine_ports import ASlice, BSlice, CRow
 from hw.lib.shared_module import SharedModule
 from hw.pe.element import Element
 from hw.tpe.block_array import BlockArray
-from hw.tpe.element_choice import ELEMENT_HOWS, make_element
+from hw.tpe.element_choice import ELEMENT_BUILD, make_element
 from hw.tpe.row_exit import is_large
 from hw.tpe.rows_array import RowsArray, skew
 from hw.tpe.rows_column import RowsColumn
@@ -70,22 +70,22 @@ class RowsEngine(RowsArray):
     SYSTOLIC: ClassVar[bool] = False
     """A moves from column to column, one in a cycle."""
 
-    HOWS: ClassVar[dict[str, Parameter]] = ELEMENT_HOWS
+    BUILD: ClassVar[dict[str, Parameter]] = ELEMENT_BUILD
 
     spec: RowsEngineSpec
 
-    def __init__(self, spec: RowsEngineSpec, **hows: Any):
+    def __init__(self, spec: RowsEngineSpec, **build: Any):
         if not isinstance(spec, self.SPEC):
             raise TypeError(f"spec must be a {self.SPEC.__name__}, not {spec!r}")
-        whole = complete(self.HOWS, hows)
-        hows = {**whole, **self.default_hows(spec, whole), **hows}
-        check_target(hows, self.HOWS)
-        target, packing, dsps = (hows.pop(name) for name in TARGET_HOWS)
+        whole = complete(self.BUILD, build)
+        build = {**whole, **self.default_build(spec, whole), **build}
+        check_target(build, self.BUILD)
+        target, packing, dsps = (build.pop(name) for name in TARGET_BUILD)
         self.blocks: BlockArray | None = None
         column: Any
         if target == GENERIC:
-            self.element = make_element(spec.element, **hows)
-            column = self.make_column(spec, self.element, hows["adder"])
+            self.element = make_element(spec.element, **build)
+            column = self.make_column(spec, self.element, build["adder"])
         else:
             kind = WinogradArray if packing == "winograd" else BlockArray
             self.blocks = kind(spec, family(target), packing, dsps, systolic=self.SYSTOLIC)
@@ -98,13 +98,13 @@ class RowsEngine(RowsArray):
         super().__init__(spec, column, ports)
 
     @classmethod
-    def default_hows(cls, spec: RowsEngineSpec, hows: Mapping[str, Any]) -> dict[str, Any]:
+    def default_build(cls, spec: RowsEngineSpec, build: Mapping[str, Any]) -> dict[str, Any]:
         """Return defaults that depend on the size, of build parameters that are not given.
 
         Parameters
         ----------
         spec : RowsEngineSpec
-        hows : all build parameters, those not given as :attr:`HOWS` has them.
+        build : all build parameters, those not given as :attr:`BUILD` has them.
         """
         return {}
 

@@ -8,7 +8,7 @@ from golden.check import Parameter, complete
 from golden.tpe.shift_add_core import ShiftAddCoreSpec
 from hw.lib.evidence import ENGINE
 from hw.pe.shift_lane import ShiftLane
-from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine
+from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine
 
 __all__ = ["ShiftAddCore"]
 
@@ -29,21 +29,21 @@ class ShiftAddCore(BitplaneEngine):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS
+    BUILD: ClassVar[dict[str, Parameter]] = PLANE_BUILD
 
-    def __init__(self, spec: ShiftAddCoreSpec, **hows: Any):
+    def __init__(self, spec: ShiftAddCoreSpec, **build: Any):
         if not isinstance(spec, ShiftAddCoreSpec):
             raise TypeError(f"spec must be a ShiftAddCoreSpec, not {spec!r}")
-        hows = complete(self.HOWS, hows)
+        build = complete(self.BUILD, build)
         lane = ShiftLane(
             spec.a_format,
             spec.b_format,
             spec.k,
             width=spec.c_format.width,
-            pipeline=hows["pipeline"],
-            slack=hows["slack"],
+            pipeline=build["pipeline"],
+            slack=build["slack"],
         )
-        super().__init__(spec, lane, adder=hows["adder"], held=hows["held"])
+        super().__init__(spec, lane, adder=build["adder"], held=build["held"])
 
     def weights(self, codes: list[Value], plane: int) -> Value:
         """Make whole codes."""

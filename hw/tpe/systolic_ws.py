@@ -12,11 +12,11 @@ from golden.check import Parameter, complete
 from golden.pe.mac import MacSpec
 from golden.tpe.systolic_ws import SystolicWsSpec
 from hw.device import GENERIC, family
-from hw.device.choice import TARGET_HOWS, check_target
+from hw.device.choice import TARGET_BUILD, check_target
 from hw.lib.engine_ports import ASlice, BSlice, CRow
 from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import SharedModule
-from hw.tpe.element_choice import element_hows, make_element
+from hw.tpe.element_choice import element_build, make_element
 from hw.tpe.row_exit import RowExit, is_large, near
 from hw.tpe.rows_array import RowCount, skew
 from hw.tpe.stationary_blocks import StationaryBlocks
@@ -74,18 +74,18 @@ class SystolicWs(wiring.Component):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "formal proof of one accumulation step", "mutants")
 
-    HOWS: ClassVar[dict[str, Parameter]] = TARGET_HOWS | element_hows("opt1", "mac", pipeline=0)
+    BUILD: ClassVar[dict[str, Parameter]] = TARGET_BUILD | element_build("opt1", "mac", pipeline=0)
 
     i_a: stream.Interface
     i_b: stream.Interface
     o_c: stream.Interface
 
-    def __init__(self, spec: SystolicWsSpec, **hows: Any):
+    def __init__(self, spec: SystolicWsSpec, **build: Any):
         if not isinstance(spec, SystolicWsSpec):
             raise TypeError(f"spec must be a SystolicWsSpec, not {spec!r}")
-        hows = complete(self.HOWS, hows)
-        check_target(hows, self.HOWS)
-        target, packing, dsps = (hows.pop(name) for name in TARGET_HOWS)
+        build = complete(self.BUILD, build)
+        check_target(build, self.BUILD)
+        target, packing, dsps = (build.pop(name) for name in TARGET_BUILD)
         self.spec = spec
         self.blocks: StationaryBlocks | None = None
         if target == GENERIC:
@@ -97,9 +97,9 @@ class SystolicWs(wiring.Component):
                     b_signed=spec.a_signed,
                     accumulator_width=spec.accumulator_width,
                 ),
-                **hows,
+                **build,
             )
-            self.column = StationaryColumn(spec, self.element, hows["adder"])
+            self.column = StationaryColumn(spec, self.element, build["adder"])
         else:
             self.blocks = StationaryBlocks(spec, family(target), packing, dsps)
         super().__init__({

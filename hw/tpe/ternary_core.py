@@ -14,7 +14,7 @@ from hw.pe.lut_lane import LutLane
 from hw.pe.lut_table import LutTable, Table
 from hw.pe.ternary_lane import TernaryLane
 from hw.pe.ternary_table import TernaryTable
-from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine
+from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine
 
 __all__ = ["TernaryCore"]
 
@@ -40,8 +40,8 @@ class TernaryCore(BitplaneEngine):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        **PLANE_HOWS,
+    BUILD: ClassVar[dict[str, Parameter]] = {
+        **PLANE_BUILD,
         "chain": Integer(
             "operands that the tool's adders add one after the other; 0: compressors",
             0, 0, 80, "operands",
@@ -50,34 +50,34 @@ class TernaryCore(BitplaneEngine):
 
     spec: TernaryCoreSpec
 
-    def __init__(self, spec: TernaryCoreSpec, **hows: Any):
+    def __init__(self, spec: TernaryCoreSpec, **build: Any):
         if not isinstance(spec, TernaryCoreSpec):
             raise TypeError(f"spec must be a TernaryCoreSpec, not {spec!r}")
-        hows = complete(self.HOWS, hows)
+        build = complete(self.BUILD, build)
         self.table: Table | None = None
         twice = spec.mode == "two_plane"
-        if twice and hows["chain"]:
-            raise ValueError(f"chain must be 0 where mode is two_plane, not {hows['chain']!r}")
+        if twice and build["chain"]:
+            raise ValueError(f"chain must be 0 where mode is two_plane, not {build['chain']!r}")
         more = {
             "width": spec.c_format.width + twice,
-            "pipeline": hows["pipeline"],
-            "slack": hows["slack"],
+            "pipeline": build["pipeline"],
+            "slack": build["slack"],
         }
         lane: BitplaneLane
         if twice:
             signs = TableSpec(group=spec.group, a_width=spec.a_width, a_signed=spec.a_signed)
-            self.table = half = LutTable(signs, "half", hows["adder"])
+            self.table = half = LutTable(signs, "half", build["adder"])
             bit = IntFormat(width=1, signed=False)
             lane = LutLane(half, spec.k // spec.group, folded=False, weight=bit, planes=1, **more)
         else:
             table = None
             if spec.mode != "direct":
-                table = TernaryTable(spec.group, spec.a_format, hows["adder"])
+                table = TernaryTable(spec.group, spec.a_format, build["adder"])
             keys = spec.mode if spec.keys else "none"
-            more["chain"] = hows["chain"]
+            more["chain"] = build["chain"]
             lane = TernaryLane(spec.a_format, spec.k, table=table, keys=keys, **more)
             self.table = table
-        super().__init__(spec, lane, adder=hows["adder"], held=hows["held"], dropped=int(twice))
+        super().__init__(spec, lane, adder=build["adder"], held=build["held"], dropped=int(twice))
 
     def weights(self, codes: list[Value], plane: int) -> Value:
         """Return codes or keys unchanged; with two planes: weight is 1, weight is not -1."""

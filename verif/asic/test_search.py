@@ -68,7 +68,7 @@ def test_a_sweep_tries_every_hierarchy(tmp_path, monkeypatch):
 
 
 def options_of(name: str, how: str) -> tuple[str, ...]:
-    kind = CATALOG[name].hows[how]
+    kind = CATALOG[name].build[how]
     assert isinstance(kind, Choice)
     return kind.options
 

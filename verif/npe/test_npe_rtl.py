@@ -128,8 +128,8 @@ def test_npe_latency_is_that_of_its_parts() -> None:
         ({"result": "fp32", "scale": "e8m0", "m": 3}, {"encoder_pipeline": 3}, 16),
         ({"result": "fp32", "scale": "e4m3"}, {"encoder_pipeline": 3}, 16),
     ]
-    for spec, hows, latency in cases:
-        assert Npe(NpeSpec(**spec), **hows).latency == latency
+    for spec, build, latency in cases:
+        assert Npe(NpeSpec(**spec), **build).latency == latency
 
 
 def test_npe_with_many_parameters_has_a_name_that_simulators_keep() -> None:

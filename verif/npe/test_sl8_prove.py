@@ -109,7 +109,7 @@ def test_decoder_proof_can_fail(formats: str) -> None:
     assert not decodes(formats, tells=True, slip=1)
 
 
-def step_holds(formats: str, width: int, *, slip: int = 0, **hows: Any) -> bool:
+def step_holds(formats: str, width: int, *, slip: int = 0, **build: Any) -> bool:
     """Prove sum' = (done ? 0 : sum) + products of a and b from any state, for words of any code.
 
     A gated sum is of one pair of formats: no shifted product follows one of integers that borrows.
@@ -119,7 +119,7 @@ def step_holds(formats: str, width: int, *, slip: int = 0, **hows: Any) -> bool:
     def claim(
         m: Module, a: Signal, b: Signal, a_format: Signal, b_format: Signal, clear: Signal
     ) -> Value:
-        m.submodules.lane = lane = Lane8(spec, **hows)
+        m.submodules.lane = lane = Lane8(spec, **build)
         dual = lane.dual(a_format, b_format)
         m.d.comb += [
             lane.i_a.eq(lane.encode_a(m, a, a_format, dual)[0]),
@@ -149,7 +149,7 @@ def step_holds(formats: str, width: int, *, slip: int = 0, **hows: Any) -> bool:
         return ~delayed(m, legal, 1, "added") | (total == expected)
 
     bits = spec.format_width
-    return holds(claim, 8, 8, bits, bits, 1, cycles=1 + hows.get("pipeline", 0))
+    return holds(claim, 8, 8, bits, bits, 1, cycles=1 + build.get("pipeline", 0))
 
 
 def is_exact(spec: Sl8Spec, index: Value) -> Value:
@@ -193,10 +193,10 @@ def unsigned(m: Module, choice: Value, values: np.ndarray, name: str) -> Value:
     return table(m, choice, values, name, width + 1)[:width]
 
 
-def products_hold(formats: str, width: int, *, slip: int = 0, **hows: Any) -> bool:
+def products_hold(formats: str, width: int, *, slip: int = 0, **build: Any) -> bool:
     """Prove what a sum of zero becomes, for all words of all pairs of formats."""
     spec = Sl8Spec(formats=formats, accumulator_width=width)
-    lane = Lane8(spec, **hows)
+    lane = Lane8(spec, **build)
 
     def claim(m: Module, a: Signal, b: Signal, a_format: Signal, b_format: Signal) -> Value:
         dual = lane.dual(a_format, b_format)

@@ -21,11 +21,11 @@ CELLS: dict[str, type[Element]] = {"mac": MacElement, "opt1": Opt1Element, "opt2
 SIGNS = list(itertools.product([True, False], repeat=2))
 
 
-def step_holds(kind: str, spec: MacSpec, *, slip: int = 0, **hows: Any) -> bool:
+def step_holds(kind: str, spec: MacSpec, *, slip: int = 0, **build: Any) -> bool:
     """Prove sum' = (done ? 0 : sum) + a b from any state, with any enable; `slip` falsifies it."""
 
     def claim(m: Module, a: Signal, b: Signal, clear: Signal, enable: Value) -> Value:
-        m.submodules.pe = pe = CELLS[kind](spec, **hows)
+        m.submodules.pe = pe = CELLS[kind](spec, **build)
         if pe.pipeline:
             enable = C(1, 1)  # else the product's registers here and there may differ at first
         m.d.comb += [
@@ -53,7 +53,7 @@ def step_holds(kind: str, spec: MacSpec, *, slip: int = 0, **hows: Any) -> bool:
         return total == expected
 
     widths = spec.k * spec.a_width, spec.k * spec.b_width
-    return holds(claim, *widths, 1, 1, cycles=1 + hows.get("pipeline", 0))
+    return holds(claim, *widths, 1, 1, cycles=1 + build.get("pipeline", 0))
 
 
 def numbers(codes: Value, width: int, signed: bool) -> list[Value]:

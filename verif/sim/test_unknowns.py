@@ -83,7 +83,7 @@ def test_no_x_comes_out_of_any_target(name: str, target: str, tmp_path: Path) ->
     """With each packing that the family has for the design."""
     how = SMALL.get(name, {}) | {"target": target}
     passed = 0
-    for packing in PACKINGS if "packing" in CATALOG[name].hows else PACKINGS[:1]:
+    for packing in PACKINGS if "packing" in CATALOG[name].build else PACKINGS[:1]:
         try:
             design = Design(name, how | ({"packing": packing} if packing != PACKINGS[0] else {}))
             design.component()
@@ -97,7 +97,7 @@ def test_no_x_comes_out_of_any_target(name: str, target: str, tmp_path: Path) ->
 
 @pytest.mark.prove
 def test_every_design_with_a_target_is_here() -> None:
-    assert {name for name, entry in CATALOG.items() if "target" in entry.hows} == {*ENGINES}
+    assert {name for name, entry in CATALOG.items() if "target" in entry.build} == {*ENGINES}
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ class Scaling:
     spec : BlockScaleSpec
         What: format of scales, widths.
     encoding, adder : str
-        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
+        How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`.
     reach : int
         What: how far the last bit of sums may be above that of `spec`, at most, in bits.
     """

@@ -12,11 +12,11 @@ from hw.arith.adder import ADDER
 from hw.arith.product import ENCODINGS
 from hw.lib.shared_module import SharedModule
 
-__all__ = ["FLOAT_HOWS", "FloatStream", "Steps"]
+__all__ = ["FLOAT_BUILD", "FloatStream", "Steps"]
 
 CUTS = 3
 
-FLOAT_HOWS: dict[str, Parameter] = {
+FLOAT_BUILD: dict[str, Parameter] = {
     "encoding": Choice(
         "significand multiplier: Booth rows, EN-T rows, AND array, or the tool's", "none", ENCODINGS
     ),
@@ -85,7 +85,7 @@ class FloatStream(wiring.Component):
     columns : int
         What: accumulators side by side.
     encoding, adder, pipeline
-        How: see :data:`FLOAT_HOWS`.
+        How: see :data:`FLOAT_BUILD`.
 
     Members
     -------
@@ -95,7 +95,7 @@ class FloatStream(wiring.Component):
         ``sum``, a code per column, the first lowest.
     """
 
-    HOWS: ClassVar[dict[str, Parameter]] = FLOAT_HOWS
+    BUILD: ClassVar[dict[str, Parameter]] = FLOAT_BUILD
     SPEC: ClassVar[type]
     CUTS: ClassVar[int] = CUTS
     """Number of places for pipeline registers."""
@@ -110,13 +110,13 @@ class FloatStream(wiring.Component):
         result: MinifloatFormat,
         *,
         columns: int = 1,
-        **hows: Any,
+        **build: Any,
     ):
-        hows = complete(self.HOWS, hows)
+        build = complete(self.BUILD, build)
         self.spec = spec
-        self.encoding: str = hows.get("encoding", "none")
-        self.adder: str = hows["adder"]
-        self.pipeline: int = hows["pipeline"]
+        self.encoding: str = build.get("encoding", "none")
+        self.adder: str = build["adder"]
+        self.pipeline: int = build["pipeline"]
         super().__init__({
             "i": In(stream.Signature(operands)),
             "o": Out(stream.Signature(data.StructLayout({"sum": columns * result.width}))),

@@ -73,7 +73,7 @@ class Lane8(SumModule):
     a_layout: Any
     b_layout: Any
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
+    BUILD: ClassVar[dict[str, Parameter]] = {
         "accumulation": Choice(
             "form of the accumulator",
             "carry_save",
@@ -94,8 +94,8 @@ class Lane8(SumModule):
     ):
         if not isinstance(spec, LaneSpec):
             raise TypeError(f"spec must be a LaneSpec, not {spec!r}")
-        hows = {"accumulation": accumulation, "adder": adder, "pipeline": pipeline}
-        check_fields(self.HOWS, hows)
+        build = {"accumulation": accumulation, "adder": adder, "pipeline": pipeline}
+        check_fields(self.BUILD, build)
         if spec.WORD != self.WORD:
             raise ValueError(f"spec must be of words of {self.WORD} bits, not {spec.WORD}")
         self.spec = spec

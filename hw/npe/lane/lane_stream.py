@@ -61,7 +61,7 @@ class StreamLane(wiring.Component):
     ----------
     spec : LaneSpec
         What: formats and accumulator width.
-    hows
+    build
         How: see :class:`hw.npe.lane.lane8.Lane8`.
 
     Members
@@ -73,18 +73,18 @@ class StreamLane(wiring.Component):
         complement.
     """
 
-    HOWS: ClassVar[dict[str, Parameter]] = Lane8.HOWS
+    BUILD: ClassVar[dict[str, Parameter]] = Lane8.BUILD
     SPEC: ClassVar[type[LaneSpec]]
     CELL: ClassVar[type[Lane8]]
 
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: LaneSpec, **hows):
+    def __init__(self, spec: LaneSpec, **build):
         if not isinstance(spec, self.SPEC):
             raise TypeError(f"spec must be an {self.SPEC.__name__}, not {spec!r}")
         self.spec = spec
-        self._lane = self.CELL(spec, **hows)
+        self._lane = self.CELL(spec, **build)
         self.cell = Hop(self._lane)
         super().__init__({
             "i": In(stream.Signature(LaneWords(spec))),

@@ -59,20 +59,20 @@ class VectorBench(Bench):
         rows = rows[: limited(len(rows))]
         stalls = schedule(source, generator(seed, 1)), schedule(sink, generator(seed, 2))
         rng = generator(seed, 3)
-        hows = [scaled(rng, *row) for row in rows]
-        sent = [beat for row, how in zip(rows, hows, strict=True) for beat in beats(row, how)]
+        scalings = [scaled(rng, *row) for row in rows]
+        sent = [beat for row, how in zip(rows, scalings, strict=True) for beat in beats(row, how)]
         self.i.send(sent, stalls[0])
         taken = self.o.take(sum(-(-len(x) // SPEC.lanes) for _, x in rows), stalls[1])
         await deadline(taken, 5 * (20 * len(sent) + 250 * len(rows)), "codes")
-        self.compare(rows, hows)
+        self.compare(rows, scalings)
         await self.o.silent(5)
 
-    def compare(self, rows: list[Row], hows: list[Scaled]) -> None:
+    def compare(self, rows: list[Row], scalings: list[Scaled]) -> None:
         """Compare the codes taken since the last call with golden."""
         data, exponents, refused, last = self.o.pop()
         assert set(refused) == {"0"}
         at = 0
-        for (operation, values), how in zip(rows, hows, strict=True):
+        for (operation, values), how in zip(rows, scalings, strict=True):
             count = -(-len(values) // SPEC.lanes)
             fmt = IntFormat(width=SPEC.out_width, signed=operation != "softmax")
             found = unpack(data[at : at + count], fmt).reshape(-1)

@@ -108,10 +108,10 @@ def check_network(device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Gen
     sizes = [5, 12, 7, 3]
     weights = [draw(rng, info.b, k, n) for k, n in pairwise(sizes)]
     biases = [draw(rng, info.sums, n) // 256 for n in sizes[1:]]
-    hows = [requantisation(rng, spec) for _ in weights]
+    scalings = [requantisation(rng, spec) for _ in weights]
     x = device.empty((9, sizes[0]), info.a)
     layers: list[Product] = []
-    for weight, bias, how in zip(weights, biases, hows, strict=True):
+    for weight, bias, how in zip(weights, biases, scalings, strict=True):
         before = layers[-1].c if layers else x
         layers.append(device.product(
             before, device.place(weight, info.b), device.place(bias[None], info.sums),
@@ -121,7 +121,7 @@ def check_network(device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Gen
         values = draw(rng, info.a, 9, sizes[0])
         x.write(values)
         found = device.run(layers)
-        for weight, bias, how, layer in zip(weights, biases, hows, layers, strict=True):
+        for weight, bias, how, layer in zip(weights, biases, scalings, layers, strict=True):
             values = expected(spec, values, weight, bias, how)
             assert np.array_equal(layer.c.read(), values)
         assert found.macs == sum(9 * k * n for k, n in pairwise(sizes))

@@ -81,13 +81,16 @@ def test_driver_vector_sizes_of_codes(rig_of: Rigs) -> None:
     assert (info.codes.bits, info.wide) == (8, Number.of(16, 16, True))
     queries, keys = draw(rng, info.a, 6, 8), draw(rng, info.b, 8, 11)
     values = draw(rng, info.b, 11, 9)
-    hows = [Requantisation(multiplier=1 << 30, shift=31), Requantisation(multiplier=5, shift=5)]
+    scalings = [Requantisation(multiplier=1 << 30, shift=31), Requantisation(multiplier=5, shift=5)]
     scores = device.product(
-        device.place(queries, info.a), device.place(keys, info.b), requantisation=hows[0], wide=True
+        device.place(queries, info.a),
+        device.place(keys, info.b),
+        requantisation=scalings[0],
+        wide=True,
     )
     shares = device.vector("softmax", scores.c, narrow=True)
     mixed = device.product(
-        shares.codes, device.place(values, info.b), requantisation=hows[1], wide=True
+        shares.codes, device.place(values, info.b), requantisation=scalings[1], wide=True
     )
     how = Requantisation(multiplier=9 << 10, shift=8, zero_point=3)
     wholes, scaled = (
@@ -100,14 +103,14 @@ def test_driver_vector_sizes_of_codes(rig_of: Rigs) -> None:
         requantisation=how,
     )  # fmt: skip
     device.run([scores, shares, mixed, wholes, scaled, curved, same])
-    right = codes(spec, queries @ keys, hows[0], wide=True)
+    right = codes(spec, queries @ keys, scalings[0], wide=True)
     assert (np.abs(right) > 128).any()
     assert np.array_equal(scores.c.read(), right)
     found, exponents = narrowed(unit, *softmax(unit, right))
     assert np.array_equal(shares.c.read(), np.c_[found, exponents])
     assert np.array_equal(shares.codes.read(), found)
     assert np.array_equal(shares.exponents.read(), exponents[:, None])
-    sums = codes(spec, found @ values, hows[1], wide=True)
+    sums = codes(spec, found @ values, scalings[1], wide=True)
     assert np.array_equal(mixed.c.read(), sums)
     for work, bits in ((wholes, 16), (scaled, 8)):
         assert work.c.number.bits == bits
