@@ -12,9 +12,9 @@ from carrysave.api.result import Result
 from carrysave.api.targets import cells_for_energy
 from carrysave.boards import attached
 from carrysave.boards.board import board_of, design_of
+from carrysave.compiler.run import view
+from carrysave.compiler.run.request import RunRequest, execute, write
 from carrysave.errors import UsageError, installed
-from carrysave.networks import view
-from carrysave.networks.request import RunRequest, execute, write
 from carrysave.progress import Steps
 from carrysave.report.designs import print_line
 from golden.soc.coprocessor import CoprocessorSpec

@@ -75,7 +75,7 @@ def block(
 ) -> Callable[
     [Sequence[Work], Callable[[int, int], None]], tuple[list[np.ndarray], list[dict[str, Any]]]
 ]:
-    """Return what runs products on the board: a :data:`carrysave.networks.run.Block`."""
+    """Return what runs products on the board: a :data:`carrysave.compiler.run.products.Block`."""
     needs("serial")
 
     def run_all(

@@ -8,9 +8,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from carrysave.cli.options import Folder, Json, Sets, console, errors, output_folder, settings
+from carrysave.compiler.decoder.view import show
+from carrysave.compiler.decoder.write import WriteRequest, write
 from carrysave.errors import UsageError
-from carrysave.language.view import show
-from carrysave.language.write import WriteRequest, write
 
 __all__ = ["chat"]
 

@@ -9,16 +9,17 @@ import numpy as np
 from cyclopts import Parameter
 
 from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
-from carrysave.compiler import view
-from carrysave.compiler.network import check_target, compile_network
-from carrysave.compiler.write import facts, write
+from carrysave.compiler.front.inputs import read_inputs
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.names import within_file
+from carrysave.compiler.passes.fuse import fuse
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.program import view
+from carrysave.compiler.program.network import check_target, compile_network
+from carrysave.compiler.program.write import facts, write
+from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, needs
-from carrysave.networks.fuse import fuse
-from carrysave.networks.inputs import read_inputs
-from carrysave.networks.lower import lower
-from carrysave.networks.model import Graph, load
-from carrysave.networks.names import within_file
-from carrysave.networks.target import Target
 from carrysave.progress import Steps
 from hw.catalog import Design
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
-from carrysave.networks.encoder import command, view
+from carrysave.compiler.encoder import command, view
 from carrysave.progress import Steps
 from hw.catalog import Design
 

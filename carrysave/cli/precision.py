@@ -20,7 +20,7 @@ from carrysave.cli.options import (
     settings,
     write_page,
 )
-from carrysave.networks.precision import command, view
+from carrysave.precision import command, view
 from carrysave.progress import Steps
 from hw.catalog import Design
 

@@ -21,8 +21,8 @@ from carrysave.cli.options import (
     present,
     settings,
 )
+from carrysave.compiler.run.outputs import folder_name
 from carrysave.errors import UsageError
-from carrysave.networks.outputs import folder_name
 from carrysave.progress import Steps
 
 __all__ = ["run_model"]

@@ -4,14 +4,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from carrysave.boards.board import BOARDS
+from carrysave.compiler.graph import expand
+from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS
+from carrysave.compiler.graph.host_operators import OPERATORS
+from carrysave.compiler.graph.host_versions import BY_EVALUATOR, BY_RUNTIME
+from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, TRANSPOSED
+from carrysave.compiler.lowered import recurrent
+from carrysave.compiler.passes import match_products
 from carrysave.docs.evidence import KINDS, kinds_of, tests_of, tests_with
 from carrysave.docs.figures import tiers_of
 from carrysave.docs.markdown import table
 from carrysave.docs.reference import BLOCKS, NAMED
-from carrysave.networks import expand, match_blocked, match_products, recurrent
-from carrysave.networks.host_operators import OPERATORS
-from carrysave.networks.host_versions import BY_EVALUATOR, BY_RUNTIME
-from carrysave.networks.kernels import TRANSPOSED
 from golden.formats.mx import MxFormat
 from golden.formats.names import parse
 from golden.formats.nvfp4 import NvFormat
@@ -158,8 +161,8 @@ def _operators() -> Iterator[tuple[str, ...]]:
         **dict.fromkeys(match_products.QUANTISED_PRODUCTS, "block, and requantised there"),
         **dict.fromkeys(match_products.INTEGER_PRODUCTS, "block"),
         **{("", name): "block, between QuantizeLinear and DequantizeLinear"
-           for name in (*match_products.FLOAT_PRODUCTS, TRANSPOSED)},
-        (expand.MICROSOFT, match_blocked.MATMUL_N_BITS): "block, a product for each block of B",
+           for name in (*FLOAT_PRODUCTS, TRANSPOSED)},
+        (expand.MICROSOFT, MATMUL_N_BITS): "block, a product for each block of B",
         (expand.MICROSOFT, recurrent.KIND): "products on the block, gates on the host",
     }  # fmt: skip
     host = {

@@ -6,8 +6,8 @@ from typing import Any
 
 from carrysave.boards.board import BOARDS, Board, board_of
 from carrysave.compiler.program.cycles import Memory
+from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError
-from carrysave.networks.target import Target
 from hw.catalog import Design
 
 __all__ = ["SYSTEMS", "SystemBoard", "design_of", "system_board_of"]

@@ -11,17 +11,17 @@ import numpy as np
 from carrysave import cache
 from carrysave.boards.board import Board
 from carrysave.boards.implement import mapped, routed
-from carrysave.compiler.network import between, check_target, compile_network
+from carrysave.compiler.front.inputs import read_inputs, read_labels
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.names import within_file
+from carrysave.compiler.passes.fuse import fuse
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.program.network import between, check_target, compile_network
 from carrysave.compiler.program.program import Layer, Program
+from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Outcome
 from carrysave.errors import UsageError, needs
 from carrysave.fpga import place
-from carrysave.networks.fuse import fuse
-from carrysave.networks.inputs import read_inputs, read_labels
-from carrysave.networks.lower import lower
-from carrysave.networks.model import load
-from carrysave.networks.names import within_file
-from carrysave.networks.target import Target
 from carrysave.progress import Steps
 from carrysave.system import attached, generate
 from carrysave.system.boards import SystemBoard, design_of

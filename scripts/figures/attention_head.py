@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.lowered import golden
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
-from carrysave.networks import golden
 from carrysave.sim.products import run_works
 from golden.npe.requantiser import dyadic
 from golden.npe.vector_unit import vector_unit

@@ -26,10 +26,10 @@ import numpy as np
 from rich.console import Console
 
 from carrysave import cache, jobs
+from carrysave.compiler.decoder.perplexity import SETTINGS, loss_job
+from carrysave.compiler.front.gguf import load
+from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.data.packages import package_folder
-from carrysave.language.model import load
-from carrysave.language.perplexity import SETTINGS, loss_job
-from carrysave.language.tokens import Vocabulary
 from carrysave.progress import Steps
 from carrysave.weights.gguf import read_gguf
 from scripts.figures.bench import ROOT, markdown, show

@@ -29,8 +29,8 @@ from rich.console import Console
 
 from carrysave import cache
 from carrysave.errors import UsageError, remedy
-from carrysave.networks.precision.options import Options, Pair
-from carrysave.networks.precision.rounded import GroupOption
+from carrysave.precision.options import Options, Pair
+from carrysave.precision.rounded import GroupOption
 from carrysave.progress import Steps
 from scripts.figures import (
     precision_digits,

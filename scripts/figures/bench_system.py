@@ -20,10 +20,10 @@ from carrysave import cache
 from carrysave.compiler.program.cycles import cycles
 from carrysave.compiler.program.image import COUNTERS, Image
 from carrysave.compiler.program.steps import Start
+from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.driver.system import Plan, Tensor
-from carrysave.networks.target import Target
 from carrysave.system.boards import design_of, system_board_of
 from carrysave.system.generate import CPUS, write
 from carrysave.system.simulate import simulate

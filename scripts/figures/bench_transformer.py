@@ -24,9 +24,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: products her
 from rich.console import Console
 
 from carrysave import cache
+from carrysave.compiler.encoder.command import PARAMETERS, EmbedRequest, execute
+from carrysave.compiler.front.sentences import read_tokens
 from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
-from carrysave.networks.encoder.command import PARAMETERS, EmbedRequest, execute
-from carrysave.networks.encoder.tokens import read_tokens
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.figures.attention_head import LENGTH, WIDTH, measure_head

@@ -6,9 +6,9 @@ from typing import Any
 
 from carrysave.asic import synthesis
 from carrysave.boards.board import BOARDS
-from carrysave.language.cost import MODELS, Cost, Memory, cost_of
-from carrysave.language.engines import CORES, Core
-from carrysave.language.model import Shape
+from carrysave.compiler.decoder.cost import MODELS, Cost, Memory, cost_of
+from carrysave.compiler.decoder.engines import CORES, Core
+from carrysave.compiler.front.gguf import Shape
 from carrysave.progress import Steps
 from hw.catalog import Design
 

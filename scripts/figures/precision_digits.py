@@ -8,16 +8,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.lowered.encoded import Choice
+from carrysave.compiler.target.target import Target
 from carrysave.data.mnist import folds, images
-from carrysave.networks.encoded import Choice
-from carrysave.networks.model import Graph, load
-from carrysave.networks.precision import layers as products
-from carrysave.networks.precision import sensitivity
-from carrysave.networks.precision.assess import Judge, apart
-from carrysave.networks.precision.intervals import change, wilson
-from carrysave.networks.precision.options import Options, Pair
-from carrysave.networks.precision.sensitivity import Option
-from carrysave.networks.target import Target
+from carrysave.precision import layers as products
+from carrysave.precision import sensitivity
+from carrysave.precision.assess import Judge, apart
+from carrysave.precision.intervals import change, wilson
+from carrysave.precision.options import Options, Pair
+from carrysave.precision.sensitivity import Option
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.train import train_mnist

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.encoder.evaluate import rank_correlation
+from carrysave.compiler.encoder.floats import encode, multiplied
+from carrysave.compiler.front.encoder_weights import Dense, read_encoder
+from carrysave.compiler.front.sentences import read_tokens
 from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
-from carrysave.networks.encoder.evaluate import rank_correlation
-from carrysave.networks.encoder.floats import encode, multiplied
-from carrysave.networks.encoder.tokens import read_tokens
-from carrysave.networks.encoder.weights import Dense, read_encoder
-from carrysave.networks.precision.intervals import around
-from carrysave.networks.precision.options import Pair
-from carrysave.networks.precision.rounded import Rounded
+from carrysave.precision.intervals import around
+from carrysave.precision.options import Pair
+from carrysave.precision.rounded import Rounded
 from golden.formats.names import parse
 from scripts.figures.precision_text import Figure, Text
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.losses import losses
+from carrysave.compiler.decoder.rounded import matrices, rounded_model
+from carrysave.compiler.decoder.units import FLOATS
+from carrysave.compiler.front.gguf import Model, load
+from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.data.packages import package_folder
-from carrysave.language.decoder import Decoder
-from carrysave.language.losses import losses
-from carrysave.language.model import Model, load
-from carrysave.language.rounded import matrices, rounded_model
-from carrysave.language.tokens import Vocabulary
-from carrysave.language.units import FLOATS
-from carrysave.networks.precision.intervals import ratio
-from carrysave.networks.precision.options import Pair
-from carrysave.networks.precision.rounded import Rounded
+from carrysave.precision.intervals import ratio
+from carrysave.precision.options import Pair
+from carrysave.precision.rounded import Rounded
 from carrysave.weights.gguf import read_gguf
 from golden.formats.names import parse
 from scripts.figures.precision_text import Figure, Text

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.networks.precision.intervals import Interval
-from carrysave.networks.precision.options import Options, Pair
-from carrysave.networks.precision.rounded import GroupOption, Rounded
-from carrysave.networks.precision.sensitivity import noise
+from carrysave.precision.intervals import Interval
+from carrysave.precision.options import Options, Pair
+from carrysave.precision.rounded import GroupOption, Rounded
+from carrysave.precision.sensitivity import noise
 from carrysave.progress import Steps
 
 __all__ = ["Figure", "Text"]

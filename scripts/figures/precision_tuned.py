@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.target.target import Target
 from carrysave.data.mnist import folds, images
 from carrysave.errors import needs
-from carrysave.networks.model import load
-from carrysave.networks.precision import layers as products
-from carrysave.networks.precision.assess import Judge
-from carrysave.networks.precision.sensitivity import Option
-from carrysave.networks.target import Target
+from carrysave.precision import layers as products
+from carrysave.precision.assess import Judge
+from carrysave.precision.sensitivity import Option
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.figures.precision_digits import CALIBRATION, ENGINE, Keep, counts_of, measured
@@ -59,7 +59,7 @@ class _Network:
 
     def counts(self, picks: tuple[str, bool]) -> list[int]:
         """Count, as :func:`counts_of`; fit the weights, if asked to."""
-        from carrysave.networks.precision.tuning import tune  # needs jax
+        from carrysave.precision.tuning import tune  # needs jax
 
         name, fitted = picks
         formats = self._target.formats

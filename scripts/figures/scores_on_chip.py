@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.networks.encoder.attention import attention
-from carrysave.networks.encoder.codes import IntegerEncoder
-from carrysave.networks.encoder.command import PARAMETERS, unit_of
-from carrysave.networks.encoder.compile import compiled
-from carrysave.networks.encoder.integers import quantise
-from carrysave.networks.encoder.ranges import ranges
-from carrysave.networks.encoder.weights import read_encoder
-from carrysave.networks.joblist.cycles import Spent, spent
-from carrysave.networks.joblist.jobs import Job
-from carrysave.networks.joblist.matrices import Memory, View
-from carrysave.networks.joblist.simulate import run_list
-from carrysave.networks.target import Target
+from carrysave.compiler.encoder.attention import attention
+from carrysave.compiler.encoder.codes import IntegerEncoder
+from carrysave.compiler.encoder.command import PARAMETERS, unit_of
+from carrysave.compiler.encoder.compile import compiled
+from carrysave.compiler.encoder.integers import quantise
+from carrysave.compiler.encoder.ranges import ranges
+from carrysave.compiler.front.encoder_weights import read_encoder
+from carrysave.compiler.program.job_cycles import Spent, spent
+from carrysave.compiler.program.jobs import Job
+from carrysave.compiler.program.matrices import Memory, View
+from carrysave.compiler.program.simulated_list import run_list
+from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 
 __all__ = ["LENGTH", "measure_on_chip"]

@@ -1,4 +1,4 @@
-"""Decoders in few bits in JAX, by fake quantisation: what ``carrysave/language`` computes exactly.
+"""Decoders in few bits in JAX, by fake quantisation: exact in ``carrysave/compiler/decoder``.
 
 Rounded values go forward, gradients pass as if nothing had been rounded.
 """
@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from carrysave.language.model import FORMS
-from carrysave.language.text import FORMATS, gains_of, matrices_of
+from carrysave.compiler.front.gguf import FORMS
+from carrysave.compiler.front.text import FORMATS, gains_of, matrices_of
 
 __all__ = ["Network", "Weights"]
 
@@ -109,7 +109,7 @@ class Network:
 
     Parameters
     ----------
-    header : as :func:`carrysave.language.text.save_text` has it.
+    header : as :func:`carrysave.compiler.front.text.save_text` has it.
     """
 
     header: dict[str, Any]

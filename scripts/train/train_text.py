@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 
 from carrysave import cache
-from carrysave.data.packages import package_folder
-from carrysave.errors import remedy
-from carrysave.language.losses import losses
-from carrysave.language.model import FORMS
-from carrysave.language.recurrent import decoder_of
-from carrysave.language.text import (
+from carrysave.compiler.decoder.losses import losses
+from carrysave.compiler.decoder.recurrent import decoder_of
+from carrysave.compiler.front.gguf import FORMS
+from carrysave.compiler.front.text import (
     FORMATS,
     Characters,
     check_header,
     load_text,
     save_text,
 )
+from carrysave.data.packages import package_folder
+from carrysave.errors import remedy
 from scripts.figures.bench import ROOT, markdown
 from scripts.upkeep.pages import write_table
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.program.image import COUNTERS
 from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.steps import Start
@@ -15,9 +18,6 @@ from carrysave.compiler.run import block, network
 from carrysave.compiler.run.device import by_device, place
 from carrysave.compiler.run.network import Runner
 from carrysave.driver import Coprocessor
-from carrysave.networks import golden
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.product_base import Operands
 from carrysave.sim.cocotb.device_memory import Pool
 from verif.soc.driver.c_driver import CDevice
 from verif.soc.driver.software_device import SoftwareDevice

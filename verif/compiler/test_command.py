@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from carrysave.compiler.run.golden import execute
-from carrysave.networks.target import Target
+from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 from verif.compiler.test_program import mixed
 from verif.support.command import Run

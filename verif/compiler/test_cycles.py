@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from carrysave.compiler.program.cycles import Memory, cycles
-from carrysave.networks.target import Target
+from carrysave.compiler.target.target import Target
 from carrysave.system.boards import design_of, system_board_of
 from golden.soc.blocking import Blocks
 

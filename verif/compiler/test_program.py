@@ -8,7 +8,13 @@ import onnx
 import pytest
 from onnx import ModelProto, defs
 
-from carrysave.compiler.network import (
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.host_versions import BY_EVALUATOR
+from carrysave.compiler.passes.code_paths import _ELEMENTWISE
+from carrysave.compiler.passes.fuse import fuse
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.program.network import (
     _GREATEST,
     _MOVES,
     _STEPS,
@@ -17,13 +23,8 @@ from carrysave.compiler.network import (
 )
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.run.network import by_golden
+from carrysave.compiler.target.target import Target
 from carrysave.data.networks import MODELS, quantise
-from carrysave.networks.code_paths import _ELEMENTWISE
-from carrysave.networks.fuse import fuse
-from carrysave.networks.host_versions import BY_EVALUATOR
-from carrysave.networks.lower import lower
-from carrysave.networks.model import Graph, load
-from carrysave.networks.target import Target
 from carrysave.system.boards import SYSTEMS, design_of, system_board_of
 from hw.catalog import Design
 from verif.compiler import runners

@@ -19,13 +19,13 @@ from carrysave import cli
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.placement.lef import read_lef
 from carrysave.cli.options import read_settings
+from carrysave.compiler.encoder.command import _lines as sentences
+from carrysave.compiler.front.sentences import read_tokens
 from carrysave.errors import UsageError
 from carrysave.exploration.estimate import Estimator
 from carrysave.exploration.front import point_of
 from carrysave.exploration.space import Space
 from carrysave.ip.generator import main as generator
-from carrysave.networks.encoder.command import _lines as sentences
-from carrysave.networks.encoder.tokens import read_tokens
 from carrysave.report.changes import _report
 from carrysave.weights import image
 from hw.emit.sources import Sources
@@ -75,9 +75,9 @@ TEXTS = {
     "verilog": ("hw/emit/sources.py", "top.v"),
     "verilog of verify": ("carrysave/sim/verilator.py", "top.v"),  # its test has both simulators
     "file of pack": ("carrysave/weights/image.py", "manifest.json"),
-    "text": ("carrysave/networks/encoder/command.py", "sentences.txt"),
-    "calibration of embed": ("carrysave/networks/encoder/command.py", "sentences.txt"),
-    "model of embed": ("carrysave/networks/encoder/tokens.py", "tokenizer.json"),
+    "text": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
+    "calibration of embed": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
+    "model of embed": ("carrysave/compiler/front/sentences.py", "tokenizer.json"),
 }
 """Options with a path to a text: who reads it, and what of `KINDS` it is."""
 OTHERS = {

@@ -15,10 +15,10 @@ import pytest
 from gguf.quants import quantize
 from tokenizers.pre_tokenizers import ByteLevel
 
-from carrysave.language.decoder import Decoder
-from carrysave.language.model import load
-from carrysave.language.tokens import Vocabulary
-from carrysave.language.units import FLOATS, GOLDEN, Kept, Units
+from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.units import FLOATS, GOLDEN, Kept, Units
+from carrysave.compiler.front.gguf import load
+from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.weights.gguf import read_gguf
 from verif.support.command import Run
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from carrysave.language.cost import MODELS, Memory, cost_of, weight_bytes
-from carrysave.language.engines import CORES, Core
-from carrysave.language.units import VECTOR
+from carrysave.compiler.decoder.cost import MODELS, Memory, cost_of, weight_bytes
+from carrysave.compiler.decoder.engines import CORES, Core
+from carrysave.compiler.decoder.units import VECTOR
 from golden.npe.vector_unit import cycles as vector_cycles
 
 SMALL = MODELS["SmolLM2-135M"]

@@ -8,11 +8,11 @@ import gguf
 import numpy as np
 import pytest
 
-from carrysave.language import facts
-from carrysave.language.decoder import Decoder
-from carrysave.language.model import load
-from carrysave.language.tokens import Vocabulary
-from carrysave.language.units import FLOATS
+from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.units import FLOATS
+from carrysave.compiler.front import facts
+from carrysave.compiler.front.gguf import load
+from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.weights.gguf import read_gguf
 from hw.emit.user_files import FileError
 from verif.language.test_chat import HEAD, TENSORS, TOKENS, WIDTH, floats, write

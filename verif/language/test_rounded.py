@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.language.decoder import Decoder
-from carrysave.language.losses import losses
-from carrysave.language.model import Model, load
-from carrysave.language.rounded import matrices, rounded_model
-from carrysave.language.units import FLOATS
-from carrysave.networks.precision.rounded import Rounded
+from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.losses import losses
+from carrysave.compiler.decoder.rounded import matrices, rounded_model
+from carrysave.compiler.decoder.units import FLOATS
+from carrysave.compiler.front.gguf import Model, load
+from carrysave.precision.rounded import Rounded
 from carrysave.weights.gguf import read_gguf
 from golden.formats.names import parse
 from verif.language.test_chat import write

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.compiler.decoder import simulate
+from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.simulate import CORES, Simulation, block_of
+from carrysave.compiler.decoder.watch import KINDS, Job, ProductJob, RowsJob, watched
+from carrysave.compiler.decoder.works import laid
+from carrysave.compiler.front.gguf import FORMS, load
+from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
-from carrysave.language import simulate
-from carrysave.language.decoder import Decoder
-from carrysave.language.model import FORMS, load
-from carrysave.language.simulate import CORES, Simulation, block_of
-from carrysave.language.watch import KINDS, Job, ProductJob, RowsJob, watched
-from carrysave.language.works import laid
-from carrysave.networks.target import Target
 from carrysave.sim.products import run_works
 from carrysave.weights.gguf import read_gguf
 from verif.language.test_chat import TOKENS, smollm2, write

@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.compiler.decoder.recurrent import decoder_of
+from carrysave.compiler.decoder.units import (
+    FLOATS,
+    GOLDEN,
+    VECTOR,
+    Units,
+    moved,
+    sigmoid,
+    silu_scaling,
+)
+from carrysave.compiler.front.gguf import FORMS
+from carrysave.compiler.front.text import FORMATS, gains_of, load_text, matrices_of, save_text
 from carrysave.errors import UsageError
-from carrysave.language.model import FORMS
-from carrysave.language.recurrent import decoder_of
-from carrysave.language.text import FORMATS, gains_of, load_text, matrices_of, save_text
-from carrysave.language.units import FLOATS, GOLDEN, VECTOR, Units, moved, sigmoid, silu_scaling
 from golden.npe import elements
 from hw.emit.user_files import FileError
 

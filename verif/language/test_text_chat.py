@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.language.model import FORMS
-from carrysave.language.recurrent import decoder_of
-from carrysave.language.simulate import CORES, block_of
-from carrysave.language.text import FORMATS, load_text
-from carrysave.language.watch import Job, ProductJob, watched
-from carrysave.language.works import check
-from carrysave.networks.target import Target
+from carrysave.compiler.decoder.recurrent import decoder_of
+from carrysave.compiler.decoder.simulate import CORES, block_of
+from carrysave.compiler.decoder.watch import Job, ProductJob, watched
+from carrysave.compiler.decoder.works import check
+from carrysave.compiler.front.gguf import FORMS
+from carrysave.compiler.front.text import FORMATS, load_text
+from carrysave.compiler.target.target import Target
 from verif.language.test_text import CHARACTERS, SIZES, write
 from verif.support.command import Run
 

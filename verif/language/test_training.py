@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from carrysave.language.model import FORMS
-from carrysave.language.text import FORMATS
+from carrysave.compiler.front.gguf import FORMS
+from carrysave.compiler.front.text import FORMATS
 
 ROOT = Path(__file__).parents[2]
 NEAR = {"w1.58a8": 5e-4, "w2a8": 5e-4, "w4a4": 2e-3}

@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.networks import golden
-from carrysave.networks.compare import Comparison
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.exact_product import exact
-from carrysave.networks.lower import Lowered, lower
-from carrysave.networks.model import Graph
-from carrysave.networks.product_base import Operands
-from carrysave.networks.target import Target
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.run.exact_product import exact
+from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 from verif.networks.graphs import Builder
 

@@ -10,7 +10,7 @@ from onnx import ModelProto, NodeProto, TensorProto, defs, helper, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 from onnx.helper import make_tensor_value_info
 
-from carrysave.networks import host_runtime
+from carrysave.compiler.graph import host_runtime
 
 OLDEST = 7
 DRAWN = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",

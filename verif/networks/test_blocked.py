@@ -19,14 +19,15 @@ from onnxruntime.quantization import (
 )
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-from carrysave.networks import golden
-from carrysave.networks.compare import Comparison
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.lower import Lowered, lower
-from carrysave.networks.model import Graph
-from carrysave.networks.product_base import Operands
-from carrysave.networks.reference_runtime import session
-from carrysave.networks.target import Target
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 from verif.networks.comparing import TARGET, compare, lowered, multiplier
 from verif.networks.graphs import Builder

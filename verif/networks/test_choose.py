@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from carrysave.networks.precision.choose import choose
+from carrysave.precision.choose import choose
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.compiler.target.cost import Estimate, cycles_of, estimate, rows_within, work_estimate
+from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
-from carrysave.networks.cost import Estimate, cycles_of, estimate, rows_within, work_estimate
-from carrysave.networks.target import Target
 from golden.soc.blocking import cost, plan
 from hw.catalog import Design
 
@@ -68,9 +68,9 @@ def test_estimates_add_up() -> None:
     before = Work(a=None, b=np.zeros((7, 2), np.int64))  # of the work before it
     compiled: Any = type("Compiled", (), {"works": [*works, before]})
     one, other = (work_estimate(INTEGERS, work, len(work.a)) for work in works)  # type: ignore[arg-type]
-    assert estimate(INTEGERS, compiled) == one + other
+    assert estimate(INTEGERS, compiled.works) == one + other
     compiled.works = []
-    assert estimate(INTEGERS, compiled) == Estimate(0, 0, 0)
+    assert estimate(INTEGERS, compiled.works) == Estimate(0, 0, 0)
 
 
 def test_rows_that_fit_are_whole_tiles_and_one_at_least() -> None:

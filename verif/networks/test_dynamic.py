@@ -10,11 +10,12 @@ import pytest
 from onnx import ModelProto, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from carrysave.networks.compare import Comparison
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.lower import Lowered, lower
-from carrysave.networks.model import Graph
-from carrysave.networks.target import Target
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 from verif.networks.comparing import TARGET, compare, draw, lowered, multiplier
 from verif.networks.graphs import Builder

@@ -9,17 +9,17 @@ import numpy as np
 import onnx
 import pytest
 
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.reference_runtime import Oracle
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.encoded import Choice, encode, steps_of
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.passes.floats import read, with_choices
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
-from carrysave.networks import golden
-from carrysave.networks.encoded import Choice, encode, steps_of
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.floats import read, with_choices
-from carrysave.networks.lower import lower
-from carrysave.networks.model import Graph
-from carrysave.networks.product_base import Operands
-from carrysave.networks.reference_runtime import Oracle
-from carrysave.networks.target import Target
 from carrysave.sim import products
 from golden.formats.element import ElementFormat
 from hw.catalog import Design

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from carrysave.networks import exact_product
-from carrysave.networks.compare import Comparison
-from carrysave.networks.exact_product import INTEGERS, exact, may_saturate, saturates
-from carrysave.networks.product_base import Operands
-from carrysave.networks.reference_runtime import Oracle
+from carrysave.compiler.graph.reference_runtime import Oracle
+from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.run import exact_product
+from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.run.exact_product import INTEGERS, exact, may_saturate, saturates
 from verif.networks.comparing import compare, draw, lowered, multiplier
 from verif.networks.graphs import Builder
 from verif.networks.test_products import CONVOLUTIONS

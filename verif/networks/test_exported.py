@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.networks import exported
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.lower import lower
-from carrysave.networks.model import load
+from carrysave.compiler.front import exported
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.passes.lower import lower
 from hw.emit.user_files import FileError
 from verif.networks.comparing import TARGET, multiplier
 

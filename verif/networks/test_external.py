@@ -11,10 +11,10 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import carrysave
-from carrysave.networks.check_model import read_model
-from carrysave.networks.lower import lower
-from carrysave.networks.model import Graph, load
-from carrysave.networks.tensors import array_of, let_go, whole
+from carrysave.compiler.front.onnx_model import load, read_model
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.tensors import array_of, let_go, whole
+from carrysave.compiler.passes.lower import lower
 from hw.emit.user_files import FileError
 from verif.networks.comparing import TARGET
 

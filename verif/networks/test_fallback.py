@@ -9,9 +9,9 @@ import pytest
 from onnx import ModelProto, helper
 
 from carrysave import errors
-from carrysave.networks.lower import lower
-from carrysave.networks.model import Graph
-from carrysave.networks.reference_runtime import session
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.passes.lower import lower
 from verif.networks.comparing import TARGET
 from verif.networks.graphs import Builder
 from verif.support.command import Run
@@ -145,7 +145,7 @@ def test_without_onnxruntime(run: Run, tmp_path: Path, monkeypatch: Any) -> None
     np.save(tmp_path / "x.npy", np.zeros((2, 8), F32))
     present = errors.installed
     monkeypatch.setattr(
-        "carrysave.networks.request.installed",
+        "carrysave.compiler.run.request.installed",
         lambda name: name != "onnxruntime" and present(name),
     )
     found = run("run", "m.onnx", "--input", "x.npy", *PLAIN, "--host-fallback")

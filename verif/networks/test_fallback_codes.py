@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from onnx import NodeProto, helper
 
-from carrysave.networks import fallback
-from carrysave.networks.expand import MICROSOFT
-from carrysave.networks.fallback import Fallback, check_graphs
-from carrysave.networks.reference_runtime import session
+from carrysave.compiler.graph import fallback
+from carrysave.compiler.graph.expand import MICROSOFT
+from carrysave.compiler.graph.fallback import Fallback, check_graphs
+from carrysave.compiler.graph.reference_runtime import session
 
 ONE = np.float32(1)
 FULL = np.full((16, 64), 255, np.uint8)

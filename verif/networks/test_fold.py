@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.fold import fold
-from carrysave.networks.lower import lower
-from carrysave.networks.model import Graph
-from carrysave.networks.reference_runtime import session
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.passes.fold import fold
+from carrysave.compiler.passes.lower import lower
 from verif.networks.comparing import TARGET, multiplier
 from verif.networks.graphs import Builder
 

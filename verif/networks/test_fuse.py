@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.fuse import fuse
-from carrysave.networks.lower import Lowered
-from carrysave.networks.model import Graph
-from carrysave.networks.reference_runtime import session
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.fuse import fuse
 from verif.networks.comparing import draw, lowered, multiplier
 from verif.networks.graphs import Builder
 

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.run import view
+from carrysave.compiler.run.outputs import archive
+from carrysave.compiler.run.products import run
+from carrysave.compiler.run.request import simulated
+from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError
-from carrysave.networks import view
-from carrysave.networks.lower import lower
-from carrysave.networks.model import Graph, load
-from carrysave.networks.outputs import archive
-from carrysave.networks.request import simulated
-from carrysave.networks.run import run
-from carrysave.networks.target import Target
 from carrysave.progress import Steps
 from hw.catalog import Design
 from verif.networks.mutations import BASES, broken_models

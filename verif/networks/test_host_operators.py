@@ -8,10 +8,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.lower import Lowered, check_host
-from carrysave.networks.model import Graph
-from carrysave.networks.reference_runtime import session
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.lower import check_host
 from verif.networks.comparing import draw, lowered, multiplier
 from verif.networks.graphs import Builder
 
@@ -35,7 +36,7 @@ def test_unknown() -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_cases_of_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
     """The outputs of ONNX's own cases, as its evaluator runs them or as we do."""
-    monkeypatch.setattr("carrysave.networks.host_runtime.installed", lambda name: False)
+    monkeypatch.setattr("carrysave.compiler.graph.host_runtime.installed", lambda name: False)
     done: Counter[str] = Counter()
     for case in collect_testcases(None):
         assert case.model is not None

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.host_work import operations, share
+from carrysave.compiler.graph.host_work import operations, share
+from carrysave.compiler.lowered.evaluate import evaluate
 from verif.networks.comparing import lowered, multiplier
 from verif.networks.graphs import Builder
 

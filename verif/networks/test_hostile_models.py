@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from carrysave.networks.check_model import read_model
+from carrysave.compiler.front.onnx_model import read_model
 from verif.networks.graphs import Builder
 from verif.support.command import Outcome, Run
 from verif.support.names import MARK, NAMES

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from carrysave.networks.precision.intervals import LEVEL, change, ratio, wilson
+from carrysave.precision.intervals import LEVEL, change, ratio, wilson
 
 
 @pytest.mark.parametrize("total", [1, 7, 106, 10_000])

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.compiler.lowered.encoded import encode
+from carrysave.compiler.target.target import Target
 from carrysave.data.networks import Task
-from carrysave.networks.encoded import encode
-from carrysave.networks.precision.options import Options
-from carrysave.networks.precision.rounded import Rounded
-from carrysave.networks.target import Target
+from carrysave.precision.options import Options
+from carrysave.precision.rounded import Rounded
 from golden.formats.names import parse
 from hw.catalog import Design
 from verif.support.command import Run

@@ -7,7 +7,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from carrysave.networks.model import Graph, load
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.graph import Graph
 from hw.emit.user_files import FileError
 
 

@@ -10,12 +10,13 @@ import pytest
 from onnx import ModelProto, defs, helper
 from onnx.backend.test.case.node import collect_testcases
 
-from carrysave.networks import host_runtime
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.host_versions import BY_EVALUATOR, BY_RUNTIME
-from carrysave.networks.lower import Lowered, check_host
-from carrysave.networks.model import Graph
-from carrysave.networks.reference_runtime import session
+from carrysave.compiler.graph import host_runtime
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.host_versions import BY_EVALUATOR, BY_RUNTIME
+from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.lower import check_host
 from verif.networks.comparing import multiplier
 from verif.networks.operator_walk import (
     OLDEST,
@@ -52,7 +53,7 @@ def _ours(case: Case) -> list[Any]:
 
 
 def _without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("carrysave.networks.host_runtime.installed", lambda name: False)
+    monkeypatch.setattr("carrysave.compiler.graph.host_runtime.installed", lambda name: False)
 
 
 def _walk(most: int) -> dict[tuple[str, int], int]:
@@ -164,7 +165,7 @@ def test_others_are_refused() -> None:
 
 def test_without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
     """Operators that only onnxruntime runs name the extra that has it."""
-    monkeypatch.setattr("carrysave.networks.host_versions.installed", lambda name: False)
+    monkeypatch.setattr("carrysave.compiler.graph.host_versions.installed", lambda name: False)
     node = helper.make_node("BatchNormalization", list("xabcd"), ["y"], "here")
     model = helper.make_model(
         helper.make_graph([node], "one", [], []), opset_imports=[helper.make_opsetid("", 13)]

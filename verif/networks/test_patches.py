@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.networks import golden
-from carrysave.networks.compare import Comparison
-from carrysave.networks.cost import estimate
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.lower import Lowered, lower
-from carrysave.networks.model import Graph
-from carrysave.networks.patches import Patched, toeplitz
-from carrysave.networks.product_base import Operands
-from carrysave.networks.target import Target
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.patches import Patched, toeplitz
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.target.cost import estimate
+from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 from verif.networks.comparing import TARGET, draw, lowered
 from verif.networks.graphs import Builder
@@ -183,7 +184,7 @@ def test_depthwise_does_not_waste_the_array(engine: str, bus: int | None) -> Non
     (own,) = network.products
     made = own.compile(target, x, None, True)
     assert made.macs == 8 * 16 * 14 * 32 * 9
-    used = made.macs / (estimate(target, made).cycles * target.peak(None))
+    used = made.macs / (estimate(target, made.works).cycles * target.peak(None))
     least, most = UTILISATION[engine, bus]
     assert least <= used <= most
 

@@ -9,9 +9,9 @@ import onnx
 import pytest
 from scipy.stats import binomtest
 
+from carrysave.compiler.lowered.encoded import encode, steps_of
 from carrysave.data.networks import Task, quantise
-from carrysave.networks.encoded import encode, steps_of
-from carrysave.networks.precision import view
+from carrysave.precision import view
 from carrysave.report.page import write
 from golden.formats.names import parse
 from verif.support.browser import Browser

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.gate import GATE, GateProduct
+from carrysave.compiler.lowered.mean import MEAN, MeanProduct
+from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
-from carrysave.networks import golden
-from carrysave.networks.compare import Comparison
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.gate_product import GATE, GateProduct
-from carrysave.networks.lower import lower
-from carrysave.networks.mean_product import MEAN, MeanProduct
-from carrysave.networks.model import Graph
-from carrysave.networks.product_base import Operands
-from carrysave.networks.target import Target
 from hw.catalog import Design
 from verif.networks.comparing import TARGET, compare, draw, lowered, multiplier
 from verif.networks.graphs import Builder

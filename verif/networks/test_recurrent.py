@@ -9,10 +9,10 @@ import pytest
 from onnx import ModelProto, helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from carrysave.networks.compare import Comparison
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.lower import lower
-from carrysave.networks.model import Graph
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.run.compare import Comparison
 from verif.networks.comparing import TARGET, multiplier
 from verif.networks.graphs import Builder
 from verif.support.command import Run

@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 import pytest
 
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.run.products import ProductRun
+from carrysave.compiler.target.cost import Estimate
 from carrysave.data.networks import MODELS, Task, quantise
-from carrysave.networks import golden
-from carrysave.networks.cost import Estimate
-from carrysave.networks.run import ProductRun
 from verif.networks.graphs import Builder
 from verif.support.browser import Browser
 from verif.support.command import Run

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from carrysave.networks import host_runtime
-from carrysave.networks.evaluate import evaluate
-from carrysave.networks.im2col import Windows
-from carrysave.networks.lower import lower
-from carrysave.networks.model import Graph, load
-from carrysave.networks.reference_runtime import session
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph import host_runtime
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.im2col import Windows
+from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.passes.lower import lower
 from hw.emit.user_files import FileError
 from verif.networks.comparing import TARGET, multiplier
 from verif.networks.graphs import Builder
@@ -188,7 +189,7 @@ def test_names_the_file_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         made.write_bytes(b"no model")
         return made
 
-    monkeypatch.setattr("carrysave.networks.model.converted", converted)
+    monkeypatch.setattr("carrysave.compiler.front.onnx_model.converted", converted)
     path = tmp_path / "program.pt2"
     with pytest.raises(FileError) as found:
         load(path)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.networks.compare import Comparison
-from carrysave.networks.target import Target
+from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 from verif.networks.comparing import draw, lowered, multiplier
 from verif.networks.graphs import Builder

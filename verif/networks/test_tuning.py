@@ -9,12 +9,12 @@ import pytest
 from onnx import NodeProto
 from rich.console import Console
 
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.reference_runtime import Oracle
 from carrysave.data.networks import Task
-from carrysave.networks.model import Graph
-from carrysave.networks.precision.grid import grid
-from carrysave.networks.precision.in_jax import forward, unknown
-from carrysave.networks.precision.tuning import tune
-from carrysave.networks.reference_runtime import Oracle
+from carrysave.precision.grid import grid
+from carrysave.precision.in_jax import forward, unknown
+from carrysave.precision.tuning import tune
 from carrysave.progress import Steps
 from golden.formats.names import parse
 from verif.networks.graphs import Builder

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from carrysave.language.decoder import CACHE_BITS, Decoder
-from carrysave.language.losses import losses
-from carrysave.language.model import load
-from carrysave.language.units import rotated, turns
-from carrysave.networks.encoder.floats import encode
+from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.losses import losses
+from carrysave.compiler.decoder.units import rotated, turns
+from carrysave.compiler.encoder.floats import encode
+from carrysave.compiler.front.gguf import CACHE_BITS, load
 from carrysave.vectors.package import files_of
 from carrysave.weights.gguf import read_gguf
 from golden import elementary

@@ -8,10 +8,10 @@ import numpy as np
 from carrysave.compiler.program.cycles import Memory, Places, cycles
 from carrysave.compiler.program.steps import Move, Start
 from carrysave.compiler.program.words import Kind, job_words
+from carrysave.compiler.target.mapping import START
+from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
-from carrysave.networks.mapping import START
-from carrysave.networks.target import Target
 from golden.soc.blocking import Blocks, Stores, candidates, cost, costs, plan
 
 __all__ = ["COUNTERS", "Image", "like"]

@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.steps import HostStep, Move, Start, Step
+from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Plan, Tensor
-from carrysave.networks.lower import Lowered
-from carrysave.networks.product_base import Operands
-from carrysave.networks.target import Target
 
 __all__ = ["Layer", "Program", "Section"]
 

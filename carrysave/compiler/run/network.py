@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.graph.graph import DOMAIN
+from carrysave.compiler.graph.host_runtime import on_host
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.evaluate import evaluator
+from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.steps import HostStep
 from carrysave.compiler.run.golden import execute
-from carrysave.networks import golden
-from carrysave.networks.check_model import DOMAIN
-from carrysave.networks.evaluate import evaluator
-from carrysave.networks.host_runtime import on_host
-from carrysave.networks.product_base import Operands
 
 __all__ = ["Runner", "by_golden", "run"]
 

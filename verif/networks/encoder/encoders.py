@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from safetensors.numpy import save
 
-from carrysave.networks.encoder.weights import Encoder
+from carrysave.compiler.front.encoder_weights import Encoder
 from verif.networks.graphs import Builder
 
 __all__ = ["SIZES", "graph", "tensors", "write"]

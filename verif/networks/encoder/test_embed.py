@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from carrysave.networks.encoder.evaluate import rank_correlation
-from carrysave.networks.encoder.floats import encode
-from carrysave.networks.encoder.tokens import read_tokens
-from carrysave.networks.encoder.weights import read_encoder
+from carrysave.compiler.encoder.evaluate import rank_correlation
+from carrysave.compiler.encoder.floats import encode
+from carrysave.compiler.front.encoder_weights import read_encoder
+from carrysave.compiler.front.sentences import read_tokens
 from verif.networks.encoder.encoders import SIZES, tensors, write
 from verif.support.command import Run
 

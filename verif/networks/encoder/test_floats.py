@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.networks.encoder.floats import encode
-from carrysave.networks.encoder.weights import read_encoder
-from carrysave.networks.reference_runtime import session
+from carrysave.compiler.encoder.floats import encode
+from carrysave.compiler.front.encoder_weights import read_encoder
+from carrysave.compiler.graph.reference_runtime import session
 from hw.emit.user_files import FileError
 from verif.networks.encoder.encoders import SIZES, graph, tensors, write
 

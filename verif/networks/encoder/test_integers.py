@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.networks.encoder.codes import IntegerEncoder
-from carrysave.networks.encoder.compile import JobList, compiled
-from carrysave.networks.encoder.floats import encode
-from carrysave.networks.encoder.integers import quantise
-from carrysave.networks.encoder.ranges import ranges
-from carrysave.networks.encoder.weights import Encoder, read_encoder
-from carrysave.networks.joblist.jobs import Job, Product
-from carrysave.networks.joblist.matrices import Memory, View
-from carrysave.networks.target import Target
+from carrysave.compiler.encoder.codes import IntegerEncoder
+from carrysave.compiler.encoder.compile import JobList, compiled
+from carrysave.compiler.encoder.floats import encode
+from carrysave.compiler.encoder.integers import quantise
+from carrysave.compiler.encoder.ranges import ranges
+from carrysave.compiler.front.encoder_weights import Encoder, read_encoder
+from carrysave.compiler.program.jobs import Job, Product
+from carrysave.compiler.program.matrices import Memory, View
+from carrysave.compiler.target.target import Target
 from golden.npe.vector import VectorUnitSpec
 from hw.catalog import Design
 from verif.networks.encoder.encoders import SIZES, tensors, write

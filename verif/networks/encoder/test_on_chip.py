@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from carrysave.networks.encoder.on_chip import Held, held
-from carrysave.networks.joblist.cycles import spent
-from carrysave.networks.joblist.jobs import Product, Softmax
-from carrysave.networks.joblist.matrices import Memory
+from carrysave.compiler.encoder.on_chip import Held, held
+from carrysave.compiler.program.job_cycles import spent
+from carrysave.compiler.program.jobs import Product, Softmax
+from carrysave.compiler.program.matrices import Memory
 from verif.networks.encoder.encoders import SIZES
 from verif.networks.encoder.test_simulate import small_list
 
@@ -61,7 +61,7 @@ def test_results_are_the_same(
     if scratch < 4096:
         # Less than any block has: heads one by one, and rows of these.
         monkeypatch.setattr(
-            "carrysave.networks.encoder.compile.Memory", lambda chip: Memory(chip=scratch)
+            "carrysave.compiler.encoder.compile.Memory", lambda chip: Memory(chip=scratch)
         )
         _, on_chip, other = small_list(tmp_path, 4, sentences=2, scratch="4096")
     np.testing.assert_array_equal(on_chip.run(), without.run())

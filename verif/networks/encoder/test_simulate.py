@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from carrysave.compiler.encoder.attention import attention
+from carrysave.compiler.encoder.codes import IntegerEncoder
+from carrysave.compiler.encoder.command import PARAMETERS, EmbedRequest, execute
+from carrysave.compiler.encoder.compile import JobList, compiled
+from carrysave.compiler.encoder.integers import quantise
+from carrysave.compiler.encoder.ranges import ranges
+from carrysave.compiler.encoder.simulate import Part, parts, wrong
+from carrysave.compiler.front.encoder_weights import read_encoder
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.program.job_cycles import Spent, spent
+from carrysave.compiler.program.jobs import Job
+from carrysave.compiler.program.matrices import Memory, View
+from carrysave.compiler.program.simulated_list import run_list
+from carrysave.compiler.target.target import Target
 from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
-from carrysave.networks import golden
-from carrysave.networks.encoder.attention import attention
-from carrysave.networks.encoder.codes import IntegerEncoder
-from carrysave.networks.encoder.command import PARAMETERS, EmbedRequest, execute
-from carrysave.networks.encoder.compile import JobList, compiled
-from carrysave.networks.encoder.integers import quantise
-from carrysave.networks.encoder.ranges import ranges
-from carrysave.networks.encoder.simulate import Part, parts, wrong
-from carrysave.networks.encoder.weights import read_encoder
-from carrysave.networks.joblist.cycles import Spent, spent
-from carrysave.networks.joblist.jobs import Job
-from carrysave.networks.joblist.matrices import Memory, View
-from carrysave.networks.joblist.simulate import run_list
-from carrysave.networks.target import Target
 from carrysave.progress import Steps
 from carrysave.sim.products import run_works
 from golden.npe.vector_unit import vector_unit

@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from carrysave.driver import Requantisation
-from carrysave.networks.cost import cycles_of
-from carrysave.networks.joblist.cycles import Spent, spent
-from carrysave.networks.joblist.jobs import (
+from carrysave.compiler.program.job_cycles import Spent, spent
+from carrysave.compiler.program.jobs import (
     Gather,
     Multiply,
     Norm,
@@ -18,8 +16,10 @@ from carrysave.networks.joblist.jobs import (
     Softmax,
     Transpose,
 )
-from carrysave.networks.joblist.matrices import Memory, View
-from carrysave.networks.target import Target
+from carrysave.compiler.program.matrices import Memory, View
+from carrysave.compiler.target.cost import cycles_of
+from carrysave.compiler.target.target import Target
+from carrysave.driver import Requantisation
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles
 from golden.soc.blocking import cost, plan

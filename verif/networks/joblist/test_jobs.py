@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from carrysave.driver import Requantisation
-from carrysave.networks.joblist.jobs import (
+from carrysave.compiler.program.jobs import (
     Add,
     Gate,
     Job,
@@ -18,8 +17,9 @@ from carrysave.networks.joblist.jobs import (
     Softmax,
     Transpose,
 )  # fmt: skip
-from carrysave.networks.joblist.matrices import Memory, View
-from carrysave.networks.target import Target
+from carrysave.compiler.program.matrices import Memory, View
+from carrysave.compiler.target.target import Target
+from carrysave.driver import Requantisation
 from golden.npe.requantiser import dyadic
 from golden.npe.vector import VectorUnitSpec
 from hw.catalog import Design

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from carrysave.networks.joblist.jobs import (
+from carrysave.compiler.program.jobs import (
     Add,
     Gate,
     Gather,
@@ -17,9 +17,9 @@ from carrysave.networks.joblist.jobs import (
     Softmax,
     Transpose,
 )  # fmt: skip
-from carrysave.networks.joblist.matrices import Memory, View
-from carrysave.networks.joblist.rows import rows_of, runs
-from carrysave.networks.target import Target
+from carrysave.compiler.program.matrices import Memory, View
+from carrysave.compiler.program.rows import rows_of, runs
+from carrysave.compiler.target.target import Target
 from golden.npe.elements import shifted
 from golden.npe.requantiser import Requantisation
 from golden.npe.vector import VectorUnitSpec, narrowed

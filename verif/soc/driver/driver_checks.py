@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.lowered.golden import codes
 from carrysave.driver import Coprocessor, Number, Product, Requantisation
-from carrysave.networks.golden import codes
 from golden.lut.trits import pack_trits
 from golden.soc.coprocessor import CoprocessorSpec
 from golden.soc.mode import wrap

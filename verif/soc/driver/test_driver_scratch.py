@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.compiler.lowered.golden import codes
 from carrysave.driver import CoprocessorError, Number
-from carrysave.networks.golden import codes
 from verif.soc.driver.driver_checks import draw, requantisation
 from verif.soc.driver.driver_rig import RNG, SCRATCH, SPECS, Rig
 

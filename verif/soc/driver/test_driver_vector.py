@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.compiler.lowered.golden import codes
 from carrysave.driver import Coprocessor, JobError, Matrix, Number, Requantisation
 from carrysave.driver.device_info import REQUANTISED
 from carrysave.driver.registers import OPERATIONS
 from carrysave.driver.vector import INDEX
-from carrysave.networks.golden import codes
 from golden.npe import requantiser as golden
 from golden.npe.elements import scale, shifted
 from golden.npe.vector import PAIRS, VectorUnitSpec, narrowed, softmax

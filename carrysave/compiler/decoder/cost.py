@@ -1,0 +1,207 @@
+"""Bytes, cycles and tokens a second of decoders, by the co-processor's model of cycles."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil
+
+import numpy as np
+
+from carrysave.compiler.decoder.engines import Core
+from carrysave.compiler.decoder.units import GROUP, VECTOR
+from carrysave.compiler.front.gguf import Shape
+from carrysave.compiler.target.mapping import START
+from golden.npe.vector_unit import cycles as vector_cycles
+from golden.soc.blocking import Stores, cost, plan
+from golden.soc.spec import CoprocessorSpec
+
+__all__ = ["MODELS", "Cost", "Memory", "cost_of", "weight_bytes"]
+
+_SUM_BITS = 32
+_QUERY, _PROBABILITY = 8, 15
+"""Bits of codes."""
+_STORE = 1 << 12
+"""Bytes of an operand buffer; and sums of a block."""
+_WIDEST = 512
+"""Bits of a co-processor's bus."""
+
+
+def _shape(layers: int, width: int, hidden: int, heads: int, shared: int, words: int) -> Shape:
+    return Shape(
+        layers=layers, width=width, hidden=hidden, heads=heads, shared=shared,
+        head=width // heads, words=words, context=4096, base=1e4,
+    )  # fmt: skip
+
+
+MODELS: dict[str, Shape] = {
+    "SmolLM2-135M": _shape(30, 576, 1536, 9, 3, 49152),
+    "1 B": _shape(16, 2048, 8192, 32, 8, 128256),
+    "2 B": _shape(30, 2560, 6912, 20, 5, 128256),
+    "7 B": _shape(32, 4096, 11008, 32, 32, 32000),
+}
+"""Sizes as those of SmolLM2, Llama 3.2 1B, BitNet b1.58 2B and Llama 2 7B."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """What feeds the co-processor.
+
+    Members
+    -------
+    gigabytes : a second, in units of 10^9, all of which can be had.
+    clock_mhz : of the co-processor.
+    copies : co-processors: they share columns of each product by weights, jobs of attention in a
+        layer, and rows of the vector unit; what comes later waits for all of them.
+    """
+
+    gigabytes: float
+    clock_mhz: float
+    copies: int = 1
+
+    @property
+    def bits(self) -> float:
+        """Bits that one co-processor could be given in a cycle."""
+        return self.gigabytes * 8e3 / self.clock_mhz / self.copies
+
+    @property
+    def beat(self) -> int:
+        """Bits that a co-processor gets in a cycle, whole ones, at most those of its bus."""
+        return min(_WIDEST, int(self.bits))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Of a step of all sequences.
+
+    Members
+    -------
+    cycles : of the co-processor.
+    bytes : that must come from memory: weights and their scales, keys and values.
+    traffic : bytes that the plan of blocks moves: operands that are read again, activations and
+        sums, too, in whole beats; not rows of the vector unit.
+    macs : useful products.
+    tokens : that go in.
+    peak : products that all engines could make in a cycle.
+    """
+
+    cycles: int
+    bytes: int
+    traffic: int
+    macs: int
+    tokens: int
+    peak: int
+
+
+def weight_bytes(shape: Shape, core: Core) -> int:
+    """Count bytes of all matrices, with scales; the embedding is the matrix to the words."""
+    each = core.stored + core.scales / GROUP
+    bits = sum(k * n * times * each for k, n, times in _weights(shape))
+    return round(bits / 8)
+
+
+def cost_of(shape: Shape, core: Core, memory: Memory, *, batch: int, new: int, past: int) -> Cost:
+    """Count the cycles of a step.
+
+    Parameters
+    ----------
+    shape, core, memory : what runs where.
+    batch : sequences, each with its own cache.
+    new, past : tokens of each that go in, and that are in its cache already.
+    """
+    model = _Model(core, memory)
+    rows, macs = batch * new, 0
+    total = traffic = 0
+    # Of a prompt only the last token becomes a word.
+    for (k, n, times), count in zip(_weights(shape), (rows, rows, rows, rows, batch), strict=True):
+        cycles, moved = model.product(count, k, n, core.bits, core.scales / GROUP)
+        total += times * cycles
+        traffic += times * moved
+        macs += times * count * k * n
+    length, queries = past + new, new * shape.heads // shape.shared
+    # Digits of queries and of probabilities are below each other.
+    for bits, k, n in ((_QUERY, shape.head, length), (_PROBABILITY, length, shape.head)):
+        turns = shape.layers * -(-batch * shape.shared // memory.copies)
+        down = core.rows(bits) * queries
+        cycles, moved = model.product(down, k, n, core.cache, 0, whole=True)
+        total += turns * cycles
+        traffic += shape.layers * batch * shape.shared * moved
+        macs += batch * shape.heads * new * shape.layers * k * n
+    total += model.rows(shape, rows, length)
+    kept = batch * shape.layers * 2 * shape.shared * shape.head * length * core.cache // 8
+    weights = weight_bytes(shape, core)
+    stores = model.stores
+    peak = stores.tile_m * stores.tile_n * stores.tile_k * memory.copies
+    return Cost(
+        cycles=total, bytes=weights + kept, traffic=traffic, macs=macs, tokens=rows, peak=peak
+    )
+
+
+def _weights(shape: Shape) -> Iterator[tuple[int, int, int]]:
+    """List products by weights, K x N, and how often: one for those of one operand; words last."""
+    inner, kept = shape.heads * shape.head, shape.shared * shape.head
+    yield shape.width, inner + 2 * kept, shape.layers
+    yield inner, shape.width, shape.layers
+    yield shape.width, 2 * shape.hidden, shape.layers
+    yield shape.hidden, shape.width, shape.layers
+    yield shape.width, shape.words, 1
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The cost model of co-processors at a memory."""
+
+    core: Core
+    memory: Memory
+
+    @cached_property
+    def stores(self) -> Stores:
+        """Limits of the co-processor's blocks, with what memory gives in a cycle as a beat."""
+        engine = self.core.engine(ceil(self.memory.beat / self.core.stored))
+        # Sums of the 32 codes of a scale leave while the next ones are made.
+        assert not self.core.scales or engine.m + (engine.m - 1) // 8 <= GROUP // engine.k
+        spec = CoprocessorSpec(
+            engine=engine, data_width=_WIDEST, outstanding=64, sums=_STORE, a_bytes=_STORE,
+            b_bytes=_STORE, requantise=False, trits=self.core.trits,
+        )  # fmt: skip
+        return replace(spec.stores(), data_width=self.memory.beat)
+
+    def product(
+        self, m: int, k: int, n: int, bits: int, more: float, *, whole: bool = False
+    ) -> tuple[int, int]:
+        """Estimate cycles and bytes moved.
+
+        Operands of other bits than the core's are digits side by side. Scales, `more` bits for
+        each code, are read besides. `whole` products are not shared.
+        """
+        digits = 1 if bits == self.core.bits else -(-bits // self.core.digit)
+        columns = (n if whole else -(-n // self.memory.copies)) * digits
+        blocks = plan(self.stores, m, columns, k, _SUM_BITS)
+        found = cost(self.stores, blocks, m, columns, k, _SUM_BITS)
+        scales = round(found.read_beats * more / self.core.stored)
+        beats = found.read_beats + scales + found.write_beats
+        shares = 1 if whole else self.memory.copies
+        return START + found.cycles + scales, shares * beats * self.memory.beat // 8
+
+    def rows(self, shape: Shape, rows: int, length: int) -> int:
+        """Count cycles of vector units: norms, softmax and SiLU, row by row.
+
+        Copies share the rows of each, and there is no less than a row.
+        """
+        rng = np.random.default_rng(0)
+
+        # As many lanes as memory could give codes in a cycle, 8 at least.
+        codes = self.memory.beat // VECTOR.width
+        unit = replace(VECTOR, lanes=max(VECTOR.lanes, 1 << max(codes, 1).bit_length() - 1))
+
+        def one(operation: str, size: int) -> int:
+            row = rng.integers(-4000, 4000, size)
+            return vector_cycles(unit, [(operation, row)])
+
+        copies = self.memory.copies
+        norms = (2 * shape.layers + 1) * -(-rows // copies) * one("rms_norm", shape.width)
+        turns = shape.layers * -(-rows * shape.heads // copies)
+        softmaxes = turns * one("softmax", min(length, VECTOR.length))
+        # A row of more than the unit takes is several jobs.
+        starts = range(0, shape.hidden, VECTOR.length)
+        each = sum(one("silu", min(shape.hidden - at, VECTOR.length)) for at in starts)
+        return norms + softmaxes + shape.layers * -(-rows // copies) * each

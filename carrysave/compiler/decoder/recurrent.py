@@ -1,0 +1,55 @@
+"""Decoders without attention: ternary products by weights, and a gated recurrent state."""
+
+import numpy as np
+
+from carrysave.compiler.decoder.attention import Blocks, Decoder
+from carrysave.compiler.decoder.units import GOLDEN, Units
+from carrysave.compiler.front.gguf import Layer, Model
+
+__all__ = ["Recurrent", "decoder_of"]
+
+
+class Recurrent(Blocks):
+    """A decoder whose mixer is the MatMul-free gated recurrent unit (Zhu et al., 2024).
+
+    By three matrices a row becomes what is kept of the state, a sigmoid; what is fresh, a SiLU; and
+    a gate, a sigmoid. The state moves to ``keep * state + (1 - keep) * fresh`` by
+    :func:`carrysave.compiler.decoder.units.moved`, in integers; the gate times the state, in
+    floats, goes on. There is no cache, only a state for each value of a row.
+
+    Parameters
+    ----------
+    model, cache, units : as of :class:`Blocks`.
+    """
+
+    OUTPUT = "mix_output"
+
+    def __init__(self, model: Model, *, cache: int, units: Units = GOLDEN):
+        super().__init__(model, cache=cache, units=units)
+        self._states = np.zeros((model.shape.layers, model.shape.width))
+
+    def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
+        units = self.units
+        forget, candidate, gate = self._products(
+            layer, h, "mix_forget", "mix_candidate", "mix_gate"
+        )
+        keep, fresh = units.sigmoid(forget), units.gated(candidate, np.ones_like(candidate))
+        states = np.empty(h.shape)
+        state = self._states[number]
+        for row in range(len(h)):
+            states[row] = state = units.moved(state, keep[row], fresh[row])
+        self._states[number] = state
+        return units.sigmoid(gate) * states
+
+
+def decoder_of(model: Model, *, cache: int, bits: int | None, units: Units = GOLDEN) -> Blocks:
+    """Return the decoder of a model's form.
+
+    Parameters
+    ----------
+    model, cache, units : as of :class:`Blocks`.
+    bits : of a key or value in the cache, 8 or 4; None: the model's own.
+    """
+    if model.form == "recurrent":
+        return Recurrent(model, cache=cache, units=units)
+    return Decoder(model, cache=cache, bits=bits or model.cache_bits, units=units)

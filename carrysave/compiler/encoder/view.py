@@ -1,0 +1,103 @@
+"""Output of ``carrysave embed``: figures, a table."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from carrysave.compiler.encoder.evaluate import Taken
+from carrysave.compiler.program.job_cycles import Spent
+from carrysave.report import tables
+from carrysave.report.tables import Section
+
+__all__ = ["figures", "markdown", "show"]
+
+_COLUMNS = (
+    ("jobs of", "{}"), ("count", "{:,}"), ("MACs", "{:,}"), ("cycles", "{:,}", "less"),
+    ("share", "{:.1%}", "", 1.0),
+)  # fmt: skip
+
+
+def figures(counted: Taken) -> dict[str, Any]:
+    """Return what a list of jobs takes as plain values.
+
+    Returns
+    -------
+    ``batch_tokens``, ``kinds`` (rows of the table), ``cycles``, ``macs``, ``cycles_per_token``,
+    and of a layer, the mean of all: ``layer_cycles``, ``layer_roofline`` (the least that its
+    products take), ``layer_products`` (what they take), ``layer_rest`` and ``layer_moved`` (bytes
+    on the bus).
+    """
+    whole, count = counted.total, len(counted.layers)
+    layer, products = (sum(found.values(), Spent()) for found in (counted.layers, counted.products))
+    return {
+        "batch_tokens": counted.tokens,
+        "kinds": [
+            {"kind": kind, "jobs": one.jobs, "macs": one.macs, "cycles": one.cycles,
+             "share": one.cycles / whole.cycles}
+            for kind, one in sorted(counted.kinds.items(), key=lambda item: -item[1].cycles)
+        ],
+        "cycles": whole.cycles,
+        "macs": whole.macs,
+        "cycles_per_token": whole.cycles / counted.tokens,
+        "layer_cycles": layer.cycles / count,
+        "layer_roofline": products.least / count,
+        "layer_products": products.cycles / count,
+        "layer_rest": (layer.cycles - products.cycles) / count,
+        "layer_moved": layer.moved / count,
+    }  # fmt: skip
+
+
+def _table(found: Mapping[str, Any]) -> Section:
+    rows = [tuple(row.values()) for row in found["kinds"]]
+    rows.append(("all", sum(row[1] for row in rows), found["macs"], found["cycles"], 1.0))
+    title = f"{found['design']}, {found['batch_tokens']:,} tokens"
+    return Section(title, _COLUMNS, rows, 1, 1)
+
+
+def _sentences(found: Mapping[str, Any]) -> list[str]:
+    ranks = found["rank_correlation"]
+    lines = [
+        f"{found['sentences']:,} sentences, {found['tokens']:,} tokens; steps chosen by"
+        f" {found['calibration']:,} sentences",
+        f"cosine with the vectors in floats: {found['cosine_mean']:.4f} in the mean,"
+        f" {found['cosine_least']:.4f} at least",
+    ]
+    if found["cut"]:
+        lines.append(f"{found['cut']:,} sentences are too long, and cut")
+    if ranks is not None:
+        lines.append(f"rank correlation of the cosines of all pairs: {ranks:.4f}")
+    over = found["layer_cycles"] / found["layer_roofline"] - 1
+    lines += [
+        f"a layer takes {found['layer_cycles']:,.0f} cycles, one job after the other,"
+        f" {over:.1%} more than its products take at least",
+        f"it moves {found['layer_moved']:,.0f} bytes over the bus",
+        f"{found['cycles_per_token']:,.0f} cycles a token; computed by golden, cycles by models",
+    ]
+    if found["simulated"]:
+        equal = f"WRONG: {', '.join(found['wrong'])}" if found["wrong"] else "equal to golden"
+        lines.append(
+            f"{found['simulated']:,} jobs of the first sentence, simulated in"
+            f" {found['simulated_cycles']:,} cycles: {equal}"
+        )
+    if found["whole_modelled"]:
+        lines.append(
+            f"of these, whole jobs in {found['whole_cycles']:,} cycles,"
+            f" {found['whole_modelled']:,} by the models"
+        )
+    return lines
+
+
+def show(console: Console, found: Mapping[str, Any]) -> None:
+    """Print the results."""
+    tables.show(console, _table(found))
+    for line in _sentences(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """Format the results as Markdown."""
+    lines = tables.heading(found)
+    lines += tables.markdown(_table(found))
+    lines += [*(f"- {line}" for line in _sentences(found)), ""]
+    return "\n".join(lines)

@@ -1,0 +1,275 @@
+"""Files of small language models of characters, trained in few bits: .npz with a JSON header."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave import cache
+from carrysave.compiler.front.gguf import CACHE_BITS, FEED, FORMS, Layer, Model, Shape
+from carrysave.errors import UsageError
+from carrysave.weights.array_files import check_all_used, read_arrays
+from golden.lut.grouped import FastWeights
+from golden.lut.weights import GroupedWeights
+from hw.emit.user_files import FileError, parsing, shown
+
+__all__ = [
+    "FORMATS",
+    "Characters",
+    "check_header",
+    "gains_of",
+    "load_text",
+    "matrices_of",
+    "save_text",
+]
+
+FORMATS = {
+    "w1.58a8": (2, "ternary", 8, 0), "w2a8": (2, "affine", 8, 0), "w4a4": (4, "uniform", 4, 32),
+}  # fmt: skip
+"""Bits of weights, what their codes mean, bits of activations, and rows of a group (0: all)."""
+_KIND = "carrysave text"
+_NUMBERS = {
+    "layers": (1, 256), "width": (32, 4096), "hidden": (32, 4096), "heads": (1, 128),
+    "context": (2, 4096),
+}  # fmt: skip
+_HEADER = {"kind", "form", "format", *_NUMBERS, "cache_bits", "characters"}
+
+
+class Characters:
+    """A vocabulary of characters; no token ends a text.
+
+    Parameters
+    ----------
+    characters : each once.
+    """
+
+    end = -1
+
+    def __init__(self, characters: str):
+        self.characters = characters
+        self._numbers = {one: number for number, one in enumerate(characters)}
+
+    def tokens(self, text: str) -> np.ndarray:
+        """Cut a text into characters.
+
+        Raises
+        ------
+        UsageError
+            The vocabulary lacks one.
+        """
+        for one in text:
+            if one not in self._numbers:
+                raise UsageError(
+                    f"--prompt must be of the model's {len(self.characters)} characters, which "
+                    f"have no {shown(one)!r}"
+                )
+        return np.array([self._numbers[one] for one in text], dtype=np.int64)
+
+    def question(self, prompt: str) -> np.ndarray:
+        """Return a prompt's characters, which the model continues."""
+        return self.tokens(prompt)
+
+    def words(self, numbers: Iterator[int]) -> Iterator[str]:
+        """Yield characters as they come."""
+        for number in numbers:
+            yield self.characters[number]
+
+
+def matrices_of(header: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return inputs and outputs of each matrix, by name in the file."""
+    width, hidden = header["width"], header["hidden"]
+    feed = ((width, hidden), (width, hidden), (hidden, width))
+    own = dict.fromkeys(FORMS[header["form"]], (width, width)) | dict(zip(FEED, feed, strict=True))
+    found = {
+        f"{number}.{name}": shape
+        for number in range(header["layers"])
+        for name, shape in own.items()
+    }
+    return found | {"head": (width, len(header["characters"]))}
+
+
+def gains_of(header: Mapping[str, Any]) -> dict[str, int]:
+    """Return the length of each norm's gains, by name in the file."""
+    width, hidden = header["width"], header["hidden"]
+    own = {"mix_norm": width, "output_norm": width, "ffn_norm": width, "down_norm": hidden}
+    found = {
+        f"{number}.{name}": length
+        for number in range(header["layers"])
+        for name, length in own.items()
+    }
+    return found | {"norm": width}
+
+
+def save_text(path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write a model, at once.
+
+    Parameters
+    ----------
+    path : .npz.
+    header : ``form`` of :data:`carrysave.compiler.front.gguf.FORMS`, ``format`` of :data:`FORMATS`,
+        ``layers``, ``width``, ``hidden``, ``heads``, ``context`` (tokens), ``cache_bits`` and
+        ``characters``.
+    arrays : ``embedding``, characters x width; gains by name, see :func:`gains_of`; of each matrix,
+        see :func:`matrices_of`, ``NAME.codes``, K x N, from 0 on, and ``NAME.scales``, groups x N.
+
+    Raises
+    ------
+    ValueError
+        The header is none of a model that can be read.
+    """
+    whole = {"kind": _KIND, **header}
+    check_header(whole)
+    kinds = {"codes": np.uint8, "scales": np.float16}
+    stored: dict[str, Any] = {
+        name: array.astype(kinds.get(name.rpartition(".")[2], np.float32))
+        for name, array in arrays.items()
+    }
+    stored["header"] = np.frombuffer(json.dumps(whole).encode(), np.uint8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **stored)
+    cache.write(path, buffer.getvalue())
+
+
+def load_text(path: Path) -> tuple[Model, Characters]:
+    """Read a model and its vocabulary.
+
+    Raises
+    ------
+    FileNotFoundError, FileError
+        There is none; it is damaged, or something is missing or of another shape or range.
+    """
+    arrays = read_arrays(path)
+    if not isinstance(arrays, dict) or "header" not in arrays:
+        raise FileError(path, "must be a model of characters, .npz with a header")
+    header = _header(path, arrays["header"])
+    width, words = header["width"], len(header["characters"])
+    parts = (f"{name}.{part}" for name in matrices_of(header) for part in ("codes", "scales"))
+    check_all_used(path, "array", arrays, {"header", "embedding", *gains_of(header), *parts})
+    gains = {name: _floats(path, arrays, name, (size,)) for name, size in gains_of(header).items()}
+    matrices = {
+        name: _matrix(path, arrays, name, shape, header["format"])
+        for name, shape in matrices_of(header).items()
+    }
+    layers = [
+        Layer(
+            matrices={
+                name: matrices[f"{number}.{name}"]
+                for name in (*FORMS[header["form"]], *FEED)
+            },
+            attention_gain=gains[f"{number}.mix_norm"], feed_gain=gains[f"{number}.ffn_norm"],
+            output_gain=gains[f"{number}.output_norm"], down_gain=gains[f"{number}.down_norm"],
+        )
+        for number in range(header["layers"])
+    ]  # fmt: skip
+    bits, levels, activations, _ = FORMATS[header["format"]]
+    shape = Shape(
+        layers=header["layers"], width=width, hidden=header["hidden"], heads=header["heads"],
+        shared=header["heads"], head=width // header["heads"], words=words,
+        context=header["context"], base=10000.0,
+    )  # fmt: skip
+    model = Model(
+        shape=shape, embedding=_floats(path, arrays, "embedding", (words, width)), layers=layers,
+        gain=gains["norm"], head=matrices["head"], form=header["form"], bits=activations,
+        cache_bits=header["cache_bits"], own=(bits, levels),
+    )  # fmt: skip
+    return model, Characters(header["characters"])
+
+
+def check_header(found: Any) -> None:
+    """Check the header of a model.
+
+    Raises
+    ------
+    ValueError
+        It is none, or a value is out of range.
+    """
+
+    def refuse(name: str, legal: str) -> ValueError:
+        return ValueError(f"{name} must be {legal}, not {found.get(name)!r}")
+
+    if not isinstance(found, dict) or found.get("kind") != _KIND:
+        raise ValueError("must be of a model of characters")
+    for name, values in (("form", FORMS), ("format", FORMATS)):
+        if found.get(name) not in [*values]:
+            raise refuse(name, f"one of {', '.join(values)}")
+    for name, (low, high) in _NUMBERS.items():
+        value = found.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise refuse(name, f"{low}..{high}")
+    if type(found.get("cache_bits")) is not int or found["cache_bits"] not in CACHE_BITS:
+        raise refuse("cache_bits", " or ".join(map(str, CACHE_BITS)))
+    head, rest = divmod(found["width"], found["heads"])
+    if rest or head % 32 or head & head - 1:
+        raise refuse("heads", f"such that width {found['width']} is in heads of 32, 64, ... values")
+    if found["hidden"] % 32:
+        raise refuse("hidden", "a multiple of 32")
+    text = found.get("characters")
+    if not isinstance(text, str) or not 2 <= len(text) == len(set(text)):
+        raise refuse("characters", "a text of 2 characters or more, each once")
+    if not all(one.isprintable() or one in "\n\t" for one in text):
+        raise refuse("characters", "printable, ends of lines or tabs")
+
+
+def _header(path: Path, array: np.ndarray) -> dict[str, Any]:
+    """Read and check the header."""
+    if array.dtype != np.uint8:
+        raise FileError(path, "must be bytes", "header")
+    with parsing(path, "header"):
+        found = json.loads(array.tobytes())
+    try:
+        check_header(found)
+    except ValueError as error:
+        raise FileError(path, error, "header") from None
+    check_all_used(path, "header", found, _HEADER)
+    return found
+
+
+def _array(
+    path: Path, arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]
+) -> np.ndarray:
+    found = arrays.get(name)
+    if found is None or found.shape != shape:
+        what = "not there" if found is None else f"not {found.shape}"
+        raise FileError(path, f"must be of {shape}, {what}", f"array '{name}'")
+    return found
+
+
+def _floats(
+    path: Path, arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]
+) -> np.ndarray:
+    found = _array(path, arrays, name, shape)
+    if found.dtype.kind != "f" or not np.isfinite(found).all():
+        raise FileError(path, "must be finite floats", f"array '{name}'")
+    return found.astype(np.float32)
+
+
+def _matrix(
+    path: Path, arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, int], form: str
+) -> FastWeights:
+    bits, levels, _, group = FORMATS[form]
+    group = group or shape[0]
+    codes = _array(path, arrays, f"{name}.codes", shape)
+    scales = _floats(path, arrays, f"{name}.scales", (shape[0] // group, shape[1]))
+    with np.errstate(over="ignore"):
+        halves = scales.astype(np.float16)
+    if not np.isfinite(halves).all():
+        raise FileError(path, "must be within fp16", f"array '{name}.scales'")
+    if codes.dtype.kind not in "iu":
+        raise FileError(path, "must be integers", f"array '{name}.codes'")
+
+    def encoded(values: np.ndarray) -> np.ndarray:
+        return values.astype(np.float16).view(np.uint16).astype(np.int64)
+
+    try:
+        whole = GroupedWeights(
+            codes=codes.astype(np.int64), bits=bits, levels=levels, group=group,
+            scale_format="fp16", scales=encoded(halves),
+            zeros=np.full(scales.shape, 1 << bits - 1) if levels == "uniform" else None,
+            offsets=encoded(halves * np.float16(-1.5)) if levels == "affine" else None,
+        )  # fmt: skip
+        return FastWeights(whole)
+    except ValueError as error:
+        raise FileError(path, error, f"array '{name}.codes'") from None

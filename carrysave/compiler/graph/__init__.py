@@ -1,0 +1,1 @@
+"""Models as graphs, and what each of their operators computes on codes."""

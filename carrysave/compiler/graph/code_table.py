@@ -1,0 +1,60 @@
+"""A table of codes, in place of operators of the host between two tensors of codes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from carrysave.compiler.graph.memory import check_size
+from carrysave.compiler.graph.names import quoted
+
+__all__ = ["TABLE", "CodeTable"]
+
+TABLE = "Table"
+"""The operator that looks codes up."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodeTable:
+    """Codes by the codes of one tensor, or of two that are broadcast.
+
+    Members
+    -------
+    name : of the quantiser that made them.
+    lows : the least code of each input.
+    values : an entry for each code, or a row for each code of the first of two.
+    axes : least axes of the result, as constants have them.
+    """
+
+    name: str
+    lows: tuple[int, ...]
+    values: np.ndarray
+    axes: int
+
+    @property
+    def same(self) -> bool:
+        """Whether each code becomes itself."""
+        values = self.values
+        codes = self.lows[0] + np.arange(len(values))
+        return (
+            values.ndim == 1 and self.axes == 0 and bool((values.astype(np.int64) == codes).all())
+        )
+
+    def run(self, given: Sequence[np.ndarray]) -> np.ndarray:
+        """Look codes up.
+
+        Raises
+        ------
+        ValueError
+            Sizes that do not fit each other, or a result beyond the limit; names the node.
+        """
+        try:
+            shape = np.broadcast_shapes(*(one.shape for one in given), (1,) * self.axes)
+        except ValueError:
+            shapes = ", ".join(str(one.shape) for one in given)
+            raise ValueError(f"Table {quoted(self.name)}: sizes must fit, not {shapes}") from None
+        check_size(f"Table {quoted(self.name)}", shape, 8 * self.values.itemsize)
+        places = tuple(
+            one.astype(np.intp) - low for one, low in zip(given, self.lows, strict=True)
+        )  # fmt: skip
+        return self.values[places].reshape(shape)

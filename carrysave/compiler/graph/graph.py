@@ -1,0 +1,160 @@
+"""ONNX models, and what is known about their tensors before they run."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, NodeProto, numpy_helper
+
+from carrysave.compiler.graph.names import quoted
+from carrysave.compiler.graph.tensors import array_of, outline
+from hw.emit.user_files import shown
+
+__all__ = ["DOMAIN", "Graph", "needed"]
+
+DOMAIN = "carrysave"
+"""Domain of the nodes that replace products; their attribute `index` is the product's index."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A model, and what is known about its tensors before it runs."""
+
+    proto: ModelProto
+
+    @cached_property
+    def nodes(self) -> list[NodeProto]:
+        """Nodes in the order of execution."""
+        return list(self.proto.graph.node)
+
+    @cached_property
+    def constants(self) -> dict[str, np.ndarray]:
+        """Constant tensors."""
+        found = {one.name: array_of(one) for one in self.proto.graph.initializer}
+        for node in self.nodes:
+            if node.op_type == "Constant" and node.attribute[0].name == "value":
+                found[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+        return found
+
+    @cached_property
+    def types(self) -> dict[str, "np.dtype[Any]"]:
+        """Types of tensors, where inferred."""
+        kinds = {name: one.elem_type for name, one in self._inferred.items()}
+        return {
+            name: onnx.helper.tensor_dtype_to_np_dtype(kind) for name, kind in kinds.items() if kind
+        }
+
+    @cached_property
+    def shapes(self) -> dict[str, list[int | None]]:
+        """Sizes of tensors, where inferred; None: not known before the model runs."""
+        return {
+            name: [dim.dim_value if dim.HasField("dim_value") else None for dim in one.shape.dim]
+            for name, one in self._inferred.items()
+            if one.HasField("shape")
+        }
+
+    @cached_property
+    def _inferred(self) -> dict[str, Any]:
+        """Types of tensors in ONNX's own terms."""
+        graph = onnx.shape_inference.infer_shapes(outline(self.proto)).graph
+        return {
+            one.name: one.type.tensor_type
+            for one in (*graph.value_info, *graph.input, *graph.output)
+        }
+
+    def fresh(self, name: str) -> str:
+        """Return a name that no tensor of the model has: this one, with a mark if need be."""
+        while name in self._names:
+            name += "'"
+        return name
+
+    @cached_property
+    def _names(self) -> set[str]:
+        graph = self.proto.graph
+        known = {one.name for one in (*graph.input, *graph.output, *graph.initializer)}
+        return known.union(*((*node.input, *node.output) for node in self.nodes))
+
+    @cached_property
+    def makers(self) -> dict[str, NodeProto]:
+        """The node that makes a tensor."""
+        return {name: node for node in self.nodes for name in node.output if name}
+
+    @cached_property
+    def readers(self) -> dict[str, list[NodeProto]]:
+        """The nodes that read a tensor, once per use."""
+        found: dict[str, list[NodeProto]] = {}
+        for node in self.nodes:
+            for name in node.input:
+                found.setdefault(name, []).append(node)
+        return found
+
+    @cached_property
+    def outputs(self) -> list[str]:
+        """Names of outputs."""
+        return [one.name for one in self.proto.graph.output]
+
+    @cached_property
+    def inputs(self) -> dict[str, tuple["np.dtype[Any]", list[int | str]]]:
+        """Type and shape of each input; open sizes are names."""
+        found: dict[str, tuple[np.dtype[Any], list[int | str]]] = {}
+        for one in self.proto.graph.input:
+            if one.name in {constant.name for constant in self.proto.graph.initializer}:
+                continue
+            tensor = one.type.tensor_type
+            shape: list[int | str] = [
+                size.dim_value if size.dim_value > 0 else size.dim_param or "?"
+                for size in tensor.shape.dim
+            ]
+            found[one.name] = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type), shape
+        return found
+
+    def check_inputs(self, given: dict[str, np.ndarray]) -> None:
+        """Refuse inputs of other names, types or shapes than the model's.
+
+        Sizes of one name must be one size, but that of the first axis, which is the sample.
+
+        Raises
+        ------
+        ValueError
+            States actual and expected inputs.
+        """
+        if set(given) != set(self.inputs):
+            legal, actual = (", ".join(map(shown, names)) for names in (self.inputs, given))
+            raise ValueError(f"inputs must be {legal}, not {actual}")
+        sizes: dict[str, tuple[int, str]] = {}
+        for name, (kind, shape) in self.inputs.items():
+            array = given[name]
+            legal = " x ".join(shown(str(size)) for size in shape) or "a number"
+            # The first axis is the sample; batches are slices of it.
+            fits = array.ndim == len(shape) > 0 and all(
+                isinstance(size, str) or size == found
+                for size, found in zip(shape[1:], array.shape[1:], strict=True)
+            )
+            if not fits:
+                found = " x ".join(map(str, array.shape)) or "a number"
+                raise ValueError(f"input {quoted(name)} must be {legal}, not {found}")
+            if array.dtype != kind:
+                raise ValueError(f"input {quoted(name)} must be of {kind}, not {array.dtype}")
+            for symbol, size in zip(shape[1:], array.shape[1:], strict=True):
+                if isinstance(symbol, int) or symbol == "?":
+                    continue
+                first, other = sizes.setdefault(symbol, (size, name))
+                if size != first:
+                    raise ValueError(
+                        f"{shown(symbol)} of input {quoted(name)} must be {first}, as of"
+                        f" {quoted(other)}, not {size}"
+                    )
+
+
+def needed(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> tuple[list[NodeProto], set[str]]:
+    """Return the nodes that outputs depend on, in their order, and all tensors of theirs."""
+    wanted = set(outputs)
+    kept = []
+    for node in reversed(nodes):
+        if wanted.intersection(node.output):
+            wanted.update(node.input)
+            kept.append(node)
+    return kept[::-1], wanted

@@ -1,0 +1,132 @@
+"""Quantisers of every type and opset, in numpy, for the host."""
+
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+from onnx.helper import tensor_dtype_to_np_dtype
+from onnx.numpy_helper import saturate_cast
+from onnx.reference.op_run import OpRun
+
+from carrysave.compiler.graph.code_types import limits
+
+__all__ = [
+    "QUANTISERS", "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "along",
+    "dynamic_codes",
+]  # fmt: skip
+
+
+class QuantizeLinear(OpRun):
+    """Quantises floats; the reference has no opsets before 19, and wraps what is far out."""
+
+    op_domain = ""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        scale: np.ndarray,
+        zero: np.ndarray | None = None,
+        *,
+        axis: int = 1,
+        output_dtype: int = 0,
+        block_size: int = 0,
+        saturate: int = 1,
+        precision: int = 0,
+        **other: Any,
+    ) -> tuple[np.ndarray]:
+        if zero is None:
+            zero = np.zeros((), tensor_dtype_to_np_dtype(output_dtype or TensorProto.UINT8))
+        if precision:
+            x, scale = (one.astype(tensor_dtype_to_np_dtype(precision)) for one in (x, scale))
+        scaled = x / along(scale, x.shape, axis, block_size)
+        kind = zero.dtype
+        ends = limits(kind)
+        if ends is None:
+            if not kind.name.startswith("float8"):  # then, and only then, ONNX adds it
+                scaled = scaled + along(zero, x.shape, axis, block_size).astype(scaled.dtype)
+            return (saturate_cast(scaled, kind) if saturate else scaled.astype(kind),)
+        codes = np.rint(scaled) + along(zero, x.shape, axis, block_size)
+        return (np.clip(codes, *ends).astype(kind),)
+
+
+class DequantizeLinear(OpRun):
+    """Dequantises codes; likewise."""
+
+    op_domain = ""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        scale: np.ndarray,
+        zero: np.ndarray | None = None,
+        *,
+        axis: int = 1,
+        block_size: int = 0,
+        output_dtype: int = 0,
+        **other: Any,
+    ) -> tuple[np.ndarray]:
+        kind = tensor_dtype_to_np_dtype(output_dtype) if output_dtype else scale.dtype
+        steps = along(scale, x.shape, axis, block_size)
+        if limits(x.dtype) is not None:
+            codes = x.astype(np.int64)
+            codes = codes - (0 if zero is None else along(zero, x.shape, axis, block_size))
+        else:
+            codes = x.astype(np.float32)
+        return ((codes.astype(scale.dtype) * steps).astype(kind),)
+
+
+class DynamicQuantizeLinear(OpRun):
+    """Quantises floats by their range; the reference has another scale for zeros alone."""
+
+    op_domain = ""
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        return dynamic_codes(x)
+
+
+QUANTISERS = (QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear)
+
+
+def dynamic_codes(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Quantise floats by their range: return codes of uint8, scale, and zero point.
+
+    Raises
+    ------
+    ValueError
+        Values that are not finite.
+    """
+    if not np.isfinite(x).all():
+        raise ValueError("the values to quantise must be finite")
+    low, high = (np.float32(end(x, initial=0)) for end in (np.min, np.max))
+    scale = (high - low) / np.float32(255) if high > low else np.float32(1)
+    zero = np.rint(np.clip(-low / scale, 0, 255))
+    codes = np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.uint8)
+    return codes, np.array(scale, np.float32), np.array(zero, np.uint8)
+
+
+def along(values: np.ndarray, shape: tuple[int, ...], axis: int, block: int = 0) -> np.ndarray:
+    """Broadcast scales or zero points to a shape; as floats, or wide integers.
+
+    Parameters
+    ----------
+    values : one, or one for each place of the axis, or for each block.
+    shape : of the codes.
+    axis : along it.
+    block : codes of the axis that share one; 0: no blocks.
+
+    Raises
+    ------
+    ValueError
+        Blocks that do not fit the shape.
+    """
+    values = values.astype(np.int64) if limits(values.dtype) is not None else values
+    if block and values.ndim:
+        legal = (*shape[:axis], -(-shape[axis] // block), *shape[axis % len(shape) + 1 :])
+        if values.shape != legal or not block > 0:
+            raise ValueError(f"blocks of {block} need scales of {legal}, not {values.shape}")
+        return np.repeat(values, block, axis).take(range(shape[axis]), axis)
+    if values.size == 1:
+        return values.reshape(())
+    sizes = [1] * len(shape)
+    sizes[axis] = -1
+    return values.reshape(sizes)

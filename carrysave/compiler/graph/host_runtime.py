@@ -1,0 +1,145 @@
+"""One operator of the host in onnxruntime, whatever its version."""
+
+import contextlib
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import NodeProto, defs, helper
+
+from carrysave.compiler.graph.host_operators import EXACT
+from carrysave.compiler.graph.names import place
+from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.graph.tensors import BITS
+from carrysave.errors import installed
+
+__all__ = ["NoKernelError", "on_host", "run", "since"]
+
+_SESSIONS = 512
+"""Sessions that stay open; nodes that differ in names alone share one."""
+_FORMAT = 10
+"""Version of the format of models that are made here."""
+_OLDEST = 7
+"""The oldest set of operators that onnxruntime promises to run."""
+
+
+_KINDS = frozenset(
+    f"tensor({name})"
+    for name in ("float", "double", "float16", "bool", *(
+        f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+    ))
+)  # fmt: skip
+"""Types of outputs, as onnxruntime writes them."""
+
+
+class NoKernelError(ValueError):
+    """onnxruntime has no such operator of these types."""
+
+
+def since(name: str, version: int) -> int:
+    """Return the version in which an operator of ONNX got its meaning in a set of operators.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
+    try:
+        schema = defs.get_schema(name, version, "")
+    except defs.SchemaError:
+        raise ValueError("the host has no such operator") from None
+    if schema.deprecated:
+        raise ValueError(f"it is no operator of opset {version} any more")
+    return int(schema.since_version)
+
+
+def run(node: NodeProto, version: int, given: Sequence[Any]) -> list[Any]:
+    """Run an operator of ONNX.
+
+    Parameters
+    ----------
+    node : of the model.
+    version : of the operator, as :func:`since` returns it.
+    given : inputs; None: it is left out.
+
+    Raises
+    ------
+    NoKernelError
+        onnxruntime has none for these types.
+    ValueError
+        It cannot run on these inputs.
+    """
+    numbers = {np.dtype(helper.tensor_dtype_to_np_dtype(kind)) for kind in BITS}
+    if any(one is not None and getattr(one, "dtype", None) not in numbers for one in given):
+        raise NoKernelError("inputs must be tensors of numbers")
+    kinds = tuple(None if one is None else (one.dtype.str, one.ndim) for one in given)
+    own = NodeProto(op_type=node.op_type)
+    own.attribute.extend(node.attribute)
+    own.input.extend("" if one is None else f"i{at}" for at, one in enumerate(given))
+    own.output.extend(f"o{at}" if name else "" for at, name in enumerate(node.output))
+    inputs = {f"i{at}": np.asarray(one) for at, one in enumerate(given) if one is not None}
+    names = [name for name in own.output if name]
+    opened = _opened(own.SerializeToString(deterministic=True), version, kinds)
+    made = dict(zip(names, opened.run(names, inputs), strict=True))
+    return [made.get(name) for name in own.output]
+
+
+@lru_cache(maxsize=_SESSIONS)
+def _opened(node: bytes, version: int, kinds: tuple[tuple[str, int] | None, ...]) -> Any:
+    """Open a model of one node; on one thread, so that sums have one order."""
+    own = NodeProto.FromString(node)
+    inputs = [
+        helper.make_tensor_value_info(
+            f"i{at}", helper.np_dtype_to_tensor_dtype(np.dtype(one[0])), [None] * one[1]
+        )
+        for at, one in enumerate(kinds)
+        if one is not None
+    ]
+    # Types of outputs are not known: onnxruntime finds them.
+    outputs = [onnx.ValueInfoProto(name=name) for name in own.output if name]
+    graph = helper.make_graph([own], "host", inputs, outputs)
+    opsets = [helper.make_opsetid("", max(version, _OLDEST))]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=_FORMAT)
+    try:
+        found = session(model.SerializeToString(), threads=1)
+    except ValueError as error:
+        raise NoKernelError(str(error)) from None
+    # onnxruntime hands out the bits of those that numpy has not.
+    if not all(kind in _KINDS for kind in found.kinds):
+        raise NoKernelError(f"outputs must be tensors of numbers, not {', '.join(found.kinds)}")
+    return found
+
+
+def on_host(node: Any, given: Sequence[Any], opsets: Mapping[str, int]) -> Sequence[Any]:
+    """Run an operator of the host: by onnxruntime, where that is there and has it.
+
+    Quantisers and products of codes are computed here: exactly, on every processor.
+
+    Parameters
+    ----------
+    node : of the evaluator.
+    given : its inputs.
+    opsets : versions of operators, by domain.
+
+    Raises
+    ------
+    ValueError
+        It cannot run on these inputs; names the node.
+    """
+    own: NodeProto = node.onnx_node
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            if not own.domain and own.op_type not in EXACT and installed("onnxruntime"):
+                with contextlib.suppress(NoKernelError):
+                    return run(own, since(own.op_type, opsets[""]), given)
+            made: Sequence[Any] = node.run(*given)
+        except MemoryError:
+            raise
+        except Exception as error:  # any: as many as there are operators
+            why = " ".join(str(error).split()) or type(error).__name__
+            raise ValueError(f"{place(own)}: cannot run on this: {why}") from None
+    return made

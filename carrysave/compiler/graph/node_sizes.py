@@ -1,0 +1,67 @@
+"""How large the outputs of an operator will be, from what it is given."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, TensorProto, TypeProto, defs, helper, numpy_helper, shape_inference
+
+from carrysave.compiler.graph.memory import check_size
+from carrysave.compiler.graph.names import place
+
+__all__ = ["check_outputs"]
+
+_VALUES = 256
+"""Most values of an input that can be a shape, sizes or pads."""
+
+
+def check_outputs(node: NodeProto, given: Sequence[Any], versions: Mapping[str, int]) -> None:
+    """Refuse an operator whose outputs are too large, before it runs.
+
+    Parameters
+    ----------
+    node : the operator.
+    given : its inputs.
+    versions : of the operators, by domain.
+
+    Raises
+    ------
+    ValueError
+        An output beyond the limit; names node and tensor.
+    """
+    version = versions[node.domain]
+    if not defs.has(node.op_type, domain=node.domain, max_inclusive_version=version):
+        return
+    schema = defs.get_schema(node.op_type, version, node.domain)
+    known = {
+        name: value
+        for name, value in zip(node.input, given, strict=True)
+        if name and isinstance(value, np.ndarray)
+    }
+    types = {name: _type(value) for name, value in known.items()}
+    small = {
+        name: numpy_helper.from_array(value, name)
+        for name, value in known.items()
+        if value.size <= _VALUES and value.dtype.kind in "iuf"
+    }
+    opsets = [helper.make_opsetid(domain, number) for domain, number in versions.items()]
+    try:
+        found = shape_inference.infer_node_outputs(schema, node, types, small, opset_imports=opsets)
+    except (shape_inference.InferenceError, KeyError):
+        # What is wrong with its inputs, the operator says itself.
+        return
+    for name, kind in found.items():
+        shape = [size.dim_value for size in kind.tensor_type.shape.dim]
+        bits = 8 * _bytes(kind.tensor_type.elem_type)
+        check_size(f"{place(node)}: output {name!r}", shape, bits)
+
+
+def _type(value: np.ndarray) -> TypeProto:
+    kind = helper.np_dtype_to_tensor_dtype(value.dtype)
+    return helper.make_tensor_type_proto(kind, value.shape)
+
+
+def _bytes(kind: int) -> int:
+    if kind in (TensorProto.UNDEFINED, TensorProto.STRING):
+        return 1
+    return helper.tensor_dtype_to_np_dtype(kind).itemsize

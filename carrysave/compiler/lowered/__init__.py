@@ -1,0 +1,1 @@
+"""What the block computes of a model, and a model that is made of it."""

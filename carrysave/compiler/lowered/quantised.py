@@ -1,0 +1,299 @@
+"""A product of a quantised network: codes with scales and zero points."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.graph.code_types import limits
+from carrysave.compiler.graph.patches import Patched, toeplitz
+from carrysave.compiler.lowered.operands import Compiled, Cut, Operands
+from carrysave.compiler.target.mapping import Mapping, choose
+from carrysave.compiler.target.target import Target
+from carrysave.driver import Number, Requantisation
+from carrysave.driver.batch import Work
+from golden.npe.requantiser import dyadic
+
+__all__ = ["QuantisedProduct", "check_depth", "code_offset", "requantise"]
+
+
+_SUMS: "np.dtype[Any]" = np.dtype(np.int32)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QuantisedProduct(Operands):
+    """y = codes of scale * ((a - a_zero) x weights + bias), or those sums themselves.
+
+    Parameters
+    ----------
+    a_zero, a_type : zero point and type of A's codes.
+    b_zero, b_type : of a computed B, one or N; weights have their zero points subtracted.
+    a_late, b_late : names of zero points that are known when it runs, or "".
+    bias : N sums, or None.
+    scale : float32, 1 or N; None: y holds sums.
+    y_zero, y_codes, low, high : zero point, type and limits of y's codes.
+    turns : activations may take the place of B.
+    more : those of :class:`Operands`.
+    """
+
+    a_zero: int
+    a_type: "np.dtype[Any]"
+    b_zero: int | np.ndarray = 0
+    b_type: "np.dtype[Any] | None" = None
+    a_late: str = ""
+    b_late: str = ""
+    bias: np.ndarray | None = None
+    scale: np.ndarray | None = None
+    y_zero: int = 0
+    y_codes: "np.dtype[Any]" = _SUMS
+    low: int = 0
+    high: int = 0
+    turns: bool = True
+
+    @property
+    def y_type(self) -> "np.dtype[Any]":
+        """Type of y's codes, or sums."""
+        return self.y_codes
+
+    @property
+    def why(self) -> str:
+        """Why codes may differ."""
+        if self.operator == "ConvTranspose":
+            return "rounds exact sums once; onnxruntime has no kernel of codes, and rounds floats"
+        return super().why
+
+    @property
+    def late(self) -> tuple[str, ...]:
+        """Names of the zero points that are known when it runs."""
+        return (self.a_late, self.b_late) if self.a_late or self.b_late else ()
+
+    def bound(self, *values: np.ndarray | None) -> "QuantisedProduct":
+        """Return this product with these zero points."""
+        a_zero, b_zero = (*values, None, None)[:2]
+        found = self
+        if a_zero is not None:
+            if a_zero.size != 1:
+                raise self._named(ValueError(f"A must have one zero point, not {a_zero.size}"))
+            found = replace(found, a_zero=int(a_zero.reshape(())), a_late="")
+        if b_zero is None:
+            return found
+        zero = b_zero.astype(np.int64)
+        if self.weights is None:
+            return replace(
+                found, b_zero=zero if zero.size > 1 else int(zero.reshape(())), b_late=""
+            )
+        columns = self.weights.size // self.weights.shape[-2]
+        if zero.size not in (1, columns):
+            text = f"zero points of B must be 1 or {columns}, not {zero.size}"
+            raise self._named(ValueError(text))
+        # One for each column of each group.
+        spread = (*self.weights.shape[:-2], 1, -1) if zero.size > 1 else ()
+        return replace(found, weights=self.weights - zero.reshape(spread), b_late="")
+
+    def _check(self, target: Target) -> None:
+        target.check_integers()
+        code_offset("A", self.a_type, target.mode.a)
+        if self.scale is not None and target.requantises(self.scale.size):
+            code_offset("C", self.y_type, target.info.codes)
+            dyadic(self.scale)
+        if self.weights is not None:
+            terms = 1 if self.b_late else len(_terms(target, self.weights))
+            check_depth(target, self.weights.shape[-2] * terms)
+
+    def _compile(
+        self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
+    ) -> Compiled:
+        done = in_hardware and self.scale is not None and target.requantises(self.scale.size)
+        mapping = self._mapping(target, a, done)
+        if mapping is not None and mapping[1]:
+            return self._turned(target, a, mapping[0], in_hardware)
+        if mapping is not None:
+            assert self.weights is not None
+            made = toeplitz(self.weights, mapping[0])
+            return replace(self, weights=made, windows=mapping[0])._laid(target, a, b, done)
+        return self._laid(target, a, b, done)
+
+    def _mapping(self, target: Target, a: np.ndarray, done: bool) -> Mapping | None:
+        """Choose how a convolution goes onto the engine."""
+        if self.windows is None or self.weights is None or a.ndim != 2 + len(self.windows.kernel):
+            return None
+        most = target.mode.a.high
+        fits = -most - 1 <= self.weights.min() and self.weights.max() <= most
+        codes = limits(self.a_type)
+        number = target.mode.b
+        fits = fits and codes is not None and codes[1] - codes[0] <= number.high - number.low
+        return choose(
+            target, self.windows, self.weights.shape, a.shape, requantised=done,
+            terms=len(_terms(target, self.weights)),
+            turns=fits and self.turns and self.weights.shape[-1] == 1,
+        )  # fmt: skip
+
+    def _turned(
+        self, target: Target, a: np.ndarray, windows: Patched, in_hardware: bool
+    ) -> Compiled:
+        """Make works, one for each channel, with weights as A, and activations as B."""
+        assert self.weights is not None
+        done = in_hardware and self.scale is not None and target.requantises(1)
+        y_offset = code_offset("C", self.y_type, target.info.codes) if done else 0
+        offset = code_offset("A", self.a_type, target.mode.b)
+        columns = toeplitz(self.weights, windows)
+        own = replace(self, weights=columns, windows=windows)
+        cut = own.cut(a, self.a_zero, 1)
+        bias = np.zeros(len(self.weights), np.int64) if self.bias is None else self.bias
+        # All rows of a work have the weights of one channel, and so one bias and scale.
+        bias = bias.astype(np.int64) - (self.a_zero - offset) * self.weights.sum(axis=(1, 2))
+        works = [
+            Work(
+                a=made.T,
+                b=left.T.astype(np.int64) - offset,
+                bias=np.full(len(left), one),
+                mode=target.mode,
+            )
+            for made, left, one in zip(columns, cut.lefts, bias, strict=True)
+        ]
+        if done:
+            works = self._scaled(works, list(self.weights), y_offset)
+
+        def finish(results: list[np.ndarray]) -> np.ndarray:
+            return own._finished(cut, [one.T for one in results], done, y_offset)
+
+        return Compiled(works=works, cut=cut, finish=finish, macs=cut.useful)
+
+    def _laid(self, target: Target, a: np.ndarray, b: np.ndarray | None, done: bool) -> Compiled:
+        """Make works with activations as A."""
+        terms = 1 if self.weights is None else len(_terms(target, self.weights))
+        bundle = self.bundle(target, target.mode.k_max // terms)
+        cut = self.cut(a, self.a_zero, bundle)
+        rest = self._rest(target, b)
+        computed = None if b is None else b.astype(np.int64) - (self.b_zero - rest)
+        if b is not None and computed is not None and computed.shape != b.shape:
+            shape = " x ".join(map(str, np.shape(self.b_zero)))
+            raise ValueError(f"zero points of B must be one for each column, not {shape}")
+        rights = self.rights(cut, computed, bundle)
+        works = self._works(target, cut, rights)
+        y_offset = code_offset("C", self.y_type, target.info.codes) if done else 0
+        if done:
+            works = self._scaled(works, rights, y_offset)
+
+        def finish(results: list[np.ndarray]) -> np.ndarray:
+            if np.any(rest):
+                rows = [left.astype(np.int64).sum(axis=1, keepdims=True) for left in cut.lefts]
+                results = [
+                    result - (row - left.shape[1] * self.a_zero) * rest
+                    for result, row, left in zip(results, rows, cut.lefts, strict=True)
+                ]
+            return self._finished(cut, results, done, y_offset)
+
+        return Compiled(works=works, cut=cut, finish=finish, macs=self.macs(cut, rights))
+
+    def _scaled(self, works: list[Work], rights: list[np.ndarray], offset: int) -> list[Work]:
+        """Let works make codes; those with as many B have a part of the scales each."""
+        hows = _scales(self, rights, offset)
+        return [replace(work, requantisation=how) for work, how in zip(works, hows, strict=True)]
+
+    def _finished(self, cut: Cut, results: list[np.ndarray], done: bool, offset: int) -> np.ndarray:
+        """Make y of results."""
+        y = cut.join(results)
+        if self.scale is not None:
+            y = y + offset if done else requantise(self, y, self.per_column(self.scale))
+        return cut.shaped(y).astype(self.y_type)
+
+    def _rest(self, target: Target, b: np.ndarray | None) -> int | np.ndarray:
+        """Return the part of a computed B's zero points that the host takes out, from sums.
+
+        With it, codes less the zero points are wider than the engine's, and would come as two
+        terms. Codes that are requantised in hardware have them, since it takes no bias by rows.
+        """
+        if b is None or self.scale is not None or np.ndim(self.b_zero) > 1:
+            return 0
+        number, ends = target.mode.b, limits(b.dtype)
+        if ends is None or ends[1] - ends[0] > number.high - number.low:
+            return 0
+        return self.b_zero - code_offset("B", b.dtype, number)
+
+    def _works(self, target: Target, cut: Cut, rights: list[np.ndarray]) -> list[Work]:
+        """Make works with sums as results, with codes and zero points in the engine's range."""
+        offset = code_offset("A", self.a_type, target.mode.a)
+        columns = rights if self.weights is not None else rights[:1]
+        width = sum(right.shape[1] for right in columns)
+        bias = np.zeros(width, np.int64)
+        if self.bias is not None:
+            bias = self.per_column(self.bias.astype(np.int64))
+        works = []
+        for left, right, own in zip(cut.lefts, rights, self.split(bias, rights), strict=True):
+            parts = _terms(target, right)
+            check_depth(target, len(parts) * len(right))
+            works.append(
+                Work(
+                    # Terms of B are stacked along K, and A is repeated along K.
+                    a=np.tile(left.astype(np.int64) - offset, len(parts)),
+                    b=np.concatenate(parts),
+                    bias=own - (self.a_zero - offset) * right.sum(axis=0),
+                    mode=target.mode,
+                )
+            )
+        return works
+
+
+def requantise(product: QuantisedProduct, sums: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Make codes of sums as onnxruntime does: one float32 product, halves to the even integer."""
+    least, most = (np.float32(limit - product.y_zero) for limit in (product.low, product.high))
+    scaled = np.clip(sums.astype(np.float32) * scale, least, most)
+    return np.rint(scaled).astype(np.int64) + product.y_zero
+
+
+def code_offset(name: str, kind: "np.dtype[Any]", number: Number) -> int:
+    """Return what is taken from codes of a type to make numbers of the engine of them."""
+    ends = limits(kind)
+    if ends is None:
+        raise ValueError(f"{name} has codes of {kind}, not integers")
+    low, high = ends
+    offset = 0 if number.low <= low and high <= number.high else low - number.low
+    if high - offset > number.high:
+        raise ValueError(
+            f"{name} has codes {low}..{high}; the engine takes {number.low}..{number.high}"
+        )
+    return offset
+
+
+def _terms(target: Target, right: np.ndarray) -> list[np.ndarray]:
+    """Split weights that are wider than the engine's into terms that are not."""
+    number, ends = target.mode.b, np.iinfo(right.dtype)
+    if number.low <= ends.min and ends.max <= number.high:
+        return [right]
+    low, high = max(number.low, ends.min), min(number.high, ends.max)
+    terms: list[np.ndarray] = []
+    while right.any() or not terms:
+        terms.append(np.clip(right, low, high))
+        right = right - terms[-1]
+    return terms
+
+
+def check_depth(target: Target, depth: int) -> None:
+    """Refuse sums of more products than the engine takes."""
+    most = target.mode.k_max
+    if depth > most:
+        raise ValueError(f"K must be 1..{most}, the engine's k_max, not {depth}")
+
+
+def _scales(
+    product: QuantisedProduct, rights: list[np.ndarray], offset: int
+) -> list[Requantisation]:
+    """Make requantisations for the columns of each work: float32 scales, exactly."""
+    assert product.scale is not None
+    multiplier, shift = (product.per_column(one) for one in dyadic(product.scale))
+    one = len(shift) == 1
+    multipliers, shifts = (
+        [values] * len(rights) if one else product.split(values, rights)
+        for values in (multiplier, shift)
+    )
+    return [
+        Requantisation(
+            multiplier=int(factor[0]) if len(factor) == 1 else factor,
+            shift=int(places[0]) if len(places) == 1 else places,
+            zero_point=product.y_zero - offset,
+            low=product.low - offset,
+            high=product.high - offset,
+        )
+        for factor, places in zip(multipliers, shifts, strict=True)
+    ]

@@ -1,0 +1,166 @@
+"""Makes tables of what the host does between codes: each code is then looked up once.
+
+Quantised models have steps between all operators, so that a hard swish is five of them between
+quantisers. Where all of it depends on the codes of one tensor or of two, element by element, a
+table has the same results, computed by the same operators. Operators that move numbers, and pools
+of the greatest, move codes: their steps commute with them.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, helper
+
+from carrysave.compiler.graph.code_table import TABLE, CodeTable
+from carrysave.compiler.graph.graph import DOMAIN, Graph, needed
+from carrysave.compiler.graph.tensors import without_constants
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.code_paths import CodePaths, OpenPathError
+from carrysave.compiler.passes.code_region import Region, tabled
+
+__all__ = ["fuse"]
+
+_BITS = 16
+"""Bits of the codes that an entry of a table is found by."""
+
+
+def fuse(lowered: Lowered) -> Lowered:
+    """Return a lowered model with tables in place of host operators; it computes the same."""
+    return _Fuser(lowered).fused()
+
+
+class _Fuser:
+    """Goes through a lowered model once."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self._lowered = lowered
+        self._graph = Graph(lowered.proto)
+        self._paths = CodePaths(self._graph, lowered.graph.types)
+        self._regions: dict[str, Region] = {}
+        self._tables: list[CodeTable] = []
+
+    def fused(self) -> Lowered:
+        """Return the lowered model with tables."""
+        made = [self._made(node, place) for place, node in enumerate(self._graph.nodes)]
+        after = self._paths.after
+        return self._replaced([
+            one for place, own in enumerate(made) for one in (*own, *after.get(place, []))
+        ])  # fmt: skip
+
+    def _made(self, node: NodeProto, place: int) -> list[NodeProto]:
+        """Return what takes the place of a node: itself, or a table and what moves its codes."""
+        if node.domain or node.op_type != "QuantizeLinear" or not self._paths.plain(node):
+            return [node]
+        moves = self._before(node)
+        for count in range(len(moves) + 1):
+            own = node
+            if count:
+                own = NodeProto()
+                own.CopyFrom(node)
+                own.input[0] = moves[count - 1].input[0]
+                own.output[0] = self._paths.fresh(f"{own.input[0]}/codes")
+            found = self._table(own, place)
+            if found is not None:
+                return [found, *self._moving(moves[:count], own.output[0], node.output[0])]
+        return [node]
+
+    def _moving(self, moves: list[NodeProto], codes: str, y: str) -> Iterator[NodeProto]:
+        """Make of what moves floats what moves codes, of another name."""
+        for one in reversed(moves):
+            moved = NodeProto()
+            moved.CopyFrom(one)
+            moved.input[0] = codes
+            codes = y if one is moves[0] else self._paths.fresh(f"{one.output[0]}/codes")
+            moved.output[0] = codes
+            yield moved
+
+    def _before(self, node: NodeProto) -> list[NodeProto]:
+        """Return what moves floats right before a quantiser, last first.
+
+        Only what nothing else reads: else it would move both floats and codes.
+        """
+        found: list[NodeProto] = []
+        name = node.input[0]
+        while name not in self._graph.outputs and len(self._graph.readers[name]) == 1:
+            maker = self._graph.makers.get(name)
+            if maker is None or not self._paths.moves(maker, self._paths.step(node)):
+                break
+            found.append(maker)
+            name = maker.input[0]
+        return found
+
+    def _table(self, node: NodeProto, place: int) -> NodeProto | None:
+        """Make a node for the table of a quantiser, if it has one."""
+        try:
+            found = self._least(self._paths.region(node, place))
+        except OpenPathError:
+            return None
+        if not 1 <= len(found.leaves) <= 2 or found.bits > _BITS:
+            return None
+        table = tabled(found, self._graph)
+        if table is None:
+            return None
+        out, names = node.output[0], list(found.leaves)
+        self._regions[out], self._paths.kinds[out] = found, table.values.dtype
+        name = node.name or out
+        if table.same and table.values.dtype == self._paths.kind(names[0]):
+            return helper.make_node("Identity", names, [out], name)
+        self._tables.append(table)
+        return helper.make_node(TABLE, names, [out], name, domain=DOMAIN,
+                                index=len(self._tables) - 1)  # fmt: skip
+
+    def _least(self, own: Region) -> Region:
+        """Let regions of leaves take their place, where that makes fewer look-ups, or not more."""
+        return min(self._choices(own), key=lambda one: (self._cost(one), one.bits, -len(one.nodes)))
+
+    def _cost(self, region: Region) -> int:
+        """Count what is read for each result: also by tables whose results only this one reads."""
+        own = {id(node) for node in region.nodes.values()}
+
+        def inside(name: str) -> bool:
+            readers = self._graph.readers.get(name, [])
+            return name not in self._graph.outputs and all(id(one) in own for one in readers)
+
+        kept = [self._regions[name] for name in region.leaves if name in self._regions and all(
+            one.op_type == "DequantizeLinear" and inside(one.output[0])
+            for one in self._graph.readers.get(name, [])
+        )]  # fmt: skip
+        return len(region.leaves) + sum(len(one.leaves) for one in kept)
+
+    def _choices(self, own: Region) -> Iterator[Region]:
+        options = [[None, *([self._regions[name]] if name in self._regions else [])]
+                   for name in own.leaves]  # fmt: skip
+        for chosen in product(*options):
+            leaves: dict[str, np.dtype[Any]] = {}
+            nodes, constants = dict(own.nodes), own.constants
+            for (name, kind), other in zip(own.leaves.items(), chosen, strict=True):
+                leaves |= {name: kind} if other is None else other.leaves
+                nodes |= {} if other is None else other.nodes
+                constants |= frozenset() if other is None else other.constants
+            # A leaf that is kept for one part is not computed in another.
+            if not any(node.op_type == "QuantizeLinear" and node.output[0] in leaves
+                       for node in nodes.values()):  # fmt: skip
+                made = Region(leaves, nodes, constants)
+                if (made.bits <= _BITS and len(leaves) <= 2) or made.nodes == own.nodes:
+                    yield made
+
+    def _replaced(self, nodes: list[NodeProto]) -> Lowered:
+        before = self._lowered.proto
+        proto = without_constants(before)
+        del proto.graph.node[:]
+        kept, wanted = needed(nodes, self._lowered.graph.outputs)
+        used = [one.attribute[0].i for one in kept if one.op_type == TABLE]
+        for one in kept:
+            if one.op_type == TABLE:
+                one.attribute[0].i = used.index(one.attribute[0].i)
+        tables = [self._tables[index] for index in used]
+        proto.graph.node.extend(kept)
+        proto.graph.initializer.extend(
+            one for one in before.graph.initializer if one.name in wanted
+        )
+        host = Counter(one.op_type for one in kept if one.domain != DOMAIN or one.op_type == TABLE)
+        return replace(self._lowered, proto=proto, tables=tables, host=host)

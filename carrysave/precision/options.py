@@ -1,0 +1,82 @@
+"""Options of all layers: what a choice of one for each costs, and the best under limits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from carrysave.precision.choose import choose
+
+__all__ = ["BUDGETS", "Options", "Pair"]
+
+BUDGETS = {"bytes": "bytes", "cycles": "cycles", "energy": "energy_uj"}
+"""Kinds of budgets, and the option's member that each limits."""
+
+_POINTS = 7
+"""Number of budgets, from smallest to largest, whose choices are shown."""
+
+Pair = tuple[str, str]
+"""Formats of A and B."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What each layer can be, by pairs of formats.
+
+    Members
+    -------
+    table : for each layer, its options, with `noise` and the members of :data:`BUDGETS` that are
+        limited; a layer may lack some pairs.
+    """
+
+    table: Sequence[Mapping[Pair, Any]]
+
+    def matrix(self, pairs: Sequence[Pair], name: str) -> np.ndarray:
+        """Return a member of options, layers x pairs; infinite where there is none."""
+        return np.array([
+            [getattr(own[pair], name) if pair in own else np.inf for pair in pairs]
+            for own in self.table
+        ])  # fmt: skip
+
+    def most(self, pairs: Sequence[Pair], kind: str) -> float:
+        """Sum the cost of each layer in its costliest pair."""
+        costs = self.matrix(pairs, BUDGETS[kind])
+        return float(np.where(np.isfinite(costs), costs, 0.0).max(axis=1).sum())
+
+    def cost(self, picks: Sequence[Pair], kind: str) -> float:
+        """Sum the cost of a pair for each layer; infinite if a layer lacks it."""
+        return float(sum(
+            getattr(own[pick], BUDGETS[kind]) if pick in own else np.inf
+            for own, pick in zip(self.table, picks, strict=True)
+        ))  # fmt: skip
+
+    def alike(self, pair: Pair) -> list[Pair]:
+        """Pick a pair for all layers."""
+        return [pair] * len(self.table)
+
+    def has(self, pair: Pair) -> bool:
+        """Tell whether all layers can be of a pair."""
+        return all(pair in own for own in self.table)
+
+    def mix(self, pairs: Sequence[Pair], limits: Mapping[str, float]) -> list[Pair]:
+        """Pick a pair for each layer that minimises the total noise under all limits.
+
+        Raises
+        ------
+        ValueError
+            No pick keeps them.
+        """
+        costs = {kind: self.matrix(pairs, BUDGETS[kind]) for kind in limits}
+        picks = choose(self.matrix(pairs, "noise"), costs, limits)
+        return [pairs[pick] for pick in picks]
+
+    def front(self, pairs: Sequence[Pair], kind: str) -> list[tuple[float, list[Pair]]]:
+        """Pick under limits from smallest to largest; each choice once, with its limit."""
+        least = float(self.matrix(pairs, BUDGETS[kind]).min(axis=1).sum())
+        found: list[tuple[float, list[Pair]]] = []
+        for limit in np.linspace(least, self.most(pairs, kind), _POINTS):
+            picks = self.mix(pairs, {kind: float(limit) * (1 + 1e-9)})
+            if all(picks != other for _, other in found):
+                found.append((float(limit), picks))
+        return found

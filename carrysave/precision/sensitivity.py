@@ -1,0 +1,165 @@
+"""Cost of a layer's format, and its effect on the network's outputs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.names import place
+from carrysave.compiler.graph.reference_runtime import Oracle, session
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.encoded import Choice
+from carrysave.compiler.passes.floats import match_floats
+from carrysave.compiler.target.cost import Estimate, estimate
+from carrysave.compiler.target.energy import Energy
+from carrysave.compiler.target.target import Target
+from carrysave.precision.layers import Layer, batches
+from carrysave.progress import Steps
+
+__all__ = ["Option", "measure", "noise"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """A format for a layer.
+
+    Members
+    -------
+    choice : formats and steps.
+    noise : of the outputs, if only this layer is rounded; power relative to the outputs.
+    weight_bits : of all weights, without padding of containers.
+    bytes : of weights in memory.
+    cycles, slots : per input: clock cycles; product slots of the engine.
+    energy_uj : per input, of the engine; None if not measured.
+    """
+
+    choice: Choice
+    noise: float
+    weight_bits: int
+    bytes: float
+    cycles: float
+    slots: float
+    energy_uj: float | None = None
+
+
+class _Tail:
+    """The model from a product's output on."""
+
+    def __init__(self, graph: Graph, layer: Layer) -> None:
+        proto = onnx.ModelProto()
+        proto.CopyFrom(graph.proto)
+        kept = [node for node in proto.graph.node if layer.y not in node.output]
+        del proto.graph.node[:]
+        proto.graph.node.extend(kept)
+        if layer.y not in graph.outputs:
+            proto.graph.input.append(
+                helper.make_tensor_value_info(layer.y, TensorProto.FLOAT, None)
+            )
+            self._session = session(proto.SerializeToString())
+        self._graph, self._y = graph, layer.y
+
+    def run(self, inputs: dict[str, np.ndarray], y: np.ndarray) -> list[np.ndarray]:
+        """Return the outputs."""
+        names = self._graph.outputs
+        if self._y in names:
+            return [y if name == self._y else np.zeros(0) for name in names]
+        return list(self._session.run(names, {**inputs, self._y: y}))
+
+
+def noise(outputs: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> float:
+    """Return the power of differences relative to the reference; float outputs only."""
+    apart = power = 0.0
+    for ours, theirs in zip(outputs, reference, strict=True):
+        if ours.size and theirs.dtype.kind == "f":
+            apart += float(np.square(ours.astype(np.float64) - theirs).sum())
+            power += float(np.square(theirs.astype(np.float64)).sum())
+    return apart / power if power else 0.0
+
+
+def measure(
+    graph: Graph,
+    target: Target,
+    layers: Sequence[Layer],
+    pairs: Sequence[tuple[str, str]],
+    inputs: dict[str, np.ndarray],
+    *,
+    batch: int,
+    energy: Energy | None,
+    steps: Steps,
+) -> list[dict[tuple[str, str], Option]]:
+    """Round one layer at a time to each pair of formats, all others in floats.
+
+    The layer is multiplied by the golden model of the engine, what follows it by onnxruntime.
+
+    Parameters
+    ----------
+    graph, target : the model, and what runs it.
+    layers : its products.
+    pairs : of formats, of A and B.
+    inputs : the calibration inputs, of which `batch` run at once.
+    energy : of the engine, or None.
+    steps : progress.
+
+    Returns
+    -------
+    For each layer, its options by pair of formats.
+    """
+    oracle = Oracle(graph, {})
+    parts = list(batches(inputs, batch))
+    references = [list(oracle.run(part).values()) for part in parts]
+    for one in (one for several in references for one in several):
+        if one.dtype.kind == "f" and not np.isfinite(one).all():
+            raise ValueError("outputs on the calibration inputs must be finite")
+    found: list[dict[tuple[str, str], Option]] = []
+    for number, layer in enumerate(layers):
+        steps.step(f"sensitivity of {layer.name}, {number + 1} of {len(layers)}")
+        tail = _Tail(graph, layer)
+        fit = [pair for pair in pairs if layer.depth <= target.modes[pair].k_max]
+        if not fit:
+            most = max(target.modes[pair].k_max for pair in pairs)
+            raise ValueError(f"{place(layer.node)}: K must be 1..{most}, not {layer.depth}")
+        own = {}
+        for done, pair in enumerate(fit, 1):
+            own[pair] = _option(graph, target, layer, pair, tail, parts, references, energy)
+            steps.advance(number * len(pairs) + done, len(layers) * len(pairs))
+        found.append(own)
+    return found
+
+
+def _option(
+    graph: Graph,
+    target: Target,
+    layer: Layer,
+    pair: tuple[str, str],
+    tail: _Tail,
+    parts: Sequence[dict[str, np.ndarray]],
+    references: Sequence[list[np.ndarray]],
+    energy: Energy | None,
+) -> Option:
+    """Round a layer to a pair of formats."""
+    choice = layer.choice(target.formats, pair)
+    product = match_floats(graph, layer.node, target, choice).product
+    product.check(target)
+    takes = Estimate(0, 0, 0)
+    outputs: list[np.ndarray] = []
+    for number, (part, a) in enumerate(zip(parts, layer.a, strict=True)):
+        b = layer.b[number] if layer.b else None
+        compiled = product.compile(target, a, b, in_hardware=False)
+        takes = takes + estimate(target, compiled.works)
+        outputs += tail.run(part, golden.product(target.spec, compiled))
+    reference = [one for several in references for one in several]
+    total = sum(len(next(iter(part.values()))) for part in parts)
+    bits = target.formats[choice.b].width
+    slots = takes.slots / total
+    return Option(
+        choice=choice,
+        noise=noise(outputs, reference),
+        weight_bits=layer.weight_bits(bits),
+        bytes=layer.weight_bits(target.modes[pair].b.bits) / 8,
+        cycles=takes.cycles / total,
+        slots=slots,
+        energy_uj=slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None,
+    )
