@@ -9,13 +9,14 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from golden.check import Flag, Integer, Parameter, check_fields
+from golden.check import Flag, Integer, Parameter, complete
 from golden.npe.vector import VectorUnitSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantiser
 from hw.soc.bus.axi import Axi4Lite
 from hw.soc.core import Core
+from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.registers.coprocessor import CountersLayout, Registers
 from hw.soc.registers.counters import Counters
 from hw.soc.registers.rdl import codes_of
@@ -105,38 +106,17 @@ class Coprocessor(wiring.Component):
         vector: Any = None,
         number: int = 0,
         digest: int = 0,
-        requantiser_encoding: str = "operator",
-        requantiser_adder: str = "operator",
-        requantisers: int = 0,
-        sum_copies: int = 1,
-        lean: bool = False,
-        id_width: int = 0,
+        **build: Any,
     ):
         if not isinstance(spec, CoprocessorSpec):
             raise TypeError(f"spec must be a CoprocessorSpec, not {spec!r}")
         self.spec = spec
-        build = {
-            "requantiser_encoding": requantiser_encoding,
-            "requantiser_adder": requantiser_adder,
-            "requantisers": requantisers,
-            "sum_copies": sum_copies,
-            "lean": lean,
-            "id_width": id_width,
-        }
-        check_fields(Coprocessor.BUILD, build)
+        build = complete(Coprocessor.BUILD, build)
+        id_width = build.pop("id_width")
         if spec.STREAM and id_width:
             raise ValueError(f"id_width must be 0 between streams, not {id_width}")
-        self.core = Core(
-            spec,
-            engine,
-            encoding=requantiser_encoding,
-            adder=requantiser_adder,
-            across=_across(spec, requantisers),
-            copies=sum_copies,
-            lean=lean,
-            id_width=id_width,
-            vector=vector,
-        )
+        whole = RequantiserBuild.of_tile(spec, build)
+        self.core = Core(spec, engine, whole, id_width=id_width, vector=vector)
         self.registers = Registers(
             discovery(spec, number, digest), argument_widths(spec), whole=self.core.in_registers
         )
@@ -230,16 +210,6 @@ class Coprocessor(wiring.Component):
             counters.i.cycles.eq(1),
             *(counters.i[name].eq(event) for name, event in events.items()),
         ]
-
-
-def _across(spec: CoprocessorSpec, requantisers: int) -> int:
-    """Return the columns of C that leave per cycle; check their number."""
-    n, bits = spec.inside.n, spec.code_bits if spec.requantise else 8
-    legal = [size for size in range(1, n + 1) if n % size == 0 and size * bits % 8 == 0]
-    if requantisers and requantisers not in legal:
-        numbers = ", ".join(map(str, [0, *legal]))
-        raise ValueError(f"requantisers must be one of {numbers}, not {requantisers}")
-    return requantisers or n
 
 
 def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, int]:

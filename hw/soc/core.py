@@ -12,6 +12,7 @@ from hw.soc.bus.axi import Axi4, Axi4Stream
 from hw.soc.bus.read_master import ReadMaster
 from hw.soc.bus.write_master import WriteMaster
 from hw.soc.datapath import EVENTS, Datapath
+from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.stream_ports import StreamReader, StreamWriter
 from hw.soc.registers.coprocessor import PART, ErrorLayout, JobLayout, error_code
 from hw.soc.schedule.job_check import JobCheck
@@ -49,14 +50,8 @@ class Core(wiring.Component):
         What: bus, stores, requantiser.
     engine : wiring.Component
         How: the engine of that spec.
-    encoding, adder : str
-        How: the requantiser's.
-    across : int
-        How: columns of C that leave per cycle.
-    copies : int
-        How: of sums, see :class:`hw.soc.stores.sum_store.SumStore`.
-    lean : bool
-        How: fewer registers, see :class:`hw.soc.coprocessor.Coprocessor`.
+    build : RequantiserBuild
+        How: from sums to codes.
     id_width : int
         How: bits of the IDs of ``m_axi``, which nothing drives: they are 0.
     vector : VectorUnit
@@ -110,30 +105,17 @@ class Core(wiring.Component):
         self,
         spec: CoprocessorSpec,
         engine: Any,
+        build: RequantiserBuild,
         *,
-        encoding: str,
-        adder: str,
-        across: int,
-        copies: int,
-        lean: bool = False,
         id_width: int = 0,
         vector: Any = None,
     ):
         self.spec = spec
         self.memory_ports = memory_ports(spec, id_width)
         self.engine = engine
-        self.in_registers = lean and spec.narrow and not spec.follows_ring
+        self.in_registers = build.lean and spec.narrow and not spec.follows_ring
         """Jobs are not copied."""
-        self.path = Datapath(
-            spec,
-            engine,
-            encoding=encoding,
-            adder=adder,
-            across=across,
-            copies=copies,
-            lean=lean,
-            vector=vector,
-        )
+        self.path = Datapath(spec, engine, build, vector)
         self.scratch = Scratch(spec) if spec.scratch else None
         parts = {"o_part": Out(range(JobLayout().size // PART)), "i_part": In(PART)}
         super().__init__({

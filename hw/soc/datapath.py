@@ -17,6 +17,7 @@ from hw.soc.bus.packer import Packed
 from hw.soc.path.accumulate_in import AccumulateIn
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
+from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.path.vector_rows import SCALE, VectorRows
 from hw.soc.registers.coprocessor import JobLayout
@@ -50,15 +51,8 @@ class Datapath(wiring.Component):
         What: bus, stores, requantiser.
     engine : wiring.Component
         How: the engine of that spec.
-    encoding, adder : str
-        How: the requantiser's.
-    across : int
-        How: columns of C that leave per cycle.
-    copies : int
-        How: of sums, see :class:`hw.soc.stores.sum_store.SumStore`.
-    lean : bool
-        How: no more than the queues that are needed, each of one entry; no registers that only
-        make the clock faster.
+    build : RequantiserBuild
+        How: from sums to codes; if lean, no more than the queues that are needed, of one entry.
     vector : VectorUnit
         How: the vector unit of that spec, or None.
 
@@ -109,32 +103,16 @@ class Datapath(wiring.Component):
     o_events: data.View
 
     def __init__(
-        self,
-        spec: CoprocessorSpec,
-        engine: Any,
-        *,
-        encoding: str,
-        adder: str,
-        across: int,
-        copies: int,
-        lean: bool = False,
-        vector: Any = None,
+        self, spec: CoprocessorSpec, engine: Any, build: RequantiserBuild, vector: Any = None
     ):
         self.spec = spec
-        self.lean = lean
+        self.lean = lean = build.lean
         self.engine = engine
         self.operands = {
             name: OperandFeed(spec, side, lean=lean) for name, side in sides(spec).items()
         }
-        self.sums = SumStore(spec, copies=copies)
-        self.drain = ResultWriter(
-            spec,
-            encoding=encoding,
-            adder=adder,
-            across=across,
-            lean=lean,
-            blocks=_family_of(engine),
-        )
+        self.sums = SumStore(spec, copies=build.sum_copies)
+        self.drain = ResultWriter(spec, build, blocks=_family_of(engine))
         self.rows = None if spec.vector is None else VectorRows(spec, vector)
         self.columns: dict[Destination, ColumnStore] = {}
         most = parts(spec)
@@ -144,7 +122,11 @@ class Datapath(wiring.Component):
             )
         if spec.requantises_columns:
             self.columns[Destination.RECORD] = ColumnStore(
-                spec, "record_bank", spec.RECORD_BYTES, most[Destination.RECORD], across
+                spec,
+                "record_bank",
+                spec.RECORD_BYTES,
+                most[Destination.RECORD],
+                build.requantisers,
             )
         super().__init__({
             "i_geometry": In(Geometry(spec)),

@@ -14,6 +14,7 @@ from hw.lib.shared_module import SharedModule
 from hw.npe.encoder import Encoder
 from hw.npe.requantiser import Requantisation
 from hw.npe.rounding.requantise_column import RequantiseColumn
+from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.schedule.geometry import Geometry
 
 __all__ = ["RequantiseRows"]
@@ -22,21 +23,19 @@ __all__ = ["RequantiseRows"]
 class RequantiseRows(wiring.Component):
     """Converts sums to codes, some columns per cycle.
 
-    Latency: :attr:`latency` cycles. Stalls: ``o.ready`` reaches ``i.ready`` combinationally. If it
-    `stops`, it is that alone: sums stay where they are, also where there is no code to be taken.
+    Latency: :attr:`latency` cycles. Stalls: ``o.ready`` reaches ``i.ready`` combinationally. Unless
+    the build is lean, it is that alone, and must not wait for ``o.valid``: sums stay where they
+    are, also where there is no code to be taken.
 
     Parameters
     ----------
     spec : CoprocessorSpec
         What: the requantiser, or the result format.
-    encoding, adder : str
-        How: the requantiser's, see :class:`hw.npe.requantiser.Requantiser`.
-    across : int
-        How: columns.
-    stops : bool
-        How: ``o.ready`` alone lets sums move. It must not wait for ``o.valid``.
+    build : RequantiserBuild
+        How: the columns per cycle, and the requantiser's encoding and adder.
     blocks : Family
-        How: the requantiser's products are in the multiplier blocks of a family that ``stops``.
+        How: unless the build is lean, the requantiser's products are in the multiplier blocks of a
+        family that ``stops``.
 
     Members
     -------
@@ -59,16 +58,14 @@ class RequantiseRows(wiring.Component):
     def __init__(
         self,
         spec: CoprocessorSpec,
+        build: RequantiserBuild,
         *,
-        encoding: str,
-        adder: str,
-        across: int,
-        stops: bool = False,
         blocks: Family | None = None,
     ):
         self.spec = spec
-        self.stops = stops
-        inside = spec.inside
+        self.stops = not build.lean
+        """``o.ready`` alone lets sums move."""
+        inside, across, encoding = spec.inside, build.requantisers, build.requantiser_encoding
         self.unit = replace(spec.requantiser, n=across)
         self.code_bits = spec.code_bits * spec.code_bytes
         """Bits of a column that leave: of codes that may be of one byte those of two."""
@@ -83,11 +80,11 @@ class RequantiseRows(wiring.Component):
             self.column = RequantiseColumn(
                 self.unit,
                 encoding=encoding,
-                adder=adder,
+                adder=build.requantiser_adder,
                 # A block, the way from it, its sums, and half of a shifter are a cycle each.
                 pipeline=6 if encoding == "operator" else 2,
                 travels=spec.requantises_columns,
-                blocks=blocks if encoding == "operator" else None,
+                blocks=blocks if self.stops and encoding == "operator" else None,
             )
             ports["i_how"] = In(Requantisation(self.unit))
         else:

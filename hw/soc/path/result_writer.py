@@ -19,6 +19,7 @@ from hw.npe.requantiser import Requantisation
 from hw.soc.bus.burst import Row, Span
 from hw.soc.bus.packer import Packed, Packer, Word
 from hw.soc.path.requantise_rows import RequantiseRows
+from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.loader import Bases
 from hw.soc.schedule.result_addresses import ResultAddresses
@@ -30,19 +31,15 @@ __all__ = ["ResultWriter"]
 class ResultWriter(wiring.Component):
     """Reads rows of blocks as they complete, converts them to codes, packs them for the bus.
 
-    Throughput: `across` sums or codes per cycle, up to one bus beat, across blocks too.
+    Throughput: `requantisers` sums or codes per cycle, up to one bus beat, across blocks too.
 
     Parameters
     ----------
     spec : CoprocessorSpec
         What: the engine, the bus, the requantiser.
-    encoding, adder : str
-        How: the requantiser's.
-    across : int
-        How: columns that leave per cycle, a divisor of a tile's.
-    lean : bool
-        How: fewer queues, of one entry, and addresses in block RAM: fewer registers, and a lower
-        throughput.
+    build : RequantiserBuild
+        How: columns that leave per cycle, and how they are converted; if lean, fewer queues, of
+        one entry, and addresses in block RAM.
     blocks : Family
         How: see :class:`hw.soc.path.requantise_rows.RequantiseRows`.
 
@@ -68,7 +65,7 @@ class ResultWriter(wiring.Component):
     en, o_half, o_address : Out
         Read from the store; ``i_row`` is the row read with the last ``en``.
     o_move, o_piece : Out
-        Read scales: index of the columns in their row, counted in `across`.
+        Read scales: index of the columns in their row, counted in `requantisers`.
     o_last : Out(1)
         With ``o_move``: they are the last of their block.
     o_free : Out(1)
@@ -113,29 +110,15 @@ class ResultWriter(wiring.Component):
     def __init__(
         self,
         spec: CoprocessorSpec,
+        build: RequantiserBuild,
         *,
-        encoding: str,
-        adder: str,
-        across: int,
-        lean: bool = False,
         blocks: Family | None = None,
     ):
         self.spec = spec
-        self.lean = lean
-        self.across = across
+        self.lean = build.lean
+        self.across = across = build.requantisers
         self.pieces = spec.inside.n // across
-        self.codes = (
-            RequantiseRows(
-                spec,
-                encoding=encoding,
-                adder=adder,
-                across=across,
-                stops=not lean,
-                blocks=None if lean else blocks,
-            )
-            if spec.requantise
-            else None
-        )
+        self.codes = RequantiseRows(spec, build, blocks=blocks) if spec.requantise else None
         self.row_bytes = 0 if spec.vector is None else spec.vector.lanes * spec.vector_out_bytes
         ports = {
             "i_geometry": In(Geometry(spec)),

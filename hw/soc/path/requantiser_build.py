@@ -1,0 +1,47 @@
+"""How a co-processor makes codes of sums: chosen at its edge, the same down to the columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from golden.soc.spec import CoprocessorSpec
+
+__all__ = ["RequantiserBuild"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequantiserBuild:
+    """Build parameters of the way from sums to codes; none changes a result.
+
+    Members
+    -------
+    requantiser_encoding, requantiser_adder : ``encoding`` and ``adder`` of
+        :class:`hw.npe.requantiser.Requantiser`.
+    requantisers : columns of C that are converted and leave per cycle, a divisor of a tile's.
+    sum_copies : copies of sums in block RAM, see :class:`hw.soc.stores.sum_store.SumStore`.
+    lean : fewer registers and a lower throughput: queues of one entry, and no registers that only
+        make the clock faster.
+    """
+
+    requantiser_encoding: str
+    requantiser_adder: str
+    requantisers: int
+    sum_copies: int
+    lean: bool
+
+    @classmethod
+    def of_tile(cls, spec: CoprocessorSpec, values: Mapping[str, Any]) -> Self:
+        """Make one of build parameters, where 0 ``requantisers`` are as many as a tile's columns.
+
+        Raises
+        ------
+        ValueError
+            They do not divide a tile's columns, or end inside a byte.
+        """
+        requantisers = values["requantisers"]
+        n, bits = spec.inside.n, spec.code_bits if spec.requantise else 8
+        legal = [size for size in range(1, n + 1) if n % size == 0 and size * bits % 8 == 0]
+        if requantisers and requantisers not in legal:
+            numbers = ", ".join(map(str, [0, *legal]))
+            raise ValueError(f"requantisers must be one of {numbers}, not {requantisers}")
+        return cls(**{**values, "requantisers": requantisers or n})
