@@ -13,8 +13,8 @@ from carrysave.compiler.front.inputs import read_inputs
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
-from carrysave.compiler.passes.fuse import fuse
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
+from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.program import view
 from carrysave.compiler.program.network import check_target, compile_network
 from carrysave.compiler.program.write import facts, write
@@ -65,7 +65,7 @@ def compile_model(
     inputs = _zeros(graph, batch) if input_ is None else read_inputs(input_, graph, "--input")
     with Steps(errors) as steps, within_file(model):
         steps.step(f"compile {model.name}")
-        program = compile_network(fuse(lower(graph, target)), target, inputs)
+        program = compile_network(tables(lower(graph, target)), target, inputs)
     found = facts(program, shlex.join(["carrysave", *sys.argv[1:]]), model.name)
     found["files"] = [str(file) for file in write(program, folder, found)]
     print_outcome(found, view.show, json_)

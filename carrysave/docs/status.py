@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from carrysave.boards.board import BOARDS
-from carrysave.compiler.graph import expand
 from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS
+from carrysave.compiler.graph.graph import MICROSOFT
 from carrysave.compiler.graph.host_operators import OPERATORS
 from carrysave.compiler.graph.host_versions import BY_EVALUATOR, BY_RUNTIME
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, TRANSPOSED
 from carrysave.compiler.lowered import recurrent
-from carrysave.compiler.passes import match_products
+from carrysave.compiler.passes import expand, match_products
 from carrysave.docs.evidence import KINDS, kinds_of, tests_of, tests_with
 from carrysave.docs.figures import tiers_of
 from carrysave.docs.markdown import table
@@ -162,11 +162,11 @@ def _operators() -> Iterator[tuple[str, ...]]:
         **dict.fromkeys(match_products.INTEGER_PRODUCTS, "block"),
         **{("", name): "block, between QuantizeLinear and DequantizeLinear"
            for name in (*FLOAT_PRODUCTS, TRANSPOSED)},
-        (expand.MICROSOFT, MATMUL_N_BITS): "block, a product for each block of B",
-        (expand.MICROSOFT, recurrent.KIND): "products on the block, gates on the host",
+        (MICROSOFT, MATMUL_N_BITS): "block, a product for each block of B",
+        (MICROSOFT, recurrent.KIND): "products on the block, gates on the host",
     }  # fmt: skip
     host = {
-        **{(expand.MICROSOFT, name): f"host, as {to} of floats"
+        **{(MICROSOFT, name): f"host, as {to} of floats"
            for name, to in (expand.BINARY | expand.UNARY | {expand.CONCAT: "Concat"}).items()},
         **{(one.op_domain, one.__name__): "host, by an evaluator of ours" for one in OPERATORS},
     }  # fmt: skip

@@ -10,7 +10,7 @@ from carrysave.compiler.graph.reference_runtime import Oracle
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.operands import Operands
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.target.target import Target
 from carrysave.precision.intervals import Interval, change, ratio, wilson
 from carrysave.precision.layers import Layer, batches

@@ -9,11 +9,10 @@ from onnx import NodeProto
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, Unsupported, arranged
-from carrysave.compiler.graph.names import place
+from carrysave.compiler.graph.names import key, place
 from carrysave.compiler.graph.reference_runtime import Oracle
 from carrysave.compiler.lowered.encoded import Choice, steps_of
-from carrysave.compiler.passes.lower import check_host
-from carrysave.compiler.passes.match_products import key
+from carrysave.compiler.passes.refusals import check_host
 from golden.formats.element import ElementFormat
 
 __all__ = ["Layer", "batches", "find"]

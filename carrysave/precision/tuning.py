@@ -15,9 +15,9 @@ from onnx import NodeProto, numpy_helper
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS
+from carrysave.compiler.graph.names import key
 from carrysave.compiler.graph.reference_runtime import Oracle
 from carrysave.compiler.lowered.encoded import Choice
-from carrysave.compiler.passes.match_products import key
 from carrysave.precision.grid import grid, weight_steps
 from carrysave.precision.in_jax import forward, unknown
 from carrysave.progress import Steps

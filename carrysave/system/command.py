@@ -14,8 +14,8 @@ from carrysave.boards.implement import mapped, routed
 from carrysave.compiler.front.inputs import read_inputs, read_labels
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.names import within_file
-from carrysave.compiler.passes.fuse import fuse
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
+from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.program.network import between, check_target, compile_network
 from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.target.target import Target
@@ -178,7 +178,7 @@ def _network(request: SystemRequest, target: Target, steps: Steps) -> _Network |
     ]
     with within_file(request.model):
         check_target(target)
-        lowered = fuse(lower(graph, target))
+        lowered = tables(lower(graph, target))
         if reasons := between(lowered, target):
             raise ValueError("; ".join(reasons))
         program = compile_network(

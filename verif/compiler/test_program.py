@@ -12,8 +12,8 @@ from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.host_versions import BY_EVALUATOR
 from carrysave.compiler.passes.code_paths import _ELEMENTWISE
-from carrysave.compiler.passes.fuse import fuse
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
+from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.program.network import (
     _GREATEST,
     _MOVES,
@@ -39,7 +39,7 @@ WIDE = Target(Design.parse("coprocessor", {"engine": "systolic_os(m=8,n=8)"}))
 
 
 def compiled(model: ModelProto, target: Target = TARGET) -> Program:
-    lowered = fuse(lower(Graph(model), target))
+    lowered = tables(lower(Graph(model), target))
     x = {"x": np.zeros(SHAPE, np.uint8)}
     return compile_network(lowered, target, x, memory=CHOSEN.timing(target))
 
@@ -123,7 +123,7 @@ def _zeros(program: Program) -> Any:
 def test_networks(name: str, tmp_path: Path) -> None:
     task = MODELS[name](tmp_path)
     graph = load(quantise(task, tmp_path / "codes" / f"{name}.onnx"))
-    lowered = fuse(lower(graph, WIDE))
+    lowered = tables(lower(graph, WIDE))
     given = {next(iter(graph.inputs)): task.inputs[:1]}
     program = compile_network(lowered, WIDE, given)
     assert bool(program.host) == bool(between(lowered, WIDE)) == (name == "magika")
@@ -173,7 +173,7 @@ def test_tells_operators(name: str) -> None:
     says = f"{name} '{name}_o': between products, the firmware has no such operator"
     assert between(lowered, TARGET) == [says]
     try:
-        fused = fuse(lowered)
+        fused = tables(lowered)
     except (RuntimeError, onnx.shape_inference.InferenceError, onnx.checker.ValidationError):
         pytest.skip("it lacks an attribute, or takes no floats")
     # Of codes below 0 these make no number, and so no table.

@@ -13,7 +13,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.run.compare import Comparison
 from carrysave.compiler.target.target import Target
 from hw.catalog import Design

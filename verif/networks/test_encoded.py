@@ -16,7 +16,7 @@ from carrysave.compiler.lowered.encoded import Choice, encode, steps_of
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.passes.floats import read, with_choices
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work

@@ -9,7 +9,7 @@ import pytest
 from carrysave.compiler.front import exported
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.lowered.evaluate import evaluate
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from hw.emit.user_files import FileError
 from verif.networks.comparing import TARGET, multiplier
 

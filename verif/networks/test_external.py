@@ -14,7 +14,7 @@ import carrysave
 from carrysave.compiler.front.onnx_model import load, read_model
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.tensors import array_of, let_go, whole
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from hw.emit.user_files import FileError
 from verif.networks.comparing import TARGET
 

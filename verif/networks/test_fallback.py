@@ -11,7 +11,7 @@ from onnx import ModelProto, helper
 from carrysave import errors
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.reference_runtime import session
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from verif.networks.comparing import TARGET
 from verif.networks.graphs import Builder
 from verif.support.command import Run

@@ -7,8 +7,8 @@ import pytest
 from onnx import NodeProto, helper
 
 from carrysave.compiler.graph import fallback
-from carrysave.compiler.graph.expand import MICROSOFT
 from carrysave.compiler.graph.fallback import Fallback, check_graphs
+from carrysave.compiler.graph.graph import MICROSOFT
 from carrysave.compiler.graph.reference_runtime import session
 
 ONE = np.float32(1)

@@ -11,7 +11,7 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.reference_runtime import session
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.passes.fuse import fuse
+from carrysave.compiler.passes.tables import tables
 from verif.networks.comparing import draw, lowered, multiplier
 from verif.networks.graphs import Builder
 
@@ -41,7 +41,7 @@ class Network(Builder):
 def check(network: Builder, shape: Any, counts: dict[str, int]) -> Lowered:
     """Compare all outputs with those of the operators, and count operations."""
     whole = lowered(network, shape, np.uint8, np.uint8)
-    found = fuse(whole)
+    found = tables(whole)
     x = draw(np.random.default_rng(1), shape, np.uint8)
     x.reshape(-1)[:256] = np.arange(256)[: x.size]
     host: Counter[str] = Counter()
@@ -179,7 +179,7 @@ def test_drawn_operators(seed: int) -> None:
     x = draw(np.random.default_rng(seed), (8, 6), np.uint8)
     before, after = Counter[str](), Counter[str]()
     expected = evaluate(whole, {"x": x}, multiplier(True), host=before)["y"]
-    found = fuse(whole)
+    found = tables(whole)
     made = evaluate(found, {"x": x}, multiplier(True), host=after)["y"]
     np.testing.assert_array_equal(made, expected)
     assert after.total() <= before.total()
@@ -229,7 +229,7 @@ def test_what_is_no_table(chain: Chain) -> None:
     made = chain(network, network.product("x", "p"))
     network.node("QuantizeLinear", [made, network.scale(), network.zero(np.uint8)], "y")
     whole = lowered(network, (8, 6), np.uint8, np.uint8)
-    found = fuse(whole)
+    found = tables(whole)
     assert not found.tables
     assert found.host == whole.host
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.run import view
 from carrysave.compiler.run.outputs import archive
 from carrysave.compiler.run.products import run

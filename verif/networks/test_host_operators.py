@@ -12,7 +12,7 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.reference_runtime import session
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.passes.lower import check_host
+from carrysave.compiler.passes.refusals import check_host
 from verif.networks.comparing import draw, lowered, multiplier
 from verif.networks.graphs import Builder
 

@@ -16,7 +16,7 @@ from carrysave.compiler.graph.host_versions import BY_EVALUATOR, BY_RUNTIME
 from carrysave.compiler.graph.reference_runtime import session
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.passes.lower import check_host
+from carrysave.compiler.passes.refusals import check_host
 from verif.networks.comparing import multiplier
 from verif.networks.operator_walk import (
     OLDEST,

@@ -14,7 +14,7 @@ from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.run.compare import Comparison
 from carrysave.compiler.target.cost import estimate
 from carrysave.compiler.target.target import Target

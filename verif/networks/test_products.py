@@ -14,7 +14,7 @@ from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.gate import GATE, GateProduct
 from carrysave.compiler.lowered.mean import MEAN, MeanProduct
 from carrysave.compiler.lowered.operands import Operands
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.run.compare import Comparison
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work

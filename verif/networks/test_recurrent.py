@@ -11,7 +11,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.evaluate import evaluate
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.run.compare import Comparison
 from verif.networks.comparing import TARGET, multiplier
 from verif.networks.graphs import Builder

@@ -14,7 +14,7 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.im2col import Windows
 from carrysave.compiler.graph.reference_runtime import session
 from carrysave.compiler.lowered.evaluate import evaluate
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
 from hw.emit.user_files import FileError
 from verif.networks.comparing import TARGET, multiplier
 from verif.networks.graphs import Builder

@@ -13,10 +13,12 @@ from carrysave.compiler.graph.names import quoted
 from carrysave.compiler.graph.tensors import array_of, outline
 from hw.emit.user_files import shown
 
-__all__ = ["DOMAIN", "Graph", "needed"]
+__all__ = ["DOMAIN", "MICROSOFT", "Graph", "needed"]
 
 DOMAIN = "carrysave"
 """Domain of the nodes that replace products; their attribute `index` is the product's index."""
+MICROSOFT = "com.microsoft"
+"""Domain of onnxruntime's own operators."""
 
 
 @dataclass(frozen=True)

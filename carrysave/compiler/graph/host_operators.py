@@ -13,7 +13,7 @@ from onnx.reference.ops.op_scatter_elements import ScatterElements
 from carrysave.compiler.graph import host_quantisers
 from carrysave.compiler.graph.bit_weights import BitWeights
 from carrysave.compiler.graph.code_types import limits
-from carrysave.compiler.graph.expand import MICROSOFT
+from carrysave.compiler.graph.graph import MICROSOFT
 from carrysave.compiler.graph.im2col import Windows
 from carrysave.compiler.graph.kernels import attributes, windows_of
 from golden.elementary import log, power

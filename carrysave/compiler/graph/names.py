@@ -8,7 +8,7 @@ from onnx import NodeProto
 
 from hw.emit.user_files import FileError, shown
 
-__all__ = ["place", "quoted", "within_file"]
+__all__ = ["key", "place", "quoted", "within_file"]
 
 
 def quoted(name: str) -> str:
@@ -30,3 +30,8 @@ def within_file(path: Path) -> Iterator[None]:
         raise
     except ValueError as error:
         raise FileError(path, error) from None
+
+
+def key(node: NodeProto) -> str:
+    """Return a node's name or, without one, its output's."""
+    return node.name or node.output[0]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from onnx import ModelProto
 
@@ -52,6 +53,11 @@ class Lowered:
     fallbacks: Sequence[Fallback] = ()
     kept: Sequence[str] = ()
     tables: Sequence[CodeTable] = ()
+
+    @cached_property
+    def now(self) -> Graph:
+        """The model as it is now."""
+        return self.graph if self.proto is self.graph.proto else Graph(self.proto)
 
     @property
     def floats(self) -> dict[str, int]:

@@ -14,9 +14,10 @@ from onnx import ModelProto, NodeProto
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, Unsupported, arranged
-from carrysave.compiler.graph.names import quoted
+from carrysave.compiler.graph.names import key, quoted
 from carrysave.compiler.lowered.encoded import Choice, Encoded, encode, steps_of
-from carrysave.compiler.passes.match_products import Match, key, places, row
+from carrysave.compiler.passes.product_of_codes import Match, places
+from carrysave.compiler.passes.quantised_tensor import row
 from carrysave.compiler.target.target import Target
 from hw.emit.user_files import shown
 

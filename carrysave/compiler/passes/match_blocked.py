@@ -7,12 +7,12 @@ from onnx import NodeProto, helper
 
 from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS, BitWeights
 from carrysave.compiler.graph.code_types import limits
-from carrysave.compiler.graph.expand import MICROSOFT
-from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.graph import MICROSOFT, Graph
 from carrysave.compiler.graph.kernels import Unsupported
-from carrysave.compiler.graph.names import quoted
+from carrysave.compiler.graph.names import key, quoted
 from carrysave.compiler.lowered.blocked import BlockedProduct
-from carrysave.compiler.passes.match_products import Match, constant, dequantised, key
+from carrysave.compiler.passes.product_of_codes import Match
+from carrysave.compiler.passes.quantised_tensor import constant, dequantised
 
 __all__ = ["match_blocked"]
 

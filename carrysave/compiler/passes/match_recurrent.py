@@ -6,12 +6,12 @@ import numpy as np
 from onnx import NodeProto, helper
 
 from carrysave.compiler.graph.code_types import limits
-from carrysave.compiler.graph.expand import MICROSOFT
-from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.graph import MICROSOFT, Graph
 from carrysave.compiler.graph.kernels import Unsupported
+from carrysave.compiler.graph.names import key
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.lowered.recurrent import KIND, Direction, Recurrent
-from carrysave.compiler.passes.match_products import constant, key
+from carrysave.compiler.passes.quantised_tensor import constant
 
 __all__ = ["match_recurrent"]
 

@@ -14,8 +14,8 @@ from carrysave.compiler.front.inputs import batch_of, read_inputs, read_labels
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.names import place, within_file
 from carrysave.compiler.lowered.evaluate import ProductError
-from carrysave.compiler.passes.fuse import fuse
-from carrysave.compiler.passes.lower import lower
+from carrysave.compiler.passes.pipeline import lower
+from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.run import view
 from carrysave.compiler.run.outputs import archive
 from carrysave.compiler.run.products import SIMULATIONS, Block, run
@@ -107,7 +107,7 @@ def execute(
     refused: dict[str, str] = {}
     with within_file(request.model):
         while True:
-            lowered = fuse(whole)
+            lowered = tables(whole)
             try:
                 found = run(
                     lowered,

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 import onnx
 from onnx import NodeProto, helper
 
-from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.graph import MICROSOFT, Graph
 
-__all__ = ["BINARY", "CONCAT", "MICROSOFT", "UNARY", "expand"]
-
-MICROSOFT = "com.microsoft"
+__all__ = ["BINARY", "CONCAT", "UNARY", "expand"]
 
 # Operators of two tensors of codes, and of one: the float operator.
 BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}

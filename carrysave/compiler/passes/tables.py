@@ -22,18 +22,18 @@ from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.code_paths import CodePaths, OpenPathError
 from carrysave.compiler.passes.code_region import Region, tabled
 
-__all__ = ["fuse"]
+__all__ = ["tables"]
 
 _BITS = 16
 """Bits of the codes that an entry of a table is found by."""
 
 
-def fuse(lowered: Lowered) -> Lowered:
+def tables(lowered: Lowered) -> Lowered:
     """Return a lowered model with tables in place of host operators; it computes the same."""
-    return _Fuser(lowered).fused()
+    return _Tables(lowered).replaced()
 
 
-class _Fuser:
+class _Tables:
     """Goes through a lowered model once."""
 
     def __init__(self, lowered: Lowered) -> None:
@@ -43,7 +43,7 @@ class _Fuser:
         self._regions: dict[str, Region] = {}
         self._tables: list[CodeTable] = []
 
-    def fused(self) -> Lowered:
+    def replaced(self) -> Lowered:
         """Return the lowered model with tables."""
         made = [self._made(node, place) for place, node in enumerate(self._graph.nodes)]
         after = self._paths.after

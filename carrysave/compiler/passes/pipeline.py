@@ -1,0 +1,130 @@
+"""The passes in their order: from a model's operators to those of the block."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.lowered.encoded import Choice
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.expand import expand
+from carrysave.compiler.passes.fall_back import without_subgraphs
+from carrysave.compiler.passes.floats import read
+from carrysave.compiler.passes.fold import fold
+from carrysave.compiler.passes.products import products
+from carrysave.compiler.passes.setting import Setting
+from carrysave.compiler.passes.tables import tables
+from carrysave.compiler.target.target import Target
+from carrysave.errors import UsageError
+
+__all__ = ["PASSES", "Pass", "lower", "passed", "stop_at"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """A step from one form of a model to another.
+
+    Members
+    -------
+    name : of it.
+    about : what it does, in a sentence.
+    run : does it.
+    exact : outputs and codes are those of before, bit for bit. If not, codes of a product may
+        differ by one: sums are rounded once, by a multiplier and a shift, not in floats.
+    """
+
+    name: str
+    about: str
+    run: Callable[[Lowered, Setting], Lowered]
+    exact: bool = True
+
+
+def _of_graph(change: Callable[[Graph], Graph]) -> Callable[[Lowered, Setting], Lowered]:
+    """Make a pass of what changes a graph alone."""
+
+    def run(lowered: Lowered, setting: Setting) -> Lowered:
+        made = change(lowered.now)
+        return lowered if made is lowered.now else replace(lowered, proto=made.proto)
+
+    return run
+
+
+PASSES = (
+    Pass(
+        name="expand",
+        about="operators of onnxruntime become ONNX's, between quantisers",
+        run=_of_graph(expand),
+    ),
+    Pass(
+        name="fold",
+        about="what constants compute becomes a constant",
+        run=_of_graph(fold),
+    ),
+    Pass(
+        name="subgraphs",
+        about="nodes with subgraphs go to onnxruntime, where that is allowed",
+        run=lambda lowered, setting: without_subgraphs(lowered) if setting.fallback else lowered,
+    ),
+    Pass(
+        name="products",
+        about="products, with their quantisers, limits and biases, become nodes of the block",
+        run=products,
+        exact=False,
+    ),
+    Pass(
+        name="tables",
+        about="operators between codes become tables, and codes move in place of floats",
+        run=lambda lowered, setting: tables(lowered),
+    ),
+)
+"""In their order."""
+
+
+def passed(
+    graph: Graph, setting: Setting, until: str = PASSES[-1].name
+) -> Iterator[tuple[Pass, Lowered]]:
+    """Run the passes on a model up to one of them; yield each, and what it made."""
+    lowered = Lowered(graph, graph.proto, [], {})
+    for one in PASSES[: stop_at(until) + 1]:
+        lowered = one.run(lowered, setting)
+        yield one, lowered
+
+
+def stop_at(name: str) -> int:
+    """Return the place of a pass.
+
+    Raises
+    ------
+    UsageError
+        There is none of this name.
+    """
+    names = [one.name for one in PASSES]
+    if name not in names:
+        raise UsageError(f"pass must be one of {', '.join(names)}, not {name!r}")
+    return names.index(name)
+
+
+def lower(
+    graph: Graph,
+    target: Target,
+    choices: Mapping[str, Choice] | None = None,
+    *,
+    fallback: bool = False,
+    without: Mapping[str, str] | None = None,
+) -> Lowered:
+    """Run the passes up to products; see :class:`.setting.Setting`.
+
+    Parameters
+    ----------
+    choices : None: those in the model.
+
+    Raises
+    ------
+    RefusedError
+        Nodes that cannot run, each with its reason; a model without quantised products.
+    """
+    setting = Setting(
+        target=target, choices=read(graph) if choices is None else choices,
+        fallback=fallback, without=without or {},
+    )  # fmt: skip
+    *_, (_, lowered) = passed(graph, setting, "products")
+    return lowered

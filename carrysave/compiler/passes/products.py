@@ -1,0 +1,149 @@
+"""Makes products of codes, and of floats in chosen formats, nodes of the block."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from onnx import ModelProto, NodeProto, helper, numpy_helper
+
+from carrysave.compiler.graph.graph import DOMAIN, Graph, needed
+from carrysave.compiler.graph.names import key, place
+from carrysave.compiler.graph.tensors import without_constants
+from carrysave.compiler.lowered.gate import GateProduct
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.mean import MeanProduct
+from carrysave.compiler.lowered.recurrent import Recurrent
+from carrysave.compiler.passes.fall_back import FALLBACK, declare, with_fallbacks
+from carrysave.compiler.passes.floats import match_float_codes, match_floats
+from carrysave.compiler.passes.match_blocked import match_blocked
+from carrysave.compiler.passes.match_products import match
+from carrysave.compiler.passes.match_recurrent import match_recurrent
+from carrysave.compiler.passes.product_of_codes import Match
+from carrysave.compiler.passes.refusals import Refusal, RefusedError, refused_nodes
+from carrysave.compiler.passes.setting import Setting
+from carrysave.compiler.target.target import Target
+
+__all__ = ["products"]
+
+_NONE = (
+    "the model has no quantised product that its outputs need; quantise it first, such as"
+    " by onnxruntime.quantization.quantize_static, or choose formats by carrysave precision"
+)
+
+
+def products(lowered: Lowered, setting: Setting) -> Lowered:
+    """Return a model whose products are nodes of the block.
+
+    Raises
+    ------
+    RefusedError
+        Nodes that cannot run, each with its reason; a model without quantised products.
+    """
+    matches: list[Match] = []
+    recurrent: dict[str, Recurrent] = {}
+    wrong: list[Refusal] = []
+    for node in lowered.now.nodes:
+        try:
+            found = _found(lowered.now, node, setting)
+        except ValueError as error:
+            wrong.append(Refusal("", str(error)))
+            continue
+        if isinstance(found, Recurrent):
+            recurrent[key(node)] = found
+        elif isinstance(found, Match):
+            matches.append(found)
+            if reason := _unsupported(found, setting.target):
+                if isinstance(found.product, GateProduct | MeanProduct):
+                    matches.pop()  # The host has gates and means.
+                    continue
+                wrong.append(Refusal("", reason))
+                if setting.fallback:
+                    matches.pop()
+    inner = [one for layer in recurrent.values() for one in layer.products]
+    made = replace(
+        lowered,
+        proto=_replaced(lowered.now, matches, recurrent),
+        products=[*(found.product for found in matches), *inner],
+        recurrent=recurrent,
+    )
+    if setting.fallback:
+        made = replace(with_fallbacks(made), kept=[str(one) for one in wrong])
+    else:
+        wrong += refused_nodes(made.proto)
+        if wrong:
+            raise RefusedError(wrong)
+    nodes = made.proto.graph.node
+    made = replace(made, host=Counter(one.op_type for one in nodes if one.domain != DOMAIN))
+    if not any(one.domain == DOMAIN and one.op_type != FALLBACK for one in nodes):
+        floats = f"; its {made.why_floats}" if made.why_floats else ""
+        raise RefusedError([Refusal("", _NONE + floats)])
+    return made
+
+
+def _found(graph: Graph, node: NodeProto, setting: Setting) -> Match | Recurrent | None:
+    """Return the product or the layer that a node is; None: neither."""
+    if setting.without and key(node) in setting.without:
+        raise ValueError(setting.without[key(node)])
+    try:
+        layer = match_recurrent(graph, node)
+        if layer is not None:
+            for one in layer.products:
+                one.check(setting.target)
+            return layer
+        choice = setting.choices.get(key(node))
+        if choice:
+            return match_floats(graph, node, setting.target, choice)
+        return (
+            match_blocked(graph, node)
+            or match_float_codes(graph, node, setting.target)
+            or match(graph, node)
+        )
+    except ValueError as error:
+        raise ValueError(f"{place(node)}: {error}") from None
+
+
+def _unsupported(found: Match, target: Target) -> str:
+    """Return why the block cannot run a product; empty if it can."""
+    try:
+        found.product.check(target)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _replaced(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurrent]) -> ModelProto:
+    """Replace each product by a node, and remove unused nodes."""
+    at = {id(found.node): (index, found) for index, found in enumerate(matches)}
+    dropped = {id(node) for found in matches for node in (found.node, *found.behind)}
+    nodes: list[NodeProto] = []
+    constants = []
+    for node in graph.nodes:
+        if id(node) in at:
+            index, found = at[id(node)]
+            product = found.product
+            inputs = [product.a]
+            if product.b or product.late:
+                inputs += [product.b, *product.late]
+            nodes.append(
+                helper.make_node(
+                    "Product", inputs, [product.y], product.name, domain=DOMAIN, index=index
+                )
+            )
+            nodes += found.after
+            constants += [numpy_helper.from_array(*one) for one in found.constants]
+        elif key(node) in recurrent:
+            # X, sequence_lens, initial_h, initial_c: the others are constants.
+            inputs = [[*node.input, *[""] * 7][at] for at in (0, 4, 5, 6)]
+            nodes.append(
+                helper.make_node("Recurrent", inputs, node.output, key(node), domain=DOMAIN)
+            )
+        elif id(node) not in dropped:
+            nodes.append(node)
+    useful, wanted = needed(nodes, graph.outputs)
+    proto = without_constants(graph.proto)
+    del proto.graph.node[:]
+    proto.graph.node.extend(useful)
+    tensors = [*graph.proto.graph.initializer, *constants]
+    proto.graph.initializer.extend(one for one in tensors if one.name in wanted)
+    declare(proto)
+    return proto

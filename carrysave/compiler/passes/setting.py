@@ -1,0 +1,28 @@
+"""What passes need to know besides the model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from carrysave.compiler.lowered.encoded import Choice
+from carrysave.compiler.target.target import Target
+
+__all__ = ["Setting"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What passes need to know besides the model.
+
+    Members
+    -------
+    target : the co-processor.
+    choices : formats of float products, by node.
+    fallback : nodes that can run neither on the block nor on the host go to onnxruntime.
+    without : products that go there, too, by name, with reasons: a run has shown that the block
+        cannot run them.
+    """
+
+    target: Target
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+    fallback: bool = False
+    without: Mapping[str, str] = field(default_factory=dict)
