@@ -1,13 +1,11 @@
 """Memory of a program before it runs: what is where, and the steps."""
 
-import struct
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from carrysave.compiler.program.cycles import Memory, Places, cycles
 from carrysave.compiler.program.steps import Move, Start
-from carrysave.compiler.program.words import Kind, job_words
 from carrysave.compiler.target.mapping import START
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
@@ -182,17 +180,6 @@ class Image:
         tried = [some[place] for place in order[:_TRIED].tolist()]
         best = min(tried, key=price)
         return best, price(best)
-
-    def words(self, steps: list[Move | Start], ring: int, scores: int, count: int) -> int:
-        """Place steps as words; return their address, which is where a run begins."""
-        words = [len(steps), ring, scores, count]
-        for step in steps:
-            if isinstance(step, Move):
-                words += [Kind.MOVE, step.to, step.at, step.patterns, step.taps, step.table]
-            else:
-                words += [Kind.START, len(step.jobs), step.counters]
-                words += [word for job in step.jobs for word in job_words(job)]
-        return self.put(b"".join(struct.pack("<I", word & 0xFFFFFFFF) for word in words))
 
 
 def like(sources: np.ndarray) -> np.ndarray | None:

@@ -17,6 +17,7 @@ from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct, code_offset
+from carrysave.compiler.program.assemble import assemble
 from carrysave.compiler.program.between import Between, gate
 from carrysave.compiler.program.cut import cut
 from carrysave.compiler.program.cycles import Memory
@@ -123,9 +124,11 @@ class _Compiler:
         scores = image.rows(end.product.name, end.product.operator, last)[0]
         self._section()
         ring = image.room(_DESCRIPTOR * _JOBS)
+        sections = [part for part in self._parts if not isinstance(part, HostStep)]
+        starts, _ = assemble(image, sections, (ring, scores, last.size))
+        placed = iter(starts)
         parts = tuple(
-            part if isinstance(part, HostStep)
-            else Section(tuple(part), image.words(part, ring, scores, last.size))
+            part if isinstance(part, HostStep) else Section(tuple(part), next(placed))
             for part in self._parts
         )  # fmt: skip
         return Program(

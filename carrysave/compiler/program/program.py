@@ -9,9 +9,9 @@ import numpy as np
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.steps import HostStep, Move, Start, Step
+from carrysave.compiler.program.steps import HostStep, Move, Start, State, Step
 from carrysave.compiler.target.target import Target
-from carrysave.driver.system import Plan, Tensor
+from carrysave.driver.system import Parameter, Plan, Tensor
 
 __all__ = ["Layer", "Program", "Section"]
 
@@ -63,6 +63,8 @@ class Program:
     layers : products, in the order in which they run.
     ring, scores, classes : of the last product, for firmware that answers with a class: room for
         descriptors, address of its codes, their count.
+    parameters : what is chosen for each run.
+    states : what a run leaves for the next one.
     """
 
     lowered: Lowered
@@ -76,6 +78,8 @@ class Program:
     ring: int
     scores: int
     classes: int
+    parameters: tuple[Parameter, ...] = ()
+    states: tuple[State, ...] = ()
 
     @property
     def steps(self) -> Iterator[Step]:
@@ -116,7 +120,7 @@ class Program:
             raise ValueError("; ".join(reasons[:_SHOWN]) + more)
         layers = [(layer.y, layer.counters) for layer in self.layers]
         inputs = {name: self.tensors[name] for name in self.inputs}
-        return Plan(self.image.parts, self.sections[0].start, inputs, layers)
+        return Plan(self.image.parts, self.sections[0].start, inputs, layers, self.parameters)
 
 
 _SHOWN = 5

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,14 @@ from onnx import NodeProto
 
 from carrysave import cache
 from carrysave.compiler.program.program import Program, Section
-from carrysave.compiler.program.steps import HostStep, Move, Start, Step
+from carrysave.compiler.program.steps import HostStep, Move, Start, Step, Varies
 from carrysave.driver.job import Job
 from carrysave.driver.system import Tensor
 from hw.emit.user_files import shown
 
 __all__ = ["FORMAT", "facts", "text", "write"]
 
-FORMAT = 1
+FORMAT = 2
 """Of the manifest and of the words in memory: a reader refuses any other."""
 _FILES = {"memory": "memory.bin", "manifest": "program.json", "text": "program.txt",
           "header": "program.h"}  # fmt: skip
@@ -87,6 +88,8 @@ def text(program: Program) -> str:
         f" {len(program.host)} host segments, {program.image.end:,} bytes"
     ]
     names = {name: program.tensors[name] for name in program.inputs}
+    lines += [f"parameter {shown(one.name, 100)} {one.low}..{one.high} at {one.address:#x}"
+              for one in program.parameters]  # fmt: skip
     lines += [f"input {shown(name, 100)} {_tensor(one)}" for name, one in names.items()]
     for part in program.parts:
         if isinstance(part, Section):
@@ -110,9 +113,16 @@ def _lines(step: Step) -> Iterator[str]:
             f"move {node} {operator} {step.bytes} bytes to {step.to:#x}: {step.patterns} patterns"
             f" of {step.taps} at {step.at:#x}{table}"
         )
+        yield from map(_varies, step.varies)
     else:
         yield f"start {node} {operator} {step.cycles} cycles"
         yield from (f"  {_job(job)}" for job in step.jobs)
+        yield from map(_varies, step.varies)
+
+
+def _varies(way: Varies) -> str:
+    name = shown(way.parameter, 100)
+    return f"  {way.field} of job {way.job} varies by {way.factor} for each {name}"
 
 
 def _job(job: Job) -> str:
@@ -146,6 +156,8 @@ def write(program: Program, folder: Path, found: dict[str, Any]) -> list[Path]:
         "sections": [section.start for section in program.sections],
         "inputs": [_layout(name, program.tensors[name]) for name in program.inputs],
         "outputs": [_layout(name, program.tensors[name]) for name in dict.fromkeys(outputs)],
+        "parameters": [asdict(one) for one in program.parameters],
+        "states": [asdict(one) for one in program.states],
     }
     made: dict[str, str | bytes] = {
         "memory": program.memory.tobytes(),
@@ -197,6 +209,12 @@ def _header(program: Program, manifest: dict[str, Any]) -> str:
         f"#define PROGRAM_SECTION_{number} {start}u"
         for number, start in enumerate(manifest["sections"])
     ]
+    for number, parameter in enumerate(program.parameters):
+        lines += [
+            f"/* parameter {shown(parameter.name, 100).replace('*/', '* /')}:"
+            f" {parameter.low}..{parameter.high} */",
+            f"#define PROGRAM_PARAMETER_{number}_ADDRESS {parameter.address}u",
+        ]
     for side in ("input", "output"):
         for number, one in enumerate(manifest[f"{side}s"]):
             head = f"PROGRAM_{side.upper()}_{number}"

@@ -57,7 +57,9 @@ typedef enum {
     /* What is wrong with a vector job; nothing was started. */
     CARRYSAVE_BAD_LENGTH,
     /* What is wrong with the device, too. */
-    CARRYSAVE_BAD_DEVICE /* its registers say what no device is: the bus is broken, or the clock */
+    CARRYSAVE_BAD_DEVICE, /* its registers say what no device is: the bus is broken, or the clock */
+    /* What is wrong with a program. */
+    CARRYSAVE_BAD_PARAMETER
 } carrysave_status;
 
 /* Integers from low to high, in containers of `bits`. */
