@@ -15,7 +15,7 @@ _WHOLE = 2
 _PAGE = resource.getpagesize()
 
 
-def check_size(place: str, shape: Sequence[int], bits: int) -> None:
+def check_size(where: str, shape: Sequence[int], bits: int) -> None:
     """Refuse a tensor before memory is taken for it.
 
     Raises
@@ -25,7 +25,7 @@ def check_size(place: str, shape: Sequence[int], bits: int) -> None:
     """
     size, limit = -(-prod(shape) * bits // 8), limit_of(TENSORS)
     if size > limit:
-        raise ValueError(f"{place} must be at most {limit:,} bytes, not {size:,}; {raised(limit)}")
+        raise ValueError(f"{where} must be at most {limit:,} bytes, not {size:,}; {raised(limit)}")
 
 
 @contextlib.contextmanager

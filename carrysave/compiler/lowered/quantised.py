@@ -188,8 +188,11 @@ class QuantisedProduct(Operands):
 
     def _scaled(self, works: list[Work], rights: list[np.ndarray], offset: int) -> list[Work]:
         """Let works make codes; those with as many B have a part of the scales each."""
-        hows = _scales(self, rights, offset)
-        return [replace(work, requantisation=how) for work, how in zip(works, hows, strict=True)]
+        requantisations = _scales(self, rights, offset)
+        return [
+            replace(work, requantisation=one)
+            for work, one in zip(works, requantisations, strict=True)
+        ]
 
     def _finished(self, cut: Cut, results: list[np.ndarray], done: bool, offset: int) -> np.ndarray:
         """Make y of results."""

@@ -92,7 +92,7 @@ def _numbers(graph: Graph, name: str, what: str, shape: Sequence[int]) -> np.nda
     """Read floats of a shape; zeros if there are none."""
     if not name:
         return np.zeros(shape, np.float32)
-    found = constant(graph, name, what)
-    if found.size != int(np.prod(shape)) or found.dtype != np.float32:
-        raise Unsupported(f"{what} must be {shape} floats, not {found.shape} of {found.dtype}")
-    return found.reshape(shape)
+    numbers = constant(graph, name, what)
+    if numbers.size != int(np.prod(shape)) or numbers.dtype != np.float32:
+        raise Unsupported(f"{what} must be {shape} floats, not {numbers.shape} of {numbers.dtype}")
+    return numbers.reshape(shape)

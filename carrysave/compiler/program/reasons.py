@@ -4,7 +4,7 @@ from onnx import NodeProto
 
 from carrysave.compiler.graph.code_table import TABLE
 from carrysave.compiler.graph.graph import DOMAIN
-from carrysave.compiler.graph.names import place, quoted
+from carrysave.compiler.graph.names import label, quoted
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
@@ -73,7 +73,7 @@ def named(lowered: Lowered, node: NodeProto) -> str:
         return f"{shown(product.operator, 100)} {quoted(product.name)}"
     if node.domain == DOMAIN and node.op_type == "Recurrent":
         node = lowered.recurrent[node.name].node
-    return place(node)
+    return label(node)
 
 
 def not_a_job(product: Operands, target: Target) -> str:
