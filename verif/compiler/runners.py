@@ -109,6 +109,7 @@ def check(program: Program, inputs: dict[str, np.ndarray]) -> None:
         made[product.y] = y = golden.product(program.target.spec, compiled)
         return y
 
+    assert program.lowered is not None
     expected = evaluate(program.lowered, inputs, multiply)
     memory, runner = on_golden(program)
     found = network.run(program, inputs, memory, runner)

@@ -4,6 +4,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
+from carrysave.compiler.program.floats import Floats, SectionStep
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.steps import Move, Start, State, Varies
 from carrysave.compiler.program.words import (
@@ -20,7 +21,7 @@ __all__ = ["assemble", "carried"]
 
 
 def assemble(
-    image: Image, sections: Sequence[Sequence[Move | Start]], scores: tuple[int, int, int],
+    image: Image, sections: Sequence[Sequence[SectionStep]], scores: tuple[int, int, int],
     parameters: Sequence[Parameter] = (),
 ) -> tuple[list[int], tuple[Parameter, ...]]:  # fmt: skip
     """Place sections as words.
@@ -103,23 +104,28 @@ def carried(image: Image, states: Sequence[State]) -> list[Move]:
     ]  # fmt: skip
 
 
-def _words(step: Move | Start) -> list[int]:
+def _words(step: SectionStep) -> list[int]:
     if isinstance(step, Move):
         return [Kind.MOVE, *(getattr(step, name) for name in MOVE_FIELDS)]
+    if isinstance(step, Floats):
+        return [Kind.FLOATS, *step.words]
     jobs = [word for job in step.jobs for word in job_words(job)]
     return [Kind.START, len(step.jobs), step.counters, *jobs]
 
 
-def _place(step: Move | Start, way: Varies) -> int:
+def _place(step: SectionStep, way: Varies) -> int:
     """Return the place of a word among those of its step."""
-    fields = MOVE_FIELDS if isinstance(step, Move) else JOB_FIELDS
-    jobs = 1 if isinstance(step, Move) else len(step.jobs)
+    fields: Sequence[str] = JOB_FIELDS
+    jobs = head = 1
+    if isinstance(step, Start):
+        jobs, head = len(step.jobs), 3
+    else:
+        fields = step.fields if isinstance(step, Floats) else MOVE_FIELDS
     if way.field not in fields or not 0 <= way.job < jobs:
         raise ValueError(
             f"{step.node}: what varies must be one of {', '.join(fields)} of job 0..{jobs - 1},"
             f" not {way.field} of job {way.job}"
         )
-    head = 1 if isinstance(step, Move) else 3
     return head + way.job * JOB_WORDS + fields.index(way.field)
 
 

@@ -12,10 +12,14 @@ from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
 from golden.soc.blocking import Blocks, Stores, candidates, cost, costs, plan
 
-__all__ = ["COUNTERS", "Image", "like"]
+__all__ = ["COUNTERS", "DESCRIPTOR", "JOBS", "Image", "like"]
 
 COUNTERS = 56
 """Bytes of the driver's carrysave_counters."""
+DESCRIPTOR = 128
+"""Bytes of a job for the hardware."""
+JOBS = 8
+"""On one start, as the firmware has room for."""
 _ALIGN = 16
 _TRIED = 64
 """Blocks of a product that are tried, the planner's best first."""

@@ -22,7 +22,7 @@ from carrysave.compiler.program.between import Between, gate
 from carrysave.compiler.program.cut import cut
 from carrysave.compiler.program.cycles import Memory
 from carrysave.compiler.program.host_parts import HostParts
-from carrysave.compiler.program.image import COUNTERS, Image
+from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR, JOBS, Image
 from carrysave.compiler.program.program import Layer, Program, Section
 from carrysave.compiler.program.reasons import between, not_a_job, reason_of
 from carrysave.compiler.program.steps import HostStep, Start
@@ -33,9 +33,6 @@ __all__ = ["check_target", "compile_network"]
 
 _SHOWN = 5
 """Reasons in a message, at most."""
-_JOBS = 8
-"""Products on one start, as the firmware has room for."""
-_DESCRIPTOR = 128
 
 
 def compile_network(
@@ -123,7 +120,7 @@ class _Compiler:
         last = end.y.sources.reshape(1, -1)
         scores = image.rows(end.product.name, end.product.operator, last)[0]
         self._section()
-        ring = image.room(_DESCRIPTOR * _JOBS)
+        ring = image.room(DESCRIPTOR * JOBS)
         sections = [part for part in self._parts if not isinstance(part, HostStep)]
         starts, _ = assemble(image, sections, (ring, scores, last.size))
         placed = iter(starts)
@@ -173,8 +170,8 @@ class _Compiler:
             jobs.append(job)
             places.append(result)
         counters = []
-        for first in range(0, len(jobs), _JOBS):
-            some = tuple(jobs[first : first + _JOBS])
+        for first in range(0, len(jobs), JOBS):
+            some = tuple(jobs[first : first + JOBS])
             counters.append(self._image.room(COUNTERS))
             share = cycles * len(some) // len(jobs)
             self._image.steps.append(Start(

@@ -43,6 +43,7 @@ class Kind(IntEnum):
 
     MOVE = 1
     START = 2
+    FLOATS = 3
 
 
 class _Option(IntFlag):

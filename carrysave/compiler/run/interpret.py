@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from carrysave.compiler.program.floats import FLOAT_WORDS, OPERAND_WORDS, OPERANDS
 from carrysave.compiler.program.words import (
     HEAD_WORDS,
     JOB_WORDS,
@@ -12,9 +13,12 @@ from carrysave.compiler.program.words import (
     Kind,
     job_of,
 )
+from carrysave.compiler.run.floats import calculate
 from carrysave.driver.job import Job
 
 __all__ = ["interpret", "move", "set_parameters"]
+
+_LONGEST = FLOAT_WORDS + OPERAND_WORDS * max(map(len, OPERANDS.values()))
 
 
 def interpret(
@@ -50,8 +54,10 @@ def interpret(
             if counters is not None:
                 memory[at : at + counters.nbytes] = counters.view(np.uint8)
             place = end
+        elif kind == Kind.FLOATS:
+            place += calculate(memory, words[place : place + _LONGEST].tolist())
         else:
-            raise ValueError(f"a step must be of kind 1 or 2, not {kind}")
+            raise ValueError(f"a step must be of kind 1..{max(Kind)}, not {kind}")
 
 
 def set_parameters(memory: np.ndarray, table: int) -> None:

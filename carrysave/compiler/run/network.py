@@ -41,7 +41,9 @@ def run(
     """
     for address, data in parameter_words(program.parameters, parameters or {}).items():
         memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
-    machine = evaluator(program.lowered, _multiplier(program), lambda name, codes: codes)
+    lowered = program.lowered
+    assert lowered is not None
+    machine = evaluator(lowered, _multiplier(program), lambda name, codes: codes)
     nodes = {id(node.onnx_node): node for node in machine.rt_nodes_}
     known: dict[str, Any] = {"": None, **program.constants, **inputs}
 
@@ -63,10 +65,10 @@ def run(
         _on_host(part, by_name, known, machine.opsets)
         for name in part.writes:
             write(name)
-    for name in program.lowered.graph.outputs:
+    for name in lowered.graph.outputs:
         if name not in known:
             known[name] = codes_of(program, name, memory)
-    return {name: known[name] for name in program.lowered.graph.outputs}
+    return {name: known[name] for name in lowered.graph.outputs}
 
 
 def by_golden(program: Program, memory: np.ndarray) -> Runner:

@@ -12,6 +12,7 @@
  *   CARRYSAVE_INVALIDATE(device, address, bytes)  drop what caches hold, before C is read
  *   CARRYSAVE_RESET_POLLS                     reads of a register after which a reset is given up
  *   CARRYSAVE_RING                            0: no rings, as the device does not see our memory
+ *   CARRYSAVE_FLOATS                          0: no programs with steps on floats
  *   CARRYSAVE_BROKEN(device)                  an access failed, and none takes place any more
  *   CARRYSAVE_MEND(device)                    make accesses possible again, or else false
  *

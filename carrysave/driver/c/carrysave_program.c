@@ -2,7 +2,16 @@
 
 #include <string.h>
 
-enum { MOVE = 1, START = 2, JOB_WORDS = 23, HEAD_WORDS = 5, PARAMETER_WORDS = 5 };
+#include "carrysave_internal.h"
+
+#ifdef CARRYSAVE_CONFIG
+#include CARRYSAVE_CONFIG
+#endif
+#ifndef CARRYSAVE_FLOATS
+#define CARRYSAVE_FLOATS 1
+#endif
+
+enum { MOVE = 1, START = 2, FLOATS = 3, JOB_WORDS = 23, HEAD_WORDS = 5, PARAMETER_WORDS = 5 };
 enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32 };
 
 /* First address on chip. */
@@ -203,8 +212,12 @@ carrysave_status carrysave_program_run(carrysave *device, uint8_t *memory, uint6
         const uint32_t kind = *word++;
         if (kind == MOVE)
             word = move(&of, word);
+        else if (CARRYSAVE_FLOATS && kind == FLOATS)
+            word = carrysave_floats(memory, word);
         else
             status = kind == START ? start_jobs(&of, &word) : CARRYSAVE_BAD_RING;
+        if (!word)
+            return CARRYSAVE_BAD_RING;
     }
     return status;
 }
