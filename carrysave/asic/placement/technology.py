@@ -6,7 +6,6 @@ from typing import Any
 
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.placement.lef import Lef
-from carrysave.errors import ArgumentError
 
 __all__ = ["TECHNOLOGIES", "Technology", "technology"]
 
@@ -69,29 +68,28 @@ def technology(
     """
     if library.relative:
         raise ValueError(f"a library to place with must have um and ns, not {library.name}")
-    known = next((one for glob, one in TECHNOLOGIES.items() if fnmatch(library.name, glob)), None)
-    source = "as given"
+    found = next((own for glob, own in TECHNOLOGIES.items() if fnmatch(library.name, glob)), None)
+    told = "as given"
     if lef is not None:
-        source = "LEF (without capacitance between neighbours), or as given"
+        told = "LEF (without capacitance between neighbours), or as given"
         capacitance = lef.capacitance if capacitance is None else capacitance
         resistance = lef.resistance if resistance is None else resistance
         row_height = lef.row_height if row_height is None else row_height
     given = capacitance, resistance, row_height
-    if known is None:
+    if found is None:
         if None in given:
-            raise ArgumentError(
-                "wires of {library} must be given: {wire_cap}, {wire_res} and {row_height}, or"
-                " {lef} with all of them",
-                library=library.name,
+            raise ValueError(
+                f"wires of {library.name} must be given: --wire-cap, --wire-res and --row-height,"
+                " or --lef with all of them"
             )
-        known = Technology(0.0, 0.0, 0.0, "")
+        found = Technology(0.0, 0.0, 0.0, "")
     if given == (None, None, None):
-        return known
+        return found
     if None in given:
-        source += f", the rest: {known.source}"
+        told += f", the rest: {found.source}"
     return Technology(
-        known.capacitance if capacitance is None else capacitance,
-        known.resistance if resistance is None else resistance,
-        known.row_height if row_height is None else row_height,
-        source,
+        found.capacitance if capacitance is None else capacitance,
+        found.resistance if resistance is None else resistance,
+        found.row_height if row_height is None else row_height,
+        told,
     )
