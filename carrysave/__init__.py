@@ -13,6 +13,9 @@ estimate     Area, period and power of a design before anything is built.
 explore      Search designs and parameters for the best in several figures at once.
 run          Run a quantised network on a co-processor: its products, and the rest beside it.
 FormatProduct   What ``Design.multiply`` returns for formats: codes, values, what is no number.
+SynthesisOptions   How ``synthesise`` works; its fields may be given by name instead.
+CompareOptions     The same of ``compare``.
+ExploreOptions     The same of ``explore``.
 Files        What ``Design.generate`` returns: the files, and the manifest.
 Verification What ``Design.verify`` returns: the tests that ran.
 Synthesis    What ``synthesise`` returns: figures, conditions, critical path, netlist.
@@ -27,18 +30,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from carrysave.api.comparison import CompareOptions as CompareOptions
     from carrysave.api.comparison import Comparison as Comparison
     from carrysave.api.comparison import compare as compare
     from carrysave.api.design import Design as Design
     from carrysave.api.estimate import Estimate as Estimate
     from carrysave.api.estimate import estimate as estimate
     from carrysave.api.exploration import Exploration as Exploration
+    from carrysave.api.exploration import ExploreOptions as ExploreOptions
     from carrysave.api.exploration import explore as explore
     from carrysave.api.files import Files as Files
     from carrysave.api.network import NetworkRun as NetworkRun
     from carrysave.api.network import run as run
     from carrysave.api.simulation import FormatProduct as FormatProduct
     from carrysave.api.synthesis import Synthesis as Synthesis
+    from carrysave.api.synthesis import SynthesisOptions as SynthesisOptions
     from carrysave.api.synthesis import Verilog as Verilog
     from carrysave.api.synthesis import synthesise as synthesise
     from carrysave.api.verification import Verification as Verification
@@ -46,12 +52,25 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "Design": "design", "Verilog": "synthesis", "synthesise": "synthesis", "compare": "comparison",
-    "Files": "files", "Verification": "verification", "Synthesis": "synthesis",
-    "Comparison": "comparison", "estimate": "estimate", "Estimate": "estimate",
-    "explore": "exploration", "Exploration": "exploration", "run": "network",
-    "NetworkRun": "network", "FormatProduct": "simulation",
-}  # fmt: skip
+    "Design": "design",
+    "Verilog": "synthesis",
+    "synthesise": "synthesis",
+    "SynthesisOptions": "synthesis",
+    "compare": "comparison",
+    "CompareOptions": "comparison",
+    "Files": "files",
+    "Verification": "verification",
+    "Synthesis": "synthesis",
+    "Comparison": "comparison",
+    "estimate": "estimate",
+    "Estimate": "estimate",
+    "explore": "exploration",
+    "ExploreOptions": "exploration",
+    "Exploration": "exploration",
+    "run": "network",
+    "NetworkRun": "network",
+    "FormatProduct": "simulation",
+}
 """What is public, and its module in ``carrysave.api``."""
 
 __all__ = ["__version__", *_PUBLIC]

@@ -2,10 +2,10 @@
 
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from importlib.util import find_spec
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -19,6 +19,7 @@ __all__ = [
     "elsewhere",
     "installed",
     "needs",
+    "option_of",
     "package_of",
     "remedy",
     "requirements",
@@ -84,40 +85,83 @@ class UsageError(Exception):
 
 
 class ArgumentError(UsageError, ValueError):
-    """The same, of a call in Python: options have the names of arguments.
+    """The same of an argument in Python; the command line says it of the option of that argument.
 
-    Members
-    -------
-    options : the text, with the names of options.
+    Parameters
+    ----------
+    text : with names of arguments in braces, as in ``{seeds} must be 1 to {most}, not {value}``.
+    values : by name, of what else is in braces.
     """
 
-    def __init__(self, options: str):
-        self.options = options
-        super().__init__(_OPTION.sub(_argument, options))
+    def __init__(self, text: str, **values: Any) -> None:
+        self.text, self.values = text, values
+        super().__init__(self.naming(str))
+
+    @classmethod
+    def of_options(cls, text: str) -> Self:
+        """Make one of a text that names options of the command line, ``--search-recipes``."""
+
+        def braced(found: re.Match[str]) -> str:
+            option = found[1]
+            if option is None:
+                return found[0]
+            return f"{{{_ARGUMENTS.get(option, option.replace('-', '_'))}}}"
+
+        return cls(_OPTION.sub(braced, text.replace("{", "{{").replace("}", "}}")))
+
+    def naming(self, name: Callable[[str], str]) -> str:
+        """Return the text, with something else for each name of an argument."""
+        return self.text.format_map(_Names(name, self.values))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the parts, not the text that they make."""
+        return _argument_error, (type(self), self.text, self.values)
+
+
+def _argument_error(kind: type[ArgumentError], text: str, values: dict[str, Any]) -> ArgumentError:
+    return kind(text, **values)
+
+
+class _Names(dict[str, Any]):
+    """Values by name; what has none is the name of an argument."""
+
+    def __init__(self, name: Callable[[str], str], values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self.name = name
+
+    def __missing__(self, key: str) -> str:
+        return self.name(key)
 
 
 _OPTION = re.compile(r"`[^`]*`|--([a-z][a-z-]*)")
 """An option; not in a command line, which is in backticks."""
-_ARGUMENTS = {"input": "x", "output": "folder", "period": "period_ns"}
-"""Arguments whose names are not those of their options."""
+_OPTIONS = {"x": "input", "folder": "output", "period_ns": "period"}
+"""Options whose names are not those of their arguments."""
+_ARGUMENTS = {option: argument for argument, option in _OPTIONS.items()}
 
 
-def _argument(found: re.Match[str]) -> str:
-    """Name the argument of an option."""
-    name = found[1]
-    return found[0] if name is None else _ARGUMENTS.get(name, name.replace("-", "_"))
+def option_of(argument: str) -> str:
+    """Return the option of the command line for an argument in Python."""
+    return f"--{_OPTIONS.get(argument, argument).replace('_', '-')}"
 
 
-def check_choice(option: str, value: str, legal: Collection[str]) -> None:
-    """Refuse what is none of the values of an option."""
+def check_choice(argument: str, value: str, legal: Collection[str]) -> None:
+    """Refuse what is none of the values of an argument."""
     if value not in legal:
-        raise UsageError(f"{option} must be one of {', '.join(legal)}, not {value!r}")
+        raise _refused(argument, f"one of {', '.join(legal)}", repr(value))
 
 
-def check_positive(option: str, value: float | None, unit: str = "") -> None:
+def check_positive(argument: str, value: float | None, unit: str = "") -> None:
     """Refuse anything but a finite number greater than 0."""
     if value is not None and not 0 < value < inf:
-        raise UsageError(f"{option} must be greater than 0{unit}, and finite, not {value:g}")
+        raise _refused(argument, f"greater than 0{unit}, and finite", f"{value:g}")
+
+
+def _refused(argument: str, legal: str, value: str) -> UsageError:
+    if argument.isidentifier():
+        text = f"{{{argument}}} must be {{_legal}}, not {{_value}}"
+        return ArgumentError(text, _legal=legal, _value=value)
+    return UsageError(f"{argument} must be {legal}, not {value}")
 
 
 def installed(module: str) -> bool:

@@ -26,7 +26,7 @@ FLOORS = (
     ("hw.soc",),
     ("hw.catalog",),
     ("hw.emit",),
-    ("carrysave.errors", "carrysave.cache", "carrysave.progress_bar"),
+    ("carrysave.errors", "carrysave.cache", "carrysave.keywords", "carrysave.progress_bar"),
     ("carrysave.driver", "carrysave.progress"),
     ("carrysave.jobs",),
     (

@@ -38,7 +38,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         except ArgumentError:
             raise
         except UsageError as error:
-            raise ArgumentError(str(error)) from None
+            raise ArgumentError.of_options(str(error)) from None
         if isinstance(found, Result):
             found.command = _called(function, arguments, named)
         return found

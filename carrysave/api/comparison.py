@@ -1,21 +1,26 @@
 """Comparisons of designs, and of somebody's Verilog, by one search."""
 
 from collections.abc import Sequence
-from os import PathLike, fspath
+from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import public, telling
-from carrysave.api.checks import check_search
 from carrysave.api.design import Design
 from carrysave.api.device import for_device
 from carrysave.api.result import Result
 from carrysave.api.synthesis import Synthesis, Verilog, figures_of
 from carrysave.api.targets import target_of
 from carrysave.asic import synthesis
+from carrysave.asic.check_options import check_options
+from carrysave.asic.clock_ports import clock_of
 from carrysave.asic.elaborate import elaborate
-from carrysave.errors import UsageError, check_choice, installed
-from carrysave.fpga import implementation
+from carrysave.asic.libraries import is_fpga
+from carrysave.asic.options import CompareOptions, SynthesisOptions
+from carrysave.asic.power.stimulus import UNMEASURED
+from carrysave.errors import ArgumentError, UsageError, check_choice, installed
+from carrysave.keywords import by_name, differing
 from carrysave.progress import Steps
 from carrysave.report.comparison import compared, draw, write_comparison
 from carrysave.report.designs import print_line
@@ -26,9 +31,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from carrysave.api.targets import Target
+    from carrysave.asic.liberty.cells import Library
     from carrysave.report.page import Page
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["CompareOptions", "Comparison", "compare"]
+
+DEFAULTS = CompareOptions()
 
 
 class Comparison(Result):
@@ -84,30 +92,24 @@ class Comparison(Result):
 
 
 @public
+@by_name(CompareOptions)
 def compare(
     *entrants: Design | Verilog,
     names: Sequence[str] | None = None,
     target: "Target" = None,
-    period_ns: float | None = None,
-    sweep: bool = False,
-    objective: str = "density",
-    activity: str | None = None,
-    part: str | None = None,
-    seeds: int | None = None,
-    hierarchy: str | None = None,
-    time_reset: bool = False,
+    options: CompareOptions = DEFAULTS,
     progress: Steps | bool = False,
 ) -> Comparison:
-    """Compare designs, and somebody's Verilog: one search for all, and no kept recipe for any.
+    """Compare designs, and somebody's Verilog: one search for all, and no stored recipe for any.
 
     Parameters
     ----------
     entrants : two or more; the first is the reference.
     names : of the entrants; by default modules' names.
-    target, period_ns, sweep, objective, part, seeds, hierarchy, time_reset : as for
-        :func:`carrysave.synthesise`.
-    activity : what power is for; by default ``normal``, if all are designs that can be simulated,
-        else the same assumed activity for all.
+    target : as for :func:`carrysave.synthesise`.
+    options : see :class:`CompareOptions`; its fields may be given by name instead. Power is by
+        default for ``normal`` operands, if all are designs that can be simulated, else for the same
+        assumed activity.
     progress : say on stderr what is done.
     """
     names = [_name(one) for one in entrants] if names is None else list(names)
@@ -117,58 +119,52 @@ def compare(
         raise ValueError(f"names must be {len(entrants)}, one for each, not {len(names)}")
     if len(set(names)) < len(names):
         raise UsageError(f"designs must differ, not {', '.join(names)}")
-    name = fspath(target) if isinstance(target, str | PathLike) else None
     where = target_of(target)
-    check_search(
-        target=name if where == name else None, period=period_ns, sweep=sweep, objective=objective,
-        hierarchy=hierarchy, time_reset=time_reset, part=part, seeds=seeds, operations=None,
-    )  # fmt: skip
-    on_fpga = where in implementation.TARGETS
-    if on_fpga:
+    check_options(options, where)
+    if is_fpga(where):
         entrants = tuple(
             for_device(str(where), one) if isinstance(one, Design) else one for one in entrants
         )
-    activity = _activity(entrants, activity, on_fpga)
-    for one in entrants:  # what is wrong with it shows before the long work
-        if isinstance(one, Design):
-            one.component()
-            synthesis.check_device(one, where)
-        elif not on_fpga:
-            files = [Path(file) for file in one.files]
-            elaborated = elaborate(files, one.top, one.parameters)
-            synthesis.clock_of(elaborated, one.clock)
+    else:
+        options = replace(options, activity=_activity(entrants, options.activity))
+    for one in entrants:
+        _check(one, where)
+    every = SynthesisOptions(**differing(options))
     results = []
     with telling(progress) as steps:
         steps.plan(len(entrants))
-        options: dict[str, Any] = {
-            "period_ns": period_ns, "sweep": sweep, "objective": objective, "hierarchy": hierarchy,
-            "time_reset": time_reset, "part": part, "seeds": seeds or 3, "progress": steps.note,
-        }  # fmt: skip
-        if not on_fpga:
-            options["activity"] = activity
-        for text, one in zip(names, entrants, strict=True):
-            steps.step(f"synthesise {text}")
+        for name, one in zip(names, entrants, strict=True):
+            steps.step(f"synthesise {name}")
             if isinstance(one, Design):
-                results.append(synthesis.synthesise_design(one, where, **options))
+                facts = synthesis.synthesise_design(one, where, every, progress=steps.note)
             else:
-                results.append(synthesis.synthesise(**one.options, target=where, **options))
+                facts = synthesis.synthesise(one, where, every, progress=steps.note)
+            results.append(facts)
     return Comparison(compared(names, results, ""))
+
+
+def _check(entrant: Design | Verilog, target: "Library | str") -> None:
+    """Refuse an entrant that cannot be synthesised, before the long work."""
+    if isinstance(entrant, Design):
+        entrant.component()
+        synthesis.check_device(entrant, target)
+    elif not is_fpga(target):
+        files = [Path(file) for file in entrant.files]
+        clock_of(elaborate(files, entrant.top, entrant.parameters), entrant.clock)
 
 
 def _name(entrant: Design | Verilog) -> str:
     return entrant.module if isinstance(entrant, Design) else entrant.top
 
 
-def _activity(entrants: Sequence[Design | Verilog], activity: str | None, on_fpga: bool) -> str:
-    """Return what power is for: the same for all."""
-    own = [one for one in entrants if isinstance(one, Design)]
+def _activity(entrants: Sequence[Design | Verilog], activity: str | None) -> str:
+    """Return what power is for on a cell library: the same for all."""
+    designs = [one for one in entrants if isinstance(one, Design)]
     if activity is not None:
-        check_choice("--activity", activity, synthesis.ACTIVITIES)
-        if on_fpga:
-            raise UsageError("--activity is for cell libraries")
-        if activity not in ("none", "assumed") and len(own) < len(entrants):
-            raise UsageError("--activity must be none or assumed for Verilog of no design")
+        check_choice("activity", activity, synthesis.ACTIVITIES)
+        if activity not in UNMEASURED and len(designs) < len(entrants):
+            raise ArgumentError("{activity} must be none or assumed for Verilog of no design")
         return activity
-    measured = len(own) == len(entrants) and not on_fpga
-    kinds = {synthesis.default_activity(design) for design in own} if measured else set()
+    measured = len(designs) == len(entrants)
+    kinds = {synthesis.default_activity(design) for design in designs} if measured else set()
     return "normal" if kinds == {"normal"} else "assumed"

@@ -1,23 +1,25 @@
 """Searches of designs for the best in several figures at once."""
 
 from collections.abc import Mapping, Sequence
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrysave import jobs
 from carrysave.api.call import public, telling
-from carrysave.api.checks import check_place, check_search
 from carrysave.api.design import Design
 from carrysave.api.device import for_device
 from carrysave.api.result import Result
 from carrysave.api.targets import target_of
-from carrysave.errors import UsageError, installed
+from carrysave.asic.check_options import check_options, check_place
+from carrysave.asic.libraries import is_fpga
+from carrysave.errors import ArgumentError, installed
 from carrysave.exploration import view
 from carrysave.exploration.front import GENERIC, MAPPED, OBJECTIVES
+from carrysave.exploration.options import ExploreOptions
 from carrysave.exploration.run import Request, run
 from carrysave.exploration.space import Point, Space
-from carrysave.fpga import implementation
+from carrysave.keywords import by_name
 from carrysave.progress import Steps
 from carrysave.report.designs import print_line
 from hw import catalog
@@ -27,9 +29,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from carrysave.api.targets import Target
+    from carrysave.asic.liberty.cells import Library
     from carrysave.report.page import Page
 
-__all__ = ["Exploration", "explore"]
+__all__ = ["Exploration", "ExploreOptions", "explore"]
+
+DEFAULTS = ExploreOptions()
 
 _MOST_MACS = 4096
 
@@ -105,27 +110,18 @@ class Exploration(Result):
 
 
 @public
+@by_name(ExploreOptions)
 def explore(
     space: Mapping[str, Any] | str | PathLike[str] | None = None,
     *,
     macs: int | None = None,
-    objective: str | Sequence[str] | None = None,
     target: "Target" = None,
-    trials: int = 50,
-    method: str = "model",
-    estimate: bool = True,
-    verify: str = "front",
-    seed: int = 1,
-    period_ns: float | None = None,
-    sweep: bool = False,
-    place: bool = False,
-    part: str | None = None,
-    seeds: int | None = None,
+    options: ExploreOptions = DEFAULTS,
     progress: Steps | bool = False,
 ) -> Exploration:
     """Search designs and parameters for the best in several figures at once.
 
-    What was measured once, in whatever search, is kept. Designs are measured by the session of
+    What was measured once, in whatever search, is stored. Designs are measured by the session of
     :mod:`carrysave.jobs` that the call is in, else on all cores.
 
     Parameters
@@ -133,17 +129,9 @@ def explore(
     space : a TOML file, or a table as it has: ``designs``, a list of names; ``parameters``, values
         by name; ``constraints``, expressions. None: int8 arrays, see `macs`.
     macs : in place of a space: arrays of so many MACs per cycle, 1..4096; 16 by default.
-    objective : figures to be best in; by default ``gops_per_mm2`` and ``pj_per_mac``, on the
-        generic library ``operations_per_fo4_kge`` and ``kge``, on FPGAs ``gops`` and ``luts``, on
-        those that are mapped only ``luts`` and ``dsps``.
     target : as for :func:`carrysave.synthesise`.
-    trials : designs to measure at most.
-    method : ``model``, ``tpe``, ``nsga2``, ``random`` or ``grid``.
-    estimate : by ``model``, measure no design that looks hopeless by its estimate.
-    verify : which designs must pass their bench: ``front``, ``all`` or ``none``.
-    seed : of the search, 0 or more.
-    period_ns, sweep, part, seeds : of each synthesis, as for :func:`carrysave.synthesise`.
-    place : at last place the front on the cell library, and measure it with its wires.
+    options : see :class:`ExploreOptions`; its fields may be given by name instead, such as
+        ``trials=20`` or ``objective="kge"``.
     progress : say on stderr what is done.
 
     Raises
@@ -151,32 +139,14 @@ def explore(
     ArgumentError
         Arguments out of range, or a space without a legal point.
     """
-    name = fspath(target) if isinstance(target, str | PathLike) else None
     where = target_of(target)
-    named = name if where == name else None
-    check_search(
-        target=named, period=period_ns, sweep=sweep, objective="density",
-        hierarchy=None, time_reset=False, part=part, seeds=seeds, operations=None,
-    )  # fmt: skip
-    check_place(place, named)
+    check_options(options.synthesis, where)
+    check_place(options.place, where)
     if space is not None and macs is not None:
-        raise UsageError("--macs is in place of a --space")
+        raise ArgumentError("{macs} is in place of a {space}")
     if macs is not None and not 1 <= macs <= _MOST_MACS:
-        raise UsageError(f"--macs must be 1..{_MOST_MACS}, not {macs}")
-    if seed < 0:
-        raise UsageError(f"--seed must be 0 or more, not {seed}")
-    on_fpga = where in implementation.TARGETS
-    figures = [objective] if isinstance(objective, str) else objective
-    default = ["gops", "luts"] if on_fpga else ["gops_per_mm2", "pj_per_mac"]
-    if on_fpga and family(str(where)).flow.nextpnr is None:
-        default = ["luts", "dsps"]
-        _check_known(figures or (), MAPPED, f"{where}, which is mapped only")
-    elif where == "generic":
-        default = [*GENERIC[:2]]
-        _check_known(figures or (), GENERIC, "generic, which knows gates and FO4 alone")
-    options: dict[str, Any] = {"period_ns": period_ns, "sweep": sweep}
-    if on_fpga:
-        options = {"part": part, "seeds": seeds or 3}
+        raise ArgumentError("{macs} must be 1..{most}, not {value}", most=_MOST_MACS, value=macs)
+    on_fpga = is_fpga(where)
 
     def prepare(point: Point) -> catalog.Design:
         if not on_fpga:
@@ -187,19 +157,39 @@ def explore(
         request = Request(
             space=_space(space, macs or 16, blocks=on_fpga),
             target=where,
-            objectives=tuple(default if figures is None else figures),
-            trials=trials, method=method, verify=verify, seed=seed,
-            batch=2 * (session.options.jobs or jobs.cores()), skip=estimate,
-            options=options, place=place, prepare=prepare,
-        )  # fmt: skip
+            objectives=_objectives(options.objectives, where),
+            options=options,
+            batch=2 * (session.options.jobs or jobs.cores()),
+            prepare=prepare,
+        )
         return Exploration(run(request, steps))
+
+
+def _objectives(figures: tuple[str, ...] | None, where: "Library | str") -> tuple[str, ...]:
+    """Return the objectives of a target: those that are given, or its own."""
+    if is_fpga(where) and family(str(where)).flow.nextpnr is None:
+        default: Sequence[str] = ("luts", "dsps")
+        _check_known(figures or (), MAPPED, f"{where}, which is mapped only")
+    elif is_fpga(where):
+        default = ("gops", "luts")
+    elif where == "generic":
+        default = GENERIC[:2]
+        _check_known(figures or (), GENERIC, "generic, which knows gates and FO4 alone")
+    else:
+        default = ("gops_per_mm2", "pj_per_mac")
+    return figures or tuple(default)
 
 
 def _check_known(figures: Sequence[str], known: Sequence[str], where: str) -> None:
     """Refuse objectives that a target does not have."""
     for one in figures:
         if one in OBJECTIVES and one not in known:
-            raise UsageError(f"--objective must be one of {', '.join(known)} on {where}, not {one}")
+            raise ArgumentError(
+                "{objective} must be one of {legal} on {where}, not {value}",
+                legal=", ".join(known),
+                where=where,
+                value=one,
+            )
 
 
 def _space(

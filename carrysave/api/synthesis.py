@@ -1,28 +1,22 @@
 """Syntheses: of a design, or of somebody's Verilog."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import public, telling
-from carrysave.api.checks import (
-    check_place,
-    check_recipe,
-    check_recipes,
-    check_search,
-    check_wires,
-)
 from carrysave.api.design import Design
 from carrysave.api.device import for_device
 from carrysave.api.result import Result
 from carrysave.api.targets import target_of
 from carrysave.asic import synthesis
+from carrysave.asic.check_options import check_options
+from carrysave.asic.libraries import is_fpga
+from carrysave.asic.options import SynthesisOptions, Verilog
 from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
 from carrysave.asic.recipes import PROJECT, USER
-from carrysave.errors import UsageError, installed
-from carrysave.fpga import implementation
+from carrysave.errors import ArgumentError, check_positive, installed
+from carrysave.keywords import by_name
 from carrysave.progress import Steps
 from carrysave.report import synthesis as report
 from carrysave.report.figures import FIGURES
@@ -32,39 +26,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from carrysave.api.targets import Target
-    from carrysave.asic.liberty.cells import Library
-    from carrysave.asic.placement.technology import Technology
     from carrysave.report.page import Page
 
-__all__ = ["Synthesis", "Verilog", "figures_of", "synthesise"]
-
-
-@dataclass(frozen=True)
-class Verilog:
-    """Somebody's module, in Verilog or SystemVerilog.
-
-    Parameters
-    ----------
-    files : all that it needs.
-    top : its name.
-    clock : its clock port; ignored if it has no registers.
-    operations : per cycle, for GOPS; two per multiply-accumulate. None: not known.
-    parameters : of the top module, by name: numbers of Verilog, in place of its own values.
-    """
-
-    files: Sequence[str | PathLike[str]]
-    top: str
-    clock: str = "clk"
-    operations: float | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What :func:`carrysave.asic.synthesis.synthesise` takes of it."""
-        return {
-            "verilog": [Path(file) for file in self.files], "top": self.top, "clock": self.clock,
-            "operations_per_cycle": self.operations, "top_parameters": self.parameters,
-        }  # fmt: skip
+__all__ = ["Synthesis", "SynthesisOptions", "Verilog", "figures_of", "synthesise"]
 
 
 def figures_of(facts: dict[str, Any]) -> dict[str, Any]:
@@ -72,8 +36,8 @@ def figures_of(facts: dict[str, Any]) -> dict[str, Any]:
 
     Each key ends in its unit, or counts.
     """
-    found = {figure.key: facts.get(figure.key) for figure in FIGURES}
-    return {key: one for key, one in found.items() if isinstance(one, int | float | str)}
+    figures = {figure.key: facts.get(figure.key) for figure in FIGURES}
+    return {key: one for key, one in figures.items() if isinstance(one, int | float | str)}
 
 
 class Synthesis(Result):
@@ -167,10 +131,10 @@ class Synthesis(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row: ``module target`` and every figure; a second one if it was placed."""
-        own = {"module": self.module, "target": self.target, "stage": "mapped"}
-        rows = [{**own, **figures_of(self.facts)}]
+        names = {"module": self.module, "target": self.target, "stage": "mapped"}
+        rows = [{**names, **figures_of(self.facts)}]
         if self.placed:
-            rows.append({**own, "stage": "placed", **figures_of(self.placed)})
+            rows.append({**names, "stage": "placed", **figures_of(self.placed)})
         return rows
 
     def pictures(self) -> dict[str, bytes]:
@@ -184,31 +148,18 @@ class Synthesis(Result):
 
 
 @public
+@by_name(SynthesisOptions)
 def synthesise(
     what: Design | Verilog,
     target: "Target" = None,
+    options: SynthesisOptions = synthesis.DEFAULTS,
     *,
-    period_ns: float | None = None,
-    sweep: bool = False,
-    search_recipes: int | None = None,
-    recipe: str | None = None,
-    objective: str = "density",
-    activity: str | None = None,
-    part: str | None = None,
-    seeds: int | None = None,
-    hierarchy: str | None = None,
-    time_reset: bool = False,
-    place: bool = False,
-    wire_cap: float | None = None,
-    wire_res: float | None = None,
-    row_height: float | None = None,
-    lef: Sequence[str | PathLike[str]] = (),
     progress: Steps | bool = False,
 ) -> Synthesis:
     """Synthesise a design, or somebody's Verilog: area, timing, power.
 
-    Results are cached by content. Where a search's best recipe is kept in the project, it is used,
-    and the result says so.
+    Results are cached by content. Where a search's best recipe is stored in the project, it is
+    used, and the result says so.
 
     Parameters
     ----------
@@ -217,18 +168,8 @@ def synthesise(
     target : a cell library or a family of FPGAs by its name; a Liberty file, or several for the
         corners of one, of which the first is mapped to and the slowest sets the period; a library.
         None: osu018 if it is installed, else ``generic``.
-    period_ns : clock period to meet with the least area, ns.
-    sweep : search recipes, periods and hierarchies, and parameters that were not given.
-    search_recipes : after a sweep, search for so many recipes of ABC's passes.
-    recipe : the only one to run, as a result names it, such as ``tree+wide+sizes@density``.
-    objective : of the search: ``density``, ``period``, ``area``; or ``energy``, for `period_ns`.
-    activity : what power is for, such as ``normal`` operands.
-    part, seeds : of an FPGA: the device, and runs of place and route.
-    hierarchy : repeated modules to map once: ``auto``, ``coarse`` or ``flat``.
-    time_reset : time resets, too.
-    place : place on the cell library, repair, and measure with wires, too.
-    wire_cap, wire_res, row_height : fF/um, ohm/um and um, in place of the library's.
-    lef : files with what is not given of wires and rows.
+    options : see :class:`SynthesisOptions`; its fields may be given by name instead, such as
+        ``period_ns=2.5`` or ``place=True``. A sweep tries parameters that were not given, too.
     progress : say on stderr what is done.
 
     Raises
@@ -236,61 +177,33 @@ def synthesise(
     ArgumentError
         Arguments out of range, or that exclude each other.
     """
-    check_recipes(search_recipes, objective)
-    sweep = sweep or search_recipes is not None
-    own = what if isinstance(what, Verilog) else None
-    name = fspath(target) if isinstance(target, str | PathLike) else None
     where = target_of(target)
-    check_search(
-        target=name if where == name else None, period=period_ns, sweep=sweep, objective=objective,
-        hierarchy=hierarchy, time_reset=time_reset, part=part, seeds=seeds,
-        operations=own.operations if own else None,
-    )  # fmt: skip
-    on_fpga = where in implementation.TARGETS
-    check_recipe(recipe, where, period_ns is not None or sweep or objective == "energy")
-    sizes = {"--wire-cap": wire_cap, "--wire-res": wire_res, "--row-height": row_height}
-    check_wires(sizes, place)
-    check_place(place, where if isinstance(where, str) else None)
-    if lef and not place:
-        raise UsageError("--lef needs --place")
-    if activity is not None and (own or on_fpga):
-        raise UsageError("--activity is for designs of the catalogue on a cell library")
-    technology = _technology(where, sizes, [Path(file) for file in lef]) if place else None
+    check_options(options, where)
     with telling(progress) as steps:
-        options: dict[str, Any] = {
-            "period_ns": period_ns, "sweep": sweep, "recipe": recipe,
-            "more_recipes": search_recipes or 0,
-            "objective": objective, "hierarchy": hierarchy, "time_reset": time_reset,
-            "place": place or None, "technology": technology, "part": part, "seeds": seeds or 3,
-            "progress": steps.note,
-        }  # fmt: skip
         if isinstance(what, Verilog):
+            _check_verilog(what, options)
             steps.step(f"synthesise {what.top}")
-            found = synthesis.synthesise(**what.options, target=where, **options)
-            return Synthesis({**found, "command": ""})
-        design = for_device(str(where), what, steps.note) if on_fpga else what
-        if activity not in (None, *UNMEASURED):
-            Stimulus.parse(design, str(activity))
+            facts = synthesis.synthesise(what, where, options, progress=steps.note)
+            return Synthesis({**facts, "command": ""})
+        design = for_device(str(where), what, steps.note) if is_fpga(where) else what
+        if options.activity not in (None, *UNMEASURED):
+            Stimulus.parse(design, str(options.activity))
         synthesis.check_device(design, where)
         steps.step(f"synthesise {design.module}")
-        free = [one for one in synthesis.searched(design) if one not in design.told]
-        found = synthesis.synthesise_design(
-            design, where, activity=activity, from_kept=() if sweep else (PROJECT, USER),
-            hows=free if sweep else (), **options,
-        )  # fmt: skip
-    return Synthesis({**found, "command": ""})
+        free = [name for name in synthesis.searched(design) if name not in design.told]
+        facts = synthesis.synthesise_design(
+            design,
+            where,
+            options,
+            progress=steps.note,
+            stored_recipes=(PROJECT, USER),
+            search_parameters=free if options.sweeps and not options.brief else (),
+        )
+    return Synthesis({**facts, "command": ""})
 
 
-def _technology(
-    where: "Library | str", sizes: dict[str, float | None], lef: Sequence[Path]
-) -> "Technology":
-    """Return the wires of a library, but for what is given."""
-    from carrysave.asic.placement.lef import read_lef
-    from carrysave.asic.placement.technology import technology
-
-    library = synthesis.LIBRARIES[where]() if isinstance(where, str) else where
-    try:
-        capacitance, resistance, height = sizes.values()
-        return technology(library, capacitance, resistance, height, read_lef(lef) if lef else None)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+def _check_verilog(verilog: Verilog, options: SynthesisOptions) -> None:
+    """Refuse what needs a design of the catalogue."""
+    check_positive("operations", verilog.operations)
+    if options.activity not in (None, *UNMEASURED):
+        raise ArgumentError("{activity} is for designs of the catalogue")

@@ -1,4 +1,4 @@
-"""Recipes kept: what a search found best, so that it need not be searched again.
+"""Stored recipes: what a search found best, so that it need not be searched again.
 
 ``recipes.json`` has one for some designs on some libraries; ``scripts/upkeep/keep_recipes.py``
 writes it. What ``synth --search-recipes`` finds is kept in the user's cache, and the better of both
@@ -16,7 +16,7 @@ from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from hw.catalog import Design
 
-__all__ = ["PROJECT", "USER", "Kept", "dump", "keep", "kept", "load", "of_search"]
+__all__ = ["PROJECT", "USER", "StoredRecipe", "dump", "load", "of_search", "store", "stored"]
 
 _NAME = "recipes.json"
 PROJECT, USER = "the project", "your cache"
@@ -24,7 +24,7 @@ PROJECT, USER = "the project", "your cache"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class StoredRecipe:
     """What a search found best.
 
     Members
@@ -76,18 +76,18 @@ class Kept:
         )
 
 
-def load() -> list[Kept]:
+def load() -> list[StoredRecipe]:
     """Return all that are kept."""
     text = (files(__package__ or "") / _NAME).read_text()
-    return [Kept(**entry) for entry in json.loads(text)]
+    return [StoredRecipe(**entry) for entry in json.loads(text)]
 
 
-def dump(recipes: Sequence[Kept]) -> str:
+def dump(recipes: Sequence[StoredRecipe]) -> str:
     """Write recipes as the file has them."""
-    return json.dumps([_fields(kept) for kept in recipes], indent=2) + "\n"
+    return json.dumps([_fields(recipe) for recipe in recipes], indent=2) + "\n"
 
 
-def keep(found: Kept) -> None:
+def store(found: StoredRecipe) -> None:
     """Keep a recipe in the user's cache, unless a better one is there."""
     path = _path(found.design, found.library_sha256, found.objective)
     before = _read(path)
@@ -97,13 +97,13 @@ def keep(found: Kept) -> None:
         cache.write(path, text)
 
 
-def kept(
+def stored(
     design: Design,
     library: Library,
     objective: str,
     hierarchy: str | None,
     where: Collection[str] = (PROJECT,),
-) -> Kept | None:
+) -> StoredRecipe | None:
     """Return the best recipe that is kept for exactly this, if there is one.
 
     Of any hierarchy, if None is asked for; `where` it may be kept.
@@ -129,22 +129,24 @@ def _path(design: dict[str, Any], library: str, objective: str) -> Path:
     return cache.folder() / "recipes" / f"{key[:32]}.json"
 
 
-def _read(path: Path) -> Kept | None:
+def _read(path: Path) -> StoredRecipe | None:
     """Return what was kept in a file; None if there is none, or it was damaged."""
     try:
         text = json.loads(path.read_text())
         whole = text["sha256"] == cache.digest([json.dumps(text["kept"])])
-        return Kept(**text["kept"], place=USER) if whole else None
+        return StoredRecipe(**text["kept"], place=USER) if whole else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def _fields(kept: Kept) -> dict[str, Any]:
+def _fields(recipe: StoredRecipe) -> dict[str, Any]:
     """Return what a file has of a recipe: all but its place."""
-    return {name: value for name, value in asdict(kept).items() if name != "place"}
+    return {name: value for name, value in asdict(recipe).items() if name != "place"}
 
 
-def of_search(design: Design, library: Library, result: dict[str, Any], objective: str) -> Kept:
+def of_search(
+    design: Design, library: Library, result: dict[str, Any], objective: str
+) -> StoredRecipe:
     """Make what is kept of the result of a search."""
     best = {
         name: result[name] if result[name] is not None else result[relative]
@@ -153,7 +155,7 @@ def of_search(design: Design, library: Library, result: dict[str, Any], objectiv
             ("period_ns", "period_fo4"),
         )
     }  # fmt: skip
-    return Kept(
+    return StoredRecipe(
         design=_whole(design), library=library.name, library_sha256=library.sha,
         objective=objective, hierarchy=result["hierarchy_mode"], recipe=result["recipe"],
         delay_target_ns=best["delay_target_ns"], area_um2=best["area_um2"],

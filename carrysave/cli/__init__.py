@@ -11,7 +11,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import carrysave
-from carrysave.errors import ArgumentError, UsageError, remedy
+from carrysave.errors import ArgumentError, UsageError, option_of, remedy
 
 __all__ = ["main"]
 
@@ -87,7 +87,7 @@ def main() -> None:
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
         )
     except (UsageError, cyclopts.CycloptsError, ValueError, TypeError) as error:
-        _exit(2, error.options if isinstance(error, ArgumentError) else error)
+        _exit(2, error.naming(option_of) if isinstance(error, ArgumentError) else error)
     except FileNotFoundError as error:
         # With a file name: one from the user. Without: a tool that is not installed.
         if error.filename:

@@ -8,13 +8,17 @@ from typing import Annotated
 import numpy as np
 from cyclopts import Parameter
 
+from carrysave import cache
 from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
 from carrysave.compiler.front.inputs import read_inputs
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
-from carrysave.compiler.passes.pipeline import lower
-from carrysave.compiler.passes.tables import tables
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.dump import picture, text
+from carrysave.compiler.passes.floats import read
+from carrysave.compiler.passes.pipeline import PASSES, passed, stop_at
+from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.program import view
 from carrysave.compiler.program.network import check_target, compile_network
 from carrysave.compiler.program.write import facts, write
@@ -24,6 +28,8 @@ from carrysave.progress import Steps
 from hw.catalog import Design
 
 __all__ = ["compile_model"]
+
+_NAMES = [one.name for one in PASSES]
 
 
 def compile_model(
@@ -39,6 +45,14 @@ def compile_model(
         ),
     ] = None,
     batch: Annotated[int, Parameter(help="Samples of a run, if the model leaves it open.")] = 1,
+    dump: Annotated[
+        Path | None,
+        Parameter(help="Folder for the model after each pass, as text and as a picture."),
+    ] = None,
+    stop_after: Annotated[
+        str | None,
+        Parameter(help=f"Print the model after this pass, and stop: {', '.join(_NAMES)}."),
+    ] = None,
     output: Folder = None,
     json_: Json = False,
 ) -> int:
@@ -54,8 +68,11 @@ def compile_model(
 
     - `carrysave compile model.onnx -p "engine=systolic_os(m=8,n=8)"`
     - `carrysave compile model.onnx --input images.npy --json`
+    - `carrysave compile model.onnx --dump build/passes --stop-after tables`
     """
     needs("onnxruntime")
+    if stop_after is not None:
+        stop_at(stop_after)
     if batch < 1:
         raise UsageError(f"--batch must be 1 or more, not {batch}")
     target = Target(Design.parse("coprocessor", settings(parameter)))
@@ -65,11 +82,32 @@ def compile_model(
     inputs = _zeros(graph, batch) if input_ is None else read_inputs(input_, graph, "--input")
     with Steps(errors) as steps, within_file(model):
         steps.step(f"compile {model.name}")
-        program = compile_network(tables(lower(graph, target)), target, inputs)
+        lowered = _passed(graph, target, dump, stop_after)
+        if stop_after is not None:
+            sys.stdout.write(text(lowered))
+            return 0
+        program = compile_network(lowered, target, inputs)
     found = facts(program, shlex.join(["carrysave", *sys.argv[1:]]), model.name)
     found["files"] = [str(file) for file in write(program, folder, found)]
     print_outcome(found, view.show, json_)
     return 0
+
+
+def _passed(graph: Graph, target: Target, dump: Path | None, stop_after: str | None) -> Lowered:
+    """Run the passes; write what each made."""
+    setting = Setting(target=target, choices=read(graph))
+    until = PASSES[-1].name if stop_after is None else stop_after
+    lowered = Lowered(graph, graph.proto, [], {})
+    _write(dump, 0, "model", lowered)
+    for number, (one, lowered) in enumerate(passed(graph, setting, until), 1):
+        _write(dump, number, one.name, lowered)
+    return lowered
+
+
+def _write(folder: Path | None, number: int, name: str, lowered: Lowered) -> None:
+    if folder is not None:
+        cache.write(folder / f"{number}-{name}.txt", text(lowered))
+        cache.write(folder / f"{number}-{name}.svg", picture(lowered, f"after {name}"))
 
 
 def _zeros(graph: Graph, batch: int) -> dict[str, np.ndarray]:

@@ -113,7 +113,11 @@ def run(steps: Steps, folder: Path, console: Console, sweep: bool = False) -> di
     for design in (DESIGN, BASELINE):
         steps.step(f"synthesise {design.module}")
         result = synthesis.synthesise_design(
-            design, target, sweep=sweep, from_kept=() if sweep else (PROJECT,), progress=steps.note
+            design,
+            target,
+            sweep=sweep,
+            stored_recipes=() if sweep else (PROJECT,),
+            progress=steps.note,
         )
         result["files"] = write_synthesis(folder / "synth", result)
         results.append(result)

@@ -25,10 +25,30 @@ if TYPE_CHECKING:
     from carrysave.report.page import Page
 
 __all__ = [
-    "ALL_CORES", "Config", "Folder", "Html", "Json", "Name", "Running", "Sets", "StoreFile",
-    "check_page", "choose", "console", "errors", "output_folder", "present",
-    "print_outcome", "read_settings", "settings", "write_page",
-]  # fmt: skip
+    "ALL_CORES",
+    "BY_DEFAULT",
+    "TABLES",
+    "Choice",
+    "Config",
+    "Folder",
+    "Html",
+    "Json",
+    "Name",
+    "Running",
+    "Sets",
+    "StoreFile",
+    "View",
+    "check_page",
+    "choose",
+    "console",
+    "errors",
+    "output_folder",
+    "present",
+    "print_outcome",
+    "read_settings",
+    "settings",
+    "write_page",
+]
 
 console = Console()
 errors = Console(stderr=True)
@@ -158,6 +178,41 @@ class Running:
 
 ALL_CORES = Running()
 """How jobs are run if nothing is said."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What chooses a design, and where its files go."""
+
+    parameter: Sets = None
+    output: Folder = None
+    config: Config = None
+
+    def choose(self, name: str | None) -> tuple[Design, Path]:
+        """Return the design and the folder; see :func:`choose`."""
+        return choose(name, self.parameter, self.output, self.config)
+
+
+BY_DEFAULT = Choice()
+"""No parameters, the folder by default."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """How a result is shown."""
+
+    html: Html = None
+    json_: Json = False
+
+    def present(self, found: Result, folder: Path | None = None) -> None:
+        """Show a result; see :func:`present`."""
+        present(found, self.html, self.json_, folder)
+
+
+TABLES = View()
+"""As tables."""
 
 
 def choose(

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from carrysave import papers
 from carrysave.asic.liberty import cells
+from carrysave.cli.flags import Liberty
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,
@@ -21,7 +22,6 @@ from carrysave.cli.options import (
     print_outcome,
     write_page,
 )
-from carrysave.cli.synth import Liberty
 from carrysave.progress import Steps
 from hw.catalog import nearest
 

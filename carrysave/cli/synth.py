@@ -1,6 +1,6 @@
 """``carrysave synth``."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,163 +10,47 @@ from cyclopts.types import ExistingFile
 from carrysave.api import synthesis as api
 from carrysave.api.design import Design
 from carrysave.api.synthesis import Verilog
-from carrysave.asic import synthesis
+from carrysave.cli.flags import (
+    Clock,
+    Liberty,
+    Operations,
+    SynthesisFlags,
+    Target,
+    check_libraries,
+    defaults,
+)
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,
-    Config,
-    Folder,
-    Html,
-    Json,
+    BY_DEFAULT,
+    TABLES,
+    Choice,
     Name,
     Running,
-    Sets,
+    View,
     check_page,
-    choose,
     errors,
     output_folder,
-    present,
     settings,
 )
-from carrysave.errors import UsageError, check_choice, check_positive
+from carrysave.errors import UsageError, check_positive
 from carrysave.progress import Steps
 
 __all__ = ["synthesise"]
 
-Target = Annotated[
-    str | None,
-    Parameter(
-        help=f"One of {', '.join(synthesis.TARGETS)}. [default: osu018 if it is installed, else"
-        " generic: gate equivalents and FO4, no technology]"
-    ),
-]
-Liberty = Annotated[
-    list[ExistingFile] | None,
-    Parameter(
-        help="Cell library, .lib or .lib.gz; repeatable, for its corners: the first is mapped to"
-        " and measured for power, the slowest sets the period. [default: `library` of"
-        " carrysave.toml]",
-    ),
-]
-Period = Annotated[float | None, Parameter(help="Target clock period, ns.")]
-Sweep = Annotated[
-    bool,
-    Parameter(
-        show_default=False,
-        help="Search recipes, periods and hierarchies for the best result, and ways to build a"
-        " design that no parameter says.",
-    ),
-]
-Objective = Annotated[
-    str,
-    Parameter(
-        help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}; energy is the least for"
-        " --period, with or without --sweep."
-    ),
-]
-SearchRecipes = Annotated[
-    int | None,
-    Parameter(
-        help="After a sweep, which this asks for too, search for so many recipes: sequences of"
-        " passes of ABC. The best is kept in the cache, and used afterwards."
-    ),
-]
-Recipe = Annotated[
-    str | None,
-    Parameter(
-        help="Run this recipe alone, as a report names it: front end, mapping, and adders and sizes"
-        " if there are some, such as tree+wide+sizes@density."
-    ),
-]
-Part = Annotated[
-    str | None,
-    Parameter(help="FPGA to place on, such as iCE40UP5K-SG48. [default: the first that fits]"),
-]
-Seeds = Annotated[
-    int | None,
-    Parameter(help="Runs of place and route, for the median Fmax. [default: 3]"),
-]
-Hierarchy = Annotated[
-    str | None,
-    Parameter(
-        help="Repeated modules to map once, instead of in place: where it pays (auto), large"
-        " ones only (coarse: slower, smaller area), none (flat). [default: auto; with --sweep,"
-        " the best of them]"
-    ),
-]
-TimeReset = Annotated[
-    bool,
-    Parameter(
-        show_default=False,
-        help="Time resets, too, and buffer asynchronous ones; they are ideal by default.",
-    ),
-]
-Clock = Annotated[str | None, Parameter(help="Clock port of --verilog. [default: clk]")]
-Operations = Annotated[float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")]
+_FLAGS = defaults(SynthesisFlags)
 
 
-def check_libraries(target: str | None, liberty: Sequence[Path] | None) -> None:
-    """Refuse two ways to say what is synthesised for, and what is no name of a target."""
-    if target is not None and liberty is not None:
-        raise UsageError("--target and --liberty exclude each other")
-    if target is not None:
-        check_choice("--target", target, synthesis.TARGETS)
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class VerilogFlags:
+    """Flags of somebody's Verilog."""
 
-
-def synthesise(
-    design: Name = None,
-    /,
-    *,
-    parameter: Sets = None,
-    output: Folder = None,
-    config: Config = None,
-    target: Target = None,
-    liberty: Liberty = None,
-    period: Period = None,
-    sweep: Sweep = False,
-    search_recipes: SearchRecipes = None,
-    recipe: Recipe = None,
-    objective: Objective = "density",
-    activity: Annotated[
-        str | None,
-        Parameter(
-            help=f"Operands for power: {', '.join(synthesis.ACTIVITIES)}; for lanes with formats,"
-            " such as normal:int8,e4m3. [default: normal]"
-        ),
-    ] = None,
-    part: Part = None,
-    seeds: Seeds = None,
-    hierarchy: Hierarchy = None,
-    time_reset: TimeReset = False,
-    place: Annotated[
-        bool,
-        Parameter(
-            show_default=False,
-            help="Place on a cell library, buffer and size by the wires, and measure with them;"
-            " with --sweep, the best few points.",
-        ),
-    ] = False,
-    wire_cap: Annotated[
-        float | None, Parameter(help="Capacitance of wires, fF/um. [default: the library's]")
-    ] = None,
-    wire_res: Annotated[
-        float | None, Parameter(help="Resistance of wires, ohm/um. [default: the library's]")
-    ] = None,
-    row_height: Annotated[
-        float | None, Parameter(help="Height of a row of cells, um. [default: the library's]")
-    ] = None,
-    lef: Annotated[
-        list[ExistingFile] | None,
-        Parameter(
-            help="LEF of a technology or its cells, for what is not given of wires and rows;"
-            " repeatable."
-        ),
-    ] = None,
     verilog: Annotated[
         list[ExistingFile] | None,
         Parameter(consume_multiple=True, help="Synthesise these files instead."),
-    ] = None,
-    top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
+    ] = None
+    top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None
     top_parameter: Annotated[
         list[str] | None,
         Parameter(
@@ -175,20 +59,46 @@ def synthesise(
             consume_multiple=False,
             help="NAME=NUMBER, a parameter of the top module of --verilog; may be given again.",
         ),
-    ] = None,
-    clock: Clock = None,
-    operations: Operations = None,
+    ] = None
+    clock: Clock = None
+    operations: Operations = None
+
+    def check_unused(self) -> None:
+        """Refuse flags without files."""
+        if self.top_parameter or (self.top, self.clock, self.operations) != (None, None, None):
+            raise UsageError("--top, -P, --clock and --operations need --verilog")
+
+    def of_files(self, files: list[Path]) -> Verilog:
+        """Return what is synthesised."""
+        if self.top is None:
+            raise UsageError("--verilog needs --top, and no design, parameters or --config")
+        check_positive("operations", self.operations)
+        parameters = settings(self.top_parameter, "-P")
+        return Verilog(files, self.top, self.clock or "clk", self.operations, parameters)
+
+
+_NO_FILES = VerilogFlags()
+
+
+def synthesise(
+    design: Name = None,
+    /,
+    *,
+    choice: Choice = BY_DEFAULT,
+    target: Target = None,
+    liberty: Liberty = None,
+    options: SynthesisFlags = _FLAGS,
+    verilog: VerilogFlags = _NO_FILES,
     running: Running = ALL_CORES,
-    html: Html = None,
-    json_: Json = False,
+    view: View = TABLES,
 ) -> int:
     """Synthesise a design, or your own Verilog, and report area, timing and power.
 
     Cell libraries: Yosys, ABC and OpenSTA; with --place Coloquinte, buffers and sizes by the wires,
     and all figures with them, too. FPGAs: Yosys, and nextpnr for ecp5, ice40, gowin and nexus; a
     design of the catalogue is then built for the target, unless `-p target=...` says otherwise.
-    Results are cached by content. Where a search's best recipe is kept in the project, it is used,
-    and the report says so.
+    Results are cached by content. Where a search's best recipe is stored in the project, it is
+    used, and the report says so.
 
     **Examples:**
 
@@ -204,25 +114,16 @@ def synthesise(
     """
     check_libraries(target, liberty)
     what: Design | Verilog
-    if verilog:
-        if design is not None or parameter or config is not None or top is None:
+    if verilog.verilog:
+        if design is not None or choice.parameter or choice.config is not None:
             raise UsageError("--verilog needs --top, and no design, parameters or --config")
-        check_positive("--operations", operations)
-        own = settings(top_parameter, "-P")
-        what = Verilog(verilog, top, clock or "clk", operations, own)
-        folder = output_folder(output)
+        what, folder = verilog.of_files(verilog.verilog), output_folder(choice.output)
     else:
-        if not (top is None and clock is None and operations is None and not top_parameter):
-            raise UsageError("--top, -P, --clock and --operations need --verilog")
-        what, folder = choose(design, parameter, output, config)
-    where = target_of(target, liberty, config)
-    check_page(html)
+        verilog.check_unused()
+        what, folder = choice.choose(design)
+    where = target_of(target, liberty, choice.config)
+    check_page(view.html)
     with Steps(errors) as steps, running.session():
-        found = api.synthesise(
-            what, where, period_ns=period, sweep=sweep, search_recipes=search_recipes,
-            recipe=recipe, objective=objective, activity=activity, part=part, seeds=seeds,
-            hierarchy=hierarchy, time_reset=time_reset, place=place, wire_cap=wire_cap,
-            wire_res=wire_res, row_height=row_height, lef=lef or (), progress=steps,
-        )  # fmt: skip
-    present(found, html, json_, folder / "synth")
+        result = api.synthesise(what, where, options, progress=steps)
+    view.present(result, folder / "synth")
     return 0

@@ -3,7 +3,7 @@
 Needs numpy and the driver's serial line only.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from .errors import CoprocessorError
 from .line import Command, Line, SerialPort
 
-__all__ = ["COUNTERS", "Outcome", "Plan", "System", "Tensor"]
+__all__ = ["COUNTERS", "Outcome", "Parameter", "Plan", "System", "Tensor", "parameter_words"]
 
 COUNTERS = ("cycles", "compute", "stall_load", "stall_store", "read_beats", "write_beats", "macs")
 """Fields of the C driver's carrysave_counters, of 64 bits each."""
@@ -57,6 +57,55 @@ class Tensor:
         return (codes + self.offset).astype(self.kind)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A number that is chosen for each run of a program.
+
+    Members
+    -------
+    name, low, high : its range, both included; it is `low` until it is set.
+    address : of the word with its value.
+    words : addresses of the words that it changes, and factors: each is its first value plus the
+        factor for each one that the parameter is above `low`. Who runs the program changes them.
+    """
+
+    name: str
+    low: int
+    high: int
+    address: int = 0
+    words: tuple[tuple[int, int], ...] = ()
+
+    def stored(self, value: int) -> bytes:
+        """Return the bytes of the word with a value.
+
+        Raises
+        ------
+        ValueError
+            It is out of range.
+        """
+        if not self.low <= value <= self.high:
+            raise ValueError(
+                f"parameter {self.name!r} must be {self.low}..{self.high}, not {value}"
+            )
+        return value.to_bytes(4, "little", signed=True)
+
+
+def parameter_words(parameters: Sequence[Parameter], values: Mapping[str, int]) -> dict[int, bytes]:
+    """Return the bytes that parameters' values are, by address.
+
+    Raises
+    ------
+    ValueError
+        A parameter that is not there, or out of its range.
+    """
+    known = {one.name: one for one in parameters}
+    for name in values:
+        if name not in known:
+            names = ", ".join(map(repr, known)) or "none"
+            raise ValueError(f"the program's parameters are {names}, not {name!r}")
+    return {known[name].address: known[name].stored(value) for name, value in values.items()}
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """What a system must be told of a network.
@@ -67,12 +116,14 @@ class Plan:
     start : address of the program.
     inputs : codes that it takes, by name.
     layers : codes of each product, and the addresses of the counters of its starts.
+    parameters : what is chosen for each run.
     """
 
     parts: dict[int, bytes]
     start: int
     inputs: dict[str, Tensor]
     layers: list[tuple[Tensor, list[int]]]
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +171,22 @@ class System:
             done += len(data)
             progress(done, total)
 
-    def run(self, inputs: Mapping[str, np.ndarray]) -> Outcome:
-        """Run the network on codes, by names of :attr:`Plan.inputs`."""
+    def run(
+        self, inputs: Mapping[str, np.ndarray], parameters: Mapping[str, int] | None = None
+    ) -> Outcome:
+        """Run the network on codes, by names of :attr:`Plan.inputs`.
+
+        Parameters
+        ----------
+        parameters : values, by name; others stay as they are.
+
+        Raises
+        ------
+        ValueError
+            A parameter that is not there, or out of its range.
+        """
+        for address, data in parameter_words(self._plan.parameters, parameters or {}).items():
+            self._write(address, data)
         for name, tensor in self._plan.inputs.items():
             self._write(tensor.span[0], tensor.stored(inputs[name]))
         usual, self._port.timeout = self._port.timeout, self._patience

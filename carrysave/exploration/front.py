@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError, UsageError
 from hw.catalog import Design, nearest
 from hw.emit import user_files
 
@@ -38,12 +38,16 @@ GENERIC = ("operations_per_fo4_kge", "kge", "latency")
 def check_objectives(names: Sequence[str]) -> None:
     """Refuse an unknown figure, one that is given twice, and none at all."""
     if not names:
-        raise UsageError(f"--objective must be one or more of {', '.join(OBJECTIVES)}")
+        raise ArgumentError(
+            "{objective} must be one or more of {legal}", legal=", ".join(OBJECTIVES)
+        )
     for name in names:
         if name not in OBJECTIVES:
             raise UsageError(str(nearest(name, OBJECTIVES, "objective")))
     if len(set(names)) < len(names):
-        raise UsageError(f"--objective must name each figure once, not {', '.join(names)}")
+        raise ArgumentError(
+            "{objective} must name each figure once, not {value}", value=", ".join(names)
+        )
 
 
 def values_of(figures: Mapping[str, Any], objectives: Sequence[str]) -> list[float] | None:

@@ -1,24 +1,23 @@
 """A search of designs: proposes points, has them measured and verified, keeps the front."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from carrysave import jobs
 from carrysave.asic.bench_job import bench_job
 from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
-from carrysave.errors import UsageError, check_choice, installed, remedy
-from carrysave.exploration.front import beats, check_objectives, front, values_of
-from carrysave.exploration.search import METHODS, search
+from carrysave.errors import ArgumentError, UsageError, installed, remedy
+from carrysave.exploration.front import beats, front, values_of
+from carrysave.exploration.options import ExploreOptions
+from carrysave.exploration.search import search
 from carrysave.exploration.space import Point, Space
 from carrysave.progress import Steps
 from hw.catalog import Design
 from hw.device import NAMES
 
-__all__ = ["VERIFY", "Request", "run"]
-
-VERIFY = ("front", "all", "none")
+__all__ = ["Request", "run"]
 
 
 def _as_it_is(point: Point) -> Design:
@@ -34,37 +33,17 @@ class Request:
     space : where to search.
     target : a library of cells, or a family of FPGAs.
     objectives : figures, of :data:`carrysave.exploration.front.OBJECTIVES`.
-    trials : points that are measured at most.
-    method : of :data:`carrysave.exploration.search.METHODS`.
-    verify : which points must pass their bench, of :data:`VERIFY`.
-    seed : of the search.
+    options : of the search and of each synthesis.
     batch : points that are proposed at a time.
-    skip : measure no point that is hopeless by a model's estimate.
-    place : place the front on the library of cells at last, and measure it with wires.
-    options : of :func:`carrysave.asic.synthesis.synthesise`.
     prepare : returns the design of a point as it is built for the target.
     """
 
     space: Space
     target: str | Library
     objectives: tuple[str, ...]
-    trials: int
-    method: str = "model"
-    verify: str = "front"
-    seed: int = 1
+    options: ExploreOptions
     batch: int = 4
-    skip: bool = True
-    place: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
     prepare: Callable[[Point], Design] = _as_it_is
-
-    def __post_init__(self) -> None:
-        """Check the choices."""
-        check_objectives(self.objectives)
-        check_choice("--method", self.method, METHODS)
-        check_choice("--verify", self.verify, VERIFY)
-        if self.trials < 1:
-            raise UsageError(f"--trials must be 1 or more, not {self.trials}")
 
 
 class _Exploration:
@@ -79,14 +58,19 @@ class _Exploration:
         ]
         self.rows: dict[int, dict[str, Any]] = {}
         self.versions: dict[str, str] = {}  # of what measured them
+        options = request.options
         self.search = search(
-            request.method, self.points, request.seed, len(request.objectives), request.trials,
-            skip=request.skip,
-        )  # fmt: skip
+            options.method,
+            self.points,
+            options.seed,
+            len(request.objectives),
+            options.trials,
+            skip=options.estimate,
+        )
 
     def measure(self) -> None:
         """Measure points until there were enough trials, or none is left that has a chance."""
-        total = min(self.request.trials, len(self.points))
+        total = min(self.request.options.trials, len(self.points))
         self.steps.plan(-(-total // self.request.batch))
         while len(self.rows) < total:
             numbers = self.search.ask(min(self.request.batch, total - len(self.rows)))
@@ -112,7 +96,7 @@ class _Exploration:
         """Return the job that measures a point."""
         request = self.request
         return design_job(
-            point.design, request.target, facts={"kind": "explore"}, **request.options
+            point.design, request.target, request.options.synthesis, facts={"kind": "explore"}
         )
 
     def take(self, number: int, outcome: jobs.Outcome) -> None:
@@ -136,9 +120,9 @@ class _Exploration:
             values = values_of(figures, request.objectives)
             if values is None:
                 lacking = [name for name in request.objectives if figures.get(name) is None]
-                raise UsageError(
-                    f"--objective must be a figure of the target; it has none of"
-                    f" {', '.join(lacking)}"
+                raise ArgumentError(
+                    "{objective} must be a figure of the target; it has none of {lacking}",
+                    lacking=", ".join(lacking),
                 )
         self.rows[number] = row
         self.search.tell(number, values if row["allowed"] else None)
@@ -159,10 +143,10 @@ class _Exploration:
         """Run benches; who fails leaves the front, and who comes into it is verified, too."""
         while True:
             chosen = self.fronted()
-            if self.request.verify == "all":
+            if self.request.options.verify == "all":
                 chosen = [row for row in self.rows.values() if row["allowed"]]
             wanted = [row for row in chosen if row["verified"] is None]
-            if self.request.verify == "none" or not wanted:
+            if self.request.options.verify == "none" or not wanted:
                 return
             self.steps.step(f"verify {len(wanted)} designs")
             outcomes = jobs.run(
@@ -180,16 +164,18 @@ class _Exploration:
         """Place the front, and tell which of it is beaten by none with wires, too."""
         request = self.request
         chosen = [row for row in self.rows.values() if row["front"]]
-        if not request.place or not chosen:
+        if not request.options.place or not chosen:
             return
         self.steps.step(f"place {len(chosen)} designs")
         wanted = [
             design_job(
-                Design(row["design"], row["parameters"]), request.target,
-                facts={"kind": "explore"}, **request.options, place=True,
+                Design(row["design"], row["parameters"]),
+                request.target,
+                replace(request.options.synthesis, place=True),
+                facts={"kind": "explore"},
             )
             for row in chosen
-        ]  # fmt: skip
+        ]
         outcomes = jobs.run(wanted, ordered=True, progress=self.steps.jobs)
         for row, outcome in zip(chosen, outcomes, strict=True):
             figures: dict[str, Any] = {}
@@ -257,7 +243,7 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
         "space_points": len(found.points),
         "trials": len(rows),
         "hopeless": found.search.hopeless,
-        "method": request.method,
+        "method": request.options.method,
         "command": "",
         "versions": found.versions,
         "notes": [

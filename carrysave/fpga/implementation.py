@@ -22,7 +22,7 @@ from hw.emit.naming import naming
 from hw.emit.sources import Renamed, Sources
 
 __all__ = [
-    "MOST_SEEDS", "TARGETS", "FpgaError", "command", "part_of", "read_once", "resources",
+    "MOST_SEEDS", "SEEDS", "TARGETS", "FpgaError", "command", "part_of", "read_once", "resources",
     "synthesise", "untimed_of",
 ]  # fmt: skip
 
@@ -32,6 +32,8 @@ TARGETS = NAMES
 """Families to synthesise for."""
 
 MOST_SEEDS = 100
+SEEDS = 3
+"""By default."""
 
 
 def part_of(target: str, name: str) -> Part:
@@ -75,7 +77,7 @@ def synthesise(
     sources: Sources,
     place: bool,
     progress: Callable[[str], None],
-    seeds: int = 3,
+    seeds: int = SEEDS,
     part: str | None = None,
 ) -> dict[str, Any]:
     """Return resources, and Fmax and period of a placed and routed design.

@@ -4,6 +4,7 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.asic import synthesis
+from carrysave.asic.options import Verilog
 from hw.catalog import Design
 from hw.emit.verilog import verilog_of
 
@@ -14,7 +15,7 @@ def count(design: Design, target: str) -> dict[str, float]:
     """Count the ``luts``, ``ffs`` and ``dsps`` of a design, mapped but not placed."""
     path = cache.folder() / "verilog" / f"{design.module}.v"
     cache.write(path, verilog_of(design))
-    result = synthesis.synthesise([path], top=design.module, target=target, place=False)
+    result = synthesis.synthesise(Verilog([path], design.module), target, place=False)
     return {key: result[key] for key in ("luts", "ffs", "dsps")}
 
 

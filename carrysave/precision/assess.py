@@ -129,12 +129,12 @@ class Judge:
 
     def hits(self, parts: Sequence[dict[str, np.ndarray]]) -> tuple[np.ndarray | None, ...]:
         """Tell for each input: the same class as in floats; the right one; so in floats."""
-        found, wanted = self._classes(parts), self._classes(self._reference)
-        if found is None or wanted is None:
+        classes, wanted = self._classes(parts), self._classes(self._reference)
+        if classes is None or wanted is None:
             return None, None, None
         if self._labels is None:
-            return found == wanted, None, None
-        return found == wanted, found == self._labels, wanted == self._labels
+            return classes == wanted, None, None
+        return classes == wanted, classes == self._labels, wanted == self._labels
 
     def _classes(self, parts: Sequence[dict[str, np.ndarray]]) -> np.ndarray | None:
         """Return the classes of the first output, if it is a classifier's."""
@@ -158,11 +158,11 @@ def _interval(hits: np.ndarray | None) -> Interval | None:
 
 
 def _noise_interval(
-    found: Sequence[dict[str, np.ndarray]], reference: Sequence[dict[str, np.ndarray]]
+    outputs: Sequence[dict[str, np.ndarray]], reference: Sequence[dict[str, np.ndarray]]
 ) -> Interval | None:
     """Return the interval of the noise, if outputs have an entry for each input."""
     sums, power = [], []
-    for ours, theirs in zip(found, reference, strict=True):
+    for ours, theirs in zip(outputs, reference, strict=True):
         names = [name for name, values in theirs.items() if values.dtype.kind == "f"]
         counts = {theirs[name].shape[:1] for name in names}
         if len(counts) != 1 or counts == {()}:

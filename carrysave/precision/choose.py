@@ -52,13 +52,13 @@ def choose(
         for kind, limit in limits.items()
         if limit > 0
     ]
-    found = milp(
+    solved = milp(
         objective.reshape(-1),
         integrality=np.ones(noise.size),
         bounds=Bounds(0, there.reshape(-1).astype(float)),
         constraints=rules,
         options={"mip_rel_gap": 0},
     )
-    if found.x is None:
+    if solved.x is None:
         raise ValueError(f"no choice of formats keeps all of {', '.join(limits)}")
-    return found.x.reshape(layers, options).argmax(axis=1)
+    return solved.x.reshape(layers, options).argmax(axis=1)

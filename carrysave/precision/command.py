@@ -109,16 +109,16 @@ class PrecisionRequest:
         UsageError
             A format that a layer cannot have.
         """
-        found = {}
+        limits = {}
         for text in self.budgets:
             kind, value, relative = self._budget(text)
             if isinstance(value, str):
                 if not options.has((value, value)):
                     raise UsageError(f"--budget must be a format that all layers take, not {text}")
-                found[kind] = options.cost(options.alike((value, value)), kind)
+                limits[kind] = options.cost(options.alike((value, value)), kind)
             else:
-                found[kind] = value * options.most(pairs, kind) if relative else value
-        return found
+                limits[kind] = value * options.most(pairs, kind) if relative else value
+        return limits
 
 
 def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
@@ -159,7 +159,9 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
 
     def assess(name: str, picks: Sequence[Pair]) -> Outcome:
         steps.step(f"judge {name}")
-        return judge.assess(name, [own[pick] for own, pick in zip(table, picks, strict=True)])
+        return judge.assess(
+            name, [options[pick] for options, pick in zip(table, picks, strict=True)]
+        )
 
     chosen = assess("chosen", taken)
     alike = {
@@ -241,5 +243,5 @@ def _pairs(request: PrecisionRequest, target: Target) -> tuple[list[Pair], list[
 
 
 def _plain(option: Option) -> dict[str, Any]:
-    found = asdict(option)
-    return {**found.pop("choice"), **found}
+    facts = asdict(option)
+    return {**facts.pop("choice"), **facts}

@@ -38,6 +38,6 @@ def weight_steps(fmt: ElementFormat, node: NodeProto, b: np.ndarray) -> np.ndarr
     """Return the scale of each column of a product's constant B, such that it multiplies B."""
     weights, _ = arranged(node, b)
     assert weights is not None  # as B is constant
-    own = steps_of(fmt, columns_of(weights))
+    steps = steps_of(fmt, columns_of(weights))
     across = node.op_type == "Conv" or attributes(node).get("transB")
-    return own.reshape((-1, *[1] * (b.ndim - 1)) if across else (1, -1))
+    return steps.reshape((-1, *[1] * (b.ndim - 1)) if across else (1, -1))

@@ -10,7 +10,7 @@ from onnx import NodeProto
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, attributes, windows_of
-from carrysave.compiler.graph.names import place
+from carrysave.compiler.graph.names import label
 
 __all__ = ["Product", "forward", "unknown"]
 
@@ -53,26 +53,26 @@ def unknown(graph: Graph) -> str | None:
         known = node.op_type in (*_PRODUCTS, *_OPERATORS, "Constant")
         shaped = node.op_type != "Reshape" or node.input[1] in graph.constants
         if node.domain not in ("", "ai.onnx") or not known or not shaped:
-            return place(node)
+            return label(node)
         if len([name for name in node.output if name]) != 1 or attributes(node).get("ceil_mode"):
-            return place(node)
+            return label(node)
     return None
 
 
 def _conv(values: Values, x: Any, kernel: Any, bias: Any = None) -> Any:
-    how = windows_of(values, list(kernel.shape[2:]))
+    windows = windows_of(values, list(kernel.shape[2:]))
     y = jax.lax.conv_general_dilated(
-        x, kernel, how["strides"], _padding(how), rhs_dilation=how["dilations"],
+        x, kernel, windows["strides"], _padding(windows), rhs_dilation=windows["dilations"],
         feature_group_count=values.get("group", 1),
     )  # fmt: skip
     return y if bias is None else y + bias.reshape(-1, *[1] * (kernel.ndim - 2))
 
 
-def _padding(how: Values) -> Any:
-    if how["pads"] is None:
-        return "SAME" if how["auto_pad"] == "SAME_UPPER" else "SAME_LOWER"
-    half = len(how["pads"]) // 2
-    return list(zip(how["pads"][:half], how["pads"][half:], strict=True))
+def _padding(windows: Values) -> Any:
+    if windows["pads"] is None:
+        return "SAME" if windows["auto_pad"] == "SAME_UPPER" else "SAME_LOWER"
+    half = len(windows["pads"]) // 2
+    return list(zip(windows["pads"][:half], windows["pads"][half:], strict=True))
 
 
 def _gemm(values: Values, a: Any, b: Any, bias: Any = None) -> Any:
@@ -83,13 +83,13 @@ def _gemm(values: Values, a: Any, b: Any, bias: Any = None) -> Any:
 
 def _pool(values: Values, x: Any, first: float, add: Any) -> Any:
     space = values["kernel_shape"]
-    how = windows_of(values, list(space))
-    padding = _padding(how)
+    windows = windows_of(values, list(space))
+    padding = _padding(windows)
     if not isinstance(padding, str):
         padding = [(0, 0), (0, 0), *padding]
     return jax.lax.reduce_window(
-        x, first, add, (1, 1, *space), (1, 1, *how["strides"]), padding,
-        window_dilation=(1, 1, *how["dilations"]),
+        x, first, add, (1, 1, *space), (1, 1, *windows["strides"]), padding,
+        window_dilation=(1, 1, *windows["dilations"]),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from onnx import NodeProto
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, Unsupported, arranged
-from carrysave.compiler.graph.names import key, place
+from carrysave.compiler.graph.names import key, label
 from carrysave.compiler.graph.reference_runtime import Oracle
 from carrysave.compiler.lowered.encoded import Choice, steps_of
 from carrysave.compiler.passes.refusals import check_host
@@ -101,7 +101,7 @@ def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]
         for tensor in (*layer.a, *layer.b):
             if not tensor.size or not np.isfinite(tensor).all():
                 raise ValueError(
-                    f"{place(layer.node)}: operands on the calibration inputs must be finite"
+                    f"{label(layer.node)}: operands on the calibration inputs must be finite"
                     " numbers, one or more"
                 )
     return layers

@@ -35,8 +35,8 @@ class Options:
     def matrix(self, pairs: Sequence[Pair], name: str) -> np.ndarray:
         """Return a member of options, layers x pairs; infinite where there is none."""
         return np.array([
-            [getattr(own[pair], name) if pair in own else np.inf for pair in pairs]
-            for own in self.table
+            [getattr(options[pair], name) if pair in options else np.inf for pair in pairs]
+            for options in self.table
         ])  # fmt: skip
 
     def most(self, pairs: Sequence[Pair], kind: str) -> float:
@@ -47,8 +47,8 @@ class Options:
     def cost(self, picks: Sequence[Pair], kind: str) -> float:
         """Sum the cost of a pair for each layer; infinite if a layer lacks it."""
         return float(sum(
-            getattr(own[pick], BUDGETS[kind]) if pick in own else np.inf
-            for own, pick in zip(self.table, picks, strict=True)
+            getattr(options[pick], BUDGETS[kind]) if pick in options else np.inf
+            for options, pick in zip(self.table, picks, strict=True)
         ))  # fmt: skip
 
     def alike(self, pair: Pair) -> list[Pair]:
@@ -57,7 +57,7 @@ class Options:
 
     def has(self, pair: Pair) -> bool:
         """Tell whether all layers can be of a pair."""
-        return all(pair in own for own in self.table)
+        return all(pair in options for options in self.table)
 
     def mix(self, pairs: Sequence[Pair], limits: Mapping[str, float]) -> list[Pair]:
         """Pick a pair for each layer that minimises the total noise under all limits.
@@ -74,9 +74,9 @@ class Options:
     def front(self, pairs: Sequence[Pair], kind: str) -> list[tuple[float, list[Pair]]]:
         """Pick under limits from smallest to largest; each choice once, with its limit."""
         least = float(self.matrix(pairs, BUDGETS[kind]).min(axis=1).sum())
-        found: list[tuple[float, list[Pair]]] = []
+        points: list[tuple[float, list[Pair]]] = []
         for limit in np.linspace(least, self.most(pairs, kind), _POINTS):
             picks = self.mix(pairs, {kind: float(limit) * (1 + 1e-9)})
-            if all(picks != other for _, other in found):
-                found.append((float(limit), picks))
-        return found
+            if all(picks != other for _, other in points):
+                points.append((float(limit), picks))
+        return points

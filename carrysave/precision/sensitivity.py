@@ -8,7 +8,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from carrysave.compiler.graph.graph import Graph
-from carrysave.compiler.graph.names import place
+from carrysave.compiler.graph.names import label
 from carrysave.compiler.graph.reference_runtime import Oracle, session
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.encoded import Choice
@@ -51,9 +51,9 @@ class _Tail:
     def __init__(self, graph: Graph, layer: Layer) -> None:
         proto = onnx.ModelProto()
         proto.CopyFrom(graph.proto)
-        kept = [node for node in proto.graph.node if layer.y not in node.output]
+        others = [node for node in proto.graph.node if layer.y not in node.output]
         del proto.graph.node[:]
-        proto.graph.node.extend(kept)
+        proto.graph.node.extend(others)
         if layer.y not in graph.outputs:
             proto.graph.input.append(
                 helper.make_tensor_value_info(layer.y, TensorProto.FLOAT, None)
@@ -113,20 +113,20 @@ def measure(
     for one in (one for several in references for one in several):
         if one.dtype.kind == "f" and not np.isfinite(one).all():
             raise ValueError("outputs on the calibration inputs must be finite")
-    found: list[dict[tuple[str, str], Option]] = []
+    measured: list[dict[tuple[str, str], Option]] = []
     for number, layer in enumerate(layers):
         steps.step(f"sensitivity of {layer.name}, {number + 1} of {len(layers)}")
         tail = _Tail(graph, layer)
         fit = [pair for pair in pairs if layer.depth <= target.modes[pair].k_max]
         if not fit:
             most = max(target.modes[pair].k_max for pair in pairs)
-            raise ValueError(f"{place(layer.node)}: K must be 1..{most}, not {layer.depth}")
-        own = {}
+            raise ValueError(f"{label(layer.node)}: K must be 1..{most}, not {layer.depth}")
+        of_layer = {}
         for done, pair in enumerate(fit, 1):
-            own[pair] = _option(graph, target, layer, pair, tail, parts, references, energy)
+            of_layer[pair] = _option(graph, target, layer, pair, tail, parts, references, energy)
             steps.advance(number * len(pairs) + done, len(layers) * len(pairs))
-        found.append(own)
-    return found
+        measured.append(of_layer)
+    return measured
 
 
 def _option(

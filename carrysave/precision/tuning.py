@@ -81,16 +81,16 @@ def tune(
     count = len(wanted[0])
     power = [float((one**2).sum() / count) or 1.0 for one in wanted]
 
-    def loss(weights: Any, rounding: Any, own: Any, right: Any) -> Any:
-        found = network.outputs(weights, rounding, own)
+    def loss(weights: Any, rounding: Any, batch: Any, right: Any) -> Any:
+        outputs = network.outputs(weights, rounding, batch)
         apart = (((one - other) ** 2).sum() / len(other) for one, other in
-                 zip(found, right, strict=True))  # fmt: skip
+                 zip(outputs, right, strict=True))  # fmt: skip
         return sum(apart) / sum(power)
 
     @jax.jit
-    def step(state: Any, rounding: Any, own: Any, right: Any, time: Any, rate: Any) -> Any:
+    def step(state: Any, rounding: Any, batch: Any, right: Any, time: Any, rate: Any) -> Any:
         weights, first, second = state
-        slopes = jax.grad(loss)(weights, rounding, own, right)
+        slopes = jax.grad(loss)(weights, rounding, batch, right)
         first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, slopes)
         second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, slopes)
         moved = {
@@ -114,7 +114,7 @@ def tune(
     weights = network.weights
     zeros = {name: np.zeros_like(one) for name, one in weights.items()}
     state: Any = (weights, zeros, zeros)
-    best, told = weights, [noise(weights)]
+    best, noises = weights, [noise(weights)]
     starts = range(0, count - count % _BATCH, _BATCH) or range(1)
     done, total = 0, epochs * len(starts)
     for epoch in range(epochs):
@@ -126,11 +126,11 @@ def tune(
             own = _cut(inputs, wanted, order[start : start + _BATCH])
             state = step(state, rounding, *own, float(done), rate)
             steps.advance(done, total)
-        told.append(noise(state[0]))
-        if told[-1] == min(told):
+        noises.append(noise(state[0]))
+        if noises[-1] == min(noises):
             best = state[0]
     return Tuned(graph=_with(graph, {name: np.asarray(one) for name, one in best.items()}),
-                 noise=told)  # fmt: skip
+                 noise=noises)  # fmt: skip
 
 
 def _cut(
@@ -163,14 +163,14 @@ class _Network:
 
     def rounding(self, weights: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the scales of weights, for each product with a constant B, as they multiply it."""
-        found = {}
+        steps = {}
         for node in self._nodes:
             if node.input[1] not in weights:
                 continue
             b = np.asarray(weights[node.input[1]])
             fmt = self._formats[self._choices[key(node)].b]
-            found[key(node)] = weight_steps(fmt, node, b).astype(np.float32)
-        return found
+            steps[key(node)] = weight_steps(fmt, node, b).astype(np.float32)
+        return steps
 
     def outputs(self, weights: Any, rounding: Any, inputs: Any) -> list[Any]:
         """Return the outputs of the rounded network."""
@@ -179,8 +179,8 @@ class _Network:
             choice = self._choices.get(key(node))
             if choice is None:
                 return a, b
-            own = rounding.get(key(node), choice.b_step)
-            return self._through(a, choice.a, choice.a_step), self._through(b, choice.b, own)
+            step = rounding.get(key(node), choice.b_step)
+            return self._through(a, choice.a, choice.a_step), self._through(b, choice.b, step)
 
         return forward(self._graph, {**self._graph.constants, **weights}, inputs, product)
 
@@ -189,9 +189,9 @@ class _Network:
         values, thresholds = self._grids[name]
         ends = jnp.clip(x, values[0] * step, values[-1] * step)
         # Of few values, comparing with all takes a twentieth of the time.
-        how = "compare_all" if len(thresholds) <= _FEW else "scan_unrolled"
-        found = values[jnp.searchsorted(thresholds, x / step, side="right", method=how)] * step
-        return ends + jax.lax.stop_gradient(found - ends)
+        method = "compare_all" if len(thresholds) <= _FEW else "scan_unrolled"
+        rounded = values[jnp.searchsorted(thresholds, x / step, side="right", method=method)] * step
+        return ends + jax.lax.stop_gradient(rounded - ends)
 
 
 def _with(graph: Graph, constants: Mapping[str, np.ndarray]) -> Graph:

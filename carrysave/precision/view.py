@@ -42,112 +42,111 @@ def _span(
     return f"at most {text}" if low == -np.inf < high else f"{low:{sign}.1f}..{text}"
 
 
-def _layers(found: Mapping[str, Any]) -> Section:
+def _layers(facts: Mapping[str, Any]) -> Section:
     """Tabulate the choice for each layer."""
     rows = [
         (
             row["layer"], row["operator"], row["a"], row["b"], _decibels(row["noise"]),
             row["bytes"] / 1024, row["cycles"], row["energy_uj"],
         )
-        for row in found["layers"]
+        for row in facts["layers"]
     ]  # fmt: skip
-    title = f"{found['model']} on {found['design']}, at most {_limits(found)}; figures per input"
+    title = f"{facts['model']} on {facts['design']}, at most {_limits(facts)}; figures per input"
     return Section(title, _LAYERS, rows, 4)
 
 
-def _outcomes(found: Mapping[str, Any]) -> Section:
+def _outcomes(facts: Mapping[str, Any]) -> Section:
     """Tabulate whole networks, the chosen one first."""
     rows = [
         (
             row["name"], row["bits"], row["bytes"] / 1024, row["cycles"], row["energy_uj"],
             _decibels(row["noise"]), row["same"], row["right"],
         )
-        for row in _networks(found)
+        for row in _networks(facts)
     ]  # fmt: skip
-    return _filled(Section(f"whole networks, {found['judged']} inputs", _OUTCOMES, rows))
+    return _filled(Section(f"whole networks, {facts['judged']} inputs", _OUTCOMES, rows))
 
 
-def _intervals(found: Mapping[str, Any]) -> Section:
+def _intervals(facts: Mapping[str, Any]) -> Section:
     """Tabulate the intervals of their figures."""
     rows = [
         (
             row["name"], _span(row["noise_interval"], _decibels), _span(row["same_interval"]),
             _span(row["right_interval"]), _span(row["change_interval"], sign="+"),
         )
-        for row in _networks(found)
+        for row in _networks(facts)
     ]  # fmt: skip
     return _filled(Section("intervals of 95 %", _INTERVALS, rows))
 
 
-def _networks(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _networks(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """List whole networks, the chosen one first, then with weights that were fitted to it."""
-    tuned = [found["tuned"]] if found["tuned"] else []
-    return [found["chosen"], *tuned, *found["pareto"], *found["uniform"]]
+    tuned = [facts["tuned"]] if facts["tuned"] else []
+    return [facts["chosen"], *tuned, *facts["pareto"], *facts["uniform"]]
 
 
 def _filled(table: Section) -> Section:
     """Leave out columns without figures."""
-    places = {head: place for place, head in enumerate(table.heads)}
-    return table.only([
-        head for head, place in places.items() if any(row[place] is not None for row in table.rows)
-    ])  # fmt: skip
+    places = {head: column for column, head in enumerate(table.heads)}
+    filled = [head for head, at in places.items() if any(row[at] is not None for row in table.rows)]
+    return table.only(filled)
 
 
-def _sentences(found: Mapping[str, Any]) -> list[str]:
+def _sentences(facts: Mapping[str, Any]) -> list[str]:
     """Explain the figures."""
     lines = [
         "noise: of the outputs, relative to them; for a layer, if only it is rounded,"
-        f" on {found['calibration']} calibration inputs",
+        f" on {facts['calibration']} calibration inputs",
         "bits: mean per weight; KiB: of weights in memory; cycles: by the co-processor's cost"
         " model",
     ]
-    right = found["chosen"]["right_floats"]
+    right = facts["chosen"]["right_floats"]
     if right is not None:
-        span = _span(found["chosen"]["right_floats_interval"])
+        span = _span(facts["chosen"]["right_floats_interval"])
         lines.append(f"accuracy in floats: {right:.1%} ({span} %)")
     lines.append(
         "intervals hold with 95 %: Wilson's for shares, by the standard error for noise"
         + ("" if right is None else "; change: of the accuracy in floats, by matched inputs, in %")
     )
-    if found["tuned"]:
+    if facts["tuned"]:
         lines.append(
             "fine-tuned: weights learnt, in the chosen formats, the float network's outputs on the"
             " calibration inputs"
         )
-    if found["energy"]:
+    if facts["energy"]:
         each = ", ".join(
-            f"{pj:.2f} pJ ({pair})" for pair, pj in found["energy"]["pj_per_mac"].items()
+            f"{pj:.2f} pJ ({pair})" for pair, pj in facts["energy"]["pj_per_mac"].items()
         )
-        lines.append(f"energy: of the engine alone, {each}, on {found['energy']['library']}")
+        lines.append(f"energy: of the engine alone, {each}, on {facts['energy']['library']}")
     return lines
 
 
-def show(console: Console, found: Mapping[str, Any]) -> None:
+def show(console: Console, facts: Mapping[str, Any]) -> None:
     """Print the results."""
-    for table in (_layers(found), _outcomes(found), _intervals(found)):
+    for table in (_layers(facts), _outcomes(facts), _intervals(facts)):
         tables.show(console, table)
-    for line in _sentences(found):
+    for line in _sentences(facts):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def markdown(found: Mapping[str, Any]) -> str:
+def markdown(facts: Mapping[str, Any]) -> str:
     """Format the results as Markdown."""
-    lines = tables.heading(found)
-    for table in (_layers(found), _outcomes(found), _intervals(found)):
+    lines = tables.heading(facts)
+    for table in (_layers(facts), _outcomes(facts), _intervals(facts)):
         lines += [f"## {table.title}", "", *tables.markdown(table), ""]
-    lines += [*(f"- {line}" for line in _sentences(found)), ""]
+    lines += [*(f"- {line}" for line in _sentences(facts)), ""]
     return "\n".join(lines)
 
 
-def page(found: Mapping[str, Any]) -> Page:
+def page(facts: Mapping[str, Any]) -> Page:
     """Return the page of the results."""
-    chosen, judged = found["chosen"], found["judged"]
-    layers = replace(_layers(found), title="layers, figures per input")
+    chosen, judged = facts["chosen"], facts["judged"]
+    layers = replace(_layers(facts), title="layers, figures per input")
     shares = (("same class as in floats", "same"), ("accuracy", "right"))
     return Page(
-        title=f"formats of {found['model']} on {found['design']}",
-        says=f"{judged:,} inputs; at most {_limits(found)}",
-        command=found["command"],
+        title=f"formats of {facts['model']} on {facts['design']}",
+        says=f"{judged:,} inputs; at most {_limits(facts)}",
+        command=facts["command"],
         versions=package_versions("numpy", "onnx", "onnxruntime", "scipy"),
         summary=[
             ("bits per weight", f"{chosen['bits']:.2f}"),
@@ -161,21 +160,21 @@ def page(found: Mapping[str, Any]) -> Page:
             ),
         ],
         parts=[
-            Scatter(_outcomes(found), "KiB", "noise, dB", marked=[0], mark="chosen"),
-            _intervals(found),
+            Scatter(_outcomes(facts), "KiB", "noise, dB", marked=[0], mark="chosen"),
+            _intervals(facts),
             Scatter(layers, "KiB", "noise, dB", group="A"),
-            Text("What the figures are", _sentences(found)),
+            Text("What the figures are", _sentences(facts)),
         ],
     )
 
 
-def _limits(found: Mapping[str, Any]) -> str:
+def _limits(facts: Mapping[str, Any]) -> str:
     """Write the budgets."""
-    return ", ".join(f"{kind} {limit:,.6g}" for kind, limit in found["limits"].items())
+    return ", ".join(f"{kind} {limit:,.6g}" for kind, limit in facts["limits"].items())
 
 
 @tables.as_text()
-def draw(found: Mapping[str, Any]) -> bytes:
+def draw(facts: Mapping[str, Any]) -> bytes:
     """Draw noise and accuracy over each cost, as SVG."""
     import matplotlib
 
@@ -183,10 +182,10 @@ def draw(found: Mapping[str, Any]) -> bytes:
     from matplotlib import pyplot
 
     axes_of = [("bits", "bits per weight"), ("cycles", "cycles per input")]
-    if found["energy"]:
+    if facts["energy"]:
         axes_of.append(("energy_uj", "uJ per input"))
-    answers = "right" if found["chosen"]["right"] is not None else "same"
-    upper = found["chosen"][answers] is not None
+    answers = "right" if facts["chosen"]["right"] is not None else "same"
+    upper = facts["chosen"][answers] is not None
     figure, grid = pyplot.subplots(
         1 + upper, len(axes_of), squeeze=False, sharex="col", sharey="row",
         figsize=(3.4 * len(axes_of), 3.0 * (1 + upper)),
@@ -195,10 +194,10 @@ def draw(found: Mapping[str, Any]) -> bytes:
     if upper:
         rows.append((answers, "accuracy" if answers == "right" else "same class as in floats"))
     groups = (
-        ("uniform", found["uniform"], "tab:grey", "o"),
-        ("mixed", found["pareto"], "tab:blue", "o"),
-        ("chosen", [found["chosen"]], "tab:red", "*"),
-        *([("fine-tuned", [found["tuned"]], "tab:orange", "*")] if found["tuned"] else []),
+        ("uniform", facts["uniform"], "tab:grey", "o"),
+        ("mixed", facts["pareto"], "tab:blue", "o"),
+        ("chosen", [facts["chosen"]], "tab:red", "*"),
+        *([("fine-tuned", [facts["tuned"]], "tab:orange", "*")] if facts["tuned"] else []),
     )
     for (member, label), line in zip(rows, grid, strict=True):
         open_below = []
@@ -233,6 +232,6 @@ def draw(found: Mapping[str, Any]) -> bytes:
     for (_, text), axes in zip(axes_of, grid[-1], strict=True):
         axes.set_xlabel(text, fontsize=8)
     grid[0][0].legend(fontsize=7)
-    figure.suptitle(f"{shown(found['model'])} on {found['design']}", fontsize=9)
+    figure.suptitle(f"{shown(facts['model'])} on {facts['design']}", fontsize=9)
     figure.tight_layout()
     return tables.svg(figure)

@@ -16,8 +16,9 @@ from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.passes.tables import tables
-from carrysave.compiler.program.network import between, check_target, compile_network
+from carrysave.compiler.program.network import check_target, compile_network
 from carrysave.compiler.program.program import Layer, Program
+from carrysave.compiler.program.reasons import between
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Outcome
 from carrysave.errors import UsageError, needs

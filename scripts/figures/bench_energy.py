@@ -107,7 +107,7 @@ def main() -> None:
         return keep
 
     designs = silicon.designs()
-    dense = [design_job(one, library, from_kept=[recipes.PROJECT]) for one in designs]
+    dense = [design_job(one, library, stored_recipes=[recipes.PROJECT]) for one in designs]
     quiet = [
         design_job(design, library, objective="energy", period_ns=period)
         for design, period in LEAST

@@ -42,7 +42,7 @@ COLUMNS = {
 def measure(design: Design, target: Any, trials: int, steps: Steps) -> dict[str, Any]:
     """Return what a search gains for a design."""
     found = synthesis.synthesise_design(
-        design, target, sweep=True, activity="none", hierarchy="flat", more_recipes=trials,
+        design, target, sweep=True, activity="none", hierarchy="flat", search_recipes=trials,
         progress=steps.note,
     )  # fmt: skip
     told = found["recipe_search"]

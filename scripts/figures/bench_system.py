@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from carrysave import cache
+from carrysave.compiler.program.assemble import assemble
 from carrysave.compiler.program.cycles import cycles
 from carrysave.compiler.program.image import COUNTERS, Image
 from carrysave.compiler.program.steps import Start
@@ -81,7 +82,7 @@ def main() -> None:
     image = Image(target, memory)
     added = [add(image, shape, own) for shape in SHAPES for own in (True, False)]
     ring = image.room(0)
-    start = image.words(image.steps, ring, 0, 1)
+    (start,), _ = assemble(image, [image.steps], (ring, 0, 1))
     here = Tensor(np.zeros(1, np.int64), np.dtype(np.int8), 0)
     layers = [(here, [counters]) for _, counters in added]
     folder = ROOT / "build" / "bench_system"

@@ -8,6 +8,7 @@ from amaranth.back import rtlil  # type: ignore[attr-defined]
 
 from carrysave import jobs
 from carrysave.asic.design_job import design_job
+from carrysave.asic.options import Verilog
 from carrysave.asic.synthesis import synthesise
 from carrysave.progress import Steps
 from golden.lut.trits import TRITS
@@ -110,7 +111,10 @@ def _packed(design: Design, target: str, steps: Steps) -> int:
         whole.write_text(rtlil.convert(made, name="packed", ports=[made.bytes, *made.others]))
         tile.write_text(made.tile.emission.verilog)
         found = synthesise(
-            [whole, tile], top="packed", target=target, activity="none", place=False,
+            Verilog([whole, tile], "packed"),
+            target,
+            activity="none",
+            place=False,
             progress=steps.note,
-        )  # fmt: skip
+        )
     return int(found["luts"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import carrysave
-from carrysave.errors import ArgumentError
+from carrysave.errors import ArgumentError, option_of
 from hw import catalog
 from hw.emit.files import generate
 from hw.tpe.adder_tree import AdderTree
@@ -165,7 +165,7 @@ def test_errors_name_arguments(options: dict[str, object], says: str, tmp_path: 
     with pytest.raises(ArgumentError, match=f"^{says}") as error:
         carrysave.Design("mac").verify(folder=tmp_path, **options)  # type: ignore[arg-type]
     assert isinstance(error.value, ValueError)
-    assert error.value.options.startswith("--")
+    assert error.value.naming(option_of).startswith("--")
     assert not list(tmp_path.iterdir())
 
 

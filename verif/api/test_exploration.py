@@ -8,6 +8,7 @@ import pytest
 
 import carrysave
 from carrysave import jobs
+from carrysave.asic.options import SynthesisOptions
 from carrysave.errors import ArgumentError
 from carrysave.exploration import run as runs
 from verif.support.command import Run
@@ -29,7 +30,7 @@ def measure(parameters: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def job(design: Any, target: Any, *, facts: Any, **options: Any) -> jobs.Job:
+    def job(design: Any, target: Any, options: SynthesisOptions, *, facts: Any) -> jobs.Job:
         arguments = {"parameters": dict(design.parameters)}
         return jobs.Job(function=measure, arguments=arguments, facts=facts)
 

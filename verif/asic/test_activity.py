@@ -12,6 +12,7 @@ from carrysave.asic import sta, synthesis
 from carrysave.asic.liberty import cells
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.liberty.energies import energies
+from carrysave.asic.options import Verilog
 from carrysave.asic.power import activity, power
 from carrysave.asic.power.activity import Activity
 from carrysave.asic.power.delays import timing
@@ -317,7 +318,7 @@ def test_digits_need_int8() -> None:
 def test_measured_activity_needs_a_design(tmp_path: Path) -> None:
     (tmp_path / "a.v").write_text("module a(input clk, d, output q); assign q = d; endmodule\n")
     with pytest.raises(ValueError, match="activity must be one of none, assumed, not 'normal'"):
-        synthesis.synthesise([tmp_path / "a.v"], top="a", target="osu018", activity="normal")
+        synthesis.synthesise(Verilog([tmp_path / "a.v"], "a"), "osu018", activity="normal")
 
 
 def test_no_power_below_95_percent(tmp_path: Path) -> None:

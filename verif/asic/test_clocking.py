@@ -6,6 +6,7 @@ import pytest
 
 from carrysave.asic import clocking, elaborate, hierarchy, sta, synthesis
 from carrysave.asic.liberty import cells
+from carrysave.asic.options import Verilog
 from carrysave.jobs.child import MARK
 from verif.support.command import Run
 
@@ -32,7 +33,7 @@ def cache(tmp_path, monkeypatch):
 def found(tmp_path: Path, text: str, top: str, **options):
     path = tmp_path / f"{top}.v"
     path.write_text(text)
-    return synthesis.synthesise([path], top=top, target="osu018", **options)
+    return synthesis.synthesise(Verilog([path], top), "osu018", **options)
 
 
 def test_resets_are_ideal_unless_they_are_timed(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
+from carrysave.asic.options import Verilog
 from hw.emit import tools, yosys
 from hw.emit.sources import Sources
 from verif.support.command import Run
@@ -78,10 +79,15 @@ def test_names_of_verilog(tmp_path: Path) -> None:
 def test_hostile_verilog_is_synthesised(part: str, name: str, tmp_path: Path) -> None:
     escaped = {part: f"\\{name} "}
     found = synthesis.synthesise(
-        [verilog(**escaped)], top=name if part == "top" else "t", target="osu018",
-        clock=name if part == "clock" else "clk", hierarchy="flat",
-    )  # fmt: skip
-    expected = synthesis.synthesise([verilog()], top="t", target="osu018", hierarchy="flat")
+        Verilog(
+            [verilog(**escaped)],
+            name if part == "top" else "t",
+            clock=name if part == "clock" else "clk",
+        ),
+        "osu018",
+        hierarchy="flat",
+    )
+    expected = synthesis.synthesise(Verilog([verilog()], "t"), "osu018", hierarchy="flat")
     assert (found["area_um2"], found["period_ns"]) == (expected["area_um2"], expected["period_ns"])
     assert name in found["names"].values()
     assert part in {"top"} or any(repr(name) in note for note in found["notes"])
@@ -106,7 +112,7 @@ def test_files_of_any_name(target: str, tmp_path: Path) -> None:
             design = Sources.read([source]).design("t", work)
             results.append(design.ports)
     assert all(ports == results[0] and "p" not in ports and "a" in ports for ports in results)
-    found = synthesis.synthesise([source], top="t", target=target, place=False)
+    found = synthesis.synthesise(Verilog([source], "t"), target, place=False)
     assert found["cells"] >= 4  # of the decoy there would be none
     assert nothing_ran(tmp_path)
 
@@ -145,7 +151,7 @@ def test_names_of_liberty_are_left_out(place: str, name: str) -> None:
 def test_libraries_of_any_name(name: str, tmp_path: Path) -> None:
     data = cells.osu018().data
     Path(name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    found = synthesis.synthesise([verilog()], top="t", target=cells.Library.load(name))
+    found = synthesis.synthesise(Verilog([verilog()], "t"), cells.Library.load(name))
     assert found["area_um2"] > 0
     assert nothing_ran(tmp_path)
 

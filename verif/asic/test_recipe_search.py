@@ -55,14 +55,14 @@ def test_the_best_is_kept_and_used(run: Run, tmp_path: Path) -> None:
     # A comparison takes the project's only.
     own = Design("mac", again["parameters"])
     ask = own, cells.osu018(), "density", None
-    found = recipes.kept(*ask, (recipes.PROJECT, recipes.USER))
+    found = recipes.stored(*ask, (recipes.PROJECT, recipes.USER))
     assert found is not None
-    assert (found.recipe, recipes.kept(*ask)) == (more["recipe"], None)
+    assert (found.recipe, recipes.stored(*ask)) == (more["recipe"], None)
     # A worse one does not take its place, and one that was damaged is not used.
     (file,) = (tmp_path / "cache" / "recipes").iterdir()
     text = file.read_text()
-    kept = recipes.Kept(**json.loads(text)["kept"])
-    recipes.keep(replace(kept, area_um2=kept.area_um2 + 1))
+    kept = recipes.StoredRecipe(**json.loads(text)["kept"])
+    recipes.store(replace(kept, area_um2=kept.area_um2 + 1))
     assert file.read_text() == text
     file.write_text(text.replace(f'"points": {kept.points}', f'"points": {kept.points + 1}'))
     assert not any("kept" in note for note in json.loads(run(*LINE, *sets).out)["notes"])

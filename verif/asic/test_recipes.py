@@ -34,7 +34,7 @@ def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipes, "_read", lambda path: None)
 
 
-def designs(every: list[recipes.Kept] = KEPT) -> list[Design]:
+def designs(every: list[recipes.StoredRecipe] = KEPT) -> list[Design]:
     found = []
     for kept in every:
         fields = dict(kept.design)
@@ -66,19 +66,19 @@ def test_recipes_are_whole() -> None:
 def test_a_recipe_is_for_one_design_library_and_aim() -> None:
     for design, kept in zip(designs(), KEPT, strict=True):
         library = replace(cells.osu018(), sha=kept.library_sha256)
-        assert recipes.kept(design, library, "density", None) == kept
-        assert recipes.kept(design, library, "density", kept.hierarchy) == kept
-        assert recipes.kept(design, library, "period", None) is None
+        assert recipes.stored(design, library, "density", None) == kept
+        assert recipes.stored(design, library, "density", kept.hierarchy) == kept
+        assert recipes.stored(design, library, "period", None) is None
         for hierarchy in set(HIERARCHIES) - {kept.hierarchy}:
-            assert recipes.kept(design, library, "density", hierarchy) is None
-    assert recipes.kept(Design("mac", {"a_width": 7}), library, "density", None) is None
+            assert recipes.stored(design, library, "density", hierarchy) is None
+    assert recipes.stored(Design("mac", {"a_width": 7}), library, "density", None) is None
     other = replace(library, sha="another")
-    assert recipes.kept(Design("mac"), other, "density", None) is None
+    assert recipes.stored(Design("mac"), other, "density", None) is None
 
 
 def test_the_demo_has_recipes_for_both_arrays() -> None:
     for design in (demo.DESIGN, demo.BASELINE):
-        assert recipes.kept(design, cells.osu018(), "density", None)
+        assert recipes.stored(design, cells.osu018(), "density", None)
 
 
 def test_synth_uses_a_kept_recipe_and_measures(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_synth_uses_a_kept_recipe_and_measures(run: Run, monkeypatch: pytest.Mon
 @pytest.mark.prove
 @pytest.mark.parametrize("kept", HERE, ids=[kept.design["design"] for kept in HERE])
 def test_a_search_finds_what_is_kept(
-    kept: recipes.Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kept: recipes.StoredRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path))
     library, (design,) = cells.osu018(), designs([kept])

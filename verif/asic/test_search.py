@@ -7,6 +7,7 @@ import pytest
 
 from carrysave.asic import abc_scripts, elaborate, search, synthesis
 from carrysave.asic.mapping import Recipe
+from carrysave.asic.options import Verilog
 from golden.check import Choice
 from hw.catalog import CATALOG, Design
 from hw.emit.flat_ports import flat_ports
@@ -48,21 +49,21 @@ def test_a_sweep_tries_every_hierarchy(tmp_path, monkeypatch):
     monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 300)
     monkeypatch.setattr(elaborate, "KEEP_GATES", 90)
     source = verilog(tmp_path, CHAIN)
-    ask: dict[str, Any] = {"top": "chain", "target": "osu018"}
-    kept = synthesis.synthesise([source], **ask)
+    chain = Verilog([source], "chain")
+    kept = synthesis.synthesise(chain, "osu018")
     assert [row["module"] for row in kept["hierarchy"]] == ["chain", "link"]
     assert (kept["hierarchy_mode"], len(kept["tried"])) == ("auto", 1)
-    best = synthesis.synthesise([source], **ask, sweep=True)
+    best = synthesis.synthesise(chain, "osu018", sweep=True)
     assert best["hierarchy_mode"] == "flat"
     assert [row["mapped_once"] for row in best["tried"]] == [["link"], []]
     assert {point["hierarchy"] for point in best["sweep"]} == {"auto", "flat"}
     assert sum(row["points"] for row in best["tried"]) == len(best["sweep"])
     assert best["period_ns"] < 0.9 * kept["period_ns"]
-    one = synthesis.synthesise([source], **ask, sweep=True, hierarchy="auto")
+    one = synthesis.synthesise(chain, "osu018", sweep=True, hierarchy="auto")
     assert [row["hierarchy"] for row in one["tried"]] == ["auto"]
     assert one["period_ns"] * one["area_um2"] > best["period_ns"] * best["area_um2"]
     monkeypatch.setattr(elaborate, "FLAT_GATES", 100)
-    large = synthesis.synthesise([source], **ask, sweep=True)
+    large = synthesis.synthesise(chain, "osu018", sweep=True)
     assert [row["hierarchy"] for row in large["tried"]] == ["auto"]
     assert "not tried: about" in large["notes"][-1]
 
@@ -84,7 +85,7 @@ def test_a_sweep_tries_other_ways_to_build_a_design():
     plain = synthesis.synthesise_design(SMALL, "osu018", **options)
     assert [row["hows"] for row in plain["tried"]] == [{}]
     assert plain["module"] == SMALL.module
-    found = synthesis.synthesise_design(SMALL, "osu018", hows=["encoding"], **options)
+    found = synthesis.synthesise_design(SMALL, "osu018", search_parameters=["encoding"], **options)
     kinds = options_of("mac", "encoding")
     others = [{"encoding": kind} for kind in kinds if kind != "booth"]
     assert [row["hows"] for row in found["tried"]] == [{}, *others]
@@ -95,8 +96,10 @@ def test_a_sweep_tries_other_ways_to_build_a_design():
     assert found["area_um2"] * found["period_ns"] < plain["area_um2"] * plain["period_ns"]
     again = synthesis.synthesise_design(Design("mac", found["parameters"]), "osu018", **options)
     assert again["area_um2"] * again["period_ns"] <= found["area_um2"] * found["period_ns"]
-    with pytest.raises(ValueError, match="hows must be one of encoding, adder, not 'pipeline'"):
-        synthesis.synthesise_design(SMALL, "osu018", hows=["pipeline"], **options)
+    with pytest.raises(
+        ValueError, match="search_parameters must be one of encoding, adder, not 'pipeline'"
+    ):
+        synthesis.synthesise_design(SMALL, "osu018", search_parameters=["pipeline"], **options)
 
 
 @pytest.mark.sample(3)
@@ -176,11 +179,11 @@ def test_least_energy_for_a_period(monkeypatch):
     recipes = {point["recipe"] for point in found["sweep"]}
     assert {"tree+amap+sizes@2.4", "tree+amap+adders@1+sizes@2.4"} <= recipes
     swept = synthesis.synthesise_design(
-        design, "osu018", **ask, activity="normal", sweep=True, hows=["upper"]
+        design, "osu018", **ask, activity="normal", sweep=True, search_parameters=["upper"]
     )
     assert {row["hows"].get("upper") for row in swept["tried"]} == {None, "counter"}
     assert swept["power_mw"] * swept["period_ns"] <= 1.001 * found["power_mw"] * found["period_ns"]
-    with pytest.raises(ValueError, match="period_ns must be given for the objective 'energy'"):
+    with pytest.raises(ValueError, match="objective energy needs period_ns"):
         synthesis.synthesise_design(design, "osu018", objective="energy")
     with pytest.raises(ValueError, match="objective must be one of density, period, area with a"):
         synthesis.synthesise_design(design, "generic", objective="energy", period_ns=50.0)
@@ -196,7 +199,7 @@ def test_hows_that_are_better_alone_are_combined(monkeypatch):
                             "adder": "ripple", "encoding": "operator"})  # fmt: skip
     found = synthesis.synthesise_design(
         design, "osu018", sweep=True, objective="period", activity="none",
-        hows=["adder", "encoding"],
+        search_parameters=["adder", "encoding"],
     )  # fmt: skip
     tried = [row["hows"] for row in found["tried"]]
     alone = [hows for hows in tried if len(hows) == 1]
@@ -239,9 +242,9 @@ def test_a_brief_sweep_has_all_mappings_and_sizes_of_the_best(monkeypatch):
     cases: list[dict[str, Any]] = [
         {"sweep": False},
         {"objective": "energy", "period_ns": 9.0},
-        {"more_recipes": 9},
+        {"search_recipes": 9},
     ]
     for refused in cases:
         ask = {"sweep": True, "brief": True, "activity": "none", **refused}
-        with pytest.raises(ValueError, match="brief needs a sweep for density, period or area"):
+        with pytest.raises(ValueError, match="brief needs sweep for density, period or area"):
             synthesis.synthesise_design(SMALL, "osu018", **ask)

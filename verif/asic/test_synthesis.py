@@ -12,6 +12,7 @@ from carrysave import jobs
 from carrysave.asic import abc_scripts, elaborate, hierarchy, mapping, search, sta, synthesis
 from carrysave.asic.liberty import cells as liberty
 from carrysave.asic.liberty.cells import Library
+from carrysave.asic.options import Verilog
 from carrysave.jobs.child import MARK
 from hw.emit import yosys
 
@@ -159,7 +160,7 @@ def test_every_mapping_equals_rtl(tmp_path, name):
 
 def test_wrong_netlist_is_seen(tmp_path):
     library = liberty.osu018()
-    result = synthesis.synthesise([verilog(tmp_path, MAC)], top="mac", target=library)
+    result = synthesis.synthesise(Verilog([verilog(tmp_path, MAC)], "mac"), library)
     netlist = Path(result["netlist"]).read_text()
     broken, count = re.subn(r"\bXOR2X1\b", "XNOR2X1", netlist, count=1)
     assert count == 1
@@ -205,9 +206,8 @@ def test_few_mappings_are_tried_until_one_meets_the_clock(monkeypatch, tmp_path,
 def test_result_keys_and_sums(tmp_path):
     progress: list[str] = []
     result = synthesis.synthesise(
-        [verilog(tmp_path, MAC)], top="mac", target="osu018", operations_per_cycle=2,
-        progress=progress.append,
-    )  # fmt: skip
+        Verilog([verilog(tmp_path, MAC)], "mac", operations=2), "osu018", progress=progress.append
+    )
     assert {
         "design", "target", "area_um2", "cells", "period_ns", "fmax_mhz", "power_mw", "activity",
         "gops", "gops_per_mm2", "gops_per_w", "versions", "luts", "ffs", "dsps", "brams",
@@ -230,23 +230,19 @@ def test_result_keys_and_sums(tmp_path):
 
 def test_repeated_call_runs_nothing(tmp_path, monkeypatch):
     source = verilog(tmp_path, MAC)
-    first = synthesis.synthesise([source], top="mac", target="osu018")
+    first = synthesis.synthesise(Verilog([source], "mac"), "osu018")
     monkeypatch.setattr(yosys, "run", lambda *_, **__: pytest.fail("ran again"))
-    assert synthesis.synthesise([source], top="mac", target="osu018") == first
+    assert synthesis.synthesise(Verilog([source], "mac"), "osu018") == first
 
 
 @pytest.mark.prove
 def test_sweep_is_no_worse_than_one_point(tmp_path):
     source = verilog(tmp_path, MAC)
-    one = synthesis.synthesise([source], top="mac", target="osu018", operations_per_cycle=2)
-    best = synthesis.synthesise(
-        [source], top="mac", target="osu018", operations_per_cycle=2, sweep=True
-    )
+    one = synthesis.synthesise(Verilog([source], "mac", operations=2), "osu018")
+    best = synthesis.synthesise(Verilog([source], "mac", operations=2), "osu018", sweep=True)
     assert best["gops_per_mm2"] >= one["gops_per_mm2"]
     assert best["gops_per_mm2"] == pytest.approx(max(p["gops_per_mm2"] for p in best["sweep"]))
-    slow = synthesis.synthesise(
-        [source], top="mac", target="osu018", period_ns=2 * one["period_ns"]
-    )
+    slow = synthesis.synthesise(Verilog([source], "mac"), "osu018", period_ns=2 * one["period_ns"])
     assert slow["period_ns"] <= 2 * one["period_ns"]
     assert slow["area_um2"] <= one["area_um2"]
 
@@ -256,7 +252,7 @@ def test_hierarchy_multiplies_and_simulates(tmp_path, monkeypatch):
     monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 200)
     source = verilog(tmp_path, PAIR)
     library = liberty.osu018()
-    result = synthesis.synthesise([source], top="pair", target=library)
+    result = synthesis.synthesise(Verilog([source], "pair"), library)
     rows = {row["module"]: row for row in result["hierarchy"]}
     assert rows["cell4_K_5"]["instances"] == 3
     assert rows["cell4_K_5"]["area_sequential_um2"] == 36 * 96
@@ -267,7 +263,7 @@ def test_hierarchy_multiplies_and_simulates(tmp_path, monkeypatch):
     assert netlist.count("endmodule") == 2
     assert mismatches(tmp_path, "pair", PAIR, netlist, library, PAIR_PORTS) == (480, 0)
     for few in ("coarse", "flat"):
-        flat = synthesis.synthesise([source], top="pair", target=library, hierarchy=few)
+        flat = synthesis.synthesise(Verilog([source], "pair"), library, hierarchy=few)
         assert [row["module"] for row in flat["hierarchy"]] == ["pair"]
 
 
@@ -292,10 +288,10 @@ REGISTERED = (
 def test_timing_module_by_module_agrees(top, text, tmp_path, monkeypatch):
     monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 200)
     source = verilog(tmp_path, text)
-    whole = synthesis.synthesise([source], top=top, target="osu018")
+    whole = synthesis.synthesise(Verilog([source], top), "osu018")
     monkeypatch.setattr(hierarchy, "TIMED_WHOLE", 10)
     monkeypatch.setenv(MARK, "here")  # as within a job: no process that knows another number
-    parts = synthesis.synthesise([source], top=top, target="osu018")
+    parts = synthesis.synthesise(Verilog([source], top), "osu018")
     assert parts["recipe"] == whole["recipe"]
     print(parts["period_ns"], whole["period_ns"])
     assert parts["period_ns"] == pytest.approx(whole["period_ns"], rel=0.05)
@@ -305,7 +301,7 @@ def test_timing_module_by_module_agrees(top, text, tmp_path, monkeypatch):
 @pytest.mark.prove
 def test_wide_fan_out_across_modules_is_buffered(tmp_path):
     count = 20
-    result = synthesis.synthesise([verilog(tmp_path, fan_out(count))], top="wide", target="osu018")
+    result = synthesis.synthesise(Verilog([verilog(tmp_path, fan_out(count))], "wide"), "osu018")
     netlist = Path(result["netlist"]).read_text()
     cell, wide = (
         netlist[netlist.index(f"module {name}(") :].partition("endmodule")[0]
@@ -381,15 +377,15 @@ def test_path_into_a_clock_gate_counts(tmp_path):
 
 def test_clock_gate_saves_area_and_keeps_sums(tmp_path):
     source = verilog(tmp_path, MAC)
-    plain = synthesis.synthesise([source], top="mac", target="osu018")
-    gated = synthesis.synthesise([source], top="mac", target=gated_osu018(tmp_path))
+    plain = synthesis.synthesise(Verilog([source], "mac"), "osu018")
+    gated = synthesis.synthesise(Verilog([source], "mac"), gated_osu018(tmp_path))
     assert gated["area_sequential_um2"] == plain["area_sequential_um2"] + 80
     assert gated["area_combinational_um2"] < plain["area_combinational_um2"]
 
 
 def test_combinational_design_needs_no_clock(tmp_path):
     text = "module add(input [7:0] a, input [7:0] b, output [8:0] y); assign y = a + b; endmodule\n"
-    result = synthesis.synthesise([verilog(tmp_path, text)], top="add", target="osu018")
+    result = synthesis.synthesise(Verilog([verilog(tmp_path, text)], "add"), "osu018")
     assert result["area_sequential_um2"] == 0
     assert 0.3 < result["period_ns"] < 5
 
@@ -405,7 +401,7 @@ def test_combinational_design_needs_no_clock(tmp_path):
             "one of density, period, area, energy, not 'speed'",
         ),
         ({"hierarchy": "deep"}, "hierarchy must be one of auto, coarse, flat, not 'deep'"),
-        ({"period_ns": 0.0}, "period_ns must be positive, not 0.0"),
+        ({"period_ns": 0.0}, "period_ns must be greater than 0 ns, and finite, not 0"),
         (
             {"target": "tsmc"},
             "target must be one of osu018, generic, ecp5, ice40, .*, not 'tsmc'",
@@ -414,16 +410,17 @@ def test_combinational_design_needs_no_clock(tmp_path):
     ],
 )
 def test_synth_errors_name_the_value(tmp_path, arguments, text):
-    given = {"top": "mac", "target": "osu018"} | arguments
+    given = {"target": "osu018"} | arguments
+    top, clock = given.pop("top", "mac"), given.pop("clock", "clk")
     with pytest.raises((ValueError, yosys.YosysError), match=text):
-        synthesis.synthesise([verilog(tmp_path, MAC)], **given)
+        synthesis.synthesise(Verilog([verilog(tmp_path, MAC)], top, clock), **given)
 
 
 def test_missing_source_and_syntax_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="source file not found"):
-        synthesis.synthesise([tmp_path / "none.v"], top="mac", target="osu018")
+        synthesis.synthesise(Verilog([tmp_path / "none.v"], "mac"), "osu018")
     with pytest.raises(yosys.YosysError, match="ERROR: syntax error"):
-        synthesis.synthesise([verilog(tmp_path, "module mac(;")], top="mac", target="osu018")
+        synthesis.synthesise(Verilog([verilog(tmp_path, "module mac(;")], "mac"), "osu018")
 
 
 def test_missing_opensta_names_the_package(monkeypatch):
@@ -440,7 +437,7 @@ def test_yosys_crash_is_an_error(tmp_path):
 
 @pytest.mark.prove
 def test_fpga_resources(tmp_path):
-    result = synthesis.synthesise([verilog(tmp_path, MAC)], top="mac", target="xilinx7")
+    result = synthesis.synthesise(Verilog([verilog(tmp_path, MAC)], "mac"), "xilinx7")
     assert result["dsps"] == 0 or result["ffs"] <= 12
     assert result["luts"] + result["dsps"] > 0
     assert result["fmax_mhz"] is None
@@ -449,9 +446,7 @@ def test_fpga_resources(tmp_path):
 
 @pytest.mark.prove
 def test_fpga_place_and_route(tmp_path):
-    result = synthesis.synthesise(
-        [verilog(tmp_path, MAC)], top="mac", target="ice40", operations_per_cycle=2
-    )
+    result = synthesis.synthesise(Verilog([verilog(tmp_path, MAC)], "mac", operations=2), "ice40")
     assert result["ffs"] == 12
     assert 20 < result["luts"] < 300
     assert 20 < result["fmax_mhz"] < 500
@@ -470,7 +465,7 @@ def test_clock_gates_are_copied_before_they_are_overloaded(tmp_path):
       always @(posedge clk) if (en) q <= d;
     endmodule
     """
-    result = synthesis.synthesise([verilog(tmp_path, text)], top="wide", target=library)
+    result = synthesis.synthesise(Verilog([verilog(tmp_path, text)], "wide"), library)
     netlist = Path(result["netlist"]).read_text()
     clocks = re.findall(r"DFFPOSX1 \S+ \(\s*\.CLK\((\S+?)\)", netlist)
     assert len(clocks) == width

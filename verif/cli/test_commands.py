@@ -437,9 +437,9 @@ def test_cli_synth_searches_what_no_parameter_says(
     monkeypatch.setattr("carrysave.asic.synthesis.synthesise_design", synthesise)
     (tmp_path / "own.toml").write_text(f"[parameters]\n{config}\n")
     assert run("synth", "mac", *line, "--config", "own.toml", "--sweep").code == 1
-    assert asked["hows"] == free
+    assert asked["search_parameters"] == free
     assert run("synth", "mac", *line, "--config", "own.toml").code == 1
-    assert asked["hows"] == ()
+    assert asked["search_parameters"] == ()
 
 
 def test_cli_synth_takes_foreign_verilog(run: Run, tmp_path: Path) -> None:

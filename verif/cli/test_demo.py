@@ -39,7 +39,7 @@ def test_demo_takes_kept_recipes_or_searches(
     outcome = run("demo", *more)
     assert outcome.code == 0
     assert [design for design, _ in asked] == [demo.DESIGN, demo.BASELINE]
-    wanted = {"sweep": bool(more), "from_kept": () if more else (PROJECT,)}
+    wanted = {"sweep": bool(more), "stored_recipes": () if more else (PROJECT,)}
     assert [options for _, options in asked] == [wanted] * 2
     assert "3 of 3 tests passed" in outcome.out
     assert "1.50x the GOPS/mm2 of plain MACs" in outcome.out

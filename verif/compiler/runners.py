@@ -22,7 +22,9 @@ from carrysave.sim.cocotb.device_memory import Pool
 from verif.soc.driver.c_driver import CDevice
 from verif.soc.driver.software_device import SoftwareDevice
 
-__all__ = ["check", "memory_of", "on_block", "on_c", "on_driver", "on_golden"]
+__all__ = [
+    "check", "memory_of", "on_block", "on_c", "on_driver", "on_golden", "without_counters",
+]  # fmt: skip
 
 On = Callable[[Program], tuple[np.ndarray, Runner]]
 
@@ -85,6 +87,11 @@ def memory_of(program: Program, on: On, inputs: dict[str, np.ndarray]) -> np.nda
     """Return memory after a run, but for counters and what firmware writes for the device."""
     memory, runner = on(program)
     network.run(program, inputs, memory, runner)
+    return without_counters(program, memory)
+
+
+def without_counters(program: Program, memory: np.ndarray) -> np.ndarray:
+    """Return memory but for counters and what firmware writes for the device."""
     found = memory.copy()
     for step in program.steps:
         if isinstance(step, Start):
@@ -102,6 +109,7 @@ def check(program: Program, inputs: dict[str, np.ndarray]) -> None:
         made[product.y] = y = golden.product(program.target.spec, compiled)
         return y
 
+    assert program.lowered is not None
     expected = evaluate(program.lowered, inputs, multiply)
     memory, runner = on_golden(program)
     found = network.run(program, inputs, memory, runner)

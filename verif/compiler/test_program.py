@@ -14,14 +14,9 @@ from carrysave.compiler.graph.host_versions import BY_EVALUATOR
 from carrysave.compiler.passes.code_paths import _ELEMENTWISE
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.passes.tables import tables
-from carrysave.compiler.program.network import (
-    _GREATEST,
-    _MOVES,
-    _STEPS,
-    between,
-    compile_network,
-)
+from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.reasons import GREATEST, MOVES, STEPS, between
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
 from carrysave.data.networks import MODELS, quantise
@@ -158,7 +153,7 @@ def test_a_node_between_is_a_host_segment() -> None:
 OTHERS = sorted({name for name in BY_EVALUATOR if defs.has(name, 17)
                  and defs.get_schema(name, 17).min_input <= 1 <= defs.get_schema(name, 17).max_input
                  and defs.get_schema(name, 17).min_output == 1
-                 and name not in (*_MOVES, *_GREATEST, *_STEPS)})  # fmt: skip
+                 and name not in (*MOVES, *GREATEST, *STEPS)})  # fmt: skip
 """Operators of one tensor that the firmware has not."""
 
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from carrysave import jobs
+from carrysave.asic.options import SynthesisOptions
 from carrysave.exploration import run as runs
 from carrysave.exploration.front import OBJECTIVES, front
 from carrysave.exploration.search import METHODS, Modelled, search
 from carrysave.exploration.space import Space
+from carrysave.keywords import differing
 from hw.catalog import Design
 from verif.support.browser import Browser
 from verif.support.command import Run
@@ -62,12 +64,12 @@ def checked(parameters: dict[str, Any]) -> dict[str, Any]:
 def told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let figures come from :func:`measure`, and benches be :func:`checked`."""
 
-    def job(design: Design, target: Any, *, facts: Any, **options: Any) -> jobs.Job:
+    def job(design: Design, target: Any, options: SynthesisOptions, *, facts: Any) -> jobs.Job:
         return jobs.Job(
             function=measure,
             arguments={
                 "name": design.name, "parameters": dict(design.parameters), "target": "t",
-                "options": options,
+                "options": differing(options),
             },
             facts=facts,
         )  # fmt: skip
@@ -212,7 +214,7 @@ def test_designs_for_a_device(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
     """Points are built of its blocks, with the parameters that they have in the space."""
     asked: list[Design] = []
 
-    def job(design: Design, target: Any, *, facts: Any, **options: Any) -> jobs.Job:
+    def job(design: Design, target: Any, options: SynthesisOptions, *, facts: Any) -> jobs.Job:
         asked.append(design)
         return jobs.Job(function=counted, arguments={"name": design.name}, facts=facts)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from carrysave.asic.options import Verilog
 from carrysave.asic.synthesis import synthesise
 from hw.emit import yosys
 from verif.fpga.blocks import ECP5, UP5K, XC7
@@ -17,7 +18,7 @@ def run(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     def synthesise_text(text: str, target: str, **options: Any) -> dict[str, Any]:
         source = tmp_path / "blocks.v"
         source.write_text(text)
-        return synthesise([source], top="blocks", target=target, seeds=1, **options)
+        return synthesise(Verilog([source], "blocks"), target, seeds=1, **options)
 
     return synthesise_text
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from carrysave.asic.options import Verilog
 from carrysave.asic.synthesis import synthesise, synthesise_design
 from carrysave.fpga import implementation, place
 from carrysave.jobs.child import MARK
@@ -103,17 +104,17 @@ def test_fpga_places_and_routes(target: str) -> None:
 def test_fpga_takes_any_port(tmp_path: Path) -> None:
     source = tmp_path / "odd.v"
     source.write_text(ODD_PORTS)
-    found = synthesise([source], top="odd", target="ice40", clock="clock", seeds=1)
+    found = synthesise(Verilog([source], "odd", clock="clock"), "ice40", seeds=1)
     assert found["ffs"] == 4
     assert found["fmax_mhz"] > 100
     with pytest.raises(ValueError, match=r"clock must be an input of odd \(clock, x, .*not 'clk'"):
-        synthesise([source], top="odd", target="ice40")
+        synthesise(Verilog([source], "odd"), "ice40")
 
 
 def test_fpga_without_registers_is_counted_not_placed(tmp_path: Path) -> None:
     source = tmp_path / "gate.v"
     source.write_text("module gate(input a, input b, output y); assign y = a & b; endmodule\n")
-    found = synthesise([source], top="gate", target="ecp5")
+    found = synthesise(Verilog([source], "gate"), "ecp5")
     assert (found["luts"], found["ffs"], found["fmax_mhz"]) == (1, 0, None)
     assert found["notes"] == ["no registers and no clock: not placed, no Fmax"]
 

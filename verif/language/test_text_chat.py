@@ -31,14 +31,14 @@ def fitting(bits: str) -> Iterator[str]:
 @pytest.mark.parametrize("bits", FORMATS)
 def test_only_cores_with_weights_as_narrow_are_taken(tmp_path: Path, bits: str) -> None:
     model, _ = load_text(write(tmp_path / "m.npz", bits=bits))
-    assert model.own is not None
+    assert model.weight_format is not None
     for core in CORES:
-        target = Target(block_of(core, {"vector": "none"}, model.own[0]))
+        target = Target(block_of(core, {"vector": "none"}, model.weight_format[0]))
         if core in fitting(bits):
-            check(target, 96, model.own)
+            check(target, 96, model.weight_format)
         else:
             with pytest.raises(ValueError, match=r"core must take the model's weights, \w+ ones"):
-                check(target, 96, model.own)
+                check(target, 96, model.weight_format)
 
 
 @pytest.mark.prove

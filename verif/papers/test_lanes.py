@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from carrysave.asic import synthesis
+from carrysave.asic.options import Verilog
 from carrysave.papers import lanes
 from golden.npe.lane import LaneSpec
 from hw.catalog import Design
@@ -36,8 +37,9 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Design, dict[str, Any
             "recipe": "x", "versions": {"tool": "1"},
         }  # fmt: skip
 
-    def synthesise(sources: Any, *, top: str, target: str, place: bool) -> dict[str, Any]:
-        assert Path(sources[0]).read_text().count(f"module {top}(") == 1
+    def synthesise(verilog: Verilog, target: str, *, place: bool) -> dict[str, Any]:
+        top = verilog.top
+        assert Path(verilog.files[0]).read_text().count(f"module {top}(") == 1
         assert not place
         several = "int8_int4" in top
         return {"luts": 300 if several else 100, "ffs": 200 if several else 100, "dsps": 0}

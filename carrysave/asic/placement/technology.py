@@ -6,6 +6,7 @@ from typing import Any
 
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.placement.lef import Lef
+from carrysave.errors import ArgumentError
 
 __all__ = ["TECHNOLOGIES", "Technology", "technology"]
 
@@ -68,28 +69,29 @@ def technology(
     """
     if library.relative:
         raise ValueError(f"a library to place with must have um and ns, not {library.name}")
-    found = next((own for glob, own in TECHNOLOGIES.items() if fnmatch(library.name, glob)), None)
-    told = "as given"
+    known = next((one for glob, one in TECHNOLOGIES.items() if fnmatch(library.name, glob)), None)
+    source = "as given"
     if lef is not None:
-        told = "LEF (without capacitance between neighbours), or as given"
+        source = "LEF (without capacitance between neighbours), or as given"
         capacitance = lef.capacitance if capacitance is None else capacitance
         resistance = lef.resistance if resistance is None else resistance
         row_height = lef.row_height if row_height is None else row_height
     given = capacitance, resistance, row_height
-    if found is None:
+    if known is None:
         if None in given:
-            raise ValueError(
-                f"wires of {library.name} must be given: --wire-cap, --wire-res and --row-height,"
-                " or --lef with all of them"
+            raise ArgumentError(
+                "wires of {library} must be given: {wire_cap}, {wire_res} and {row_height}, or"
+                " {lef} with all of them",
+                library=library.name,
             )
-        found = Technology(0.0, 0.0, 0.0, "")
+        known = Technology(0.0, 0.0, 0.0, "")
     if given == (None, None, None):
-        return found
+        return known
     if None in given:
-        told += f", the rest: {found.source}"
+        source += f", the rest: {known.source}"
     return Technology(
-        found.capacitance if capacitance is None else capacitance,
-        found.resistance if resistance is None else resistance,
-        found.row_height if row_height is None else row_height,
-        told,
+        known.capacitance if capacitance is None else capacitance,
+        known.resistance if resistance is None else resistance,
+        known.row_height if row_height is None else row_height,
+        source,
     )

@@ -20,6 +20,7 @@ from carrysave.asic import sta
 from carrysave.asic.liberty.cells import Cell, Library
 from carrysave.asic.liberty.energies import Energies, Internal, LibertyError, energies
 from carrysave.asic.liberty.functions import compile_function
+from carrysave.asic.mapping import Flow
 from carrysave.asic.power import activity
 from carrysave.asic.power.activity import Activity
 from carrysave.asic.power.clock_tree import Wires, clock_tree_fj
@@ -44,10 +45,8 @@ there would not be without delays; in what leaks in a period."""
 
 def report(
     netlist: Path,
+    flow: Flow,
     *,
-    top: str,
-    library: Library,
-    conditions: sta.Conditions,
     period_ns: float,
     operations: float | None,
     design: Design | None,
@@ -58,6 +57,7 @@ def report(
 
     Parameters
     ----------
+    flow : what the netlist is of, its library and conditions.
     operations : operations (2 per multiply-accumulate) per cycle, if they are known.
     design : what the netlist is of; None if that is no design of the catalogue.
     stimulus : see :meth:`carrysave.asic.power.stimulus.Stimulus.parse`; or ``assumed``; or
@@ -66,6 +66,7 @@ def report(
     """
     if stimulus == "none":
         return {**_NOTHING, "notes": []}
+    top, library, conditions = flow.design.top, flow.library, flow.conditions
     measured = design is not None and stimulus != "assumed"
     parts: list[str | bytes] = [
         str(_FORMAT), netlist.read_bytes(), library.key, str(library.load_ff), repr(conditions),

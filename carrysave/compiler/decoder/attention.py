@@ -192,7 +192,8 @@ class Decoder(Blocks):
             weighted = shares * steps[:, None, None, :, block]
             own, powers = self.units.aligned(weighted, SHARE_BITS, count)
             sums = self._multiplied("values", own.astype(np.float64), values)
-            rest = (shares * offsets[:, None, None, :, block]).sum(axis=-1, keepdims=True)
+            # One after the other, as other processors add them.
+            rest = np.cumsum(shares * offsets[:, None, None, :, block], axis=-1)[..., -1:]
             made.append(np.ldexp(sums, powers) + rest)
         return np.concatenate(made, axis=-1)
 

@@ -104,7 +104,7 @@ class Simulation:
     ) -> None:
         try:
             self.target = Target(design)
-            check(self.target, model.longest(length), model.own)
+            check(self.target, model.longest(length), model.weight_format)
         except ValueError as error:
             raise UsageError(str(error)) from None
         unit = self.target.spec.vector

@@ -89,8 +89,9 @@ def write(
     most = min(request.cache, model.shape.context)
     simulation, units = None, GOLDEN
     if request.simulate != "none":
+        bits = model.weight_format[0] if model.weight_format else 4
         simulation = Simulation(
-            block_of(request.core, request.parameters, model.own[0] if model.own else 4), model,
+            block_of(request.core, request.parameters, bits), model,
             length=most, every=request.simulate == "all", seed=request.seed,
             folder=request.folder / "runs", tell=note,
         )  # fmt: skip

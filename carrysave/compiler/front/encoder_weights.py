@@ -150,9 +150,9 @@ def read_encoder(folder: Path) -> Encoder:
     width, wide = sizes["hidden_size"], sizes["intermediate_size"]
 
     def block(number: int) -> Block:
-        own = f"encoder.layer.{number}"
+        prefix = f"encoder.layer.{number}"
         parts = [
-            tensors.dense(f"{own}.attention.self.{name}", width, width)
+            tensors.dense(f"{prefix}.attention.self.{name}", width, width)
             for name in ("query", "key", "value")
         ]
         return Block(
@@ -160,17 +160,17 @@ def read_encoder(folder: Path) -> Encoder:
                 weights=np.concatenate([one.weights for one in parts], axis=1),
                 bias=np.concatenate([one.bias for one in parts]),
             ),
-            out=tensors.dense(f"{own}.attention.output.dense", width, width),
-            attention=tensors.norm(f"{own}.attention.output.LayerNorm", width),
-            up=tensors.dense(f"{own}.intermediate.dense", width, wide),
-            down=tensors.dense(f"{own}.output.dense", wide, width),
-            feed=tensors.norm(f"{own}.output.LayerNorm", width),
+            out=tensors.dense(f"{prefix}.attention.output.dense", width, width),
+            attention=tensors.norm(f"{prefix}.attention.output.LayerNorm", width),
+            up=tensors.dense(f"{prefix}.intermediate.dense", width, wide),
+            down=tensors.dense(f"{prefix}.output.dense", wide, width),
+            feed=tensors.norm(f"{prefix}.output.LayerNorm", width),
         )
 
     def table(name: str, size: str) -> np.ndarray:
         return tensors.take(f"embeddings.{name}_embeddings.weight", sizes[size], width)
 
-    found = Encoder(
+    encoder = Encoder(
         words=table("word", "vocab_size"),
         positions=table("position", "max_position_embeddings")
         + table("token_type", "type_vocab_size")[0],
@@ -180,7 +180,7 @@ def read_encoder(folder: Path) -> Encoder:
         activation=activation,
     )
     tensors.check_rest()
-    return found
+    return encoder
 
 
 class _Tensors:
@@ -192,19 +192,19 @@ class _Tensors:
 
     def take(self, name: str, *shape: int) -> np.ndarray:
         """Return a tensor as floats."""
-        place = f"tensor '{shown(name)}'"
+        where = f"tensor '{shown(name)}'"
         self._taken.add(name)
-        found = self._tensors.get(name)
-        if found is None:
-            raise FileError(self._path, "is missing", place)
-        if not found.is_float or found.array.shape != shape:
+        tensor = self._tensors.get(name)
+        if tensor is None:
+            raise FileError(self._path, "is missing", where)
+        if not tensor.is_float or tensor.array.shape != shape:
             wanted = " x ".join(map(str, shape))
-            actual = " x ".join(map(str, found.array.shape)) or "a number"
-            kind = "floats" if found.is_float else "integers"
-            raise FileError(self._path, f"must be {wanted} floats, not {actual} {kind}", place)
-        values = found.values()
+            actual = " x ".join(map(str, tensor.array.shape)) or "a number"
+            kind = "floats" if tensor.is_float else "integers"
+            raise FileError(self._path, f"must be {wanted} floats, not {actual} {kind}", where)
+        values = tensor.values()
         if not np.isfinite(values).all():
-            raise FileError(self._path, "must be of finite numbers", place)
+            raise FileError(self._path, "must be of finite numbers", where)
         return values
 
     def check_rest(self) -> None:
@@ -230,14 +230,14 @@ class _Tensors:
 def _configuration(path: Path, text: str) -> tuple[dict[str, int], str]:
     """Read the sizes of a model, and its activation."""
     try:
-        found: Any = json.loads(text)
+        facts: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"no valid JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(facts, dict):
         raise FileError(path, "must be an object")
     sizes = {}
     for name, most in _SIZES.items():
-        value = found.get(name)
+        value = facts.get(name)
         if type(value) is not int or not 1 <= value <= most:
             raise FileError(path, f"must be 1..{most}, not {shown(repr(value), 40)}", name)
         sizes[name] = value
@@ -254,11 +254,11 @@ def _configuration(path: Path, text: str) -> tuple[dict[str, int], str]:
         ("is_decoder", (False,)),
         ("add_cross_attention", (False,)),
     ):
-        value = found.get(name, legal[0])
+        value = facts.get(name, legal[0])
         if value not in legal:
             raise FileError(
                 path,
                 f"must be one of {', '.join(map(str, legal))}, not {shown(repr(value), 40)}",
                 name,
             )
-    return sizes, found.get("hidden_act", ACTIVATIONS[0])
+    return sizes, facts.get("hidden_act", ACTIVATIONS[0])

@@ -12,7 +12,7 @@ import numpy as np
 from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
-from carrysave.compiler.graph.names import place, within_file
+from carrysave.compiler.graph.names import label, within_file
 from carrysave.errors import needs
 from hw.emit.user_files import TENSORS, FileError, read
 
@@ -79,15 +79,15 @@ def check(program: Any, model: ModelProto) -> int:
     known, inputs = _values(program)
     evaluator: Any = ReferenceEvaluator(model)
     names = [one.name for one in model.graph.input]
-    found = {"": None, **evaluator.rt_inits_, **dict(zip(names, inputs, strict=True))}
+    values = {"": None, **evaluator.rt_inits_, **dict(zip(names, inputs, strict=True))}
     count = 0
     for node in evaluator.rt_nodes_:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            made = node.run(*(found[name] for name in node.input))
+            made = node.run(*(values[name] for name in node.input))
         for name, value in zip(node.output, made, strict=False):
             wanted = known.get(name)
-            found[name] = value if wanted is None else wanted
+            values[name] = value if wanted is None else wanted
             if wanted is not None:
                 count += 1
                 _compare(node.onnx_node, np.asarray(value), wanted)
@@ -99,7 +99,7 @@ def check(program: Any, model: ModelProto) -> int:
 def _compare(node: Any, made: np.ndarray, wanted: np.ndarray) -> None:
     if (made.shape, made.dtype) != (wanted.shape, wanted.dtype):
         raise ValueError(
-            f"{place(node)}: must make {wanted.dtype} {wanted.shape}, as torch does, not "
+            f"{label(node)}: must make {wanted.dtype} {wanted.shape}, as torch does, not "
             f"{made.dtype} {made.shape}"
         )
     if not made.size:
@@ -111,7 +111,7 @@ def _compare(node: Any, made: np.ndarray, wanted: np.ndarray) -> None:
     legal = _APART * most if made.dtype.kind == "f" else float(node.op_type == "QuantizeLinear")
     if not same or not apart <= legal:
         raise ValueError(
-            f"{place(node)}: must make what torch makes, within {legal:g}, not {apart:g} from it"
+            f"{label(node)}: must make what torch makes, within {legal:g}, not {apart:g} from it"
         )
 
 

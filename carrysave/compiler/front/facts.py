@@ -108,11 +108,11 @@ def check_facts(file: GgufFile, sizes: Mapping[str, int]) -> None:
         With the fact's name and value.
     """
     for name, value in file.facts.items():
-        place = f"fact '{shown(name)}'"
+        where = f"fact '{shown(name)}'"
         kind = judged(name)
         if kind == "refused":
             raise FileError(
-                file.path, f"is not known here and may not be left out: {value!r}", place
+                file.path, f"is not known here and may not be left out: {value!r}", where
             )
         if kind == "checked" and (legal := CHECKED[name](value, sizes)) is not None:
-            raise FileError(file.path, f"must be {legal}, not {value!r}", place)
+            raise FileError(file.path, f"must be {legal}, not {value!r}", where)

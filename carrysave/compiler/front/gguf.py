@@ -86,7 +86,7 @@ class Model:
     form : of :data:`FORMS`; "recurrent" has no cache.
     bits : of activations that meet weights.
     cache_bits : for which the cache was made, 8 or 4.
-    own : width and kind of all weights, which a core must have; None: any, as digits.
+    weight_format : width and kind of all weights, which a core must have; None: any, as digits.
     factors : by which the angles of each pair of a head's values are divided.
     """
 
@@ -98,7 +98,7 @@ class Model:
     form: str = "attention"
     bits: int = 8
     cache_bits: int = 8
-    own: tuple[int, str] | None = None
+    weight_format: tuple[int, str] | None = None
     factors: np.ndarray | None = None
 
     @property
@@ -155,18 +155,18 @@ def load(file: GgufFile) -> Model:
         )
         for number in range(s.layers)
     ]
-    own = "output.weight" if "output.weight" in file.tensors else "token_embd.weight"
+    head_name = "output.weight" if "output.weight" in file.tensors else "token_embd.weight"
     parts = [f"{name}.weight" for name in (*FORMS["attention"], *FEED, "attn_norm", "ffn_norm")]
     parts += [f"{name}.bias" for name in (*FORMS["attention"], *FEED)]
     every = {f"blk.{number}.{part}" for number in range(s.layers) for part in parts}
-    used = every | {"token_embd.weight", "output_norm.weight", own, _FACTORS}
+    used = every | {"token_embd.weight", "output_norm.weight", head_name, _FACTORS}
     check_all_used(file.path, "tensor", file.tensors, used)
     return Model(
         shape=shape,
         embedding=_floats(file, "token_embd.weight", (s.words, s.width)),
         layers=layers,
         gain=_floats(file, "output_norm.weight", (s.width,)),
-        head=_matrix(file, own, (s.words, s.width)),
+        head=_matrix(file, head_name, (s.words, s.width)),
         factors=_factors(file, s.head),
     )
 
@@ -222,18 +222,18 @@ def _factors(file: GgufFile, head: int) -> np.ndarray | None:
         raise FileError(file.path, f"llama.rope.scaling.factor must be above 0, not {factor!r}")
     if _FACTORS not in file.tensors:
         return None if factor == 1 else np.full(head // 2, factor)
-    found = _floats(file, _FACTORS, (head // 2,)).astype(np.float64)
-    if not (found > 0).all():
+    factors = _floats(file, _FACTORS, (head // 2,)).astype(np.float64)
+    if not (factors > 0).all():
         raise FileError(file.path, "must be above 0", f"tensor '{_FACTORS}'")
-    return found * factor
+    return factors * factor
 
 
 def _floats(file: GgufFile, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    found = file.tensors.get(name)
-    if found is None or found.shape != shape:
-        what = "not there" if found is None else f"not {found.shape}"
+    tensor = file.tensors.get(name)
+    if tensor is None or tensor.shape != shape:
+        what = "not there" if tensor is None else f"not {tensor.shape}"
         raise FileError(file.path, f"must be of {shape}, {what}", f"tensor '{name}'")
-    values = found.floats()
+    values = tensor.floats()
     if not np.isfinite(values).all():
         raise FileError(file.path, "must be finite", f"tensor '{name}'")
     return values

@@ -24,21 +24,21 @@ def read_inputs(
     FileNotFoundError, FileError, UsageError, ValueError
         A file that is missing or damaged, or inputs that do not fit the model.
     """
-    found = read_arrays(data) if isinstance(data, Path) else data
-    if not isinstance(found, Mapping):
+    arrays = read_arrays(data) if isinstance(data, Path) else data
+    if not isinstance(arrays, Mapping):
         if len(graph.inputs) != 1:
             raise UsageError(
                 f"{option} must be an .npz with {', '.join(graph.inputs)}, not one array"
                 if isinstance(data, Path)
                 else f"{option} must be arrays by name, {', '.join(graph.inputs)}, not one"
             )
-        found = {next(iter(graph.inputs)): found}
-    found = {name: np.asarray(array) for name, array in found.items()}
-    sizes = {array.shape[:1] for array in found.values()}
+        arrays = {next(iter(graph.inputs)): arrays}
+    arrays = {name: np.asarray(array) for name, array in arrays.items()}
+    sizes = {array.shape[:1] for array in arrays.values()}
     if len(sizes) != 1 or sizes == {()} or sizes == {(0,)}:
         raise UsageError(f"{option} must hold as many inputs, one or more, in each array")
-    graph.check_inputs(found)
-    return found
+    graph.check_inputs(arrays)
+    return arrays
 
 
 def batch_of(batch: int | None, graph: Graph, inputs: dict[str, np.ndarray]) -> int:

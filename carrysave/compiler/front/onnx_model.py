@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 
 import onnx
@@ -18,7 +17,7 @@ from onnx import (
 from carrysave.compiler.front.exported import SUFFIX, converted
 from carrysave.compiler.graph.graph import DOMAIN, Graph
 from carrysave.compiler.graph.memory import check_size, limited
-from carrysave.compiler.graph.names import place, quoted, within_file
+from carrysave.compiler.graph.names import label, quoted, within_file
 from carrysave.compiler.graph.tensors import BITS, check_tensor, fill, named, outline, tensors
 from hw.emit import tools
 from hw.emit.naming import naming
@@ -91,12 +90,9 @@ def _check_sizes(graph: GraphProto) -> None:
         # Open sizes count as 1.
         sizes = [size.dim_value if size.HasField("dim_value") else 1 for size in kind.shape.dim]
         shape = [1 if size == -1 else size for size in sizes]
-        check_size(partial(_tensor, makers.get(one.name), one.name), shape, bits)
-
-
-def _tensor(maker: NodeProto | None, name: str) -> str:
-    """Say which tensor it is, and which node makes it."""
-    return f"{place(maker)}: tensor {quoted(name)}" if maker else f"tensor {quoted(name)}"
+        node = makers.get(one.name)
+        maker = f"{label(node)}: " if node is not None else ""
+        check_size(f"{maker}tensor {quoted(one.name)}", shape, bits)
 
 
 def _check_names(proto: ModelProto) -> None:
@@ -129,9 +125,9 @@ def _normalise(proto: ModelProto) -> None:
     # Some exporters write an import twice.
     imports = {(one.domain, one.version): one for one in reversed(proto.opset_import)}
     if len(imports) < len(proto.opset_import):
-        kept = [onnx.helper.make_opsetid(*one) for one in reversed(imports)]
+        opsets = [onnx.helper.make_opsetid(*one) for one in reversed(imports)]
         del proto.opset_import[:]
-        proto.opset_import.extend(kept)
+        proto.opset_import.extend(opsets)
     used: set[str] = set()
     for number, node in enumerate(proto.graph.node):
         name = node.name or next(iter(node.output), "")
@@ -186,10 +182,10 @@ def _check_versions(proto: ModelProto) -> None:
 
 def _check_node(node: NodeProto) -> None:
     if node.domain == DOMAIN:
-        raise ValueError(f"{place(node)}: operators of domain {node.domain!r} are not supported")
+        raise ValueError(f"{label(node)}: operators of domain {node.domain!r} are not supported")
     if not any(node.output):
-        raise ValueError(f"{place(node)}: must have an output")
-    _check_once(f"{place(node)}: attributes", (one.name for one in node.attribute))
+        raise ValueError(f"{label(node)}: must have an output")
+    _check_once(f"{label(node)}: attributes", (one.name for one in node.attribute))
 
 
 def _check_value(what: str, one: ValueInfoProto) -> None:
@@ -220,6 +216,6 @@ def load(path: Path, *, subgraphs: bool = False) -> Graph:
     if path.suffix != SUFFIX:
         return Graph(read_model(path, subgraphs=subgraphs))
     with tools.workplace() as folder:
-        own = converted(path, folder)
-        with naming({str(own): shown(str(path), 600)}):
-            return Graph(read_model(own, subgraphs=subgraphs, mapped=False))
+        onnx_path = converted(path, folder)
+        with naming({str(onnx_path): shown(str(path), 600)}):
+            return Graph(read_model(onnx_path, subgraphs=subgraphs, mapped=False))

@@ -37,9 +37,9 @@ def read_tokens(folder: Path, sentences: list[str], most: int) -> tuple[list[np.
         tokenizer = Tokenizer.from_str(text)
         tokenizer.no_padding()
         tokenizer.enable_truncation(most)
-        found = tokenizer.encode_batch(sentences)
-    for number, one in enumerate(found, 1):
+        encoded = tokenizer.encode_batch(sentences)
+    for number, one in enumerate(encoded, 1):
         if not one.ids:
             raise FileError(path, f"must make a token of sentence {number}, or more")
-    cut = sum(bool(one.overflowing) for one in found)
-    return [np.array(one.ids, dtype=np.int64) for one in found], cut
+    cut = sum(bool(one.overflowing) for one in encoded)
+    return [np.array(one.ids, dtype=np.int64) for one in encoded], cut

@@ -82,25 +82,27 @@ def matrices_of(header: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Return inputs and outputs of each matrix, by name in the file."""
     width, hidden = header["width"], header["hidden"]
     feed = ((width, hidden), (width, hidden), (hidden, width))
-    own = dict.fromkeys(FORMS[header["form"]], (width, width)) | dict(zip(FEED, feed, strict=True))
-    found = {
+    shapes = dict.fromkeys(FORMS[header["form"]], (width, width)) | dict(
+        zip(FEED, feed, strict=True)
+    )
+    matrices = {
         f"{number}.{name}": shape
         for number in range(header["layers"])
-        for name, shape in own.items()
+        for name, shape in shapes.items()
     }
-    return found | {"head": (width, len(header["characters"]))}
+    return matrices | {"head": (width, len(header["characters"]))}
 
 
 def gains_of(header: Mapping[str, Any]) -> dict[str, int]:
     """Return the length of each norm's gains, by name in the file."""
     width, hidden = header["width"], header["hidden"]
-    own = {"mix_norm": width, "output_norm": width, "ffn_norm": width, "down_norm": hidden}
-    found = {
+    widths = {"mix_norm": width, "output_norm": width, "ffn_norm": width, "down_norm": hidden}
+    gains = {
         f"{number}.{name}": length
         for number in range(header["layers"])
-        for name, length in own.items()
+        for name, length in widths.items()
     }
-    return found | {"norm": width}
+    return gains | {"norm": width}
 
 
 def save_text(path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -173,12 +175,12 @@ def load_text(path: Path) -> tuple[Model, Characters]:
     model = Model(
         shape=shape, embedding=_floats(path, arrays, "embedding", (words, width)), layers=layers,
         gain=gains["norm"], head=matrices["head"], form=header["form"], bits=activations,
-        cache_bits=header["cache_bits"], own=(bits, levels),
+        cache_bits=header["cache_bits"], weight_format=(bits, levels),
     )  # fmt: skip
     return model, Characters(header["characters"])
 
 
-def check_header(found: Any) -> None:
+def check_header(header: Any) -> None:
     """Check the header of a model.
 
     Raises
@@ -188,25 +190,27 @@ def check_header(found: Any) -> None:
     """
 
     def refuse(name: str, legal: str) -> ValueError:
-        return ValueError(f"{name} must be {legal}, not {found.get(name)!r}")
+        return ValueError(f"{name} must be {legal}, not {header.get(name)!r}")
 
-    if not isinstance(found, dict) or found.get("kind") != _KIND:
+    if not isinstance(header, dict) or header.get("kind") != _KIND:
         raise ValueError("must be of a model of characters")
     for name, values in (("form", FORMS), ("format", FORMATS)):
-        if found.get(name) not in [*values]:
+        if header.get(name) not in [*values]:
             raise refuse(name, f"one of {', '.join(values)}")
     for name, (low, high) in _NUMBERS.items():
-        value = found.get(name)
+        value = header.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise refuse(name, f"{low}..{high}")
-    if type(found.get("cache_bits")) is not int or found["cache_bits"] not in CACHE_BITS:
+    if type(header.get("cache_bits")) is not int or header["cache_bits"] not in CACHE_BITS:
         raise refuse("cache_bits", " or ".join(map(str, CACHE_BITS)))
-    head, rest = divmod(found["width"], found["heads"])
+    head, rest = divmod(header["width"], header["heads"])
     if rest or head % 32 or head & head - 1:
-        raise refuse("heads", f"such that width {found['width']} is in heads of 32, 64, ... values")
-    if found["hidden"] % 32:
+        raise refuse(
+            "heads", f"such that width {header['width']} is in heads of 32, 64, ... values"
+        )
+    if header["hidden"] % 32:
         raise refuse("hidden", "a multiple of 32")
-    text = found.get("characters")
+    text = header.get("characters")
     if not isinstance(text, str) or not 2 <= len(text) == len(set(text)):
         raise refuse("characters", "a text of 2 characters or more, each once")
     if not all(one.isprintable() or one in "\n\t" for one in text):
@@ -218,32 +222,32 @@ def _header(path: Path, array: np.ndarray) -> dict[str, Any]:
     if array.dtype != np.uint8:
         raise FileError(path, "must be bytes", "header")
     with parsing(path, "header"):
-        found = json.loads(array.tobytes())
+        header = json.loads(array.tobytes())
     try:
-        check_header(found)
+        check_header(header)
     except ValueError as error:
         raise FileError(path, error, "header") from None
-    check_all_used(path, "header", found, _HEADER)
-    return found
+    check_all_used(path, "header", header, _HEADER)
+    return header
 
 
 def _array(
     path: Path, arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]
 ) -> np.ndarray:
-    found = arrays.get(name)
-    if found is None or found.shape != shape:
-        what = "not there" if found is None else f"not {found.shape}"
+    array = arrays.get(name)
+    if array is None or array.shape != shape:
+        what = "not there" if array is None else f"not {array.shape}"
         raise FileError(path, f"must be of {shape}, {what}", f"array '{name}'")
-    return found
+    return array
 
 
 def _floats(
     path: Path, arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]
 ) -> np.ndarray:
-    found = _array(path, arrays, name, shape)
-    if found.dtype.kind != "f" or not np.isfinite(found).all():
+    floats = _array(path, arrays, name, shape)
+    if floats.dtype.kind != "f" or not np.isfinite(floats).all():
         raise FileError(path, "must be finite floats", f"array '{name}'")
-    return found.astype(np.float32)
+    return floats.astype(np.float32)
 
 
 def _matrix(

@@ -52,7 +52,7 @@ class Vocabulary:
         self._template = template if isinstance(template, str) else None
         self._tokens = tokens
         with parsing(file.path, "vocabulary"):
-            special = [tokens[place] for place in np.flatnonzero(kinds == _CONTROL)]
+            special = [tokens[index] for index in np.flatnonzero(kinds == _CONTROL)]
             self._tokenizer = _tokenizer(tokens, _texts(file, "merges"), special, kind[1])
 
     def tokens(self, text: str) -> np.ndarray:
@@ -73,20 +73,20 @@ class Vocabulary:
 
     def words(self, numbers: Iterator[int]) -> Iterator[str]:
         """Yield the text of tokens as they come; halves of characters wait for the rest."""
-        told, before = "", []
+        yielded, before = "", []
         for number in numbers:
             before.append(number)
             text = self._tokenizer.decode(before)
             if not text.endswith("\N{REPLACEMENT CHARACTER}"):
-                yield text[len(told) :]
-                told = text
+                yield text[len(yielded) :]
+                yielded = text
 
 
 def _texts(file: GgufFile, name: str) -> list[str]:
-    found: Any = file.facts.get(f"tokenizer.ggml.{name}")
-    if not isinstance(found, list):
+    texts: Any = file.facts.get(f"tokenizer.ggml.{name}")
+    if not isinstance(texts, list):
         raise FileError(file.path, f"vocabulary must have {name}, a list of texts")
-    return found
+    return texts
 
 
 def _tokenizer(tokens: list[str], merges: list[str], special: list[str], kind: str) -> "Tokenizer":

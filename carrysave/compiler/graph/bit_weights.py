@@ -79,14 +79,14 @@ class BitWeights:
     @property
     def floats(self) -> np.ndarray:
         """The weights as float32, K x N."""
-        found: np.ndarray = self.values.astype(np.float32) * np.repeat(
+        floats: np.ndarray = self.values.astype(np.float32) * np.repeat(
             self.steps.astype(np.float32), self.block, axis=0)[: len(self.values)]  # fmt: skip
-        return found
+        return floats
 
 
 def _unpacked(codes: np.ndarray, bits: int) -> np.ndarray:
     """Return codes of 2, 4 or 8 bits from bytes, the lowest first, along the last axis."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     parts = (codes[..., np.newaxis] >> shifts) & np.uint8((1 << bits) - 1)
-    found: np.ndarray = parts.reshape(*codes.shape[:-1], -1)
-    return found
+    unpacked: np.ndarray = parts.reshape(*codes.shape[:-1], -1)
+    return unpacked

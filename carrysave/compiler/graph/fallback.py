@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import GraphProto, NodeProto, helper
 
-from carrysave.compiler.graph.names import place
+from carrysave.compiler.graph.names import label
 from carrysave.compiler.graph.reference_runtime import session
 
 __all__ = ["Fallback", "captured", "check_graphs", "has_graphs"]
@@ -41,16 +41,16 @@ def has_graphs(node: NodeProto) -> bool:
 
 def captured(node: NodeProto) -> list[str]:
     """Return the tensors that a node's subgraphs take from around it, in the order of use."""
-    found: dict[str, None] = {}
+    outer: dict[str, None] = {}
     for graph in _graphs(node):
         own = {one.name for one in (*graph.input, *graph.initializer)}
         for inner in graph.node:
-            found |= dict.fromkeys(
+            outer |= dict.fromkeys(
                 name for name in (*inner.input, *captured(inner)) if name and name not in own
             )
             own.update(inner.output)
-        found |= dict.fromkeys(one.name for one in graph.output if one.name not in own)
-    return list(found)
+        outer |= dict.fromkeys(one.name for one in graph.output if one.name not in own)
+    return list(outer)
 
 
 def check_graphs(node: NodeProto) -> None:
@@ -65,7 +65,7 @@ def check_graphs(node: NodeProto) -> None:
         for inner in graph.node:
             if inner.op_type in _SIGNED:
                 raise ValueError(
-                    f"{place(inner)}: in a subgraph, onnxruntime would run it, whose products of"
+                    f"{label(inner)}: in a subgraph, onnxruntime would run it, whose products of"
                     " codes saturate on some processors"
                 )
             check_graphs(inner)
@@ -97,8 +97,8 @@ class Fallback:
     @property
     def inputs(self) -> list[str]:
         """Names of all tensors that it takes."""
-        own = list(self.node.input)
-        return own + [name for name in captured(self.node) if name not in own]
+        names = list(self.node.input)
+        return names + [name for name in captured(self.node) if name not in names]
 
     def run(self, given: Sequence[Any]) -> list[Any]:
         """Run it on its inputs.
@@ -113,7 +113,7 @@ class Fallback:
         }  # fmt: skip
         for name, value in values.items():
             if not isinstance(value, np.ndarray):
-                raise ValueError(f"{place(self.node)}: {name!r} must be a tensor")
+                raise ValueError(f"{label(self.node)}: {name!r} must be a tensor")
         node, values = _unsigned(self.node, values)
         kinds = tuple((name, value.dtype.str, value.ndim) for name, value in values.items())
         if kinds not in self._sessions:
@@ -123,10 +123,10 @@ class Fallback:
             self._sessions[kinds] = session(made, codes=not has_graphs(node))
         names = [name for name in self.node.output if name]
         try:
-            found = dict(zip(names, self._sessions[kinds].run(names, values), strict=True))
+            outputs = dict(zip(names, self._sessions[kinds].run(names, values), strict=True))
         except ValueError as error:
-            raise ValueError(f"{place(self.node)}: {error}") from None
-        return [found.get(name) for name in self.node.output]
+            raise ValueError(f"{label(self.node)}: {error}") from None
+        return [outputs.get(name) for name in self.node.output]
 
     def _model(self, node: NodeProto, values: dict[str, np.ndarray]) -> onnx.ModelProto:
         inputs = [

@@ -35,11 +35,11 @@ class Graph:
     @cached_property
     def constants(self) -> dict[str, np.ndarray]:
         """Constant tensors."""
-        found = {one.name: array_of(one) for one in self.proto.graph.initializer}
+        constants = {one.name: array_of(one) for one in self.proto.graph.initializer}
         for node in self.nodes:
             if node.op_type == "Constant" and node.attribute[0].name == "value":
-                found[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
-        return found
+                constants[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+        return constants
 
     @cached_property
     def types(self) -> dict[str, "np.dtype[Any]"]:
@@ -87,11 +87,11 @@ class Graph:
     @cached_property
     def readers(self) -> dict[str, list[NodeProto]]:
         """The nodes that read a tensor, once per use."""
-        found: dict[str, list[NodeProto]] = {}
+        readers: dict[str, list[NodeProto]] = {}
         for node in self.nodes:
             for name in node.input:
-                found.setdefault(name, []).append(node)
-        return found
+                readers.setdefault(name, []).append(node)
+        return readers
 
     @cached_property
     def outputs(self) -> list[str]:
@@ -101,7 +101,7 @@ class Graph:
     @cached_property
     def inputs(self) -> dict[str, tuple["np.dtype[Any]", list[int | str]]]:
         """Type and shape of each input; open sizes are names."""
-        found: dict[str, tuple[np.dtype[Any], list[int | str]]] = {}
+        inputs: dict[str, tuple[np.dtype[Any], list[int | str]]] = {}
         for one in self.proto.graph.input:
             if one.name in {constant.name for constant in self.proto.graph.initializer}:
                 continue
@@ -110,8 +110,8 @@ class Graph:
                 size.dim_value if size.dim_value > 0 else size.dim_param or "?"
                 for size in tensor.shape.dim
             ]
-            found[one.name] = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type), shape
-        return found
+            inputs[one.name] = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type), shape
+        return inputs
 
     def check_inputs(self, given: dict[str, np.ndarray]) -> None:
         """Refuse inputs of other names, types or shapes than the model's.
@@ -132,12 +132,12 @@ class Graph:
             legal = " x ".join(shown(str(size)) for size in shape) or "a number"
             # The first axis is the sample; batches are slices of it.
             fits = array.ndim == len(shape) > 0 and all(
-                isinstance(size, str) or size == found
-                for size, found in zip(shape[1:], array.shape[1:], strict=True)
+                isinstance(size, str) or size == actual_size
+                for size, actual_size in zip(shape[1:], array.shape[1:], strict=True)
             )
             if not fits:
-                found = " x ".join(map(str, array.shape)) or "a number"
-                raise ValueError(f"input {quoted(name)} must be {legal}, not {found}")
+                actual_size = " x ".join(map(str, array.shape)) or "a number"
+                raise ValueError(f"input {quoted(name)} must be {legal}, not {actual_size}")
             if array.dtype != kind:
                 raise ValueError(f"input {quoted(name)} must be of {kind}, not {array.dtype}")
             for symbol, size in zip(shape[1:], array.shape[1:], strict=True):
@@ -154,9 +154,9 @@ class Graph:
 def needed(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> tuple[list[NodeProto], set[str]]:
     """Return the nodes that outputs depend on, in their order, and all tensors of theirs."""
     wanted = set(outputs)
-    kept = []
+    useful = []
     for node in reversed(nodes):
         if wanted.intersection(node.output):
             wanted.update(node.input)
-            kept.append(node)
-    return kept[::-1], wanted
+            useful.append(node)
+    return useful[::-1], wanted

@@ -11,7 +11,7 @@ import onnx
 from onnx import NodeProto, defs, helper
 
 from carrysave.compiler.graph.host_operators import EXACT
-from carrysave.compiler.graph.names import place
+from carrysave.compiler.graph.names import label
 from carrysave.compiler.graph.reference_runtime import session
 from carrysave.compiler.graph.tensors import BITS
 from carrysave.errors import installed
@@ -76,21 +76,21 @@ def run(node: NodeProto, version: int, given: Sequence[Any]) -> list[Any]:
     if any(one is not None and getattr(one, "dtype", None) not in numbers for one in given):
         raise NoKernelError("inputs must be tensors of numbers")
     kinds = tuple(None if one is None else (one.dtype.str, one.ndim) for one in given)
-    own = NodeProto(op_type=node.op_type)
-    own.attribute.extend(node.attribute)
-    own.input.extend("" if one is None else f"i{at}" for at, one in enumerate(given))
-    own.output.extend(f"o{at}" if name else "" for at, name in enumerate(node.output))
+    unnamed = NodeProto(op_type=node.op_type)
+    unnamed.attribute.extend(node.attribute)
+    unnamed.input.extend("" if one is None else f"i{at}" for at, one in enumerate(given))
+    unnamed.output.extend(f"o{at}" if name else "" for at, name in enumerate(node.output))
     inputs = {f"i{at}": np.asarray(one) for at, one in enumerate(given) if one is not None}
-    names = [name for name in own.output if name]
-    opened = _opened(own.SerializeToString(deterministic=True), version, kinds)
+    names = [name for name in unnamed.output if name]
+    opened = _opened(unnamed.SerializeToString(deterministic=True), version, kinds)
     made = dict(zip(names, opened.run(names, inputs), strict=True))
-    return [made.get(name) for name in own.output]
+    return [made.get(name) for name in unnamed.output]
 
 
 @lru_cache(maxsize=_SESSIONS)
 def _opened(node: bytes, version: int, kinds: tuple[tuple[str, int] | None, ...]) -> Any:
     """Open a model of one node; on one thread, so that sums have one order."""
-    own = NodeProto.FromString(node)
+    parsed = NodeProto.FromString(node)
     inputs = [
         helper.make_tensor_value_info(
             f"i{at}", helper.np_dtype_to_tensor_dtype(np.dtype(one[0])), [None] * one[1]
@@ -99,18 +99,18 @@ def _opened(node: bytes, version: int, kinds: tuple[tuple[str, int] | None, ...]
         if one is not None
     ]
     # Types of outputs are not known: onnxruntime finds them.
-    outputs = [onnx.ValueInfoProto(name=name) for name in own.output if name]
-    graph = helper.make_graph([own], "host", inputs, outputs)
+    outputs = [onnx.ValueInfoProto(name=name) for name in parsed.output if name]
+    graph = helper.make_graph([parsed], "host", inputs, outputs)
     opsets = [helper.make_opsetid("", max(version, _OLDEST))]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=_FORMAT)
     try:
-        found = session(model.SerializeToString(), threads=1)
+        opened = session(model.SerializeToString(), threads=1)
     except ValueError as error:
         raise NoKernelError(str(error)) from None
     # onnxruntime hands out the bits of those that numpy has not.
-    if not all(kind in _KINDS for kind in found.kinds):
-        raise NoKernelError(f"outputs must be tensors of numbers, not {', '.join(found.kinds)}")
-    return found
+    if not all(kind in _KINDS for kind in opened.kinds):
+        raise NoKernelError(f"outputs must be tensors of numbers, not {', '.join(opened.kinds)}")
+    return opened
 
 
 def on_host(node: Any, given: Sequence[Any], opsets: Mapping[str, int]) -> Sequence[Any]:
@@ -129,17 +129,17 @@ def on_host(node: Any, given: Sequence[Any], opsets: Mapping[str, int]) -> Seque
     ValueError
         It cannot run on these inputs; names the node.
     """
-    own: NodeProto = node.onnx_node
+    proto: NodeProto = node.onnx_node
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            if not own.domain and own.op_type not in EXACT and installed("onnxruntime"):
+            if not proto.domain and proto.op_type not in EXACT and installed("onnxruntime"):
                 with contextlib.suppress(NoKernelError):
-                    return run(own, since(own.op_type, opsets[""]), given)
+                    return run(proto, since(proto.op_type, opsets[""]), given)
             made: Sequence[Any] = node.run(*given)
         except MemoryError:
             raise
         except Exception as error:  # any: as many as there are operators
             why = " ".join(str(error).split()) or type(error).__name__
-            raise ValueError(f"{place(own)}: cannot run on this: {why}") from None
+            raise ValueError(f"{label(proto)}: cannot run on this: {why}") from None
     return made

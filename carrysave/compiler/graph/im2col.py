@@ -62,14 +62,14 @@ class Windows:
         axes = len(self.kernel)
         if self.pads is not None:
             return list(zip(self.pads[:axes], self.pads[axes:], strict=True))
-        found = []
+        pads = []
         for size, kernel, stride, step in zip(
             space, self.kernel, self.strides, self.dilations, strict=True
         ):
             pad = max((-(-size // stride) - 1) * stride + (kernel - 1) * step + 1 - size, 0)
             less, more = pad // 2, pad - pad // 2
-            found.append((less, more) if self.auto_pad == "SAME_UPPER" else (more, less))
-        return found
+            pads.append((less, more) if self.auto_pad == "SAME_UPPER" else (more, less))
+        return pads
 
     @property
     def reach(self) -> tuple[int, ...]:

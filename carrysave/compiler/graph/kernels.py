@@ -53,14 +53,14 @@ def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, 
 
 def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
     """Rearrange outputs x inputs x space to groups x K x N."""
-    how = _windows(values, kernel)
+    windows = _windows(values, kernel)
     outputs, inputs, *space = kernel.shape
     groups = values.get("group", 1)
     if groups < 1 or outputs % groups:
         raise Unsupported(f"group must divide {outputs}, not be {groups}")
     depth = inputs * int(np.prod(space))
     weights = kernel.reshape(groups, outputs // groups, depth).transpose(0, 2, 1)
-    return weights, Windows(**how)
+    return weights, Windows(**windows)
 
 
 def _transposed(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:

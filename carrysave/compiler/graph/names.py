@@ -8,7 +8,7 @@ from onnx import NodeProto
 
 from hw.emit.user_files import FileError, shown
 
-__all__ = ["key", "place", "quoted", "within_file"]
+__all__ = ["key", "label", "quoted", "within_file"]
 
 
 def quoted(name: str) -> str:
@@ -16,7 +16,7 @@ def quoted(name: str) -> str:
     return shown(repr(name), 100)
 
 
-def place(node: NodeProto) -> str:
+def label(node: NodeProto) -> str:
     """Say which node it is, for one line of text."""
     return f"{shown(node.op_type, 100)} {quoted(node.name or next(iter(node.output), ''))}"
 

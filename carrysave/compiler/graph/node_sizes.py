@@ -1,14 +1,13 @@
 """How large the outputs of an operator will be, from what it is given."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, defs, helper, numpy_helper, shape_inference
 
 from carrysave.compiler.graph.memory import check_size
-from carrysave.compiler.graph.names import place
+from carrysave.compiler.graph.names import label
 
 __all__ = ["check_outputs"]
 
@@ -47,18 +46,16 @@ def check_outputs(node: NodeProto, given: Sequence[Any], versions: Mapping[str, 
     }
     opsets = [helper.make_opsetid(domain, number) for domain, number in versions.items()]
     try:
-        found = shape_inference.infer_node_outputs(schema, node, types, small, opset_imports=opsets)
+        inferred = shape_inference.infer_node_outputs(
+            schema, node, types, small, opset_imports=opsets
+        )
     except (shape_inference.InferenceError, KeyError):
         # What is wrong with its inputs, the operator says itself.
         return
-    for name, kind in found.items():
+    for name, kind in inferred.items():
         shape = [size.dim_value for size in kind.tensor_type.shape.dim]
         bits = 8 * _bytes(kind.tensor_type.elem_type)
-        check_size(partial(_output, node, name), shape, bits)
-
-
-def _output(node: NodeProto, name: str) -> str:
-    return f"{place(node)}: output {name!r}"
+        check_size(f"{label(node)}: output {name!r}", shape, bits)
 
 
 def _type(value: np.ndarray) -> TypeProto:

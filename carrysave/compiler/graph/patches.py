@@ -75,18 +75,18 @@ def toeplitz(weights: np.ndarray, windows: Patched) -> np.ndarray:
     """Make the weights of patches, groups x K x N, of those of a convolution."""
     groups, _, columns = weights.shape
     kernel, size, reach = windows.kernel, windows.size, windows.reach
-    own = weights.reshape(groups, -1, *kernel, columns)
-    made = np.zeros((groups, own.shape[1], *reach, *size, columns), weights.dtype)
-    for place in product(*map(range, size)):
+    grouped = weights.reshape(groups, -1, *kernel, columns)
+    made = np.zeros((groups, grouped.shape[1], *reach, *size, columns), weights.dtype)
+    for offset in product(*map(range, size)):
         taps = (
             slice(first * stride, first * stride + (count - 1) * step + 1, step)
             for first, stride, count, step in zip(
-                place, windows.strides, kernel, windows.dilations, strict=True
+                offset, windows.strides, kernel, windows.dilations, strict=True
             )
         )
-        at: Any = (slice(None), slice(None), *taps, *place)
-        made[at] = own
-    return made.reshape(groups, own.shape[1] * prod(reach), prod(size) * columns)
+        at: Any = (slice(None), slice(None), *taps, *offset)
+        made[at] = grouped
+    return made.reshape(groups, grouped.shape[1] * prod(reach), prod(size) * columns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,13 +134,13 @@ class Transposed(Windows):
         same = self.auto_pad.startswith("SAME")
         if self.shape is None and not same:
             return super().around(space)
-        found = []
+        pads = []
         for at, whole in enumerate(self._whole(space)):
             wanted = self.shape[at] if self.shape else space[at] * self.strides[at]
             pad = max(whole - wanted, 0)
             less, more = pad // 2, pad - pad // 2
-            found.append((less, more) if self.auto_pad == "SAME_UPPER" else (more, less))
-        return found
+            pads.append((less, more) if self.auto_pad == "SAME_UPPER" else (more, less))
+        return pads
 
     def _whole(self, space: Sequence[int]) -> list[int]:
         """Return the outputs along each axis, with padding."""
@@ -161,23 +161,23 @@ class Transposed(Windows):
 
     def uses(self, space: Sequence[int]) -> int:
         """Count the products of an input and a tap that are part of an output."""
-        found = 1
+        uses = 1
         outputs = self.outputs(space)
         for at, count in enumerate(space):
             inputs, taps = np.arange(count) * self.strides[at], np.arange(self.kernel[at])
             places = np.add.outer(inputs, taps * self.dilations[at]) - self.around(space)[at][0]
-            found *= int(((places >= 0) & (places < outputs[at])).sum())
-        return found
+            uses *= int(((places >= 0) & (places < outputs[at])).sum())
+        return uses
 
     def _patches(self, space: Sequence[int]) -> list[tuple[int, int]]:
         """Return the first and the last patch along each axis."""
-        found = []
+        patches = []
         for at, count in enumerate(space):
             before, stride = self.around(space)[at][0], self.strides[at]
             first = min(before // stride, self.reach[at] - 1)
             last = (before + self.outputs(space)[at] - 1) // stride
-            found.append((first, max(last, count - 1)))
-        return found
+            patches.append((first, max(last, count - 1)))
+        return patches
 
     def tiles(self, space: Sequence[int]) -> Tiles:
         """Return where the outputs lie."""
@@ -206,7 +206,7 @@ class Transposed(Windows):
     def arranged(self, kernel: np.ndarray, groups: int) -> np.ndarray:
         """Make the weights of patches, groups x K x N, of inputs x outputs x space."""
         inputs, outputs, *space = kernel.shape
-        own = kernel.reshape(groups, inputs // groups, outputs, *space)
+        grouped = kernel.reshape(groups, inputs // groups, outputs, *space)
         made = np.zeros((groups, inputs // groups, *self.reach, *self.size, outputs), kernel.dtype)
         for tap in product(*map(range, space)):
             # Of the inputs that end with the patch's own, and of its outputs.
@@ -218,5 +218,5 @@ class Transposed(Windows):
             ]
             at: Any = (slice(None), slice(None), *backs, *places)
             part: Any = (..., *tap)
-            made[at] += own[part]
+            made[at] += grouped[part]
         return made.reshape(groups, -1, prod(self.size) * outputs)

@@ -47,8 +47,8 @@ class Oracle:
 
     def run(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return outputs and the internal tensors, by name."""
-        found = dict(zip(self._outputs, self._session.run(self._shown, inputs), strict=True))
-        return found | {name: found[name].astype(kind) for name, kind in self._kinds.items()}
+        outputs = dict(zip(self._outputs, self._session.run(self._shown, inputs), strict=True))
+        return outputs | {name: outputs[name].astype(kind) for name, kind in self._kinds.items()}
 
 
 class _Session:
@@ -69,10 +69,10 @@ class _Session:
         """
         with limited("to run onnxruntime"):
             try:
-                found: list[np.ndarray] = self._session.run(list(outputs), dict(inputs))
+                arrays: list[np.ndarray] = self._session.run(list(outputs), dict(inputs))
             except Exception as error:  # of a kind for each of its status codes
                 raise _failure(error) from None
-        return found
+        return arrays
 
 
 def session(model: bytes, *, threads: int = 0, codes: bool = True) -> _Session:
@@ -107,10 +107,10 @@ def session(model: bytes, *, threads: int = 0, codes: bool = True) -> _Session:
         options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
         with limited("to open it by onnxruntime"):
-            found = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            opened = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # of a kind for each of its status codes
         raise _failure(error) from None
-    return _Session(found)
+    return _Session(opened)
 
 
 def _failure(error: Exception) -> ValueError:

@@ -10,7 +10,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, numpy_help
 from onnx.external_data_helper import uses_external_data
 from onnx.helper import make_tensor_value_info, tensor_dtype_to_field, tensor_dtype_to_np_dtype
 
-from carrysave.compiler.graph.names import place, quoted
+from carrysave.compiler.graph.names import label, quoted
 from hw.emit.user_files import FileError, part, read_part
 
 __all__ = [
@@ -47,12 +47,15 @@ def _tensors(graph: GraphProto, subgraphs: bool) -> Iterator[tuple[str, TensorPr
         yield f"tensor {quoted(one.name)}", one
     for node in graph.node:
         for attribute in node.attribute:
-            where = f"{place(node)}, {quoted(attribute.name)}"
+            where = f"{label(node)}, {quoted(attribute.name)}"
             if attribute.type in _GRAPHS or attribute.HasField("g") or attribute.graphs:
                 if not subgraphs:
                     raise ValueError(f"{where}: subgraphs are not supported")
-                for own in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
-                    yield from _tensors(own, subgraphs)
+                for subgraph in (
+                    *([attribute.g] if attribute.HasField("g") else ()),
+                    *attribute.graphs,
+                ):
+                    yield from _tensors(subgraph, subgraphs)
             if attribute.HasField("sparse_tensor") or attribute.sparse_tensors:
                 raise ValueError(f"{where}: sparse tensors are not supported")
             yield from ((where, one) for one in attribute.tensors)
@@ -80,9 +83,9 @@ def fill(path: Path, where: str, tensor: TensorProto, *, mapped: bool = False) -
     name = PurePosixPath(facts.get("location", ""))
     if not name.parts or name.is_absolute() or ".." in name.parts or "\0" in str(name):
         raise ValueError(f"{where}: its file must be one in the model's folder, not {str(name)!r}")
-    own = path.parent.resolve()
-    file = own / name
-    if not file.resolve().is_relative_to(own):
+    folder = path.parent.resolve()
+    file = folder / name
+    if not file.resolve().is_relative_to(folder):
         raise ValueError(
             f"{where}: its file must be one in the model's folder, not a link out of it"
         )
@@ -141,14 +144,14 @@ def let_go(values: np.ndarray | None) -> None:
 
 def whole(proto: ModelProto) -> ModelProto:
     """Return a copy of a model that has all its constants inside."""
-    found = ModelProto()
-    found.CopyFrom(proto)
-    for tensor in found.graph.initializer:
+    copy = ModelProto()
+    copy.CopyFrom(proto)
+    for tensor in copy.graph.initializer:
         if uses_external_data(tensor):
             tensor.raw_data = array_of(tensor).tobytes()
             tensor.data_location = TensorProto.DEFAULT
             del tensor.external_data[:]
-    return found
+    return copy
 
 
 def without_mapped(proto: ModelProto) -> tuple[ModelProto, dict[str, np.ndarray]]:
@@ -156,11 +159,11 @@ def without_mapped(proto: ModelProto) -> tuple[ModelProto, dict[str, np.ndarray]
     mapped = {one.name: array_of(one) for one in proto.graph.initializer if uses_external_data(one)}
     if not mapped:
         return proto, {}
-    found = without_constants(proto)
-    found.graph.initializer.extend(
+    copy = without_constants(proto)
+    copy.graph.initializer.extend(
         one for one in proto.graph.initializer if one.name not in mapped
     )  # fmt: skip
-    return found, mapped
+    return copy, mapped
 
 
 _LARGE = 1 << 12
@@ -172,35 +175,35 @@ def outline(proto: ModelProto) -> ModelProto:
 
     ONNX's checks take a copy of what they are given, of 2 GB at most.
     """
-    found = without_constants(proto)
-    known = {one.name for one in found.graph.input}
+    copy = without_constants(proto)
+    known = {one.name for one in copy.graph.input}
     for tensor in proto.graph.initializer:
         inside = not tensor.HasField("raw_data") and not uses_external_data(tensor)
         if prod(tensor.dims) < _LARGE or inside:
-            found.graph.initializer.append(tensor)
+            copy.graph.initializer.append(tensor)
         elif tensor.name not in known:
             value = make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
-            found.graph.input.append(value)
-    return found
+            copy.graph.input.append(value)
+    return copy
 
 
 def without_constants(proto: ModelProto) -> ModelProto:
     """Return a copy of a model but for its constants, which may be large."""
-    found = ModelProto()
+    copy = ModelProto()
     for field, value in proto.ListFields():
         if field.name == "graph":
-            for inner, own in value.ListFields():
+            for inner, content in value.ListFields():
                 if inner.name != "initializer":
-                    target = getattr(found.graph, inner.name)
+                    target = getattr(copy.graph, inner.name)
                     if inner.is_repeated:
-                        target.extend(own)
+                        target.extend(content)
                     else:
-                        setattr(found.graph, inner.name, own)
+                        setattr(copy.graph, inner.name, content)
         elif field.is_repeated:
-            getattr(found, field.name).extend(value)
+            getattr(copy, field.name).extend(value)
         else:
-            setattr(found, field.name, value)
-    return found
+            setattr(copy, field.name, value)
+    return copy
 
 
 def check_tensor(where: str, tensor: TensorProto) -> None:

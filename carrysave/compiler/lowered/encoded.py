@@ -149,8 +149,8 @@ def steps_of(fmt: ElementFormat, values: np.ndarray) -> np.ndarray:
 
     def attempt(steps: np.ndarray) -> None:
         nonlocal best, least
-        found = fmt.to_float(encode(fmt, values, steps)) * steps
-        errors = np.square(found - values).sum(axis=0)
+        rounded = fmt.to_float(encode(fmt, values, steps)) * steps
+        errors = np.square(rounded - values).sum(axis=0)
         best, least = np.where(errors < least, steps, best), np.minimum(errors, least)
 
     attempt(full)

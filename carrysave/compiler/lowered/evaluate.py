@@ -16,7 +16,7 @@ from carrysave.compiler.graph.host_operators import OPERATORS
 from carrysave.compiler.graph.host_runtime import on_host
 from carrysave.compiler.graph.host_work import operations
 from carrysave.compiler.graph.memory import limited
-from carrysave.compiler.graph.names import place
+from carrysave.compiler.graph.names import label
 from carrysave.compiler.graph.node_sizes import check_outputs
 from carrysave.compiler.graph.tensors import without_mapped
 from carrysave.compiler.lowered.lowered import Lowered
@@ -64,20 +64,20 @@ def evaluate(
     with limited("to run the model"):
         machine = evaluator(lowered, multiply, observe)
         # Not by its `run`, which says neither which node failed, nor how large its output will be.
-        found = {"": None, **machine.rt_inits_, **inputs}
+        values = {"": None, **machine.rt_inits_, **inputs}
         nodes: list[Any] = machine.rt_nodes_
         for node in nodes:
-            given = [found[name] for name in node.input]
+            given = [values[name] for name in node.input]
             if node.onnx_node.domain == DOMAIN:
                 made = node.run(*given)
             else:
                 check_outputs(node.onnx_node, given, machine.opsets)
                 made = on_host(node, given, machine.opsets)
             if host is not None and node.onnx_node.op_type != "Product":
-                own = _of_model(lowered, node.onnx_node)
-                host[own.op_type] += operations(own, given, made)
-            found.update(zip(node.output, made, strict=False))
-    return {name: found[name] for name in lowered.graph.outputs}
+                model_node = _of_model(lowered, node.onnx_node)
+                host[model_node.op_type] += operations(model_node, given, made)
+            values.update(zip(node.output, made, strict=False))
+    return {name: values[name] for name in lowered.graph.outputs}
 
 
 def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
@@ -94,11 +94,11 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
             *late: np.ndarray | None,
             index: int = 0,
         ) -> tuple[np.ndarray]:
-            own = lowered.products[index]
+            product = lowered.products[index]
             try:
-                return (multiply(own.bound(*late), a, b),)
+                return (multiply(product.bound(*late), a, b),)
             except ValueError as error:
-                raise ProductError(own.name, error) from None
+                raise ProductError(product.name, error) from None
 
     class Recurrent(OpRun):
         op_domain = DOMAIN
@@ -107,11 +107,11 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
             layer = lowered.recurrent[self.onnx_node.name]
             states = (*given, None, None, None)[:3]
             try:
-                found = layer.run(lambda own, a: multiply(own, a, None), x, *states)
+                results = layer.run(lambda operators, a: multiply(operators, a, None), x, *states)
             except ValueError as error:
-                text = f"{place(layer.node)}: {error}"
+                text = f"{label(layer.node)}: {error}"
                 raise ProductError(self.onnx_node.name, text) from None
-            return tuple(map(observe, self.onnx_node.output, found))
+            return tuple(map(observe, self.onnx_node.output, results))
 
     class Fallback(OpRun):
         op_domain = DOMAIN
@@ -136,7 +136,7 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
             names = self.onnx_node.output
             return tuple(map(observe, names, super()._run(x)))
 
-    own = [
+    operators = [
         Product,
         Recurrent,
         Fallback,
@@ -146,7 +146,7 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         *OPERATORS,
     ]
     proto, mapped = without_mapped(lowered.proto)
-    machine: Any = ReferenceEvaluator(proto, new_ops=own)
+    machine: Any = ReferenceEvaluator(proto, new_ops=operators)
     machine.rt_inits_.update(mapped)
     return machine
 

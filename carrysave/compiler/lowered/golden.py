@@ -32,8 +32,10 @@ def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
         if sums.size and not -(1 << bits - 1) <= sums.min() <= sums.max() < 1 << bits - 1:
             most = sums.flat[np.abs(sums).argmax()]
             raise ValueError(f"sums must be of {bits} bits, not {most}")
-        how = work.requantisation
-        results.append(sums if how is None else codes(spec, sums, how, wide=work.wide))
+        requantisation = work.requantisation
+        results.append(
+            sums if requantisation is None else codes(spec, sums, requantisation, wide=work.wide)
+        )
     return results
 
 
@@ -43,18 +45,21 @@ def product(spec: CoprocessorSpec, compiled: Compiled) -> np.ndarray:
 
 
 def codes(
-    spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation, *, wide: bool = False
+    spec: CoprocessorSpec, sums: np.ndarray, requantisation: Requantisation, *, wide: bool = False
 ) -> np.ndarray:
     """Requantise sums, with the driver's requantisation; to `wide` codes of two bytes."""
     high = (1 << (16 if wide else 8) - 1) - 1
     low, high = (
         limit if given is None else given
-        for limit, given in ((-high - 1, how.low), (high, how.high))
+        for limit, given in ((-high - 1, requantisation.low), (high, requantisation.high))
     )
-    scales = (np.atleast_1d(value) for value in (how.multiplier, how.shift, how.zero_point))
+    scales = (
+        np.atleast_1d(value)
+        for value in (requantisation.multiplier, requantisation.shift, requantisation.zero_point)
+    )
     multiplier, shift, zero_point = scales
     given = unit.Requantisation(
         multiplier=multiplier, shift=shift, zero_point=zero_point, low=low, high=high,
-        relu=how.relu,
+        relu=requantisation.relu,
     )  # fmt: skip
     return requantise(spec, sums, given)

@@ -41,7 +41,7 @@ class Lowered:
     host : how often each operator runs on the host.
     recurrent : layers with several products, by the name of the node.
     fallbacks : nodes that onnxruntime runs.
-    kept : products that the host runs, since the block cannot, with reasons.
+    refused : products that the host runs, since the block cannot, with reasons.
     tables : of codes, in place of operators of the host.
     """
 
@@ -51,7 +51,7 @@ class Lowered:
     host: Mapping[str, int]
     recurrent: Mapping[str, Recurrent] = field(default_factory=dict)
     fallbacks: Sequence[Fallback] = ()
-    kept: Sequence[str] = ()
+    refused: Sequence[str] = ()
     tables: Sequence[CodeTable] = ()
 
     @cached_property

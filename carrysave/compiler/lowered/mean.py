@@ -38,12 +38,12 @@ class MeanProduct(QuantisedProduct):
             raise ValueError(f"A must have axes beyond channels, none of them empty, not {shape}")
         assert self.scale is not None
         count, most = prod(a.shape[2:]), target.mode.k_max
-        own = replace(
+        product = replace(
             self, weights=np.ones((count, 1), np.int8), scale=self.scale / np.float32(count),
             most=most,
         )  # fmt: skip
         done = in_hardware and count <= most
-        return QuantisedProduct._compile(own, target, a, None, done)
+        return QuantisedProduct._compile(product, target, a, None, done)
 
     def cut(self, a: np.ndarray, zero: int, bundle: int) -> Cut:
         """Make a row of each channel, or parts of rows."""

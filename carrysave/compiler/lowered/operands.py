@@ -286,14 +286,11 @@ class Operands(ABC):
         groups, depth, columns = self.weights.shape
         rights = []
         for start in range(0, groups, bundle):
-            own = self.weights[start : start + bundle]
-            if len(own) == 1:
-                rights.append(own[0])
-                continue
-            right = np.zeros((len(own), depth, len(own), columns), self.weights.dtype)
-            places = np.arange(len(own))
-            right[places, :, places] = own
-            rights.append(right.reshape(len(own) * depth, len(own) * columns))
+            part = self.weights[start : start + bundle]
+            right = np.zeros((len(part), depth, len(part), columns), np.int64)
+            places = np.arange(len(part))
+            right[places, :, places] = part
+            rights.append(right.reshape(len(part) * depth, len(part) * columns))
         return rights
 
     def split(self, values: np.ndarray, rights: list[np.ndarray]) -> list[np.ndarray]:

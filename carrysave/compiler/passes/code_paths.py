@@ -54,23 +54,23 @@ class CodePaths:
         self.after: dict[int, list[NodeProto]] = {}
         self.kinds = dict(types)
         self._graph = graph
-        self._at = {id(node): place for place, node in enumerate(graph.nodes)}
+        self._at = {id(node): number for number, node in enumerate(graph.nodes)}
         self._moved: dict[str, tuple[str, NodeProto]] = {}
         """Codes, and what dequantises them, by the float tensor."""
         self._names: set[str] = set()
 
     def fresh(self, name: str) -> str:
         """Return a name that no tensor has, and that was not returned before."""
-        found = self._graph.fresh(name)
-        while found in self._names:
-            found = self._graph.fresh(f"{found}'")
-        self._names.add(found)
-        return found
+        unused = self._graph.fresh(name)
+        while unused in self._names:
+            unused = self._graph.fresh(f"{unused}'")
+        self._names.add(unused)
+        return unused
 
-    def region(self, node: NodeProto, place: int) -> Region:
+    def region(self, node: NodeProto, number: int) -> Region:
         """Follow a quantiser back to codes."""
         leaves: dict[str, np.dtype[Any]] = {}
-        nodes = {place: node}
+        nodes = {number: node}
         constants = set(filter(None, node.input[1:]))
         self._follow(node.input[0], leaves, nodes, constants)
         return Region(leaves, nodes, frozenset(constants))
@@ -124,12 +124,12 @@ class CodePaths:
         maker = self._graph.makers.get(name)
         if maker is None or maker.domain:
             raise OpenPathError
-        place = self._at[id(maker)]
-        if place in nodes:
+        number = self._at[id(maker)]
+        if number in nodes:
             return
         if maker.op_type in ("DequantizeLinear", *_MOVES, *_GREATEST):
             codes, dequantiser = self._dequantised(name)
-            nodes[place] = dequantiser
+            nodes[number] = dequantiser
             constants.update(filter(None, dequantiser.input[1:]))
             if codes in self._graph.constants:
                 constants.add(codes)
@@ -140,7 +140,7 @@ class CodePaths:
             return
         if maker.op_type not in _ELEMENTWISE or len(maker.output) != 1:
             raise OpenPathError
-        nodes[place] = maker
+        nodes[number] = maker
         for one in filter(None, maker.input):
             self._follow(one, leaves, nodes, constants)
 
@@ -159,11 +159,11 @@ class CodePaths:
             if len(maker.input) > 2 and maker.input[2]:
                 self.kinds[codes] = self._graph.constants[maker.input[2]].dtype
             self.kind(codes)
-            found = codes, maker
+            pair = codes, maker
         else:
-            found = self._through(maker)
-        self._moved[name] = found
-        return found
+            pair = self._through(maker)
+        self._moved[name] = pair
+        return pair
 
     def _through(self, node: NodeProto) -> tuple[str, NodeProto]:
         """Let a node move codes in place of what they stand for."""

@@ -37,7 +37,7 @@ class Region:
 
     def ordered(self) -> list[NodeProto]:
         """Return the nodes in the order in which they run."""
-        return [self.nodes[place] for place in sorted(self.nodes)]
+        return [self.nodes[number] for number in sorted(self.nodes)]
 
 
 def tabled(region: Region, graph: Graph) -> CodeTable | None:
@@ -77,8 +77,8 @@ def tabled(region: Region, graph: Graph) -> CodeTable | None:
     operands = {name for one in nodes
                 for name in (one.input[:1] if one.op_type in steps else one.input)}  # fmt: skip
     axes = max((values[name].ndim for name in operands & values.keys()), default=0)
-    found = made[nodes[-1].output[0]].reshape([one.size for one in codes.values()])
-    return CodeTable(nodes[-1].output[0], tuple(lows), found, axes)
+    entries = made[nodes[-1].output[0]].reshape([one.size for one in codes.values()])
+    return CodeTable(nodes[-1].output[0], tuple(lows), entries, axes)
 
 
 def _none(*_: object) -> np.ndarray:

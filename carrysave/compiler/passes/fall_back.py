@@ -49,14 +49,14 @@ def _replaced(lowered: Lowered, reason: Callable[[NodeProto], str]) -> Lowered:
         node = proto.graph.node[at]
         original = NodeProto()
         original.CopyFrom(node)
-        found = Fallback(original, why, opsets)
+        fallback = Fallback(original, why, opsets)
         node.CopyFrom(
             helper.make_node(
-                FALLBACK, found.inputs, original.output, key(node), domain=DOMAIN,
+                FALLBACK, fallback.inputs, original.output, key(node), domain=DOMAIN,
                 index=len(fallbacks),
             )
         )  # fmt: skip
-        fallbacks.append(found)
+        fallbacks.append(fallback)
     declare(proto)
     return replace(lowered, proto=proto, fallbacks=fallbacks)
 

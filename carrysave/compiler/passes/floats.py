@@ -56,8 +56,8 @@ def _encoded(
         if added not in graph.constants:
             raise Unsupported(f"bias {quoted(added)} must be a constant")
         bias = row(graph.constants[added]) * np.float32(values.get("beta", 1))
-    own = given is not None and given.dtype.name in _CODES
-    if given is not None and own:
+    are_codes = given is not None and given.dtype.name in _CODES
+    if given is not None and are_codes:
         given = given.astype(np.float32) * np.float32(choice.b_step)
     if given is not None and (given.dtype.kind != "f" or not np.isfinite(given).all()):
         raise Unsupported("weights must be finite floats")
@@ -66,7 +66,7 @@ def _encoded(
     if weights is not None:
         fmt = target.formats[choice.b]
         columns = columns_of(weights)
-        steps = np.full(columns.shape[1], choice.b_step) if own else steps_of(fmt, columns)
+        steps = np.full(columns.shape[1], choice.b_step) if are_codes else steps_of(fmt, columns)
         groups = weights.shape[0] if weights.ndim == 3 else 1
         each = steps.reshape(groups, 1, -1) if weights.ndim == 3 else steps
         weights = encode(fmt, weights, each)
@@ -122,9 +122,9 @@ def with_choices(graph: Graph, choices: Mapping[str, Choice]) -> ModelProto:
     """Write choices, by node, into a model."""
     proto = onnx.ModelProto()
     proto.CopyFrom(graph.proto)
-    kept = [one for one in proto.metadata_props if one.key != _ENTRY]
+    others = [one for one in proto.metadata_props if one.key != _ENTRY]
     del proto.metadata_props[:]
-    proto.metadata_props.extend(kept)
+    proto.metadata_props.extend(others)
     text = json.dumps({name: asdict(choice) for name, choice in choices.items()})
     proto.metadata_props.add(key=_ENTRY, value=text)
     return proto
@@ -141,13 +141,13 @@ def read(graph: Graph) -> dict[str, Choice]:
     for one in graph.proto.metadata_props:
         if one.key == _ENTRY:
             try:
-                found = {name: Choice(**fields) for name, fields in json.loads(one.value).items()}
+                choices = {name: Choice(**fields) for name, fields in json.loads(one.value).items()}
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 raise ValueError(f"the model's entry {_ENTRY} cannot be read: {error}") from None
-            unknown = set(found) - {key(node) for node in graph.nodes}
+            unknown = set(choices) - {key(node) for node in graph.nodes}
             if unknown:
                 raise ValueError(
                     f"the model's entry {_ENTRY} names no node: {quoted(min(unknown))}"
                 )
-            return found
+            return choices
     return {}

@@ -7,7 +7,7 @@ and what limits them does so where the results are floats of codes, bit for bit.
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, numpy_helper
+from onnx import NodeProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from carrysave.compiler.graph.fallback import has_graphs
@@ -106,10 +106,10 @@ class _Folder:
             return None
         before = self._codes.get(node.input[0]) if node.input else None
         if before is not None and node.op_type in _MOVES | _LIMITS and len(results) == 1:
-            own = self._encoded(node, before, results[0])
-            if own is not None:
-                self._codes[name] = own
-                return [self._dequantiser(name, own)]
+            encoded = self._encoded(node, before, results[0])
+            if encoded is not None:
+                self._codes[name] = encoded
+                return [self._dequantiser(name, encoded)]
             if before.block:
                 return None
         names = [one for one in node.output if one]
@@ -131,30 +131,31 @@ class _Folder:
             return None
         if name in self._known:
             return self._known[name]
-        found = self._floats(self._codes[name])
-        if found is None:
+        floats = self._floats(self._codes[name])
+        if floats is None:
             raise _OpenError
-        return found
+        return floats
 
-    def _floats(self, own: ConstantCodes) -> np.ndarray | None:
+    def _floats(self, codes: ConstantCodes) -> np.ndarray | None:
         """Dequantise codes; None: they do not fit their scales."""
-        names = ["codes", "scale", "zero"][: len(own.given)]
-        made = self._computed(own.dequantiser(names, "floats"), own.given)
+        names = ["codes", "scale", "zero"][: len(codes.given)]
+        made = self._computed(codes.dequantiser(names, "floats"), codes.given)
         return None if made is None else made[0]
 
     def _computed(self, node: NodeProto, given: list[Any]) -> list[Any] | None:
         """Run a node on the host; None: it cannot, and that is said when the model runs."""
-        proto = ModelProto(ir_version=self._graph.proto.ir_version)
-        proto.opset_import.extend(self._graph.proto.opset_import)
-        proto.graph.name = "constants"
+        proto = without_constants(self._graph.proto)
+        del proto.graph.node[:], proto.graph.input[:], proto.graph.output[:]
         proto.graph.node.append(node)
         try:
             check_outputs(node, given, self._opsets)
             machine: Any = ReferenceEvaluator(proto, new_ops=[*QUANTISERS, *OPERATORS])
-            found = on_host(machine.rt_nodes_[0], given, self._opsets)
+            results = on_host(machine.rt_nodes_[0], given, self._opsets)
         except ValueError:
             return None
-        return [one for one in found if one is not None] if len(node.output) == 1 else list(found)
+        return (
+            [one for one in results if one is not None] if len(node.output) == 1 else list(results)
+        )
 
     def _encoded(
         self, node: NodeProto, before: ConstantCodes, floats: np.ndarray
@@ -162,24 +163,24 @@ class _Folder:
         """Return the codes of what a node made of dequantised codes; None: it has none."""
         others = [self._value(one) for one in node.input[1:]]
         if node.op_type in _LIMITS:
-            found = limited_codes(before, floats)
+            encoded = limited_codes(before, floats)
         elif before.block:
-            found = turned(node, before)
+            encoded = turned(node, before)
         else:
             parts = [before.codes, before.grid(before.scale)]
             parts += [] if before.zero is None else [before.grid(before.zero)]
             moved = [self._computed(node, [one, *others]) for one in parts]
-            found = along_one([one[0] for one in moved if one is not None], len(parts))
-        if found is None:
+            encoded = along_one([one[0] for one in moved if one is not None], len(parts))
+        if encoded is None:
             return None
-        again = self._floats(found)
+        again = self._floats(encoded)
         same = again is not None and np.array_equal(again, floats, equal_nan=True)
-        return found if same else None
+        return encoded if same else None
 
-    def _dequantiser(self, name: str, own: ConstantCodes) -> NodeProto:
+    def _dequantiser(self, name: str, codes: ConstantCodes) -> NodeProto:
         """Make a node for codes, under names that no tensor has."""
         inputs = []
-        for what, value in (("codes", own.codes), ("scale", own.scale), ("zero", own.zero)):
+        for what, value in (("codes", codes.codes), ("scale", codes.scale), ("zero", codes.zero)):
             if value is None:
                 continue
             fresh = self._graph.fresh(f"{name}/{what}")
@@ -189,4 +190,4 @@ class _Folder:
             self._known[fresh] = value
             self._made.append(fresh)
             inputs.append(fresh)
-        return own.dequantiser(inputs, name)
+        return codes.dequantiser(inputs, name)

@@ -83,13 +83,13 @@ def match_gate(graph: Graph, node: NodeProto) -> Match | None:
     ends = [bool(shape) and all(size == 1 for size in shape[2:]) for shape in (a, b)]
     if len(a) != len(b) or len(a) < 3 or ends[0] == ends[1]:
         return None
-    found = [dequantised(graph, name) for name in node.input[:: -1 if ends[0] else 1]]
-    for one in found:
+    operands = [dequantised(graph, name) for name in node.input[:: -1 if ends[0] else 1]]
+    for one in operands:
         if one is None or one.values is not None or one.late or one.scale is None:
             return None
         if {one.scale.size, one.zero.size} != {1}:
             return None
-    left, right = (one for one in found if one is not None)
+    left, right = (one for one in operands if one is not None)
     y, low, high, behind = _follow(graph, node.output[0])
     if y is None:
         return None

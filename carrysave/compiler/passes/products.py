@@ -7,7 +7,7 @@ from dataclasses import replace
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from carrysave.compiler.graph.graph import DOMAIN, Graph, needed
-from carrysave.compiler.graph.names import key, place
+from carrysave.compiler.graph.names import key, label
 from carrysave.compiler.graph.tensors import without_constants
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
@@ -44,16 +44,16 @@ def products(lowered: Lowered, setting: Setting) -> Lowered:
     wrong: list[Refusal] = []
     for node in lowered.now.nodes:
         try:
-            found = _found(lowered.now, node, setting)
+            match_ = _found(lowered.now, node, setting)
         except ValueError as error:
             wrong.append(Refusal("", str(error)))
             continue
-        if isinstance(found, Recurrent):
-            recurrent[key(node)] = found
-        elif isinstance(found, Match):
-            matches.append(found)
-            if reason := _unsupported(found, setting.target):
-                if isinstance(found.product, GateProduct | MeanProduct):
+        if isinstance(match_, Recurrent):
+            recurrent[key(node)] = match_
+        elif isinstance(match_, Match):
+            matches.append(match_)
+            if reason := _unsupported(match_, setting.target):
+                if isinstance(match_.product, GateProduct | MeanProduct):
                     matches.pop()  # The host has gates and means.
                     continue
                 wrong.append(Refusal("", reason))
@@ -63,11 +63,11 @@ def products(lowered: Lowered, setting: Setting) -> Lowered:
     made = replace(
         lowered,
         proto=_replaced(lowered.now, matches, recurrent),
-        products=[*(found.product for found in matches), *inner],
+        products=[*(match_.product for match_ in matches), *inner],
         recurrent=recurrent,
     )
     if setting.fallback:
-        made = replace(with_fallbacks(made), kept=[str(one) for one in wrong])
+        made = replace(with_fallbacks(made), refused=[str(one) for one in wrong])
     else:
         wrong += refused_nodes(made.proto)
         if wrong:
@@ -99,13 +99,13 @@ def _found(graph: Graph, node: NodeProto, setting: Setting) -> Match | Recurrent
             or match(graph, node)
         )
     except ValueError as error:
-        raise ValueError(f"{place(node)}: {error}") from None
+        raise ValueError(f"{label(node)}: {error}") from None
 
 
-def _unsupported(found: Match, target: Target) -> str:
+def _unsupported(match_: Match, target: Target) -> str:
     """Return why the block cannot run a product; empty if it can."""
     try:
-        found.product.check(target)
+        match_.product.check(target)
     except ValueError as error:
         return str(error)
     return ""
@@ -113,14 +113,14 @@ def _unsupported(found: Match, target: Target) -> str:
 
 def _replaced(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurrent]) -> ModelProto:
     """Replace each product by a node, and remove unused nodes."""
-    at = {id(found.node): (index, found) for index, found in enumerate(matches)}
-    dropped = {id(node) for found in matches for node in (found.node, *found.behind)}
+    at = {id(match_.node): (index, match_) for index, match_ in enumerate(matches)}
+    dropped = {id(node) for match_ in matches for node in (match_.node, *match_.behind)}
     nodes: list[NodeProto] = []
     constants = []
     for node in graph.nodes:
         if id(node) in at:
-            index, found = at[id(node)]
-            product = found.product
+            index, match_ = at[id(node)]
+            product = match_.product
             inputs = [product.a]
             if product.b or product.late:
                 inputs += [product.b, *product.late]
@@ -129,8 +129,8 @@ def _replaced(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurr
                     "Product", inputs, [product.y], product.name, domain=DOMAIN, index=index
                 )
             )
-            nodes += found.after
-            constants += [numpy_helper.from_array(*one) for one in found.constants]
+            nodes += match_.after
+            constants += [numpy_helper.from_array(*one) for one in match_.constants]
         elif key(node) in recurrent:
             # X, sequence_lens, initial_h, initial_c: the others are constants.
             inputs = [[*node.input, *[""] * 7][at] for at in (0, 4, 5, 6)]

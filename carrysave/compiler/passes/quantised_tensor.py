@@ -63,16 +63,18 @@ def quantised_tensor(graph: Graph, names: list[str], axis: int | None = None) ->
     codes, scale, zero = [*names, "", "", ""][:3]
     values = graph.constants.get(codes)
     kind = graph.types.get(codes, np.dtype(np.uint8)) if values is None else values.dtype
-    found = constant(graph, zero, "zero point") if zero else np.zeros((), kind)
+    zeros = constant(graph, zero, "zero point") if zero else np.zeros((), kind)
     factor = constant(graph, scale, "scale") if scale else None
-    for what, own, legal in (("codes", values, "iu"), ("zero points", found, "iu"),
+    for what, array, legal in (("codes", values, "iu"), ("zero points", zeros, "iu"),
                              ("scales", factor, "f")):  # fmt: skip
-        fits = own is None or (own.dtype.kind == "f" if legal == "f" else bool(limits(own.dtype)))
-        if own is not None and not (fits and own.size):
+        fits = array is None or (
+            array.dtype.kind == "f" if legal == "f" else bool(limits(array.dtype))
+        )
+        if array is not None and not (fits and array.size):
             plain = "integers" if legal == "iu" else "floats"
-            actual = f"of {own.dtype}" if own.size else "empty"
+            actual = f"of {array.dtype}" if array.size else "empty"
             raise Unsupported(f"{what} of {quoted(codes)} must be {plain}, not {actual}")
-    return QuantisedTensor(codes, values, factor, found, axis)
+    return QuantisedTensor(codes, values, factor, zeros, axis)
 
 
 def integers(graph: Graph, name: str, zero: str) -> QuantisedTensor:

@@ -8,7 +8,7 @@ from onnx import ModelProto, NodeProto
 from carrysave.compiler.graph.graph import DOMAIN, Graph
 from carrysave.compiler.graph.host_operators import OPERATORS
 from carrysave.compiler.graph.host_versions import refusal
-from carrysave.compiler.graph.names import place
+from carrysave.compiler.graph.names import label
 from carrysave.compiler.passes.expand import expand
 
 __all__ = ["Refusal", "RefusedError", "check_host", "reason_of", "refused_nodes"]
@@ -68,7 +68,7 @@ def refused_nodes(proto: ModelProto) -> Iterator[Refusal]:
     version = next(one.version for one in proto.opset_import if not one.domain)
     for node in proto.graph.node:
         if reason := reason_of(node, version):
-            yield Refusal(place(node), reason)
+            yield Refusal(label(node), reason)
 
 
 def reason_of(node: NodeProto, version: int) -> str:

@@ -45,27 +45,27 @@ class _Tables:
 
     def replaced(self) -> Lowered:
         """Return the lowered model with tables."""
-        made = [self._made(node, place) for place, node in enumerate(self._graph.nodes)]
+        made = [self._made(node, number) for number, node in enumerate(self._graph.nodes)]
         after = self._paths.after
         return self._replaced([
-            one for place, own in enumerate(made) for one in (*own, *after.get(place, []))
+            one for number, nodes in enumerate(made) for one in (*nodes, *after.get(number, []))
         ])  # fmt: skip
 
-    def _made(self, node: NodeProto, place: int) -> list[NodeProto]:
+    def _made(self, node: NodeProto, number: int) -> list[NodeProto]:
         """Return what takes the place of a node: itself, or a table and what moves its codes."""
         if node.domain or node.op_type != "QuantizeLinear" or not self._paths.plain(node):
             return [node]
         moves = self._before(node)
         for count in range(len(moves) + 1):
-            own = node
+            quantiser = node
             if count:
-                own = NodeProto()
-                own.CopyFrom(node)
-                own.input[0] = moves[count - 1].input[0]
-                own.output[0] = self._paths.fresh(f"{own.input[0]}/codes")
-            found = self._table(own, place)
-            if found is not None:
-                return [found, *self._moving(moves[:count], own.output[0], node.output[0])]
+                quantiser = NodeProto()
+                quantiser.CopyFrom(node)
+                quantiser.input[0] = moves[count - 1].input[0]
+                quantiser.output[0] = self._paths.fresh(f"{quantiser.input[0]}/codes")
+            table = self._table(quantiser, number)
+            if table is not None:
+                return [table, *self._moving(moves[:count], quantiser.output[0], node.output[0])]
         return [node]
 
     def _moving(self, moves: list[NodeProto], codes: str, y: str) -> Iterator[NodeProto]:
@@ -83,29 +83,29 @@ class _Tables:
 
         Only what nothing else reads: else it would move both floats and codes.
         """
-        found: list[NodeProto] = []
+        moves: list[NodeProto] = []
         name = node.input[0]
         while name not in self._graph.outputs and len(self._graph.readers[name]) == 1:
             maker = self._graph.makers.get(name)
             if maker is None or not self._paths.moves(maker, self._paths.step(node)):
                 break
-            found.append(maker)
+            moves.append(maker)
             name = maker.input[0]
-        return found
+        return moves
 
-    def _table(self, node: NodeProto, place: int) -> NodeProto | None:
+    def _table(self, node: NodeProto, number: int) -> NodeProto | None:
         """Make a node for the table of a quantiser, if it has one."""
         try:
-            found = self._least(self._paths.region(node, place))
+            region = self._least(self._paths.region(node, number))
         except OpenPathError:
             return None
-        if not 1 <= len(found.leaves) <= 2 or found.bits > _BITS:
+        if not 1 <= len(region.leaves) <= 2 or region.bits > _BITS:
             return None
-        table = tabled(found, self._graph)
+        table = tabled(region, self._graph)
         if table is None:
             return None
-        out, names = node.output[0], list(found.leaves)
-        self._regions[out], self._paths.kinds[out] = found, table.values.dtype
+        out, names = node.output[0], list(region.leaves)
+        self._regions[out], self._paths.kinds[out] = region, table.values.dtype
         name = node.name or out
         if table.same and table.values.dtype == self._paths.kind(names[0]):
             return helper.make_node("Identity", names, [out], name)
@@ -113,31 +113,33 @@ class _Tables:
         return helper.make_node(TABLE, names, [out], name, domain=DOMAIN,
                                 index=len(self._tables) - 1)  # fmt: skip
 
-    def _least(self, own: Region) -> Region:
+    def _least(self, region: Region) -> Region:
         """Let regions of leaves take their place, where that makes fewer look-ups, or not more."""
-        return min(self._choices(own), key=lambda one: (self._cost(one), one.bits, -len(one.nodes)))
+        return min(
+            self._choices(region), key=lambda one: (self._cost(one), one.bits, -len(one.nodes))
+        )
 
     def _cost(self, region: Region) -> int:
         """Count what is read for each result: also by tables whose results only this one reads."""
-        own = {id(node) for node in region.nodes.values()}
+        inner = {id(node) for node in region.nodes.values()}
 
         def inside(name: str) -> bool:
             readers = self._graph.readers.get(name, [])
-            return name not in self._graph.outputs and all(id(one) in own for one in readers)
+            return name not in self._graph.outputs and all(id(one) in inner for one in readers)
 
-        kept = [self._regions[name] for name in region.leaves if name in self._regions and all(
+        private = [self._regions[name] for name in region.leaves if name in self._regions and all(
             one.op_type == "DequantizeLinear" and inside(one.output[0])
             for one in self._graph.readers.get(name, [])
         )]  # fmt: skip
-        return len(region.leaves) + sum(len(one.leaves) for one in kept)
+        return len(region.leaves) + sum(len(one.leaves) for one in private)
 
-    def _choices(self, own: Region) -> Iterator[Region]:
+    def _choices(self, region: Region) -> Iterator[Region]:
         options = [[None, *([self._regions[name]] if name in self._regions else [])]
-                   for name in own.leaves]  # fmt: skip
+                   for name in region.leaves]  # fmt: skip
         for chosen in product(*options):
             leaves: dict[str, np.dtype[Any]] = {}
-            nodes, constants = dict(own.nodes), own.constants
-            for (name, kind), other in zip(own.leaves.items(), chosen, strict=True):
+            nodes, constants = dict(region.nodes), region.constants
+            for (name, kind), other in zip(region.leaves.items(), chosen, strict=True):
                 leaves |= {name: kind} if other is None else other.leaves
                 nodes |= {} if other is None else other.nodes
                 constants |= frozenset() if other is None else other.constants
@@ -145,22 +147,24 @@ class _Tables:
             if not any(node.op_type == "QuantizeLinear" and node.output[0] in leaves
                        for node in nodes.values()):  # fmt: skip
                 made = Region(leaves, nodes, constants)
-                if (made.bits <= _BITS and len(leaves) <= 2) or made.nodes == own.nodes:
+                if (made.bits <= _BITS and len(leaves) <= 2) or made.nodes == region.nodes:
                     yield made
 
     def _replaced(self, nodes: list[NodeProto]) -> Lowered:
         before = self._lowered.proto
         proto = without_constants(before)
         del proto.graph.node[:]
-        kept, wanted = needed(nodes, self._lowered.graph.outputs)
-        used = [one.attribute[0].i for one in kept if one.op_type == TABLE]
-        for one in kept:
+        useful, wanted = needed(nodes, self._lowered.graph.outputs)
+        used = [one.attribute[0].i for one in useful if one.op_type == TABLE]
+        for one in useful:
             if one.op_type == TABLE:
                 one.attribute[0].i = used.index(one.attribute[0].i)
         tables = [self._tables[index] for index in used]
-        proto.graph.node.extend(kept)
+        proto.graph.node.extend(useful)
         proto.graph.initializer.extend(
             one for one in before.graph.initializer if one.name in wanted
         )
-        host = Counter(one.op_type for one in kept if one.domain != DOMAIN or one.op_type == TABLE)
+        host = Counter(
+            one.op_type for one in useful if one.domain != DOMAIN or one.op_type == TABLE
+        )
         return replace(self._lowered, proto=proto, tables=tables, host=host)

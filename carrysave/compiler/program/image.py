@@ -1,23 +1,25 @@
 """Memory of a program before it runs: what is where, and the steps."""
 
-import struct
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from carrysave.compiler.program.cycles import Memory, Places, cycles
 from carrysave.compiler.program.steps import Move, Start
-from carrysave.compiler.program.words import Kind, job_words
 from carrysave.compiler.target.mapping import START
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
 from golden.soc.blocking import Blocks, Stores, candidates, cost, costs, plan
 
-__all__ = ["COUNTERS", "Image", "like"]
+__all__ = ["COUNTERS", "DESCRIPTOR", "JOBS", "Image", "like"]
 
 COUNTERS = 56
 """Bytes of the driver's carrysave_counters."""
+DESCRIPTOR = 128
+"""Bytes of a job for the hardware."""
+JOBS = 8
+"""On one start, as the firmware has room for."""
 _ALIGN = 16
 _TRIED = 64
 """Blocks of a product that are tried, the planner's best first."""
@@ -174,25 +176,14 @@ class Image:
             return cycles(stores, blocks, m, n, k, bits, places, memory, shared)
 
         whole = -(-k // stores.tile_k)
-        known = candidates(stores, m, n, k)
+        known = list(candidates(stores, m, n, k))
         # Of shorter parts of K too little was measured.
-        long = known[known[:, 2] >= min(whole, _SHORTEST)]
-        some = long if len(long) else known
+        long = [one for one in known if one.k >= min(whole, _SHORTEST)]
+        some = long or known
         order = np.argsort(costs(stores, some, m, n, k, 8)[0], kind="stable")
-        tried = [Blocks.of(row) for row in some[order[:_TRIED]]]
+        tried = [some[place] for place in order[:_TRIED].tolist()]
         best = min(tried, key=price)
         return best, price(best)
-
-    def words(self, steps: list[Move | Start], ring: int, scores: int, count: int) -> int:
-        """Place steps as words; return their address, which is where a run begins."""
-        words = [len(steps), ring, scores, count]
-        for step in steps:
-            if isinstance(step, Move):
-                words += [Kind.MOVE, step.to, step.at, step.patterns, step.taps, step.table]
-            else:
-                words += [Kind.START, len(step.jobs), step.counters]
-                words += [word for job in step.jobs for word in job_words(job)]
-        return self.put(b"".join(struct.pack("<I", word & 0xFFFFFFFF) for word in words))
 
 
 def like(sources: np.ndarray) -> np.ndarray | None:

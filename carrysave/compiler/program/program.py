@@ -1,17 +1,19 @@
 """A program: steps, the memory that they work on, what goes in and what comes out."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.program.array import Array
+from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.steps import HostStep, Move, Start, Step
+from carrysave.compiler.program.steps import HostStep, State
 from carrysave.compiler.target.target import Target
-from carrysave.driver.system import Plan, Tensor
+from carrysave.driver.system import Parameter, Plan, Tensor
 
 __all__ = ["Layer", "Program", "Section"]
 
@@ -44,7 +46,7 @@ class Section:
     start : address of their words.
     """
 
-    steps: tuple[Start | Move, ...]
+    steps: tuple[SectionStep, ...]
     start: int
 
 
@@ -54,7 +56,7 @@ class Program:
 
     Members
     -------
-    lowered, target : the network, and the co-processor.
+    lowered, target : the network, None of a decoder; and the co-processor.
     image : memory that is filled before it runs.
     parts : sections, and what the host does before, between and behind them, in order.
     tensors : codes in memory, by the name of the tensor.
@@ -63,9 +65,12 @@ class Program:
     layers : products, in the order in which they run.
     ring, scores, classes : of the last product, for firmware that answers with a class: room for
         descriptors, address of its codes, their count.
+    parameters : what is chosen for each run.
+    states : what a run leaves for the next one.
+    results : outputs that are numbers, not codes.
     """
 
-    lowered: Lowered
+    lowered: Lowered | None
     target: Target
     image: Image
     parts: tuple[Section | HostStep, ...]
@@ -76,9 +81,12 @@ class Program:
     ring: int
     scores: int
     classes: int
+    parameters: tuple[Parameter, ...] = ()
+    states: tuple[State, ...] = ()
+    results: Mapping[str, Array] = field(default_factory=dict)
 
     @property
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[SectionStep | HostStep]:
         """All steps in order."""
         for part in self.parts:
             yield from part.steps if isinstance(part, Section) else (part,)
@@ -116,7 +124,7 @@ class Program:
             raise ValueError("; ".join(reasons[:_SHOWN]) + more)
         layers = [(layer.y, layer.counters) for layer in self.layers]
         inputs = {name: self.tensors[name] for name in self.inputs}
-        return Plan(self.image.parts, self.sections[0].start, inputs, layers)
+        return Plan(self.image.parts, self.sections[0].start, inputs, layers, self.parameters)
 
 
 _SHOWN = 5

@@ -6,7 +6,44 @@ from onnx import NodeProto
 
 from carrysave.driver.job import Job
 
-__all__ = ["HostStep", "Move", "Start", "Step"]
+__all__ = ["HostStep", "Move", "Start", "State", "Step", "Varies"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Varies:
+    """A word of a step that a parameter changes.
+
+    Members
+    -------
+    parameter : its name.
+    field : of the job, or of the move; see :mod:`.words`.
+    factor : added to the word for each one that the parameter is above its least value.
+    job : number in its start.
+    """
+
+    parameter: str
+    field: str
+    factor: int
+    job: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """What a run leaves for the next one: bytes that are copied when all steps are done.
+
+    What a run changes in place, such as the rows of a cache, needs no copy, and is no such pair.
+
+    Members
+    -------
+    name : of the state.
+    output, input : addresses, from which and to which.
+    bytes : how many.
+    """
+
+    name: str
+    output: int
+    input: int
+    bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +57,7 @@ class Start:
     cycles : by the cost model.
     macs : products of codes that the model needs.
     counters : address of those of the start.
+    varies : what parameters change.
     """
 
     node: str
@@ -28,6 +66,7 @@ class Start:
     cycles: int
     macs: int
     counters: int
+    varies: tuple[Varies, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +82,7 @@ class Move:
     taps : sources of a byte.
     at, patterns : address of the patterns of records, and how many.
     table : address of a table of 256 codes, or of 65,536 by two sources; 0: none.
+    varies : what parameters change.
     """
 
     node: str
@@ -53,6 +93,7 @@ class Move:
     at: int
     patterns: int
     table: int
+    varies: tuple[Varies, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,11 +1,19 @@
-"""Steps of a program as words of 32 bits, as firmware and the golden model read them.
+"""Steps of a program as words of 32 bits, as firmware and the Python runners read them.
+
+A section begins with :data:`HEAD_WORDS` words: the count of its steps, room for descriptors, the
+codes of the last product and their count, and the address of the table of parameters, or 0.
 
 A step begins with its kind. A start has its count of jobs, the address of its counters, and for
-each job :data:`JOB_WORDS` words. A move has the address that it writes to, that of its patterns and
-their count, the sources of a byte, and the address of a table, or 0. Addresses are from the
-memory's start. A pattern has how often it comes, what is added to its addresses each time, and its
-count of records. A record is a count of bytes, and for each source an address, which goes on with
-each byte; or a number below 0, which is a code less 256, and stays.
+each job :data:`JOB_WORDS` words, in the order of :data:`JOB_FIELDS`. A move has
+:data:`MOVE_FIELDS`: the address that it writes to, that of its patterns and their count, the
+sources of a byte, and the address of a table, or 0. Addresses are from the memory's start; from
+:data:`CHIP` on, those of a job are on chip. A pattern has how often it comes, what is added to its
+addresses each time, and its count of records. A record is a count of bytes, and for each source an
+address, which goes on with each byte; or a number below 0, which is a code less 256, and stays.
+
+The table of parameters has their count, and for each the value that is wanted, the value that words
+have, the least and greatest legal one, and a count of places: pairs of the address of a word, and
+the factor by which the parameter is in it.
 """
 
 from collections.abc import Sequence
@@ -16,8 +24,18 @@ from typing import Any
 import numpy as np
 
 from carrysave.driver.job import Job, Requantisation
+from carrysave.driver.registers import OPERATIONS
 
-__all__ = ["JOB_WORDS", "MOVE_WORDS", "Kind", "job_of", "job_words"]
+__all__ = [
+    "CHIP", "HEAD_WORDS", "JOB_FIELDS", "JOB_WORDS", "MOVE_FIELDS", "PARAMETER_WORDS", "Kind",
+    "job_of", "job_words",
+]  # fmt: skip
+
+CHIP = 1 << 31
+"""First address on chip."""
+HEAD_WORDS = 5
+PARAMETER_WORDS = 5
+"""Of a parameter, before its places."""
 
 
 class Kind(IntEnum):
@@ -25,6 +43,7 @@ class Kind(IntEnum):
 
     MOVE = 1
     START = 2
+    FLOATS = 3
 
 
 class _Option(IntFlag):
@@ -32,41 +51,60 @@ class _Option(IntFlag):
     REQUANTISE = 2
     PER_COLUMN = 4
     BY_COLUMNS = 8
+    ACCUMULATE = 16
+    RELU = 32
 
 
 _PLACES = ("a", "b", "c", "bias", "records", "m", "n", "k", "lda", "ldb", "ldc")
-_BLOCKS = ("block_m", "block_n", "block_k")
 _SCALE = ("multiplier", "shift", "zero_point", "low", "high")
-JOB_WORDS = len(_PLACES) + 1 + len(_SCALE) + len(_BLOCKS)
-MOVE_WORDS = 5
+_MORE = ("block_m", "block_n", "block_k", "a_format", "c_bytes")
+JOB_FIELDS = (*_PLACES, "options", *_SCALE, *_MORE, "vector")
+JOB_WORDS = len(JOB_FIELDS)
+MOVE_FIELDS = ("to", "at", "patterns", "taps", "table")
+_LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb")
+_NAMES = {number: name for name, number in OPERATIONS.items()}
 
 
 def job_words(job: Job) -> list[int]:
-    """Write a product of codes of a byte."""
+    """Write a job.
+
+    Raises
+    ------
+    ValueError
+        It has what words have no place for: several formats, or block scales.
+    """
+    if lacking := [name for name in _LACKING if getattr(job, name)]:
+        raise ValueError(f"a job of a program must be without {', '.join(lacking)}")
     how = job.requantisation
-    assert how is not None
-    options = _Option.REQUANTISE
-    options |= _Option.BIAS if job.bias is not None else _Option(0)
-    options |= _Option.PER_COLUMN if job.records is not None else _Option(0)
-    options |= _Option.BY_COLUMNS if job.by_columns else _Option(0)
-    scale = [0 if np.ndim(one := getattr(how, name)) else int(one or 0) for name in _SCALE]
+    options = _Option(0)
+    for option, given in (
+        (_Option.BIAS, job.bias is not None), (_Option.REQUANTISE, how is not None),
+        (_Option.PER_COLUMN, job.records is not None), (_Option.BY_COLUMNS, job.by_columns),
+        (_Option.ACCUMULATE, job.accumulate), (_Option.RELU, how is not None and how.relu),
+    ):  # fmt: skip
+        options |= option if given else _Option(0)
+    scale = [0 if np.ndim(one := getattr(how, name, 0)) else int(one or 0) for name in _SCALE]
     return [
         *(getattr(job, name) or 0 for name in _PLACES), int(options), *scale,
-        *(getattr(job, name) for name in _BLOCKS),
+        *(getattr(job, name) for name in _MORE), OPERATIONS[job.vector] if job.vector else 0,
     ]  # fmt: skip
 
 
 def job_of(words: Sequence[int]) -> Job:
     """Read a job back; scales of columns stay in memory."""
-    at = len(_PLACES)
-    options = _Option(words[at])
-    scale: dict[str, Any] = dict(zip(_SCALE, words[at + 1 :], strict=False))
-    sizes: dict[str, Any] = dict(zip(_PLACES, words, strict=False))
-    sizes |= dict(zip(_BLOCKS, words[at + 1 + len(_SCALE) :], strict=False))
+    found: dict[str, Any] = dict(zip(JOB_FIELDS, words, strict=True))
+    for name in _PLACES:
+        found[name] &= 0xFFFFFFFF
+    options, vector = _Option(found.pop("options")), found.pop("vector")
+    how = Requantisation(
+        **{name: found.pop(name) for name in _SCALE}, relu=_Option.RELU in options
+    )  # fmt: skip
     job = Job(
-        **sizes, requantisation=Requantisation(**scale), by_columns=_Option.BY_COLUMNS in options
-    )
+        **found, by_columns=_Option.BY_COLUMNS in options,
+        accumulate=_Option.ACCUMULATE in options, vector=_NAMES[vector] if vector else None,
+    )  # fmt: skip
     return replace(
         job, bias=job.bias if _Option.BIAS in options else None,
         records=job.records if _Option.PER_COLUMN in options else None,
+        requantisation=how if _Option.REQUANTISE in options else None,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,17 @@ import numpy as np
 from onnx import NodeProto
 
 from carrysave import cache
+from carrysave.compiler.program.array import TYPES, Array
+from carrysave.compiler.program.floats import Floats, SectionStep
 from carrysave.compiler.program.program import Program, Section
-from carrysave.compiler.program.steps import HostStep, Move, Start, Step
+from carrysave.compiler.program.steps import HostStep, Move, Start, Varies
 from carrysave.driver.job import Job
 from carrysave.driver.system import Tensor
 from hw.emit.user_files import shown
 
 __all__ = ["FORMAT", "facts", "text", "write"]
 
-FORMAT = 1
+FORMAT = 2
 """Of the manifest and of the words in memory: a reader refuses any other."""
 _FILES = {"memory": "memory.bin", "manifest": "program.json", "text": "program.txt",
           "header": "program.h"}  # fmt: skip
@@ -29,9 +32,10 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
 
     Returns
     -------
-    ``command model design parameters bytes jobs moves host_segments cycles nodes``; of each node
-    ``node operator runs_on jobs moves moved_bytes cycles macs utilisation reasons``: `runs_on` is
-    the block, the processor (moves), or the host; cycles are of its jobs by the cost model.
+    ``command model design parameters bytes jobs moves float_steps host_segments cycles nodes``; of
+    each node ``node operator runs_on jobs moves float_steps numbers moved_bytes cycles macs
+    utilisation reasons``: `runs_on` is the block, the processor (moves, and steps on floats, which
+    compute `numbers` at most), or the host; cycles are of its jobs by the cost model.
     """
     target = program.target
     nodes = list(_nodes(program))
@@ -43,6 +47,7 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
         "bytes": program.image.end,
         "jobs": sum(one["jobs"] for one in nodes),
         "moves": sum(one["moves"] for one in nodes),
+        "float_steps": sum(one["float_steps"] for one in nodes),
         "host_segments": len(program.host),
         "cycles": sum(one["cycles"] for one in nodes),
         "nodes": nodes,
@@ -56,13 +61,16 @@ def _nodes(program: Program) -> Iterator[dict[str, Any]]:
         group = list(some)
         starts = [step for step in group if isinstance(step, Start)]
         moves = [step for step in group if isinstance(step, Move)]
+        floats = [step for step in group if isinstance(step, Floats)]
         cycles, macs = (sum(getattr(step, name) for step in starts) for name in ("cycles", "macs"))
         yield {
             "node": node,
             "operator": operator,
-            "runs_on": "block" if starts else "processor" if moves else "host",
+            "runs_on": "block" if starts else "processor" if moves or floats else "host",
             "jobs": sum(len(step.jobs) for step in starts),
             "moves": len(moves),
+            "float_steps": len(floats),
+            "numbers": sum(step.numbers for step in floats),
             "moved_bytes": sum(step.bytes for step in moves),
             "cycles": cycles,
             "macs": macs,
@@ -71,7 +79,7 @@ def _nodes(program: Program) -> Iterator[dict[str, Any]]:
         }
 
 
-def _name(step: Step) -> tuple[str, str]:
+def _name(step: SectionStep | HostStep) -> tuple[str, str]:
     if isinstance(step, HostStep):
         first: NodeProto = step.nodes[0]
         return first.name or next(iter(first.output), ""), first.op_type
@@ -87,6 +95,8 @@ def text(program: Program) -> str:
         f" {len(program.host)} host segments, {program.image.end:,} bytes"
     ]
     names = {name: program.tensors[name] for name in program.inputs}
+    lines += [f"parameter {shown(one.name, 100)} {one.low}..{one.high} at {one.address:#x}"
+              for one in program.parameters]  # fmt: skip
     lines += [f"input {shown(name, 100)} {_tensor(one)}" for name, one in names.items()]
     for part in program.parts:
         if isinstance(part, Section):
@@ -96,7 +106,7 @@ def text(program: Program) -> str:
     return "\n".join([*lines, ""])
 
 
-def _lines(step: Step) -> Iterator[str]:
+def _lines(step: SectionStep | HostStep) -> Iterator[str]:
     node, operator = (shown(one, 100) for one in _name(step))
     if isinstance(step, HostStep):
         where = "host" if step.reasons else "edge"
@@ -110,21 +120,48 @@ def _lines(step: Step) -> Iterator[str]:
             f"move {node} {operator} {step.bytes} bytes to {step.to:#x}: {step.patterns} patterns"
             f" of {step.taps} at {step.at:#x}{table}"
         )
+        yield from map(_varies, step.varies)
+    elif isinstance(step, Floats):
+        yield f"floats {node} {operator} {_floats(step)}"
+        yield from map(_varies, step.varies)
     else:
         yield f"start {node} {operator} {step.cycles} cycles"
         yield from (f"  {_job(job)}" for job in step.jobs)
+        yield from map(_varies, step.varies)
+
+
+def _varies(way: Varies) -> str:
+    name = shown(way.parameter, 100)
+    return f"  {way.field} of job {way.job} varies by {way.factor} for each {name}"
+
+
+def _floats(step: Floats) -> str:
+    operands = (
+        f"{name}[{one.format.name.lower()}]@{one.address:#x}+{one.row}+{one.column}"
+        for name, one in step.operands.items()
+    )
+    more = f" width {step.width}" * bool(step.width) + f" shift {step.shift}" * bool(step.shift)
+    return f"{step.operation.name.lower()} {step.rows}x{step.columns} {' '.join(operands)}{more}"
 
 
 def _job(job: Job) -> str:
     how = job.requantisation
-    assert how is not None
-    scale = (f"records {job.records:#x}" if job.records is not None
-             else f"{how.multiplier}/2^{how.shift}+{how.zero_point}")  # fmt: skip
+    scale = "sums"
+    if how is not None:
+        scale = (f"records {job.records:#x}" if job.records is not None
+                 else f"{how.multiplier}/2^{how.shift}+{how.zero_point}")  # fmt: skip
+        scale += f", {how.low}..{how.high}"
+    if job.vector is not None:
+        b = f", b@{job.b:#x}+{job.ldb}" if job.b else ""
+        return (
+            f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = {job.vector}"
+            f" a[{job.m}x{job.n}]@{job.a:#x}+{job.lda}{b}; {scale}"
+        )
     bias = "" if job.bias is None else f" + {job.bias:#x}"
     order = " by columns" if job.by_columns else ""
     return (
         f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = a[{job.m}x{job.k}]@{job.a:#x}+{job.lda}"
-        f" x b[{job.k}x{job.n}]@{job.b:#x}+{job.ldb}{bias}; {scale}, {how.low}..{how.high};"
+        f" x b[{job.k}x{job.n}]@{job.b:#x}+{job.ldb}{bias}; {scale};"
         f" blocks {job.block_m}x{job.block_n}x{job.block_k}{order}"
     )
 
@@ -136,7 +173,8 @@ def _tensor(tensor: Tensor) -> str:
 
 def write(program: Program, folder: Path, found: dict[str, Any]) -> list[Path]:
     """Write a program into a folder; return the files."""
-    outputs = [name for name in program.lowered.graph.outputs if name in program.tensors]
+    graph = program.lowered.graph.outputs if program.lowered is not None else ()
+    outputs = [name for name in graph if name in program.tensors]
     outputs += [
         name for part in program.parts if isinstance(part, HostStep) and not part.reasons
         for name in part.reads
@@ -145,7 +183,12 @@ def write(program: Program, folder: Path, found: dict[str, Any]) -> list[Path]:
         "format": FORMAT,
         "sections": [section.start for section in program.sections],
         "inputs": [_layout(name, program.tensors[name]) for name in program.inputs],
-        "outputs": [_layout(name, program.tensors[name]) for name in dict.fromkeys(outputs)],
+        "outputs": [
+            *(_layout(name, program.tensors[name]) for name in dict.fromkeys(outputs)),
+            *(_of_array(name, one) for name, one in program.results.items()),
+        ],
+        "parameters": [asdict(one) for one in program.parameters],
+        "states": [asdict(one) for one in program.states],
     }
     made: dict[str, str | bytes] = {
         "memory": program.memory.tobytes(),
@@ -185,6 +228,20 @@ def _layout(name: str, tensor: Tensor) -> dict[str, Any]:
     }
 
 
+def _of_array(name: str, of: Array) -> dict[str, Any]:
+    """Say where numbers are."""
+    return {
+        "name": name,
+        "type": str(np.dtype(TYPES[of.format])),
+        "shape": [of.rows, of.columns],
+        "address": of.address,
+        "strides": [of.row, of.column],
+        "addresses": None,
+        "offset": 0,
+        "scale": None,
+    }
+
+
 def _header(program: Program, manifest: dict[str, Any]) -> str:
     """Write C names of what a program that runs it has to know."""
     lines = [
@@ -197,6 +254,12 @@ def _header(program: Program, manifest: dict[str, Any]) -> str:
         f"#define PROGRAM_SECTION_{number} {start}u"
         for number, start in enumerate(manifest["sections"])
     ]
+    for number, parameter in enumerate(program.parameters):
+        lines += [
+            f"/* parameter {shown(parameter.name, 100).replace('*/', '* /')}:"
+            f" {parameter.low}..{parameter.high} */",
+            f"#define PROGRAM_PARAMETER_{number}_ADDRESS {parameter.address}u",
+        ]
     for side in ("input", "output"):
         for number, one in enumerate(manifest[f"{side}s"]):
             head = f"PROGRAM_{side.upper()}_{number}"

@@ -1,17 +1,17 @@
 """Runs a program on a co-processor behind its driver: jobs there, moves by this processor."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program.program import Program, Section
-from carrysave.compiler.program.steps import Move
-from carrysave.compiler.run.golden import move
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.run.golden import moved
+from carrysave.compiler.run.interpret import interpret
 from carrysave.compiler.run.network import Runner
 from carrysave.driver import Coprocessor, Info, Matrix
 from carrysave.driver.job import Job
 from carrysave.driver.number import BYTE
+from carrysave.driver.system import COUNTERS
 
 __all__ = ["by_device", "place"]
 
@@ -49,25 +49,17 @@ def by_device(device: Coprocessor, placed: Matrix) -> tuple[np.ndarray, Runner]:
     def flush() -> None:
         placed.write_bytes(memory[None])
 
-    def run(section: Section) -> None:
-        for step in section.steps:
-            if isinstance(step, Move):
-                move(memory, step.to, step.at, step.patterns, step.taps, step.table)
-                continue
-            flush()
-            device.run_jobs([_at(job, placed.address) for job in step.jobs])
-            placed.read_bytes()
+    if device.info.scratch:
+        device.empty((1, device.info.scratch), BYTE, on_chip=True)  # nobody else's
 
-    return memory, run
+    def run_jobs(jobs: list[Job]) -> np.ndarray:
+        flush()
+        base, chip = placed.address, device.info.memory_end
+        counters = device.run_jobs([moved(job, base, chip) for job in jobs])
+        placed.read_bytes()
+        return np.array([getattr(counters, name) for name in COUNTERS], "<u8")
 
-
-def _at(job: Job, base: int) -> Job:
-    """Return a job of a program that begins at an address."""
-    return replace(
-        job, a=job.a + base, b=job.b + base, c=job.c + base,
-        bias=None if job.bias is None else job.bias + base,
-        records=None if job.records is None else job.records + base,
-    )  # fmt: skip
+    return memory, lambda section: interpret(memory, section.start, run_jobs)
 
 
 def _facts(info: Info) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.steps import HostStep
 from carrysave.compiler.run.golden import execute
+from carrysave.driver.system import parameter_words
 
 __all__ = ["Runner", "by_golden", "run"]
 
@@ -21,8 +22,9 @@ Runner = Callable[[Section], None]
 
 
 def run(
-    program: Program, inputs: Mapping[str, np.ndarray], memory: np.ndarray, runner: Runner
-) -> dict[str, np.ndarray]:
+    program: Program, inputs: Mapping[str, np.ndarray], memory: np.ndarray, runner: Runner,
+    parameters: Mapping[str, int] | None = None,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Return the model's outputs, by name; the program's codes stay in memory.
 
     Parameters
@@ -30,8 +32,18 @@ def run(
     inputs : of the batch that it was compiled for.
     memory : uint8, filled with the program's; inputs are written into it.
     runner : runs sections on it.
+    parameters : values, by name; others stay as they are in memory.
+
+    Raises
+    ------
+    ValueError
+        A parameter that is not there, or out of its range.
     """
-    machine = evaluator(program.lowered, _multiplier(program), lambda name, codes: codes)
+    for address, data in parameter_words(program.parameters, parameters or {}).items():
+        memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
+    lowered = program.lowered
+    assert lowered is not None
+    machine = evaluator(lowered, _multiplier(program), lambda name, codes: codes)
     nodes = {id(node.onnx_node): node for node in machine.rt_nodes_}
     known: dict[str, Any] = {"": None, **program.constants, **inputs}
 
@@ -53,15 +65,16 @@ def run(
         _on_host(part, by_name, known, machine.opsets)
         for name in part.writes:
             write(name)
-    for name in program.lowered.graph.outputs:
+    for name in lowered.graph.outputs:
         if name not in known:
             known[name] = codes_of(program, name, memory)
-    return {name: known[name] for name in program.lowered.graph.outputs}
+    return {name: known[name] for name in lowered.graph.outputs}
 
 
 def by_golden(program: Program, memory: np.ndarray) -> Runner:
     """Return what runs sections by the golden model."""
-    return lambda section: execute(program.target.spec, memory, section.start)
+    chip = np.zeros(program.target.spec.scratch, np.uint8)
+    return lambda section: execute(program.target.spec, memory, section.start, chip)
 
 
 def codes_of(program: Program, name: str, memory: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from carrysave.compiler.front.inputs import batch_of, read_inputs, read_labels
 from carrysave.compiler.front.onnx_model import load
-from carrysave.compiler.graph.names import place, within_file
+from carrysave.compiler.graph.names import label, within_file
 from carrysave.compiler.lowered.evaluate import ProductError
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.passes.tables import tables
@@ -128,8 +128,8 @@ def execute(
                     raise
                 refused[error.node] = str(error)
                 whole = lower(graph, target, fallback=True, without=refused)
-    notes += [f"by onnxruntime: {place(one.node)}: {one.reason}" for one in lowered.fallbacks]
-    notes += [f"not on the block: {text}" for text in lowered.kept]
+    notes += [f"by onnxruntime: {label(one.node)}: {one.reason}" for one in lowered.fallbacks]
+    notes += [f"not on the block: {text}" for text in lowered.refused]
     energy = None
     if isinstance(library, Library):
         pairs = [product.formats for product in lowered.products]

@@ -65,12 +65,12 @@ def work_estimate(target: Target, work: Work, m: int) -> Estimate:
     stores = mode.stores(info.stores)
     k, n = -(-len(work.b) // mode.codes), work.b.shape[1]
     bits = _bits_of_c(target, work.requantisation is not None, work.wide)
-    found = cost(stores, plan(stores, m, n, k, bits), m, n, k, bits)
+    costs = cost(stores, plan(stores, m, n, k, bits), m, n, k, bits)
     slots = mode.codes
     for size, tile in ((m, stores.tile_m), (n, stores.tile_n), (k, stores.tile_k)):
         slots *= -(-size // tile) * tile
-    beats = found.read_beats + found.write_beats
-    return Estimate(found.cycles, beats * stores.data_width // 8, slots)
+    beats = costs.read_beats + costs.write_beats
+    return Estimate(costs.cycles, beats * stores.data_width // 8, slots)
 
 
 def _bits_of_c(target: Target, requantised: bool, wide: bool) -> int:

@@ -53,11 +53,11 @@ def choose(
         wide = prod(size) * columns
         if wide > 2 * max(tile_m, tile_n):
             continue
-        own = Patched(
+        plain = Patched(
             kernel=windows.kernel, strides=windows.strides, dilations=windows.dilations,
             pads=windows.pads, auto_pad=windows.auto_pad, size=size,
         )  # fmt: skip
-        deep = inputs * own.depth * terms
+        deep = inputs * plain.depth * terms
         rows = shape[0] * prod(-(-count // one) for count, one in zip(outputs, size, strict=True))
         most = target.mode.k_max
         if deep > most:
@@ -68,11 +68,11 @@ def choose(
         cycles = whole * each
         if rest:
             cycles += START + cycles_of(target, rows, rest * deep, rest * wide, requantised)
-        found = [(cycles, (own, False) if wide > columns else None)]
+        options = [(cycles, (plain, False) if wide > columns else None)]
         if turns:
             each = START + cycles_of(target, wide, deep, rows, requantised)
-            found.append((groups * each, (own, True)))
-        for one in found:
+            options.append((groups * each, (plain, True)))
+        for one in options:
             if best is None or one[0] < best[0]:
                 best = one
     return None if best is None else best[1]

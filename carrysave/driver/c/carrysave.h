@@ -12,6 +12,7 @@
  *   CARRYSAVE_INVALIDATE(device, address, bytes)  drop what caches hold, before C is read
  *   CARRYSAVE_RESET_POLLS                     reads of a register after which a reset is given up
  *   CARRYSAVE_RING                            0: no rings, as the device does not see our memory
+ *   CARRYSAVE_FLOATS                          0: no programs with steps on floats
  *   CARRYSAVE_BROKEN(device)                  an access failed, and none takes place any more
  *   CARRYSAVE_MEND(device)                    make accesses possible again, or else false
  *
@@ -57,7 +58,9 @@ typedef enum {
     /* What is wrong with a vector job; nothing was started. */
     CARRYSAVE_BAD_LENGTH,
     /* What is wrong with the device, too. */
-    CARRYSAVE_BAD_DEVICE /* its registers say what no device is: the bus is broken, or the clock */
+    CARRYSAVE_BAD_DEVICE, /* its registers say what no device is: the bus is broken, or the clock */
+    /* What is wrong with a program. */
+    CARRYSAVE_BAD_PARAMETER
 } carrysave_status;
 
 /* Integers from low to high, in containers of `bits`. */

@@ -89,6 +89,10 @@ carrysave_status carrysave_start_checked(carrysave *device, const carrysave_job 
 carrysave_status carrysave_start_jobs(carrysave *device, const carrysave_job *jobs, uint32_t count,
                                       void *ring, uint64_t address, bool checked);
 
+/* Do the step of a program on floats that begins with some words; return the words behind it, or null
+ * if there is no such step. */
+const uint32_t *carrysave_floats(uint8_t *memory, const uint32_t *word);
+
 /* Whether the stores hold the blocks of a job. */
 bool carrysave_fits(const carrysave *device, const carrysave_job *job);
 

@@ -2,8 +2,20 @@
 
 #include <string.h>
 
-enum { MOVE = 1, START = 2, JOB_WORDS = 20, HEAD_WORDS = 4 };
-enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8 };
+#include "carrysave_internal.h"
+
+#ifdef CARRYSAVE_CONFIG
+#include CARRYSAVE_CONFIG
+#endif
+#ifndef CARRYSAVE_FLOATS
+#define CARRYSAVE_FLOATS 1
+#endif
+
+enum { MOVE = 1, START = 2, FLOATS = 3, JOB_WORDS = 23, HEAD_WORDS = 5, PARAMETER_WORDS = 5 };
+enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32 };
+
+/* First address on chip. */
+#define CHIP 0x80000000u
 
 typedef struct {
     carrysave *device;
@@ -102,16 +114,21 @@ static const uint32_t *move(const machine *of, const uint32_t *word)
     return word + 5;
 }
 
+static uint64_t address(const machine *of, uint32_t word)
+{
+    return word & CHIP ? of->device->info.scratch_base + (word & ~CHIP) : of->base + word;
+}
+
 static const uint32_t *describe(const machine *of, const uint32_t *word, carrysave_job *job)
 {
     const uint32_t flags = word[11];
 
     memset(job, 0, sizeof *job);
-    job->a = of->base + word[0];
-    job->b = of->base + word[1];
-    job->c = of->base + word[2];
-    job->bias = of->base + word[3];
-    job->records = of->base + word[4];
+    job->a = address(of, word[0]);
+    job->b = address(of, word[1]);
+    job->c = address(of, word[2]);
+    job->bias = address(of, word[3]);
+    job->records = address(of, word[4]);
     job->m = word[5];
     job->n = word[6];
     job->k = word[7];
@@ -122,6 +139,8 @@ static const uint32_t *describe(const machine *of, const uint32_t *word, carrysa
     job->requantise = (flags & REQUANTISE) != 0;
     job->per_column = (flags & PER_COLUMN) != 0;
     job->by_columns = (flags & BY_COLUMNS) != 0;
+    job->accumulate = (flags & ACCUMULATE) != 0;
+    job->relu = (flags & RELU) != 0;
     job->multiplier = word[12];
     job->shift = word[13];
     job->zero_point = (int32_t)word[14];
@@ -130,7 +149,30 @@ static const uint32_t *describe(const machine *of, const uint32_t *word, carrysa
     job->block_m = word[17];
     job->block_n = word[18];
     job->block_k = word[19];
+    job->mode.a_format = word[20];
+    job->c_bytes = word[21];
+    job->vector = word[22];
     return word + JOB_WORDS;
+}
+
+/* Change words by the parameters whose value is not the one that is wanted. */
+static carrysave_status set_parameters(uint8_t *memory, uint32_t table)
+{
+    uint32_t *word = (uint32_t *)(void *)(memory + table), left = *word++, place;
+
+    for (; left; left--) {
+        const uint32_t count = word[4], more = word[0] - word[1];
+        const int32_t wanted = (int32_t)word[0];
+
+        if (wanted < (int32_t)word[2] || wanted > (int32_t)word[3])
+            return CARRYSAVE_BAD_PARAMETER;
+        word[1] = word[0];
+        word += PARAMETER_WORDS;
+        for (place = more ? 0 : count; place < count; place++)
+            *(uint32_t *)(void *)(memory + word[2 * place]) += more * word[2 * place + 1];
+        word += 2 * count;
+    }
+    return CARRYSAVE_OK;
 }
 
 static carrysave_status start_jobs(machine *of, const uint32_t **at)
@@ -164,12 +206,18 @@ carrysave_status carrysave_program_run(carrysave *device, uint8_t *memory, uint6
     of.ring = word[1];
     of.wait = wait;
     of.argument = argument;
+    if (word[4])
+        status = set_parameters(memory, word[4]);
     for (word += HEAD_WORDS; left && status == CARRYSAVE_OK; left--) {
         const uint32_t kind = *word++;
         if (kind == MOVE)
             word = move(&of, word);
+        else if (CARRYSAVE_FLOATS && kind == FLOATS)
+            word = carrysave_floats(memory, word);
         else
             status = kind == START ? start_jobs(&of, &word) : CARRYSAVE_BAD_RING;
+        if (!word)
+            return CARRYSAVE_BAD_RING;
     }
     return status;
 }

@@ -21,6 +21,7 @@ const char *carrysave_status_text(carrysave_status status)
     case CARRYSAVE_LINK: return "the line lost an access, or the device was reset by itself";
     case CARRYSAVE_BAD_LENGTH: return "rows must have at most the codes of carrysave_vector_most";
     case CARRYSAVE_BAD_DEVICE: return "registers of the co-processor say what none can be";
+    case CARRYSAVE_BAD_PARAMETER: return "a parameter of the program is out of its range";
     case CARRYSAVE_BAD_RING: return "a ring must be one job or more, at a whole beat";
     }
     return "unknown status";

@@ -22,7 +22,7 @@ static volatile bool woken;
 static carrysave device;
 
 typedef struct {
-    uint32_t steps, ring, scores, count;
+    uint32_t steps, ring, scores, count, parameters;
 } head;
 
 /* What a run answers. */

@@ -11,6 +11,7 @@ import pytest
 from carrysave import cache
 from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
+from carrysave.asic.options import Verilog
 from carrysave.asic.placement.equivalence import Difference, prove
 from carrysave.asic.placement.technology import Technology, technology
 from carrysave.sim import runner
@@ -85,11 +86,11 @@ def test_cells_lie_in_rows_beside_each_other(name: str, parameters: dict[str, An
 def test_wires_count_in_time_and_energy() -> None:
     pytest.importorskip("coloquinte")
     design = Design("opt1", SMALL | {"accumulator_width": 12})
-    known = technology(LIBRARY)
     found = []
     for capacitance in (0.001, 0.2, 0.4):
-        wires = Technology(capacitance, 0.001, known.row_height, "")
-        result = synthesis.synthesise_design(design, LIBRARY, place=True, technology=wires)
+        result = synthesis.synthesise_design(
+            design, LIBRARY, place=True, wire_cap=capacitance, wire_res=0.001
+        )
         found.append(result["placed"])
     periods, energies = ([own[key] for own in found] for key in ("period_ns", "pj_per_mac"))
     assert periods == sorted(periods)
@@ -103,7 +104,7 @@ def little(body: str, folder: Path) -> dict[str, Any]:
     source = cache.write(
         folder / "t.v", f"module t(input clk, input a, output reg y);\n{body}\nendmodule\n"
     )
-    return synthesis.synthesise([source], top="t", target=LIBRARY, place=True, activity="none")
+    return synthesis.synthesise(Verilog([source], "t"), LIBRARY, place=True, activity="none")
 
 
 @pytest.mark.prove

@@ -1,0 +1,180 @@
+"""Options of syntheses as flags: those of :mod:`carrysave.asic.options`, with their help."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from cyclopts import Parameter
+from cyclopts.types import ExistingFile
+
+from carrysave.asic import synthesis
+from carrysave.asic.options import CompareOptions, SynthesisOptions
+from carrysave.errors import UsageError, check_choice
+
+__all__ = [
+    "Clock",
+    "CompareFlags",
+    "Liberty",
+    "Operations",
+    "Part",
+    "Period",
+    "Seeds",
+    "SynthesisFlags",
+    "Target",
+    "check_libraries",
+    "defaults",
+]
+
+T = TypeVar("T")
+
+Target = Annotated[
+    str | None,
+    Parameter(
+        help=f"One of {', '.join(synthesis.TARGETS)}. [default: osu018 if it is installed, else"
+        " generic: gate equivalents and FO4, no technology]"
+    ),
+]
+Liberty = Annotated[
+    list[ExistingFile] | None,
+    Parameter(
+        help="Cell library, .lib or .lib.gz; repeatable, for its corners: the first is mapped to"
+        " and measured for power, the slowest sets the period. [default: `library` of"
+        " carrysave.toml]",
+    ),
+]
+Period = Annotated[float | None, Parameter(name="--period", help="Target clock period, ns.")]
+Part = Annotated[
+    str | None,
+    Parameter(help="FPGA to place on, such as iCE40UP5K-SG48. [default: the first that fits]"),
+]
+Seeds = Annotated[
+    int | None,
+    Parameter(help="Runs of place and route, for the median Fmax. [default: 3]"),
+]
+Hierarchy = Annotated[
+    str | None,
+    Parameter(
+        help="Repeated modules to map once, instead of in place: where it pays (auto), large"
+        " ones only (coarse: slower, smaller area), none (flat). [default: auto; with --sweep,"
+        " the best of them]"
+    ),
+]
+Clock = Annotated[str | None, Parameter(help="Clock port of --verilog. [default: clk]")]
+Operations = Annotated[float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")]
+_Hidden = Parameter(parse=False)
+
+
+def defaults(kind: Callable[..., T]) -> T:
+    """Return the flags of a kind when none is given."""
+    return kind()
+
+
+def check_libraries(target: str | None, liberty: Sequence[Path] | None) -> None:
+    """Refuse two ways to say what is synthesised for, and what is no name of a target."""
+    if target is not None and liberty is not None:
+        raise UsageError("--target and --liberty exclude each other")
+    if target is not None:
+        check_choice("target", target, synthesis.TARGETS)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CompareFlags(CompareOptions):
+    """Flags of a comparison; defaults are those of the options."""
+
+    period_ns: Period
+    sweep: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="Search recipes, periods and hierarchies for the best result of each.",
+        ),
+    ]
+    objective: Annotated[
+        str,
+        Parameter(
+            help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}; energy is the least for"
+            " --period, with or without --sweep."
+        ),
+    ]
+    activity: Annotated[
+        str | None,
+        Parameter(
+            help="Operands for power. [default: normal, if all are designs that can be simulated,"
+            " else the same assumed activity for all]"
+        ),
+    ]
+    part: Part
+    seeds: Seeds
+    hierarchy: Hierarchy
+    time_reset: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="Time resets, too, and buffer asynchronous ones; they are ideal by default.",
+        ),
+    ]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SynthesisFlags(CompareFlags, SynthesisOptions):
+    """Flags of a synthesis; defaults are those of the options."""
+
+    sweep: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="Search recipes, periods and hierarchies for the best result, and ways to build a"
+            " design that no parameter says.",
+        ),
+    ]
+    activity: Annotated[
+        str | None,
+        Parameter(
+            help=f"Operands for power: {', '.join(synthesis.ACTIVITIES)}; for lanes with formats,"
+            " such as normal:int8,e4m3. [default: normal]"
+        ),
+    ]
+    search_recipes: Annotated[
+        int | None,
+        Parameter(
+            help="After a sweep, which this asks for too, search for so many recipes: sequences of"
+            " passes of ABC. The best is stored in the cache, and used afterwards."
+        ),
+    ]
+    recipe: Annotated[
+        str | None,
+        Parameter(
+            help="Run this recipe alone, as a report names it: front end, mapping, and adders and"
+            " sizes if there are some, such as tree+wide+sizes@density."
+        ),
+    ]
+    place: Annotated[
+        bool | None,
+        Parameter(
+            show_default=False,
+            help="Place on a cell library, buffer and size by the wires, and measure with them;"
+            " with --sweep, the best few points.",
+        ),
+    ]
+    wire_cap: Annotated[
+        float | None, Parameter(help="Capacitance of wires, fF/um. [default: the library's]")
+    ]
+    wire_res: Annotated[
+        float | None, Parameter(help="Resistance of wires, ohm/um. [default: the library's]")
+    ]
+    row_height: Annotated[
+        float | None, Parameter(help="Height of a row of cells, um. [default: the library's]")
+    ]
+    lef: Annotated[
+        Sequence[ExistingFile],
+        Parameter(
+            show_default=False,
+            help="LEF of a technology or its cells, for what is not given of wires and rows;"
+            " repeatable.",
+        ),
+    ]
+    brief: Annotated[bool, _Hidden]
+    maps: Annotated[Sequence[str] | None, _Hidden]

@@ -1,0 +1,149 @@
+"""Builds a program of jobs and steps on floats: arrays in its memory, and steps in order."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.program.array import BYTES, TYPES, Array
+from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
+from carrysave.compiler.program.image import COUNTERS, JOBS, Image
+from carrysave.compiler.program.steps import Start, Varies
+from carrysave.compiler.target.mapping import START
+from carrysave.driver import Requantisation
+from carrysave.driver.job import Job
+from golden.npe.vector_unit import cycles as vector_cycles
+from golden.soc.blocking import cost, plan
+
+__all__ = ["Builder"]
+
+_LEAST, _MOST = -(1 << 31), (1 << 31) - 1
+
+
+@dataclass
+class Builder:
+    """Takes steps in order.
+
+    Members
+    -------
+    image : of the program.
+    steps : so far; see :meth:`run`.
+    node, operator : those for which steps are now.
+    """
+
+    image: Image
+    steps: list[SectionStep] = field(default_factory=list)
+    node: str = ""
+    operator: str = ""
+    _jobs: list[tuple[Job, tuple[Varies, ...], int, int]] = field(default_factory=list)
+
+    @contextmanager
+    def naming(self, node: str, operator: str) -> Iterator[None]:
+        """Name the steps within a ``with``."""
+        before = self.node, self.operator
+        self.node, self.operator = node, operator
+        yield
+        self.run()
+        self.node, self.operator = before
+
+    def array(self, format_: Format, columns: int, rows: int = 1) -> Array:
+        """Return room for numbers, rows in whole beats."""
+        each = BYTES[format_]
+        row = self.image.stride(8 * each, columns)
+        return Array(address=self.image.room(rows * row), format=format_, rows=rows,
+                     columns=columns, row=row, column=each)  # fmt: skip
+
+    def constant(self, values: Any, format_: Format) -> Array:
+        """Place numbers, rows x columns or fewer axes."""
+        values = np.atleast_2d(np.asarray(values, TYPES[format_]))
+        each = values.itemsize
+        row = self.image.stride(8 * each, values.shape[1])
+        padded = np.zeros((len(values), row), np.uint8)
+        padded[:, : each * values.shape[1]] = np.ascontiguousarray(values).view(np.uint8)
+        return Array(address=self.image.put(padded.tobytes()), format=format_, rows=len(values),
+                     columns=values.shape[1], row=row, column=each)  # fmt: skip
+
+    def state(self, format_: Format, columns: int, rows: int = 1) -> Array:
+        """Return room for numbers that are zeros before the first run."""
+        found = self.array(format_, columns, rows)
+        self.image.parts[found.address] = bytes(found.rows * found.row)
+        return found
+
+    def floats(
+        self, operation: Operation, out: Array, *others: Array | None, shift: int = 0,
+        width: int = 0, limits: tuple[int, int] = (_LEAST, _MOST),
+    ) -> Array:  # fmt: skip
+        """Add a step on floats, of the size of its first operand that is read, or of `out`."""
+        self.run()
+        named = dict(zip(OPERANDS[operation], (out, *others), strict=False))
+        arrays = {name: one for name, one in named.items() if one is not None}
+        of = [one for name, one in arrays.items() if name in ("a", "b")]
+        size = out if operation not in _NARROWS else of[0]
+        grows = next((one.grows for one in arrays.values() if one.grows), "")
+        varies = [
+            Varies(parameter=parameter, field=f"{name}.address", factor=bytes_)
+            for name, one in arrays.items() for parameter, bytes_ in one.moves
+        ]  # fmt: skip
+        if grows:
+            varies.append(Varies(parameter=grows, field="columns", factor=1))
+        self.steps.append(Floats(
+            node=self.node, operator=self.operator, operation=operation, rows=size.rows,
+            columns=1 if grows else size.columns,
+            operands={name: one.operand for name, one in arrays.items()}, shift=shift,
+            width=width, low=limits[0], high=limits[1], varies=tuple(varies),
+            numbers=size.rows * size.columns,
+        ))  # fmt: skip
+        return out
+
+    def product(self, a: Array, b: Array, c: Array, macs: int | None = None) -> None:
+        """Add a job C = A x B, of integers; it runs with those before it that follow each other."""
+        m, k, n = a.rows, a.columns, b.columns
+        stores = self.image.target.mode.stores(self.image.target.info.stores)
+        blocks = plan(stores, m, n, k, 32)
+        job = Job(
+            a=a.address, b=b.address, c=c.address, m=m, n=1 if b.grows else n,
+            k=1 if a.grows else k, lda=a.row, ldb=b.row, ldc=c.row, block_m=blocks.m,
+            block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
+        )  # fmt: skip
+        spent = START + cost(stores, blocks, m, n, k, 32).cycles
+        self._add(job, {"k": a.grows, "n": b.grows}, spent, m * k * n if macs is None else macs)
+
+    def rows(self, operation: str, a: Array, c: Array, how: Requantisation | None = None) -> None:
+        """Add a job of the vector unit on rows of integers of two bytes."""
+        job = Job(
+            a=a.address, b=0, c=c.address, m=a.rows, n=1 if a.grows else a.columns, k=0,
+            lda=a.row, ldb=0, ldc=c.row, a_format=1, vector=operation, requantisation=how,
+        )  # fmt: skip
+        unit = self.image.target.spec.vector
+        assert unit is not None
+        row = np.arange(a.columns) % 4096
+        spent = START + vector_cycles(unit, [(operation, row)] * a.rows)
+        self._add(job, {"n": a.grows}, spent, 0)
+
+    def run(self) -> None:
+        """Have the jobs so far run."""
+        for first in range(0, len(self._jobs), JOBS):
+            some = self._jobs[first : first + JOBS]
+            self.steps.append(Start(
+                node=self.node, operator=self.operator, jobs=tuple(one[0] for one in some),
+                cycles=sum(one[2] for one in some), macs=sum(one[3] for one in some),
+                counters=self.image.room(COUNTERS),
+                varies=tuple(
+                    replace(way, job=number)
+                    for number, one in enumerate(some) for way in one[1]
+                ),
+            ))  # fmt: skip
+        self._jobs.clear()
+
+    def _add(self, job: Job, grows: dict[str, str], spent: int, macs: int) -> None:
+        varies = tuple(
+            Varies(parameter=parameter, field=name, factor=1)
+            for name, parameter in grows.items() if parameter
+        )  # fmt: skip
+        self._jobs.append((job, varies, spent, macs))
+
+
+_NARROWS = (Operation.GREATEST, Operation.LEAST, Operation.SUM, Operation.GROUPS, Operation.ALIGN)
+"""Operations that make fewer numbers than they take, or whose rows are those of what they take."""

@@ -1,0 +1,87 @@
+"""Matrices of addresses: products are cut by their own compiler, with addresses for codes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.lowered.mean import MeanProduct
+from carrysave.compiler.lowered.quantised import QuantisedProduct
+from carrysave.compiler.program.image import Image
+from carrysave.driver.batch import Work
+from carrysave.driver.system import Tensor
+
+__all__ = ["Sources", "cut"]
+
+_FAR = 1 << 40
+"""Added to addresses, so that they are no codes."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sources:
+    """The works of a product, and where their codes are.
+
+    Members
+    -------
+    works : in order.
+    a, b : sources of their operands, addresses or codes; None: those of the work.
+    shaped : makes addresses of y of those of the results.
+    macs : products of codes that the model needs.
+    """
+
+    works: list[Work]
+    a: list[np.ndarray | None]
+    b: list[np.ndarray | None]
+    shaped: Callable[[list[np.ndarray]], np.ndarray]
+    macs: int
+
+
+def cut(product: QuantisedProduct, a: Tensor, image: Image) -> Sources:
+    """Cut matrices A of addresses, as if these were codes; what else is in them are codes.
+
+    Codes along K go in the order of their addresses, and rows of B with them.
+    """
+    if a.kind != product.a_type:
+        raise ValueError(f"{product.name}: A must be of {product.a_type}, not of {a.kind}")
+    if isinstance(product, MeanProduct) and (found := _mean(product, a, image)) is not None:
+        return found
+    # Addresses can be cut into A alone.
+    laid = replace(product, turns=False)
+    compiled = laid.compile(image.target, a.sources + _FAR, None, True)
+    works, sources = [], []
+    for work in compiled.works:
+        assert work.a is not None
+        # The compiler takes the offset from all codes, and so from addresses.
+        far = work.a + a.offset - _FAR
+        known = image.constant(work.a)
+        own = np.where(far >= 0, far, known)
+        row = own[(own >= 0).sum(axis=1).argmax()]
+        order = np.argsort(np.where(row >= 0, row, _FAR), kind="stable")
+        works.append(replace(work, b=work.b[order]))
+        sources.append(own[:, order])
+    join, shaped = compiled.cut.join, compiled.cut.shaped
+    return Sources(
+        works=works, a=[*sources], b=[None] * len(works),
+        shaped=lambda places: shaped(join(places)), macs=compiled.macs,
+    )  # fmt: skip
+
+
+def _mean(product: MeanProduct, a: Tensor, image: Image) -> Sources | None:
+    """Make a product of ones and a map of each sample; None: it is longer than K may be."""
+    batch, channels, *space = a.sources.shape
+    count = int(np.prod(space))
+    if count > image.target.mode.k_max:
+        return None
+    maps: list[Any] = list(np.moveaxis(a.sources, 1, -1).reshape(batch, count, channels))
+    (work,) = product.compile(image.target, np.zeros((1, 1, *space), a.kind), None, True).works
+    assert work.a is not None
+    assert work.bias is not None
+    ones = replace(
+        work, a=np.ones((1, count), np.int64), bias=np.repeat(work.bias, channels)
+    )  # fmt: skip
+    shape = (batch, channels, *[1] * len(space))
+    return Sources(
+        works=[ones] * batch, a=[None] * batch, b=maps, macs=a.sources.size,
+        shaped=lambda places: np.concatenate(places).reshape(shape),
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""Which nodes of a lowered network a program can have as steps, and why not the others."""
+
+from onnx import NodeProto
+
+from carrysave.compiler.graph.code_table import TABLE
+from carrysave.compiler.graph.graph import DOMAIN
+from carrysave.compiler.graph.names import label, quoted
+from carrysave.compiler.lowered.gate import GateProduct
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.lowered.quantised import QuantisedProduct
+from carrysave.compiler.target.target import Target
+from hw.emit.user_files import shown
+
+__all__ = [
+    "GREATEST",
+    "MOVES",
+    "NO_OPERATOR",
+    "STEPS",
+    "between",
+    "named",
+    "not_a_job",
+    "reason_of",
+]
+
+MOVES = (
+    "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Shape",
+    "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze",
+)  # fmt: skip
+"""Operators that move codes."""
+GREATEST = ("MaxPool", "GlobalMaxPool")
+"""Those that take the greatest of codes."""
+STEPS = ("DequantizeLinear", "QuantizeLinear")
+"""Those between codes and what they stand for."""
+NO_OPERATOR = "between products, the firmware has no such operator"
+
+
+def between(lowered: Lowered, target: Target) -> list[str]:
+    """Return why a program of a network would have host segments, before anything is computed."""
+    codes: set[str] = set()
+    lost: dict[str, NodeProto] = {}
+    found: dict[str, None] = {}
+    for node in lowered.proto.graph.node:
+        before = next((lost[name] for name in node.input if name in lost), None)
+        if node.domain == DOMAIN and node.op_type == "Product":
+            product = lowered.products[node.attribute[0].i]
+            reason = not_a_job(product, target)
+            if before is not None:
+                found[f"{named(lowered, before)}: {NO_OPERATOR}"] = None
+                lost = {}
+            if not reason:
+                codes.update(node.output)
+                continue
+            found[f"{named(lowered, node)}: {reason}"] = None
+        elif node.domain == DOMAIN and node.op_type == "Recurrent":
+            found[f"{named(lowered, node)}: the firmware has no such operator"] = None
+        elif before is None and not codes.intersection(node.input):
+            continue
+        elif before is None and (
+            (not node.domain and node.op_type in (*MOVES, *GREATEST, *STEPS))
+            or node.op_type == TABLE
+        ):
+            codes.update(node.output)
+            continue
+        lost |= dict.fromkeys(node.output, node if before is None else before)
+    return list(found)
+
+
+def named(lowered: Lowered, node: NodeProto) -> str:
+    """Say which node of the model it is."""
+    if node.domain == DOMAIN and node.op_type == "Product":
+        product = lowered.products[node.attribute[0].i]
+        return f"{shown(product.operator, 100)} {quoted(product.name)}"
+    if node.domain == DOMAIN and node.op_type == "Recurrent":
+        node = lowered.recurrent[node.name].node
+    return label(node)
+
+
+def not_a_job(product: Operands, target: Target) -> str:
+    """Return why a product is no job; empty if it is."""
+    if not isinstance(product, QuantisedProduct) or product.scale is None or product.late:
+        return "must have constant weights, and codes as results"
+    if product.b and not isinstance(product, GateProduct):
+        return "must have constant weights, and codes as results"
+    if not isinstance(product, GateProduct) and not target.requantises(product.scale.size):
+        return "must be requantised by the co-processor"
+    return ""
+
+
+def reason_of(lowered: Lowered, node: NodeProto, target: Target) -> str:
+    """Say which node of the model it is, and why the host has it."""
+    why = NO_OPERATOR
+    if node.domain == DOMAIN and node.op_type == "Product":
+        why = not_a_job(lowered.products[node.attribute[0].i], target) or NO_OPERATOR
+    elif node.domain == DOMAIN and node.op_type == "Recurrent":
+        why = "the firmware has no such operator"
+    return f"{named(lowered, node)}: {why}"

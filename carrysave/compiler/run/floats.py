@@ -1,0 +1,165 @@
+"""Does the steps of a program on floats; see :mod:`carrysave.compiler.program.floats`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from carrysave.compiler.program.array import TYPES
+from carrysave.compiler.program.floats import (
+    FLOAT_WORDS,
+    OPERAND_WORDS,
+    OPERANDS,
+    Format,
+    Operation,
+)
+from golden.npe.activation import exp_parts
+
+__all__ = ["calculate"]
+
+_SIGNS = {Format.POWER: 1, Format.FRACTION: -1}
+_LEAST = -60
+"""Exponent of a row that is aligned, at least."""
+
+
+def calculate(memory: np.ndarray, words: Sequence[int]) -> int:
+    """Do the step that begins with some words; return how many of them are its own.
+
+    Parameters
+    ----------
+    memory : uint8; the result is written into it.
+    words : of the step, and whatever follows.
+
+    Raises
+    ------
+    ValueError
+        There is no such operation.
+    """
+    if words[0] not in OPERANDS:
+        raise ValueError(f"an operation on floats must be 1..{len(OPERANDS)}, not {words[0]}")
+    operation, rows, columns, shift, width, low, high = words[:FLOAT_WORDS]
+    names = OPERANDS[Operation(operation)]
+    end = FLOAT_WORDS + OPERAND_WORDS * len(names)
+    step = _Step(memory, {
+        name: _Place(*words[at : at + OPERAND_WORDS])
+        for name, at in zip(names, range(FLOAT_WORDS, end, OPERAND_WORDS), strict=True)
+    })  # fmt: skip
+    size = rows, columns
+    with np.errstate(all="ignore"):
+        match operation:
+            case Operation.GROUPS:
+                made = step.groups(size)
+            case Operation.ALIGN:
+                made, powers = _aligned(step.load("a", size), width)
+                step.store("powers", powers)
+            case Operation.BITS:
+                made = step.view("a", size).astype(np.int64) >> shift & (1 << width) - 1
+            case Operation.SIGMOID:
+                made = _sigmoid(step.view("a", size), shift, width, high)
+            case _:
+                made = np.ldexp(step.made(operation, size), shift)
+                if operation == Operation.HALF_UP:
+                    made = np.floor(made + 0.5)
+        step.store("out", made, low, high)
+    return end
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the numbers of an operand are."""
+
+    address: int
+    format: int
+    row: int
+    column: int
+
+
+@dataclass(frozen=True)
+class _Step:
+    """The operands of a step, by name."""
+
+    memory: np.ndarray
+    places: dict[str, _Place]
+
+    def view(self, name: str, size: tuple[int, ...]) -> np.ndarray:
+        """Return the numbers of an operand, in place."""
+        at = self.places[name]
+        kind = np.dtype(TYPES[Format(at.format)])
+        return np.ndarray(size, kind, self.memory, at.address, (at.row, at.column))
+
+    def load(self, name: str, size: tuple[int, ...]) -> np.ndarray:
+        """Return the numbers of an operand as doubles."""
+        found, sign = self.view(name, size), _SIGNS.get(Format(self.places[name].format))
+        if sign is None:
+            return found.astype(np.float64)
+        return np.ldexp(1.0, sign * found.astype(np.int64))
+
+    def store(
+        self, name: str, made: np.ndarray, low: int = -(1 << 31), high: int = (1 << 31) - 1
+    ) -> None:
+        """Round numbers, and write them to an operand."""
+        to = self.view(name, made.shape)
+        if to.dtype.kind == "i":
+            limits = np.iinfo(to.dtype)
+            least, most = max(low, limits.min), min(high, limits.max)
+            made = np.rint(np.where(made > least, np.where(made < most, made, most), least))
+        to[:] = made.astype(to.dtype)
+
+    def made(self, operation: int, size: tuple[int, int]) -> np.ndarray:
+        """Compute what is one number for each, or for each row."""
+        a = self.load("a", size)
+        b = self.load("b", size) if "b" in self.places else a
+        match operation:
+            case Operation.ROOT:
+                return np.sqrt(np.where(a > 0, a, 0))
+            case Operation.ADD:
+                return a + b
+            case Operation.SUBTRACT:
+                return a - b
+            case Operation.MULTIPLY:
+                return a * b
+            case Operation.DIVIDE:
+                return np.asarray(a / np.where(b > 0, b, 1))
+            case Operation.GREATEST:
+                return np.asarray(a.max(axis=1, keepdims=True) + 0.0)  # no 0 has a sign
+            case Operation.LEAST:
+                return np.asarray(a.min(axis=1, keepdims=True) + 0.0)
+            case Operation.SUM:
+                return np.asarray(np.add.accumulate(a, axis=1)[:, -1:] + 0.0)
+        return a
+
+    def groups(self, size: tuple[int, int]) -> np.ndarray:
+        """Add up rows, scaled, in float32."""
+        rows, columns = size
+        powers = self.load("powers", (rows, 1)).astype(np.float32)
+        terms = self.view("a", size).astype(np.float32) * powers
+        terms *= self.load("b", size).astype(np.float32)
+        total = np.zeros(columns, np.float32)
+        more = None
+        if self.places["offsets"].format:
+            ones = self.load("ones", (rows, 1)).astype(np.float32) * powers
+            more = ones * self.load("offsets", size).astype(np.float32)
+        for row in range(rows):
+            total += terms[row]
+            if more is not None:
+                total += more[row]
+        return total[None]
+
+
+def _aligned(x: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return integers, and exponents of rows, rows x 1."""
+    most = (1 << width - 1) - 1
+    exponents = np.frexp(np.abs(x).max(axis=1, keepdims=True))[1].astype(np.int64)
+    powers = np.minimum(exponents - 1, 127) - (width - 2)
+    small = (powers < _LEAST) | ~x.any(axis=1, keepdims=True)
+    codes = np.clip(np.rint(np.ldexp(x, -powers)), -most, most) + 0.0  # no 0 has a sign
+    return np.where(small, 0.0, codes), np.where(small, 0, powers)
+
+
+def _sigmoid(x: np.ndarray, scale_width: int, gate_width: int, multiplier: int) -> np.ndarray:
+    """Multiply by the sigmoid; the same as golden's of SiLU."""
+    x = x.astype(np.int64)
+    mantissa, whole = exp_parts(1 << scale_width, -np.abs(x))
+    exponential = mantissa << gate_width - scale_width - 1 >> np.minimum(whole, 62)
+    quotient = (multiplier << gate_width) // ((1 << gate_width) + exponential)
+    return np.where(x < 0, multiplier - quotient, quotient)

@@ -1,0 +1,107 @@
+"""Runs a section from its words in memory; its jobs by whom they are given to."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from carrysave.compiler.program.floats import FLOAT_WORDS, OPERAND_WORDS, OPERANDS
+from carrysave.compiler.program.words import (
+    HEAD_WORDS,
+    JOB_WORDS,
+    MOVE_FIELDS,
+    PARAMETER_WORDS,
+    Kind,
+    job_of,
+)
+from carrysave.compiler.run.floats import calculate
+from carrysave.driver.job import Job
+
+__all__ = ["interpret", "move", "set_parameters"]
+
+_LONGEST = FLOAT_WORDS + OPERAND_WORDS * max(map(len, OPERANDS.values()))
+
+
+def interpret(
+    memory: np.ndarray, start: int, run_jobs: Callable[[list[Job]], np.ndarray | None]
+) -> None:
+    """Run the steps at an address.
+
+    Parameters
+    ----------
+    memory : uint8; what steps make is written into it.
+    start : where their words are.
+    run_jobs : runs jobs on one start, and returns its counters.
+
+    Raises
+    ------
+    ValueError
+        Words of no step, or a parameter that is out of range.
+    """
+    words = memory[start : start + (len(memory) - start) // 4 * 4].view("<i4")
+    if words[HEAD_WORDS - 1]:
+        set_parameters(memory, int(words[HEAD_WORDS - 1]))
+    place = HEAD_WORDS
+    for _ in range(int(words[0])):
+        kind, place = int(words[place]), place + 1
+        if kind == Kind.MOVE:
+            move(memory, *words[place : place + len(MOVE_FIELDS)].tolist())
+            place += len(MOVE_FIELDS)
+        elif kind == Kind.START:
+            count, at = words[place : place + 2].tolist()
+            end = place + 2 + count * JOB_WORDS
+            rows = words[place + 2 : end].reshape(count, JOB_WORDS).tolist()
+            counters = run_jobs([job_of(row) for row in rows])
+            if counters is not None:
+                memory[at : at + counters.nbytes] = counters.view(np.uint8)
+            place = end
+        elif kind == Kind.FLOATS:
+            place += calculate(memory, words[place : place + _LONGEST].tolist())
+        else:
+            raise ValueError(f"a step must be of kind 1..{max(Kind)}, not {kind}")
+
+
+def set_parameters(memory: np.ndarray, table: int) -> None:
+    """Change words by the parameters whose value is not the one that is wanted.
+
+    Raises
+    ------
+    ValueError
+        One is out of range.
+    """
+    words = memory[table : table + (len(memory) - table) // 4 * 4].view("<i4")
+    place = 1
+    for number in range(int(words[0])):
+        wanted, now, low, high, count = words[place : place + PARAMETER_WORDS].tolist()
+        if not low <= wanted <= high:
+            raise ValueError(f"parameter {number} must be {low}..{high}, not {wanted}")
+        words[place + 1] = wanted
+        place += PARAMETER_WORDS
+        for address, factor in words[place : place + 2 * count].reshape(count, 2).tolist():
+            word = memory[address : address + 4].view("<u4")
+            word[0] = (int(word[0]) + factor * (wanted - now)) & 0xFFFFFFFF
+        place += 2 * count
+
+
+def move(memory: np.ndarray, to: int, at: int, patterns: int, taps: int, table: int) -> None:
+    """Do a move; see :mod:`carrysave.compiler.program.words`."""
+    words, moved = memory[at:].view(np.uint8), []
+    for _ in range(patterns):
+        repeat, step, count = words[:12].view("<i4").tolist()
+        end = 12 + 4 * count * (1 + taps)
+        records = words[12:end].view("<i4").reshape(count, 1 + taps).astype(np.int64)
+        sizes, first = records[:, 0], records[:, 1:]
+        each = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        sources = np.repeat(first, sizes, axis=0)
+        moving = sources + each[:, None] + step * np.arange(repeat)[:, None, None]
+        moved.append(np.where(sources < 0, sources, moving).reshape(-1, taps))
+        words = words[end:]
+    sources = np.concatenate(moved)
+    moving = np.maximum(sources, 0)
+    codes = np.where(sources < 0, sources.astype(np.int8), memory.view(np.int8)[moving])
+    if not table:
+        made = codes.max(axis=1).view(np.uint8)
+    else:
+        index = codes.view(np.uint8).astype(np.int64)
+        index = index[:, 0] if taps == 1 else 256 * index[:, 0] + index[:, 1]
+        made = memory[table : table + 256**taps][index]
+    memory[to : to + len(made)] = made

@@ -1,0 +1,343 @@
+/* Steps of a program on floats: numbers are read as doubles, and rounded as IEEE 754 has it. Sums
+ * and products must not be fused: compile with -ffp-contract=off. */
+
+#include <string.h>
+
+#include "carrysave_internal.h"
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+typedef enum { NONE, I8, I16, I32, F16, F32, F64, POWER, FRACTION } format;
+
+enum {
+    COPY = 1, HALF_UP, ROOT, ADD, SUBTRACT, MULTIPLY, DIVIDE, GREATEST, LEAST, SUM, BITS, SIGMOID,
+    ALIGN, GROUPS
+};
+enum { HEAD = 7, PART = 4, LEAST_POWER = -60, MOST_EXPONENT = 127 };
+
+#define MANTISSA ((UINT64_C(1) << 52) - 1u)
+#define HIDDEN (UINT64_C(1) << 52)
+#define TO_INTEGER 6755399441055744.0 /* 1.5 * 2^52: what is added to it has no fraction */
+
+typedef struct {
+    uint8_t *at;
+    format kind;
+    uint32_t row, column; /* bytes, modulo 2^32 */
+} operand;
+
+/* A step's words. */
+typedef struct {
+    uint32_t rows, columns, width;
+    int32_t shift, low, high;
+    operand out, a, b, powers, ones, offsets;
+} step;
+
+static double of_bits(uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static uint64_t to_bits(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* 2^exponent, of -1022..1023. */
+static double power(int32_t exponent)
+{
+    return of_bits((uint64_t)(uint32_t)(exponent + 1023) << 52);
+}
+
+/* The exponent e of a number 2^e * 1.x; of 0 and of subnormal numbers one that is less than others. */
+static int32_t exponent_of(double value)
+{
+    return (int32_t)(to_bits(value) >> 52 & 0x7FFu) - 1023;
+}
+
+/* To the nearest integer, halves to the even one; of numbers below 2^51. */
+static double nearest(double value)
+{
+    const double large = value + TO_INTEGER;
+
+    return large - TO_INTEGER;
+}
+
+/* The root to the nearest: digit by digit, to one more than it has. */
+static double root(double value)
+{
+    const int32_t exponent = exponent_of(value), odd = exponent & 1;
+    const uint64_t number = ((to_bits(value) & MANTISSA) | HIDDEN) << odd;
+    uint64_t found = 0, rest = 0;
+    int place;
+
+    if (!(value > 0))
+        return 0;
+    for (place = 52; place >= -54; place -= 2) {
+        rest = rest << 2 | (place >= 0 ? number >> place & 3u : 0u);
+        found <<= 1;
+        if (rest > 2 * found) {
+            rest -= 2 * found + 1;
+            found++;
+        }
+    }
+    found = (found >> 1) + (found & 1u);
+    return (double)found * power((exponent - odd) / 2 - 52);
+}
+
+static double of_half(uint32_t half)
+{
+    const double sign = half >> 15 ? -1.0 : 1.0;
+    const uint32_t exponent = half >> 10 & 0x1Fu, mantissa = half & 0x3FFu;
+
+    if (!exponent)
+        return sign * mantissa * power(-24);
+    return sign * (0x400u + mantissa) * power((int32_t)exponent - 25);
+}
+
+static uint16_t to_half(double value)
+{
+    const uint16_t sign = (uint16_t)(to_bits(value) >> 63 << 15);
+    const double size = value < 0 ? -value : value;
+    int32_t exponent = exponent_of(size);
+
+    if (size >= 65520.0)
+        return sign | 0x7C00u;
+    if (exponent < -14)
+        exponent = -14;
+    /* A mantissa that is rounded up to the next power of two raises the exponent. */
+    return (uint16_t)(sign | (((uint32_t)(exponent + 14) << 10)
+                              + (uint32_t)nearest(size * power(10 - exponent))));
+}
+
+static int32_t integer(const uint8_t *at, format kind)
+{
+    int16_t two;
+    int32_t four;
+
+    if (kind == I8)
+        return *(const int8_t *)at;
+    if (kind == I16 || kind == FRACTION) {
+        memcpy(&two, at, sizeof two);
+        return two;
+    }
+    memcpy(&four, at, sizeof four);
+    return four;
+}
+
+static double load(const operand *of, uint32_t row, uint32_t column)
+{
+    const uint8_t *at = of->at + (row * of->row + column * of->column);
+    uint16_t half;
+    float single;
+    double value;
+
+    switch (of->kind) {
+    case F16: memcpy(&half, at, sizeof half); return of_half(half);
+    case F32: memcpy(&single, at, sizeof single); return single;
+    case F64: memcpy(&value, at, sizeof value); return value;
+    case POWER: return power(integer(at, POWER));
+    case FRACTION: return power(-integer(at, FRACTION));
+    default: return integer(at, of->kind);
+    }
+}
+
+static int32_t limited(double value, int32_t low, int32_t high)
+{
+    if (!(value > low))
+        return low;
+    return value < high ? (int32_t)nearest(value) : high;
+}
+
+static int32_t at_least(int32_t one, int32_t other)
+{
+    return one > other ? one : other;
+}
+
+static void store(const operand *of, const step *by, uint32_t row, uint32_t column, double value)
+{
+    uint8_t *at = of->at + (row * of->row + column * of->column);
+    const int32_t most = of->kind == I8 ? 127 : of->kind == I16 ? 32767 : INT32_MAX;
+    int32_t four;
+    int16_t two;
+    uint16_t half;
+    float single;
+
+    switch (of->kind) {
+    case F16: half = to_half(value); memcpy(at, &half, sizeof half); return;
+    case F32: single = (float)value; memcpy(at, &single, sizeof single); return;
+    case F64: memcpy(at, &value, sizeof value); return;
+    default: break;
+    }
+    four = limited(value, at_least(by->low, -most - 1), by->high < most ? by->high : most);
+    two = (int16_t)four;
+    if (of->kind == I8)
+        *at = (uint8_t)four;
+    else if (of->kind == I16)
+        memcpy(at, &two, sizeof two);
+    else
+        memcpy(at, &four, sizeof four);
+}
+
+/* Of an integer in units of 2^-shift, as golden.npe.elements has it. */
+static int32_t sigmoid(const step *by, int32_t x)
+{
+    const int32_t size = x < 0 ? -x : x, one = 1 << by->shift, gate = 1 << by->width;
+    /* Times 1.4375, rounded down as numbers below 0 are. */
+    const int32_t argument = size + ((size + 1) >> 1) - ((size + 15) >> 4);
+    const int32_t whole = argument / one, mantissa = one * (whole + 2) - argument;
+    const int32_t places = whole < 31 ? whole : 31;
+    const uint32_t small = (uint32_t)mantissa << (by->width - (uint32_t)by->shift - 1) >> places;
+    /* Far from the next integer, if it is none: rounding does not reach it. */
+    const int32_t factor = (int32_t)((double)by->high * gate / (double)((uint32_t)gate + small));
+
+    return x < 0 ? by->high - factor : factor;
+}
+
+static double pair(uint32_t operation, double a, double b)
+{
+    switch (operation) {
+    case ADD: return a + b;
+    case SUBTRACT: return a - b;
+    case MULTIPLY: return a * b;
+    default: return b > 0 ? a / b : a;
+    }
+}
+
+static double one_of(const step *by, uint32_t operation, uint32_t row, uint32_t column)
+{
+    const double a = load(&by->a, row, column);
+    double whole;
+
+    switch (operation) {
+    case COPY: return a * power(by->shift);
+    case ROOT: return root(a) * power(by->shift);
+    case BITS:
+        return integer(by->a.at + (row * by->a.row + column * by->a.column), by->a.kind)
+               >> by->shift & (int32_t)((1u << by->width) - 1);
+    case SIGMOID: return sigmoid(by, (int32_t)a);
+    case HALF_UP:
+        whole = nearest(a * power(by->shift) + 0.5);
+        return whole > a * power(by->shift) + 0.5 ? whole - 1 : whole;
+    default: return pair(operation, a, load(&by->b, row, column)) * power(by->shift);
+    }
+}
+
+static void reduce(const step *by, uint32_t operation, uint32_t row)
+{
+    double found = load(&by->a, row, 0);
+    uint32_t column;
+
+    for (column = 1; column < by->columns; column++) {
+        const double other = load(&by->a, row, column);
+        if (operation == SUM)
+            found += other;
+        else if (operation == GREATEST ? other > found : other < found)
+            found = other;
+    }
+    store(&by->out, by, row, 0, (found + 0.0) * power(by->shift)); /* no 0 has a sign */
+}
+
+static void align(const step *by, uint32_t row)
+{
+    const int32_t most = (1 << (by->width - 1)) - 1;
+    double greatest = 0;
+    uint32_t column;
+    int32_t exponent;
+
+    for (column = 0; column < by->columns; column++) {
+        const double value = load(&by->a, row, column), size = value < 0 ? -value : value;
+        if (size > greatest)
+            greatest = size;
+    }
+    exponent = exponent_of(greatest);
+    exponent = (exponent < MOST_EXPONENT ? exponent : MOST_EXPONENT) - (int32_t)by->width + 2;
+    for (column = 0; column < by->columns; column++) {
+        const double value = load(&by->a, row, column);
+        store(&by->out, by, row, column,
+              exponent < LEAST_POWER ? 0 : limited(value * power(-exponent), -most, most));
+    }
+    store(&by->powers, by, row, 0, exponent < LEAST_POWER ? 0 : exponent);
+}
+
+static void add_groups(const step *by, uint32_t column)
+{
+    float total = 0;
+    uint32_t row;
+
+    for (row = 0; row < by->rows; row++) {
+        const double scale = load(&by->powers, row, 0);
+        const float term = (float)(load(&by->a, row, column) * scale * load(&by->b, row, column));
+        total = (float)((double)total + term);
+        if (by->offsets.kind) {
+            const double ones = load(&by->ones, row, 0) * scale;
+            const float more = (float)(ones * load(&by->offsets, row, column));
+            total = (float)((double)total + more);
+        }
+    }
+    store(&by->out, by, 0, column, total);
+}
+
+static operand operand_of(uint8_t *memory, const uint32_t *word)
+{
+    operand of;
+
+    of.at = memory + word[0];
+    of.kind = (format)word[1];
+    of.row = word[2];
+    of.column = word[3];
+    return of;
+}
+
+const uint32_t *carrysave_floats(uint8_t *memory, const uint32_t *word)
+{
+    const uint32_t operation = word[0];
+    const uint32_t operands = operation == GROUPS ? 6 : operation == ALIGN ? 3
+                            : operation >= ADD && operation <= DIVIDE ? 3 : 2;
+    uint32_t row, column;
+    step by;
+
+    if (operation < COPY || operation > GROUPS)
+        return 0;
+    memset(&by, 0, sizeof by);
+    by.rows = word[1];
+    by.columns = word[2];
+    by.shift = (int32_t)word[3];
+    by.width = word[4];
+    by.low = (int32_t)word[5];
+    by.high = (int32_t)word[6];
+    word += HEAD;
+    by.out = operand_of(memory, word);
+    by.a = operand_of(memory, word + PART);
+    if (operation == ALIGN)
+        by.powers = operand_of(memory, word + 2 * PART);
+    else if (operands > 2)
+        by.b = operand_of(memory, word + 2 * PART);
+    if (operation == GROUPS) {
+        by.powers = operand_of(memory, word + 3 * PART);
+        by.ones = operand_of(memory, word + 4 * PART);
+        by.offsets = operand_of(memory, word + 5 * PART);
+        for (column = 0; column < by.columns; column++)
+            add_groups(&by, column);
+        return word + operands * PART;
+    }
+    for (row = 0; row < by.rows; row++) {
+        if (operation >= GREATEST && operation <= SUM)
+            reduce(&by, operation, row);
+        else if (operation == ALIGN)
+            align(&by, row);
+        else
+            for (column = 0; column < by.columns; column++)
+                store(&by.out, &by, row, column, one_of(&by, operation, row, column));
+    }
+    return word + operands * PART;
+}

@@ -1,0 +1,129 @@
+"""A decoder as a program: the logits of the numpy decoder, and the same bytes on every runner."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from carrysave.compiler.decoder.compile import (
+    LOGITS,
+    ProgramDecoder,
+    block_of,
+    compile_decoder,
+)
+from carrysave.compiler.decoder.recurrent import decoder_of
+from carrysave.compiler.front.gguf import Model, load
+from carrysave.compiler.front.text import load_text
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.target.target import Target
+from carrysave.weights.gguf import read_gguf
+from verif.compiler import runners
+from verif.language import test_chat, test_text
+from verif.soc.driver.conftest import library as library
+
+TARGET = Target(block_of({"engine": "systolic_os(m=4,n=4)"}))
+CACHE = 16
+SMALL = {"layers": 1, "width": 32, "hidden": 32, "heads": 1}
+EPSILON = {"llama.attention.layer_norm_rms_epsilon": 1e-5}
+
+
+def gguf(folder: Path, **more: Any) -> Model:
+    rng = np.random.default_rng(2)
+    biases = {f"blk.{number}.attn_q.bias": rng.normal(size=64) for number in range(2)}
+    return load(read_gguf(test_chat.write(folder / "m.gguf", EPSILON, biases, **more)))
+
+
+def text(folder: Path, form: str, bits: str, **changes: Any) -> Model:
+    return load_text(test_text.write(folder / "m.npz", form, bits, **changes))[0]
+
+
+def running(program: Program, on: runners.On) -> tuple[ProgramDecoder, np.ndarray]:
+    """Return what runs a program on a runner, and its memory."""
+    memory, runner = on(program)
+    (section,) = program.sections
+    return ProgramDecoder(
+        program.parameters, memory, program.results[LOGITS].view(memory), lambda: runner(section),
+        CACHE,
+    ), memory  # fmt: skip
+
+
+MODELS: list[tuple[Callable[[Path], Model], int | None]] = [
+    (gguf, 8),
+    (lambda folder: gguf(folder, matrices="Q8_0"), 4),
+    (lambda folder: text(folder, "recurrent", "w1.58a8"), None),
+    (lambda folder: text(folder, "recurrent", "w2a8"), None),
+    (lambda folder: text(folder, "attention", "w4a4", width=128, heads=2), 4),
+    (lambda folder: text(folder, "attention", "w1.58a8", width=128, heads=2), 8),
+]
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize(("make", "bits"), MODELS)
+def test_logits_are_the_decoders(
+    make: Callable[[Path], Model], bits: int | None, tmp_path: Path
+) -> None:
+    """Of a prompt and 8 further tokens, each by each; of a prompt that begins again."""
+    model = make(tmp_path)
+    program = compile_decoder(model, TARGET, cache=CACHE, bits=bits)
+    assert not program.host
+    own, _ = running(program, runners.on_golden)
+    tokens = np.random.default_rng(1).integers(0, model.shape.words, 13)
+    wanted = decoder_of(model, cache=CACHE, bits=bits)
+    # The first step's keys have a say in those of 4 bits.
+    first = [tokens[:5]] if bits != 4 else np.split(tokens[:5], [1])
+    expected = np.concatenate([wanted.step(part) for part in (*first, *tokens[5:, None])])
+    found = np.concatenate([own.step(part) for part in (tokens[:5], *tokens[5:, None])])
+    assert np.array_equal(found, expected)
+    assert len(np.unique(expected.argmax(axis=1))) > 1
+    if bits is not None:
+        own.length = 0
+        assert np.array_equal(own.step(tokens[:3]), expected[:3])
+
+
+@pytest.mark.parametrize("runner", ["driver", "c"])
+@pytest.mark.parametrize(("make", "bits"), [
+    (gguf, 4), (lambda folder: text(folder, "recurrent", "w1.58a8"), None),
+])  # fmt: skip
+def test_runners_leave_the_same_bytes(
+    runner: str, make: Callable[[Path], Model], bits: int | None, library: Any, tmp_path: Path
+) -> None:
+    """After each of several tokens, in all of memory."""
+    on = {"driver": runners.on_driver, "c": runners.on_c(library)}[runner]
+    _same(compile_decoder(make(tmp_path), TARGET, cache=CACHE, bits=bits), on, 3)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("form", ["attention", "recurrent"])
+def test_the_block_leaves_the_same_bytes(form: str, tmp_path: Path) -> None:
+    model = text(tmp_path, form, "w1.58a8", **SMALL)
+    _same(compile_decoder(model, TARGET, cache=4, bits=8), runners.on_block(tmp_path), 2)
+
+
+def _same(program: Program, on: runners.On, count: int) -> None:
+    def zeros(program: Program) -> tuple[np.ndarray, Any]:
+        memory, _ = runners.on_golden(program)
+        memory[:] = program.memory
+        return memory, _
+
+    (ours, memory), (theirs, other) = (running(program, one) for one in (zeros, on))
+    for token in (3, 1, 4, 1, 5)[:count]:
+        ours.step(np.array([token]))
+        theirs.step(np.array([token]))
+        differ = runners.without_counters(program, memory) != runners.without_counters(
+            program, other
+        )  # fmt: skip
+        assert not np.flatnonzero(differ).size
+
+
+@pytest.mark.parametrize(("parameters", "says"), [
+    ({"engine": "systolic_os(m=4,n=4,b_width=4)"}, r"B of int8, not -8\.\.7"),
+    ({"engine": "systolic_os(m=4,n=4,k_max=16)"}, r"K must be 1\.\.16, the engine's k_max, not 32"),
+    ({"vector": "none"}, "vector must be vector_unit"),
+    ({"vector": "vector_unit(width=12)"}, "vector must be vector_unit"),
+])  # fmt: skip
+def test_other_blocks_are_refused(parameters: dict[str, str], says: str, tmp_path: Path) -> None:
+    target = Target(block_of({"engine": "systolic_os(m=4,n=4)", **parameters}))
+    with pytest.raises(ValueError, match=says):
+        compile_decoder(gguf(tmp_path), target, cache=CACHE)
