@@ -176,12 +176,12 @@ class Image:
             return cycles(stores, blocks, m, n, k, bits, places, memory, shared)
 
         whole = -(-k // stores.tile_k)
-        known = list(candidates(stores, m, n, k))
+        known = candidates(stores, m, n, k)
         # Of shorter parts of K too little was measured.
-        long = [one for one in known if one.k >= min(whole, _SHORTEST)]
-        some = long or known
+        long = known[known[:, 2] >= min(whole, _SHORTEST)]
+        some = long if len(long) else known
         order = np.argsort(costs(stores, some, m, n, k, 8)[0], kind="stable")
-        tried = [some[place] for place in order[:_TRIED].tolist()]
+        tried = [Blocks.of(row) for row in some[order[:_TRIED]]]
         best = min(tried, key=price)
         return best, price(best)
 
