@@ -12,7 +12,7 @@ from carrysave.boards.board import Board
 from carrysave.driver import Coprocessor, CoprocessorError
 from carrysave.driver.batch import Work, run
 from carrysave.driver.uart import SerialPort, UartLink
-from carrysave.errors import ArgumentError, needs
+from carrysave.errors import UsageError, needs
 from hw.catalog import Design
 
 __all__ = ["block", "built", "opened"]
@@ -36,16 +36,12 @@ def built(board: Board, folder: Path) -> tuple[Design, int]:
         The report is damaged.
     """
     if board.processor:
-        raise ArgumentError(
-            "{port} is for boards with a serial line; {name} has a processor", name=board.name
-        )
+        raise UsageError(f"--port is for boards with a serial line; {board.name} has a processor")
     report = folder / board.name / f"{board.name}.json"
     if not report.exists():
-        raise ArgumentError(
-            "{port} needs the report of `carrysave build --board {name}`, which says "
-            "what is on the board: {report}",
-            name=board.name,
-            report=report,
+        raise UsageError(
+            f"--port needs the report of `carrysave build --board {board.name}`, which says what is"
+            f" on the board: {report}"
         )
     try:
         facts = json.loads(report.read_text())

@@ -8,10 +8,12 @@ from cyclopts.types import ExistingFile
 
 from carrysave.api.design import Design
 from carrysave.cli.options import (
-    BY_DEFAULT,
-    Choice,
+    Config,
+    Folder,
     Json,
     Name,
+    Sets,
+    choose,
     errors,
     output_folder,
     present,
@@ -26,14 +28,16 @@ def generate(
     design: Name = None,
     /,
     *,
-    choice: Choice = BY_DEFAULT,
+    parameter: Sets = None,
+    output: Folder = None,
+    config: Config = None,
     period: Annotated[float, Parameter(help="Clock period in the constraints, ns.")] = 10.0,
     from_: Annotated[
         ExistingFile | None,
         Parameter(name="--from", help="Take a design of `carrysave explore`, from its JSON."),
     ] = None,
     point: Annotated[
-        int | None, Parameter(help="Index on the Pareto front, with --from. [default: 0]")
+        int | None, Parameter(help="Which of the front, with --from. [default: 0, the first]")
     ] = None,
     docs: Annotated[
         bool,
@@ -56,17 +60,16 @@ def generate(
     - `carrysave generate --from build/explore/explore.json --point 2`
     """
     if from_ is not None:
-        if design is not None or choice.parameter or choice.config is not None:
+        if design is not None or parameter or config is not None:
             raise UsageError("--from says which design; leave name, -p and --config out")
         from carrysave.exploration.front import point_of  # slow to load, and not always needed
 
-        chosen = Design.of(point_of(Path(from_), point or 0))
-        folder = output_folder(choice.output)
+        chosen, folder = Design.of(point_of(Path(from_), point or 0)), output_folder(output)
     elif point is not None:
         raise UsageError("--point needs --from")
     else:
-        chosen, folder = choice.choose(design)
+        chosen, folder = choose(design, parameter, output, config)
     with Steps(errors) as steps:
-        files = chosen.generate(folder, period_ns=period, docs=docs, progress=steps)
-    present(files, None, json_)
+        found = chosen.generate(folder, period_ns=period, docs=docs, progress=steps)
+    present(found, None, json_)
     return 0

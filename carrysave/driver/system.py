@@ -3,7 +3,7 @@
 Needs numpy and the driver's serial line only.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,16 @@ import numpy as np
 from .errors import CoprocessorError
 from .line import Command, Line, SerialPort
 
-__all__ = ["COUNTERS", "Outcome", "Parameter", "Plan", "System", "Tensor", "parameter_words"]
+__all__ = [
+    "COUNTERS",
+    "Outcome",
+    "Parameter",
+    "Plan",
+    "System",
+    "Tensor",
+    "counters_of",
+    "parameter_words",
+]
 
 COUNTERS = ("cycles", "compute", "stall_load", "stall_store", "read_beats", "write_beats", "macs")
 """Fields of the C driver's carrysave_counters, of 64 bits each."""
@@ -126,6 +135,13 @@ class Plan:
     parameters: tuple[Parameter, ...] = ()
 
 
+def counters_of(memory: np.ndarray, addresses: Iterable[int]) -> dict[str, int]:
+    """Return the sums of the counters of starts, that are at some addresses of memory."""
+    size = 8 * len(COUNTERS)
+    starts = [memory[address : address + size].view("<u8") for address in addresses]
+    return dict(zip(COUNTERS, np.sum(starts, axis=0).tolist(), strict=True))
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What a run made.
@@ -202,10 +218,9 @@ class System:
         return Outcome(cycles, best, codes, counters)
 
     def _counters(self, addresses: list[int]) -> dict[str, int]:
-        starts = [
-            np.frombuffer(self._read(address, 8 * len(COUNTERS)), "<u8") for address in addresses
-        ]
-        return dict(zip(COUNTERS, np.sum(starts, axis=0).tolist(), strict=True))
+        size = 8 * len(COUNTERS)
+        data = b"".join(self._read(address, size) for address in addresses)
+        return counters_of(np.frombuffer(data, np.uint8), range(0, len(data), size))
 
     def _write(self, address: int, data: bytes) -> None:
         for first in range(0, len(data), _CHUNK):

@@ -7,7 +7,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from carrysave.errors import ArgumentError
+from carrysave.errors import UsageError
 from carrysave.jobs.store import PATIENCE, check_version, told
 
 __all__ = ["LIMIT", "select"]
@@ -34,9 +34,7 @@ def select(
         :data:`LIMIT` seconds.
     """
     if not path.is_file():
-        raise ArgumentError(
-            "{store} {path}: there is no such file; jobs that are done make one", path=path
-        )
+        raise UsageError(f"--store {path}: there is no such file; jobs that are done make one")
     with told(path), contextlib.ExitStack() as stack:
         database = sqlite3.connect(
             f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE,
@@ -56,11 +54,8 @@ def select(
                 sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR,
             }:  # fmt: skip
                 raise
-            raise ArgumentError(
-                "{where} must be an SQL expression over columns of {table}, not {value!r}: {error}",
-                table=table,
-                value=where,
-                error=error,
+            raise UsageError(
+                f"--where must be an SQL expression over columns of {table}, not {where!r}: {error}"
             ) from None
     return [name for name, _ in kinds], [kind for _, kind in kinds], rows
 
@@ -87,9 +82,7 @@ def _within(database: sqlite3.Connection, query: str, stack: contextlib.ExitStac
         database.interrupt()
         stack.pop_all()
         if isinstance(error, Empty):
-            raise ArgumentError(
-                "{where} must be done within {limit:g} s, and is not", limit=LIMIT
-            ) from None
+            raise UsageError(f"--where must be done within {LIMIT:g} s, and is not") from None
         raise
     if isinstance(answer, Exception):
         raise answer

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from carrysave.asic.liberty.cells import Library
-from carrysave.errors import ArgumentError, UsageError, check_choice, refusal
+from carrysave.errors import UsageError, check_choice
 from carrysave.regress.configurations import configurations, options
 from carrysave.regress.deciding.equivalence import SECONDS
 from carrysave.regress.mutants import MOST
@@ -52,22 +52,20 @@ class Request:
             if name not in CATALOG:
                 raise UsageError(str(nearest(name, CATALOG, "design")))
         object.__setattr__(self, "designs", tuple(dict.fromkeys(names)))
-        for name, value, low, high in (
-            ("configurations", self.configurations, 1, 1_000_000),
-            ("seeds", self.seeds, 1, 1_000_000),
-            ("seed", self.seed, 0, (1 << 31) - self.seeds),
-            ("mutants", self.mutants, 0, MOST),
-            ("proof_seconds", self.proof_seconds, 1, 86_400),
+        for option, value, low, high in (
+            ("--configurations", self.configurations, 1, 1_000_000),
+            ("--seeds", self.seeds, 1, 1_000_000),
+            ("--seed", self.seed, 0, (1 << 31) - self.seeds),
+            ("--mutants", self.mutants, 0, MOST),
+            ("--proof-seconds", self.proof_seconds, 1, 86_400),
         ):
             if not low <= value <= high:
-                raise refusal(name, f"{low}..{high}", str(value))
+                raise UsageError(f"{option} must be {low}..{high}, not {value}")
         part, parts = self.shard
         if not 1 <= part <= parts:
-            raise ArgumentError(
-                "{shard} must be 1/N..N/N, not {part}/{parts}", part=part, parts=parts
-            )
+            raise UsageError(f"--shard must be 1/N..N/N, not {part}/{parts}")
         for simulator in self.simulators:
-            check_choice("simulators", simulator, runner.SIMULATORS)
+            check_choice("--simulators", simulator, runner.SIMULATORS)
         if "icarus" in self.simulators:
             try:
                 icarus.version()

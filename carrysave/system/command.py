@@ -195,7 +195,7 @@ def _write_network(program: Program, folder: Path) -> Path:
         "start": plan.start,
         "inputs": {name: list(tensor.span) for name, tensor in plan.inputs.items()},
         "layers": [
-            {"layer": layer.product.name, "codes": list(layer.y.span), "counters": layer.counters}
+            {"layer": layer.node, "codes": list(layer.y.span), "counters": layer.counters}
             for layer in program.layers
         ],
     }
@@ -296,8 +296,8 @@ def _layer(
     cycles = float(np.mean([one["cycles"] for one in counted]))
     model = layer.cycles
     return {
-        "layer": layer.product.name,
-        "operator": layer.product.operator,
+        "layer": layer.node,
+        "operator": layer.operator,
         "shapes": [list(shape) for shape in layer.shapes],
         "macs": int(counted[0]["macs"]),
         "cycles": cycles,

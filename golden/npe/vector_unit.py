@@ -9,7 +9,7 @@ from golden.npe.elements import add, gate, multiply, scale
 from golden.npe.requantiser import Requantisation
 from golden.npe.vector import PAIRS, SCALED, SUMS, VectorUnitSpec, norm, normalised, softmax
 
-__all__ = ["PASS", "cycles", "vector_unit"]
+__all__ = ["PASS", "cycles", "vector_rows", "vector_unit"]
 
 PASS = VectorUnitSpec.PASS
 """Cycles of a pass beyond one for each beat."""
@@ -22,21 +22,38 @@ def vector_unit(
     to: Requantisation | None = None,
     other: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int]:
-    """Compute a row of codes.
+    """Compute a row of codes; see :func:`vector_rows`.
+
+    Returns
+    -------
+    int64 codes, as many as values, and n: a code represents its value times 2^-n. It is 0 of those
+    that are requantised.
+    """
+    codes, exponents = vector_rows(spec, operation, x, to, other)
+    return codes, int(exponents)
+
+
+def vector_rows(
+    spec: VectorUnitSpec,
+    operation: str,
+    x: np.ndarray,
+    to: Requantisation | None = None,
+    other: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute rows of codes, each by itself.
 
     Parameters
     ----------
     spec : the unit.
     operation : one of `spec.operations`.
-    x : of `spec.in_format`, 1 .. `spec.most(operation)` values.
+    x : of `spec.in_format`, rows along the last axis, 1 .. `spec.most(operation)` values each.
     to : of gates, sums, products, and values as they are: how these become codes, by
         `spec.scaling`.
     other : of sums and products: the other operand, as `x`.
 
     Returns
     -------
-    int64 codes, as many as values, and n: a code represents its value times 2^-n. It is 0 of those
-    that are requantised.
+    int64 codes, as many as values, and the exponent of each row.
     """
     spec.check_operation(operation)
     for name, given, needed in (
@@ -45,21 +62,25 @@ def vector_unit(
         if (given is None) == (operation in needed):
             raise ValueError(f"{name} must be given for {', '.join(needed)}, not for {operation}")
     if operation == "softmax":
-        codes, exponent = softmax(spec, x)
-        return codes, int(exponent)
+        return softmax(spec, x)
     if to is None:
-        return norm(spec, x, centred=operation == "layer_norm"), spec.norm_fraction
-    for name, row in (("x", x), ("other", x if other is None else other)):
-        spec.in_format.check(name, row)
-        if not 1 <= row.size <= spec.most(operation):
-            raise ValueError(f"rows must be of 1..{spec.most(operation)} values, not {row.size}")
+        codes = norm(spec, x, centred=operation == "layer_norm")
+        return codes, np.full(x.shape[:-1], spec.norm_fraction)
+    for name, rows in (("x", x), ("other", x if other is None else other)):
+        spec.in_format.check(name, rows)
+        if not 1 <= rows.shape[-1] <= spec.most(operation):
+            raise ValueError(
+                f"rows must be of 1..{spec.most(operation)} values, not {rows.shape[-1]}"
+            )
     if operation == "scale":
-        return scale(x, spec.scaling, to), 0
-    if other is None:
-        return gate(spec, operation, x, spec.scaling, to), 0
-    if operation == "add":
-        return add(x, other, (1, 1), spec.scaling, to), 0
-    return multiply(x, other, spec.scaling, to), 0
+        codes = scale(x, spec.scaling, to)
+    elif other is None:
+        codes = gate(spec, operation, x, spec.scaling, to)
+    elif operation == "add":
+        codes = add(x, other, (1, 1), spec.scaling, to)
+    else:
+        codes = multiply(x, other, spec.scaling, to)
+    return codes, np.zeros(x.shape[:-1], np.int64)
 
 
 def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:

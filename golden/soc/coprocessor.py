@@ -12,7 +12,7 @@ from golden.formats.integer import IntFormat
 from golden.npe.elements import shifted
 from golden.npe.requantiser import Requantisation, requantiser
 from golden.npe.vector import narrowed
-from golden.npe.vector_unit import vector_unit
+from golden.npe.vector_unit import vector_rows
 from golden.soc.job import Error, Job, error_of, matrices, narrows
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
@@ -55,9 +55,10 @@ def coprocessor(
     sums, invalid = inside.sums(a, b, job.k, pair, scales)
     for name, added in (("bias", "bias" in found), ("c", job.accumulate)):
         if added:
-            sums = wrap(
-                sums.astype(object) + space.load(found[name]), inside.sum_width, inside.signed
-            )
+            more = space.load(found[name])
+            if inside.sum_width > _EXACT:
+                sums = sums.astype(object)
+            sums = wrap(sums + more, inside.sum_width, inside.signed)
     if job.encode:
         sums = inside.encode(sums, invalid, pair)
     elif job.requantisation is not None:
@@ -80,24 +81,27 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
         indices = space.load(found["b"])[:, 0]
         if (indices >= job.k).any():
             return Error.INDEX
-        space.store(found["c"], space.load(found["a"])[indices])
+        space.store(found["c"], space.load(found["a"], indices))
         return Error.NONE
     taken = IntFormat(width=min(unit.width, found["a"].bits))
-    codes = []
-    others: list[np.ndarray | None] = [None] * job.m
-    scalings = [job.requantisation] * job.m
-    if operation == "scale" and job.requantisation is not None:
-        exponents = space.load(found["b"])[:, 0] & 63
-        scalings = [shifted(job.requantisation, one, unit.scaling) for one in exponents.tolist()]
-    elif "b" in found:
-        others = list(taken.wrap(space.load(found["b"])))
-    rows = taken.wrap(space.load(found["a"]))
-    for row, how, other in zip(rows, scalings, others, strict=True):
-        values, exponent = vector_unit(unit, operation, row, how, other)
-        if narrows(spec, job) and operation == "softmax":
-            values, exponent = narrowed(unit, values, exponent)
-        codes.append([*values, exponent][: found["c"].columns])
-    space.store(found["c"], np.array(codes))
+    rows, how = taken.wrap(space.load(found["a"])), job.requantisation
+    if operation == "scale" and how is not None:
+        exponents = np.broadcast_to(space.load(found["b"])[:, 0] & 63, job.m)
+        codes = np.empty_like(rows)
+        for one in np.unique(exponents).tolist():
+            own = exponents == one
+            codes[own] = vector_rows(unit, operation, rows[own], shifted(how, one, unit.scaling))[0]
+        space.store(found["c"], codes)
+        return Error.NONE
+    other = None
+    if "b" in found:
+        other = np.broadcast_to(taken.wrap(space.load(found["b"])), rows.shape)
+    codes, exponents = vector_rows(unit, operation, rows, how, other)
+    if operation == "softmax":
+        if narrows(spec, job):
+            codes, exponents = narrowed(unit, codes, exponents)
+        codes = np.concatenate([codes, exponents[:, None]], axis=1)
+    space.store(found["c"], codes)
     return Error.NONE
 
 
@@ -122,6 +126,8 @@ def requantise(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> 
     return codes
 
 
+_EXACT = 62
+"""Bits of sums whose own sums have no more than 64."""
 _COLUMNS = 256
 """Maximum columns of a requantiser of the golden model."""
 

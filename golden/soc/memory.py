@@ -27,19 +27,26 @@ class Matrix:
         """First address after it."""
         return self.address + (self.rows - 1) * self.distance + self.row_bytes
 
-    def places(self) -> np.ndarray:
-        """List the addresses of all bytes, rows x bytes."""
-        starts = self.address + self.distance * np.arange(self.rows)
+    def places(self, chosen: np.ndarray | None = None) -> np.ndarray:
+        """List the addresses of all bytes, rows x bytes; of the rows with some numbers alone."""
+        rows = np.arange(self.rows) if chosen is None else chosen.astype(np.int64)
+        starts = self.address + self.distance * rows
         return starts[:, None] + np.arange(self.row_bytes)
 
-    def load(self, memory: np.ndarray) -> np.ndarray:
-        """Read codes, unsigned: rows x columns, int64; Python integers if of 64 bits or more."""
-        data = memory[self.places()]
+    def load(self, memory: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
+        """Read codes, unsigned: rows x columns, int64; Python integers if of 64 bits or more.
+
+        Parameters
+        ----------
+        memory : bytes.
+        chosen : numbers of rows; None: all.
+        """
+        data = memory[self.places(chosen)]
         if self.bits < 8:
             parts = np.arange(0, 8, self.bits)
             codes = data[:, :, None] >> parts & (1 << self.bits) - 1
-            return codes.reshape(self.rows, -1)[:, : self.columns].astype(np.int64)
-        numbers = data.reshape(self.rows, self.columns, self.bits // 8)
+            return codes.reshape(len(data), -1)[:, : self.columns].astype(np.int64)
+        numbers = data.reshape(len(data), self.columns, self.bits // 8)
         if self.bits > 32:
             numbers = numbers.astype(object)
         return (numbers.astype(numbers.dtype if self.bits > 32 else np.int64)
@@ -72,9 +79,9 @@ class Space:
     scratch: np.ndarray
     base: int
 
-    def load(self, matrix: Matrix) -> np.ndarray:
-        """Read the codes of a matrix."""
-        return self._near(matrix).load(self._bytes(matrix))
+    def load(self, matrix: Matrix, chosen: np.ndarray | None = None) -> np.ndarray:
+        """Read the codes of a matrix, or of some of its rows."""
+        return self._near(matrix).load(self._bytes(matrix), chosen)
 
     def store(self, matrix: Matrix, codes: np.ndarray) -> None:
         """Write the codes of a matrix."""

@@ -32,7 +32,9 @@ def container(width: int) -> int:
 
 def wrap(values: np.ndarray, width: int, signed: bool) -> np.ndarray:
     """Reduce integers modulo 2^width; int64, or Python integers if they need more bits."""
-    rest = values.astype(object) & (1 << width) - 1
+    # Python integers are slow.
+    exact = values.dtype == np.int64 and width <= 62
+    rest = (values if exact else values.astype(object)) & (1 << width) - 1
     if signed:
         rest = rest - ((rest >> width - 1) << width)
     return rest if width > 63 else rest.astype(np.int64)

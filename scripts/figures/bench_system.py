@@ -52,7 +52,7 @@ def add(image: Image, shape: tuple[int, int, int], own: bool) -> tuple[dict[str,
     )  # fmt: skip
     stride = image.stride(8, k)
     a = image.room(m * stride) + stride * np.arange(m)[:, None] + np.arange(k)
-    job, _, _ = image.product(work, a, None, "", "")
+    job, _ = image.product(work, a, None, "", "")
     if not own:
         blocks = plan(image.target.info.stores, m, n, k, 8)
         job = replace(

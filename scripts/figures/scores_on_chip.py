@@ -14,11 +14,15 @@ from carrysave.compiler.encoder.compile import compiled
 from carrysave.compiler.encoder.integers import quantise
 from carrysave.compiler.encoder.ranges import ranges
 from carrysave.compiler.front.encoder_weights import read_encoder
-from carrysave.compiler.program.job_cycles import Spent, spent
-from carrysave.compiler.program.jobs import Job
-from carrysave.compiler.program.matrices import Memory, View
-from carrysave.compiler.program.simulated_list import run_list
+from carrysave.compiler.program.assemble import assembled
+from carrysave.compiler.program.cost import Spent, spent
+from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.steps import Start
+from carrysave.compiler.run.block import by_block
+from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
+from carrysave.driver.system import counters_of
 from hw.catalog import Design
 
 __all__ = ["LENGTH", "measure_on_chip"]
@@ -63,9 +67,8 @@ def measure_on_chip(
     encoder = replace(whole, blocks=whole.blocks[:1])
     found = []
     for build in BUILDS:
-        design = _design(*build)
-        target = Target(design)
-        cycles, moved, modelled = _simulated(design, *_head(encoder, target), folder, target)
+        target = Target(_design(*build))
+        cycles, moved, modelled = _simulated(_head(encoder, target), folder)
         found.append(_row(f"a head, {LENGTH} x {WIDTH}", build, (cycles, moved), modelled))
     for build in WHOLE:
         found += _layer(encoder, sentence, build, None if quick else folder)
@@ -78,41 +81,41 @@ def _design(data_width: int, scratch: int) -> Design:
     return Design.parse("coprocessor", PARAMETERS | more)
 
 
-def _head(encoder: IntegerEncoder, target: Target) -> tuple[list[Job], Memory]:
-    """List the jobs of one head of random queries, keys and values."""
-    memory = Memory(chip=target.spec.scratch)
+def _head(encoder: IntegerEncoder, target: Target) -> Program:
+    """Return a program of one head of random queries, keys and values; its second section."""
+    image = Image(target)
     codes = np.random.default_rng(1).integers(-128, 128, (LENGTH, 3 * WIDTH))
-    memory.place("qkv", codes, 8)
-    context = memory.reserve("context", LENGTH, WIDTH, 8)
+    qkv = image.place("qkv", codes, 8)
+    context = image.reserve("context", LENGTH, WIDTH, 8)
     one = replace(encoder, words=encoder.words[:, :WIDTH], heads=1)
-    own = View(context.name, (0, LENGTH))
-    return attention(memory, one, "0.", encoder.blocks[0], View("qkv"), own, target), memory
+    attention(image, one, "0.", encoder.blocks[0], qkv, context)
+    return assembled(image, [(), image.steps])
 
 
 def _layer(
     encoder: IntegerEncoder, sentence: np.ndarray, build: tuple[int, int], folder: Path | None
 ) -> Iterator[dict[str, Any]]:
     """Measure the attention of a layer, and the whole layer with what the model says."""
-    design = _design(*build)
-    target = Target(design)
-    listed = compiled(encoder, [sentence], target)
-    some = [job for job in listed.jobs if job.layer in _ATTENTION]
+    whole = compiled(encoder, [sentence], Target(_design(*build)))
+    steps = [step for step in whole.steps if isinstance(step, Start)]
+    own = [number for number, step in enumerate(steps) if step.node in _ATTENTION]
+    first, last = own[0], own[-1] + 1
     heads = f"attention of a layer, {encoder.heads} heads"
-    others = attends = Spent()
+    program = assembled(whole.image, [steps[:first], steps[first:last]])
     counted: tuple[int, int] | None = None
-    for job in listed.jobs:
-        if job is some[0] and folder is not None:
-            *pair, _ = _simulated(design, some, listed.memory, folder, target)
-            counted = pair[0], pair[1]
-        job.run(listed.memory)
-        own = spent(job, listed.memory, target)
-        if job.layer in _ATTENTION:
-            attends += own
-        elif job.layer.startswith("0."):
-            others += own
-    whole = None if counted is None else (counted[0] + others.cycles, counted[1] + others.moved)
+    attends = _modelled(steps[first:last], program)
+    if folder is not None:
+        *pair, _ = _simulated(program, folder)
+        counted = pair[0], pair[1]
+    layer = [step for step in steps[:first] + steps[last:] if step.node.startswith("0.")]
+    others = _modelled(layer, program)
+    made = None if counted is None else (counted[0] + others.cycles, counted[1] + others.moved)
     yield _row(heads, build, counted, attends)
-    yield _row("the layer", build, whole, attends + others)
+    yield _row("the layer", build, made, attends + others)
+
+
+def _modelled(steps: Sequence[Start], program: Program) -> Spent:
+    return sum((spent(job, program.target) for step in steps for job in step.jobs), Spent())
 
 
 def _row(
@@ -127,22 +130,26 @@ def _row(
     }  # fmt: skip
 
 
-def _simulated(
-    design: Design, jobs: Sequence[Job], memory: Memory, folder: Path, target: Target
-) -> tuple[int, int, Spent]:
-    """Run jobs on the block, and compare with golden.
+def _simulated(program: Program, folder: Path) -> tuple[int, int, Spent]:
+    """Run the second section on the block, and compare with golden.
 
     Returns
     -------
     Cycles, and bytes on the bus; and what the model says.
     """
-    made, counters = run_list(design, jobs, memory, folder)
-    modelled = Spent()
-    for job in jobs:
-        job.run(memory)
-        modelled += spent(job, memory, target)
-    for name, codes in made.items():
-        if not np.array_equal(codes, memory.matrices[name]):
-            raise SystemExit(f"{design.module}: {name} is wrong on the simulated block")
+    memory = program.memory.copy()
+    run = by_golden(program, memory)
+    run(program.sections[0])
+    found = memory.copy()
+    run(program.sections[1])
+    by_block(program, found, folder)(program.sections[1])
+    steps = [step for step in program.sections[1].steps if isinstance(step, Start)]
+    for name, buffer in program.buffers.items():
+        if not buffer.on_chip and not np.array_equal(buffer.read(found), buffer.read(memory)):
+            raise SystemExit(
+                f"{program.target.design.module}: {name} is wrong on the simulated block"
+            )
+    counters = counters_of(found, [step.counters for step in steps])
     beats = counters["read_beats"] + counters["write_beats"]
-    return counters["cycles"], beats * target.spec.bytes, modelled
+    moved = beats * program.target.spec.bytes
+    return counters["cycles"], moved, _modelled(steps, program)

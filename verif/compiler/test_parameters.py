@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.compiler.program.assemble import assemble, carried
+from carrysave.compiler.program.assemble import assemble, assembled
 from carrysave.compiler.program.image import COUNTERS, Image
-from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Move, Start, State, Varies
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import Runner
@@ -41,7 +41,7 @@ class Cache:
         self.x, self.state = image.room(WIDTH), image.put(bytes(WIDTH))
         self.cache = image.put(bytes(WIDTH * ROWS))
         self.weights = rng.integers(-128, 128, (WIDTH, WIDTH))
-        b, stride = image.matrix(self.weights, 8)
+        b = image.aligned("weights", self.weights, 8)
         self.y, self.z = image.room(WIDTH), image.room(WIDTH)
         how = Requantisation(multiplier=1, shift=9, low=-128, high=127)
         more = image.put(np.array([1, 0, 1, WIDTH, self.x], "<i4").tobytes())
@@ -53,8 +53,8 @@ class Cache:
         )  # fmt: skip
         # Of the last row of the cache, and of the first one: of those that are in use.
         product = Job(
-            a=self.cache, b=b, c=self.y, m=1, n=WIDTH, k=WIDTH, lda=WIDTH, ldb=stride, ldc=WIDTH,
-            requantisation=how,
+            a=self.cache, b=b.address, c=self.y, m=1, n=WIDTH, k=WIDTH, lda=WIDTH, ldb=b.stride,
+            ldc=WIDTH, requantisation=how,
         )  # fmt: skip
         other = Job(
             a=self.x, b=self.cache, c=self.z, m=1, n=WIDTH, k=1, lda=WIDTH, ldb=WIDTH, ldc=WIDTH,
@@ -71,15 +71,11 @@ class Cache:
             node="sum", operator="Add", to=self.y, bytes=WIDTH, taps=2, patterns=1, at=adding,
             table=image.put(table),
         )  # fmt: skip
-        states = (State(name="h", output=self.y, input=self.state, bytes=WIDTH),)
-        steps: tuple[Move | Start, ...] = (move, start, added, *carried(image, states))
-        ring = image.room(8 * 128)
-        starts, placed = assemble(image, [steps], (ring, self.z, WIDTH), parameters)
         x = Tensor(self.x + np.arange(WIDTH).reshape(1, -1), np.dtype(np.int8), 0)
-        lowered: Any = None
-        self.program = Program(
-            lowered, TARGET, image, (Section(steps, starts[0]),), {"x": x}, {}, ("x",), [], ring,
-            self.z, WIDTH, placed, states,
+        self.program = assembled(
+            image, [(move, start, added)], scores=(self.z, WIDTH), parameters=parameters,
+            states=(State(name="h", output=self.y, input=self.state, bytes=WIDTH),),
+            tensors={"x": x}, inputs=("x",),
         )  # fmt: skip
 
     def expected(self, runs: list[tuple[int, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -163,7 +159,8 @@ def _on_golden(program: Program) -> tuple[np.ndarray, Runner]:
     (lambda: Cache(()), "a step varies by 'position', which is no parameter"),
     (lambda: Cache((POSITION, Parameter(name="seed", low=0, high=1))), "parameter 'seed' must be"),
     (lambda: Cache((Parameter(name="position", low=5, high=1),)), "must have a range of 32 bits"),
-    (lambda: carried(Image(TARGET), [State(name="s", output=0, input=4, bytes=5)]), "state 's'"),
+    (lambda: assembled(Image(TARGET), [()], states=[
+        State(name="s", output=0, input=4, bytes=5)]), "state 's'"),
 ])  # fmt: skip
 def test_what_is_not_whole_is_refused(make: Callable[[], Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):

@@ -8,10 +8,10 @@ import numpy as np
 from carrysave.compiler.decoder.lowering import POSITION, TOKEN, Lowering
 from carrysave.compiler.decoder.units import VECTOR
 from carrysave.compiler.front.gguf import Model
-from carrysave.compiler.program.assemble import assemble
+from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.build import Builder
-from carrysave.compiler.program.image import DESCRIPTOR, JOBS, Image
-from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.program import Program
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Parameter, parameter_words
 from carrysave.errors import UsageError
@@ -59,11 +59,9 @@ def compile_decoder(
     parameters = [Parameter(name=TOKEN, low=0, high=model.shape.words - 1)]
     if model.form != "recurrent":
         parameters.append(Parameter(name=POSITION, low=0, high=cache - 1))
-    ring = image.room(DESCRIPTOR * JOBS)
-    (start,), placed = assemble(image, [builder.steps], (ring, logits.address, 1), parameters)
-    return Program(
-        None, target, image, (Section(tuple(builder.steps), start),), {}, {}, (), [], ring,
-        logits.address, 1, placed, results={LOGITS: logits},
+    return assembled(
+        image, [builder.steps], scores=(logits.address, 1), parameters=parameters,
+        results={LOGITS: logits},
     )  # fmt: skip
 
 

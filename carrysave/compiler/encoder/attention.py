@@ -2,132 +2,125 @@
 
 from carrysave.compiler.encoder.codes import CODE, WIDE, IntegerBlock, IntegerEncoder, scaled
 from carrysave.compiler.encoder.on_chip import held
-from carrysave.compiler.program.jobs import Job, Product, Scale, Scaling, Softmax, Transpose
-from carrysave.compiler.program.matrices import Memory, View
-from carrysave.compiler.target.target import Target
+from carrysave.compiler.program.buffers import Buffer
+from carrysave.compiler.program.cost import planned
+from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.jobs import product, rows, scaling
+from carrysave.driver import Requantisation
+from carrysave.driver.job import Job
 
 __all__ = ["attention"]
 
 
 def attention(
-    memory: Memory, encoder: IntegerEncoder, layer: str, block: IntegerBlock, qkv: View,
-    context: View, target: Target,
-) -> list[Job]:  # fmt: skip
-    """List the jobs of a sentence.
+    image: Image, encoder: IntegerEncoder, layer: str, block: IntegerBlock, qkv: Buffer,
+    context: Buffer, chip: int | None = None,
+) -> None:  # fmt: skip
+    """Add the jobs of a sentence.
 
-    Heads are side by side in matrices of the sentence's length, which the next sentence of the same
+    Heads are side by side in buffers of the sentence's length, which the next sentence of the same
     length writes over; shares have a column more for each head, where the vector unit writes
     exponents. A row of all heads is as many rows of one, for the vector unit. With a scratch, that
-    is where these matrices are, of some heads at a time, or of some rows of one.
+    is where these buffers are, of some heads at a time, or of some rows of one.
 
     Parameters
     ----------
-    memory : gets these matrices.
+    image : gets these jobs and buffers.
     encoder, block : in integers, all and this layer.
     layer : such as ``0.``.
-    qkv : queries, keys and values of all sentences.
-    context : where the sentence's results go.
-    target : the co-processor.
+    qkv : queries, keys and values of the sentence.
+    context : where its results go.
+    chip : bytes on chip that are used; None: all.
     """
-    assert qkv.rows is None
-    assert context.rows is not None
-    return _Attention(memory, encoder, layer, block, qkv, context, target).jobs()
+    _Attention(image, encoder, layer, block, qkv, context, chip).add()
 
 
 class _Attention:
-    """Lists the jobs of a sentence."""
+    """Adds the jobs of a sentence."""
 
     def __init__(
-        self, memory: Memory, encoder: IntegerEncoder, layer: str, block: IntegerBlock, qkv: View,
-        context: View, target: Target,
+        self, image: Image, encoder: IntegerEncoder, layer: str, block: IntegerBlock, qkv: Buffer,
+        context: Buffer, chip: int | None,
     ) -> None:  # fmt: skip
-        assert context.rows is not None
-        self.memory, self.encoder, self.layer, self.block = memory, encoder, layer, block
-        self.qkv, self.context, self.target = qkv, context, target
-        self.first = context.rows[0]
-        self.length, self.width = context.rows[1] - self.first, encoder.words.shape[1]
+        self.image, self.encoder, self.layer, self.block = image, encoder, layer, block
+        self.qkv, self.context, self.target = qkv, context, image.target
+        self.length, self.width = context.rows, encoder.words.shape[1]
         self.each = self.width // encoder.heads
         self.held = held(
-            encoder.heads, self.length, self.each, chip=memory.chip,
-            tile=target.info.stores.tile_m,
+            encoder.heads, self.length, self.each, tile=self.target.info.stores.tile_m,
+            chip=self.target.spec.scratch if chip is None else chip,
         )  # fmt: skip
         # Sums of shares times values are at most 2^most codes of 8 bits.
         most = 6 + (self.length - 1).bit_length()
         self.less = max(most + CODE.bit_length() - WIDE.bit_length(), 0)
 
-    def jobs(self) -> list[Job]:
-        """List them."""
-        found: list[Job] = []
-        rows = self.first, self.first + self.length
+    def add(self) -> None:
+        """Add them."""
         for heads in self.held.groups(self.encoder.heads):
             turned = self._room("turned", len(heads) * self.each, self.length, 8, self.held.turned)
-            own = self._columns(heads, self.width)
-            keys = View(self.qkv.name, rows, own)
-            found.append(Transpose(layer=f"{self.layer}scores", x=keys, c=turned))
+            keys = self.qkv.part(None, self._columns(heads, self.width))
+            self._rows("scores", "transpose", keys, turned)
             for chunk in self.held.chunks(self.length):
-                found += self._some(heads, chunk, turned)
-        return found
+                self._some(heads, chunk, turned)
 
-    def _some(self, heads: range, chunk: range, turned: View) -> list[Job]:
-        """List the jobs of some heads, and some rows of these."""
-        layer, length, rows, count = self.layer, self.length, len(chunk), len(heads)
-        scores = self._room("scores", rows, count * length, 16, self.held.scores)
-        shares = self._room("shares", rows, count * (length + 1), 8, self.held.scores)
-        mixed = self._room("mixed", rows, count * self.each, 16, self.held.mixed)
-        here = self.first + chunk.start, self.first + chunk.stop
-        whole = self.first, self.first + length
-        averaged = scaled(2.0**-self.less, WIDE)
-        scored: list[Job] = []
-        mixes: list[Job] = []
+    def _some(self, heads: range, chunk: range, turned: Buffer) -> None:
+        """Add the jobs of some heads, and some rows of these."""
+        length, count = self.length, len(heads)
+        scores = self._room("scores", len(chunk), count * length, 16, self.held.scores)
+        shares = self._room("shares", len(chunk), count * (length + 1), 8, self.held.scores)
+        mixed = self._room("mixed", len(chunk), count * self.each, 16, self.held.mixed)
+        here = chunk.start, chunk.stop
         for place, head in enumerate(heads):
-            one, part = range(head, head + 1), (place * self.each, (place + 1) * self.each)
-            q = View(self.qkv.name, here, self._columns(one, 0))
-            v = View(self.qkv.name, whole, self._columns(one, 2 * self.width))
+            q = self.qkv.part(here, self._columns(range(head, head + 1), 0))
+            c = scores.part(None, (place * length, (place + 1) * length))
+            keys = turned.part((place * self.each, (place + 1) * self.each))
+            job = product(self.target, q, keys, c, how=self.block.scores[head])
+            self._start("scores", "product", planned(job, self.target))
+        self._rows("shares", "softmax", scores.part(parts=count), shares.part(parts=count))
+        averaged = scaled(2.0**-self.less, WIDE)
+        for place, head in enumerate(heads):
+            v = self.qkv.part(None, self._columns(range(head, head + 1), 2 * self.width))
             start = place * (length + 1)
-            scored.append(
-                Product(layer=f"{layer}scores", a=q, b=View(turned.name, part),
-                        how=self.block.scores[head], wide=True, target=self.target,
-                        c=View(scores.name, None, (place * length, (place + 1) * length)))
-            )  # fmt: skip
-            mixes.append(
-                Product(layer=f"{layer}context", b=v, how=averaged, wide=True, target=self.target,
-                        a=View(shares.name, None, (start, start + length)),
-                        c=View(mixed.name, None, part))
-            )  # fmt: skip
-        softmax = Softmax(
-            layer=f"{layer}shares", x=View(scores.name, parts=count),
-            c=View(shares.name, parts=count), spec=self.encoder.unit, narrow=True,
-        )  # fmt: skip
-        return [*scored, softmax, *mixes, *self._scales(heads, here, mixed, shares)]
+            share = shares.part(None, (start, start + length))
+            c = mixed.part(None, (place * self.each, (place + 1) * self.each))
+            job = product(self.target, share, v, c, how=averaged)
+            self._start("context", "product", planned(job, self.target))
+        self._scales(heads, here, mixed, shares)
 
-    def _scales(self, heads: range, here: tuple[int, int], mixed: View, shares: View) -> list[Job]:
+    def _scales(
+        self, heads: range, here: tuple[int, int], mixed: Buffer, shares: Buffer
+    ) -> None:  # fmt: skip
         """Scale rows by their exponents: of all heads at once, or of each alone."""
         length, count = self.length, len(heads)
-        scaling = Scaling(scale=self.block.context * 2.0**self.less, bits=8)
+        how = scaling(self.block.context * 2.0**self.less, 8)
         if count == self.encoder.heads:
-            return [
-                Scale(layer=f"{self.layer}context", x=View(mixed.name, parts=count),
-                      exponents=View(shares.name, None, (length, length + 1), parts=count),
-                      c=View(self.context.name, here, parts=count), scaling=scaling)
-            ]  # fmt: skip
-        found: list[Job] = []
+            exponents = shares.part(None, (length, length + 1), parts=count)
+            c = self.context.part(here, parts=count)
+            self._rows("context", "scale", mixed.part(parts=count), c, exponents, how)
+            return
         for place, head in enumerate(heads):
             last = place * (length + 1) + length
-            found.append(
-                Scale(layer=f"{self.layer}context", scaling=scaling,
-                      x=View(mixed.name, None, (place * self.each, (place + 1) * self.each)),
-                      exponents=View(shares.name, None, (last, last + 1)),
-                      c=View(self.context.name, here, self._columns(range(head, head + 1), 0)))
+            self._rows(
+                "context", "scale", mixed.part(None, (place * self.each, (place + 1) * self.each)),
+                self.context.part(here, self._columns(range(head, head + 1), 0)),
+                shares.part(None, (last, last + 1)), how,
             )  # fmt: skip
-        return found
+
+    def _rows(
+        self, name: str, operation: str, a: Buffer, c: Buffer, b: Buffer | None = None,
+        how: Requantisation | None = None,
+    ) -> None:  # fmt: skip
+        self._start(name, operation, rows(self.target, operation, a, c, b=b, how=how))
+
+    def _start(self, name: str, operation: str, job: Job) -> None:
+        self.image.start(f"{self.layer}{name}", operation, job)
 
     def _columns(self, heads: range, start: int) -> tuple[int, int]:
         """Return the columns of some heads, behind others."""
         return start + heads.start * self.each, start + heads.stop * self.each
 
-    def _room(self, name: str, rows: int, columns: int, bits: int, chip: int | None) -> View:
+    def _room(self, name: str, rows: int, columns: int, bits: int, chip: int | None) -> Buffer:
         """Make room that others of the name, and of the same place, have too."""
         name = f"{name}.{self.length}" if chip is None else f"{name}.{rows}x{columns}.chip{chip}"
-        if name in self.memory.matrices:
-            return View(name)
-        return self.memory.reserve(name, rows, columns, bits, chip=chip)
+        known = self.image.buffers.get(name)
+        return known or self.image.reserve(name, rows, columns, bits, chip=chip)

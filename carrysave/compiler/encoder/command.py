@@ -19,18 +19,18 @@ from carrysave.compiler.encoder.evaluate import (
     normalised,
     rank_correlation,
     taken,
+    vectors,
 )
 from carrysave.compiler.encoder.floats import encode
 from carrysave.compiler.encoder.integers import quantise
 from carrysave.compiler.encoder.ranges import ranges
-from carrysave.compiler.encoder.simulate import SIMULATIONS, Part, parts, wrong
+from carrysave.compiler.encoder.simulate import SIMULATIONS, Part, parts, simulated
 from carrysave.compiler.front.encoder_weights import read_encoder
 from carrysave.compiler.front.sentences import read_tokens
 from carrysave.compiler.run.outputs import folder_name
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, check_choice, needs
 from carrysave.progress import Steps
-from carrysave.sim.products import run_works
 from golden.npe.vector import VectorUnitSpec
 from hw.catalog import Design
 from hw.emit.user_files import FileError, read_text
@@ -135,30 +135,25 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     middle = time.monotonic()
     first, *rest = batches(sentences, request.batch)
     steps.step(f"compute sentences 1 to {len(first)} of {len(sentences)}, and count cycles")
-    jobs = compiled(integers, first, target)
-    counted = taken(jobs, target)
-    found = [normalised(jobs.memory.read(jobs.vectors))]
+    program = compiled(integers, first, target)
+    counted = taken(program)
+    found = [normalised(vectors(program))]
     for part in rest:
         done = sum(map(len, found))
         steps.step(f"compute sentences {done + 1} to {done + len(part)} of {len(sentences)}")
-        found.append(normalised(compiled(integers, part, target).run()))
+        found.append(normalised(vectors(compiled(integers, part, target))))
     made = np.concatenate(found)
     ended = time.monotonic()
     steps.step("compute them in floats")
     wanted = np.concatenate([encode(encoder, part) for part in batches(sentences, request.batch)])
     near = cosines(made, wanted)
     chosen_jobs: list[Part] = []
-    if request.simulate != "none":
-        chosen_jobs = parts(compiled(integers, first[:1], target), request.simulate, target)
+    counters: list[dict[str, int]] = []
     apart: list[str] = []
-    counters: list[dict[str, Any]] = []
-    if chosen_jobs:
+    if request.simulate != "none":
+        some, chosen_jobs = parts(compiled(integers, first[:1], target), request.simulate)
         steps.step(f"run {len(chosen_jobs)} jobs on {request.design.module}")
-        works = [one.work for one in chosen_jobs]
-        results, counters = run_works(
-            request.design, works, folder / "runs", progress=steps.advance
-        )
-        apart = wrong(chosen_jobs, results)
+        counters, apart = simulated(some, chosen_jobs, folder / "runs")
     facts: dict[str, Any] = {
         "model": folder_name(request.model),
         "command": command,

@@ -5,15 +5,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from carrysave.compiler.encoder.compile import JobList
-from carrysave.compiler.program.job_cycles import Spent, spent
-from carrysave.compiler.program.jobs import Job, Product
-from carrysave.compiler.program.matrices import Memory
-from carrysave.compiler.program.rows import runs
-from carrysave.compiler.target.target import Target
+from carrysave.compiler.encoder.compile import VECTORS
+from carrysave.compiler.program.cost import Spent, spent
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.steps import Start
+from carrysave.compiler.run.network import by_golden
 from golden.portable_product import product
 
-__all__ = ["Taken", "batches", "cosines", "kind_of", "normalised", "rank_correlation", "taken"]
+__all__ = [
+    "Taken",
+    "batches",
+    "cosines",
+    "kind_of",
+    "normalised",
+    "rank_correlation",
+    "taken",
+    "vectors",
+]
 
 
 _PRODUCTS = {
@@ -23,7 +31,7 @@ _PRODUCTS = {
 
 @dataclass(frozen=True)
 class Taken:
-    """What a list of jobs takes.
+    """What a program takes.
 
     Members
     -------
@@ -50,11 +58,20 @@ def batches(sentences: list[np.ndarray], size: int) -> Iterator[list[np.ndarray]
         yield sentences[start : start + size]
 
 
-def kind_of(job: Job, memory: Memory, target: Target) -> str:
-    """Name the kind of a job; products of attention are another than those of weights."""
-    if isinstance(job, Product):
-        return _PRODUCTS.get(job.layer.rpartition(".")[2], "product of weights")
-    return job.KIND if runs(job, memory, target) else f"{job.KIND} (not in hardware)"
+def kind_of(step: Start) -> str:
+    """Name the kind of jobs; products of attention are another than those of weights."""
+    if step.operator != "product":
+        return step.operator
+    return _PRODUCTS.get(step.node.rpartition(".")[2], "product of weights")
+
+
+def vectors(program: Program) -> np.ndarray:
+    """Run a program by golden; return codes of vectors, sentences x width."""
+    memory = program.memory.copy()
+    run = by_golden(program, memory)
+    for section in program.sections:
+        run(section)
+    return program.buffers[VECTORS].read(memory)
 
 
 def normalised(codes: np.ndarray) -> np.ndarray:
@@ -63,23 +80,23 @@ def normalised(codes: np.ndarray) -> np.ndarray:
     return codes / np.where(lengths > 0, lengths, 1)
 
 
-def taken(jobs: JobList, target: Target) -> Taken:
-    """Run a list of jobs by golden, and count what each takes."""
+def taken(program: Program) -> Taken:
+    """Count what each job of a program takes."""
     kinds: dict[str, Spent] = {}
     layers: dict[str, Spent] = {}
     products: dict[str, Spent] = {}
-    for job in jobs.jobs:
-        job.run(jobs.memory)
-        own = spent(job, jobs.memory, target)
-        layer = job.layer.partition(".")[0]
-        places = [(kinds, kind_of(job, jobs.memory, target))]
+    for step in program.steps:
+        assert isinstance(step, Start)
+        own = sum((spent(job, program.target) for job in step.jobs), Spent())
+        layer = step.node.partition(".")[0]
+        places = [(kinds, kind_of(step))]
         if layer.isdecimal():
             places.append((layers, layer))
-            if isinstance(job, Product):
+            if step.operator == "product":
                 places.append((products, layer))
         for found, name in places:
             found[name] = found.get(name, Spent()) + own
-    return Taken(kinds, layers, products, len(jobs.memory.matrices["words"]))
+    return Taken(kinds, layers, products, program.buffers["words"].rows)
 
 
 def cosines(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -1,20 +1,27 @@
-"""Jobs of an encoder on the simulated block: a layer in full, and a part of each other one."""
+"""Jobs of an encoder for the simulated block: a layer in full, and a part of each other one."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.encoder.compile import JobList
-from carrysave.compiler.program.job_cycles import spent
-from carrysave.compiler.program.jobs import Job, Product
-from carrysave.compiler.program.matrices import Memory
-from carrysave.compiler.program.rows import rows_of
+from carrysave.compiler.program.assemble import assembled
+from carrysave.compiler.program.buffers import Buffer
+from carrysave.compiler.program.cost import cycles_of, planned
+from carrysave.compiler.program.golden_job import golden_job
+from carrysave.compiler.program.image import COUNTERS, Image
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.steps import Start
+from carrysave.compiler.run.block import by_block
 from carrysave.compiler.target.target import Target
-from carrysave.driver import Requantisation
-from carrysave.driver.batch import Rows, Work
+from carrysave.driver.job import Job
+from carrysave.driver.system import counters_of
+from golden.soc.coprocessor import coprocessor
+from golden.soc.job import matrices
+from golden.soc.memory import Matrix, Space
 
-__all__ = ["SIMULATIONS", "Part", "parts", "wrong"]
+__all__ = ["SIMULATIONS", "Part", "parts", "simulated"]
 
 SIMULATIONS = ("layer", "sample", "none")
 """Simulate the first layer in full, and a part of a job of each kind of each other; parts alone."""
@@ -30,98 +37,124 @@ class Part:
     Members
     -------
     layer : of the job.
-    work : for the driver.
-    expected : what golden made.
-    modelled : cycles of a job, see :func:`carrysave.compiler.program.job_cycles.spent`; of a part
+    c : where its codes go in the program of parts.
+    expected : bytes of them that golden made, by rows.
+    modelled : cycles of a job, see :func:`carrysave.compiler.program.cost.cycles_of`; of a part
         None.
     """
 
     layer: str
-    work: Work | Rows
+    c: Buffer
     expected: np.ndarray
     modelled: int | None = None
 
 
-def parts(jobs: JobList, simulation: str, target: Target) -> list[Part]:
-    """Run a list of jobs by golden, and keep those to simulate, with what they make.
+def parts(program: Program, simulation: str) -> tuple[Program, list[Part]]:
+    """Run a program by golden; return a program of what of it is simulated.
 
     Parameters
     ----------
-    jobs : the list.
+    program : without steps of the host.
     simulation : one of :data:`SIMULATIONS` but none.
-    target : the co-processor, with a vector unit.
     """
+    target, spec = program.target, program.target.spec
+    space = Space(
+        memory=program.memory.copy(), scratch=np.zeros(spec.scratch, np.uint8),
+        base=spec.scratch_base,
+    )  # fmt: skip
+    image = Image(target)
     found: list[Part] = []
     seen: set[tuple[str, str]] = set()
-    for job in jobs.jobs:
-        job.run(jobs.memory)
-        part = _part(job, jobs.memory, target)
-        if part is None:
-            continue
-        whole = simulation == "layer" and job.layer.partition(".")[0] == _LAYER
-        kind = job.layer, job.KIND
-        if whole or kind not in seen:
-            cycles = spent(job, jobs.memory, target).cycles
-            found.append(replace(part, modelled=cycles) if whole else _less(part))
-            seen.add(kind)
-    return found
+    for step in program.steps:
+        assert isinstance(step, Start)
+        whole = simulation == "layer" and step.node.partition(".")[0] == _LAYER
+        for job in step.jobs:
+            chosen = whole or (step.node, step.operator) not in seen
+            seen.add((step.node, step.operator))
+            own = job if whole else _less(job, target)
+            if chosen:
+                copied, c = _copied(image, step.node, own, space, target)
+            error = coprocessor(spec, space.memory, golden_job(job, spec), space.scratch)
+            assert not error, f"{step.node}: {error.name}"
+            if not chosen:
+                continue
+            expected = _bytes(space, matrices(spec, golden_job(own, spec))["c"])
+            modelled = cycles_of(job, target) if whole else None
+            found.append(Part(layer=step.node, c=c, expected=expected, modelled=modelled))
+            image.steps.append(Start(
+                node=step.node, operator=step.operator, jobs=(copied,), macs=0,
+                cycles=cycles_of(copied, target), counters=image.room(COUNTERS),
+            ))  # fmt: skip
+    return assembled(image, [image.steps]), found
 
 
-def wrong(found: list[Part], made: list[np.ndarray]) -> list[str]:
-    """Return the layers of parts that are not as expected, once each."""
-    pairs = zip(found, made, strict=True)
+def simulated(
+    program: Program, found: list[Part], folder: Path
+) -> tuple[list[dict[str, int]], list[str]]:
+    """Run a program of parts on the simulated block.
+
+    Returns
+    -------
+    Counters of each part, and the layers whose codes are not as expected, once each.
+    """
+    memory = program.memory.copy()
+    by_block(program, memory, folder)(program.sections[0])
+    starts: list[Any] = [*program.steps]
+    counters = [counters_of(memory, [step.counters]) for step in starts]
+    return counters, wrong(found, memory)
+
+
+def wrong(found: list[Part], memory: np.ndarray) -> list[str]:
+    """Return the layers of parts whose codes in memory are not as expected, once each."""
     return list(dict.fromkeys(
-        part.layer for part, c in pairs if not np.array_equal(c, part.expected)
+        part.layer for part in found
+        if not np.array_equal(part.c.rows_of(memory), part.expected)
     ))  # fmt: skip
 
 
-def _part(job: Job, memory: Memory, target: Target) -> Part | None:
-    """Take what a job has read, and what it has written; None: the block has no such job."""
-    c = memory.read(job.c).copy()
-    work: Work | Rows | None
-    if isinstance(job, Product):
-        work = job.work(memory)
-        assert work.a is not None
-        work = replace(work, a=work.a.copy(), b=work.b.copy())
-    else:
-        work = rows_of(job, memory, target)
-        if work is None:
-            return None
-    return Part(layer=job.layer, work=work, expected=c)
-
-
-def _less(part: Part) -> Part:
+def _less(job: Job, target: Target) -> Job:
     """Take the first rows, of a product's weights the first columns."""
-    work, expected = part.work, part.expected[:_ROWS]
-    assert work.a is not None
-    if isinstance(work, Rows):
-        b = work.b if work.b is None or len(work.b) == 1 else work.b[:_ROWS]
-        if work.operation == "gather":
-            assert b is not None
-            used, rows = np.unique(b, return_inverse=True)
-            own = replace(work, a=work.a[used], b=rows.reshape(-1, 1))
-            return replace(part, work=own, expected=expected)
-        if work.operation == "transpose":
-            expected = part.expected[:, :_ROWS]
-        return replace(part, work=replace(work, a=work.a[:_ROWS], b=b), expected=expected)
-    columns = slice(0, _COLUMNS)
-    less = replace(
-        work,
-        a=work.a[:_ROWS],
-        b=work.b[:, columns],
-        bias=None if work.bias is None else work.bias[columns],
-        requantisation=_columns(work.requantisation, columns),
-    )
-    return replace(part, work=less, expected=expected[:, columns])
+    less = replace(job, m=min(job.m, _ROWS))
+    if job.vector is not None:
+        return replace(less, ldb=0) if less.m == 1 and job.vector != "scale" else less
+    less = replace(less, n=min(job.n, _COLUMNS))
+    return planned(less, target)
 
 
-def _columns(how: Requantisation | None, columns: slice) -> Requantisation | None:
-    if how is None:
-        return None
+def _copied(
+    image: Image, name: str, job: Job, space: Space, target: Target
+) -> tuple[Job, Buffer]:  # fmt: skip
+    """Return a job on copies of what it reads, and where its codes go."""
+    found = matrices(target.spec, golden_job(job, target.spec))
+    copies: dict[str, Any] = {}
+    if job.vector == "gather":
+        # Of a table the rows that are taken.
+        used, numbers = np.unique(space.load(found["b"])[:, 0], return_inverse=True)
+        b = image.place(f"{name}.b", numbers.reshape(-1, 1), 32)
+        table = space.memory[found["a"].places(used)]
+        found = {"c": found["c"]}
+        a = _put(image, f"{name}.a", table)
+        copies = {"a": a.address, "lda": a.stride, "b": b.address, "ldb": b.stride, "k": len(used)}
+    for side, matrix in found.items():
+        if side == "c":
+            continue
+        own = replace(matrix, rows=1) if side == "b" and not matrix.distance else matrix
+        buffer = _put(image, f"{name}.{side}", _bytes(space, own))
+        copies[side] = buffer.address
+        if matrix.distance:
+            copies[f"ld{side}"] = buffer.stride
+    made = found["c"]
+    c = image.reserve(
+        name, made.rows, made.columns, made.bits, stride=image.stride(made.bits, made.columns)
+    )  # fmt: skip
+    return replace(job, **copies, c=c.address, ldc=c.stride), c
 
-    def own(value: Any) -> Any:
-        return value if np.ndim(value) == 0 else np.asarray(value)[columns]
 
-    return replace(
-        how, multiplier=own(how.multiplier), shift=own(how.shift), zero_point=own(how.zero_point)
-    )
+def _bytes(space: Space, matrix: Matrix) -> np.ndarray:
+    near = matrix.address >= space.base
+    memory = space.scratch if near else space.memory
+    return memory[matrix.places() - (space.base if near else 0)]
+
+
+def _put(image: Image, name: str, data: np.ndarray) -> Buffer:
+    return image.aligned(name, data.view(np.int8), 8)

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from carrysave.compiler.encoder.evaluate import Taken
-from carrysave.compiler.program.job_cycles import Spent
+from carrysave.compiler.program.cost import Spent
 from carrysave.report import tables
 from carrysave.report.tables import Section
 

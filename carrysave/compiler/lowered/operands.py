@@ -287,10 +287,7 @@ class Operands(ABC):
         rights = []
         for start in range(0, groups, bundle):
             part = self.weights[start : start + bundle]
-            if len(part) == 1:
-                rights.append(part[0])
-                continue
-            right = np.zeros((len(part), depth, len(part), columns), self.weights.dtype)
+            right = np.zeros((len(part), depth, len(part), columns), np.int64)
             places = np.arange(len(part))
             right[places, :, places] = part
             rights.append(right.reshape(len(part) * depth, len(part) * columns))

@@ -3,10 +3,12 @@
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from carrysave.compiler.program.floats import Floats, SectionStep
-from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.steps import Move, Start, State, Varies
+from carrysave.compiler.program.image import DESCRIPTOR, JOBS, Image
+from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.program.steps import HostStep, Move, Start, State, Varies
 from carrysave.compiler.program.words import (
     JOB_FIELDS,
     JOB_WORDS,
@@ -17,7 +19,7 @@ from carrysave.compiler.program.words import (
 )
 from carrysave.driver.system import Parameter
 
-__all__ = ["assemble", "carried"]
+__all__ = ["assemble", "assembled"]
 
 
 def assemble(
@@ -81,7 +83,41 @@ def assemble(
     return starts, tuple(placed)
 
 
-def carried(image: Image, states: Sequence[State]) -> list[Move]:
+def assembled(
+    image: Image, parts: Sequence[Sequence[SectionStep] | HostStep], *,
+    scores: tuple[int, int] = (0, 1), parameters: Sequence[Parameter] = (),
+    states: Sequence[State] = (), **more: Any,
+) -> Program:  # fmt: skip
+    """Return the program of some parts, whose steps are placed as words.
+
+    Parameters
+    ----------
+    image : with all that steps work on.
+    parts : steps of sections, and of the host.
+    scores : codes of the last product, and their count.
+    parameters, states, more : of the program.
+    """
+    whole = [one if isinstance(one, HostStep) else tuple(one) for one in parts]
+    last = max(at for at, one in enumerate(whole) if isinstance(one, tuple))
+    more_steps = tuple(_carried(image, states))
+    whole = [
+        (*one, *more_steps) if at == last and isinstance(one, tuple) else one
+        for at, one in enumerate(whole)
+    ]
+    ring = image.room(DESCRIPTOR * JOBS)
+    sections = [one for one in whole if isinstance(one, tuple)]
+    starts, placed = assemble(image, sections, (ring, *scores), parameters)
+    left = iter(starts)
+    return Program(
+        target=image.target, image=image, ring=ring, scores=scores[0], classes=scores[1],
+        parts=tuple(
+            one if isinstance(one, HostStep) else Section(one, next(left)) for one in whole
+        ),
+        parameters=placed, states=tuple(states), **more,
+    )  # fmt: skip
+
+
+def _carried(image: Image, states: Sequence[State]) -> list[Move]:
     """Return the steps that carry states to the next run; they are a program's last ones.
 
     Raises

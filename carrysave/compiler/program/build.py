@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.program.array import BYTES, TYPES, Array
+from carrysave.compiler.program.cost import cycles_of, planned
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
 from carrysave.compiler.program.image import COUNTERS, JOBS, Image
 from carrysave.compiler.program.steps import Start, Varies
-from carrysave.compiler.target.mapping import START
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
-from golden.npe.vector_unit import cycles as vector_cycles
-from golden.soc.blocking import cost, plan
 
 __all__ = ["Builder"]
 
@@ -100,27 +98,21 @@ class Builder:
     def product(self, a: Array, b: Array, c: Array, macs: int | None = None) -> None:
         """Add a job C = A x B, of integers; it runs with those before it that follow each other."""
         m, k, n = a.rows, a.columns, b.columns
-        stores = self.image.target.mode.stores(self.image.target.info.stores)
-        blocks = plan(stores, m, n, k, 32)
-        job = Job(
-            a=a.address, b=b.address, c=c.address, m=m, n=1 if b.grows else n,
-            k=1 if a.grows else k, lda=a.row, ldb=b.row, ldc=c.row, block_m=blocks.m,
-            block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
-        )  # fmt: skip
-        spent = START + cost(stores, blocks, m, n, k, 32).cycles
-        self._add(job, {"k": a.grows, "n": b.grows}, spent, m * k * n if macs is None else macs)
+        most = planned(Job(
+            a=a.address, b=b.address, c=c.address, m=m, n=n, k=k, lda=a.row, ldb=b.row, ldc=c.row,
+        ), self.image.target)  # fmt: skip
+        job = replace(most, n=1 if b.grows else n, k=1 if a.grows else k)
+        took = cycles_of(most, self.image.target)
+        self._add(job, {"k": a.grows, "n": b.grows}, took, m * k * n if macs is None else macs)
 
     def rows(self, operation: str, a: Array, c: Array, how: Requantisation | None = None) -> None:
         """Add a job of the vector unit on rows of integers of two bytes."""
-        job = Job(
-            a=a.address, b=0, c=c.address, m=a.rows, n=1 if a.grows else a.columns, k=0,
-            lda=a.row, ldb=0, ldc=c.row, a_format=1, vector=operation, requantisation=how,
+        most = Job(
+            a=a.address, b=0, c=c.address, m=a.rows, n=a.columns, k=0, lda=a.row, ldb=0, ldc=c.row,
+            a_format=1, vector=operation, requantisation=how,
         )  # fmt: skip
-        unit = self.image.target.spec.vector
-        assert unit is not None
-        row = np.arange(a.columns) % 4096
-        spent = START + vector_cycles(unit, [(operation, row)] * a.rows)
-        self._add(job, {"n": a.grows}, spent, 0)
+        job = replace(most, n=1 if a.grows else a.columns)
+        self._add(job, {"n": a.grows}, cycles_of(most, self.image.target), 0)
 
     def run(self) -> None:
         """Have the jobs so far run."""

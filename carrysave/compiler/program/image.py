@@ -4,15 +4,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from carrysave.compiler.program.cycles import Memory, Places, cycles
+from carrysave.compiler.program.buffers import Buffer, packed
+from carrysave.compiler.program.cost import cycles_of, planned
+from carrysave.compiler.program.cycles import Memory
+from carrysave.compiler.program.jobs import product
+from carrysave.compiler.program.patterns import patterns
 from carrysave.compiler.program.steps import Move, Start
-from carrysave.compiler.target.mapping import START
+from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.target.target import Target
+from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
-from golden.soc.blocking import Blocks, Stores, candidates, cost, costs, plan
 
-__all__ = ["COUNTERS", "DESCRIPTOR", "JOBS", "Image", "like"]
+__all__ = ["COUNTERS", "DESCRIPTOR", "JOBS", "Image"]
 
 COUNTERS = 56
 """Bytes of the driver's carrysave_counters."""
@@ -21,10 +25,6 @@ DESCRIPTOR = 128
 JOBS = 8
 """On one start, as the firmware has room for."""
 _ALIGN = 16
-_TRIED = 64
-"""Blocks of a product that are tried, the planner's best first."""
-_SHORTEST = 8
-"""Beats of K of a part of it."""
 _CONSTANT = -256
 """Added to a code that a move takes as it is."""
 
@@ -41,6 +41,7 @@ class Image:
     parts : bytes, by address.
     end : behind the last byte in use.
     steps : of the program so far.
+    buffers : by name.
     """
 
     target: Target
@@ -49,6 +50,7 @@ class Image:
     parts: dict[int, bytes] = field(default_factory=dict)
     end: int = 0
     steps: list[Move | Start] = field(default_factory=list)
+    buffers: dict[str, Buffer] = field(default_factory=dict)
 
     def room(self, size: int) -> int:
         """Return the address of so many free bytes.
@@ -75,13 +77,91 @@ class Image:
         beat = self.target.info.stores.data_width // 8
         return -(-(columns * bits) // (8 * beat)) * beat
 
-    def matrix(self, values: np.ndarray, bits: int) -> tuple[int, int]:
-        """Place integers, each row in whole beats; return address and bytes of a row."""
-        stride = self.stride(bits, values.shape[1])
-        rows = np.zeros((len(values), stride), np.uint8)
-        packed = np.ascontiguousarray(values.astype(f"<i{bits // 8}")).view(np.uint8)
-        rows[:, : packed.shape[1]] = packed
-        return self.put(rows.tobytes()), stride
+    def reserve(
+        self, name: str, rows: int, columns: int, bits: int, *, stride: int | None = None,
+        chip: int | None = None,
+    ) -> Buffer:  # fmt: skip
+        """Make room for a buffer.
+
+        Parameters
+        ----------
+        name : of the buffer; if there is one of the name, a number is behind it.
+        rows, columns, bits : its codes.
+        stride : bytes from a row to the next; None: rows follow each other.
+        chip : the first byte on chip that it takes, one buffer's until a job writes another one
+            there; None: it is in memory.
+
+        Raises
+        ------
+        ValueError
+            There is no such room.
+        """
+        stride = columns * bits // 8 if stride is None else stride
+        size, known = rows * stride, self.target.spec.scratch
+        if chip is not None and not 0 <= chip <= chip + size <= known:
+            raise ValueError(
+                f"buffer {name!r} must be within the {known} bytes on chip, not"
+                f" {chip}..{chip + size}"
+            )
+        address = self.room(size) if chip is None else CHIP + chip
+        number = 1
+        while (own := f"{name}.{number}" if number > 1 else name) in self.buffers:
+            number += 1
+        self.buffers[own] = Buffer(
+            name=own, address=address, rows=rows, columns=columns, bits=bits, stride=stride
+        )  # fmt: skip
+        return self.buffers[own]
+
+    def place(self, name: str, codes: np.ndarray, bits: int, stride: int | None = None) -> Buffer:
+        """Place codes, rows x columns; see :meth:`reserve`.
+
+        Raises
+        ------
+        ValueError
+            Codes that do not fit.
+        """
+        rows = packed(name, codes, bits)
+        buffer = self.reserve(name, len(codes), codes.shape[1], bits, stride=stride)
+        if buffer.stride > buffer.row_bytes:
+            rows = np.pad(rows, [(0, 0), (0, buffer.stride - buffer.row_bytes)])
+        self.parts[buffer.address] = rows.tobytes()
+        return buffer
+
+    def aligned(self, name: str, codes: np.ndarray, bits: int) -> Buffer:
+        """Place codes, each row in whole beats."""
+        return self.place(name, codes, bits, self.stride(bits, codes.shape[1]))
+
+    def records(self, name: str, how: Requantisation | None, columns: int) -> Buffer | None:
+        """Place how columns are requantised, if that is not the same for all."""
+        if how is None or not how.per_column:
+            return None
+        codes = how.records(columns).view("<i8").reshape(1, -1)
+        return self.place(f"{name}.records", codes, 64)
+
+    def start(self, node: str, operator: str, job: Job, *, macs: int | None = None) -> None:
+        """Have a job run, on one start with those before it of the same node.
+
+        Parameters
+        ----------
+        macs : products of codes that the model needs; None: all of the job.
+        """
+        took = cycles_of(job, self.target, self.memory)
+        if macs is None:
+            macs = 0 if job.vector is not None else job.m * job.k * job.n
+        last = self.steps[-1] if self.steps else None
+        if (
+            isinstance(last, Start)
+            and (last.node, last.operator) == (node, operator)
+            and len(last.jobs) < JOBS
+        ):
+            self.steps[-1] = replace(
+                last, jobs=(*last.jobs, job), cycles=last.cycles + took, macs=last.macs + macs
+            )  # fmt: skip
+            return
+        self.steps.append(Start(
+            node=node, operator=operator, jobs=(job,), cycles=took, macs=macs,
+            counters=self.room(COUNTERS),
+        ))  # fmt: skip
 
     def constant(self, codes: np.ndarray) -> np.ndarray:
         """Return the sources of codes that are known."""
@@ -101,165 +181,53 @@ class Image:
         row : bytes of a row, if sources are of rows that may be alike; 0: they are not.
         """
         count, taps = sources.shape
-        to = self.room(count)
-        patterns, words = _patterns(sources, row or count)
+        rows = count // row if row else 1
+        to = self.reserve(f"{node}.moved", rows, count // rows, 8).address
+        count_of_patterns, words = patterns(sources, row or count)
         self.steps.append(Move(
-            node=node, operator=operator, to=to, bytes=count, taps=taps, patterns=patterns,
+            node=node, operator=operator, to=to, bytes=count, taps=taps, patterns=count_of_patterns,
             at=self.put(words.astype("<i4").tobytes()), table=self.put(table) if table else 0,
         ))  # fmt: skip
         return to
 
-    def rows(self, node: str, operator: str, sources: np.ndarray) -> tuple[int, int]:
-        """Return address and stride of a matrix of sources, as it is or moved."""
+    def rows(self, node: str, operator: str, sources: np.ndarray) -> Buffer:
+        """Return a buffer of a matrix of sources: as they are, or moved."""
         m, k = sources.shape
         first = int(sources[0, 0])
         stride = int(sources[1, 0]) - first if m > 1 else self.stride(8, k)
         straight = first + stride * np.arange(m)[:, None] + np.arange(k)
-        if first >= 0 and stride >= k and np.array_equal(sources, straight):
-            return first, stride
-        stride = self.stride(8, k)
-        wide = np.empty((m, stride), np.int64)
-        wide[:, :k] = sources
-        # What fills a row is not looked at: the bytes behind its last one, to need no record.
-        more = sources[:, -1:] + 1 + np.arange(stride - k)
-        wide[:, k:] = np.where((sources[:, -1:] >= 0) & (more < self.end), more, _CONSTANT)
-        return self.move(node, operator, wide.reshape(-1, 1), row=stride), stride
+        if first < 0 or stride < k or not np.array_equal(sources, straight):
+            stride = self.stride(8, k)
+            wide = np.empty((m, stride), np.int64)
+            wide[:, :k] = sources
+            # What fills a row is not looked at: the bytes behind its last one, to need no record.
+            more = sources[:, -1:] + 1 + np.arange(stride - k)
+            wide[:, k:] = np.where((sources[:, -1:] >= 0) & (more < self.end), more, _CONSTANT)
+            first = self.move(node, operator, wide.reshape(-1, 1), row=stride)
+        return Buffer(name=node, address=first, rows=m, columns=k, bits=8, stride=stride)
 
     def product(self, work: Work, a: np.ndarray | None, b: np.ndarray | None, node: str,
-                operator: str) -> tuple[Job, np.ndarray, int]:  # fmt: skip
-        """Place a product's operands; return it, the addresses of its result, and its cycles.
+                operator: str) -> tuple[Job, np.ndarray]:  # fmt: skip
+        """Place a product's operands; return it, and the addresses of its result.
 
         Parameters
         ----------
         a, b : sources of the operands; None: those of the work are constant.
         """
-        info, how = self.target.info, work.requantisation
-        assert how is not None
-        left = work.a if a is None else a
-        right = work.b if b is None else b
-        assert left is not None
-        (m, k), n = left.shape, right.shape[1]
-        a_at, lda = self.matrix(left, 8) if a is None else self.rows(node, operator, a)
-        b_at, ldb = self.matrix(right, 8) if b is None else self.rows(node, operator, b)
-        bias = None if work.bias is None else self.matrix(work.bias[None], info.sums.bits)[0]
-        records = self.put(how.records(n).tobytes()) if how.per_column else None
-        ldc = self.stride(8, n)
-        c = self.room(m * ldc)
-        bits = {"a": 8, "b": 8, "c": 8}
-        bits |= {"bias": info.sums.bits} if bias is not None else {}
-        bits |= {"records": 64} if records is not None else {}
-        places = {
-            "a": (a_at, lda), "b": (b_at, ldb), "c": (c, ldc), "bias": (bias or 0, 0),
-            "records": (records or 0, 0),
-        }  # fmt: skip
-        blocks, spent = self._blocks(m, n, k, bits, places)
-        low, high = how.limits(info.codes)
-        job = Job(
-            a=a_at, b=b_at, c=c, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc, bias=bias,
-            records=records, requantisation=replace(how, low=low, high=high), block_m=blocks.m,
-            block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
+        sides = [(work.a, a, "a"), (work.b, b, "b")]
+        left, right = (
+            self.rows(node, operator, sources) if sources is not None
+            else self.aligned(f"{node}.{side}", np.asarray(codes), 8)
+            for codes, sources, side in sides
         )  # fmt: skip
-        return job, c + ldc * np.arange(m)[:, None] + np.arange(n), spent
-
-    def _blocks(
-        self, m: int, n: int, k: int, bits: dict[str, int], places: Places
-    ) -> tuple[Blocks, int]:
-        """Return the blocks of a product that take the fewest cycles, and these."""
-        stores: Stores = self.target.mode.stores(self.target.info.stores)
-        memory = self.memory
-        if memory is None:
-            chosen = plan(stores, m, n, k, 8)
-            return chosen, START + cost(stores, chosen, m, n, k, 8).cycles
-        shared = int(self.target.design.parameters["requantisers"]) or stores.tile_n
-
-        def price(blocks: Blocks) -> int:
-            return cycles(stores, blocks, m, n, k, bits, places, memory, shared)
-
-        whole = -(-k // stores.tile_k)
-        known = candidates(stores, m, n, k)
-        # Of shorter parts of K too little was measured.
-        long = known[known[:, 2] >= min(whole, _SHORTEST)]
-        some = long if len(long) else known
-        order = np.argsort(costs(stores, some, m, n, k, 8)[0], kind="stable")
-        tried = [Blocks.of(row) for row in some[order[:_TRIED]]]
-        best = min(tried, key=price)
-        return best, price(best)
-
-
-def like(sources: np.ndarray) -> np.ndarray | None:
-    """Return where codes go, from 0 on, to lie as these do, gaps too; None: they are too far apart.
-
-    Each has to have a place of its own.
-    """
-    places = sources - sources.min()
-    span = int(places.max()) + 1
-    if sources.min() < 0 or span > 2 * sources.size or len(np.unique(places)) != sources.size:
-        return None
-    return places
-
-
-def _patterns(sources: np.ndarray, row: int) -> tuple[int, np.ndarray]:
-    """Write records of rows, those that follow each other and are alike as one pattern.
-
-    Parameters
-    ----------
-    sources : count x sources of each byte.
-    row : bytes of a row.
-
-    Returns
-    -------
-    The count of patterns, and their words.
-    """
-    # Bytes whose sources follow each other, within a row, are a record.
-    change = (sources[1:] - sources[:-1] != (sources[:-1] >= 0)) | (
-        (sources[1:] >= 0) != (sources[:-1] >= 0)
-    )
-    new = np.concatenate([[True], change.any(axis=1)])
-    new[::row] = True
-    starts = np.flatnonzero(new)
-    lengths = np.diff(np.append(starts, len(sources)))
-    first = sources[starts]
-    bounds = np.searchsorted(starts, np.arange(0, len(sources), row))
-    counts = np.diff(np.append(bounds, len(starts)))
-    heads, repeats, steps = [0], [1], [0]
-    for place, step in enumerate(_steps(lengths, first, bounds, counts).tolist(), 1):
-        if step != _UNLIKE and (repeats[-1] == 1 or step == steps[-1]):
-            repeats[-1], steps[-1] = repeats[-1] + 1, step
-        else:
-            for own, value in ((heads, place), (repeats, 1), (steps, 0)):
-                own.append(value)
-    records = np.concatenate([lengths[:, None], first], axis=1)
-    words: list[np.ndarray] = []
-    for head, repeat, step in zip(heads, repeats, steps, strict=True):
-        begin, count = bounds[head], counts[head]
-        words += [np.array([repeat, step, count]), records[begin : begin + count].ravel()]
-    return len(heads), np.concatenate(words)
-
-
-_UNLIKE = 1 << 40
-
-
-def _steps(
-    lengths: np.ndarray, first: np.ndarray, bounds: np.ndarray, counts: np.ndarray
-) -> np.ndarray:
-    """Return what is added to the addresses of each row but the last to make those of the next.
-
-    Or `_UNLIKE`, if that is not the same for all, or the rows are unlike otherwise.
-    """
-    found = np.full(len(bounds) - 1, _UNLIKE)
-    for count in np.unique(counts).tolist():
-        rows = np.flatnonzero((counts[:-1] == count) & (counts[1:] == count))
-        if not rows.size:
-            continue
-        one, other = (bounds[rows + more][:, None] + np.arange(count) for more in (0, 1))
-        known = first[one] >= 0
-        apart = np.where(known, first[other] - first[one], 0).reshape(len(rows), -1)
-        known_too = first[other] >= 0
-        same = (lengths[one] == lengths[other]).all(axis=1)
-        same &= (known == known_too).reshape(len(rows), -1).all(axis=1)
-        same &= (known | (first[one] == first[other])).reshape(len(rows), -1).all(axis=1)
-        flat = known.reshape(len(rows), -1)
-        step = apart[np.arange(len(rows)), flat.argmax(axis=1)]
-        same &= ((apart == step[:, None]) | ~flat).all(axis=1)
-        found[rows[same]] = step[same]
-    return found
+        bias = None
+        if work.bias is not None:
+            bias = self.aligned(f"{node}.bias", work.bias[None], self.target.info.sums.bits)
+        n = right.columns
+        records = self.records(node, work.requantisation, n)
+        c = self.reserve(node, left.rows, n, 8, stride=self.stride(8, n))
+        job = product(
+            self.target, left, right, c, bias=bias, how=work.requantisation, records=records
+        )  # fmt: skip
+        places = c.address + c.stride * np.arange(c.rows)[:, None] + np.arange(n)
+        return planned(job, self.target, self.memory), places

@@ -1,320 +1,138 @@
-"""Jobs on matrices in memory, each computed by the golden model of a unit."""
+"""Jobs on buffers: products, and operations of the vector unit on rows."""
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import ClassVar
-
-import numpy as np
-
-from carrysave.compiler.lowered import golden
-from carrysave.compiler.program.matrices import Memory, View
+from carrysave.compiler.program.buffers import Buffer
+from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
-from carrysave.driver.batch import Work
-from golden.npe import elements, vector
+from carrysave.driver.device_info import REQUANTISED
+from carrysave.driver.job import Job
 from golden.npe import requantiser as unit
-from golden.npe.requantiser import RequantiserSpec
-from golden.npe.vector import VectorUnitSpec
+from golden.soc.job import Error, error_of
 
-__all__ = [
-    "Add", "Gate", "Gather", "Job", "Multiply", "Norm", "Product", "Scale", "Scaling", "Softmax",
-    "Transpose",
-]  # fmt: skip
+__all__ = ["product", "rows", "scaling"]
 
-_SUMS = 48
-"""Bits of what the vector unit requantises."""
 _FACTOR = 15
-"""Bits of its multiplier there."""
+"""Bits of a multiplier of the vector unit, but of a gate's."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scaling:
-    """How results of the vector unit become codes.
+def scaling(
+    scale: float, bits: int, zero_point: int = 0, multiplier_bits: int = _FACTOR
+) -> Requantisation:
+    """Return what makes codes of results of the vector unit.
 
-    Members
-    -------
+    Parameters
+    ----------
     scale : codes per unit of the results.
     bits : of a code, two's complement.
     zero_point : code of 0.
+    multiplier_bits : of the multiplier.
     """
+    multiplier, shift = (int(one.item()) for one in unit.dyadic(scale, multiplier_bits))
+    high = (1 << bits - 1) - 1
+    return Requantisation(
+        multiplier=multiplier, shift=shift, zero_point=zero_point, low=-high - 1, high=high
+    )
 
-    scale: float
-    bits: int
-    zero_point: int = 0
 
-    @property
-    def spec(self) -> RequantiserSpec:
-        """Widths."""
-        return RequantiserSpec(n=1, width=_SUMS, multiplier_width=_FACTOR, out_width=self.bits)
+def product(
+    target: Target, a: Buffer, b: Buffer, c: Buffer, *, bias: Buffer | None = None,
+    how: Requantisation | None = None, records: Buffer | None = None,
+) -> Job:  # fmt: skip
+    """Return C = A x B + bias, as sums, or requantised to codes of a byte or two.
 
-    @property
-    def to(self) -> unit.Requantisation:
-        """The requantisation."""
-        multiplier, shift = unit.dyadic(self.scale, _FACTOR)
-        return unit.Requantisation(
-            multiplier=multiplier, shift=shift, zero_point=np.array([self.zero_point])
+    Parameters
+    ----------
+    records : of columns, if `how` is not the same for all.
+
+    Raises
+    ------
+    ValueError
+        Buffers of other sizes, or what the co-processor cannot do.
+    """
+    info, mode = target.info, target.mode
+    wide = how is not None and c.bits > info.codes.bits
+    codes = info.wide if wide else info.codes
+    expected = info.sums.bits if how is None else codes.bits
+    words = -(-a.columns // mode.codes)
+    deep = -(-words // mode.b_deep)
+    _same(c, "must have the product's", (c.rows, c.columns, c.bits), (a.rows, b.columns, expected))
+    _same(a, "must have an operand's", (a.bits,), (mode.a.bits,))
+    _same(b, "must have an operand's", (b.rows, b.bits), (deep, mode.b_stored.bits))
+    if bias is not None:
+        sums = 1, c.columns, info.sums.bits
+        _same(bias, "must have the sums'", (bias.rows, bias.columns, bias.bits), sums)
+    if how is not None:
+        how.check(codes, c.columns)
+        low, high = how.limits(codes)
+        how = Requantisation(how.multiplier, how.shift, how.zero_point, low, high, how.relu)
+    return _checked(target, c.name, "a product", Job(
+        a=a.address, b=b.address, c=c.address, m=a.rows, n=c.columns, k=a.columns, lda=a.stride,
+        ldb=b.stride, ldc=c.stride, bias=None if bias is None else bias.address,
+        records=None if records is None else records.address, requantisation=how,
+        a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0,
+    ))  # fmt: skip
+
+
+def rows(
+    target: Target, operation: str, a: Buffer, c: Buffer, *, b: Buffer | None = None,
+    how: Requantisation | None = None,
+) -> Job:  # fmt: skip
+    """Return an operation of the vector unit on each row of A.
+
+    Parameters
+    ----------
+    b : of sums and products rows as those of A, or one for all; of a scale exponents, a column; of
+        a gather numbers of rows, a column.
+    how : of what is requantised.
+
+    Raises
+    ------
+    ValueError
+        Buffers of other sizes, or what the co-processor cannot do.
+    """
+    spec = target.spec
+    if spec.vector is None or operation not in spec.vector_jobs:
+        has = ", ".join(spec.vector_jobs) if spec.vector is not None else "no vector unit"
+        raise ValueError(f"{c.name}: the co-processor must have {operation}; it has {has}")
+    if (how is None) == (operation in REQUANTISED):
+        raise ValueError(f"{c.name}: only {', '.join(REQUANTISED)} are requantised")
+    m, k = a.rows, 0
+    shape = m, a.columns + (operation == "softmax")
+    if operation == "transpose":
+        shape = a.columns, m
+    if operation == "gather":
+        assert b is not None
+        m, k = b.rows, a.rows
+        shape = m, a.columns
+    _same(c, "must have the results'", (c.rows, c.columns), shape)
+    if b is not None:
+        across, bits = {"scale": (1, 8), "gather": (1, 32)}.get(operation, (a.columns, a.bits))
+        one = 1 if b.rows == 1 else m
+        _same(b, "must have the operand's", (b.rows, b.columns, b.bits), (one, across, bits))
+    small = spec.sizes and c.bits == 8 < spec.vector.out_width
+    bits = a.bits if operation == "gather" else 8 if small else 8 * spec.vector_out_bytes
+    _same(c, "must have codes'", (c.bits,), (8 if operation == "transpose" else bits,))
+    return _checked(target, c.name, operation, Job(
+        a=a.address, b=0 if b is None else b.address, c=c.address, m=m, n=a.columns, k=k,
+        lda=a.stride, ldb=0 if b is None or b.rows != m else b.stride, ldc=c.stride,
+        a_format=a.bits // 8 - 1, vector=operation, requantisation=how, c_bytes=int(small),
+    ))  # fmt: skip
+
+
+def _checked(target: Target, name: str, what: str, job: Job) -> Job:
+    error = error_of(target.spec, golden_job(job, target.spec))
+    if error:
+        why = {Error.LONG_ROW: f"rows of {job.n} codes", Error.K_TOO_LARGE: f"K of {job.k}"}
+        raise ValueError(
+            f"{name}: the co-processor cannot do {what} of"
+            f" {why.get(error, f'{job.m} x {job.n} codes')}: {error.name}"
         )
+    return job
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Job(ABC):
-    """A job.
-
-    Members
-    -------
-    layer : of the network, such as ``0.up``; several jobs may have one name.
-    c : where results go.
-    """
-
-    KIND: ClassVar[str]
-
-    layer: str
-    c: View
-
-    @abstractmethod
-    def run(self, memory: Memory) -> None:
-        """Compute, and write the results."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Product(Job):
-    """C = A x B + bias: sums of 32 bits, or requantised to 8, or 16 if `wide`.
-
-    Members
-    -------
-    a, b : M x K and K x N codes of 8 bits.
-    bias : sums, 1 x N, or None.
-    how : the requantisation, or None.
-    wide : codes are of 16 bits.
-    target : the co-processor.
-    """
-
-    KIND: ClassVar[str] = "product"
-
-    a: View
-    b: View
-    target: Target
-    bias: View | None = None
-    how: Requantisation | None = None
-    wide: bool = False
-
-    def work(self, memory: Memory) -> Work:
-        """Return the product as the driver takes it."""
-        return Work(
-            a=memory.read(self.a),
-            b=memory.read(self.b),
-            bias=None if self.bias is None else memory.read(self.bias)[0],
-            requantisation=self.how,
-            mode=self.target.mode,
-            wide=self.wide,
+def _same(buffer: Buffer, what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    if found != wanted:
+        raise ValueError(
+            f"{buffer.name}: {what} {' x '.join(map(str, wanted))}, not"
+            f" {' x '.join(map(str, found))}"
         )
-
-    def run(self, memory: Memory) -> None:
-        """Multiply."""
-        memory.write(self.c, golden.run(self.target.spec, [self.work(memory)])[0])
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Softmax(Job):
-    """C = softmax of the rows of X, times 2^n; each row ends with its n.
-
-    Members
-    -------
-    x : rows.
-    spec : the unit.
-    narrow : codes are rounded to 8 bits, or fewer, see :func:`golden.npe.vector.narrowed`.
-    """
-
-    KIND: ClassVar[str] = "softmax"
-
-    x: View
-    spec: VectorUnitSpec
-    narrow: bool = False
-
-    def run(self, memory: Memory) -> None:
-        """Compute."""
-        codes, exponents = vector.softmax(self.spec, memory.read(self.x))
-        if self.narrow:
-            codes, exponents = vector.narrowed(self.spec, codes, exponents)
-        memory.write(self.c, np.concatenate([codes, exponents[:, None]], axis=1))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Norm(Job):
-    """C = rows of X divided by their deviation or root mean square, times 2^norm_fraction.
-
-    Members
-    -------
-    x : rows.
-    centred : layer norm, else RMS norm.
-    spec : the unit.
-    """
-
-    KIND: ClassVar[str] = "norm"
-
-    x: View
-    centred: bool
-    spec: VectorUnitSpec
-
-    @property
-    def operation(self) -> str:
-        """The vector unit's name of it."""
-        return "layer_norm" if self.centred else "rms_norm"
-
-    def run(self, memory: Memory) -> None:
-        """Compute."""
-        memory.write(self.c, vector.norm(self.spec, memory.read(self.x), centred=self.centred))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Gate(Job):
-    """C = X times a sigmoid of it.
-
-    Members
-    -------
-    x : codes in units of 2^-scale_width.
-    operation : of :data:`golden.npe.vector.GATES`.
-    scaling : codes per unit of what X represents.
-    spec : the unit.
-    """
-
-    KIND: ClassVar[str] = "gate"
-
-    x: View
-    operation: str
-    scaling: Scaling
-    spec: VectorUnitSpec
-
-    def run(self, memory: Memory) -> None:
-        """Compute."""
-        memory.write(self.c, elements.gate(self.spec, self.operation, memory.read(self.x),
-                                           self.out, self.to))  # fmt: skip
-
-    @property
-    def out(self) -> RequantiserSpec:
-        """Widths: of a multiplier of as many bits as the unit takes."""
-        return replace(self.scaling.spec, multiplier_width=self.spec.reciprocal_width)
-
-    @property
-    def to(self) -> unit.Requantisation:
-        """The requantisation."""
-        scale = self.scaling.scale * 2.0**-self.spec.scale_width
-        multiplier, shift = unit.dyadic(scale, self.spec.reciprocal_width)
-        return replace(self.scaling.to, multiplier=multiplier, shift=shift)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Add(Job):
-    """C = A times a factor plus B times another, requantised.
-
-    Members
-    -------
-    a, b : codes; B may be one row, for all.
-    factors : of A and B.
-    scaling : codes per unit of the sums.
-    """
-
-    KIND: ClassVar[str] = "add"
-
-    a: View
-    b: View
-    factors: tuple[int, int]
-    scaling: Scaling
-
-    def run(self, memory: Memory) -> None:
-        """Compute."""
-        a = memory.read(self.a)
-        b = np.broadcast_to(memory.read(self.b), a.shape)
-        how = self.scaling
-        memory.write(self.c, elements.add(a, b, self.factors, how.spec, how.to))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Multiply(Job):
-    """C = A times B, element by element, requantised.
-
-    Members
-    -------
-    a, b : codes; B may be one row, for all, or one value for each row.
-    scaling : codes per unit of the products.
-    """
-
-    KIND: ClassVar[str] = "multiply"
-
-    a: View
-    b: View
-    scaling: Scaling
-
-    def run(self, memory: Memory) -> None:
-        """Compute."""
-        a = memory.read(self.a)
-        b = np.broadcast_to(memory.read(self.b), a.shape)
-        how = self.scaling
-        memory.write(self.c, elements.multiply(a, b, how.spec, how.to))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Scale(Job):
-    """C = X, each row times 2^-n, requantised.
-
-    Members
-    -------
-    x : codes.
-    exponents : n of each row, rows x 1.
-    scaling : codes per unit.
-    """
-
-    KIND: ClassVar[str] = "scale"
-
-    x: View
-    exponents: View
-    scaling: Scaling
-
-    def run(self, memory: Memory) -> None:
-        """Compute."""
-        x, how = memory.read(self.x), self.scaling
-        exponents = memory.read(self.exponents)[:, 0]
-        codes = np.empty_like(x)
-        for one in np.unique(exponents).tolist():
-            own = exponents == one
-            to = elements.shifted(how.to, one, how.spec)
-            codes[own] = elements.scale(x[own], how.spec, to)
-        memory.write(self.c, codes)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Transpose(Job):
-    """C = X with rows for columns.
-
-    Members
-    -------
-    x : codes.
-    """
-
-    KIND: ClassVar[str] = "transpose"
-
-    x: View
-
-    def run(self, memory: Memory) -> None:
-        """Move."""
-        memory.write(self.c, memory.read(self.x).T)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Gather(Job):
-    """C = the rows of a table whose numbers are given.
-
-    Members
-    -------
-    x : table.
-    rows : numbers, M x 1.
-    """
-
-    KIND: ClassVar[str] = "gather"
-
-    x: View
-    rows: View
-
-    def run(self, memory: Memory) -> None:
-        """Copy."""
-        memory.write(self.c, memory.read(self.x)[memory.read(self.rows)[:, 0]])

@@ -12,19 +12,18 @@ import numpy as np
 from onnx import NodeProto
 
 from carrysave.compiler.graph.graph import DOMAIN
-from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.lowered.evaluate import evaluate, evaluator
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
-from carrysave.compiler.lowered.quantised import QuantisedProduct
-from carrysave.compiler.program.assemble import assemble
+from carrysave.compiler.lowered.quantised import QuantisedProduct, code_offset
+from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.between import Between, gate
 from carrysave.compiler.program.cut import cut
 from carrysave.compiler.program.cycles import Memory
 from carrysave.compiler.program.host_parts import HostParts
-from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR, JOBS, Image
-from carrysave.compiler.program.program import Layer, Program, Section
+from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.program.reasons import between, not_a_job, reason_of
 from carrysave.compiler.program.steps import HostStep, Start
 from carrysave.compiler.target.target import Target
@@ -119,19 +118,13 @@ class _Compiler:
         image = self._image
         end = self._layers[-1]
         last = end.y.sources.reshape(1, -1)
-        scores = image.rows(end.product.name, end.product.operator, last)[0]
+        scores = image.rows(end.node, end.operator, last).address
         self._section()
-        ring = image.room(DESCRIPTOR * JOBS)
-        sections = [part for part in self._parts if not isinstance(part, HostStep)]
-        starts, _ = assemble(image, sections, (ring, scores, last.size))
-        placed = iter(starts)
-        parts = tuple(
-            part if isinstance(part, HostStep) else Section(tuple(part), next(placed))
-            for part in self._parts
-        )  # fmt: skip
-        return Program(
-            self._lowered, self._target, image, parts, self._tensors, self._constants,
-            tuple(self._host.inputs), self._layers, ring, scores, last.size,
+        return assembled(
+            image, self._parts, scores=(scores, last.size), tensors=self._tensors,
+            constants=self._constants, inputs=tuple(self._host.inputs),
+            outputs=tuple(self._lowered.graph.outputs), layers=tuple(self._layers),
+            lowered=self._lowered,
         )  # fmt: skip
 
     def _section(self) -> None:
@@ -162,27 +155,22 @@ class _Compiler:
         assert a is not None
         offset = code_offset("C", product.y_type, self._target.info.codes)
         sources = cut(product, a, self._image)
-        jobs, places, cycles = [], [], 0
+        jobs, places, before = [], [], len(self._image.steps)
+        count = len(sources.works)
         for work, left, right in zip(sources.works, sources.a, sources.b, strict=True):
-            job, result, spent = self._image.product(
-                work, left, right, product.name, product.operator
-            )
-            cycles += spent
+            job, result = self._image.product(work, left, right, product.name, product.operator)
             jobs.append(job)
             places.append(result)
-        counters = []
-        for first in range(0, len(jobs), JOBS):
-            some = tuple(jobs[first : first + JOBS])
-            counters.append(self._image.room(COUNTERS))
-            share = cycles * len(some) // len(jobs)
-            self._image.steps.append(Start(
-                node=product.name, operator=product.operator, jobs=some, cycles=share,
-                macs=sources.macs * len(some) // len(jobs), counters=counters[-1],
-            ))  # fmt: skip
+        for number, job in enumerate(jobs):
+            macs = sources.macs * (number + 1) // count - sources.macs * number // count
+            self._image.start(product.name, product.operator, job, macs=macs)
         y = Tensor(sources.shaped(places), product.y_type, offset)
         self._tensors[product.y] = y
-        shapes = [(job.m, job.k, job.n) for job in jobs]
-        self._layers.append(Layer(product, shapes, cycles, y, counters))
+        starts = [step for step in self._image.steps[before:] if isinstance(step, Start)]
+        self._layers.append(Layer(
+            product.name, product.operator, [(job.m, job.k, job.n) for job in jobs],
+            sum(step.cycles for step in starts), y, [step.counters for step in starts],
+        ))  # fmt: skip
 
     def _brought(self, name: str) -> Tensor | None:
         """Make room for codes that come from the host, channels last, and have it make them."""

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.program.array import Array
+from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.steps import HostStep, State
@@ -24,12 +24,14 @@ class Layer:
 
     Members
     -------
-    product, shapes, cycles : which, M K N of its jobs, and its cycles by the model.
+    node, operator : of the model.
+    shapes, cycles : M K N of its jobs, and its cycles by the model.
     y : where its codes are.
     counters : addresses of the counters of its starts.
     """
 
-    product: Operands
+    node: str
+    operator: str
     shapes: list[tuple[int, int, int]]
     cycles: int
     y: Tensor
@@ -50,40 +52,48 @@ class Section:
     start: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Program:
-    """A compiled network, for one batch of inputs at a time.
+    """What a model is compiled to, for one batch of inputs at a time.
 
     Members
     -------
-    lowered, target : the network, None of a decoder; and the co-processor.
-    image : memory that is filled before it runs.
+    target : the co-processor.
+    image : memory that is filled before it runs, with its buffers.
     parts : sections, and what the host does before, between and behind them, in order.
     tensors : codes in memory, by the name of the tensor.
     constants : tensors that are known before it runs.
     inputs : names of codes that come from the host, before the first section.
+    outputs : names of what it makes: tensors in memory, or of the host; or buffers.
     layers : products, in the order in which they run.
     ring, scores, classes : of the last product, for firmware that answers with a class: room for
         descriptors, address of its codes, their count.
     parameters : what is chosen for each run.
     states : what a run leaves for the next one.
     results : outputs that are numbers, not codes.
+    lowered : the network, whose nodes the host runs; None: there is none.
     """
 
-    lowered: Lowered | None
     target: Target
     image: Image
     parts: tuple[Section | HostStep, ...]
-    tensors: dict[str, Tensor]
-    constants: dict[str, np.ndarray]
-    inputs: tuple[str, ...]
-    layers: list[Layer]
     ring: int
-    scores: int
-    classes: int
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    scores: int = 0
+    classes: int = 1
     parameters: tuple[Parameter, ...] = ()
     states: tuple[State, ...] = ()
     results: Mapping[str, Array] = field(default_factory=dict)
+    lowered: Lowered | None = None
+
+    @property
+    def buffers(self) -> dict[str, Buffer]:
+        """All buffers, by name."""
+        return self.image.buffers
 
     @property
     def steps(self) -> Iterator[SectionStep | HostStep]:

@@ -173,8 +173,7 @@ def _tensor(tensor: Tensor) -> str:
 
 def write(program: Program, folder: Path, found: dict[str, Any]) -> list[Path]:
     """Write a program into a folder; return the files."""
-    graph = program.lowered.graph.outputs if program.lowered is not None else ()
-    outputs = [name for name in graph if name in program.tensors]
+    outputs = [name for name in program.outputs if name in program.tensors]
     outputs += [
         name for part in program.parts if isinstance(part, HostStep) and not part.reasons
         for name in part.reads

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.program.golden_job import moved
 from carrysave.compiler.program.program import Program
-from carrysave.compiler.run.golden import moved
 from carrysave.compiler.run.interpret import interpret
 from carrysave.compiler.run.network import Runner
 from carrysave.driver import Coprocessor, Info, Matrix

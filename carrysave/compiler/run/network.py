@@ -5,14 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.graph.graph import DOMAIN
-from carrysave.compiler.graph.host_runtime import on_host
-from carrysave.compiler.lowered import golden
-from carrysave.compiler.lowered.evaluate import evaluator
-from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.program.program import Program, Section
-from carrysave.compiler.program.steps import HostStep
 from carrysave.compiler.run.golden import execute
+from carrysave.compiler.run.host import host_of
 from carrysave.driver.system import parameter_words
 
 __all__ = ["Runner", "by_golden", "run"]
@@ -41,13 +36,13 @@ def run(
     """
     for address, data in parameter_words(program.parameters, parameters or {}).items():
         memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
-    lowered = program.lowered
-    assert lowered is not None
-    machine = evaluator(lowered, _multiplier(program), lambda name, codes: codes)
-    nodes = {id(node.onnx_node): node for node in machine.rt_nodes_}
+    host = host_of(program)
     known: dict[str, Any] = {"": None, **program.constants, **inputs}
 
     def write(name: str) -> None:
+        if name not in program.tensors:
+            program.buffers[name].write(memory, known[name])
+            return
         tensor = program.tensors[name]
         codes = known[name].astype(np.int64) - tensor.offset
         memory.view(np.int8)[tensor.sources] = codes
@@ -55,20 +50,19 @@ def run(
     for name in program.inputs:
         if name in known:
             write(name)
-    by_name = {tuple(node.output): node for node in nodes.values()}
     for part in program.parts:
         if isinstance(part, Section):
             runner(part)
             continue
         for name in part.reads:
             known[name] = codes_of(program, name, memory)
-        _on_host(part, by_name, known, machine.opsets)
+        host(part, known)
         for name in part.writes:
             write(name)
-    for name in lowered.graph.outputs:
+    for name in program.outputs:
         if name not in known:
             known[name] = codes_of(program, name, memory)
-    return {name: known[name] for name in lowered.graph.outputs}
+    return {name: known[name] for name in program.outputs}
 
 
 def by_golden(program: Program, memory: np.ndarray) -> Runner:
@@ -78,7 +72,9 @@ def by_golden(program: Program, memory: np.ndarray) -> Runner:
 
 
 def codes_of(program: Program, name: str, memory: np.ndarray) -> np.ndarray:
-    """Return the codes of a tensor, or the floats that they stand for."""
+    """Return the codes of a tensor, or the floats that they stand for; or those of a buffer."""
+    if name not in program.tensors:
+        return program.buffers[name].read(memory)
     tensor = program.tensors[name]
     codes = (memory.view(np.int8)[tensor.sources].astype(np.int64) + tensor.offset).astype(
         tensor.kind
@@ -87,22 +83,3 @@ def codes_of(program: Program, name: str, memory: np.ndarray) -> np.ndarray:
         return codes
     scale, zero = tensor.scale
     return ((codes.astype(np.int32) - np.int32(zero)) * np.float32(scale)).astype(np.float32)
-
-
-def _on_host(
-    part: HostStep, nodes: Mapping[tuple[str, ...], Any], known: dict[str, Any], opsets: Any
-) -> None:
-    for own in part.nodes:
-        node = nodes[tuple(own.output)]
-        given = [known[name] for name in own.input]
-        made = node.run(*given) if own.domain == DOMAIN else on_host(node, given, opsets)
-        known.update(zip(own.output, made, strict=False))
-
-
-def _multiplier(
-    program: Program,
-) -> Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]:
-    def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-        return golden.product(program.target.spec, product.compile(program.target, a, b, True))
-
-    return multiply

@@ -5,12 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from carrysave.compiler.encoder.command import PARAMETERS
+from carrysave.compiler.encoder.evaluate import vectors
 from carrysave.compiler.encoder.on_chip import Held, held
-from carrysave.compiler.program.job_cycles import spent
-from carrysave.compiler.program.jobs import Product, Softmax
-from carrysave.compiler.program.matrices import Memory
+from carrysave.compiler.program.cost import spent
+from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.words import CHIP
+from carrysave.compiler.target.target import Target
+from hw.catalog import Design
 from verif.networks.encoder.encoders import SIZES
-from verif.networks.encoder.test_simulate import small_list
+from verif.networks.encoder.test_simulate import small, starts_of
 
 
 @pytest.mark.parametrize("chip", [0, 4096, 8192, 16384, 32768, 65536, 1 << 20])
@@ -50,46 +54,39 @@ def test_128_tokens_of_a_head() -> None:
     assert (quarter.heads, quarter.rows, quarter.turned) == (1, 16, 6144)
 
 
-@pytest.mark.parametrize(("scratch", "softmaxes"), [(4096, 2), (1024, 2 + 3 * 2)])
-def test_results_are_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scratch: int, softmaxes: int
-) -> None:
-    """Of two sentences, all heads at once or one by one; no score, share or key is in memory."""
-    (_, without, target), (_, on_chip, other) = (
-        small_list(tmp_path, 4, sentences=2, **more) for more in ({}, {"scratch": "4096"})
-    )
-    if scratch < 4096:
-        # Less than any block has: heads one by one, and rows of these.
-        monkeypatch.setattr(
-            "carrysave.compiler.encoder.compile.Memory", lambda chip: Memory(chip=scratch)
-        )
-        _, on_chip, other = small_list(tmp_path, 4, sentences=2, scratch="4096")
-    np.testing.assert_array_equal(on_chip.run(), without.run())
-    memory = on_chip.memory
-    for job in on_chip.jobs:
-        part = job.layer.rpartition(".")[2]
-        assert (job.c.name in memory.on_chip) == (
-            part in ("scores", "shares") or (part == "context" and isinstance(job, Product))
-        )
+@pytest.mark.parametrize(("chip", "softmaxes"), [(4096, 2), (1024, 2 + 3 * 2)])
+def test_results_are_the_same(tmp_path: Path, chip: int, softmaxes: int) -> None:
+    """Of two sentences, all heads at once or one by one; no score, share or key is in memory.
+
+    Less on chip than any block has is for heads one by one, and rows of these.
+    """
+    without = small(tmp_path, 4, sentences=2)
+    on_chip = small(tmp_path, 4, sentences=2, chip=chip, scratch="4096")
+    np.testing.assert_array_equal(vectors(on_chip), vectors(without))
+    for step in starts_of(on_chip):
+        part = step.node.rpartition(".")[2]
+        near = part in ("scores", "shares") or (part, step.operator) == ("context", "product")
+        assert all((job.c >= CHIP) == near for job in step.jobs)
     # Of a layer: of nine tokens all heads, or two and one; of 20 all, or each by half of its rows.
-    found = sum(isinstance(job, Softmax) for job in on_chip.jobs)
+    found = sum(len(step.jobs) for step in starts_of(on_chip) if step.operator == "softmax")
     assert found == SIZES["num_hidden_layers"] * softmaxes
     # What remains on the bus of scores is queries, of contexts values and results.
     moved, less = (
         sum(
-            spent(job, jobs.memory, own).moved
-            for job in jobs.jobs
-            if job.layer.rpartition(".")[2] in ("scores", "shares", "context")
+            spent(job, program.target).moved
+            for step in starts_of(program)
+            if step.node.rpartition(".")[2] in ("scores", "shares", "context")
+            for job in step.jobs
         )
-        for jobs, own in ((without, target), (on_chip, other))
+        for program in (without, on_chip)
     )
     assert 0 < less < moved / 2
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    memory = Memory(chip=4096)
-    memory.reserve("whole", 64, 32, 16, chip=0)
+    image = Image(Target(Design.parse("coprocessor", PARAMETERS | {"scratch": "4096"})))
+    image.reserve("whole", 64, 32, 16, chip=0)
     for start in (1, 4096, -1):
         with pytest.raises(ValueError, match="'scores' must be within the 4096 bytes on chip"):
-            memory.reserve("scores", 64, 32, 16, chip=start)
-    assert "scores" not in memory.matrices
+            image.reserve("scores", 64, 32, 16, chip=start)
+    assert "scores" not in image.buffers

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,46 +11,43 @@ from rich.console import Console
 from carrysave.compiler.encoder.attention import attention
 from carrysave.compiler.encoder.codes import IntegerEncoder
 from carrysave.compiler.encoder.command import PARAMETERS, EmbedRequest, execute
-from carrysave.compiler.encoder.compile import JobList, compiled
+from carrysave.compiler.encoder.compile import compiled
 from carrysave.compiler.encoder.integers import quantise
 from carrysave.compiler.encoder.ranges import ranges
-from carrysave.compiler.encoder.simulate import Part, parts, wrong
+from carrysave.compiler.encoder.simulate import parts, simulated, wrong
 from carrysave.compiler.front.encoder_weights import read_encoder
 from carrysave.compiler.lowered import golden
-from carrysave.compiler.program.job_cycles import Spent, spent
-from carrysave.compiler.program.jobs import Job
-from carrysave.compiler.program.matrices import Memory, View
-from carrysave.compiler.program.simulated_list import run_list
+from carrysave.compiler.program.assemble import assembled
+from carrysave.compiler.program.cost import Spent, spent
+from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.steps import Start
+from carrysave.compiler.run.block import by_block
+from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
 from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
+from carrysave.driver.system import counters_of
 from carrysave.progress import Steps
 from carrysave.sim.products import run_works
-from golden.npe.vector_unit import vector_unit
+from golden.npe import vector
 from hw.catalog import Design
+from verif.compiler.runners import without_counters
 from verif.networks.encoder.encoders import SIZES, tensors, write
 
-HOW = Requantisation(multiplier=3 << 28, shift=37)
 SMALL = PARAMETERS["vector"].replace("length=1024", "length=64")
 
 
-def small(folder: Path, side: int) -> tuple[Design, list[Part]]:
-    """Compile a sentence for a small co-processor; the first layer in full, parts of the second."""
-    design, list_, target = small_list(folder, side)
-    return design, parts(list_, "layer", target)
-
-
-def small_list(
-    folder: Path, side: int, sentences: int = 1, **more: str
-) -> tuple[Design, JobList, Target]:
+def small(
+    folder: Path, side: int, sentences: int = 1, chip: int | None = None, **more: str
+) -> Program:
     """Compile sentences for a small co-processor."""
     lanes = SMALL.replace("width=16,", f"width=16,lanes={side},", 1)
     texts = PARAMETERS | {"vector": lanes, "m": str(side), "n": str(side)} | more
-    design = Design.parse("coprocessor", texts)
-    target = Target(design)
+    target = Target(Design.parse("coprocessor", texts))
     integers, own = small_integers(folder, target)
-    return design, compiled(integers, own[:sentences], target), target
+    return compiled(integers, own[:sentences], target, chip)
 
 
 def small_integers(folder: Path, target: Target) -> tuple[IntegerEncoder, list[np.ndarray]]:
@@ -61,8 +59,12 @@ def small_integers(folder: Path, target: Target) -> tuple[IntegerEncoder, list[n
     return quantise(encoder, ranges(encoder, own), target.spec.vector), own
 
 
+def starts_of(program: Program) -> list[Start]:
+    return [step for step in program.steps if isinstance(step, Start)]
+
+
 def test_parts_are_a_layer_and_some_of_the_others(tmp_path: Path) -> None:
-    _, found = small(tmp_path, 4)
+    program, found = parts(small(tmp_path, 4), "layer")
     heads = SIZES["num_attention_heads"]
     layers = [part.layer for part in found]
     assert layers.count("0.scores") == layers.count("0.context") == heads + 1
@@ -70,33 +72,24 @@ def test_parts_are_a_layer_and_some_of_the_others(tmp_path: Path) -> None:
     # Keys are turned for scores.
     assert layers.count("1.scores") == 2
     assert layers.count("1.up") == layers.count("pool") == 1
-    whole = {part.layer: part for part in found if part.layer in ("0.up", "1.up", "0.feed")}
-    up, some = whole["0.up"].work, whole["1.up"].work
-    assert isinstance(up, Work)
-    assert isinstance(some, Work)
-    assert up.a is not None
-    assert some.a is not None
-    assert (len(up.a), up.b.shape) == (9, (SIZES["hidden_size"], SIZES["intermediate_size"]))
-    assert len(some.a) == 8
-    assert isinstance(whole["0.feed"].work, Rows)
-    # Products are what golden made of these operands.
-    assert up.bias is not None
-    how = up.requantisation
-    assert how is not None
-    assert up.wide
-    sums = (up.a @ up.b + up.bias) * how.multiplier
-    np.testing.assert_array_equal(sums + (1 << how.shift - 1) >> how.shift, whole["0.up"].expected)
-    made = [part.expected.copy() for part in found]
-    assert wrong(found, made) == []
-    made[layers.index("1.scores")][0, 0] ^= 1
-    assert wrong(found, made) == ["1.scores"]
+    jobs = dict(zip(layers, (step.jobs[0] for step in starts_of(program)), strict=True))
+    up, some = jobs["0.up"], jobs["1.up"]
+    assert (up.m, up.k, up.n) == (9, SIZES["hidden_size"], SIZES["intermediate_size"])
+    assert (some.m, some.c_bytes, jobs["0.feed"].vector) == (8, 2, "multiply")
+    # Parts make of what they take what the whole program made of it.
+    memory = program.memory.copy()
+    by_golden(program, memory)(program.sections[0])
+    assert wrong(found, memory) == []
+    part = found[layers.index("1.scores")]
+    part.c.rows_of(memory)[0, 0] ^= 1
+    assert wrong(found, memory) == ["1.scores"]
 
 
 @pytest.mark.prove
 def test_small_encoder_on_the_block(tmp_path: Path) -> None:
-    design, found = small(tmp_path, 4)
-    made, counters = run_works(design, [part.work for part in found], tmp_path)
-    assert wrong(found, made) == []
+    program, found = parts(small(tmp_path, 4), "layer")
+    counters, apart = simulated(program, found, tmp_path)
+    assert apart == []
     # Models of cycles are near; short jobs wait less than the 206 cycles that all are given, and
     # rows of two operands wait for each other.
     pairs = [
@@ -114,72 +107,90 @@ def test_small_encoder_on_the_block(tmp_path: Path) -> None:
 @pytest.mark.prove
 def test_a_softmax_takes_scores_where_a_product_left_them(tmp_path: Path) -> None:
     """On one start, of the design of the test above, whose codes of scores are bytes."""
-    design, found = small(tmp_path, 4)
-    spec = Target(design).spec
+    target = small(tmp_path, 4).target
+    spec, rng = target.spec, np.random.default_rng(5)
     assert spec.vector is not None
-    (first,) = [part.work for part in found if part.layer == "0.qkv"]
-    assert isinstance(first, Work)
-    product = replace(first, b=first.b[:, :20], bias=None, requantisation=HOW)
+    product = Work(
+        a=rng.integers(-128, 128, (9, 24)), b=rng.integers(-128, 128, (24, 20)),
+        requantisation=Requantisation(multiplier=3 << 28, shift=37),
+    )  # fmt: skip
     works: list[Work | Rows] = [product, Rows(a=None, operation="softmax")]
-    made, counters = run_works(design, works, tmp_path, one_start=True)
+    made, counters = run_works(target.design, works, tmp_path, one_start=True)
     assert len(counters) == 1
     (scores,) = golden.run(spec, [product])
     np.testing.assert_array_equal(made[0], scores)
-    shares = [vector_unit(spec.vector, "softmax", row) for row in scores]
-    np.testing.assert_array_equal(made[1], [[*codes, exponent] for codes, exponent in shares])
+    codes, exponents = vector.softmax(spec.vector, scores)
+    np.testing.assert_array_equal(made[1], np.concatenate([codes, exponents[:, None]], axis=1))
+
+
+def cut(program: Program, first: int, last: int) -> Program:
+    """Return a program whose second section are some of its steps, and its first those before."""
+    steps = starts_of(program)
+    return assembled(
+        program.image, [steps[:first], steps[first:last]], outputs=program.outputs
+    )  # fmt: skip
+
+
+def check_block(program: Program, folder: Path) -> tuple[np.ndarray, dict[str, int]]:
+    """Run the second section on the block, the first by golden; return memory, and counters."""
+    memory = program.memory.copy()
+    run = by_golden(program, memory)
+    run(program.sections[0])
+    found = memory.copy()
+    run(program.sections[1])
+    by_block(program, found, folder)(program.sections[1])
+    np.testing.assert_array_equal(
+        without_counters(program, found), without_counters(program, memory)
+    )
+    steps = [step for step in program.sections[1].steps if isinstance(step, Start)]
+    return memory, counters_of(found, [step.counters for step in steps])
+
+
+def spent_by(program: Program, section: int) -> Spent:
+    steps = [step for step in program.sections[section].steps if isinstance(step, Start)]
+    return sum((spent(job, program.target) for step in steps for job in step.jobs), Spent())
 
 
 @pytest.mark.prove
 def test_embeddings_are_gathered_by_the_block(tmp_path: Path) -> None:
     """Tokens of two sentences in, sums of two tables' rows out; as where the host gathers."""
-    design, found, target = small_list(tmp_path, 4, sentences=2)
-    some = found.jobs[:3]
-    assert [job.KIND for job in some] == ["gather", "gather", "add"]
-    made, counters = run_list(design, some, found.memory, tmp_path)
-    modelled = 0
-    for job in some:
-        job.run(found.memory)
-        modelled += spent(job, found.memory, target).cycles
-    _, other, _ = small_list(tmp_path / "other", 4, sentences=2, gather="false")
-    assert [job.KIND for job in other.jobs[:2]] == ["add", "norm"]
-    other.jobs[0].run(other.memory)
-    assert set(made) == {"words", "positions", "sums"}
-    for name, codes in made.items():
-        np.testing.assert_array_equal(codes, found.memory.matrices[name])
-        np.testing.assert_array_equal(codes, other.memory.matrices[name])
+    whole = small(tmp_path, 4, sentences=2)
+    operations = [job.vector for step in starts_of(whole)[:2] for job in step.jobs]
+    assert operations == ["gather", "gather", "add"]
+    program = cut(whole, 0, 2)
+    memory, counters = check_block(program, tmp_path)
+    other = small(tmp_path / "other", 4, sentences=2, gather="false")
+    assert [step.operator for step in starts_of(other)[:2]] == ["add", "layer_norm"]
+    alone = cut(other, 0, 1)
+    theirs = alone.memory.copy()
+    by_golden(alone, theirs)(alone.sections[1])
+    for name in ("words", "positions", "sums"):
+        codes = whole.buffers[name].read(memory)
+        np.testing.assert_array_equal(codes, other.buffers[name].read(theirs))
+    modelled = spent_by(program, 1).cycles
     assert 0.6 * modelled < counters["cycles"] < 1.1 * modelled
 
 
-def attention_alone(jobs: JobList, layer: str) -> list[Job]:
-    """Run a list by golden up to a layer's attention, whose jobs are returned; then that, too."""
+def attention_alone(program: Program, layer: str) -> Program:
+    """Return a program whose second section is a layer's attention."""
     names = [f"{layer}.{part}" for part in ("scores", "shares", "context")]
-    places = [place for place, job in enumerate(jobs.jobs) if job.layer in names]
-    for job in jobs.jobs[: places[0]]:
-        job.run(jobs.memory)
-    return jobs.jobs[places[0] : places[-1] + 1]
+    own = [number for number, step in enumerate(starts_of(program)) if step.node in names]
+    return cut(program, own[0], own[-1] + 1)
 
 
 @pytest.mark.prove
 @pytest.mark.parametrize("scratch", [pytest.param(0, marks=pytest.mark.prove), 4096])
 def test_scores_stay_on_chip(tmp_path: Path, scratch: int) -> None:
-    """Attention of two sentences on one start: equal to golden; with a scratch C alone leaves."""
-    more = {"scratch": str(scratch)} if scratch else {}
-    design, found, target = small_list(tmp_path, 4, sentences=2, **more)
-    some = attention_alone(found, "1")
-    made, counters = run_list(design, some, found.memory, tmp_path)
-    for job in some:
-        job.run(found.memory)
-    for name, codes in made.items():
-        np.testing.assert_array_equal(codes, found.memory.matrices[name])
-    context = found.memory.matrices["1.context"]
+    """Attention of two sentences: equal to golden; with a scratch C alone leaves."""
+    more: dict[str, Any] = {"scratch": str(scratch)} if scratch else {}
+    program = attention_alone(small(tmp_path, 4, sentences=2, **more), "1")
+    memory, counters = check_block(program, tmp_path)
+    context = program.buffers["1.context"].read(memory)
     assert context.any()
     if scratch:
-        assert list(made) == ["1.context"]
         # 24 bytes of a row are two beats, or one more where they begin inside of one.
         assert len(context) * 2 <= counters["write_beats"] <= len(context) * 3
-    else:
-        assert len(made) == 1 + 2 * 4
-    modelled = sum(spent(job, found.memory, target).cycles for job in some)
+    modelled = spent_by(program, 1).cycles
     assert 0.4 * modelled < counters["cycles"] < 1.1 * modelled
 
 
@@ -188,27 +199,22 @@ def test_scores_stay_on_chip(tmp_path: Path, scratch: int) -> None:
 def test_a_head_of_128_x_64_is_on_chip(tmp_path: Path, scratch: int) -> None:
     """Its rows in parts, or all at once: the bus has its operands and results, to the byte."""
     length, width = 128, 64
-    design = Design.parse("coprocessor", PARAMETERS | {"scratch": str(scratch)})
-    target = Target(design)
+    target = Target(Design.parse("coprocessor", PARAMETERS | {"scratch": str(scratch)}))
     encoder, _ = small_integers(tmp_path, target)
     one = replace(encoder, words=np.zeros((1, width), np.int64), heads=1)
-    memory = Memory(chip=scratch)
-    memory.place("qkv", np.random.default_rng(1).integers(-128, 128, (length, 3 * width)), 8)
-    context = memory.reserve("context", length, width, 8)
-    jobs = attention(
-        memory, one, "0.", encoder.blocks[0], View("qkv"), View(context.name, (0, length)), target
-    )
-    made, counters = run_list(design, jobs, memory, tmp_path)
-    modelled = Spent()
-    for job in jobs:
-        job.run(memory)
-        modelled += spent(job, memory, target)
-    assert list(made) == ["context"]
-    np.testing.assert_array_equal(made["context"], memory.matrices["context"])
-    assert len(np.unique(made["context"])) > 20
+    image = Image(target)
+    qkv = image.place(
+        "qkv", np.random.default_rng(1).integers(-128, 128, (length, 3 * width)), 8
+    )  # fmt: skip
+    context = image.reserve("context", length, width, 8)
+    attention(image, one, "0.", encoder.blocks[0], qkv, context)
+    program = assembled(image, [(), image.steps])
+    memory, counters = check_block(program, tmp_path)
+    assert len(np.unique(context.read(memory))) > 20
+    modelled = spent_by(program, 1)
     moved = (counters["read_beats"] + counters["write_beats"]) * target.spec.bytes
     # Descriptors of jobs that differ only in their addresses are read in part.
-    assert 0 < moved - modelled.moved <= 128 * len(jobs)
+    assert 0 <= moved - modelled.moved <= 128 * modelled.jobs
     assert 0.95 * modelled.cycles < counters["cycles"] < 1.1 * modelled.cycles
 
 

@@ -1,0 +1,204 @@
+"""What a job takes: cycles, and bytes on the bus; and the blocks that take the fewest."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from carrysave.compiler.program.cycles import Memory, cycles
+from carrysave.compiler.program.golden_job import golden_job
+from carrysave.compiler.target.mapping import START
+from carrysave.compiler.target.target import Target
+from carrysave.driver.job import Job
+from golden.npe.vector import VectorUnitSpec
+from golden.npe.vector_unit import cycles as unit_cycles
+from golden.soc.blocking import LATENCY, Blocks, Stores, candidates, cost, costs, order, plan
+from golden.soc.job import matrices
+from golden.soc.memory import Matrix
+from hw.soc.path.gather_rows import GatherRows
+from hw.soc.path.turn_rows import TurnRows
+
+__all__ = ["Spent", "cycles_of", "planned", "spent"]
+
+_TRIED = 64
+"""Blocks of a product that are tried, the planner's best first."""
+_SHORTEST = 8
+"""Beats of K of a part of it."""
+_COUNTED = 6, 7
+"""Rows of which cycles are counted; from there on each row takes what the last one does."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What jobs take.
+
+    Members
+    -------
+    jobs : how many.
+    cycles : clock cycles, one job after the other.
+    macs : products of codes.
+    least : cycles that products take at least: in the engine, or for operands and results on the
+        bus, each once.
+    moved : bytes on the bus, in whole beats, of rows that begin with one; nothing of what is on
+        chip.
+    """
+
+    jobs: int = 0
+    cycles: int = 0
+    macs: int = 0
+    least: float = 0.0
+    moved: int = 0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        """Add what both take."""
+        return Spent(
+            self.jobs + other.jobs, self.cycles + other.cycles, self.macs + other.macs,
+            self.least + other.least, self.moved + other.moved,
+        )  # fmt: skip
+
+
+def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
+    """Return a product with the blocks that take the fewest cycles.
+
+    Parameters
+    ----------
+    memory : how long SDRAM takes; None: memory that reads and writes a beat each cycle.
+    """
+    if "fixed_blocks" in target.info.features:
+        return job
+    stores, words = _stores(target), -(-job.k // target.mode.codes)
+    found = matrices(target.spec, golden_job(job, target.spec))
+    c_bits = found["c"].bits
+    best = plan(stores, job.m, job.n, words, c_bits)
+    if memory is not None:
+        known = list(candidates(stores, job.m, job.n, words))
+        # Of shorter parts of K too little was measured.
+        whole = -(-words // stores.tile_k)
+        some = [one for one in known if one.k >= min(whole, _SHORTEST)] or known
+        ranks = np.argsort(costs(stores, some, job.m, job.n, words, c_bits)[0], kind="stable")
+        tried = [some[place] for place in ranks[:_TRIED].tolist()]
+        best = min(tried, key=lambda blocks: _product_cycles(
+            job, blocks, found, target, memory
+        ))  # fmt: skip
+    return replace(
+        job, block_m=best.m, block_n=best.n, block_k=best.k, by_columns=best.by_columns
+    )  # fmt: skip
+
+
+def cycles_of(job: Job, target: Target, memory: Memory | None = None) -> int:
+    """Return the cycles of a job, its start included.
+
+    A product's are the planner's, or those of the walk past SDRAM. Those of the vector unit are
+    exact, of values that come without stalls, but for a row's scale, which depends on its values;
+    or those of its operands on the bus, whichever are more. What is on chip comes and goes at the
+    rate of the bus. Parameters are those of :func:`planned`.
+    """
+    found = matrices(target.spec, golden_job(job, target.spec))
+    if job.vector is not None:
+        return START + _rows_cycles(job, job.vector, found, target)
+    blocks = Blocks(job.block_m, job.block_n, job.block_k, job.by_columns)
+    if not job.block_m:
+        words = -(-job.k // target.mode.codes)
+        blocks = plan(_stores(target), job.m, job.n, words, found["c"].bits)
+    return _product_cycles(job, blocks, found, target, memory)
+
+
+def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
+    """Return what a job takes; see :func:`cycles_of`."""
+    found = matrices(target.spec, golden_job(job, target.spec))
+    beat = target.info.stores.data_width // 8
+    near = {name for name, one in found.items() if one.address >= target.spec.scratch_base}
+    took = cycles_of(job, target, memory)
+    if job.vector is not None:
+        rows = dict(found)
+        if job.vector == "gather":  # as much of a table is read as is written
+            rows["a"] = replace(found["a"], rows=job.m)
+        if job.ldb == 0 and "b" in found:
+            rows["b"] = replace(found["b"], rows=1)
+        return Spent(1, took, moved=sum(
+            one.rows * -(-one.row_bytes // beat) * beat
+            for name, one in rows.items() if name not in near
+        ))  # fmt: skip
+    macs = job.m * job.k * job.n
+    moved = sum(
+        one.rows * one.row_bytes for name, one in found.items() if name not in {*near, "records"}
+    )
+    stores, words = _stores(target), -(-job.k // target.mode.codes)
+    blocks = Blocks(job.block_m, job.block_n, job.block_k, job.by_columns)
+    bits = {name: one.bits for name, one in found.items() if name != "records"}
+    parts = order(stores, blocks, bits, job.m, job.n, words)
+    return Spent(
+        1, took, macs, max(macs / target.peak(None), 8 * moved / target.info.stores.data_width),
+        sum(-(-part.bytes // beat) * beat for part in parts if part.name not in near),
+    )  # fmt: skip
+
+
+def _stores(target: Target) -> Stores:
+    return target.mode.stores(target.info.stores)
+
+
+def _product_cycles(
+    job: Job, blocks: Blocks, found: dict[str, Matrix], target: Target, memory: Memory | None
+) -> int:
+    stores, words = _stores(target), -(-job.k // target.mode.codes)
+    if memory is None:
+        return START + cost(stores, blocks, job.m, job.n, words, found["c"].bits).cycles
+    shared = int(target.design.parameters["requantisers"]) or stores.tile_n
+    bits = {name: one.bits for name, one in found.items()}
+    places = {name: (one.address, one.distance) for name, one in found.items()}
+    return cycles(stores, blocks, job.m, job.n, words, bits, places, memory, shared)
+
+
+def _rows_cycles(
+    job: Job, operation: str, found: dict[str, Matrix], target: Target
+) -> int:  # fmt: skip
+    unit = target.spec.vector
+    assert unit is not None
+    if operation == "transpose":
+        took = _turned(job.m, job.n, target)
+    elif operation == "gather":
+        took = _gathered(job, unit)
+    else:
+        row = _row(unit, operation, job.n)
+        few = min(job.m, _COUNTED[0])
+        took = unit_cycles(unit, [(operation, row)] * few)
+        if job.m > few:
+            more = unit_cycles(unit, [(operation, row)] * _COUNTED[1]) - took
+            took += (job.m - few) * more
+    bus = target.info.stores.data_width // 8
+    read = sum(
+        (1 if name == "b" and not job.ldb else job.m if operation == "gather" else one.rows)
+        * one.row_bytes
+        for name, one in found.items() if name != "c"
+    )  # fmt: skip
+    written = found["c"].rows * found["c"].row_bytes
+    return max(took, -(-read // bus), -(-written // bus))
+
+
+def _row(unit: VectorUnitSpec, operation: str, columns: int) -> np.ndarray:
+    """Return a row whose scale takes about as long as those of most rows."""
+    if operation == "softmax":  # values that fall evenly, by a factor of e^8 in all
+        return -(np.arange(columns) << unit.scale_width + 3) // columns
+    row = np.zeros(columns, np.int64)
+    row[::2] = 1 << unit.width // 2
+    return row
+
+
+def _turned(rows: int, columns: int, target: Target) -> int:
+    """Count the cycles of a transposition: blocks come by rows, and leave by columns.
+
+    Short rows cost their latency, divided by the outstanding bursts, as the planner says.
+    """
+    unit = target.spec.vector
+    assert unit is not None
+    least = -(-LATENCY // target.spec.outstanding)
+    heights = [TurnRows.DEEP] * (rows // (TurnRows.DEEP * unit.lanes))
+    heights += [-(-rest // unit.lanes)] if (rest := rows % (TurnRows.DEEP * unit.lanes)) else []
+    leave = columns * sum(max(least, height) for height in heights)
+    return rows * -(-columns // unit.lanes) + leave
+
+
+def _gathered(job: Job, unit: VectorUnitSpec) -> int:
+    """Count the cycles of a gather: the first number comes, then rows, or where they are."""
+    place = max((job.k - 1).bit_length(), 1) + 2
+    ahead = -(-(LATENCY + place) // GatherRows.AHEAD)
+    return LATENCY + job.m * max(-(-job.n // unit.lanes), place, ahead)

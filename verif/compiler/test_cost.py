@@ -1,0 +1,141 @@
+"""What jobs take: the planner's cycles, the vector unit's, and the bus."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from carrysave.compiler.program.buffers import Buffer
+from carrysave.compiler.program.cost import Spent, cycles_of, planned, spent
+from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.jobs import product, rows, scaling
+from carrysave.compiler.target import cost as target_cost
+from carrysave.compiler.target.target import Target
+from carrysave.driver import Requantisation
+from golden.npe.vector import VectorUnitSpec
+from golden.npe.vector_unit import cycles
+from golden.soc.blocking import cost, plan
+from hw.catalog import Design
+
+
+def target(lanes: int = 8) -> Target:
+    built = "softmax,layer_norm,rms_norm,scale,multiply"
+    unit = f"vector_unit(width=16,out_width=16,signed=true,length=64,operations={built},\
+lanes={lanes})"
+    return Target(Design("coprocessor", {
+        "vector": unit, "code_bytes": 2, "transpose": True, "gather": True, "scratch": 8192,
+    }))  # fmt: skip
+
+
+TARGET = target()
+assert TARGET.spec.vector is not None
+UNIT: VectorUnitSpec = TARGET.spec.vector
+START = 206
+
+
+@pytest.fixture
+def buffers() -> dict[str, Buffer]:
+    image = Image(TARGET)
+    for name, count, columns, bits in (
+        ("a", 20, 64, 8), ("b", 64, 40, 8), ("x", 20, 40, 16), ("row", 1, 40, 16),
+        ("sums", 20, 40, 32), ("codes", 20, 40, 16), ("shares", 20, 41, 16), ("narrow", 20, 40, 8),
+        ("exponents", 20, 1, 8), ("turned", 64, 20, 8), ("table", 3000, 40, 16),
+        ("thin", 3, 40, 16), ("numbers", 20, 1, 32),
+    ):  # fmt: skip
+        image.reserve(name, count, columns, bits)
+    image.reserve("near", 20, 40, 16, chip=0)
+    image.reserve("near.shares", 20, 41, 16, chip=4096)
+    return image.buffers
+
+
+def test_products_take_what_the_planner_says(buffers: dict[str, Buffer]) -> None:
+    a, b = buffers["a"], buffers["b"]
+    job = planned(product(TARGET, a, b, buffers["sums"]), TARGET)
+    found = spent(job, TARGET)
+    macs = 20 * 64 * 40
+
+    def moved(bits: int) -> int:
+        stores = TARGET.info.stores
+        beats = cost(stores, plan(stores, 20, 40, 64, bits), 20, 40, 64, bits)
+        return 16 * (beats.read_beats + beats.write_beats)
+
+    took = START + target_cost.cycles_of(TARGET, 20, 64, 40, False)
+    assert found == Spent(1, took, macs, macs / 64, moved(32))
+    # Codes of two bytes are less to write than sums.
+    how = Requantisation(multiplier=1, shift=3)
+    for wide, c in ((True, "codes"), (False, "narrow")):
+        own = planned(product(TARGET, a, b, buffers[c], how=how), TARGET)
+        took = START + target_cost.cycles_of(TARGET, 20, 64, 40, True, wide=wide)
+        assert spent(own, TARGET) == Spent(1, took, macs, macs / 64, moved(8 + 8 * wide))
+    # One row of sums of bytes: the bus is slower than the array.
+    short = planned(product(TARGET, a.part((0, 1)), b, buffers["sums"].part((0, 1))), TARGET)
+    assert spent(short, TARGET).least == (64 + 64 * 40 + 4 * 40) / 16
+    assert found + found == Spent(2, 2 * found.cycles, 2 * macs, macs / 32, 2 * found.moved)
+
+
+@pytest.mark.parametrize("operation", ["softmax", "layer_norm", "rms_norm"])
+def test_rows_take_what_the_vector_unit_takes(
+    buffers: dict[str, Buffer], operation: str
+) -> None:  # fmt: skip
+    """Within a few cycles of a row: a scale depends on its values."""
+    c = buffers["shares" if operation == "softmax" else "codes"]
+    found = spent(rows(TARGET, operation, buffers["x"], c), TARGET)
+    assert found.moved == 16 * 20 * (5 + c.columns // 8 + (c.columns % 8 > 0))
+    for seed in range(4):
+        codes = np.random.default_rng(seed).integers(-900, 900, (20, 40))
+        exact = START + cycles(UNIT, [(operation, row) for row in codes])
+        assert abs(found.cycles - exact) <= 0.05 * exact
+
+
+def test_scales_take_a_pass(buffers: dict[str, Buffer]) -> None:
+    """Five beats, and nine cycles of the pass beside these."""
+    job = rows(TARGET, "scale", buffers["x"], buffers["narrow"], b=buffers["exponents"],
+               how=scaling(1.0, 8))  # fmt: skip
+    assert cycles_of(job, TARGET) == START + 20 * 14 + 6
+    for count in (1, 5, 6, 7, 20):
+        few = replace(job, m=count)
+        exact = cycles(UNIT, [("scale", np.zeros(40, np.int64))] * count)
+        assert cycles_of(few, TARGET) == START + exact
+
+
+def test_other_jobs_take_the_bus(buffers: dict[str, Buffer]) -> None:
+    turned = rows(TARGET, "transpose", buffers["a"], buffers["turned"])
+    # Eight bytes a cycle come, of 20 rows; 64 columns take three cycles each to leave, or four, in
+    # which memory takes a burst.
+    assert cycles_of(turned, TARGET) == START + 8 * 20 + 4 * 64
+    back = rows(TARGET, "transpose", buffers["turned"], buffers["a"])
+    # 64 rows of 20 columns: two blocks, of 32 rows.
+    assert cycles_of(back, TARGET) == START + 3 * 64 + 2 * 4 * 20
+    x, c, row = (buffers[name].part(None, (0, 32)) for name in ("x", "codes", "row"))
+    scaled = rows(TARGET, "multiply", x, c, b=row, how=scaling(1.0, 16))
+    assert spent(scaled, TARGET).moved == 16 * (20 * 4 + 4 + 20 * 4)
+
+
+def test_rows_of_a_table_come_with_their_numbers(buffers: dict[str, Buffer]) -> None:
+    """No more of the table than is written.
+
+    Each row takes its beats, or its number's bits, or an eighth of the time until a number is here.
+    """
+    for table, each in (("table", 12 + 2), ("thin", 9)):
+        job = rows(TARGET, "gather", buffers[table], buffers["codes"], b=buffers["numbers"])
+        assert spent(job, TARGET) == Spent(1, START + 64 + 20 * each, moved=16 * 20 * (1 + 5 + 5))
+
+
+def test_what_is_on_chip_does_not_move(buffers: dict[str, Buffer]) -> None:
+    """Cycles are the same; the bus has nothing of it, and a product's least is the array's."""
+    usual = cycles_of(rows(TARGET, "softmax", buffers["x"], buffers["shares"]), TARGET)
+    for x, c, moved in (
+        ("x", "near.shares", 20 * 5), ("near", "shares", 20 * 6), ("near", "near.shares", 0),
+    ):  # fmt: skip
+        found = spent(rows(TARGET, "softmax", buffers[x], buffers[c]), TARGET)
+        assert found.cycles == usual
+        assert found.moved == 16 * moved
+    a, how = buffers["a"].part((0, 1)), Requantisation(multiplier=1, shift=3)
+    short, whole = (
+        spent(planned(product(
+            TARGET, a, buffers["b"], buffers[name].part((0, 1)), how=how
+        ), TARGET), TARGET)
+        for name in ("near", "codes")
+    )  # fmt: skip
+    assert short.least == (64 + 64 * 40) / 16
+    assert short.moved == whole.moved - 16 * 5
