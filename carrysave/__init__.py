@@ -14,6 +14,7 @@ explore      Search designs and parameters for the best in several figures at on
 run          Run a quantised network on a co-processor: its products, and the rest beside it.
 FormatProduct   What ``Design.multiply`` returns for formats: codes, values, what is no number.
 SynthesisOptions   How ``synthesise`` works; its fields may be given by name instead.
+VerifyOptions      The same of ``Design.verify``.
 CompareOptions     The same of ``compare``.
 ExploreOptions     The same of ``explore``.
 Files        What ``Design.generate`` returns: the files, and the manifest.
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from carrysave.api.files import Files as Files
     from carrysave.api.network import NetworkRun as NetworkRun
     from carrysave.api.network import run as run
+    from carrysave.api.options import VerifyOptions as VerifyOptions
     from carrysave.api.simulation import FormatProduct as FormatProduct
     from carrysave.api.synthesis import Synthesis as Synthesis
     from carrysave.api.synthesis import SynthesisOptions as SynthesisOptions
@@ -60,6 +62,7 @@ _PUBLIC = {
     "CompareOptions": "comparison",
     "Files": "files",
     "Verification": "verification",
+    "VerifyOptions": "options",
     "Synthesis": "synthesis",
     "Comparison": "comparison",
     "estimate": "estimate",

@@ -21,6 +21,7 @@ __all__ = [
     "needs",
     "option_of",
     "package_of",
+    "refusal",
     "remedy",
     "requirements",
 ]
@@ -93,7 +94,7 @@ class ArgumentError(UsageError, ValueError):
     values : by name, of what else is in braces.
     """
 
-    def __init__(self, text: str, **values: Any) -> None:
+    def __init__(self, text: str, /, **values: Any) -> None:
         self.text, self.values = text, values
         super().__init__(self.naming(str))
 
@@ -135,7 +136,7 @@ class _Names(dict[str, Any]):
 
 _OPTION = re.compile(r"`[^`]*`|--([a-z][a-z-]*)")
 """An option; not in a command line, which is in backticks."""
-_OPTIONS = {"x": "input", "folder": "output", "period_ns": "period"}
+_OPTIONS = {"x": "input", "folder": "output", "period_ns": "period", "source": "from"}
 """Options whose names are not those of their arguments."""
 _ARGUMENTS = {option: argument for argument, option in _OPTIONS.items()}
 
@@ -148,16 +149,17 @@ def option_of(argument: str) -> str:
 def check_choice(argument: str, value: str, legal: Collection[str]) -> None:
     """Refuse what is none of the values of an argument."""
     if value not in legal:
-        raise _refused(argument, f"one of {', '.join(legal)}", repr(value))
+        raise refusal(argument, f"one of {', '.join(legal)}", repr(value))
 
 
 def check_positive(argument: str, value: float | None, unit: str = "") -> None:
     """Refuse anything but a finite number greater than 0."""
     if value is not None and not 0 < value < inf:
-        raise _refused(argument, f"greater than 0{unit}, and finite", f"{value:g}")
+        raise refusal(argument, f"greater than 0{unit}, and finite", f"{value:g}")
 
 
-def _refused(argument: str, legal: str, value: str) -> UsageError:
+def refusal(argument: str, legal: str, value: str) -> UsageError:
+    """Return the error that an argument, or what else is named so, must be something else."""
     if argument.isidentifier():
         text = f"{{{argument}}} must be {{_legal}}, not {{_value}}"
         return ArgumentError(text, _legal=legal, _value=value)

@@ -1,6 +1,7 @@
 """The contract of every matrix engine: C = A x B, tile by tile, exactly."""
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -107,12 +108,30 @@ def matmul(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     -------
     int64 codes of C, M x N.
     """
-    a, b = spec.a_format.check("a", a), spec.b_format.check("b", b)
+    a, b = spec.a_format.within("a", a), spec.b_format.within("b", b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
         raise ValueError(f"a and b must be M x K and K x N, not {a.shape} and {b.shape}")
     if a.shape[1] > spec.k_max:
         raise ValueError(f"K must be 0..{spec.k_max}, not {a.shape[1]}")
-    # Doubles multiply through BLAS, many times faster than integers, and exactly below 2^53.
+    # Floats multiply through BLAS, many times faster than integers, and exactly where neither a
+    # product nor a sum of some, in any order, has more bits than they hold.
+    depth = _exact_depth(spec, 24)
+    if depth >= _DEEP or depth >= a.shape[1]:
+        found = np.zeros((a.shape[0], b.shape[1]), np.int64)
+        for at in range(0, a.shape[1], depth):
+            left, right = a[:, at : at + depth], b[at : at + depth]
+            found += (left.astype(np.float32) @ right.astype(np.float32)).astype(np.int64)
+        return found
     if spec.accumulator_width <= 53:
-        return np.rint(a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
-    return a @ b
+        return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+    return a.astype(np.int64) @ b.astype(np.int64)
+
+
+_DEEP = 256
+"""Products of a sum of float32 for which it is worth while to add several."""
+
+
+def _exact_depth(spec: SumsSpec, bits: int) -> int:
+    """Return how many products have a sum of so many bits at most, besides its sign."""
+    ends = (max(-one.low, one.high) for one in (spec.a_format, spec.b_format))
+    return (1 << bits) // prod(ends)

@@ -6,6 +6,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from carrysave.api.call import public
+from carrysave.api.options import VerifyOptions
+from carrysave.keywords import by_name
 from carrysave.progress import Steps
 from hw import catalog
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from carrysave.api.synthesis import Synthesis
     from carrysave.api.targets import Target
     from carrysave.api.verification import Verification
-    from carrysave.asic.liberty.cells import Library
 
     Formats = str | tuple[str, str]
     Scales = tuple[ArrayLike, ArrayLike] | None
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Design"]
 
 Folder = str | PathLike[str]
+
+_VERIFY = VerifyOptions()
 
 
 class Design(catalog.Design):
@@ -153,17 +156,11 @@ class Design(catalog.Design):
         return generate(self, folder, period_ns=period_ns, docs=docs, progress=progress)
 
     @public
+    @by_name(VerifyOptions)
     def verify(
         self,
+        options: VerifyOptions = _VERIFY,
         *,
-        seed: int | None = None,
-        waves: bool = False,
-        netlist: "str | Library | None" = None,
-        verilog: Folder | None = None,
-        simulator: str = "verilator",
-        test: str | None = None,
-        transactions: int | None = None,
-        show_failure: bool = False,
         folder: Folder = "build",
         progress: Steps | bool = False,
     ) -> "Verification":
@@ -171,25 +168,14 @@ class Design(catalog.Design):
 
         Parameters
         ----------
-        seed : of the stimulus, 0..2^31 - 1; drawn if None.
-        waves : record waves (VCD).
-        netlist : run on the netlist synthesised for this library: ``osu018``, ``generic``, a
-            Liberty file, or a library.
-        verilog : run on this file in place of ours: same module, same ports.
-        simulator : ``verilator``, or ``icarus``: slow, knows x.
-        test : run this test alone, by its name in the results.
-        transactions : with `test`: let it send so many at most.
-        show_failure : run the first test that fails once more alone, for a picture of its waves.
+        options : see :class:`carrysave.VerifyOptions`; its fields may be given by name instead,
+            such as ``seed=7`` or ``waves=True``.
         folder : the run gets a folder of its own in ``folder/runs``.
         progress : say on stderr what is done.
         """
         from carrysave.api.verification import verify
 
-        return verify(
-            self, seed=seed, waves=waves, netlist=netlist, verilog=verilog, simulator=simulator,
-            test=test, transactions=transactions, show_failure=show_failure, folder=folder,
-            progress=progress,
-        )  # fmt: skip
+        return verify(self, options, folder=folder, progress=progress)
 
     @public
     def synthesise(self, target: "Target" = None, **options: Any) -> "Synthesis":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from carrysave.api.call import public
 from carrysave.api.result import Result
 from carrysave.asic.synthesis import TARGETS
-from carrysave.errors import UsageError, check_choice, needs
+from carrysave.errors import ArgumentError, check_choice, needs
 from carrysave.exploration.estimate import LEVEL, Estimator, shipped
 from carrysave.report.designs import print_line
 from carrysave.report.page import Page
@@ -120,16 +120,22 @@ def estimate(
         There is no model of the target, or the design is unlike all that were measured.
     """
     needs("sklearn")
-    check_choice("--target", target, TARGETS)
+    check_choice("target", target, TARGETS)
     path = shipped(target) if model is None else Path(model)
     if path is None:
-        raise UsageError(
-            f"--target must be one of {', '.join(name for name in TARGETS if shipped(name))}, of"
-            f" which carrysave has a model, not {target}; --fit makes one of what you measured"
+        raise ArgumentError(
+            "{target} must be one of {legal}, of which carrysave has a model, not "
+            "{value}; {fit} makes one of what you measured",
+            legal=", ".join(name for name in TARGETS if shipped(name)),
+            value=target,
         )
     known = Estimator.read(path)
     if known.target != target:
-        raise UsageError(f"--model must be of --target {target}, not of {known.target}")
+        raise ArgumentError(
+            "{model} must be of {target} {wanted}, not of {value}",
+            wanted=target,
+            value=known.target,
+        )
     return Estimate({
         "design": design.name, "module": design.module, "parameters": dict(design.parameters),
         "target": known.target, "level": LEVEL, "figures": known.estimate(design),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import telling
 from carrysave.api.result import Result
-from carrysave.errors import UsageError, check_positive
+from carrysave.errors import ArgumentError, check_positive
 from carrysave.ip import has_pack
 from carrysave.progress import Steps
 from carrysave.report import design_page, designs
@@ -80,9 +80,9 @@ def generate(
     progress: Steps | bool,
 ) -> Files:
     """Write the files of a design, see :meth:`carrysave.api.design.Design.generate`."""
-    check_positive("--period", period_ns, " ns")
+    check_positive("period_ns", period_ns, " ns")
     if docs and not has_pack(design):
-        raise UsageError(f"--docs is for a co-processor, not for {design.name}")
+        raise ArgumentError("{docs} is for a co-processor, not for {name}", name=design.name)
     with telling(progress) as steps:
         steps.step(f"generate {design.module}")
         if has_pack(design):

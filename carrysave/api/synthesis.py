@@ -10,8 +10,9 @@ from carrysave.api.device import for_device
 from carrysave.api.result import Result
 from carrysave.api.targets import target_of
 from carrysave.asic import synthesis
+from carrysave.asic.cell_synthesis import technology_of
 from carrysave.asic.check_options import check_options
-from carrysave.asic.libraries import is_fpga
+from carrysave.asic.libraries import is_fpga, library_of
 from carrysave.asic.options import SynthesisOptions, Verilog
 from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
 from carrysave.asic.recipes import PROJECT, USER
@@ -179,6 +180,8 @@ def synthesise(
     """
     where = target_of(target)
     check_options(options, where)
+    if options.place and not is_fpga(where):
+        technology_of(options, library_of(where))  # what is wrong with it shows before any work
     with telling(progress) as steps:
         if isinstance(what, Verilog):
             _check_verilog(what, options)

@@ -4,7 +4,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,38 +36,36 @@ def target_of(target: "Target") -> "cells.Library | str":
             return name
         return cells.Library.load(Path(name))
     for file in target:
-        check_suffix(fspath(file), "--target", "a name")
+        check_suffix(fspath(file), "target", "a name")
     return cells.Library.load(*map(Path, target))
 
 
 _SUFFIXES = (".lib", ".gz")
 
 
-def check_suffix(name: str, option: str, names: str) -> None:
+def check_suffix(name: str, argument: str, names: str) -> None:
     """Refuse what is no name of a Liberty file."""
     if Path(name).suffix not in _SUFFIXES:
-        raise UsageError(
-            f"{option} must be {names} or a Liberty file (.lib, .lib.gz), not {name!r}"
-        )
+        raise refusal(argument, f"{names} or a Liberty file (.lib, .lib.gz)", repr(name))
 
 
-def library_of(target: str, option: str = "--netlist") -> "cells.Library":
-    """Load the cell library named by an option."""
+def library_of(target: str, argument: str = "netlist") -> "cells.Library":
+    """Load the cell library that an argument names."""
     from carrysave.asic.liberty import cells  # slow to load, and not always needed
 
     if target == "osu018":
         return cells.osu018()
-    energies = option == "--energy"  # which the generic library has not
+    energies = argument == "energy"  # which the generic library has not
     if target == "generic" and not energies:
         return cells.generic()
-    check_suffix(target, option, "osu018" if energies else "osu018, generic")
+    check_suffix(target, argument, "osu018" if energies else "osu018, generic")
     path = Path(target)
     try:
         return cells.Library.load(path)
     except FileNotFoundError:
-        raise UsageError(f"{option}: no such file: {target}") from None
+        raise ArgumentError(f"{{{argument}}}: no such file: {{_file}}", _file=target) from None
 
 
 def cells_for_energy(energy: str | None) -> "cells.Library | None":
-    """Load the library that ``--energy`` names; None, and ``none``, are no library."""
-    return None if energy in (None, "none") else library_of(str(energy), "--energy")
+    """Load the library that ``energy`` names; None, and ``none``, are no library."""
+    return None if energy in (None, "none") else library_of(str(energy), "energy")

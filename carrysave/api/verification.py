@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import telling
+from carrysave.api.options import VerifyOptions
 from carrysave.api.result import Result
 from carrysave.api.targets import library_of
-from carrysave.errors import UsageError, check_choice
+from carrysave.errors import ArgumentError, check_choice
 from carrysave.progress import Steps
 from carrysave.report import designs, verification_page
 from carrysave.sim import runner
 from carrysave.sim.bench_tests import bench_tests
+from carrysave.sim.options import BenchOptions
 from carrysave.sim.results import Case, cases
 from hw.catalog import Design
 from hw.device import models_of
@@ -124,31 +126,14 @@ class Verification(Result):
 
 def verify(
     design: Design,
+    options: VerifyOptions,
     *,
-    seed: int | None,
-    waves: bool,
-    netlist: "str | Library | None",
-    verilog: str | PathLike[str] | None,
-    simulator: str,
-    test: str | None,
-    transactions: int | None,
-    show_failure: bool,
     folder: str | PathLike[str],
     progress: Steps | bool,
 ) -> Verification:
     """Run a design's bench, see :meth:`carrysave.api.design.Design.verify`."""
-    if seed is not None and not 0 <= seed < 1 << 31:
-        raise UsageError(f"--seed must be 0..2147483647, not {seed}")
-    check_choice("--simulator", simulator, runner.SIMULATORS)
-    if transactions is not None and transactions < 1:
-        raise UsageError(f"--transactions must be 1 or more, not {transactions}")
-    if transactions is not None and test is None:
-        raise UsageError("--transactions is for one --test: others count on all that they send")
-    if verilog is not None and netlist is not None:
-        raise UsageError("--verilog is in place of a --netlist")
-    known = [] if test is None else bench_tests(design)
-    if known:
-        check_choice("--test", str(test), known)
+    _check(design, options)
+    netlist, verilog, test = options.netlist, options.verilog, options.test
     library = library_of(netlist) if isinstance(netlist, str) else netlist
     of = f"Verilog {verilog}" if verilog is not None else "verilog"
     if library is not None:
@@ -158,22 +143,49 @@ def verify(
         if verilog is not None:
             sources = [Path(verilog), *models_of(read_text(Path(verilog), _LONGEST))]
         if library is not None:
-            from carrysave.asic.bench_job import netlist_sources  # slow to load
-
-            steps.step(f"synthesise {design.module} for {library.name}")
-            for note in library.notes:
-                steps.remark(note)
-            sources = netlist_sources(design, library, Path(folder))
+            sources = _netlist(design, library, Path(folder), steps)
         steps.step(f"verify {design.module}")
-        options = {} if transactions is None else {"transactions": transactions}
+        count = options.transactions
         again = partial(
-            runner.verify, design, netlist=sources, simulator=simulator, options=options,
+            runner.verify,
+            design,
+            netlist=sources,
+            simulator=options.simulator,
+            bench_parameters={} if count is None else {"transactions": count},
             directory=Path(folder) / "runs",
-        )  # fmt: skip
-        result = again(seed=seed, waves=waves, tests=test and runner.named(test))
+        )
+        tests = None if test is None else runner.named(test)
+        result = again(BenchOptions(seed=options.seed, waves=options.waves, tests=tests))
         seen = result
         name = verification_page.first_failure(result.xml)
-        if show_failure and name is not None and result.waves is None:
+        if options.show_failure and name is not None and result.waves is None:
             steps.step(f"record waves of {name}")
-            seen = again(seed=result.seed, waves=True, tests=runner.named(name))
+            seen = again(BenchOptions(seed=result.seed, waves=True, tests=runner.named(name)))
     return Verification(designs.verification(design, result, of), result, seen, design)
+
+
+def _check(design: Design, options: VerifyOptions) -> None:
+    """Refuse options that are out of range, or exclude each other."""
+    seed, transactions, test = options.seed, options.transactions, options.test
+    if seed is not None and not 0 <= seed < 1 << 31:
+        raise ArgumentError("{seed} must be 0..2147483647, not {value}", value=seed)
+    check_choice("simulator", options.simulator, runner.SIMULATORS)
+    if transactions is not None and transactions < 1:
+        raise ArgumentError("{transactions} must be 1 or more, not {value}", value=transactions)
+    if transactions is not None and test is None:
+        raise ArgumentError("{transactions} is for one {test}: others count on all that they send")
+    if options.verilog is not None and options.netlist is not None:
+        raise ArgumentError("{verilog} is in place of a {netlist}")
+    known = [] if test is None else bench_tests(design)
+    if known:
+        check_choice("test", str(test), known)
+
+
+def _netlist(design: Design, library: "Library", folder: Path, steps: Steps) -> list[Path]:
+    """Synthesise the design; return the netlist and models of its cells."""
+    from carrysave.asic.bench_job import netlist_sources  # slow to load
+
+    steps.step(f"synthesise {design.module} for {library.name}")
+    for note in library.notes:
+        steps.remark(note)
+    return netlist_sources(design, library, folder)

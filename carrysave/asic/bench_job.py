@@ -14,8 +14,10 @@ from carrysave import jobs
 from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
 from carrysave.asic.liberty.cells import Library
+from carrysave.keywords import by_name, differing
 from carrysave.sim import icarus, runner
 from carrysave.sim.cocotb.coverage import FILE as TRANSFERS
+from carrysave.sim.options import BenchOptions
 from carrysave.sim.results import cases
 from hw.catalog import Design
 from hw.device import models_of
@@ -28,28 +30,30 @@ LARGEST = 900_000
 """Bytes of Verilog of which a regression builds simulators: of more it takes minutes each."""
 _DEADLINE = 3600.0
 """Seconds of a simulation; Icarus takes a hundred times as long as Verilator for some."""
+_SEED = 1
+"""Of the stimulus, by default."""
+_DEFAULTS = BenchOptions()
 _LOG = 4000
 """Characters of a log's end that are kept of what failed."""
 
 
+@by_name(BenchOptions)
 def bench_job(
     design: Design,
-    seed: int = 1,
+    options: BenchOptions = _DEFAULTS,
     *,
     simulator: str = "verilator",
     library: Library | None = None,
     verilog: Path | None = None,
-    tests: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    stop: bool = False,
+    bench_parameters: Mapping[str, Any] | None = None,
     largest: int | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> jobs.Job:
-    """Return the job that runs a design's bench, see :func:`run_bench`.
+    """Return the job that runs a design's bench, see :func:`run_bench`; the seed is 1 by default.
 
     Parameters
     ----------
-    seed, simulator, tests, options, stop : see :func:`carrysave.sim.runner.verify`.
+    options, simulator, bench_parameters : see :func:`carrysave.sim.runner.verify`.
     library : of the netlist to run it on.
     verilog : a file to run it on.
     largest : bytes of generated Verilog of which it is not run.
@@ -63,28 +67,30 @@ def bench_job(
     return jobs.Job(
         function=run_bench,
         arguments={
-            "name": design.name, "parameters": parameters, "seed": seed, "simulator": simulator,
+            "name": design.name,
+            "parameters": parameters,
+            "simulator": simulator,
             "library": library and library.plain(jobs.File),
             "verilog": verilog and jobs.File(verilog),
-            "tests": tests, "options": dict(options or {}), "stop": stop, "largest": largest,
+            "options": differing(options),
+            "bench_parameters": dict(bench_parameters or {}),
+            "largest": largest,
         },
         content=[jobs.source_digest(), _digest(design.entry.bench)],
         tools=tools,
-        label=", ".join([design.module, f"seed {seed}", simulator, *named]),
+        label=", ".join([design.module, f"seed {options.seed or _SEED}", simulator, *named]),
         facts={"kind": "verify", "design": design.name, "parameters": parameters, **(facts or {})},
-    )  # fmt: skip
+    )
 
 
 def run_bench(
     name: str,
     parameters: dict[str, Any],
-    seed: int,
     simulator: str,
     library: dict[str, Any] | None,
     verilog: Path | None,
-    tests: str | None,
     options: dict[str, Any],
-    stop: bool,
+    bench_parameters: dict[str, Any],
     largest: int | None,
 ) -> dict[str, Any]:
     """Run a design's bench by plain arguments: the job's function.
@@ -97,9 +103,15 @@ def run_bench(
     """
     design = Design(name, parameters)
     found: dict[str, Any] = {
-        "ok": True, "tests": 0, "failed": [], "cases": [], "coverage": [], "bench_seconds": 0.0,
-        "log": "", "skipped": None,
-    }  # fmt: skip
+        "ok": True,
+        "tests": 0,
+        "failed": [],
+        "cases": [],
+        "coverage": [],
+        "bench_seconds": 0.0,
+        "log": "",
+        "skipped": None,
+    }
     if largest is not None and (size := len(verilog_of(design))) > largest:
         return found | {"skipped": f"{size:,} bytes of Verilog, more than {largest:,}"}
     with tools.workplace() as folder:
@@ -107,9 +119,13 @@ def run_bench(
         if library is not None:
             sources = netlist_sources(design, Library.of_plain(library), folder)
         result = runner.verify(
-            design, seed=seed, simulator=simulator, netlist=sources, tests=tests, options=options,
-            stop=stop, directory=folder, deadline=_DEADLINE,
-        )  # fmt: skip
+            design,
+            BenchOptions(**{"seed": _SEED, "deadline": _DEADLINE, **options}),
+            directory=folder,
+            netlist=sources,
+            simulator=simulator,
+            bench_parameters=bench_parameters,
+        )
         coverages = (result.directory / name for name in ("coverage.json", TRANSFERS))
         log = "" if result.ok else result.log.read_text(errors="replace")
         return found | {

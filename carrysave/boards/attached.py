@@ -12,7 +12,7 @@ from carrysave.boards.board import Board
 from carrysave.driver import Coprocessor, CoprocessorError
 from carrysave.driver.batch import Work, run
 from carrysave.driver.uart import SerialPort, UartLink
-from carrysave.errors import UsageError, needs
+from carrysave.errors import ArgumentError, needs
 from hw.catalog import Design
 
 __all__ = ["block", "built", "opened"]
@@ -36,12 +36,16 @@ def built(board: Board, folder: Path) -> tuple[Design, int]:
         The report is damaged.
     """
     if board.processor:
-        raise UsageError(f"--port is for boards with a serial line; {board.name} has a processor")
+        raise ArgumentError(
+            "{port} is for boards with a serial line; {name} has a processor", name=board.name
+        )
     report = folder / board.name / f"{board.name}.json"
     if not report.exists():
-        raise UsageError(
-            f"--port needs the report of `carrysave build --board {board.name}`, which says what is"
-            f" on the board: {report}"
+        raise ArgumentError(
+            "{port} needs the report of `carrysave build --board {name}`, which says "
+            "what is on the board: {report}",
+            name=board.name,
+            report=report,
         )
     try:
         facts = json.loads(report.read_text())

@@ -11,7 +11,7 @@ from carrysave.boards import vendor
 from carrysave.boards.board import Board, design_of, rate_of
 from carrysave.boards.implement import TooLargeError, mapped, routed
 from carrysave.boards.top import TOP, Clock, clock_of, top
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError
 from carrysave.fpga import place
 from hw import device
 from hw.catalog import Design
@@ -83,7 +83,9 @@ def build(
     bitstream = device.family(board.family).flow.bitstream
     if bitstream is None:
         if clock_mhz is not None:
-            raise UsageError(f"--clock is for boards that open tools build for, not {board.name}")
+            raise ArgumentError(
+                "{clock} is for boards that open tools build for, not {name}", name=board.name
+            )
         return vendor.write(board, design_of(board, parameters, baud=baud), folder, progress)
     try:
         built = _fastest(board, parameters, clock_mhz, baud, progress)

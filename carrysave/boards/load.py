@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from carrysave.boards.board import Board
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError
 from hw import device
 from hw.emit import tools
 
@@ -27,7 +27,9 @@ def loader_of(board: Board) -> str:
         It is not installed.
     """
     if device.family(board.family).flow.bitstream is None:
-        raise UsageError(f"--load needs a bitstream, which Vivado builds for {board.name}")
+        raise ArgumentError(
+            "{load} needs a bitstream, which Vivado builds for {name}", name=board.name
+        )
     return tools.find(_PROGRAM)
 
 

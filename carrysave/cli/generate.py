@@ -8,12 +8,10 @@ from cyclopts.types import ExistingFile
 
 from carrysave.api.design import Design
 from carrysave.cli.options import (
-    Config,
-    Folder,
+    BY_DEFAULT,
+    Choice,
     Json,
     Name,
-    Sets,
-    choose,
     errors,
     output_folder,
     present,
@@ -28,16 +26,14 @@ def generate(
     design: Name = None,
     /,
     *,
-    parameter: Sets = None,
-    output: Folder = None,
-    config: Config = None,
+    choice: Choice = BY_DEFAULT,
     period: Annotated[float, Parameter(help="Clock period in the constraints, ns.")] = 10.0,
     from_: Annotated[
         ExistingFile | None,
         Parameter(name="--from", help="Take a design of `carrysave explore`, from its JSON."),
     ] = None,
     point: Annotated[
-        int | None, Parameter(help="Which of the front, with --from. [default: 0, the first]")
+        int | None, Parameter(help="Index on the Pareto front, with --from. [default: 0]")
     ] = None,
     docs: Annotated[
         bool,
@@ -60,16 +56,17 @@ def generate(
     - `carrysave generate --from build/explore/explore.json --point 2`
     """
     if from_ is not None:
-        if design is not None or parameter or config is not None:
+        if design is not None or choice.parameter or choice.config is not None:
             raise UsageError("--from says which design; leave name, -p and --config out")
         from carrysave.exploration.front import point_of  # slow to load, and not always needed
 
-        chosen, folder = Design.of(point_of(Path(from_), point or 0)), output_folder(output)
+        chosen = Design.of(point_of(Path(from_), point or 0))
+        folder = output_folder(choice.output)
     elif point is not None:
         raise UsageError("--point needs --from")
     else:
-        chosen, folder = choose(design, parameter, output, config)
+        chosen, folder = choice.choose(design)
     with Steps(errors) as steps:
-        found = chosen.generate(folder, period_ns=period, docs=docs, progress=steps)
-    present(found, None, json_)
+        files = chosen.generate(folder, period_ns=period, docs=docs, progress=steps)
+    present(files, None, json_)
     return 0

@@ -1,11 +1,13 @@
 """``carrysave pack``."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from carrysave.cli.flags import defaults
 from carrysave.cli.options import Folder, Json, console, output_folder
 from carrysave.errors import UsageError, check_choice
 from carrysave.report import designs
@@ -14,56 +16,67 @@ from carrysave.weights import image
 __all__ = ["pack"]
 
 
-def pack(
-    file: Annotated[
-        Path, Parameter(help="Weights, .npy, .npz, .safetensors, .gguf; or a manifest.")
-    ],
-    /,
-    *,
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PackFlags(image.PackRequest):
+    """Flags of a packing; defaults are those of the request."""
+
     tensor: Annotated[
         str | None, Parameter(help="Name of the matrix, or of the layer. [default: the only one]")
-    ] = None,
+    ]
     source: Annotated[
         str | None,
         Parameter(
             name="--from",
             help=f"Contents of the file: {', '.join(image.SOURCES)}. [default: auto]",
         ),
-    ] = None,
+    ]
     rows: Annotated[
         str | None,
         Parameter(help="Rows are: out, as in PyTorch, or in. [default: out]"),
-    ] = None,
+    ]
     scheme: Annotated[
         str | None,
         Parameter(
             help="Quantisation: symmetric, asymmetric, odd, ternary or, from floats,"
             " bcq. [default: symmetric]"
         ),
-    ] = None,
+    ]
     bits: Annotated[
         int | None, Parameter(help="Bits per code. [default: 4 from floats; ternary 2]")
-    ] = None,
+    ]
     group: Annotated[
         str | None,
         Parameter(help="From floats: inputs per scale, or column, or tensor. [default: 128]"),
-    ] = None,
+    ]
     scales: Annotated[
         str | None,
         Parameter(help="Format of scales: fp16, bf16, fp32, e8m0, int8. [default: fp16]"),
-    ] = None,
+    ]
     layout: Annotated[
         str | None,
         Parameter(help=f"Order of codes: {', '.join(image.LAYOUTS)}. [default: planes_inner]"),
-    ] = None,
+    ]
     fold: Annotated[
         int | None,
         Parameter(help="Inputs per key, 2..5; 0 packs codes. [default: 4; trits 0, keys 5]"),
-    ] = None,
+    ]
     beat: Annotated[
         int | None, Parameter(help="Inputs per beat. [default: up to 16, in whole keys]")
-    ] = None,
-    columns: Annotated[int | None, Parameter(help="Outputs per block. [default: 64]")] = None,
+    ]
+    columns: Annotated[int | None, Parameter(help="Outputs per block. [default: 64]")]
+
+
+_FLAGS = defaults(PackFlags)
+
+
+def pack(
+    file: Annotated[
+        Path, Parameter(help="Weights, .npy, .npz, .safetensors, .gguf; or a manifest.")
+    ],
+    /,
+    *,
+    request: PackFlags = _FLAGS,
     unpack: Annotated[
         bool, Parameter(show_default=False, help="Read a manifest and its image back.")
     ] = False,
@@ -93,28 +106,11 @@ def pack(
     - `carrysave pack --unpack build/weights.json`
     """
     folder = output_folder(output)
-    request = image.PackRequest(
-        tensor=tensor,
-        source=source,
-        rows=rows,
-        bits=bits,
-        group=group,
-        scheme=scheme,
-        scales=scales,
-        layout=layout,
-        fold=fold,
-        beat=beat,
-        columns=columns,
-    )
     if unpack:
         request.refuse("--unpack")
         to = to or "npz"
-        check_choice("--to", to, ("npz", "safetensors"))
-        path, names = image.unpack(file, folder, name, f".{to}")
-        if json_:
-            print(json.dumps({"files": [str(path)], "tensors": names}, indent=2))
-        else:
-            console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+        check_choice("to", to, ("npz", "safetensors"))
+        _unpack(file, folder, name, f".{to}", json_)
         return 0
     if to is not None:
         raise UsageError("--to needs --unpack")
@@ -126,3 +122,12 @@ def pack(
     else:
         designs.print_packed_model(console, files, manifest)
     return 0
+
+
+def _unpack(file: Path, folder: Path, name: str | None, suffix: str, json_: bool) -> None:
+    """Read an image back, and say what was written."""
+    path, names = image.unpack(file, folder, name, suffix)
+    if json_:
+        print(json.dumps({"files": [str(path)], "tensors": names}, indent=2))
+    else:
+        console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)

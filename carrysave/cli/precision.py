@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,10 +10,10 @@ from cyclopts import Parameter
 
 from carrysave.api.targets import library_of
 from carrysave.cli.options import (
+    TABLES,
     Folder,
-    Html,
-    Json,
     Sets,
+    View,
     check_page,
     errors,
     output_folder,
@@ -20,56 +21,81 @@ from carrysave.cli.options import (
     settings,
     write_page,
 )
-from carrysave.precision import command, view
+from carrysave.precision import command
+from carrysave.precision import view as pages
 from carrysave.progress import Steps
 from hw.catalog import Design
 
 __all__ = ["precision"]
 
 
-def precision(
-    model: Annotated[Path, Parameter(help="A float ONNX model.")],
-    /,
-    *,
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PrecisionFlags:
+    """Flags of a choice of formats."""
+
     calibration: Annotated[
         Path, Parameter(help="Inputs, .npy, or .npz by name; the first axis is the sample.")
-    ],
+    ]
     budget: Annotated[
         list[str],
         Parameter(
             help="bytes, cycles or energy=NUMBER, NUMBER% of the costliest formats, or FORMAT: as "
             "much as all layers in it."
         ),
-    ],
+    ]
     input_: Annotated[
         Path | None,
         Parameter(name="--input", help="Inputs to evaluate on. [default: the calibration inputs]"),
-    ] = None,
-    labels: Annotated[Path | None, Parameter(help="Labels of these inputs, .npy.")] = None,
+    ] = None
+    labels: Annotated[Path | None, Parameter(help="Labels of these inputs, .npy.")] = None
     formats: Annotated[
         str,
         Parameter(help="Formats, comma-separated. [default: all of the engine's]"),
-    ] = "",
+    ] = ""
     against: Annotated[
         str, Parameter(help="More formats to compare with, each for all layers, comma-separated.")
-    ] = "",
-    pairs: Annotated[str, Parameter(help="Formats of A and B: same, or all pairs.")] = "same",
-    parameter: Sets = None,
-    batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None,
+    ] = ""
+    pairs: Annotated[str, Parameter(help="Formats of A and B: same, or all pairs.")] = "same"
+    parameter: Sets = None
+    batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None
     fine_tune: Annotated[
         int,
         Parameter(
             help="Epochs in which weights are fitted to the chosen formats, on the calibration "
             "inputs; needs jax."
         ),
-    ] = 0,
+    ] = 0
     energy: Annotated[
         str,
         Parameter(help="Library for the engine's energy: osu018, a Liberty file, or none."),
-    ] = "none",
+    ] = "none"
+
+    def request(self, model: Path) -> command.PrecisionRequest:
+        """Return what is asked for."""
+        return command.PrecisionRequest(
+            model=model,
+            calibration=self.calibration,
+            data=self.input_,
+            labels=self.labels,
+            design=Design.parse("coprocessor", {"engine": "npe", **settings(self.parameter)}),
+            formats=[name for name in self.formats.split(",") if name],
+            against=[name for name in self.against.split(",") if name],
+            pairs=self.pairs,
+            budgets=self.budget,
+            batch=self.batch,
+            fine_tune=self.fine_tune,
+            library=None if self.energy == "none" else library_of(self.energy, "energy"),
+        )
+
+
+def precision(
+    model: Annotated[Path, Parameter(help="A float ONNX model.")],
+    /,
+    *,
+    flags: PrecisionFlags,
     output: Folder = None,
-    html: Html = None,
-    json_: Json = False,
+    view: View = TABLES,
 ) -> int:
     """Choose a number format for each layer of a network, under a budget.
 
@@ -90,24 +116,11 @@ def precision(
       --budget bytes=int8`
     """
     folder = output_folder(output)
-    check_page(html)
-    request = command.PrecisionRequest(
-        model=model,
-        calibration=calibration,
-        data=input_,
-        labels=labels,
-        design=Design.parse("coprocessor", {"engine": "npe", **settings(parameter)}),
-        formats=[name for name in formats.split(",") if name],
-        against=[name for name in against.split(",") if name],
-        pairs=pairs,
-        budgets=budget,
-        batch=batch,
-        fine_tune=fine_tune,
-        library=None if energy == "none" else library_of(energy, "--energy"),
-    )
+    check_page(view.html)
+    request = flags.request(model)
     with Steps(errors) as steps:
-        told = shlex.join(["carrysave", *sys.argv[1:]])
-        found = command.execute(request, folder, steps, told)
-    found["files"] = write_page(html, view.page, found)
-    print_outcome(found, view.show, json_)
+        line = shlex.join(["carrysave", *sys.argv[1:]])
+        facts = command.execute(request, folder, steps, line)
+    facts["files"] = write_page(view.html, pages.page, facts)
+    print_outcome(facts, pages.show, view.json_)
     return 0

@@ -3,17 +3,18 @@
 import re
 import shlex
 import sys
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from carrysave.api.targets import library_of
 from carrysave.cli.options import (
     ALL_CORES,
+    TABLES,
     Folder,
-    Html,
-    Json,
     Running,
+    View,
     check_page,
     errors,
     output_folder,
@@ -23,39 +24,71 @@ from carrysave.cli.options import (
 from carrysave.errors import UsageError
 from carrysave.progress import Steps
 
+if TYPE_CHECKING:
+    from carrysave.regress.plan import Request
+
 __all__ = ["regress"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RegressFlags:
+    """Flags of a regression."""
+
+    designs: Annotated[
+        str, Parameter(help="Names of `carrysave list`, commas between them, or `all`.")
+    ] = "all"
+    configurations: Annotated[
+        int, Parameter(help="Configurations of each design: pairwise first, then random.")
+    ] = 10
+    seeds: Annotated[int, Parameter(help="Seeds of the stimulus for each configuration.")] = 1
+    seed: Annotated[
+        int, Parameter(help="The first of these, and what configurations are drawn from.")
+    ] = 1
+    simulators: Annotated[str, Parameter(help="verilator, icarus, or both with a comma.")] = (
+        "verilator"
+    )
+    netlist: Annotated[
+        list[str] | None,
+        Parameter(help="Run on netlists for osu018 or a Liberty file, too; repeatable."),
+    ] = None
+    shard: Annotated[str, Parameter(help="Do part K of N of the runs, `K/N`.")] = "1/1"
+    mutants: Annotated[
+        int, Parameter(help="Mutants of each configuration, which benches must kill.")
+    ] = 0
+    proof_seconds: Annotated[
+        int, Parameter(help="Time for each way to decide whether a mutant that lives is a fault.")
+    ] = 20
+
+    def request(self) -> "Request":
+        """Return what is asked for."""
+        from carrysave.regress.plan import Request  # slow to load
+
+        parts = re.fullmatch(r"(\d{1,6})/(\d{1,6})", self.shard, re.ASCII)
+        if parts is None:
+            raise UsageError(f"--shard must be K/N, such as 3/8, not {self.shard!r}")
+        return Request(
+            designs=_names("--designs", self.designs),
+            configurations=self.configurations,
+            seeds=self.seeds,
+            seed=self.seed,
+            simulators=_names("--simulators", self.simulators),
+            shard=(int(parts[1]), int(parts[2])),
+            netlists={name: library_of(name) for name in self.netlist or ()},
+            mutants=self.mutants,
+            proof_seconds=self.proof_seconds,
+        )
+
+
+_FLAGS = RegressFlags()
 
 
 def regress(
     *,
-    designs: Annotated[
-        str, Parameter(help="Names of `carrysave list`, commas between them, or `all`.")
-    ] = "all",
-    configurations: Annotated[
-        int, Parameter(help="Configurations of each design: pairwise first, then random.")
-    ] = 10,
-    seeds: Annotated[int, Parameter(help="Seeds of the stimulus for each configuration.")] = 1,
-    seed: Annotated[
-        int, Parameter(help="The first of these, and what configurations are drawn from.")
-    ] = 1,
-    simulators: Annotated[
-        str, Parameter(help="verilator, icarus, or both with a comma.")
-    ] = "verilator",
-    netlist: Annotated[
-        list[str] | None,
-        Parameter(help="Run on netlists for osu018 or a Liberty file, too; repeatable."),
-    ] = None,
-    shard: Annotated[str, Parameter(help="Do part K of N of the runs, `K/N`.")] = "1/1",
-    mutants: Annotated[
-        int, Parameter(help="Mutants of each configuration, which benches must kill.")
-    ] = 0,
-    proof_seconds: Annotated[
-        int, Parameter(help="Time for each way to decide whether a mutant that lives is a fault.")
-    ] = 20,
+    flags: RegressFlags = _FLAGS,
     output: Folder = None,
     running: Running = ALL_CORES,
-    html: Html = None,
-    json_: Json = False,
+    view: View = TABLES,
 ) -> int:
     """Run the benches of many designs, each in many configurations, with many seeds.
 
@@ -72,28 +105,19 @@ def regress(
     - `carrysave regress --designs mac,opt1 --configurations 5 --mutants 10 --html regress.html`
     """
     # What follows is slow to load.
-    from carrysave.regress.command import execute
-    from carrysave.regress.plan import Request
+    from carrysave.regress.execution import execute
     from carrysave.regress.view import make, print_regression
 
-    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", shard, re.ASCII)
-    if found is None:
-        raise UsageError(f"--shard must be K/N, such as 3/8, not {shard!r}")
-    request = Request(
-        designs=_names("--designs", designs), configurations=configurations, seeds=seeds, seed=seed,
-        simulators=_names("--simulators", simulators), shard=(int(found[1]), int(found[2])),
-        netlists={name: library_of(name) for name in netlist or ()}, mutants=mutants,
-        proof_seconds=proof_seconds,
-    )  # fmt: skip
-    check_page(html, charts=False)
+    request = flags.request()
+    check_page(view.html, charts=False)
     folder = output_folder(output) / "regress"
     with Steps(errors) as steps, running.session():
         for library in request.netlists.values():
             for note in library.notes:
                 steps.remark(note)
         facts = execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
-    facts["files"] = write_page(html, make, facts)
-    print_outcome(facts, print_regression, json_)
+    facts["files"] = write_page(view.html, make, facts)
+    print_outcome(facts, print_regression, view.json_)
     return 0 if facts["ok"] else 1
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from carrysave.contract.handshakes import Handshakes
 from carrysave.sim.attempt import attempt
 from carrysave.sim.bench_tests import bench_tests
+from carrysave.sim.options import BenchOptions
 from carrysave.sim.parameters import describe
 from carrysave.sim.runner import named, sources_of
 from carrysave.sim.verilator import build
@@ -49,11 +50,17 @@ def recordings(design: Design, core: Handshakes) -> Generator[Recording]:
         simulator = build([*sources_of(design, folder), recorder], design.module)
         for number, test in enumerate(bench_tests(design)):
             # Most end by the recorder, which is no failure here.
+            options = BenchOptions(tests=named(test), seed=_SEED, deadline=_DEADLINE, stop=True)
             attempt(
-                simulator, design.entry.bench, folder / f"run{number}", tests=named(test),
-                parameters=describe(design), seed=_SEED, waves=False, deadline=_DEADLINE,
-                stop=True, poll=None, folders=(), plain=True,
-            )  # fmt: skip
+                simulator,
+                design.entry.bench,
+                folder / f"run{number}",
+                options=options,
+                parameters=describe(design),
+                poll=None,
+                folders=(),
+                plain=True,
+            )
             found = _read(folder / f"run{number}" / _FILE, core)
             if found.inputs:
                 yield found

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import jobs
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError, UsageError
 from carrysave.exploration.surrogate import Surrogate, features, traits
 from golden.elementary import expm1, log1p
 from hw.catalog import Design
@@ -88,9 +88,11 @@ class Estimator:
     ) -> "Estimator":
         """Fit a model of the figures that all designs have."""
         if len(measured) < FEWEST:
-            raise UsageError(
-                f"--fit needs {FEWEST} designs or more that were measured for {target},"
-                f" not {len(measured)}"
+            raise ArgumentError(
+                "{fit} needs {fewest} designs or more that were measured for {target}, not {value}",
+                fewest=FEWEST,
+                target=target,
+                value=len(measured),
             )
         rows = [features(one.design) for one in measured]
         numbers: dict[Any, int] = {}

@@ -73,7 +73,11 @@ def point_of(path: Path, number: int) -> Design:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(f"{path}: not what `carrysave explore` writes: {error!r}") from None
     if not 0 <= number < len(found):
-        raise UsageError(f"--point must be 0..{len(found) - 1}, the front's, not {number}")
+        raise ArgumentError(
+            "{point} must be 0..{value}, the front's, not {number}",
+            value=len(found) - 1,
+            number=number,
+        )
     return Design(*found[number])
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from carrysave.errors import UsageError, installed
+from carrysave.errors import ArgumentError, UsageError, installed
 from carrysave.jobs.child import Answer, Order
 from carrysave.jobs.children import CHILDREN
 from carrysave.jobs.files import files_of, with_files, without_files
@@ -92,7 +92,11 @@ class Cluster:
                 self._client = Client(address, timeout=_ANSWER, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             reason = " ".join(str(error).split())
-            raise UsageError(f"--scheduler {address}: it does not answer: {reason}") from None
+            raise ArgumentError(
+                "{scheduler} {address}: it does not answer: {reason}",
+                address=address,
+                reason=reason,
+            ) from None
         self._versions = base_versions()
         try:
             self._check()
@@ -112,16 +116,22 @@ class Cluster:
         try:
             answers = self._client.run(base_versions)
         except Exception as error:
-            raise UsageError(
-                f"--scheduler {self.address}: its workers cannot load this carrysave:"
-                f" {' '.join(str(error).split())}"
+            raise ArgumentError(
+                "{scheduler} {address}: its workers cannot load this carrysave: {value}",
+                address=self.address,
+                value=" ".join(str(error).split()),
             ) from None
         for where, versions in answers.items():
             if differs := _difference(self._versions, versions):
                 raise self._differs(where, differs)
 
     def _differs(self, where: str, text: str) -> UsageError:
-        return UsageError(f"--scheduler {self.address}: versions differ: {where} has {text}")
+        return ArgumentError(
+            "{scheduler} {address}: versions differ: {where} has {text}",
+            address=self.address,
+            where=where,
+            text=text,
+        )
 
     @property
     def dashboard(self) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError
 from carrysave.progress import Tally
 
 __all__ = ["Options", "cores"]
@@ -37,11 +37,13 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
-            raise UsageError(f"--jobs must be at least 1, not {self.jobs}")
+            raise ArgumentError("{jobs} must be at least 1, not {value}", value=self.jobs)
         if self.jobs is not None and self.scheduler is not None:
-            raise UsageError("--jobs is for this machine, and a --scheduler knows its workers")
+            raise ArgumentError("{jobs} is for this machine, and a {scheduler} knows its workers")
         if not self.seconds > 0:
-            raise UsageError(f"--job-seconds must be greater than 0, not {self.seconds:g}")
+            raise ArgumentError(
+                "{job_seconds} must be greater than 0, not {seconds:g}", seconds=self.seconds
+            )
 
     @property
     def limited(self) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError
 from carrysave.jobs.store import PATIENCE, check_version, told
 
 __all__ = ["LIMIT", "select"]
@@ -34,7 +34,9 @@ def select(
         :data:`LIMIT` seconds.
     """
     if not path.is_file():
-        raise UsageError(f"--store {path}: there is no such file; jobs that are done make one")
+        raise ArgumentError(
+            "{store} {path}: there is no such file; jobs that are done make one", path=path
+        )
     with told(path), contextlib.ExitStack() as stack:
         database = sqlite3.connect(
             f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE,
@@ -54,8 +56,11 @@ def select(
                 sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR,
             }:  # fmt: skip
                 raise
-            raise UsageError(
-                f"--where must be an SQL expression over columns of {table}, not {where!r}: {error}"
+            raise ArgumentError(
+                "{where} must be an SQL expression over columns of {table}, not {value!r}: {error}",
+                table=table,
+                value=where,
+                error=error,
             ) from None
     return [name for name, _ in kinds], [kind for _, kind in kinds], rows
 
@@ -82,7 +87,9 @@ def _within(database: sqlite3.Connection, query: str, stack: contextlib.ExitStac
         database.interrupt()
         stack.pop_all()
         if isinstance(error, Empty):
-            raise UsageError(f"--where must be done within {LIMIT:g} s, and is not") from None
+            raise ArgumentError(
+                "{where} must be done within {limit:g} s, and is not", limit=LIMIT
+            ) from None
         raise
     if isinstance(answer, Exception):
         raise answer

@@ -30,7 +30,7 @@ from typing import Any
 
 import carrysave
 from carrysave import cache
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError
 from carrysave.jobs.job import Job, Outcome, name_of, tool_versions
 
 __all__ = ["COLUMNS", "PATIENCE", "SCHEMA", "Store", "check_version", "default_path", "told"]
@@ -77,7 +77,9 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"--store {path}: {error.strerror}") from None
+            raise ArgumentError(
+                "{store} {path}: {strerror}", path=path, strerror=error.strerror
+            ) from None
         with self._told():
             self._database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         try:
@@ -216,7 +218,7 @@ def told(path: Path) -> Iterator[None]:
             raise OSError(f"store {path}: {error}") from None
         else:
             text = str(error)
-        raise UsageError(f"--store {path}: {text}") from None
+        raise ArgumentError("{store} {path}: {text}", path=path, text=text) from None
 
 
 def check_version(database: sqlite3.Connection, path: Path) -> None:
@@ -229,10 +231,13 @@ def check_version(database: sqlite3.Connection, path: Path) -> None:
     finally:
         database.execute("ROLLBACK")
     if own != _APPLICATION and (tables or own or version):
-        raise UsageError(f"--store {path}: no store, but another program's database")
+        raise ArgumentError("{store} {path}: no store, but another program's database", path=path)
     if version > SCHEMA:
-        raise UsageError(
-            f"--store {path}: version {version}, of a newer carrysave; this one knows {SCHEMA}"
+        raise ArgumentError(
+            "{store} {path}: version {version}, of a newer carrysave; this one knows {schema}",
+            path=path,
+            version=version,
+            schema=SCHEMA,
         )
 
 

@@ -25,7 +25,7 @@ def junit(runs: Iterable[Mapping[str, Any]]) -> bytes:
 
     Parameters
     ----------
-    runs : see :func:`carrysave.regress.command.execute`, each with its ``cases``.
+    runs : see :func:`carrysave.regress.execution.execute`, each with its ``cases``.
     """
     root = ElementTree.Element("testsuites", name="carrysave regress")
     for run in runs:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from carrysave.asic.liberty.cells import Library
-from carrysave.errors import UsageError, check_choice
+from carrysave.errors import ArgumentError, UsageError, check_choice, refusal
 from carrysave.regress.configurations import configurations, options
 from carrysave.regress.deciding.equivalence import SECONDS
 from carrysave.regress.mutants import MOST
@@ -52,20 +52,22 @@ class Request:
             if name not in CATALOG:
                 raise UsageError(str(nearest(name, CATALOG, "design")))
         object.__setattr__(self, "designs", tuple(dict.fromkeys(names)))
-        for option, value, low, high in (
-            ("--configurations", self.configurations, 1, 1_000_000),
-            ("--seeds", self.seeds, 1, 1_000_000),
-            ("--seed", self.seed, 0, (1 << 31) - self.seeds),
-            ("--mutants", self.mutants, 0, MOST),
-            ("--proof-seconds", self.proof_seconds, 1, 86_400),
+        for name, value, low, high in (
+            ("configurations", self.configurations, 1, 1_000_000),
+            ("seeds", self.seeds, 1, 1_000_000),
+            ("seed", self.seed, 0, (1 << 31) - self.seeds),
+            ("mutants", self.mutants, 0, MOST),
+            ("proof_seconds", self.proof_seconds, 1, 86_400),
         ):
             if not low <= value <= high:
-                raise UsageError(f"{option} must be {low}..{high}, not {value}")
+                raise refusal(name, f"{low}..{high}", str(value))
         part, parts = self.shard
         if not 1 <= part <= parts:
-            raise UsageError(f"--shard must be 1/N..N/N, not {part}/{parts}")
+            raise ArgumentError(
+                "{shard} must be 1/N..N/N, not {part}/{parts}", part=part, parts=parts
+            )
         for simulator in self.simulators:
-            check_choice("--simulators", simulator, runner.SIMULATORS)
+            check_choice("simulators", simulator, runner.SIMULATORS)
         if "icarus" in self.simulators:
             try:
                 icarus.version()

@@ -10,10 +10,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 from carrysave import cache
+from carrysave.sim.options import BenchOptions
 from carrysave.sim.parameters import BENCH_VARIABLE
 from carrysave.sim.results import cases
 from carrysave.sim.rules.bound import BROKEN
-from carrysave.sim.verilator import Build, simulate
+from carrysave.sim.verilator import LOG, Build, simulate
 from hw.emit.naming import renamed
 
 __all__ = ["Result", "attempt"]
@@ -61,51 +62,66 @@ def attempt(
     bench: str,
     directory: Path,
     *,
-    tests: str | None,
+    options: BenchOptions,
     parameters: Mapping[str, Any] | None,
-    seed: int,
-    waves: bool,
-    deadline: float,
-    stop: bool,
     poll: Callable[[], None] | None,
     folders: Sequence[Path],
     plain: bool,
 ) -> Result:
-    """Run the tests of a bench, with pytest unless `plain`."""
+    """Run the tests of a bench, with pytest unless `plain`; the seed is given."""
     directory.mkdir(parents=True, exist_ok=True)
-    xml, log, dump = directory / "results.xml", directory / "simulation.log", directory / "dump.vcd"
+    xml, log, dump = directory / "results.xml", directory / LOG, directory / "dump.vcd"
     for old in (xml, log, dump):
         old.unlink(missing_ok=True)
-    start = time.monotonic()
+    seed = options.seed or 0
     variables = {
         BENCH_VARIABLE: json.dumps({**(parameters or {}), "seed": seed}),
         "COCOTB_RANDOM_SEED": str(seed),
         "COCOTB_RESULTS_FILE": str(xml),
-        "COCOTB_MAX_FAILURES": str(int(stop)),
+        "COCOTB_MAX_FAILURES": str(int(options.stop)),
     }
-    if tests is not None:
-        variables["COCOTB_TEST_FILTER"] = tests
+    if options.tests is not None:
+        variables["COCOTB_TEST_FILTER"] = options.tests
     if plain:
         variables["PYGPI_USERS"] = _PLAIN
+    arguments = [*(["--trace"] if options.waves else []), *_random(seed)]
+    start = time.monotonic()
     code = simulate(
         build,
         bench,
-        []
-        if build.program
-        else [
-            *(["--trace"] if waves else []),
-            "+verilator+rand+reset+2",
-            f"+verilator+seed+{seed % 0x7FFFFFFF + 1}",
-        ],
+        [] if build.program else arguments,
         variables,
         directory=directory,
-        log=log,
-        deadline=deadline,
+        deadline=options.deadline,
         poll=poll,
         folders=folders,
     )
     seconds = time.monotonic() - start
     _rename(log, build.names)
+    count, failed = _outcome(bench, directory, code, options.deadline)
+    return Result(
+        tests=count,
+        failures=len(failed),
+        failed=tuple(failed),
+        seconds=seconds,
+        seed=seed,
+        directory=directory,
+        xml=xml,
+        log=log,
+        waves=dump if options.waves and dump.exists() else None,
+    )
+
+
+def _random(seed: int) -> list[str]:
+    """Return Verilator's options for registers that start random."""
+    return ["+verilator+rand+reset+2", f"+verilator+seed+{seed % 0x7FFFFFFF + 1}"]
+
+
+def _outcome(
+    bench: str, directory: Path, code: int | None, deadline: float
+) -> tuple[int, list[str]]:
+    """Return how many tests ran, and which failed; a crash or a hang is one of these."""
+    xml, log = directory / "results.xml", directory / LOG
     ran = [case for case in cases(xml) if case.outcome != "skipped"]
     count, failed = len(ran), [case.name for case in ran if case.outcome == "failed"]
     reason = None
@@ -120,17 +136,7 @@ def attempt(
     if reason is not None:
         failed.append(f"{bench}: {reason}; see {log}")
         _add_error(xml, bench, reason)
-    return Result(
-        tests=count,
-        failures=len(failed),
-        failed=tuple(failed),
-        seconds=seconds,
-        seed=seed,
-        directory=directory,
-        xml=xml,
-        log=log,
-        waves=dump if waves and dump.exists() else None,
-    )
+    return count, failed
 
 
 def _rename(log: Path, names: Mapping[str, Path]) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from carrysave import cache
-from carrysave.sim.verilator import Build, cocotb_libraries, source_text
+from carrysave.sim.verilator import Build, source_text
+from carrysave.sim.verilator_install import libraries
 from hw.emit import tools
 from hw.emit.naming import renamed
 
@@ -56,7 +57,7 @@ def build(verilog_files: Sequence[Path], top: str, *, waves: bool = False) -> Bu
                 raise RuntimeError(f"cannot build {top}: {said or 'no output'}")
 
     directory = cache.entry("simulate", ["icarus", version(), *tops, *texts], make)
-    program = ("vvp", "-n", "-m", str(cocotb_libraries() / "libcocotbvpi_icarus.so"))
+    program = ("vvp", "-n", "-m", str(libraries() / "libcocotbvpi_icarus.so"))
     return Build(top=top, directory=directory, waves=waves, program=program, names=known)
 
 

@@ -3,14 +3,17 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
 from carrysave import cache
+from carrysave.keywords import by_name
 from carrysave.sim import icarus, verilator
 from carrysave.sim.attempt import Result, attempt
+from carrysave.sim.options import BenchOptions
 from carrysave.sim.parameters import describe
 from carrysave.sim.results import cases
 from carrysave.sim.rules.bound import bound
@@ -35,6 +38,9 @@ def named(test: str) -> str:
     return rf"\.{re.escape(test)}$"
 
 
+DEFAULTS = BenchOptions()
+
+
 def new_folder(parent: Path, name: str) -> Path:
     """Make a folder `name`-1, `name`-2, ... in `parent` that nobody else has, and return it."""
     parent.mkdir(parents=True, exist_ok=True)
@@ -49,17 +55,14 @@ def new_folder(parent: Path, name: str) -> Path:
             return folder
 
 
+@by_name(BenchOptions)
 def run(
     build: Build,
     bench: str,
+    options: BenchOptions = DEFAULTS,
     *,
-    tests: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    seed: int | None = None,
     directory: Path,
-    waves: bool = False,
-    deadline: float = 600.0,
-    stop: bool = False,
+    parameters: Mapping[str, Any] | None = None,
     poll: Callable[[], None] | None = None,
     folders: Sequence[Path] = (),
 ) -> Result:
@@ -69,31 +72,25 @@ def run(
     ----------
     build : the simulator.
     bench : cocotb module, such as ``verif.pe.benches.tb_mac``.
-    tests : regular expression that picks tests by name; all by default.
+    directory : folder of this run alone, for the results, the log and the waves.
     parameters : what the bench reads by :func:`carrysave.sim.parameters.bench_parameters`; plain
         JSON types.
-    seed : seed of the random stimulus, 0..2^31 - 1; by default ``$CARRYSAVE_SEED``, else drawn.
-    directory : folder of this run alone, for the results, the log and the waves.
-    waves : record waves; the simulator must be built for it.
-    deadline : seconds after which a simulation that still runs is ended, and has failed.
-    stop : end with the first test that fails.
     poll : called a few times a second while the simulation runs.
     folders : where Python looks for the bench first.
 
     Benches of ours run without pytest first. If an assertion fails that says nothing, they run
-    again with it, for the values; the files are then those of the second run. With `stop`, and
+    again with it, for the values; the files are then those of the second run. With ``stop``, and
     all tests, there is no second run: whether any fails is what is asked then.
     """
     plain = bench.startswith(_OURS) and not folders
+    options = replace(options, seed=_seed() if options.seed is None else options.seed)
     once = partial(
-        attempt, build, bench, tests=tests, parameters=parameters,
-        seed=_seed() if seed is None else seed, waves=waves, deadline=deadline, stop=stop,
-        poll=poll, folders=folders,
-    )  # fmt: skip
+        attempt, build, bench, options=options, parameters=parameters, poll=poll, folders=folders
+    )
     result = once(directory.resolve(), plain=plain)
     failed = [case for case in cases(result.xml) if case.outcome == "failed"]
     ended = len(failed) == result.failures
-    wanted = tests is not None or not stop
+    wanted = options.tests is not None or not options.stop
     if plain and wanted and ended and any(case.why in _SILENT for case in failed):
         again = once(result.directory / "again", plain=False)
         if again.failed == result.failed:
@@ -104,29 +101,24 @@ def run(
     return result
 
 
+@by_name(BenchOptions)
 def verify(
     design: Design,
+    options: BenchOptions = DEFAULTS,
     *,
-    seed: int | None = None,
-    waves: bool = False,
-    netlist: Sequence[Path] | None = None,
-    tests: str | None = None,
-    simulator: str = "verilator",
-    options: Mapping[str, Any] | None = None,
     directory: Path,
-    deadline: float = 600.0,
-    stop: bool = False,
+    netlist: Sequence[Path] | None = None,
+    simulator: str = "verilator",
+    bench_parameters: Mapping[str, Any] | None = None,
 ) -> Result:
     """Run a design's bench on its Verilog, or on a netlist of it.
 
     Parameters
     ----------
-    design : what to verify.
-    seed, waves, tests, deadline, stop : see :func:`run`.
+    directory : folder in which this run gets a new folder of its own.
     netlist : the netlist and the models of its cells, to simulate instead of generated Verilog.
     simulator : of :data:`SIMULATORS`.
-    options : what the bench is told besides the design, such as ``constants`` of inputs.
-    directory : folder in which this run gets a new folder of its own.
+    bench_parameters : of the bench, besides the design, such as ``constants`` of inputs.
     """
     folder = new_folder(directory, design.module)
     top = design.module
@@ -136,18 +128,14 @@ def verify(
         sources = sources_of(design, folder, rules=True)
     else:  # It knows no `bind`, but it does know x.
         top = shell_name(design)
-        own = cache.write(folder / f"{top}.v", shell(design))
-        sources = [*sources_of(design, folder), own]
+        wrapper = cache.write(folder / f"{top}.v", shell(design))
+        sources = [*sources_of(design, folder), wrapper]
     return run(
-        SIMULATORS[simulator](sources, top, waves=waves),
+        SIMULATORS[simulator](sources, top, waves=options.waves),
         design.entry.bench,
-        tests=tests,
-        parameters=describe(design) | dict(options or {}),
-        seed=seed,
+        options,
         directory=folder,
-        waves=waves,
-        deadline=deadline,
-        stop=stop,
+        parameters=describe(design) | dict(bench_parameters or {}),
     )
 
 

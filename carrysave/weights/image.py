@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.errors import UsageError, check_choice
+from carrysave.errors import ArgumentError, UsageError, check_choice
 from carrysave.weights import model_image
 from carrysave.weights.layer import (
     SOURCES,
@@ -130,7 +130,9 @@ def _tensors(weights: GroupedWeights, kind: str, source: Mapping[str, Any]) -> d
 def _checked(name: str | None) -> str | None:
     """Return the name of a file that an option asks for."""
     if name is not None and (Path(name).name != name or name == ".."):
-        raise UsageError(f"--name must be a file's name without folder, not {name!r}")
+        raise ArgumentError(
+            "{name} must be a file's name without folder, not {value!r}", value=name
+        )
     return name
 
 
@@ -182,9 +184,16 @@ def _choose(names: list[str], wanted: str | None, what: str) -> str:
     if not names:
         raise UsageError(f"file must have {what}, not none")
     if wanted is None and len(names) > 1:
-        raise UsageError(f"--tensor must be given, one of the {what}: {listed}")
+        raise ArgumentError(
+            "{tensor} must be given, one of the {what}: {listed}", what=what, listed=listed
+        )
     if wanted is not None and wanted not in names:
-        raise UsageError(f"--tensor must be one of the {what}: {listed}; not {wanted!r}")
+        raise ArgumentError(
+            "{tensor} must be one of the {what}: {listed}; not {wanted!r}",
+            what=what,
+            listed=listed,
+            wanted=wanted,
+        )
     return names[0] if wanted is None else wanted
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.errors import UsageError, check_choice
+from carrysave.errors import ArgumentError, UsageError, check_choice
 from carrysave.weights.tensor_files import FLOATS, Tensor
 from golden.formats.names import minifloat
 from golden.lut.checkpoint import FORMATS, from_awq, from_gptq, to_awq, to_gptq
@@ -48,17 +48,16 @@ class PackRequest:
     def __post_init__(self) -> None:
         """Check what no spec does."""
         if self.source is not None:
-            check_choice("--from", self.source, SOURCES)
+            check_choice("source", self.source, SOURCES)
         if self.rows is not None:
-            check_choice("--rows", self.rows, ("in", "out"))
+            check_choice("rows", self.rows, ("in", "out"))
 
     def refuse(self, where: str, *names: str) -> None:
         """Refuse options that do not apply: all, or those named."""
         for field in fields(self):
             meant = field.name in names or not names
             if meant and getattr(self, field.name) is not None:
-                option = "from" if field.name == "source" else field.name
-                raise UsageError(f"--{option} is not for {where}")
+                raise ArgumentError(f"{{{field.name}}} is not for {{_where}}", _where=where)
 
     def turned(self, matrix: np.ndarray) -> np.ndarray:
         """Return a matrix with inputs as rows, or such a one as it was."""
@@ -71,7 +70,9 @@ class PackRequest:
             return 0
         text = self.group or "128"
         if not text.isdecimal() or int(text) < 1:
-            raise UsageError(f"--group must be 1.. rows, column or tensor, not {text!r}")
+            raise ArgumentError(
+                "{group} must be 1.. rows, column or tensor, not {text!r}", text=text
+            )
         return int(text)
 
     def layout_of(self, weights: GroupedWeights) -> LayoutSpec:
@@ -118,18 +119,22 @@ def from_codes(
     request.refuse("codes", "group")
     codes, scheme = members["codes"], request.scheme or "symmetric"
     if scheme not in _OFFSETS:
-        raise UsageError(f"--scheme must be one of {', '.join(_OFFSETS)} for codes, not {scheme!r}")
+        raise ArgumentError(
+            "{scheme} must be one of {legal} for codes, not {value!r}",
+            legal=", ".join(_OFFSETS),
+            value=scheme,
+        )
     if codes.is_float or codes.array.ndim != 2 or not codes.array.size:
         raise UsageError("codes must be a matrix of integers, inputs and outputs 1 at least")
     if "scales" not in members or not members["scales"].is_float:
         raise UsageError("file must have scales, groups x N, of floats, beside codes")
     if (scheme == "asymmetric") != ("zeros" in members):
-        raise UsageError("file must have zeros, groups x N, where --scheme is asymmetric, only")
+        raise ArgumentError("file must have zeros, groups x N, where {scheme} is asymmetric, only")
     if request.bits is None and scheme != "ternary":
-        raise UsageError("--bits must be given for codes, 1..8 bits")
+        raise ArgumentError("{bits} must be given for codes, 1..8 bits")
     bits = request.bits if request.bits is not None else 2
     if not 1 <= bits <= 8:
-        raise UsageError(f"--bits must be 1..8 bits, not {bits}")
+        raise ArgumentError("{bits} must be 1..8 bits, not {value}", value=bits)
     if max(abs(int(code)) for code in _ends(codes.array)) > 255:
         raise UsageError("codes must be of 8 bits at most")
     array = request.turned(codes.array.astype(np.int64)) + _offset(scheme, bits)
@@ -137,14 +142,21 @@ def from_codes(
     for worst in _ends(array):
         if not 0 <= worst <= top:
             least = -_offset(scheme, bits)
-            raise UsageError(
-                f"codes must be {least}..{least + top} where --scheme is {scheme}, "
-                f"not {worst + least}"
+            raise ArgumentError(
+                "codes must be {least}..{most} where {scheme} is {text}, not {value}",
+                least=least,
+                most=least + top,
+                text=scheme,
+                value=worst + least,
             )
     given = members["scales"]
     name = request.scales or given.format or "fp32"
     if name not in _CODED:
-        raise UsageError(f"--scales must be one of {', '.join(_CODED)} for codes, not {name!r}")
+        raise ArgumentError(
+            "{scales} must be one of {value} for codes, not {name!r}",
+            value=", ".join(_CODED),
+            name=name,
+        )
     values = given.values()
     if values.ndim != 2 or not values.size:
         raise UsageError(f"scales must be groups x N, not {values.shape}")
@@ -169,7 +181,7 @@ def from_codes(
         zeros=zeros,
     )
     if not np.array_equal(weights.scale_values().to_odd(), values):
-        raise UsageError(f"scales must be of {name}, without rounding; see --scales")
+        raise ArgumentError("scales must be of {name}, without rounding; see {scales}", name=name)
     kinds = {name: members[name].array.dtype.name for name in ("codes", "zeros") if name in members}
     facts = {"rows": request.rows or "out", "scheme": scheme, "scales": given.format}
     return weights, {**facts, "integers": kinds}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from carrysave import cache
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError, UsageError
 from carrysave.weights.gguf import GgufFile, read_gguf
 from carrysave.weights.gguf_tensor import GgufTensor
 from carrysave.weights.layer import PackRequest, check_finite
@@ -49,9 +49,11 @@ def pack_model(
     if request.tensor is not None:
         if request.tensor not in matrices:
             listed = ", ".join(shown(key) for key in list(matrices)[:8])
-            raise UsageError(
-                f"--tensor must be one of the matrices of codes: {listed or 'none'}"
-                f"{' and more' * (len(matrices) > 8)}; not {request.tensor!r}"
+            raise ArgumentError(
+                "{tensor} must be one of the matrices of codes: {listed}{more}; not {value!r}",
+                listed=listed or "none",
+                more=" and more" * (len(matrices) > 8),
+                value=request.tensor,
             )
         matrices = {request.tensor: matrices[request.tensor]}
     if not matrices:
@@ -64,7 +66,9 @@ def pack_model(
     if request.tensor is not None:
         return _write(model, request.tensor, request, folder, name or names[request.tensor])
     if not (index := name or _plain(file.stem)) or index in names.values():
-        raise UsageError(f"--name must be given, another than a tensor's, not {index!r}")
+        raise ArgumentError(
+            "{name} must be given, another than a tensor's, not {index!r}", index=index
+        )
     return _write_all(model, names, request, folder, index)
 
 

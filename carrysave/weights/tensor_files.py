@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError, UsageError
 from carrysave.weights import array_files
 from golden.formats.names import minifloat
 from hw.emit import user_files
@@ -88,8 +88,9 @@ def dump(tensors: Mapping[str, Tensor], suffix: str) -> bytes:
     with zipfile.ZipFile(buffer, "w") as file:
         for name, tensor in tensors.items():
             if not name.isprintable() or name.startswith("/") or ".." in name.split("/"):
-                raise UsageError(
-                    f"--to must be safetensors, as '{shown(name)}' is no name in an .npz"
+                raise ArgumentError(
+                    "{to} must be safetensors, as '{value}' is no name in an .npz",
+                    value=shown(name),
                 )
             # The default date of an entry is constant, unlike that of numpy.savez.
             part = io.BytesIO()
@@ -116,7 +117,11 @@ def _to_numpy(name: str, tensor: Tensor) -> np.ndarray:
     if tensor.format is None:
         return tensor.array
     if tensor.format not in ("fp16", "fp32"):
-        raise UsageError(f"--to must be safetensors, as {name} is of {tensor.format}, not npz")
+        raise ArgumentError(
+            "{to} must be safetensors, as {name} is of {format}, not npz",
+            name=name,
+            format=tensor.format,
+        )
     width = minifloat(tensor.format).width
     return tensor.array.astype(f"u{width // 8}").view(f"f{width // 8}")
 

@@ -73,13 +73,17 @@ class ElementFormat:
 
     def check(self, name: str, codes: np.ndarray) -> np.ndarray:
         """Return `codes` as int64; refuse non-integers and codes out of range."""
+        return self.within(name, codes).astype(np.int64)
+
+    def within(self, name: str, codes: np.ndarray) -> np.ndarray:
+        """Return `codes` as an array of the type that they have; refusals are those of `check`."""
         array = np.asarray(codes)
         if array.dtype.kind not in "iu":
             raise TypeError(f"{name} must be integers ({self.name}), not {array.dtype}")
         if array.size and not (self.low <= array.min() and array.max() <= self.high):
             worst = array.max() if array.max() > self.high else array.min()
             raise ValueError(f"{name} must be {self.low}..{self.high} ({self.name}), not {worst}")
-        return array.astype(np.int64)
+        return array
 
     def wrap(self, values: np.ndarray) -> np.ndarray:
         """Reduce int64 `values` modulo 2^width into the range of codes."""

@@ -1,9 +1,10 @@
 """Block sizes and order of a product, and their cost; needs numpy alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
+from math import lcm
 from typing import NamedTuple
 
 import numpy as np
@@ -101,12 +102,22 @@ class Stores:
             and m * self.tile_m * n <= self.rows
         )
 
+    @property
+    def grain(self) -> int:
+        """Beats of K, of which a block has a multiple: of whole bytes, and whole scale blocks."""
+        return lcm(max(self.block, 1), _grain(self.tile_k * self.a_bits))
+
     def most_beats(self, m: int, n: int) -> int:
         """Return the beats of K that the stores hold for m x n tiles; 0 if none."""
-        k = min(self.a_words // m * self.a_slices, self.b_words // -(-n // self.b_slices))
-        while k and not self.fits(m, n, k):
-            k -= 1
-        return k
+        return int(self.most_beats_of(np.array(m), np.array(n)))
+
+    def most_beats_of(self, m: Numbers, n: Numbers) -> Numbers:
+        """Return that of several m and n."""
+        k = np.minimum(self.a_words // m * self.a_slices, self.b_words // -(-n // self.b_slices))
+        fits = (n * self.tile_n * self.b_bits % 8 == 0) & (m * self.tile_m * n <= self.rows)
+        if self.block:
+            fits &= (m == 1) & (n == 1)
+        return np.where(fits, k - k % self.grain, 0)
 
 
 @dataclass(frozen=True)
@@ -117,6 +128,12 @@ class Blocks:
     n: int
     k: int
     by_columns: bool = False
+
+    @classmethod
+    def of(cls, row: Numbers) -> "Blocks":
+        """Return a row of :func:`candidates`."""
+        m, n, k, by_columns = row.tolist()
+        return cls(m, n, k, bool(by_columns))
 
 
 @dataclass(frozen=True)
@@ -194,6 +211,7 @@ def word_bytes(beat: int, bits: int) -> int:
     return count * bits // 8
 
 
+@lru_cache(maxsize=4096)
 def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) -> Cost:
     """Estimate the cost of an M x K by K x N product.
 
@@ -202,19 +220,18 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
     write-back counts. The last block is multiplied after its load, except for its first tile; the
     last row of tiles leaves at the end.
     """
-    found = costs(stores, [blocks], m, n, k, c_bits)
+    row = np.array([[blocks.m, blocks.n, blocks.k, blocks.by_columns]], np.int64)
+    found = costs(stores, row, m, n, k, c_bits)
     return Cost(*(int(one[0]) for one in found))
 
 
 def costs(
-    stores: Stores, blocks: Sequence[Blocks], m: int, n: int, k: int, c_bits: int
+    stores: Stores, blocks: Numbers, m: int, n: int, k: int, c_bits: int
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """Return cycles, and beats that are read and written, of each of some plans."""
+    """Return cycles, and beats that are read and written, of each row of :func:`candidates`."""
     least = -(-LATENCY // stores.outstanding)
     tile_m, tile_n, tile_k = stores.tile_m, stores.tile_n, stores.tile_k
-    of_m, of_n, of_k, by_columns = np.array(
-        [(one.m, one.n, one.k, one.by_columns) for one in blocks], np.int64
-    ).T
+    of_m, of_n, of_k, by_columns = blocks.T
     rows, columns, codes = of_m * tile_m, of_n * tile_n, of_k * tile_k
     ups, acrosses, depths = (
         -(-size // part) for size, part in ((m, rows), (n, columns), (k, codes))
@@ -262,27 +279,38 @@ def costs(
 @cache
 def plan(stores: Stores, m: int, n: int, k: int, c_bits: int) -> Blocks:
     """Choose the blocks that minimise cycles + beats_read / 50."""
-    some = list(candidates(stores, m, n, k))
+    some = candidates(stores, m, n, k)
     cycles, read, _ = costs(stores, some, m, n, k, c_bits)
     price = 50 * cycles + read
-    return some[int(np.lexsort((cycles, price))[0])]
+    return Blocks.of(some[np.lexsort((cycles, price))[0]])
 
 
-def candidates(stores: Stores, m: int, n: int, k: int) -> Iterator[Blocks]:
-    """List blocks that split each side evenly, as far as byte alignment of rows allows."""
+def candidates(stores: Stores, m: int, n: int, k: int) -> Numbers:
+    """List blocks that split each side evenly, as far as byte alignment of rows allows.
+
+    Returns
+    -------
+    Rows of m, n, k and by_columns: few tiles first, and of as many tiles the longest K.
+    """
     beats = -(-k // stores.tile_k)
-    grain_n = _grain(stores.tile_n * stores.b_bits)
-    grain_k = stores.block or _grain(stores.tile_k * stores.a_bits)
-    for up in _sizes(-(-m // stores.tile_m), stores.a_words):
-        most_n = stores.rows // (up * stores.tile_m)
-        for across in _sizes(-(-n // stores.tile_n), most_n, grain_n):
-            most = stores.most_beats(up, across)
-            longest = min(most, _up(beats, grain_k))
-            depths = {longest} | {
-                depth for depth in _sizes(beats, most, grain_k) if depth >= stores.tile_m
-            }
-            for depth, by_columns in product(sorted(depths - {0}, reverse=True), (False, True)):
-                yield Blocks(up, across, depth, by_columns)
+    of_m = _sizes(-(-m // stores.tile_m))
+    of_n = _sizes(-(-n // stores.tile_n), _grain(stores.tile_n * stores.b_bits))
+    up, across = (one.reshape(-1) for one in np.meshgrid(of_m, of_n, indexing="ij"))
+    most = stores.most_beats_of(up, across)
+    longest = np.minimum(most, _up(beats, stores.grain))
+    parts = _sizes(beats, stores.grain)[::-1]
+    parts = np.broadcast_to(
+        parts[parts >= stores.tile_m], (len(up), (parts >= stores.tile_m).sum())
+    )
+    # The longest that the stores hold may be no even split.
+    depth = np.concatenate([longest[:, None], parts], axis=1)
+    used = (depth > 0) & (depth <= longest[:, None])
+    used[:, 1:] &= depth[:, 1:] < longest[:, None]
+    at, place = np.nonzero(used)
+    found = np.stack([up[at], across[at], depth[at, place], np.zeros_like(at)], axis=1)
+    found = np.repeat(found, 2, axis=0)
+    found[1::2, 3] = 1
+    return found
 
 
 def _grain(bits: int) -> int:
@@ -294,10 +322,8 @@ def _up(size: int, grain: int) -> int:
     return -(-size // grain) * grain
 
 
-def _sizes(whole: int, most: int, grain: int = 1) -> list[int]:
-    """List, for each number of parts, the smallest part size, none larger than `most`.
-
-    All are multiples of the grain.
-    """
-    sizes = {_up(-(-whole // -(-whole // size)), grain) for size in range(1, min(whole, most) + 1)}
-    return sorted(size for size in sizes if size <= most)
+def _sizes(whole: int, grain: int = 1) -> Numbers:
+    """List, for each number of parts, the smallest part size, as a multiple of the grain."""
+    parts = np.arange(1, whole + 1, dtype=np.int64)
+    least = np.unique(-(-whole // parts))
+    return np.unique(-(-least // grain) * grain)

@@ -56,6 +56,8 @@ def shown(text: str, most: int = 200) -> str:
     most : characters that are kept of it; the others become ``...``.
     """
     cut = text if len(text) <= most else f"{text[:most]}..."
+    if cut.isprintable():
+        return cut
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in cut)
 
 

@@ -163,7 +163,7 @@ def test_verify_tells_of_tests(tmp_path: Path) -> None:
 )
 def test_errors_name_arguments(options: dict[str, object], says: str, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=f"^{says}") as error:
-        carrysave.Design("mac").verify(folder=tmp_path, **options)  # type: ignore[arg-type]
+        carrysave.Design("mac").verify(folder=tmp_path, **options)
     assert isinstance(error.value, ValueError)
     assert error.value.naming(option_of).startswith("--")
     assert not list(tmp_path.iterdir())

@@ -88,7 +88,7 @@ def test_netlist_passes_the_bench(name: str, tmp_path: Path) -> None:
     result = runner.verify(
         design,
         netlist=[netlist, models],
-        options=OPTIONS.get(name),
+        bench_parameters=OPTIONS.get(name),
         directory=tmp_path,
         deadline=3600,
     )

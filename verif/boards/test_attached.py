@@ -165,7 +165,7 @@ def test_network_on_a_board(device: Device, run: Run, tmp_path: Path) -> None:
 
 
 def test_report_of_a_build(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--port needs the report of `carrysave build --board u"):
+    with pytest.raises(UsageError, match=r"port needs the report of `carrysave build --board u"):
         attached.built(BOARD, tmp_path)
     own = design_of(BOARD, {"m": "2"}, baud=9600)
     report(tmp_path, own, 9600)

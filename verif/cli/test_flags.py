@@ -8,12 +8,16 @@ import pytest
 from cyclopts import Parameter
 
 import carrysave
+from carrysave.api.options import VerifyOptions
 from carrysave.asic.options import CompareOptions, SynthesisOptions
 from carrysave.cli.explore import ExploreFlags
 from carrysave.cli.flags import CompareFlags, SynthesisFlags
+from carrysave.cli.pack import PackFlags
+from carrysave.cli.verify import VerifyFlags
 from carrysave.errors import ArgumentError, check_choice, option_of
 from carrysave.exploration.options import ExploreOptions
 from carrysave.keywords import differing
+from carrysave.weights.layer import PackRequest
 
 
 @pytest.mark.parametrize(
@@ -22,6 +26,8 @@ from carrysave.keywords import differing
         (CompareFlags, CompareOptions),
         (SynthesisFlags, SynthesisOptions),
         (ExploreFlags, ExploreOptions),
+        (VerifyFlags, VerifyOptions),
+        (PackFlags, PackRequest),
     ],
 )
 def test_flags_are_the_options_with_help(flags: type[Any], options: type[Any]) -> None:

@@ -225,5 +225,5 @@ def test_fit_of_a_store(run: Run, tmp_path: Path) -> None:
 
 
 def test_few_designs_are_refused() -> None:
-    with pytest.raises(UsageError, match="--fit needs 20 designs or more"):
+    with pytest.raises(UsageError, match="fit needs 20 designs or more"):
         Estimator.fit("osu018", "none", {}, made_up()[:19])

@@ -51,7 +51,7 @@ def test_points_of_a_file_are_those_of_the_front(tmp_path: Path) -> None:
     ]}))  # fmt: skip
     assert [point_of(path, number).parameters["a_width"] for number in (0, 1)] == [5, 6]
     for number in (-1, 2):
-        with pytest.raises(UsageError, match=rf"--point must be 0\.\.1, the front's, not {number}"):
+        with pytest.raises(UsageError, match=rf"point must be 0\.\.1, the front's, not {number}"):
             point_of(path, number)
     path.write_text("{}")
     with pytest.raises(UsageError, match="not what `carrysave explore` writes"):

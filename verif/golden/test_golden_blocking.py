@@ -1,10 +1,11 @@
 """Blocks of a product: what they cost, against a count of all that is read and a known bound."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from golden.soc.blocking import Blocks, Stores, cost, order, plan
+from golden.soc.blocking import Blocks, Stores, candidates, cost, order, plan
 
 ARRAY = Stores(
     tile_m=8, tile_n=8, tile_k=1, a_bits=8, b_bits=8, data_width=128, outstanding=64,
@@ -62,6 +63,40 @@ def test_large_products_read_no_more_than_the_sums_that_are_held_force(
     assert least <= read <= 1.05 * least
 
 
+NARROW = replace(CUBE, a_bits=2, b_bits=4, tile_n=1, tile_k=1, tile_m=2)
+SCALED = replace(CUBE, block=24)
+
+
+@pytest.mark.parametrize("stores", [ARRAY, CUBE, NARROW, SCALED])
+@pytest.mark.parametrize("size", [(7, 40, 50), (1, 64, 300), (33, 5, 200), (90, 60, 3)])
+def test_candidates_are_all_even_splits_that_fit(
+    stores: Stores, size: tuple[int, int, int]
+) -> None:
+    """They are the smallest parts of each side for each number of parts, and the longest K."""
+    m, n, k = size
+
+    def parts(size: int, tile: int, step: int) -> set[int]:
+        whole = -(-size // tile)
+        even = {-(-whole // count) for count in range(1, whole + 1)}
+        return {-(-one // step) * step for one in even}
+
+    def whole_bytes(bits: int) -> int:
+        return next(count for count in range(1, 9) if count * bits % 8 == 0)
+
+    beats = -(-k // stores.tile_k)
+    along = whole_bytes(stores.tile_k * stores.a_bits)
+    along = math.lcm(along, stores.block or 1)
+    expected = []
+    for up in sorted(parts(m, stores.tile_m, 1)):
+        for across in sorted(parts(n, stores.tile_n, whole_bytes(stores.tile_n * stores.b_bits))):
+            deep = [one for one in range(1, 5000) if stores.fits(up, across, one)]
+            longest = min(max(deep, default=0), -(-beats // along) * along)
+            even = {one for one in parts(k, stores.tile_k, along) if one >= stores.tile_m}
+            for depth in sorted({longest, *even} & set(deep), reverse=True):
+                expected += [[up, across, depth, 0], [up, across, depth, 1]]
+    assert candidates(stores, m, n, k).tolist() == expected
+
+
 @pytest.mark.parametrize("size", [(256, 256, 256), (100, 200, 300), (64, 64, 4096)])
 @pytest.mark.parametrize("stores", [ARRAY, WIDE])
 def test_no_other_blocks_read_much_less(stores: Stores, size: tuple[int, int, int]) -> None:
@@ -72,7 +107,7 @@ def test_no_other_blocks_read_much_less(stores: Stores, size: tuple[int, int, in
         cost(stores, Blocks(up, across, depth, by_columns), m, n, k, 8)
         for up in range(1, -(-m // stores.tile_m) + 1)
         for across in range(1, -(-n // stores.tile_n) + 1)
-        for depth in (stores.most_beats(up, across) if up * across <= stores.rows else 0,)
+        for depth in (stores.most_beats(up, across),)
         for by_columns in (False, True)
         if depth and stores.fits(up, across, depth)
     ]

@@ -14,7 +14,7 @@ from carrysave.cli import _COMMANDS
 from carrysave.errors import EXTRAS
 from carrysave.installation import parts
 from carrysave.installation.ways import WAYS
-from carrysave.sim import verilator
+from carrysave.sim import verilator_build, verilator_install
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -50,7 +50,7 @@ def test_doctor_finds_what_this_machine_has(run: Run) -> None:
     for name in ("amaranth", "numpy", "pyosys"):
         assert there[name]["version"] == metadata.version(name)
     assert found["python"]["ok"]
-    assert there["c++"]["version"] == verilator.compiler()
+    assert there["c++"]["version"] == verilator_install.compiler()
     assert Path(there["c++"]["where"]).is_file()
     assert there["sta"]["version"] == sta.version()
     # Torch is too large to be with all that tests need.
@@ -65,7 +65,7 @@ def test_doctor_finds_what_this_machine_has(run: Run) -> None:
 
 def test_doctor_misses_programs(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    for remembered in (sta.version, verilator.compiler, verilator._versions):
+    for remembered in (sta.version, verilator_install.compiler, verilator_build.versions):
         remembered.cache_clear()
     outcome = run("doctor", "--json")
     found = states(outcome.out)
@@ -86,7 +86,7 @@ def test_doctor_misses_programs(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_p
         outcome = run(line, *SMALL)
         assert (outcome.code, outcome.out) == (1, "")
         assert f"sudo apt-get install {lacks}`" in outcome.err
-    for remembered in (sta.version, verilator.compiler, verilator._versions):
+    for remembered in (sta.version, verilator_install.compiler, verilator_build.versions):
         remembered.cache_clear()
 
 

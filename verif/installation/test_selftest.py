@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from carrysave.asic import sta
-from carrysave.sim import verilator
+from carrysave.sim import verilator_build, verilator_install
 from carrysave.vectors import package
 from verif.support.command import Run
 from verif.support.schemas import check
@@ -19,7 +19,7 @@ def test_selftest_finds_what_is_broken(
     monkeypatch.setattr(package, "FORMATS", ("e2m1",))
     monkeypatch.setattr(package, "published", lambda: known | {"e2m1/dot.csv": "0" * 64})
     monkeypatch.setenv("PATH", str(tmp_path))
-    for remembered in (sta.version, verilator.compiler, verilator._versions):
+    for remembered in (sta.version, verilator_install.compiler, verilator_build.versions):
         remembered.cache_clear()
     outcome = run("selftest", "--json")
     rows = {row["check"]: row for row in check("selftest", outcome.out)["checks"]}
@@ -30,7 +30,7 @@ def test_selftest_finds_what_is_broken(
     assert rows["formats"]["found"] == ("RuntimeError: other digests than published: e2m1/dot.csv")
     assert "sudo apt-get install opensta`" in rows["verify the netlist of gates"]["found"]
     assert not list(tmp_path.iterdir())
-    for remembered in (sta.version, verilator.compiler, verilator._versions):
+    for remembered in (sta.version, verilator_install.compiler, verilator_build.versions):
         remembered.cache_clear()
 
 

@@ -216,7 +216,7 @@ def test_a_scheduler_that_does_not_answer_is_refused(
     monkeypatch.setattr(cluster, "_ANSWER", 0.5)
     for address, why in (("tcp://127.0.0.1:1", "does not answer"), ("nothing:at:all", "answer")):
         with (
-            pytest.raises(UsageError, match=f"--scheduler {address}: .*{why}"),
+            pytest.raises(UsageError, match=f"scheduler {address}: .*{why}"),
             jobs.session(jobs.Options(scheduler=address)),
         ):
             pytest.fail("taken")

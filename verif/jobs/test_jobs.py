@@ -191,9 +191,9 @@ def test_what_cannot_be_a_job_is_refused(monkeypatch: pytest.MonkeyPatch):
         job(work.leave)
     with pytest.raises(TypeError, match="arguments must be plain data"):
         _ = job(work.add, a=Path(), b=1).key
-    with pytest.raises(UsageError, match="--jobs must be at least 1, not 0"):
+    with pytest.raises(UsageError, match="jobs must be at least 1, not 0"):
         jobs.Options(jobs=0)
-    with pytest.raises(UsageError, match="--jobs is for this machine"):
+    with pytest.raises(UsageError, match="jobs is for this machine"):
         jobs.Options(jobs=2, scheduler="tcp://localhost:1")
 
 
@@ -336,6 +336,6 @@ def test_a_cache_that_cannot_be_written_is_only_slower(
     assert [o.get()["sum"] for o in jobs.run(sums(2), ordered=True)] == [1, 2]
     monkeypatch.undo()
     monkeypatch.setenv("CARRYSAVE_CACHE", str(own_cache))
-    with pytest.raises(UsageError, match=r"--store .*unable to open"):
+    with pytest.raises(UsageError, match=r"store .*unable to open"):
         list(jobs.run(sums(2)))
     assert cache.folder() == own_cache

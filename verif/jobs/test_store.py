@@ -117,7 +117,7 @@ def test_where_can_only_read(
 ):
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(UsageError, match="--where must be an SQL expression"):
+    with pytest.raises(UsageError, match="where must be an SQL expression"):
         jobs.select(filled, where)
     assert len(jobs.select(filled)[2]) == 3
     assert sorted(tmp_path.iterdir()) == before
@@ -143,7 +143,7 @@ def test_where_has_a_time_limit(filled: Path, where: str) -> None:
         [sys.executable, "-c", ASKED, filled, where, "0.5"],
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
-    assert "--where must be done within 0.5 s, and is not" in done.stderr.splitlines()[-1]
+    assert "where must be done within 0.5 s, and is not" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.sample(1)
@@ -209,7 +209,7 @@ def test_what_is_no_store_is_refused_and_left_alone(path: Path):
         jobs.Store(path)
     with pytest.raises(UsageError, match=r"there is no such file"):
         jobs.select(path)
-    with pytest.raises(UsageError, match="--store /proc/none"):
+    with pytest.raises(UsageError, match="store /proc/none"):
         jobs.Store(Path("/proc/none/store.sqlite"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
 from carrysave import jobs
-from carrysave.regress import command, plan
+from carrysave.regress import execution, plan
 from carrysave.regress.plan import Request, planned
 from carrysave.sim import icarus, runner
 from hw.catalog import Design
@@ -67,7 +67,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
     def list_all(name: str, seed: int) -> Iterator[Design]:
         return (Design(name, TINY | {"a_width": width}) for width in range(2, 17))
 
-    monkeypatch.setattr(command, "bench_job", job)
+    monkeypatch.setattr(execution, "bench_job", job)
     monkeypatch.setattr(plan, "configurations", list_all)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from carrysave.regress import command, plan
+from carrysave.regress import execution, plan
 from carrysave.regress.mutants import Mutants
 from hw.catalog import Design
 from verif.support.command import Run
@@ -70,7 +70,7 @@ def test_a_mutant_that_lives_is_decided(
 ) -> None:
     """A bench that finds nothing leaves alive what is a fault; that fails, and says why."""
     monkeypatch.setattr(plan, "configurations", lambda name, seed: iter([Design(name, TINY)]))
-    monkeypatch.setattr(command._Regression, "mutant_job", blind)
+    monkeypatch.setattr(execution._Regression, "mutant_job", blind)
     arguments = ("regress", "-o", tmp_path, "--store", tmp_path / "store.sqlite", "--json",
                  "--designs", "mac", "--mutants", "4", "--jobs", "1")  # fmt: skip
     found = run(*arguments)
@@ -87,11 +87,11 @@ def test_a_mutant_that_lives_is_decided(
     assert report.count("<failure") == facts["counts"]["alive"]
 
 
-def blind(self: command._Regression, run: Any, file: Path, number: int, **more: Any) -> Any:
+def blind(self: execution._Regression, run: Any, file: Path, number: int, **more: Any) -> Any:
     """Return the job of the design as it is, in place of a mutant's."""
     del number
-    told = {"constants": {"mutant": 0}, **more.pop("options", {})}
-    return self.job(run, verilog=file, options=told, stop=True, **more)
+    told = {"constants": {"mutant": 0}, **more.pop("bench_parameters", {})}
+    return self.job(run, verilog=file, bench_parameters=told, stop=True, **more)
 
 
 @pytest.mark.prove

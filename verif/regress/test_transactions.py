@@ -30,7 +30,7 @@ def times(
     design: Design, folder: Path, tests: str | None = None, **options: Any
 ) -> dict[str, float]:
     """Run a bench, which must pass; return the simulated time of each test, ns."""
-    result = runner.verify(design, seed=5, tests=tests, options=options, directory=folder)
+    result = runner.verify(design, seed=5, tests=tests, bench_parameters=options, directory=folder)
     assert result.ok, result.failed
     return {
         case.name: case.stop - case.start

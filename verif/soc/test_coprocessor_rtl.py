@@ -114,7 +114,7 @@ def test_coprocessor_rtl_matches_golden(
     """A sample of the orders in the short run; `make prove` closes the coverage."""
     options = brief(request, overlaps=2, close=False)
     design = Design("coprocessor", parameters)
-    result = verify(design, seed=1, options=options, directory=tmp_path)
+    result = verify(design, seed=1, bench_parameters=options, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"
     if "close" in options:
         return

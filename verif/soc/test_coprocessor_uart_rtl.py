@@ -44,7 +44,7 @@ def test_coprocessor_uart_rtl_matches_golden(
     short = not request.node.get_closest_marker("prove")
     result = verify(
         Design("coprocessor_uart", parameters), seed=1, directory=tmp_path,
-        options={"transactions": 20, "wrong": 1} if short else {},
+        bench_parameters={"transactions": 20, "wrong": 1} if short else {},
         tests="test_(products|damaged_frames|registers)$" if short else None,
     )  # fmt: skip
     assert result.ok, f"{result.failed}; see {result.log}"

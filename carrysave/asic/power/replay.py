@@ -13,7 +13,7 @@ from carrysave import cache
 from carrysave.asic.power.delays import Delays
 from carrysave.asic.power.flat_netlist import ONE, ZERO, Flat, Ids, SimulationError
 from carrysave.asic.power.gates import Logic, logic
-from carrysave.sim import verilator
+from carrysave.sim import verilator_install
 from hw.emit import tools
 
 __all__ = ["Switching", "Trace", "replay"]
@@ -152,7 +152,7 @@ def _at(array: NDArray[Any]) -> ctypes.c_void_p:
 def _library() -> ctypes.CDLL:
     """Return the compiled replay, from the cache if possible."""
     text = Path(__file__).with_name("replay.cpp").read_bytes()
-    compiler = verilator.compiler()
+    compiler = verilator_install.compiler()
     options = ["-O2", "-std=c++20", "-shared", "-fPIC"]
 
     def make(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import onnx
@@ -90,9 +91,12 @@ def _check_sizes(graph: GraphProto) -> None:
         # Open sizes count as 1.
         sizes = [size.dim_value if size.HasField("dim_value") else 1 for size in kind.shape.dim]
         shape = [1 if size == -1 else size for size in sizes]
-        node = makers.get(one.name)
-        maker = f"{label(node)}: " if node is not None else ""
-        check_size(f"{maker}tensor {quoted(one.name)}", shape, bits)
+        check_size(partial(_tensor, makers.get(one.name), one.name), shape, bits)
+
+
+def _tensor(maker: NodeProto | None, name: str) -> str:
+    """Say which tensor it is, and which node makes it."""
+    return f"{label(maker)}: tensor {quoted(name)}" if maker else f"tensor {quoted(name)}"
 
 
 def _check_names(proto: ModelProto) -> None:

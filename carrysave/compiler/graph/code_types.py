@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_small_float", "limits", "steps_apart"]
+__all__ = ["is_small_float", "limits", "narrowest", "steps_apart"]
 
 _SMALL = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
 
@@ -15,6 +15,14 @@ def limits(kind: "np.dtype[Any]") -> tuple[int, int] | None:
         info = np.iinfo(kind)
         return int(info.min), int(info.max)
     return _SMALL.get(kind.name)
+
+
+def narrowest(values: np.ndarray) -> np.ndarray:
+    """Return integers in the narrowest signed type of numpy that holds them."""
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    kinds = (np.int8, np.int16, np.int32, np.int64)
+    kind = next(one for one in kinds if np.iinfo(one).min <= low and high <= np.iinfo(one).max)
+    return values.astype(kind, copy=False)
 
 
 def is_small_float(kind: "np.dtype[Any]") -> bool:

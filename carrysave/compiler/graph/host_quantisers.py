@@ -45,8 +45,12 @@ class QuantizeLinear(OpRun):
             if not kind.name.startswith("float8"):  # then, and only then, ONNX adds it
                 scaled = scaled + along(zero, x.shape, axis, block_size).astype(scaled.dtype)
             return (saturate_cast(scaled, kind) if saturate else scaled.astype(kind),)
-        codes = np.rint(scaled) + along(zero, x.shape, axis, block_size)
-        return (np.clip(codes, *ends).astype(kind),)
+        shift = along(zero, x.shape, axis, block_size)
+        if kind.itemsize <= 2 and scaled.dtype == np.float32:
+            # Sums that float32 does not hold are beyond all limits of such codes.
+            shift = shift.astype(np.float32)
+        codes = np.asarray(np.rint(scaled) + shift)
+        return (np.clip(codes, *ends, out=codes).astype(kind),)
 
 
 class DequantizeLinear(OpRun):
@@ -68,8 +72,9 @@ class DequantizeLinear(OpRun):
         kind = tensor_dtype_to_np_dtype(output_dtype) if output_dtype else scale.dtype
         steps = along(scale, x.shape, axis, block_size)
         if limits(x.dtype) is not None:
-            codes = x.astype(np.int64)
-            codes = codes - (0 if zero is None else along(zero, x.shape, axis, block_size))
+            codes = x.astype(np.int16 if x.dtype.itemsize == 1 else np.int64)
+            if zero is not None and zero.any():
+                codes = codes - along(zero, x.shape, axis, block_size).astype(codes.dtype)
         else:
             codes = x.astype(np.float32)
         return ((codes.astype(scale.dtype) * steps).astype(kind),)

@@ -2,7 +2,7 @@
 
 import contextlib
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from pathlib import Path
 
@@ -15,8 +15,13 @@ _WHOLE = 2
 _PAGE = resource.getpagesize()
 
 
-def check_size(where: str, shape: Sequence[int], bits: int) -> None:
+def check_size(where: Callable[[], str], shape: Sequence[int], bits: int) -> None:
     """Refuse a tensor before memory is taken for it.
+
+    Parameters
+    ----------
+    where : names the tensor, for the error.
+    shape, bits : of the tensor, and of each of its numbers.
 
     Raises
     ------
@@ -25,7 +30,9 @@ def check_size(where: str, shape: Sequence[int], bits: int) -> None:
     """
     size, limit = -(-prod(shape) * bits // 8), limit_of(TENSORS)
     if size > limit:
-        raise ValueError(f"{where} must be at most {limit:,} bytes, not {size:,}; {raised(limit)}")
+        raise ValueError(
+            f"{where()} must be at most {limit:,} bytes, not {size:,}; {raised(limit)}"
+        )
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """How large the outputs of an operator will be, from what it is given."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,11 @@ def check_outputs(node: NodeProto, given: Sequence[Any], versions: Mapping[str, 
     for name, kind in inferred.items():
         shape = [size.dim_value for size in kind.tensor_type.shape.dim]
         bits = 8 * _bytes(kind.tensor_type.elem_type)
-        check_size(f"{label(node)}: output {name!r}", shape, bits)
+        check_size(partial(_output, node, name), shape, bits)
+
+
+def _output(node: NodeProto, name: str) -> str:
+    return f"{label(node)}: output {name!r}"
 
 
 def _type(value: np.ndarray) -> TypeProto:

@@ -5,8 +5,9 @@ from math import prod
 
 import numpy as np
 
+from carrysave.compiler.lowered.engine_codes import check_depth, code_offset
 from carrysave.compiler.lowered.operands import Compiled, Cut
-from carrysave.compiler.lowered.quantised import QuantisedProduct, check_depth, code_offset
+from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.target.cost import cycles_of
 from carrysave.compiler.target.mapping import START
 from carrysave.compiler.target.target import Target

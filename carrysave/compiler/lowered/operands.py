@@ -287,7 +287,10 @@ class Operands(ABC):
         rights = []
         for start in range(0, groups, bundle):
             part = self.weights[start : start + bundle]
-            right = np.zeros((len(part), depth, len(part), columns), np.int64)
+            if len(part) == 1:
+                rights.append(part[0])
+                continue
+            right = np.zeros((len(part), depth, len(part), columns), self.weights.dtype)
             places = np.arange(len(part))
             right[places, :, places] = part
             rights.append(right.reshape(len(part) * depth, len(part) * columns))

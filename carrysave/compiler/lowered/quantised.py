@@ -7,14 +7,21 @@ import numpy as np
 
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.graph.patches import Patched, toeplitz
+from carrysave.compiler.lowered.engine_codes import (
+    check_depth,
+    code_offset,
+    moved,
+    stacked,
+    terms_of,
+)
 from carrysave.compiler.lowered.operands import Compiled, Cut, Operands
 from carrysave.compiler.target.mapping import Mapping, choose
 from carrysave.compiler.target.target import Target
-from carrysave.driver import Number, Requantisation
+from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from golden.npe.requantiser import dyadic
 
-__all__ = ["QuantisedProduct", "check_depth", "code_offset", "requantise"]
+__all__ = ["QuantisedProduct", "requantise"]
 
 
 _SUMS: "np.dtype[Any]" = np.dtype(np.int32)
@@ -97,7 +104,7 @@ class QuantisedProduct(Operands):
             code_offset("C", self.y_type, target.info.codes)
             dyadic(self.scale)
         if self.weights is not None:
-            terms = 1 if self.b_late else len(_terms(target, self.weights))
+            terms = 1 if self.b_late else terms_of(target, self.weights)
             check_depth(target, self.weights.shape[-2] * terms)
 
     def _compile(
@@ -124,7 +131,7 @@ class QuantisedProduct(Operands):
         fits = fits and codes is not None and codes[1] - codes[0] <= number.high - number.low
         return choose(
             target, self.windows, self.weights.shape, a.shape, requantised=done,
-            terms=len(_terms(target, self.weights)),
+            terms=terms_of(target, self.weights),
             turns=fits and self.turns and self.weights.shape[-1] == 1,
         )  # fmt: skip
 
@@ -145,7 +152,7 @@ class QuantisedProduct(Operands):
         works = [
             Work(
                 a=made.T,
-                b=left.T.astype(np.int64) - offset,
+                b=moved(left.T, offset, target.mode.b),
                 bias=np.full(len(left), one),
                 mode=target.mode,
             )
@@ -161,7 +168,7 @@ class QuantisedProduct(Operands):
 
     def _laid(self, target: Target, a: np.ndarray, b: np.ndarray | None, done: bool) -> Compiled:
         """Make works with activations as A."""
-        terms = 1 if self.weights is None else len(_terms(target, self.weights))
+        terms = 1 if self.weights is None else terms_of(target, self.weights)
         bundle = self.bundle(target, target.mode.k_max // terms)
         cut = self.cut(a, self.a_zero, bundle)
         rest = self._rest(target, b)
@@ -224,14 +231,15 @@ class QuantisedProduct(Operands):
             bias = self.per_column(self.bias.astype(np.int64))
         works = []
         for left, right, own in zip(cut.lefts, rights, self.split(bias, rights), strict=True):
-            parts = _terms(target, right)
-            check_depth(target, len(parts) * len(right))
+            b, sums = stacked(target, right)
+            check_depth(target, len(b))
+            a = moved(left, offset, target.mode.a)
             works.append(
                 Work(
                     # Terms of B are stacked along K, and A is repeated along K.
-                    a=np.tile(left.astype(np.int64) - offset, len(parts)),
-                    b=np.concatenate(parts),
-                    bias=own - (self.a_zero - offset) * right.sum(axis=0),
+                    a=a if len(b) == len(right) else np.tile(a, len(b) // len(right)),
+                    b=b,
+                    bias=own - (self.a_zero - offset) * sums,
                     mode=target.mode,
                 )
             )
@@ -243,40 +251,6 @@ def requantise(product: QuantisedProduct, sums: np.ndarray, scale: np.ndarray) -
     least, most = (np.float32(limit - product.y_zero) for limit in (product.low, product.high))
     scaled = np.clip(sums.astype(np.float32) * scale, least, most)
     return np.rint(scaled).astype(np.int64) + product.y_zero
-
-
-def code_offset(name: str, kind: "np.dtype[Any]", number: Number) -> int:
-    """Return what is taken from codes of a type to make numbers of the engine of them."""
-    ends = limits(kind)
-    if ends is None:
-        raise ValueError(f"{name} has codes of {kind}, not integers")
-    low, high = ends
-    offset = 0 if number.low <= low and high <= number.high else low - number.low
-    if high - offset > number.high:
-        raise ValueError(
-            f"{name} has codes {low}..{high}; the engine takes {number.low}..{number.high}"
-        )
-    return offset
-
-
-def _terms(target: Target, right: np.ndarray) -> list[np.ndarray]:
-    """Split weights that are wider than the engine's into terms that are not."""
-    number, ends = target.mode.b, np.iinfo(right.dtype)
-    if number.low <= ends.min and ends.max <= number.high:
-        return [right]
-    low, high = max(number.low, ends.min), min(number.high, ends.max)
-    terms: list[np.ndarray] = []
-    while right.any() or not terms:
-        terms.append(np.clip(right, low, high))
-        right = right - terms[-1]
-    return terms
-
-
-def check_depth(target: Target, depth: int) -> None:
-    """Refuse sums of more products than the engine takes."""
-    most = target.mode.k_max
-    if depth > most:
-        raise ValueError(f"K must be 1..{most}, the engine's k_max, not {depth}")
 
 
 def _scales(

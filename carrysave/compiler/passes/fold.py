@@ -7,7 +7,7 @@ and what limits them does so where the results are floats of codes, bit for bit.
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, numpy_helper
+from onnx import ModelProto, NodeProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from carrysave.compiler.graph.fallback import has_graphs
@@ -144,8 +144,9 @@ class _Folder:
 
     def _computed(self, node: NodeProto, given: list[Any]) -> list[Any] | None:
         """Run a node on the host; None: it cannot, and that is said when the model runs."""
-        proto = without_constants(self._graph.proto)
-        del proto.graph.node[:], proto.graph.input[:], proto.graph.output[:]
+        proto = ModelProto(ir_version=self._graph.proto.ir_version)
+        proto.opset_import.extend(self._graph.proto.opset_import)
+        proto.graph.name = "constants"
         proto.graph.node.append(node)
         try:
             check_outputs(node, given, self._opsets)

@@ -6,7 +6,7 @@ import numpy as np
 from onnx import NodeProto, helper
 
 from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS, BitWeights
-from carrysave.compiler.graph.code_types import limits
+from carrysave.compiler.graph.code_types import limits, narrowest
 from carrysave.compiler.graph.graph import MICROSOFT, Graph
 from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.graph.names import key, quoted
@@ -91,7 +91,8 @@ def _dequantised_blocks(graph: Graph, node: NodeProto) -> Match | None:
     spread = np.repeat(zeros.astype(np.int64), block, axis=0)[: len(codes)]
     product = BlockedProduct(
         name=key(node), operator=node.op_type, a=a.name, b="", y=node.output[0],
-        weights=codes.astype(np.int64) - spread, block=block, b_steps=steps.astype(np.float32),
+        weights=narrowest(codes.astype(np.int64) - spread), block=block,
+        b_steps=steps.astype(np.float32),
         a_scale=np.float32(a.step[0]), a_zero=a.number, a_type=a.zero.dtype,
     )  # fmt: skip
     return Match(product=product, node=node)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import NodeProto, helper
 
-from carrysave.compiler.graph.code_types import limits
+from carrysave.compiler.graph.code_types import limits, narrowest
 from carrysave.compiler.graph.graph import MICROSOFT, Graph
 from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.graph.names import key
@@ -56,10 +56,11 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
                 raise Unsupported(f"{name}'s {what} must have {text}")
         if not (np.isfinite(step) & (step > 0)).all():
             raise Unsupported(f"{name}'s scales must be finite and greater than 0")
-        weights.append(codes.astype(np.int64) - zero.astype(np.int64).reshape(count, 1, -1))
+        less = codes.astype(np.int64) - zero.astype(np.int64).reshape(count, 1, -1)
+        weights.append([narrowest(one) for one in less])
         scales.append(step.astype(np.float32).reshape(count, -1))
-    if weights[1].shape[1] != hidden:
-        raise Unsupported(f"R must have K of {hidden}, not {weights[1].shape[1]}")
+    if len(weights[1][0]) != hidden:
+        raise Unsupported(f"R must have K of {hidden}, not {len(weights[1][0])}")
     bias = _numbers(graph, given[3], "B", (count, 2, 4 * hidden)).sum(axis=1)
     peepholes = _numbers(graph, given[7], "P", (count, 3, hidden))
     name = key(node)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto
 
-from carrysave.compiler.graph.code_types import limits
+from carrysave.compiler.graph.code_types import limits, narrowest
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.im2col import Windows
 from carrysave.compiler.graph.kernels import TRANSPOSED, Unsupported, arranged, attributes
@@ -60,6 +60,7 @@ def product_of_codes(
             short = codes.dtype.itemsize == 1 and np.abs(zero).max() < 256
             codes = codes.astype(np.int16 if short else np.int64)
             codes -= zero.astype(codes.dtype)
+            codes = narrowest(codes)
     weights, windows = arranged(node, codes)
     if bias is not None and weights is not None:
         columns = weights.size // weights.shape[-2]

@@ -70,12 +70,13 @@ def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
     c_bits = found["c"].bits
     best = plan(stores, job.m, job.n, words, c_bits)
     if memory is not None:
-        known = list(candidates(stores, job.m, job.n, words))
+        known = candidates(stores, job.m, job.n, words)
         # Of shorter parts of K too little was measured.
         whole = -(-words // stores.tile_k)
-        some = [one for one in known if one.k >= min(whole, _SHORTEST)] or known
+        long = known[known[:, 2] >= min(whole, _SHORTEST)]
+        some = long if len(long) else known
         ranks = np.argsort(costs(stores, some, job.m, job.n, words, c_bits)[0], kind="stable")
-        tried = [some[place] for place in ranks[:_TRIED].tolist()]
+        tried = [Blocks.of(row) for row in some[ranks[:_TRIED]]]
         best = min(tried, key=lambda blocks: _product_cycles(
             job, blocks, found, target, memory
         ))  # fmt: skip

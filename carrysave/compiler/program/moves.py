@@ -6,7 +6,7 @@ import numpy as np
 from onnx import NodeProto
 
 from carrysave.compiler.graph.im2col import Windows
-from carrysave.compiler.lowered.quantised import code_offset
+from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.patterns import like
 from carrysave.driver.system import Tensor

@@ -12,11 +12,12 @@ import numpy as np
 from onnx import NodeProto
 
 from carrysave.compiler.graph.graph import DOMAIN
+from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.lowered.evaluate import evaluate, evaluator
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
-from carrysave.compiler.lowered.quantised import QuantisedProduct, code_offset
+from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.between import Between, gate
 from carrysave.compiler.program.cut import cut

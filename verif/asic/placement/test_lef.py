@@ -61,7 +61,7 @@ def test_what_is_given_comes_first(tmp_path: Path) -> None:
     assert (found.capacitance, found.resistance, found.row_height) == (0.3, 0.2, 2.72)
     assert found.source.startswith("LEF")
     assert technology(other, 0.3, 0.2, 5.0, lef).row_height == 5
-    with pytest.raises(ValueError, match="or --lef with all of them"):
+    with pytest.raises(ValueError, match="or lef with all of them"):
         technology(other, lef=lef)
 
 

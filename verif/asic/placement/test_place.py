@@ -121,6 +121,6 @@ def test_technology_is_known_or_given() -> None:
     assert technology(LIBRARY, capacitance=0.3).capacitance == 0.3
     assert technology(LIBRARY, capacitance=0.3).source.startswith("as given, the rest: ")
     other = cells.Library(b"", "mine", "", 1e-9, 1e-12, {}, {})
-    with pytest.raises(ValueError, match="wires of mine must be given: --wire-cap, --wire-res"):
+    with pytest.raises(ValueError, match="wires of mine must be given: wire_cap, wire_res"):
         technology(other, capacitance=0.3)
     assert technology(other, 0.3, 0.2, 5.0) == Technology(0.3, 0.2, 5.0, "as given")

@@ -1,4 +1,4 @@
-"""``carrysave regress``: runs benches, and makes small what fails."""
+"""Runs benches, and makes small what fails."""
 
 import json
 import shlex
@@ -68,7 +68,7 @@ class _Regression:
         """Return the job of a run."""
         facts = {"kind": "regress", "recipe": f"{run.simulator}, {run.level}"}
         return bench_job(
-            run.design, run.seed, simulator=run.simulator, facts=facts,
+            run.design, seed=run.seed, simulator=run.simulator, facts=facts,
             library=self.request.netlists.get(run.level), **{"largest": LARGEST, **more},
         )  # fmt: skip
 
@@ -155,8 +155,8 @@ class _Regression:
 
     def mutant_job(self, run: Run, file: Path, number: int, **more: Any) -> jobs.Job:
         """Return the job of a mutant."""
-        told = {"constants": {"mutant": number}, **more.pop("options", {})}
-        return self.job(run, verilog=file, options=told, stop=True, **more)
+        parameters = {"constants": {"mutant": number}, **more.pop("bench_parameters", {})}
+        return self.job(run, verilog=file, bench_parameters=parameters, stop=True, **more)
 
     def reduce(self, run: Run, row: dict[str, Any], result: dict[str, Any]) -> None:
         """Find the smallest design and the shortest stimulus that fail; record their waves."""
@@ -181,7 +181,7 @@ class _Regression:
                 design, seed=run.seed, simulator=run.simulator, waves=True,
                 netlist=netlist_sources(design, library, self.folder) if library else None,
                 tests=runner.named(case["name"]), directory=self.folder / "runs",
-                options={} if transactions is None else {"transactions": transactions},
+                bench_parameters={} if transactions is None else {"transactions": transactions},
             )  # fmt: skip
         except RuntimeError as error:
             reduced["why"] += f"; no waves: {error}"
@@ -195,7 +195,7 @@ class _Regression:
         wanted = [
             job(
                 tests=runner.named(name),
-                options={} if count is None else {"transactions": count},
+                bench_parameters={} if count is None else {"transactions": count},
             )
             for name, count in tests
         ]

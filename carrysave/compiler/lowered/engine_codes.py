@@ -1,0 +1,92 @@
+"""Codes and weights of a model as codes of the engine."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.graph.code_types import limits
+from carrysave.compiler.target.target import Target
+from carrysave.driver import Number
+
+__all__ = ["check_depth", "code_offset", "moved", "stacked", "terms_of"]
+
+
+def code_offset(name: str, kind: "np.dtype[Any]", number: Number) -> int:
+    """Return what is taken from codes of a type to make numbers of the engine of them."""
+    ends = limits(kind)
+    if ends is None:
+        raise ValueError(f"{name} has codes of {kind}, not integers")
+    low, high = ends
+    offset = 0 if number.low <= low and high <= number.high else low - number.low
+    if high - offset > number.high:
+        raise ValueError(
+            f"{name} has codes {low}..{high}; the engine takes {number.low}..{number.high}"
+        )
+    return offset
+
+
+def moved(codes: np.ndarray, offset: int, number: Number) -> np.ndarray:
+    """Take an offset of :func:`code_offset` from codes: in the engine's type, modulo its bits.
+
+    What is wider, as addresses in place of codes, stays so.
+    """
+    if codes.dtype.itemsize > number.dtype.itemsize:
+        return codes.astype(np.int64) - offset
+    found = codes.astype(number.dtype)
+    return found - np.array(offset).astype(number.dtype) if offset else found
+
+
+def terms_of(target: Target, right: np.ndarray) -> int:
+    """Count the terms that weights come in: those wider than the engine's are sums of several."""
+    return len(_split(target.mode.b.low, target.mode.b.high, right))
+
+
+def stacked(target: Target, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stack the terms of weights along K; also return the sums of the weights' columns."""
+    number = target.mode.b
+    return _stacked(number.low, number.high, _Same(right))
+
+
+def _split(low: int, high: int, right: np.ndarray) -> list[np.ndarray]:
+    """Split integers into terms that are within limits."""
+    ends = np.iinfo(right.dtype)
+    if low <= ends.min and ends.max <= high:
+        return [right]
+    low, high = max(low, ends.min), min(high, ends.max)
+    terms: list[np.ndarray] = []
+    while right.any() or not terms:
+        terms.append(np.clip(right, low, high))
+        right = right - terms[-1]
+    return terms
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """An array as a key: it is equal to itself alone."""
+
+    array: np.ndarray
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.array is self.array
+
+
+@lru_cache(maxsize=1)
+def _stacked(low: int, high: int, right: _Same) -> tuple[np.ndarray, np.ndarray]:
+    """Stack the terms of weights along K; also return the sums of columns.
+
+    The last ones are remembered: a recurrent layer has the same at every step.
+    """
+    terms = _split(low, high, right.array)
+    return terms[0] if len(terms) == 1 else np.concatenate(terms), right.array.sum(axis=0)
+
+
+def check_depth(target: Target, depth: int) -> None:
+    """Refuse sums of more products than the engine takes."""
+    most = target.mode.k_max
+    if depth > most:
+        raise ValueError(f"K must be 1..{most}, the engine's k_max, not {depth}")
