@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from carrysave import cache
 from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
+from carrysave.compiler.decoder.folder import SUFFIXES, compile_file
 from carrysave.compiler.front.inputs import read_inputs
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
@@ -33,7 +34,9 @@ _NAMES = [one.name for one in PASSES]
 
 
 def compile_model(
-    model: Annotated[Path, Parameter(help="A quantised ONNX model.")],
+    model: Annotated[
+        Path, Parameter(help="A quantised ONNX model; or a language model, .gguf or .npz.")
+    ],
     /,
     *,
     parameter: Sets = None,
@@ -53,6 +56,13 @@ def compile_model(
         str | None,
         Parameter(help=f"Print the model after this pass, and stop: {', '.join(_NAMES)}."),
     ] = None,
+    cache_: Annotated[
+        int, Parameter(name="--cache", help="Of a language model: tokens, at most its context.")
+    ] = 1024,
+    kv: Annotated[
+        int | None,
+        Parameter(help="Of a language model: bits of a key or value, 8, 4. [default: as `chat`]"),
+    ] = None,
     output: Folder = None,
     json_: Json = False,
 ) -> int:
@@ -64,12 +74,27 @@ def compile_model(
     each node where it runs, its cycles, and why it is not on the block. What neither the block nor
     a processor beside it does are host segments. Parameters are those of `generate coprocessor`.
 
+    A language model becomes a program of one token: the token and its position are parameters of
+    it, logits its output, and caches stay in its memory. `carrysave chat` takes its folder.
+
     **Examples:**
 
     - `carrysave compile model.onnx -p "engine=systolic_os(m=8,n=8)"`
     - `carrysave compile model.onnx --input images.npy --json`
     - `carrysave compile model.onnx --dump build/passes --stop-after tables`
+    - `carrysave compile model.gguf -p "engine=systolic_os(m=4,n=16)" --cache 256`
     """
+    folder, command = output_folder(output) / "compile" / model.stem, _command()
+    if model.suffix in SUFFIXES:
+        if input_ is not None or batch != 1 or dump is not None or stop_after is not None:
+            raise UsageError(
+                f"--input, --batch, --dump and --stop-after must be left out of {model.name}"
+            )
+        with Steps(errors) as steps:
+            steps.step(f"compile {model.name}")
+            found = compile_file(model, settings(parameter), folder, command, cache=cache_, bits=kv)
+        print_outcome(found, view.show, json_)
+        return 0
     needs("onnxruntime")
     if stop_after is not None:
         stop_at(stop_after)
@@ -77,7 +102,6 @@ def compile_model(
         raise UsageError(f"--batch must be 1 or more, not {batch}")
     target = Target(Design.parse("coprocessor", settings(parameter)))
     check_target(target)
-    folder = output_folder(output) / "compile" / model.stem
     graph = load(model)
     inputs = _zeros(graph, batch) if input_ is None else read_inputs(input_, graph, "--input")
     with Steps(errors) as steps, within_file(model):
@@ -87,10 +111,14 @@ def compile_model(
             sys.stdout.write(text(lowered))
             return 0
         program = compile_network(lowered, target, inputs)
-    found = facts(program, shlex.join(["carrysave", *sys.argv[1:]]), model.name)
+    found = facts(program, command, model.name)
     found["files"] = [str(file) for file in write(program, folder, found)]
     print_outcome(found, view.show, json_)
     return 0
+
+
+def _command() -> str:
+    return shlex.join(["carrysave", *sys.argv[1:]])
 
 
 def _passed(graph: Graph, target: Target, dump: Path | None, stop_after: str | None) -> Lowered:

@@ -35,7 +35,7 @@ def test_what_is_written_runs(run: Run, tmp_path: Path) -> None:
     assert found["host_segments"] == 0
     manifest = json.loads((folder / "program.json").read_text())
     memory = np.fromfile(folder / "memory.bin", np.uint8)
-    assert manifest["format"] == 2
+    assert manifest["format"] == 3
     assert len(memory) == manifest["bytes"]
     x = np.random.default_rng(9).integers(0, 256, SHAPE).astype(np.uint8)
     (taken,), (made,) = manifest["inputs"], manifest["outputs"]

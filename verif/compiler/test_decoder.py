@@ -1,5 +1,6 @@
 """A decoder as a program: the logits of the numpy decoder, and the same bytes on every runner."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,11 @@ from carrysave.weights.gguf import read_gguf
 from verif.compiler import runners
 from verif.language import test_chat, test_text
 from verif.soc.driver.conftest import library as library
+from verif.support.command import Run
+from verif.support.schemas import check
 
-TARGET = Target(block_of({"engine": "systolic_os(m=4,n=4)"}))
+ENGINE = "engine=systolic_os(m=4,n=4)"
+TARGET = Target(block_of(dict([ENGINE.split("=", 1)])))
 CACHE = 16
 SMALL = {"layers": 1, "width": 32, "hidden": 32, "heads": 1}
 EPSILON = {"llama.attention.layer_norm_rms_epsilon": 1e-5}
@@ -115,6 +119,66 @@ def _same(program: Program, on: runners.On, count: int) -> None:
             program, other
         )  # fmt: skip
         assert not np.flatnonzero(differ).size
+
+
+@pytest.mark.parametrize("kind", ["m.gguf", "m.npz"])
+def test_chat_takes_what_compile_writes(run: Run, kind: str, tmp_path: Path) -> None:
+    """From the files alone: the answer is that of the model."""
+    if kind == "m.gguf":
+        test_chat.write(tmp_path / kind, EPSILON, template="{{ messages[0]['content'] }}!")
+    else:
+        test_text.write(tmp_path / kind, "recurrent")
+    done = run("compile", kind, "-p", ENGINE, "-o", "out", "--cache", "12", "--json")
+    assert done.code == 0, done.err
+    found = check("compile", done.out)
+    assert found["host_segments"] == 0
+    assert all(one["jobs"] or one["numbers"] for one in found["nodes"])
+    assert {one["runs_on"] for one in found["nodes"]} == {"block", "processor"}
+    assert {"RMSNormalization", "MatMul", "SiLU"} <= {one["operator"] for one in found["nodes"]
+                                                      if one["runs_on"] == "block"}  # fmt: skip
+    chat = ("--prompt", "hello" if kind == "m.gguf" else "abc", "--tokens", "9", "--json")
+    ours, theirs = (
+        json.loads(run("chat", model, *chat, *more).out)
+        for model, more in (("out/compile/m", ()), (kind, ("--cache", "12")))
+    )
+    same = ("text", "prompt_tokens", "tokens", "ended")
+    assert {name: ours[name] for name in same} == {name: theirs[name] for name in same}
+    lines = Path(tmp_path, "out/compile/m/program.txt").read_text().splitlines()
+    assert sum(line.startswith("floats ") for line in lines) == found["float_steps"] > 30
+    assert "parameter token 0.." in lines[1]
+
+
+def test_folders_that_are_no_decoders_are_refused(run: Run, tmp_path: Path) -> None:
+    test_text.write(tmp_path / "m.npz", "recurrent")
+    assert run("compile", "m.npz", "-p", ENGINE, "-o", "out", "--cache", "12").code == 0
+    folder = tmp_path / "out/compile/m"
+    manifest = (folder / "program.json").read_text()
+    for changes, arguments, says in (
+        ({}, ("--kv", "8"), "--kv and --simulate must be left out"),
+        ({}, ("--prompt", "z"), "--prompt must be of the model's 10 characters"),
+        ({"format": 1}, (), "program.json: format must be 3, not 1"),
+        ({"bytes": 7}, (), "memory.bin: must be of 7 bytes, not "),
+        ({"decoder": None}, (), "program.json: decoder: "),
+        ({"outputs": []}, (), "program.json: must have one output 'logits'"),
+        ({"target": {"engine": "none"}}, (), "program.json: "),
+        ({"decoder": {"cache": 9, "vocabulary": {"characters": "ab"}}}, (),
+         "vocabulary must be of 10 words, not 2"),
+    ):  # fmt: skip
+        (folder / "program.json").write_text(json.dumps(json.loads(manifest) | changes))
+        prompt = () if "--prompt" in arguments else ("--prompt", "abc")
+        done = run("chat", "out/compile/m", *prompt, *arguments)
+        assert (done.code, done.out) == (2, ""), done.err
+        assert says in done.err
+        assert done.err.count("\n") == 1
+    for arguments, says in (
+        (("--batch", "2"), "--input, --batch, --dump and --stop-after must be left out of m.npz"),
+        (("--cache", "49"), ""),
+        (("--cache", "0"), "--cache must be 1..48 tokens, not 0"),
+        (("--kv", "8"), "--kv must be left out, as the model has no cache, not 8"),
+    ):  # fmt: skip
+        done = run("compile", "m.npz", "-p", ENGINE, "-o", "more", *arguments)
+        assert done.code == (2 if says else 0)
+        assert says in done.err
 
 
 @pytest.mark.parametrize(("parameters", "says"), [

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.decoder.recurrent import decoder_of
+from carrysave.compiler.decoder.attention import Blocks
+from carrysave.compiler.decoder.compile import ProgramDecoder
+from carrysave.compiler.decoder.folder import load_model, load_program
+from carrysave.compiler.decoder.recurrent import Recurrent, decoder_of
 from carrysave.compiler.decoder.simulate import CORES, SIMULATIONS, Simulation, block_of
 from carrysave.compiler.decoder.units import GOLDEN
 from carrysave.compiler.decoder.watch import watched
-from carrysave.compiler.front.gguf import CACHE_BITS, Model, load
-from carrysave.compiler.front.text import Characters, load_text
+from carrysave.compiler.front.gguf import CACHE_BITS
+from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
-from carrysave.errors import UsageError, check_choice, needs
-from carrysave.weights.gguf import read_gguf
+from carrysave.errors import UsageError, check_choice
 
 __all__ = ["WriteRequest", "write"]
 
@@ -27,7 +29,7 @@ class WriteRequest:
 
     Parameters
     ----------
-    model : a .gguf file, or an .npz file of characters.
+    model : a .gguf file, or an .npz file of characters; or the folder of a program.
     prompt : text.
     tokens : the most that are written, 1 at least.
     cache : tokens that are taken, prompt and answer; those that a cache holds.
@@ -83,24 +85,12 @@ def write(
     ``simulation``, if there was one: see :meth:`Simulation.facts`.
     """
     start = time.monotonic()
-    model, vocabulary = _loaded(request.model)
-    if request.bits is not None and model.form != "attention":
-        raise UsageError(f"--kv must be left out, as the model has no cache, not {request.bits}")
-    most = min(request.cache, model.shape.context)
-    simulation, units = None, GOLDEN
-    if request.simulate != "none":
-        bits = model.weight_format[0] if model.weight_format else 4
-        simulation = Simulation(
-            block_of(request.core, request.parameters, bits), model,
-            length=most, every=request.simulate == "all", seed=request.seed,
-            folder=request.folder / "runs", tell=note,
-        )  # fmt: skip
-        model, units = watched(model, simulation.take)
-    decoder = decoder_of(model, cache=most, bits=request.bits, units=units)
+    decoder, vocabulary, simulation = _decoder(request, note)
     prompt = vocabulary.question(request.prompt)
     if not 1 <= len(prompt) < decoder.cache:
-        cached = model.form == "attention"
-        holds = f"the cache of {decoder.cache} holds" if cached else f"{decoder.cache} hold"
+        holds = f"the cache of {decoder.cache} holds"
+        if isinstance(decoder, Recurrent):
+            holds = f"{decoder.cache} hold"
         raise UsageError(
             f"--prompt must be 1..{decoder.cache - 1} tokens, so that {holds} it and an answer, "
             f"not {len(prompt)}"
@@ -149,11 +139,27 @@ def write(
     return found
 
 
-def _loaded(path: Path) -> tuple[Model, Vocabulary | Characters]:
-    """Read a model and its vocabulary."""
-    if path.suffix == ".npz":
-        return load_text(path)
-    needs("tokenizers")
-    file = read_gguf(path)
-    model = load(file)
-    return model, Vocabulary(file, model.shape.words)
+def _decoder(
+    request: WriteRequest, note: Callable[[str], None]
+) -> tuple[Blocks | ProgramDecoder, Vocabulary | Characters, Simulation | None]:
+    """Return what answers, its vocabulary, and what runs its jobs on the block, too."""
+    if request.model.is_dir():
+        if request.bits is not None or request.simulate != "none":
+            raise UsageError("--kv and --simulate must be left out: the program is compiled")
+        program, words = load_program(request.model, request.cache)
+        return program, words, None
+    model, vocabulary, _ = load_model(request.model)
+    if request.bits is not None and model.form != "attention":
+        raise UsageError(f"--kv must be left out, as the model has no cache, not {request.bits}")
+    most = min(request.cache, model.shape.context)
+    simulation, units = None, GOLDEN
+    if request.simulate != "none":
+        bits = model.weight_format[0] if model.weight_format else 4
+        simulation = Simulation(
+            block_of(request.core, request.parameters, bits), model,
+            length=most, every=request.simulate == "all", seed=request.seed,
+            folder=request.folder / "runs", tell=note,
+        )  # fmt: skip
+        model, units = watched(model, simulation.take)
+    decoder = decoder_of(model, cache=most, bits=request.bits, units=units)
+    return decoder, vocabulary, simulation

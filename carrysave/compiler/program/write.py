@@ -21,7 +21,7 @@ from hw.emit.user_files import shown
 
 __all__ = ["FORMAT", "facts", "text", "write"]
 
-FORMAT = 2
+FORMAT = 3
 """Of the manifest and of the words in memory: a reader refuses any other."""
 _FILES = {"memory": "memory.bin", "manifest": "program.json", "text": "program.txt",
           "header": "program.h"}  # fmt: skip

@@ -1,0 +1,110 @@
+"""Language models and their vocabularies, from a model's file or a program's folder."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, block_of, compile_decoder
+from carrysave.compiler.front.gguf import Model, load
+from carrysave.compiler.front.text import Characters, load_text
+from carrysave.compiler.front.text_tokens import Vocabulary
+from carrysave.compiler.program.read import read
+from carrysave.compiler.program.write import facts, write
+from carrysave.compiler.run.golden import execute
+from carrysave.compiler.target.target import Target
+from carrysave.errors import UsageError, needs
+from carrysave.weights.gguf import GgufFile, read_gguf
+from hw.emit.user_files import FileError, parsing
+
+__all__ = ["SUFFIXES", "compile_file", "load_model", "load_program"]
+
+SUFFIXES = (".gguf", ".npz")
+"""Of language models."""
+_TOKENIZER = "tokenizer."
+
+
+def load_model(path: Path) -> tuple[Model, Vocabulary | Characters, dict[str, Any]]:
+    """Read a model, its vocabulary, and what a program's folder has of the latter."""
+    if path.suffix == ".npz":
+        model, characters = load_text(path)
+        return model, characters, {"characters": characters.characters}
+    needs("tokenizers")
+    file = read_gguf(path)
+    model = load(file)
+    stored = {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in file.facts.items() if name.startswith(_TOKENIZER)
+    }  # fmt: skip
+    return model, Vocabulary(file, model.shape.words), stored
+
+
+def compile_file(
+    path: Path, parameters: Mapping[str, str], folder: Path, command: str, *, cache: int,
+    bits: int | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Compile a model's file into a folder.
+
+    Parameters
+    ----------
+    path : .gguf, or .npz of characters.
+    parameters : of the co-processor.
+    folder, command : for the files, and what the user called.
+    cache, bits : of :func:`carrysave.compiler.decoder.compile.compile_decoder`; `cache` is at most
+        the model's context.
+
+    Returns
+    -------
+    What :func:`carrysave.compiler.program.write.facts` says, and ``files``.
+    """
+    model, _, vocabulary = load_model(path)
+    if bits is not None and model.form != "attention":
+        raise UsageError(f"--kv must be left out, as the model has no cache, not {bits}")
+    design = block_of(parameters)
+    most = min(cache, model.shape.context)
+    program = compile_decoder(model, Target(design), cache=most, bits=bits)
+    found = facts(program, command, path.name)
+    target = {name: str(value).lower() if isinstance(value, bool) else str(value)
+              for name, value in design.parameters.items()}  # fmt: skip
+    more = {"target": target, "decoder": {"cache": most, "vocabulary": vocabulary}}
+    found["files"] = [str(file) for file in write(program, folder, found | more)]
+    return found
+
+
+def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | Characters]:
+    """Read the program of a decoder, which golden runs.
+
+    Parameters
+    ----------
+    most : tokens that are taken, if the program can.
+
+    Raises
+    ------
+    FileError
+        It is no decoder's.
+    """
+    stored = read(folder)
+    with parsing(stored.path, "decoder"):
+        facts_ = stored.manifest["decoder"]
+        cache, vocabulary = int(facts_["cache"]), dict(facts_["vocabulary"])
+        (start,) = stored.manifest["sections"]
+    logits = stored.output(LOGITS, stored.memory)
+    decoder = ProgramDecoder(
+        stored.parameters, stored.memory, logits,
+        lambda: execute(stored.target.spec, stored.memory, start, np.empty(0, np.uint8)),
+        min(cache, most),
+    )  # fmt: skip
+    if "characters" in vocabulary:
+        with parsing(stored.path, "characters"):
+            words: Vocabulary | Characters = Characters(str(vocabulary["characters"]))
+            size = len(vocabulary["characters"])
+    else:
+        needs("tokenizers")
+        listed = {name: np.array(value) if name.endswith("token_type") else value
+                  for name, value in vocabulary.items()}  # fmt: skip
+        size = logits.shape[1]
+        words = Vocabulary(GgufFile(path=stored.path, facts=listed, tensors={}), size)
+    if size != logits.shape[1]:
+        raise FileError(stored.path, f"vocabulary must be of {logits.shape[1]} words, not {size}")
+    return decoder, words
