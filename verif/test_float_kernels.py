@@ -50,6 +50,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "carrysave/compiler/decoder/units.py": ("@", INTEGERS),
     "carrysave/compiler/encoder/evaluate.py": ("scipy", "ranks; a figure of 3 digits"),
     "carrysave/compiler/run/exact_product.py": ("@", INTEGERS),
+    "carrysave/compiler/run/floats.py": ("@", INTEGERS),
     "carrysave/precision/choose.py": ("scipy", "an integer program by estimates"),
     "carrysave/precision/in_jax.py": ("@ jax jnp.tanh", TUNED),
     "carrysave/precision/rounded.py": ("@", TUNED),

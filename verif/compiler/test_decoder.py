@@ -18,6 +18,7 @@ from carrysave.compiler.decoder.recurrent import decoder_of
 from carrysave.compiler.front.gguf import Model, load
 from carrysave.compiler.front.text import load_text
 from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target
 from carrysave.weights.gguf import read_gguf
 from verif.compiler import runners
@@ -84,6 +85,36 @@ def test_logits_are_the_decoders(
     if bits is not None:
         own.length = 0
         assert np.array_equal(own.step(tokens[:3]), expected[:3])
+
+
+ENGINES = {
+    "tables": {
+        "engine": "lut_core(m=1,n=8,b_width=4,group=2,lookups=4,folded=False,parallel=True)"
+    },
+    "2 bits": {"engine": "systolic_os(m=2,n=8,b_width=2)"},
+    "additions": {"engine": "shift_add_core(m=1,n=8,b_width=4,k=16)"},
+    "trits": {"engine": "ternary_core(m=1,n=8,k=20)", "trits": "true"},
+}
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("make", "bits"), [MODELS[1], MODELS[2]])
+def test_narrower_weights_come_as_digits(
+    engine: str, make: Callable[[Path], Model], bits: int | None, tmp_path: Path
+) -> None:
+    """Logits are the same; products of attention are the processor's."""
+    model, target = make(tmp_path), Target(block_of(ENGINES[engine]))
+    program = compile_decoder(model, target, cache=CACHE, bits=bits)
+    own, _ = running(program, runners.on_golden)
+    wanted = decoder_of(model, cache=CACHE, bits=bits)
+    for token in (7, 1, 7):
+        tokens = np.array([token])
+        assert np.array_equal(own.step(tokens), wanted.step(tokens))
+    jobs = [job for step in program.steps if isinstance(step, Start) for job in step.jobs]
+    matrices = [one for layer in model.layers for one in layer.matrices.values()] + [model.head]
+    count = sum(len(one.integers) for one in matrices)
+    assert sum(job.vector is None for job in jobs) % count == 0
 
 
 @pytest.mark.parametrize("runner", ["driver", "c"])
@@ -182,7 +213,8 @@ def test_folders_that_are_no_decoders_are_refused(run: Run, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("parameters", "says"), [
-    ({"engine": "systolic_os(m=4,n=4,b_width=4)"}, r"B of int8, not -8\.\.7"),
+    ({"engine": "systolic_os(m=4,n=4,a_width=4)"}, r"A of int8, not -8\.\.7"),
+    ({"engine": "npe(m=2,n=4,formats=int8,int4)"}, "engine must have one format of integers"),
     ({"engine": "systolic_os(m=4,n=4,k_max=16)"}, r"K must be 1\.\.16, the engine's k_max, not 32"),
     ({"vector": "none"}, "vector must be vector_unit"),
     ({"vector": "vector_unit(width=12)"}, "vector must be vector_unit"),

@@ -21,7 +21,6 @@ __all__ = ["LOGITS", "ProgramDecoder", "block_of", "compile_decoder"]
 
 LOGITS = "logits"
 """Output of the program."""
-_BITS = 8
 
 
 def block_of(parameters: Mapping[str, str]) -> Design:
@@ -39,7 +38,7 @@ def compile_decoder(
     Parameters
     ----------
     model : weights.
-    target : the co-processor, of int8, with sums of 32 bits and the vector unit.
+    target : the co-processor, with A of int8, sums of 32 bits and the vector unit.
     cache : tokens that are taken at most; a recurrent state takes any number.
     bits : of a key or value in the cache, 8 or 4; None: the model's own.
 
@@ -69,10 +68,11 @@ def _check(model: Model, target: Target, cache: int) -> None:
     """Refuse a co-processor that lacks what the program needs: all of it at once."""
     info, unit, longest = target.info, target.spec.vector, model.longest(cache)
     wrong = []
-    for name, number in (("A", target.mode.a), ("B", target.mode.b)):
-        if (number.bits, number.low, number.high) != (_BITS, -128, 127) or target.modes:
-            text = f"{number.low}..{number.high}" + " of several formats" * bool(target.modes)
-            wrong.append(f"engine must have {name} of int8, not {text}")
+    if target.modes or target.info.features & {"formats", "scales"}:
+        wrong.append("engine must have one format of integers")
+    number = target.mode.a
+    if (number.bits, number.low, number.high) != (8, -128, 127):
+        wrong.append(f"engine must have A of int8, not {number.low}..{number.high}")
     if info.sums.bits != 32:
         wrong.append(f"engine must have sums of 32 bits in memory, not {info.sums.bits}")
     if target.mode.k_max < longest:

@@ -13,7 +13,7 @@ import numpy as np
 from carrysave.compiler.decoder.units import GROUP, SHARE_BITS, VECTOR, silu_scaling, turns
 from carrysave.compiler.front.gguf import Layer, Model
 from carrysave.compiler.program.array import Array
-from carrysave.compiler.program.build import Builder
+from carrysave.compiler.program.build import Builder, Weights
 from carrysave.compiler.program.floats import Format, Operation
 from carrysave.driver import Requantisation
 from golden.lut.grouped import FastWeights
@@ -133,19 +133,44 @@ class Lowering:
         """Multiply groups of a row by groups of weights, and add the sums, scaled."""
         to, (groups, size, columns) = self.to, weights.integers.shape
         with to.naming(node, "MatMul"):
-            b = to.constant(weights.integers.reshape(-1, columns), I8)
-            sums = to.array(I32, columns, groups)
-            for group in range(groups):
-                to.product(codes.across(group * size, size), b.at(group * size, size),
-                           sums.at(group, 1))  # fmt: skip
+            b = to.weights(weights.integers.astype(np.int64))
+            every = [to.array(I32, columns, groups) for _ in b.parts]
+            for sums, part in zip(every, b.parts, strict=True):
+                for group in range(groups):
+                    to.product(
+                        codes.across(group * size, size), part.at(group, 1), sums.at(group, 1),
+                        ldb=part.column, macs=None if sums is every[0] else 0,
+                    )  # fmt: skip
             ones = offsets = None
-            if weights.offsets is not None:
+            if weights.offsets is not None or b.offset:
                 ones = to.floats(Operation.SUM, to.array(I32, groups).turned, codes.split(size))
+            sums = self._whole(every, b, ones)
+            if weights.offsets is not None:
                 offsets = to.constant(weights.offsets, Format.F16)
             return to.floats(
                 Operation.GROUPS, to.array(F32, columns), sums,
                 to.constant(weights.scales, Format.F16), powers.turned, ones, offsets,
             )  # fmt: skip
+
+    def _whole(self, every: list[Array], b: Weights, ones: Array | None) -> Array:
+        """Add up the sums of digits, and what these are less."""
+        to, total = self.to, every[0]
+        for sums, place in zip(every[1:], b.places[1:], strict=True):
+            to.floats(Operation.COPY, sums, sums, shift=place)
+            to.floats(Operation.ADD, total, total, sums)
+        if b.offset:
+            assert ones is not None
+            less = to.array(I32, ones.rows).turned
+            to.floats(Operation.MULTIPLY, less, ones, to.constant(b.offset, F64))
+            to.floats(Operation.ADD, total, total, less)
+        return total
+
+    def _matmul(self, a: Array, b: Array, c: Array) -> None:
+        """Multiply integers of attention: by the engine, if B has 8 bits there."""
+        if self.to.image.target.mode.b_stored == self.to.image.target.mode.a:
+            self.to.product(a, b, c)
+        else:
+            self.to.multiply(a, b, c)
 
     def _gate(self, x: Array) -> Array:
         """Return the SiLU of a row, in codes."""
@@ -290,7 +315,7 @@ class Lowering:
             own = q.across(block * size, size)
             for head in range(shape.shared):
                 rows = keys.codes.at(head * shape.head + block * size, size).growing(POSITION)
-                to.product(own.at(head * each, each), rows, sums.at(head * each, each))
+                self._matmul(own.at(head * each, each), rows, sums.at(head * each, each))
             if keys.offsets is not None:
                 ones = to.floats(Operation.SUM, to.array(F64, 1, shape.heads), own)
             for head in range(shape.shared):
@@ -343,8 +368,8 @@ class Lowering:
                           shift=place * _DIGIT, width=_DIGIT)  # fmt: skip
             for head in range(shape.shared):
                 rows = values.codes.at(head * self.cache, self.cache).across(block * size, size)
-                to.product(digits.at(2 * head * each, 2 * each), rows,
-                           sums.at(2 * head * each, 2 * each))  # fmt: skip
+                self._matmul(digits.at(2 * head * each, 2 * each), rows,
+                             sums.at(2 * head * each, 2 * each))  # fmt: skip
             made = out.split(shape.head).across(block * size, size)
             to.floats(Operation.COPY, made, sums.at(1, heads, 2), shift=_DIGIT)
             to.floats(Operation.ADD, made, made, sums.at(0, heads, 2))

@@ -9,15 +9,32 @@ import numpy as np
 
 from carrysave.compiler.program.array import BYTES, TYPES, Array
 from carrysave.compiler.program.cost import cycles_of, planned
+from carrysave.compiler.program.digits import digits, packed, weight_range
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
 from carrysave.compiler.program.image import COUNTERS, JOBS, Image
 from carrysave.compiler.program.steps import Start, Varies
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "Weights"]
 
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights in memory, as digits: see :mod:`.digits`.
+
+    Members
+    -------
+    parts : of each digit, a row for a group; `column` are bytes of a row of B.
+    places : of each.
+    offset : of all together.
+    """
+
+    parts: tuple[Array, ...]
+    places: tuple[int, ...]
+    offset: int
 
 
 @dataclass
@@ -95,15 +112,50 @@ class Builder:
         ))  # fmt: skip
         return out
 
-    def product(self, a: Array, b: Array, c: Array, macs: int | None = None) -> None:
-        """Add a job C = A x B, of integers; it runs with those before it that follow each other."""
+    def weights(self, groups: np.ndarray) -> "Weights":
+        """Place weights, groups x K x N, as the engine takes them."""
+        target, (count, _, columns) = self.image.target, groups.shape
+        parts = digits(groups.reshape(-1, columns), *weight_range(target))
+        placed = []
+        for part in parts:
+            rows = [packed(target.mode, one) for one in np.split(part.codes, count)]
+            each = self.image.stride(8, rows[0].shape[1])
+            whole = np.zeros((sum(map(len, rows)), each), np.uint8)
+            whole[:, : rows[0].shape[1]] = np.concatenate(rows)
+            placed.append(Array(
+                address=self.image.put(whole.tobytes()), format=Format.I8, rows=count,
+                columns=columns, row=len(rows[0]) * each, column=each,
+            ))  # fmt: skip
+        return Weights(tuple(placed), tuple(one.place for one in parts),
+                       sum(one.offset << one.place for one in parts))  # fmt: skip
+
+    def product(
+        self, a: Array, b: Array, c: Array, *, ldb: int | None = None, macs: int | None = None
+    ) -> None:
+        """Add a job C = A x B, of integers; it runs with those before it that follow each other.
+
+        Parameters
+        ----------
+        ldb : bytes of a row of B, if the engine has it packed, or None.
+        macs : products that the model needs; None: all.
+        """
         m, k, n = a.rows, a.columns, b.columns
         most = planned(Job(
-            a=a.address, b=b.address, c=c.address, m=m, n=n, k=k, lda=a.row, ldb=b.row, ldc=c.row,
+            a=a.address, b=b.address, c=c.address, m=m, n=n, k=k, lda=a.row,
+            ldb=ldb or b.row, ldc=c.row,
         ), self.image.target)  # fmt: skip
         job = replace(most, n=1 if b.grows else n, k=1 if a.grows else k)
         took = cycles_of(most, self.image.target)
         self._add(job, {"k": a.grows, "n": b.grows}, took, m * k * n if macs is None else macs)
+
+    def multiply(self, a: Array, b: Array, c: Array) -> None:
+        """Add the same as a step on floats."""
+        self.floats(Operation.PRODUCT, c, replace(a, grows=""), b, width=a.columns)
+        if a.grows:
+            step = self.steps[-1]
+            assert isinstance(step, Floats)
+            more = Varies(parameter=a.grows, field="width", factor=1)
+            self.steps[-1] = replace(step, width=1, varies=(*step.varies, more))
 
     def rows(self, operation: str, a: Array, c: Array, how: Requantisation | None = None) -> None:
         """Add a job of the vector unit on rows of integers of two bytes."""

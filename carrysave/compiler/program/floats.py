@@ -56,6 +56,7 @@ class Operation(IntEnum):
     GROUPS : of each column the sum over rows, in float32, from the first on, of a times the row's
         power times b; then, if there are offsets, of the row's `ones` times its power times its
         offset, as :func:`golden.lut.scale.scale_groups`. Integers a and ones have 24 bits at most.
+    PRODUCT : the matrix product of integers a, rows x width, and b, width x columns.
     """
 
     COPY = 1
@@ -72,12 +73,20 @@ class Operation(IntEnum):
     SIGMOID = 12
     ALIGN = 13
     GROUPS = 14
+    PRODUCT = 15
 
 
 OPERANDS: dict[Operation, tuple[str, ...]] = {
     **dict.fromkeys(Operation, ("out", "a")),
     **dict.fromkeys(
-        (Operation.ADD, Operation.SUBTRACT, Operation.MULTIPLY, Operation.DIVIDE), ("out", "a", "b")
+        (
+            Operation.ADD,
+            Operation.SUBTRACT,
+            Operation.MULTIPLY,
+            Operation.DIVIDE,
+            Operation.PRODUCT,
+        ),
+        ("out", "a", "b"),
     ),
     Operation.ALIGN: ("out", "a", "powers"),
     Operation.GROUPS: ("out", "a", "b", "powers", "ones", "offsets"),

@@ -52,6 +52,8 @@ def calculate(memory: np.ndarray, words: Sequence[int]) -> int:
             case Operation.ALIGN:
                 made, powers = _aligned(step.load("a", size), width)
                 step.store("powers", powers)
+            case Operation.PRODUCT:
+                made = step.load("a", (rows, width)) @ step.load("b", (width, columns))
             case Operation.BITS:
                 made = step.view("a", size).astype(np.int64) >> shift & (1 << width) - 1
             case Operation.SIGMOID:

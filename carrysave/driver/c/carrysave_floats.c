@@ -15,7 +15,7 @@ typedef enum { NONE, I8, I16, I32, F16, F32, F64, POWER, FRACTION } format;
 
 enum {
     COPY = 1, HALF_UP, ROOT, ADD, SUBTRACT, MULTIPLY, DIVIDE, GREATEST, LEAST, SUM, BITS, SIGMOID,
-    ALIGN, GROUPS
+    ALIGN, GROUPS, PRODUCT
 };
 enum { HEAD = 7, PART = 4, LEAST_POWER = -60, MOST_EXPONENT = 127 };
 
@@ -213,6 +213,16 @@ static double pair(uint32_t operation, double a, double b)
     }
 }
 
+static double product(const step *by, uint32_t row, uint32_t column)
+{
+    double total = 0;
+    uint32_t place;
+
+    for (place = 0; place < by->width; place++)
+        total += load(&by->a, row, place) * load(&by->b, place, column);
+    return total;
+}
+
 static double one_of(const step *by, uint32_t operation, uint32_t row, uint32_t column)
 {
     const double a = load(&by->a, row, column);
@@ -224,6 +234,7 @@ static double one_of(const step *by, uint32_t operation, uint32_t row, uint32_t 
     case BITS:
         return integer(by->a.at + (row * by->a.row + column * by->a.column), by->a.kind)
                >> by->shift & (int32_t)((1u << by->width) - 1);
+    case PRODUCT: return product(by, row, column);
     case SIGMOID: return sigmoid(by, (int32_t)a);
     case HALF_UP:
         whole = nearest(a * power(by->shift) + 0.5);
@@ -301,12 +312,12 @@ static operand operand_of(uint8_t *memory, const uint32_t *word)
 const uint32_t *carrysave_floats(uint8_t *memory, const uint32_t *word)
 {
     const uint32_t operation = word[0];
-    const uint32_t operands = operation == GROUPS ? 6 : operation == ALIGN ? 3
-                            : operation >= ADD && operation <= DIVIDE ? 3 : 2;
+    const uint32_t pairs = (operation >= ADD && operation <= DIVIDE) || operation == PRODUCT;
+    const uint32_t operands = operation == GROUPS ? 6 : pairs || operation == ALIGN ? 3 : 2;
     uint32_t row, column;
     step by;
 
-    if (operation < COPY || operation > GROUPS)
+    if (operation < COPY || operation > PRODUCT)
         return 0;
     memset(&by, 0, sizeof by);
     by.rows = word[1];

@@ -1,0 +1,57 @@
+"""Weights that are wider than an engine's, as several matrices of its codes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from carrysave.compiler.target.target import Target
+from carrysave.driver import Mode, Number
+from golden.tpe.ternary_core import TernaryCoreSpec
+
+__all__ = ["Digit", "digits", "packed", "weight_range"]
+
+
+@dataclass(frozen=True, eq=False)
+class Digit:
+    """A part of weights: they are the sum of (codes + offset) * 2^place of all parts.
+
+    Members
+    -------
+    codes : K x N, that the engine has.
+    place, offset : integers.
+    """
+
+    codes: np.ndarray
+    place: int
+    offset: int
+
+
+def weight_range(target: Target) -> tuple[int, int]:
+    """Return the least and the greatest weight of an engine: of two bits -2 may be none."""
+    low, high = target.mode.b.low, target.mode.b.high
+    return (-1 if isinstance(target.spec.engine, TernaryCoreSpec) else low), high
+
+
+def digits(weights: np.ndarray, low: int, high: int) -> list[Digit]:
+    """Take integers apart, from the lowest bits on.
+
+    Parameters
+    ----------
+    weights : K x N.
+    low, high : range of a code; digits of more than one part are less an offset.
+    """
+    width = (high - low + 1).bit_length() - 1
+    found: list[Digit] = []
+    while True:
+        least, most, place = int(weights.min()), int(weights.max()), len(found) * width
+        if most - least <= high - low:
+            offset = max(min(0, least - low), most - high)
+            return [*found, Digit(weights - offset, place, offset)]
+        found.append(Digit((weights & (1 << width) - 1) + low, place, -low))
+        weights = weights >> width
+
+
+def packed(mode: Mode, codes: np.ndarray) -> np.ndarray:
+    """Return the bytes of B in memory, rows x bytes."""
+    stored: Number = mode.b_stored
+    return stored.pack(mode.words(codes.astype(np.int64)).astype(stored.dtype))
