@@ -2,19 +2,28 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .allocator import Room
-from .blocking import Blocks, plan
+from .blocking import Blocks
 from .device_info import Counters
 from .errors import LinkError
-from .job import Job, Requantisation
+from .job import Requantisation
 from .matrix import Matrix, OnChip, Product
 from .mode import Mode
 from .number import Number
+from .operands import Operands
+from .product import (
+    blocks_of,
+    check_beside,
+    check_scales,
+    check_shape,
+    product_job,
+    results_of,
+    sizes_of,
+)
 from .vector import VectorControl, VectorWork
 
 __all__ = ["Coprocessor"]
@@ -124,76 +133,27 @@ class Coprocessor(VectorControl):
         TypeError, ValueError
             The hardware would reject it, or not compute it.
         """
-        info = self.info
         mode = self._mode(mode)
-        (m, k), (rows, across) = a.shape, b.shape
-        n, words = across // mode.codes, -(-k // mode.codes)
-        deep = -(-words // mode.b_deep)
-        if rows != deep:
-            raise ValueError(f"b must have {deep} rows, for {k} columns of a, not {rows}")
-        if k > mode.k_max:
-            raise ValueError(f"K must be 1..{mode.k_max}, not {k}")
-        _check_number("a", a, mode.a)
-        _check_number("b", b, mode.b_stored)
-        number, per_column = info.sums, False
-        if wide:
-            info.require("sizes")
-            if requantisation is None:
-                raise ValueError("wide must be false without requantisation, not true")
-        if requantisation is not None:
-            info.require("requantiser")
-            codes = info.wide if wide else info.codes
-            number, per_column = requantisation.check(codes, n), requantisation.per_column
-            low, high = requantisation.limits(codes)
-            requantisation = replace(requantisation, low=low, high=high)
-        if per_column:
-            info.require("per_column")
+        m, n, _ = sizes = sizes_of(a, b, mode)
+        number, requantisation = results_of(self.info, n, requantisation, wide=wide)
         if accumulate:
-            info.require("accumulate")
+            self.info.require("accumulate")
             if requantisation is not None or out is None:
                 raise ValueError("accumulate must be with sums in out, and without requantisation")
-        self._check_scales((a_scales, b_scales), (m, n, k), mode)
-        if bias is not None:
-            info.require("bias")
-            _check_number("bias", bias, info.sums)
-            _check_shape("bias", bias, (1, n))
-        if out is not None:
-            _check_shape("out", out, (m, n))
-            if not out.number.holds(number):
-                raise ValueError(f"out must hold {number}, not {out.number}")
-        stores = mode.stores(info.stores)
-        if "fixed_blocks" in info.features:
-            if blocks is not None:
-                raise ValueError(f"blocks must be the hardware's own choice, not {blocks}")
-            blocks = Blocks(0, 0, 0)
-        elif blocks is None:
-            blocks = plan(stores, m, n, words, number.bits)
-        elif not stores.fits(blocks.m, blocks.n, blocks.k):
-            raise ValueError(f"blocks must fit into the stores, not {blocks}")
-
+        check_scales(self.info, (a_scales, b_scales), sizes, mode)
+        check_beside(self.info, (m, n), bias, out, number)
+        blocks = blocks_of(self.info, blocks, sizes, mode, number)
         c = self.empty((m, n), number) if out is None else out
         records = None
-        if requantisation is not None and per_column:
+        if requantisation is not None and requantisation.per_column:
             with c.freed_on_error() if out is None else nullcontext():
                 records = self._bytes(requantisation.records(n).reshape(1, -1))
-        job = Job(
-            a=a.address, b=b.address, c=c.address, m=m, n=n, k=k, lda=a.distance,
-            ldb=b.distance, ldc=c.distance, bias=None if bias is None else bias.address,
-            requantisation=requantisation, records=None if records is None else records.address,
-            accumulate=accumulate, a_format=mode.a_format, b_format=mode.b_format,
-            block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
-            c_bytes=2 if wide else 0,
-        )  # fmt: skip
-        if a_scales is not None and b_scales is not None:
-            job = replace(
-                job, a_scales=a_scales.address, b_scales=b_scales.address,
-                ldsa=a_scales.distance, ldsb=b_scales.distance,
-            )  # fmt: skip
-        kept = {
-            "a": a, "b": b, "c": c, "bias": bias, "records": records,
-            "a_scales": a_scales, "b_scales": b_scales,
-        }  # fmt: skip
-        return Product(job, {name: one for name, one in kept.items() if one is not None}, mode)
+        operands = {"a": a, "b": b, "bias": bias, "a_scales": a_scales, "b_scales": b_scales}
+        matrices = {name: one for name, one in operands.items() if one is not None} | {"c": c}
+        if records is not None:
+            matrices["records"] = records
+        how = requantisation, accumulate, 2 if wide else 0
+        return Product(product_job(matrices, sizes, mode, blocks, how), matrices, mode)
 
     def matmul(
         self,
@@ -228,54 +188,33 @@ class Coprocessor(VectorControl):
         TypeError, ValueError, JobError, JobTimeout
             As :meth:`product` and :meth:`run`.
         """
-        with ExitStack() as own:
-
-            def release(matrix: Matrix) -> None:
-                if not self.lost:
-                    matrix.free()
-
-            def place(values: Any, number: Number, name: str) -> Matrix:
-                if isinstance(values, Matrix):
-                    return values
-                matrix = self.place(values, number, name)
-                own.callback(release, matrix)
-                return matrix
-
-            info, mode = self.info, self._mode(mode)
-            left = place(a, mode.a, "a")
-            right = b
-            if not isinstance(b, Matrix):
-                right = place(mode.words(np.asarray(b)), mode.b_stored, "b")
-            added = None
-            if bias is not None:
-                row = bias if isinstance(bias, Matrix) else np.atleast_2d(bias)
-                added = place(row, info.sums, "bias")
+        mode = self._mode(mode)
+        with ExitStack() as stack:
+            operands = Operands(self, stack)
             target = out if isinstance(out, Matrix) else None
             if accumulate and target is None and out is not None:
-                target = place(out, info.sums, "out")
-            scales = [
-                None if values is None else place(values, mode.scales, name)
-                for name, values in (("a_scales", a_scales), ("b_scales", b_scales))
-            ]
+                target = operands.place(out, self.info.sums, "out")
             product = self.product(
-                left, right, added, out=target, requantisation=requantisation,
-                accumulate=accumulate, mode=mode, a_scales=scales[0], b_scales=scales[1],
-            )  # fmt: skip
-            given = {id(matrix) for matrix in (left, right, added, target, *scales)}
-            for matrix in product.kept:
-                if id(matrix) not in given:
-                    own.callback(release, matrix)
+                operands.place(a, mode.a, "a"),
+                operands.place_words(b, mode),
+                operands.place_row(bias, self.info.sums, "bias"),
+                out=operands.noted(target),
+                requantisation=requantisation,
+                accumulate=accumulate,
+                mode=mode,
+                a_scales=operands.place_any(a_scales, mode, "a_scales"),
+                b_scales=operands.place_any(b_scales, mode, "b_scales"),
+            )
+            operands.release_rest(product)
             if isinstance(out, np.ndarray):
-                _check_shape("out", out, product.c.shape)
+                check_shape("out", out, product.c.shape)
                 if not np.can_cast(product.c.number.dtype, out.dtype, "safe"):
                     raise TypeError(f"out must hold {product.c.number.dtype}, not {out.dtype}")
             self.run([product], timeout=timeout)
-            if isinstance(out, Matrix):
-                return out
-            result = product.c.read()
             if out is None:
-                return result
-            out[...] = result
+                return product.c.read()
+            if not isinstance(out, Matrix):
+                out[...] = product.c.read()
             return out
 
     def _mode(self, mode: Mode | None) -> Mode:
@@ -287,39 +226,7 @@ class Coprocessor(VectorControl):
                 raise ValueError(f"mode must be given to an engine with {feature}")
         return mode or info.mode
 
-    def _check_scales(
-        self, scales: tuple[Matrix | None, ...], sizes: tuple[int, int, int], mode: Mode
-    ) -> None:
-        """Refuse scales that do not fit the mode, and a mode of another build."""
-        m, n, k = sizes
-        if not mode.block and "scales" in self.info.features:
-            raise ValueError("mode must have blocks with scales, as this co-processor's modes do")
-        if mode.block or any(scales):
-            self.info.require("scales")
-        blocks = mode.blocks(k)
-        for name, matrix, shape in zip(
-            ("a_scales", "b_scales"), scales, ((m, blocks), (blocks, n)), strict=True
-        ):
-            what = f"one for each block of {mode.block} codes"
-            if matrix is None:
-                if mode.block:
-                    raise ValueError(f"{name} must be given, {what}: {shape}")
-                continue
-            _check_number(name, matrix, mode.scales)
-            if matrix.shape != shape:
-                raise ValueError(f"{name} must be {shape}, {what}, not {matrix.shape}")
-
     def _check_size(self, size: int, what: str) -> None:
         most = (1 << self.info.dimension_width) - 1
         if not 1 <= size <= most:
             raise ValueError(f"sizes must be 1..{most}, not of {what}")
-
-
-def _check_number(name: str, matrix: Matrix, number: Number) -> None:
-    if not number.holds(matrix.number):
-        raise ValueError(f"{name} must be of {number}, not of {matrix.number}")
-
-
-def _check_shape(name: str, matrix: Any, shape: tuple[int, int]) -> None:
-    if matrix.shape != shape:
-        raise ValueError(f"{name} must be of shape {shape}, not {matrix.shape}")

@@ -8,6 +8,7 @@ from .device_info import REQUANTISED, SECOND, VectorInfo
 from .job import Job, Requantisation
 from .matrix import Matrix
 from .number import Number
+from .product import check_out
 
 __all__ = ["EXPONENT", "INDEX", "VectorControl", "VectorWork"]
 
@@ -94,7 +95,7 @@ class VectorControl(Control):
             The hardware would reject it, or not compute it.
         """
         self.info.require("vector")
-        unit, (m, n) = self.info.vector, a.shape
+        unit = self.info.vector
         assert unit is not None
         if operation not in unit.operations:
             raise ValueError(
@@ -104,6 +105,21 @@ class VectorControl(Control):
             return self._transposed(unit, a, out, narrow=narrow)
         if operation == "gather":
             return self._gathered(unit, a, b, out, narrow=narrow)
+        return self._rows(unit, operation, a, b, out, requantisation, narrow=narrow)
+
+    def _rows(
+        self,
+        unit: VectorInfo,
+        operation: str,
+        a: Matrix,
+        b: Matrix | None,
+        out: Matrix | None,
+        requantisation: Requantisation | None,
+        *,
+        narrow: bool,
+    ) -> VectorWork:
+        """Make an operation that computes codes of rows."""
+        m, n = a.shape
         most = unit.most(operation)
         if n > most:
             raise ValueError(f"rows of a must be of 1..{most} codes, not {n}")
@@ -114,34 +130,31 @@ class VectorControl(Control):
                 raise ValueError(f"narrow must be false for {operation}, not true")
         codes = unit.codes(operation, narrow=narrow)
         shape = (m, n + (operation == "softmax"))
-        how = _checked(codes, unit, operation, requantisation)
+        limited = _checked(codes, unit, operation, requantisation)
         if (b is None) == (operation in SECOND):
             raise ValueError(f"b must be given for {', '.join(SECOND)} only, not for {operation}")
         if b is not None:
-            across = 1 if operation == "scale" else n
-            if b.shape not in ((m, across), (1, across)):
-                raise ValueError(
-                    f"b must be of shape {(m, across)} or {(1, across)}, not {b.shape}"
-                )
-            if operation == "scale":
-                if b.number != EXPONENT:
-                    raise ValueError(f"b must be of {EXPONENT}, not of {b.number}")
-            elif _place_of(unit, b, "b") != wide:
-                raise ValueError(f"b must be of {unit.a[wide]}, as a, not of {b.number}")
+            _check_second(unit, operation, a, b)
         if out is not None:
-            if out.shape != shape:
-                raise ValueError(f"out must be of shape {shape}, not {out.shape}")
-            if not out.number.holds(codes):
-                raise ValueError(f"out must hold {codes}, not {out.number}")
+            check_out(out, shape, codes)
             if b is not None and b.shape[0] != m and out.address < b.end and b.address < out.end:
                 raise ValueError("out must not be in the memory of b, which has one row for all")
         c = self._matrix(shape, codes) if out is None else out
         job = Job(
-            a=a.address, b=0 if b is None else b.address, c=c.address, m=m, n=n, k=0,
-            lda=a.distance, ldb=0 if b is None or b.shape[0] != m else b.distance,
-            ldc=c.distance, a_format=wide, vector=operation, requantisation=how,
+            a=a.address,
+            b=0 if b is None else b.address,
+            c=c.address,
+            m=m,
+            n=n,
+            k=0,
+            lda=a.distance,
+            ldb=0 if b is None or b.shape[0] != m else b.distance,
+            ldc=c.distance,
+            a_format=wide,
+            vector=operation,
+            requantisation=limited,
             c_bytes=int(narrow),
-        )  # fmt: skip
+        )
         return VectorWork(job, {"a": a, "c": c, **({} if b is None else {"b": b})})
 
     def _transposed(
@@ -192,14 +205,24 @@ class VectorControl(Control):
         """Return where results go: `out`, if it is right, and not where any operand is."""
         if out is None:
             return self._matrix(shape, number)
-        if out.shape != shape:
-            raise ValueError(f"out must be of shape {shape}, not {out.shape}")
-        if not out.number.holds(number):
-            raise ValueError(f"out must hold {number}, not {out.number}")
+        check_out(out, shape, number)
         for name, one in read.items():
             if out.address < one.end and one.address < out.end:
                 raise ValueError(f"out must not be in the memory of {name}")
         return out
+
+
+def _check_second(unit: VectorInfo, operation: str, a: Matrix, b: Matrix) -> None:
+    """Refuse a second operand that does not fit the first."""
+    (m, n), wide = a.shape, _place_of(unit, a)
+    across = 1 if operation == "scale" else n
+    if b.shape not in ((m, across), (1, across)):
+        raise ValueError(f"b must be of shape {(m, across)} or {(1, across)}, not {b.shape}")
+    if operation == "scale":
+        if b.number != EXPONENT:
+            raise ValueError(f"b must be of {EXPONENT}, not of {b.number}")
+    elif _place_of(unit, b, "b") != wide:
+        raise ValueError(f"b must be of {unit.a[wide]}, as a, not of {b.number}")
 
 
 def _checked(

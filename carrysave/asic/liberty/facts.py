@@ -34,37 +34,72 @@ def facts_of(text: str, unwanted: Collection[str] = ()) -> dict[str, Any]:
     given = library.attributes
     farads = unit("capacitive_load_unit", given.get("capacitive_load_unit", "1,pf"), "f")
     seconds = unit("time_unit", given.get("time_unit", "1ns"), "s")
-    templates, timed = templates_of(library), bool(_DELAYS.search(plain))
-    cells: dict[str, dict[str, Any]] = {}
-    lines: dict[str, int] = {}
-    odd: list[tuple[str, int, str]] = []
-    others: list[str] = []
-    cuts: list[tuple[int, int]] = []
+    cells = _Cells(plain, library, farads * 1e15)
     for group in library.all("cell"):
+        cells.add(group, wanted=group.name not in unwanted)
+    if not cells.facts:
+        odd = cells.odd
+        why = f": {odd[0][0]} at line {odd[0][1]} cannot be used: {odd[0][2]}" if odd else ""
+        raise ValueError(f"library must have cells, not {library.name!r} without any{why}")
+    return {
+        "name": library.name,
+        "time_unit": seconds,
+        "capacitance_unit": farads,
+        "corner": _corner(library),
+        "cells": cells.facts,
+        "odd": cells.odd,
+        "others": cells.others,
+        "cuts": cells.cuts,
+    }
+
+
+class _Cells:
+    """The cells of a library.
+
+    Members
+    -------
+    facts : of those that can be used.
+    odd : those that cannot: name, line, why.
+    others : names of those that are no logic.
+    cuts : where the text has cells that tools shall not see.
+    """
+
+    def __init__(self, plain: str, library: Group, femtofarads: float) -> None:
+        self.plain, self.femtofarads = plain, femtofarads
+        self.templates, self.timed = templates_of(library), bool(_DELAYS.search(plain))
+        self.lines: dict[str, int] = {}
+        self.facts: list[dict[str, Any]] = []
+        self.odd: list[tuple[str, int, str]] = []
+        self.others: list[str] = []
+        self.cuts: list[tuple[int, int]] = []
+
+    def add(self, group: Group, *, wanted: bool) -> None:
+        """Read one."""
         try:
-            if group.name in lines:
-                raise ValueError(f"a cell of its name is at line {lines[group.name]}")
+            if group.name in self.lines:
+                raise ValueError(f"a cell of its name is at line {self.lines[group.name]}")
             if group.broken:
                 raise ValueError(group.broken)
-            whole = _whole(plain, group)
-            found = asdict(_cell(whole, farads * 1e15))
+            whole = _whole(self.plain, group)
+            facts = asdict(_cell(whole, self.femtofarads))
             logic = is_logic(whole)
             if logic:
-                check(whole, templates, timed)
+                check(whole, self.templates, self.timed)
         except ValueError as error:
-            odd.append((shown(group.name, 60), group.line, str(error)))
-            cuts.append((group.start, group.end))
-            continue
-        lines[group.name] = group.line
+            self.odd.append((shown(group.name, 60), group.line, str(error)))
+            self.cuts.append((group.start, group.end))
+            return
+        self.lines[group.name] = group.line
         if not logic:
-            others.append(group.name)
-        if not logic or group.name in unwanted:
-            cuts.append((group.start, group.end))
+            self.others.append(group.name)
+        if not logic or not wanted:
+            self.cuts.append((group.start, group.end))
         else:
-            cells[group.name] = found
-    if not cells:
-        said = f": {odd[0][0]} at line {odd[0][1]} cannot be used: {odd[0][2]}" if odd else ""
-        raise ValueError(f"library must have cells, not {library.name!r} without any{said}")
+            self.facts.append(facts)
+
+
+def _corner(library: Group) -> dict[str, float | str | None]:
+    """Return process, voltage and temperature: of the conditions by default, else the nominal."""
     conditions = {group.name: group for group in library.all("operating_conditions")}
     default = library.attributes.get("default_operating_conditions")
     chosen = conditions.get(default or "") or next(iter(conditions.values()), None)
@@ -74,16 +109,7 @@ def facts_of(text: str, unwanted: Collection[str] = ()) -> dict[str, Any]:
         if chosen and key in chosen.attributes:
             value = chosen.attributes[key]
         corner[key] = None if value is None else number(key, value)
-    return {
-        "name": library.name,
-        "time_unit": seconds,
-        "capacitance_unit": farads,
-        "corner": corner,
-        "cells": list(cells.values()),
-        "odd": odd,
-        "others": others,
-        "cuts": cuts,
-    }
+    return corner
 
 
 def _whole(plain: str, cell: Group) -> Group:

@@ -78,71 +78,113 @@ def read(
     ValueError
         With the line of the first text that is not Liberty, or too deep or too much of it.
     """
-    text, masked = _uncommented(text)
-    root = Group("", "")
-    stack = [root]
-    skipped = 0  # open braces inside a group that is passed over
-    kept = position = 0
-    last: Group | None = None
-    lines = _Lines(text, first_line)
-    while True:
-        found = _STATEMENT.match(masked, position)
+    reader = _Reader(*_uncommented(text), skipped_kinds, first_line)
+    while reader.step():
+        pass
+    return reader.text, reader.library()
+
+
+class _Reader:
+    """Reads statement by statement.
+
+    Members
+    -------
+    stack : open groups, the root first.
+    skipped : open braces inside a group that is passed over.
+    count : statements so far.
+    last : the last cell.
+    """
+
+    def __init__(
+        self, text: str, masked: str, skipped_kinds: frozenset[str], first_line: int
+    ) -> None:
+        self.text, self.masked, self.skipped_kinds = text, masked, skipped_kinds
+        self.first_line = first_line
+        self.lines = _Lines(text, first_line)
+        self.root = Group("", "")
+        self.stack = [self.root]
+        self.skipped = self.count = self.position = 0
+        self.last: Group | None = None
+
+    def step(self) -> bool:
+        """Read a statement; return whether there was one."""
+        stack = self.stack
+        found = _STATEMENT.match(self.masked, self.position)
         if found is None:
-            # The next after the cell that this is in.
-            end = _end(masked, position, len(stack) - 2 + skipped) if len(stack) > 2 else -1
-            if end < 0 or stack[2].kind != "cell":
-                break
-            stack[2].broken = f"line {lines.at(position, masked)} is not Liberty"
-            stack[2].end = position = end
-            del stack[2:]
-            skipped = 0
-            continue
-        if len(stack) + skipped > _DEPTH or kept > _STATEMENTS:
+            return self._leave_cell()
+        if len(stack) + self.skipped > _DEPTH or self.count > _STATEMENTS:
             raise ValueError(
                 f"Liberty text must be groups at most {_DEPTH} deep and {_STATEMENTS:,} statements"
-                f" at most, not more at line {lines.at(position)}"
+                f" at most, not more at line {self.lines.at(self.position)}"
             )
-        if len(stack) == 1 and root.groups and (found["name"] or found["close"]):
+        if len(stack) == 1 and self.root.groups and (found["name"] or found["close"]):
             # Behind the library's end: a brace too many in its last cell, or what is no Liberty.
-            if last is None or not (found["close"] or (found["open"] and found["name"] == "cell")):
-                break
-            last.broken = "it has a brace too many"
-            last.end = found.start("close" if found["close"] else "name")
-            stack.append(root.groups[0])
+            cell = found["open"] and found["name"] == "cell"
+            if self.last is None or not (found["close"] or cell):
+                return False
+            self.last.broken = "it has a brace too many"
+            self.last.end = found.start("close" if found["close"] else "name")
+            stack.append(self.root.groups[0])
         elif len(stack) == 1 and not found["open"] and (found["name"] or found["close"]):
-            break
-        position = found.end()
+            return False
+        self._take(found)
+        return True
+
+    def _leave_cell(self) -> bool:
+        """Go on behind the cell that what is no statement is in; return whether it is in one."""
+        stack, masked = self.stack, self.masked
+        depth = len(stack) - 2 + self.skipped
+        end = _end(masked, self.position, depth) if len(stack) > 2 else -1
+        if end < 0 or stack[2].kind != "cell":
+            return False
+        stack[2].broken = f"line {self.lines.at(self.position, masked)} is not Liberty"
+        stack[2].end = self.position = end
+        del stack[2:]
+        self.skipped = 0
+        return True
+
+    def _take(self, found: re.Match[str]) -> None:
+        """Take a statement: the begin of a group, its end, or an attribute."""
+        stack, self.position = self.stack, found.end()
         # A part that is not there is at (-1, -1).
-        name, args, value = (text[slice(*found.span(part))] for part in ("name", "args", "value"))
+        name, args, value = (
+            self.text[slice(*found.span(part))] for part in ("name", "args", "value")
+        )
         if name == "cell" and found["open"] and len(stack) > 2 and stack[2].kind == "cell":
             stack[2].end = found.start("name")
             stack[2].broken = f"it has no end before the next cell, {shown(args.strip())}"
             del stack[2:]
-            skipped = 0
+            self.skipped = 0
         if found["close"]:
-            if skipped:
-                skipped -= 1
+            if self.skipped:
+                self.skipped -= 1
             else:
-                stack.pop().end = position
-        elif skipped or name in skipped_kinds:
-            skipped += bool(found["open"])
+                stack.pop().end = self.position
+        elif self.skipped or name in self.skipped_kinds:
+            self.skipped += bool(found["open"])
         elif found["open"]:
-            kept += 1
-            start = found.start("name")
-            group = Group(name, args.replace('"', "").strip(), start=start, line=lines.at(start))
-            if name == "cell" and len(stack) == 2:
-                last = group
-            stack[-1].groups.append(group)
-            stack.append(group)
+            self._open(name, args, found.start("name"))
         elif name:
-            kept += 1
+            self.count += 1
             value = value or args
             stack[-1].attributes.setdefault(name, value.strip().strip('"').strip())
-    libraries = list(root.all("library"))
-    if text[position:].strip() or len(stack) > 1 or len(libraries) != 1:
-        line = _Lines(text, first_line).at(position, masked)
-        raise ValueError(f"Liberty text must be one library group, not broken at line {line}")
-    return text, libraries[0]
+
+    def _open(self, name: str, args: str, start: int) -> None:
+        """Begin a group."""
+        self.count += 1
+        group = Group(name, args.replace('"', "").strip(), start=start, line=self.lines.at(start))
+        if name == "cell" and len(self.stack) == 2:
+            self.last = group
+        self.stack[-1].groups.append(group)
+        self.stack.append(group)
+
+    def library(self) -> Group:
+        """Return the library, if all of the text was read and it has one."""
+        libraries = list(self.root.all("library"))
+        if self.text[self.position :].strip() or len(self.stack) > 1 or len(libraries) != 1:
+            line = _Lines(self.text, self.first_line).at(self.position, self.masked)
+            raise ValueError(f"Liberty text must be one library group, not broken at line {line}")
+        return libraries[0]
 
 
 def _end(masked: str, position: int, depth: int) -> int:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from carrysave.asic.liberty.arcs import FALL, RISE
 from carrysave.asic.liberty.tables import Floats
 from carrysave.asic.liberty.wire_load import WireLoad
 from carrysave.asic.placement.lookup import Found, Ids
 from carrysave.asic.placement.netlist import Netlist, Sink
 from carrysave.asic.placement.sizes import Kind, Sizes
+from carrysave.asic.placement.timing_graph import TimingGraph
 from carrysave.asic.sta import Conditions
 from golden.elementary import exp, log
 
@@ -91,80 +91,24 @@ class Timing:
         self._group = None if group is None else np.array(group, int)
         library = sizes.library
         self.names = list(netlist.cells)
-        self.kind = np.array([sizes.number[netlist.cells[name].kind] for name in self.names], int)
-        clocks = netlist.clock_nets(conditions.clock)
-        ideal = {bit for name in conditions.resets for bit in netlist.ports[name][1]}
-        nets: dict[int, int] = {}
-        # Cell, arc of it, from node, to node, pin; node, cell, constraint of it, pin.
-        rows: list[tuple[int, int, int, int, int]] = []
-        ends: list[tuple[int, int, int, int]] = []
-        pins: list[tuple[int, str, int]] = []  # cell, pin, net
-
-        def number(bit: int | str | None) -> int | None:
-            return nets.setdefault(bit, len(nets)) if isinstance(bit, int) else None
-
-        source = 0  # of all that begins at the clock or at a port: nodes 0 and 1
-        nets[-1] = 0
-        for index, name in enumerate(self.names):
-            cell = netlist.cells[name]
-            own = sizes.arcs[cell.kind]
-            place_of = {}
-            for pin in library.cells[cell.kind].inputs:
-                net = number(cell.nets.get(pin.name))
-                if net is not None and cell.nets[pin.name] not in clocks:
-                    place_of[pin.name] = len(pins)
-                    pins.append((index, pin.name, net))
-            for slot, arc in enumerate((*own.logic, *own.clocked)):
-                start, end = cell.nets.get(arc.start), cell.nets.get(arc.end)
-                after = number(end)
-                if after is None or end in clocks:
-                    continue
-                if slot < len(own.logic):
-                    before = number(start)
-                    if before is not None and start not in clocks:
-                        at = 2 * before + arc.start_edge, 2 * after + arc.end_edge
-                        rows.append((index, slot, *at, place_of[arc.start]))
-                elif start in clocks:
-                    rows.append((index, slot, source, 2 * after + arc.end_edge, -1))
-            for slot, setup in enumerate(own.setup):
-                net = number(cell.nets.get(setup.pin))
-                if net is not None and cell.nets[setup.pin] not in clocks:
-                    ends.append((2 * net + setup.edge, index, slot, place_of[setup.pin]))
-        self.inputs: list[int] = []
-        outputs: list[int] = []
-        for direction, bits in netlist.ports.values():
-            for bit in bits:
-                net = number(bit)
-                if net is None or bit in clocks:
-                    continue
-                if direction == "output":
-                    outputs.append(net)
-                elif bit not in ideal:
-                    self.inputs.append(net)
-        driver = sizes.arcs[library.driver.name]
+        graph = TimingGraph(netlist, sizes, conditions)
+        self.inputs, self.nets, self.count = graph.inputs, graph.nets, len(graph.nets)
         self.pseudo = len(self.names)  # cells from here on drive the inputs
-        for index, net in enumerate(self.inputs):
-            for slot, arc in enumerate(driver.logic):
-                rows.append((self.pseudo + index, slot, source, 2 * net + arc.end_edge, -1))
-        self.kind = np.append(
-            self.kind, np.full(len(self.inputs), sizes.number[library.driver.name])
-        )
-        self.nets = nets
-        self.count = len(nets)
-        ends += [(2 * net + edge, -1, 0, -1) for net in outputs for edge in (FALL, RISE)]
+        kinds = [netlist.cells[name].kind for name in self.names]
+        kinds += [library.driver.name] * len(self.inputs)
+        self.kind = np.array([sizes.number[kind] for kind in kinds], int)
         self.port_load = np.zeros(self.count)
-        np.add.at(self.port_load, np.array(outputs, int), library.load_ff)
-        names = sorted({pin for _, pin, _ in pins})
-        self.capacitance = sizes.capacitances(names)
-        self.pin_names = names
-        place = {pin: index for index, pin in enumerate(names)}
-        self.pin_cell = np.array([cell for cell, _, _ in pins], int)
-        self.pin_name = np.array([place[pin] for _, pin, _ in pins], int)
-        self.pin_net = np.array([net for _, _, net in pins], int)
-        self._arcs(np.array(rows, int).reshape(-1, 5))
-        own_ends = np.array(ends, int).reshape(-1, 4)
-        self.end_node, self.end_cell, self.end_slot, self.end_pin = own_ends.T
-        self.set_wires(np.zeros(self.count), np.zeros(len(pins) + 1))
+        np.add.at(self.port_load, np.array(graph.outputs, int), library.load_ff)
+        self.pin_names = sorted({pin for _, pin, _ in graph.pins})
+        self.capacitance = sizes.capacitances(self.pin_names)
+        number = {pin: index for index, pin in enumerate(self.pin_names)}
+        self.pin_cell = np.array([cell for cell, _, _ in graph.pins], int)
+        self.pin_name = np.array([number[pin] for _, pin, _ in graph.pins], int)
+        self.pin_net = np.array([net for _, _, net in graph.pins], int)
+        self._arcs(np.array(graph.arcs, int).reshape(-1, 5))
+        ends = np.array(graph.ends, int).reshape(-1, 4)
+        self.end_node, self.end_cell, self.end_slot, self.end_pin = ends.T
+        self.set_wires(np.zeros(self.count), np.zeros(len(graph.pins) + 1))
 
     def _arcs(self, rows: Ids) -> None:
         """Order the arcs by level, and by the node that they lead to."""

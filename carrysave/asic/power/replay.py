@@ -18,6 +18,8 @@ from hw.emit import tools
 
 __all__ = ["Switching", "Trace", "replay"]
 
+Bits = NDArray[np.uint8]
+
 Floats = NDArray[np.float64]
 
 
@@ -91,44 +93,11 @@ def replay(flat: Flat, trace: Trace, clock: str, delays: Delays) -> tuple[Switch
         ends a cycle with another value than it has without delays.
     """
     what = logic(flat, delays)
-    ports = flat.modules[flat.top].ports
-    nets: dict[str, list[Ids]] = {"input": [_none()], "output": [_none()]}
-    bits: dict[str, list[NDArray[np.uint8]]] = {
-        way: [np.zeros((len(next(iter(trace.ports.values()))), 0), np.uint8)] for way in nets
-    }
-    for name, (direction, _) in ports.items():
-        if name != clock:
-            nets[direction].append(flat.port(name))
-            bits[direction].append(trace.ports[name])
-    pins = {way: np.ascontiguousarray(np.concatenate(own), np.int32) for way, own in nets.items()}
-    rows = {way: np.ascontiguousarray(np.concatenate(own, axis=1)) for way, own in bits.items()}
-    transitions, functional, ones = np.zeros((3, what.nets), np.int64)
+    pins, rows = _stimulus(flat, trace, clock)
     clock_net = int(flat.port(clock)[0])
-    arrays = {
-        name: np.ascontiguousarray(getattr(what, name))
-        for name in Logic.__dataclass_fields__
-        if name != "nets"
-    }
-    netlist = _Netlist(
-        nets=what.nets, gates=len(what.gate_out), registers=len(what.q),
-        clock_gates=len(what.gated), **{name: array.ctypes.data for name, array in arrays.items()},
-    )  # fmt: skip
-    assert trace.first > 0
-    found = _library().replay(
-        ctypes.byref(netlist), *map(ctypes.c_int64, (len(rows["input"]), trace.first, trace.end)),
-        ctypes.c_int32(clock_net),
-        ctypes.c_int64(len(pins["input"])), _at(pins["input"]), _at(rows["input"]),
-        ctypes.c_int64(len(pins["output"])), _at(pins["output"]), _at(rows["output"]),
-        _at(transitions), _at(functional), _at(ones),
-    )  # fmt: skip
-    if found == _UNSETTLED:
-        raise SimulationError(f"netlist of {flat.top} settles on other values than without delays")
-    if found >= 0:
-        raise SimulationError(f"netlist of {flat.top} differs from its Verilog in cycle {found}")
+    counts = _counted(flat, trace, what, pins, rows, clock_net)
     cycles = trace.end - trace.first
-    density, settled, duty = (
-        counts[: flat.nets] / cycles for counts in (transitions, functional, ones)
-    )
+    density, settled, duty = (each[: flat.nets] / cycles for each in counts)
     clocks = np.append(what.gated, clock_net)
     clocks = clocks[clocks < flat.nets]
     duty[clocks] = density[clocks] / 4  # high for half of each cycle in which it rises
@@ -136,6 +105,60 @@ def replay(flat: Flat, trace: Trace, clock: str, delays: Delays) -> tuple[Switch
         pins["input"], clocks, what.gate_out, what.q, what.qn, [ZERO, ONE]
     ])  # fmt: skip
     return Switching(density, settled, duty), driven
+
+
+def _stimulus(flat: Flat, trace: Trace, clock: str) -> tuple[dict[str, Ids], dict[str, Bits]]:
+    """Return the nets of all inputs and outputs but the clock, and their bits in each cycle."""
+    nets: dict[str, list[Ids]] = {"input": [_none()], "output": [_none()]}
+    bits: dict[str, list[Bits]] = {
+        way: [np.zeros((len(next(iter(trace.ports.values()))), 0), np.uint8)] for way in nets
+    }
+    for name, (direction, _) in flat.modules[flat.top].ports.items():
+        if name != clock:
+            nets[direction].append(flat.port(name))
+            bits[direction].append(trace.ports[name])
+    return (
+        {way: np.ascontiguousarray(np.concatenate(one), np.int32) for way, one in nets.items()},
+        {way: np.ascontiguousarray(np.concatenate(one, axis=1)) for way, one in bits.items()},
+    )
+
+
+def _counted(
+    flat: Flat,
+    trace: Trace,
+    what: Logic,
+    pins: dict[str, Ids],
+    rows: dict[str, Bits],
+    clock_net: int,
+) -> NDArray[np.int64]:
+    """Replay; return of each net its transitions, those without glitches, and cycles at one."""
+    transitions, functional, ones = counts = np.zeros((3, what.nets), np.int64)
+    arrays = {
+        name: np.ascontiguousarray(getattr(what, name))
+        for name in Logic.__dataclass_fields__
+        if name != "nets"
+    }
+    netlist = _Netlist(
+        nets=what.nets,
+        gates=len(what.gate_out),
+        registers=len(what.q),
+        clock_gates=len(what.gated),
+        **{name: array.ctypes.data for name, array in arrays.items()},
+    )
+    assert trace.first > 0
+    ended = _library().replay(
+        ctypes.byref(netlist),
+        *map(ctypes.c_int64, (len(rows["input"]), trace.first, trace.end)),
+        ctypes.c_int32(clock_net),
+        *(ctypes.c_int64(len(pins["input"])), _at(pins["input"]), _at(rows["input"])),
+        *(ctypes.c_int64(len(pins["output"])), _at(pins["output"]), _at(rows["output"])),
+        *(_at(transitions), _at(functional), _at(ones)),
+    )
+    if ended == _UNSETTLED:
+        raise SimulationError(f"netlist of {flat.top} settles on other values than without delays")
+    if ended >= 0:
+        raise SimulationError(f"netlist of {flat.top} differs from its Verilog in cycle {ended}")
+    return counts
 
 
 _UNSETTLED = -2

@@ -1,0 +1,64 @@
+"""Matrices of one product on the device."""
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .matrix import Matrix, Product
+from .mode import Mode
+from .number import Number
+
+if TYPE_CHECKING:
+    from .coprocessor import Coprocessor
+
+__all__ = ["Operands"]
+
+
+class Operands:
+    """Matrices of one product; those that it placed are freed at its end."""
+
+    def __init__(self, coprocessor: "Coprocessor", stack: ExitStack) -> None:
+        self.coprocessor, self.stack = coprocessor, stack
+        self.known: set[int] = set()
+
+    def _release(self, matrix: Matrix) -> None:
+        if not self.coprocessor.lost:
+            matrix.free()
+
+    def place(self, values: Any, number: Number, name: str) -> Matrix:
+        """Copy an array to the device; a matrix is there."""
+        matrix = values
+        if not isinstance(values, Matrix):
+            matrix = self.coprocessor.place(values, number, name)
+            self.stack.callback(self._release, matrix)
+        self.known.add(id(matrix))
+        return matrix
+
+    def place_words(self, values: Any, mode: Mode) -> Matrix:
+        """Copy B, K x N, as the mode arranges it."""
+        if not isinstance(values, Matrix):
+            values = mode.words(np.asarray(values))
+        return self.place(values, mode.b_stored, "b")
+
+    def place_row(self, values: Any, number: Number, name: str) -> Matrix | None:
+        """Copy a row, if there is one."""
+        if values is None:
+            return None
+        row = values if isinstance(values, Matrix) else np.atleast_2d(values)
+        return self.place(row, number, name)
+
+    def place_any(self, values: Any, mode: Mode, name: str) -> Matrix | None:
+        """Copy scales, if there are any."""
+        return None if values is None else self.place(values, mode.scales, name)
+
+    def noted(self, matrix: Matrix | None) -> Matrix | None:
+        """Note a matrix that is not freed here."""
+        self.known.add(id(matrix))
+        return matrix
+
+    def release_rest(self, product: Product) -> None:
+        """Free what the product allocated itself at the end, too."""
+        for matrix in product.kept:
+            if id(matrix) not in self.known:
+                self.stack.callback(self._release, matrix)

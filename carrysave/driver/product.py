@@ -1,0 +1,179 @@
+"""A product as a job: what fits together, where results go, which blocks are taken."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .blocking import Blocks, plan
+from .device_info import Info
+from .job import Job, Requantisation
+from .matrix import Matrix
+from .mode import Mode
+from .number import Number
+
+__all__ = [
+    "blocks_of",
+    "check_beside",
+    "check_number",
+    "check_out",
+    "check_scales",
+    "check_shape",
+    "product_job",
+    "results_of",
+    "sizes_of",
+]
+
+
+def sizes_of(a: Matrix, b: Matrix, mode: Mode) -> tuple[int, int, int]:
+    """Return M, N and K of a product; refuse operands that do not fit together."""
+    (m, k), (rows, across) = a.shape, b.shape
+    words = -(-k // mode.codes)
+    deep = -(-words // mode.b_deep)
+    if rows != deep:
+        raise ValueError(f"b must have {deep} rows, for {k} columns of a, not {rows}")
+    if k > mode.k_max:
+        raise ValueError(f"K must be 1..{mode.k_max}, not {k}")
+    check_number("a", a, mode.a)
+    check_number("b", b, mode.b_stored)
+    return m, across // mode.codes, k
+
+
+def results_of(
+    info: Info, n: int, requantisation: Requantisation | None, *, wide: bool
+) -> tuple[Number, Requantisation | None]:
+    """Return what C has, and the requantisation with its limits."""
+    if wide:
+        info.require("sizes")
+        if requantisation is None:
+            raise ValueError("wide must be false without requantisation, not true")
+    if requantisation is None:
+        return info.sums, None
+    info.require("requantiser")
+    codes = info.wide if wide else info.codes
+    number = requantisation.check(codes, n)
+    low, high = requantisation.limits(codes)
+    if requantisation.per_column:
+        info.require("per_column")
+    return number, replace(requantisation, low=low, high=high)
+
+
+def blocks_of(
+    info: Info, blocks: Blocks | None, sizes: tuple[int, int, int], mode: Mode, number: Number
+) -> Blocks:
+    """Return the sizes of blocks: those that are given, or the planner's, or the hardware's."""
+    m, n, k = sizes
+    stores = mode.stores(info.stores)
+    if "fixed_blocks" in info.features:
+        if blocks is not None:
+            raise ValueError(f"blocks must be the hardware's own choice, not {blocks}")
+        return Blocks(0, 0, 0)
+    if blocks is None:
+        return plan(stores, m, n, -(-k // mode.codes), number.bits)
+    if not stores.fits(blocks.m, blocks.n, blocks.k):
+        raise ValueError(f"blocks must fit into the stores, not {blocks}")
+    return blocks
+
+
+def check_scales(
+    info: Info, scales: tuple[Matrix | None, ...], sizes: tuple[int, int, int], mode: Mode
+) -> None:
+    """Refuse scales that do not fit the mode, and a mode of another build."""
+    m, n, k = sizes
+    if not mode.block and "scales" in info.features:
+        raise ValueError("mode must have blocks with scales, as this co-processor's modes do")
+    if mode.block or any(scales):
+        info.require("scales")
+    blocks = mode.blocks(k)
+    for name, matrix, shape in zip(
+        ("a_scales", "b_scales"), scales, ((m, blocks), (blocks, n)), strict=True
+    ):
+        what = f"one for each block of {mode.block} codes"
+        if matrix is None:
+            if mode.block:
+                raise ValueError(f"{name} must be given, {what}: {shape}")
+            continue
+        check_number(name, matrix, mode.scales)
+        if matrix.shape != shape:
+            raise ValueError(f"{name} must be {shape}, {what}, not {matrix.shape}")
+
+
+def check_beside(
+    info: Info, shape: tuple[int, int], bias: Matrix | None, out: Matrix | None, number: Number
+) -> None:
+    """Refuse a bias that cannot be added to C, and a matrix that cannot hold it."""
+    if bias is not None:
+        info.require("bias")
+        check_number("bias", bias, info.sums)
+        check_shape("bias", bias, (1, shape[1]))
+    if out is not None:
+        check_out(out, shape, number)
+
+
+def check_out(out: Matrix, shape: tuple[int, int], number: Number) -> None:
+    """Refuse a matrix that cannot hold results."""
+    check_shape("out", out, shape)
+    if not out.number.holds(number):
+        raise ValueError(f"out must hold {number}, not {out.number}")
+
+
+def check_number(name: str, matrix: Matrix, number: Number) -> None:
+    """Refuse a matrix of other numbers."""
+    if not number.holds(matrix.number):
+        raise ValueError(f"{name} must be of {number}, not of {matrix.number}")
+
+
+def check_shape(name: str, matrix: Any, shape: tuple[int, int]) -> None:
+    """Refuse a matrix of another shape."""
+    if matrix.shape != shape:
+        raise ValueError(f"{name} must be of shape {shape}, not {matrix.shape}")
+
+
+def product_job(
+    matrices: Mapping[str, Matrix],
+    sizes: tuple[int, int, int],
+    mode: Mode,
+    blocks: Blocks,
+    how: tuple[Requantisation | None, bool, int],
+) -> Job:
+    """Return the job of a product.
+
+    Parameters
+    ----------
+    matrices : ``a b c``, and ``bias records a_scales b_scales`` if there are any.
+    how : requantisation; whether sums are accumulated; bytes of C, if jobs choose them.
+    """
+    (m, n, k), (requantisation, accumulate, c_bytes) = sizes, how
+    a, b, c = (matrices[name] for name in ("a", "b", "c"))
+    bias, records = matrices.get("bias"), matrices.get("records")
+    job = Job(
+        a=a.address,
+        b=b.address,
+        c=c.address,
+        m=m,
+        n=n,
+        k=k,
+        lda=a.distance,
+        ldb=b.distance,
+        ldc=c.distance,
+        bias=None if bias is None else bias.address,
+        requantisation=requantisation,
+        records=None if records is None else records.address,
+        accumulate=accumulate,
+        a_format=mode.a_format,
+        b_format=mode.b_format,
+        block_m=blocks.m,
+        block_n=blocks.n,
+        block_k=blocks.k,
+        by_columns=blocks.by_columns,
+        c_bytes=c_bytes,
+    )
+    a_scales, b_scales = matrices.get("a_scales"), matrices.get("b_scales")
+    if a_scales is None or b_scales is None:
+        return job
+    return replace(
+        job,
+        a_scales=a_scales.address,
+        b_scales=b_scales.address,
+        ldsa=a_scales.distance,
+        ldsb=b_scales.distance,
+    )
