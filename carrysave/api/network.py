@@ -14,7 +14,7 @@ from carrysave.boards import attached
 from carrysave.boards.board import board_of, design_of
 from carrysave.compiler.run import view
 from carrysave.compiler.run.request import RunRequest, execute, write
-from carrysave.errors import UsageError, installed
+from carrysave.errors import UsageError
 from carrysave.progress import Steps
 from carrysave.report.designs import print_line
 from golden.soc.coprocessor import CoprocessorSpec
@@ -125,7 +125,7 @@ class NetworkRun(Result):
 
     def pictures(self) -> dict[str, bytes]:
         """Return ``layers``: useful and lost cycles of each product, and bytes moved."""
-        return {"layers": view.draw(self.facts)} if installed("matplotlib") else {}
+        return {"layers": view.draw(self.facts)}
 
     def save(self, folder: str | PathLike[str]) -> list[Path]:
         """Write outputs, JSON, a table as Markdown, and a picture."""

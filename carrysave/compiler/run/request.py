@@ -140,8 +140,6 @@ def execute(
         notes.append("no comparison, as asked for")
     elif found.comparison is None:
         notes.append(f"no comparison, which needs {remedy('onnxruntime')}")
-    if not installed("matplotlib"):
-        notes.append(f"no picture, which needs {remedy('matplotlib')}")
     return {
         "model": request.model.name, "command": "",
         **view.facts(found, lowered, target, labels, energy), "notes": notes, "files": [],
@@ -149,10 +147,11 @@ def execute(
 
 
 def write(folder: Path, facts: dict[str, Any], outputs: Mapping[str, np.ndarray]) -> list[str]:
-    """Write outputs, table, JSON and, by matplotlib, a picture."""
-    contents = {"outputs.npz": archive(outputs), "layers.md": view.markdown(facts).encode()}
-    if installed("matplotlib"):
-        contents["layers.svg"] = view.draw(facts)
+    """Write outputs, table, JSON and a picture."""
+    contents = {
+        "outputs.npz": archive(outputs), "layers.md": view.markdown(facts).encode(),
+        "layers.svg": view.draw(facts),
+    }  # fmt: skip
     files = [cache.write(folder / name, content) for name, content in contents.items()]
     names = [str(path) for path in (*files, folder / "run.json")]
     cache.write(folder / "run.json", json.dumps({**facts, "files": names}, indent=2) + "\n")

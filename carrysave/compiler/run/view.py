@@ -14,7 +14,7 @@ from carrysave.compiler.run.exact_product import INTEGERS, ONNXRUNTIME
 from carrysave.compiler.run.outputs import array_names
 from carrysave.compiler.run.products import ProductRun, Run
 from carrysave.compiler.target.target import Target
-from carrysave.report import tables
+from carrysave.report import bars, tables
 from carrysave.report.page import Page, Scatter, Text, package_versions, pictures
 from carrysave.report.tables import Section
 from hw.emit.user_files import shown
@@ -284,25 +284,17 @@ def page(found: Mapping[str, Any]) -> Page:
     )
 
 
-@tables.as_text()
-def draw(found: Mapping[str, Any]) -> bytes:
+def draw(results: Mapping[str, Any]) -> bytes:
     """Draw useful and lost cycles of each product, and bytes moved, as SVG."""
-    from matplotlib.figure import Figure
+    rows = results["layers"]
+    useful = [row["utilisation"] * row["cycles"] for row in rows]
+    lost = [row["cycles"] - one for row, one in zip(rows, useful, strict=True)]
+    cycles = bars.Bars("cycles", [useful, lost], ["#1f77b4", "#d3d3d3"], _PARTS, 480)
+    moved = [row["bytes"] / 1024 for row in rows]
+    memory = bars.Bars("KiB moved", [moved], ["#ff7f0e"], ["KiB moved"], 160)
+    names = [row["layer"][-28:] for row in rows]
+    title = f"{results['model']} on {results['design']}: {_PARTS[0]} (blue), {_PARTS[1]} (grey)"
+    return bars.draw(title, names, [cycles, memory])
 
-    rows = found["layers"]
-    places = np.arange(len(rows))[::-1]
-    cycles = np.array([row["cycles"] for row in rows])
-    useful = np.array([row["utilisation"] for row in rows]) * cycles
-    size = (9, 1.2 + 0.22 * len(rows))
-    figure = Figure(figsize=size)
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 1))
-    left.barh(places, useful, color="tab:blue", label="useful products")
-    left.barh(places, cycles - useful, left=useful, color="lightgrey", label="padding and stalls")
-    left.set_yticks(places, [shown(row["layer"][-28:]) for row in rows], fontsize=6)
-    left.set_xlabel("cycles")
-    left.legend(fontsize=7)
-    right.barh(places, [row["bytes"] / 1024 for row in rows], color="tab:orange")
-    right.set_xlabel("KiB moved")
-    figure.suptitle(f"{shown(found['model'])} on {found['design']}", fontsize=9)
-    figure.tight_layout()
-    return tables.svg(figure)
+
+_PARTS = ("useful cycles", "cycles of padding and stalls")
