@@ -168,7 +168,7 @@ def refusal(argument: str, legal: str, value: str) -> UsageError:
 
 def installed(module: str) -> bool:
     """Tell whether a module can be imported."""
-    return find_spec(module) is not None
+    return sys.modules.get(module) is not None or find_spec(module) is not None
 
 
 def needs(*modules: str) -> None:

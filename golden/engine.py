@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from golden.check import Integer, parameter
-from golden.formats.integer import IntFormat
+from golden.formats.integer import IntFormat, int_format
 from golden.operands import OperandsSpec
 
 __all__ = ["EngineSpec", "SumsSpec", "TileSpec", "matmul"]
@@ -38,7 +38,7 @@ class SumsSpec(OperandsSpec):
         width = max(
             (value if value >= 0 else -value - 1).bit_length() + self.signed for value in corners
         )
-        return IntFormat(width=width, signed=self.signed)
+        return int_format(width, self.signed)
 
     @property
     def accumulator_width(self) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from golden.check import Flag, Integer, check_fields, parameter, parameters_of
-from golden.formats.integer import IntFormat
+from golden.formats.integer import IntFormat, int_format
 
 __all__ = ["OperandsSpec"]
 
@@ -26,12 +26,12 @@ class OperandsSpec:
     @property
     def a_format(self) -> IntFormat:
         """Format of operand a."""
-        return IntFormat(width=self.a_width, signed=self.a_signed)
+        return int_format(self.a_width, self.a_signed)
 
     @property
     def b_format(self) -> IntFormat:
         """Format of operand b."""
-        return IntFormat(width=self.b_width, signed=self.b_signed)
+        return int_format(self.b_width, self.b_signed)
 
     @property
     def a_code_width(self) -> int:

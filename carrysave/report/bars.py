@@ -74,9 +74,9 @@ def _column(column: Bars, rows: Sequence[str], left: float) -> list[str]:
     scale = column.width / (column.longest or 1.0)
     parts = []
     for tick in _ticks(column.longest):
-        x = f"{left + tick * scale:.1f}"
-        parts.append(f'<path d="M{x} {_TOP}V{bottom}"/>')
-        parts.append(f'<text class="tick" x="{x}" y="{bottom + 12}">{tick:,.12g}</text>')
+        at = f"{left + tick * scale:.1f}"
+        parts.append(f'<path d="M{at} {_TOP}V{bottom}"/>')
+        parts.append(f'<text class="tick" x="{at}" y="{bottom + 12}">{tick:,.12g}</text>')
     for place, name in enumerate(rows):
         x = left
         for values, colour, what in zip(column.parts, column.colours, column.names, strict=True):

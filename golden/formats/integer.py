@@ -1,6 +1,7 @@
 """Two's complement and unsigned integers."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from golden.check import Flag, Integer, check_fields, parameter, parameters_of
 from golden.formats.element import ROUNDING, SATURATE, ElementFormat, floats
 from golden.formats.exact import Exact
 
-__all__ = ["IntFormat"]
+__all__ = ["IntFormat", "int_format"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +99,12 @@ class IntFormat(ElementFormat):
         clipped = np.clip(values, self.low / scale, self.high / scale) * scale
         integers = np.rint(clipped) if nearest else np.trunc(clipped)
         return np.where(np.isnan(integers), 0, integers).astype(np.int64)
+
+
+@lru_cache(maxsize=256)
+def int_format(width: int, signed: bool) -> IntFormat:
+    """Return a format of integers; it is made once."""
+    return IntFormat(width=width, signed=signed)
 
 
 def _round(values: Exact, fraction_width: int, nearest: bool) -> np.ndarray:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from golden.check import Choice, Flag, Integer, check_fields, parameter, parameters_of
-from golden.formats.integer import IntFormat
+from golden.formats.integer import IntFormat, int_format
 
 __all__ = ["ROUNDINGS", "Requantisation", "RequantiserSpec", "cycles", "dyadic", "requantiser"]
 
@@ -55,22 +55,22 @@ class RequantiserSpec:
     @property
     def sum_format(self) -> IntFormat:
         """Format of a sum, and of a bias."""
-        return IntFormat(width=self.width)
+        return int_format(self.width, True)
 
     @property
     def multiplier_format(self) -> IntFormat:
         """Format of M."""
-        return IntFormat(width=self.multiplier_width, signed=False)
+        return int_format(self.multiplier_width, False)
 
     @property
     def shift_format(self) -> IntFormat:
         """Format of the shift."""
-        return IntFormat(width=6, signed=False)
+        return int_format(6, False)
 
     @property
     def out_format(self) -> IntFormat:
         """Format of a code, of the zero point and of the limits."""
-        return IntFormat(width=self.out_width, signed=self.out_signed)
+        return int_format(self.out_width, self.out_signed)
 
     @property
     def scales(self) -> int:

@@ -122,12 +122,17 @@ def requantise(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> 
         part = slice(start, start + _COLUMNS)
         own: dict[str, Any] = {name: value[part] for name, value in scales.items()}
         unit = replace(spec.requantiser, n=len(own["shift"]), per_column=True)
-        codes[:, part] = requantiser(unit, sums[:, part], replace(how, **own))
+        scaling = replace(how, **own)
+        rows = _NUMBERS // unit.n
+        for at in range(0, len(sums), rows):
+            codes[at : at + rows, part] = requantiser(unit, sums[at : at + rows, part], scaling)
     return codes
 
 
 _EXACT = 62
 """Bits of sums whose own sums have no more than 64."""
+_NUMBERS = 1 << 16
+"""Sums at a time, which a processor has near by."""
 _COLUMNS = 256
 """Maximum columns of a requantiser of the golden model."""
 

@@ -35,6 +35,10 @@ _KINDS = frozenset(
 """Types of outputs, as onnxruntime writes them."""
 
 
+_NUMBERS = frozenset(np.dtype(helper.tensor_dtype_to_np_dtype(kind)) for kind in BITS)
+"""Types of inputs."""
+
+
 class NoKernelError(ValueError):
     """onnxruntime has no such operator of these types."""
 
@@ -72,8 +76,7 @@ def run(node: NodeProto, version: int, given: Sequence[Any]) -> list[Any]:
     ValueError
         It cannot run on these inputs.
     """
-    numbers = {np.dtype(helper.tensor_dtype_to_np_dtype(kind)) for kind in BITS}
-    if any(one is not None and getattr(one, "dtype", None) not in numbers for one in given):
+    if any(one is not None and getattr(one, "dtype", None) not in _NUMBERS for one in given):
         raise NoKernelError("inputs must be tensors of numbers")
     kinds = tuple(None if one is None else (one.dtype.str, one.ndim) for one in given)
     unnamed = NodeProto(op_type=node.op_type)

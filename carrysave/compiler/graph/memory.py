@@ -35,6 +35,10 @@ def check_size(where: Callable[[], str], shape: Sequence[int], bits: int) -> Non
         )
 
 
+_limits = 0
+"""Of :func:`limited`, that are around what runs now."""
+
+
 @contextlib.contextmanager
 def limited(what: str) -> Iterator[None]:
     """Limit what may be taken inside, also by libraries that do not know of a limit.
@@ -51,14 +55,18 @@ def limited(what: str) -> Iterator[None]:
         More is asked for than twice the limit of a tensor.
     """
     limit = _WHOLE * limit_of(TENSORS)
+    global _limits
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    taken = int(Path("/proc/self/statm").read_text().split()[5]) * _PAGE
-    legal = [one for one in (taken + limit, soft, hard) if one != resource.RLIM_INFINITY]
-    resource.setrlimit(resource.RLIMIT_DATA, (min(legal), hard))
+    if not _limits:  # else what is around it has set one
+        taken = int(Path("/proc/self/statm").read_text().split()[5]) * _PAGE
+        legal = [one for one in (taken + limit, soft, hard) if one != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min(legal), hard))
+    _limits += 1
     try:
         yield
     except MemoryError:
         text = f"{what}: must take at most {limit:,} bytes of memory; {raised(limit // _WHOLE)}"
         raise ValueError(text) from None
     finally:
+        _limits -= 1
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
