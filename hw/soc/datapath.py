@@ -231,8 +231,8 @@ class Datapath(wiring.Component):
             sums.i_half.eq(drain.o_half),
             sums.i_address.eq(drain.o_address),
             drain.i_row.eq(sums.o),
-            drain.i_come.eq(sums.o_come),
-            drain.i_full.eq(sums.o_full),
+            drain.i_row_complete.eq(sums.o_row_complete),
+            drain.i_half_complete.eq(sums.o_half_complete),
             sums.i_free.eq(drain.o_free),
         ]
         connect(m, drain.o, flipped(self.o))

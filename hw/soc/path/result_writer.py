@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.hdl import ValueLike
@@ -26,6 +26,41 @@ from hw.soc.schedule.result_addresses import ResultAddresses
 from hw.soc.schedule.tile_walk import BlockDone
 
 __all__ = ["ResultWriter"]
+
+
+class _StoredRow(NamedTuple):
+    """The row of a tile at the store's output, and what is known of the next one.
+
+    Members
+    -------
+    move : the next row may be read.
+    valid : there is a row.
+    ends_half : it is the last one of its half of the store.
+    right : the next one is of the last tile in its row of C.
+    columns : columns of C from the next one's first on.
+    inside : a bit for each column of the row: it is one of C. Others must not fill half of a byte,
+        nor flag a NaN.
+    """
+
+    move: Signal
+    valid: Signal
+    ends_half: Signal
+    right: Signal
+    columns: Signal
+    inside: Signal
+
+    @classmethod
+    def of(cls, spec: CoprocessorSpec) -> Self:
+        """Make its signals."""
+        return cls(
+            # `keep`: else synthesis would merge this table with those that follow it.
+            move=Signal(name="move", attrs={"keep": 1}),
+            valid=Signal(name="valid"),
+            ends_half=Signal(name="ends_half"),
+            right=Signal(name="right"),
+            columns=Signal(BlockDone(spec)["columns"].shape, name="columns"),
+            inside=Signal(spec.inside.n, name="inside", reset_less=True),
+        )
 
 
 class ResultWriter(wiring.Component):
@@ -58,9 +93,9 @@ class ResultWriter(wiring.Component):
         those of the columns ``o_piece`` of the last ``o_move``.
     i : In(stream)
         :class:`BlockDone`: the blocks to expect.
-    i_come : In(1)
+    i_row_complete : In(1)
         A row of C is complete in its half of the sum store.
-    i_full : In(1)
+    i_half_complete : In(1)
         A half of the store is complete, including rows below C.
     en, o_half, o_address : Out
         Read from the store; ``i_row`` is the row read with the last ``en``.
@@ -89,8 +124,8 @@ class ResultWriter(wiring.Component):
     o_writes: Signal
     i_how: data.View
     i: stream.Interface
-    i_come: Signal
-    i_full: Signal
+    i_row_complete: Signal
+    i_half_complete: Signal
     en: Signal
     o_half: Signal
     o_address: Signal
@@ -126,8 +161,8 @@ class ResultWriter(wiring.Component):
             "i_base": In(Bases(spec)),
             "o_writes": Out(1),
             "i": In(stream.Signature(BlockDone(spec))),
-            "i_come": In(1),
-            "i_full": In(1),
+            "i_row_complete": In(1),
+            "i_half_complete": In(1),
             "en": Out(1),
             "o_half": Out(1),
             "o_address": Out(range(spec.rows)),
@@ -161,11 +196,49 @@ class ResultWriter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spec, job, block = self.spec, self.i_geometry, self.i.payload
-        codes = job.requantised if spec.requantise else C(0, 1)
-        n, across, pieces = spec.inside.n, self.across, self.pieces
-        depth = 0 if self.lean else 2
+        spec = self.spec
+        codes = self.i_geometry.requantised if spec.requantise else C(0, 1)
+        sizes, kind = self._sizes(codes)
+        m.submodules.packer = packer = Packer(spec.bytes, *sizes, length_width=spec.length_width)
+        m.d.comb += packer.i_kind.eq(kind)
+        row = self._read(m, *self._address(m, packer))
+        valid, waiting, sent = self._cut(m, row)
 
+        # Stalls of the bus end here, those of the packer before it.
+        depth = self._depth
+        m.submodules.beats = beats = Fifo(Packed(spec.bytes), depth)
+        connect(m, packer.o, beats.i)
+        connect(m, beats.o, flipped(self.o))
+        across, bits = self.across, spec.number_width
+        numbers: list[Value] = [
+            Value.cast(
+                reduce(
+                    or_,
+                    (
+                        waiting.word_select(column, bits)
+                        for column in range(first, spec.inside.n, across)
+                    ),
+                )
+            )
+            for first in range(across)
+        ]
+        m.submodules.words = words = Fifo(Word(max(sizes)), depth)
+        connect(m, words.o, packer.i)
+        sums: Any = words.i
+        if self.row_bytes:
+            sums = stream.Signature(Word(max(sizes))).create(path=("sums",))
+            connect(m, self._joined(m, "joined_words", sums, self.i_words), words.i)
+        m.d.comb += sent.eq(self._send(m, sums, numbers, codes, valid))
+        return m
+
+    @property
+    def _depth(self) -> int:
+        """Entries of the queues in which a stall ends."""
+        return 0 if self.lean else 2
+
+    def _sizes(self, codes: Value) -> tuple[list[int], Value]:
+        """Return the bytes of a word of each kind, and the kind that the job has."""
+        spec, job, across = self.spec, self.i_geometry, self.across
         sizes = [across * spec.sum_bytes]
         sizes += [across * spec.code_bits // 8] if spec.requantise else []
         kind = codes
@@ -179,83 +252,86 @@ class ResultWriter(wiring.Component):
                 of_rows = Mux(job.narrowed, len(sizes), of_rows)
                 sizes += [self.row_bytes // 2]
             kind = Mux(self.i_of_rows, of_rows, kind)
-        m.submodules.packer = packer = Packer(spec.bytes, *sizes, length_width=spec.length_width)
+        return sizes, kind
 
-        # Sums, row by row of the block, as they complete; the last one when the half is complete.
-        busy, begins, added = Signal(), Signal(), Signal()
-        # Rows that have come, less one: there are none if it is negative.
-        come, full = Signal(range(-1, 2 * spec.rows), init=-1), Signal(2)
-        left = Signal.like(block.rows, name="left")
-        width, columns = (Signal.like(block.columns, name=name) for name in ("width", "columns"))
-        base, column = Signal(range(spec.rows)), Signal(range(spec.rows))
-        half, valid, ends, held = (Signal(name=name) for name in ("half", "valid", "ends", "held"))
-
-        # The next block, so that a block that begins waits for nothing.
-        ahead, following = Signal(), data.View(BlockDone(spec), Signal(BlockDone(spec).size))
-        takes = Signal()
-
+    def _address(self, m: Module, packer: Packer) -> tuple[ResultAddresses, Fifo]:
+        """Tell the bus and the packer of each row; return what makes addresses, and its blocks."""
+        spec, depth = self.spec, self._depth
         # Addresses follow the rows that leave the store, without a gap between blocks.
-        m.submodules.places = places = ResultAddresses(spec, lean=self.lean)
-        m.submodules.told = told = Fifo(BlockDone(spec), 1 if self.lean else 2)
+        m.submodules.result_addresses = addresses = ResultAddresses(spec, lean=self.lean)
+        m.submodules.blocks = blocks = Fifo(BlockDone(spec), 1 if self.lean else 2)
         # A row's beats come late after its address, and more addresses meanwhile.
         m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), 2 * depth)
-        rows: Any = places.o
+        rows: Any = addresses.o
         if self.row_bytes:
-            rows = self._joined(m, "rows", places.o, self.i_rows)
-        connect(m, told.o, places.i)
+            rows = self._joined(m, "joined_rows", addresses.o, self.i_rows)
+        connect(m, blocks.o, addresses.i)
         connect(m, spans.o, packer.i_row)
         m.d.comb += [
-            places.i_geometry.eq(job),
-            places.i_start.eq(self.i_start),
-            places.i_base.eq(self.i_base),
-            self.o_writes.eq(places.o_writes),
-            places.i_come.eq(self.en & (column == 0)),
+            addresses.i_geometry.eq(self.i_geometry),
+            addresses.i_start.eq(self.i_start),
+            addresses.i_base.eq(self.i_base),
+            self.o_writes.eq(addresses.o_writes),
             self.o_rows.payload.eq(rows.payload),
             self.o_rows.valid.eq(rows.valid & spans.i.ready),
-            packer.i_kind.eq(kind),
             spans.i.valid.eq(rows.valid & self.o_rows.ready),
             spans.i.payload.offset.eq(0 if spec.STREAM else rows.payload.address),
             spans.i.payload.bytes.eq(rows.payload.bytes),
             rows.ready.eq(self.o_rows.ready & spans.i.ready),
         ]
+        return addresses, blocks
 
-        # Kept, lest they share tables with what comes later.
-        can, move = (Signal(name=name, attrs={"keep": 1}) for name in ("can", "move"))
+    def _read(self, m: Module, addresses: ResultAddresses, blocks: Fifo) -> _StoredRow:
+        """Read tiles of rows from the store as they complete; the last one with its half."""
+        spec, job, block, n = self.spec, self.i_geometry, self.i.payload, self.spec.inside.n
+        row = _StoredRow.of(spec)
+        busy, begins, added = Signal(), Signal(), Signal()
+        # Rows that are complete, less one: there are none if it is negative.
+        complete, full = Signal(range(-1, 2 * spec.rows), init=-1), Signal(2)
+        left = Signal.like(block.rows, name="left")
+        width, columns = Signal.like(block.columns, name="width"), row.columns
+        base, column = Signal(range(spec.rows)), Signal(range(spec.rows))
+        half, ends = Signal(), Signal()
+
+        # The next block, so that a block that begins waits for nothing.
+        ahead, following = Signal(), data.View(BlockDone(spec), Signal(BlockDone(spec).size))
+        takes = Signal()
+        # `keep`: else synthesis would merge this table with those that follow it.
+        available = Signal(attrs={"keep": 1})
         # The last tile of a row, the last row, and whether a row is one tile: known a cycle before.
-        right, narrow, final, below = Signal(), Signal(), Signal(), Signal()
+        right, narrow, final, below = row.right, Signal(), Signal(), Signal()
         m.d.comb += [
             final.eq(right & below),
-            can.eq(busy & ~come[-1] & ((~final & ~added) | (full != 0))),
-            self.en.eq(can & move),
+            available.eq(busy & ~complete[-1] & ((~final & ~added) | (full != 0))),
+            self.en.eq(available & row.move),
             self.o_half.eq(half),
             self.o_address.eq(base + column),
             ends.eq(self.en & final),
             # The store's output holds the last row until it is taken.
-            self.o_free.eq(held & move),
+            self.o_free.eq(row.ends_half & row.move),
             begins.eq(~busy | ends),
-            told.i.valid.eq(self.i.valid & ~ahead),
-            told.i.payload.eq(block),
-            self.i.ready.eq(told.i.ready & ~ahead),
+            blocks.i.valid.eq(self.i.valid & ~ahead),
+            blocks.i.payload.eq(block),
+            self.i.ready.eq(blocks.i.ready & ~ahead),
             takes.eq(self.i.valid & self.i.ready),
-            self.o_idle.eq(~busy & ~ahead & ~self.i.valid & places.o_idle),
+            addresses.i_row.eq(self.en & (column == 0)),
+            self.o_idle.eq(~busy & ~ahead & ~self.i.valid & addresses.o_idle),
         ]
         m.d.sync += ahead.eq(takes | (ahead & ~begins))
         with m.If(takes):
             m.d.sync += following.eq(block)
         m.d.sync += [
-            come.eq(come + self.i_come - (self.en & right)),
-            full.eq(full + self.i_full - ends),
+            complete.eq(complete + self.i_row_complete - (self.en & right)),
+            full.eq(full + self.i_half_complete - ends),
         ]
-        # Columns beyond C must not fill half of a byte, nor flag a NaN.
-        inside = Signal(n, reset_less=True)
         with m.If(self.en):
-            m.d.sync += inside.eq(Cat(columns > number for number in range(n)))
+            m.d.sync += row.inside.eq(Cat(columns > number for number in range(n)))
             m.d.sync += [columns.eq(columns - n), column.eq(column + 1), right.eq(columns <= 2 * n)]
             with m.If(right):
                 m.d.sync += [columns.eq(width), column.eq(0), right.eq(narrow)]
                 m.d.sync += [base.eq(base + job.across), left.eq(left - 1), below.eq(left == 2)]
-        with m.If(move):
-            m.d.sync += [valid.eq(self.en), held.eq(ends)]
+        with m.If(row.move):
+            m.d.sync += [row.valid.eq(self.en), row.ends_half.eq(ends)]
         with m.If(ends):
             m.d.sync += [half.eq(~half), busy.eq(0)]
         with m.If(begins):
@@ -264,68 +340,64 @@ class ResultWriter(wiring.Component):
             m.d.sync += [columns.eq(following.columns), column.eq(0), base.eq(0)]
             m.d.sync += [added.eq(following.added), below.eq(following.rows == 1)]
             m.d.sync += [right.eq(thin), narrow.eq(thin)]
+        return row
 
-        # A row leaves in pieces, which end with the last column of C; one waits in a register,
-        # which is 0 elsewhere: block RAM is slow, and so is a choice.
-        bits = spec.number_width
+    def _cut(self, m: Module, row: _StoredRow) -> tuple[Signal, Signal, Signal]:
+        """Have a tile's row leave in pieces, which end with the last column of C.
+
+        Returns
+        -------
+        Whether a piece waits in a register, that register, and what to set when it is sent. The
+        register is 0 elsewhere: block RAM is slow, and so is a choice.
+        """
+        n, across, pieces, bits = (
+            self.spec.inside.n,
+            self.across,
+            self.pieces,
+            self.spec.number_width,
+        )
         piece, most = (Signal(range(pieces), name=name) for name in ("piece", "most"))
         final_piece = Signal()  # known a cycle before
         at_piece = Signal(pieces, init=1)  # the same, a bit for each
-        number, edge = Signal(range(spec.rows * pieces)), Signal()
+        number, ends_row = Signal(range(self.spec.rows * pieces)), Signal()
         waits, waiting = Signal(), Signal(n * bits, reset_less=True)
-        sent, goes, done = Signal(), Signal(), Signal()
+        sent, leaves, done = Signal(), Signal(), Signal()
         m.d.comb += [
-            goes.eq(valid & (~waits | sent)),
-            done.eq(goes & final_piece),
-            move.eq(~valid | (final_piece & (~waits | sent))),
-            self.o_move.eq(goes),
+            leaves.eq(row.valid & (~waits | sent)),
+            done.eq(leaves & final_piece),
+            row.move.eq(~row.valid | (final_piece & (~waits | sent))),
+            self.o_move.eq(leaves),
             self.o_piece.eq(number),
-            self.o_last.eq(done & held),
+            self.o_last.eq(done & row.ends_half),
         ]
-        keep = [at_piece[column // across] for column in range(n)]
-        if spec.code_bits < 8:
-            keep = [at & inside[column] for column, at in enumerate(keep)]
-        last_piece = Mux(right, (columns - 1)[: len(columns)] // across, pieces - 1)
+        chosen = [at_piece[column // across] for column in range(n)]
+        if self.spec.code_bits < 8:
+            chosen = [at & row.inside[column] for column, at in enumerate(chosen)]
+        columns = row.columns
+        last_piece = Mux(row.right, (columns - 1)[: len(columns)] // across, pieces - 1)
         with m.If(self.en):
-            m.d.sync += [edge.eq(right), most.eq(last_piece), final_piece.eq(last_piece == 0)]
-        with m.Elif(goes):
+            m.d.sync += [ends_row.eq(row.right), most.eq(last_piece)]
+            m.d.sync += final_piece.eq(last_piece == 0)
+        with m.Elif(leaves):
             m.d.sync += final_piece.eq(piece + 1 == most)
-        with m.If(goes):
+        with m.If(leaves):
             m.d.sync += [
                 waiting.eq(
                     Cat(
                         Mux(at, self.i_row.word_select(column, bits), 0)
-                        for column, at in enumerate(keep)
+                        for column, at in enumerate(chosen)
                     )
                 ),
                 piece.eq(Mux(done, 0, piece + 1)),
                 at_piece.eq(Mux(done, 1, at_piece << 1)),
-                number.eq(Mux(done & edge, 0, number + 1)),
+                number.eq(Mux(done & ends_row, 0, number + 1)),
             ]
-        with m.If(goes | sent):
-            m.d.sync += waits.eq(goes)
-
-        # Stalls of the bus end here, those of the packer before it.
-        m.submodules.beats = beats = Fifo(Packed(spec.bytes), depth)
-        connect(m, packer.o, beats.i)
-        connect(m, beats.o, flipped(self.o))
-        numbers = [
-            Value.cast(reduce(or_, (
-                waiting.word_select(column, bits) for column in range(first, n, across)
-            )))
-            for first in range(across)
-        ]  # fmt: skip
-        m.submodules.ripe = ripe = Fifo(Word(max(sizes)), depth)
-        connect(m, ripe.o, packer.i)
-        sums: Any = ripe.i
-        if self.row_bytes:
-            sums = stream.Signature(Word(max(sizes))).create(path=("sums",))
-            connect(m, self._joined(m, "words", sums, self.i_words), ripe.i)
-        m.d.comb += sent.eq(self._send(m, sums, numbers, codes, waits))
-        if spec.inside.flags:
-            flags = Cat(self.i_row.word_select(column, bits)[-1] for column in range(n)) & inside
-            m.d.comb += self.o_invalid.eq(done & flags.any())
-        return m
+        with m.If(leaves | sent):
+            m.d.sync += waits.eq(leaves)
+        if self.spec.inside.flags:
+            flags = Cat(self.i_row.word_select(column, bits)[-1] for column in range(n))
+            m.d.comb += self.o_invalid.eq(done & (flags & row.inside).any())
+        return waits, waiting, sent
 
     def _joined(self, m: Module, name: str, sums: Any, rows: Any) -> Any:
         """Return the stream of a product or, in a vector job, that of its rows."""

@@ -45,7 +45,7 @@ class ResultAddresses(wiring.Component):
         The memory that keeps bases is written in this cycle.
     i : In(stream)
         :class:`hw.soc.schedule.tile_walk.BlockDone`: the blocks to expect.
-    i_come : In(1)
+    i_row : In(1)
         A row begins to leave.
     o : Out(stream)
         :class:`hw.soc.bus.burst.Row`: its address.
@@ -58,7 +58,7 @@ class ResultAddresses(wiring.Component):
     i_base: data.View
     o_writes: Signal
     i: stream.Interface
-    i_come: Signal
+    i_row: Signal
     o: stream.Interface
     o_idle: Signal
 
@@ -71,7 +71,7 @@ class ResultAddresses(wiring.Component):
             "i_base": In(Bases(spec)),
             "o_writes": Out(1),
             "i": In(stream.Signature(BlockDone(spec))),
-            "i_come": In(1),
+            "i_row": In(1),
             "o": Out(stream.Signature(Row(spec))),
             "o_idle": Out(1),
         })
@@ -113,7 +113,7 @@ class ResultAddresses(wiring.Component):
             step.eq(Mux(fresh, self._length(before), job.ldc)),
             after.eq(at + step),
         ]
-        m.d.sync += [come.eq(come + self.i_come - moves), known.eq(self.i.valid & ~ended)]
+        m.d.sync += [come.eq(come + self.i_row - moves), known.eq(self.i.valid & ~ended)]
         with m.If(~known):
             m.d.sync += [left.eq(block.rows), ends.eq(block.rows == 1)]
         with m.Elif(moves):

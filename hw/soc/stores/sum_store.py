@@ -53,9 +53,9 @@ class SumStore(wiring.Component):
         Columns whose biases are read; ``i_bias`` has them in the next cycle.
     o_bias_release : Out(1)
         The block's biases are not needed any more.
-    o_come : Out(1)
+    o_row_complete : Out(1)
         A row of C is complete; one pulse for each.
-    o_full : Out(1)
+    o_half_complete : Out(1)
         A block is complete, including rows of its last tiles below C.
     i_free : In(1)
         Its half can be refilled.
@@ -75,8 +75,8 @@ class SumStore(wiring.Component):
     o_bias: Signal
     i_bias: Signal
     o_bias_release: Signal
-    o_come: Signal
-    o_full: Signal
+    o_row_complete: Signal
+    o_half_complete: Signal
     i_free: Signal
     en: Signal
     i_half: Signal
@@ -101,8 +101,8 @@ class SumStore(wiring.Component):
             "o_bias": Out(range(spec.rows)),
             "i_bias": In(width),
             "o_bias_release": Out(1),
-            "o_come": Out(1),
-            "o_full": Out(1),
+            "o_row_complete": Out(1),
+            "o_half_complete": Out(1),
             "i_free": In(1),
             "en": In(1),
             "i_half": In(1),
@@ -180,9 +180,13 @@ class SumStore(wiring.Component):
             stores = Signal()
             m.d.sync += [now.eq(was) for now, was in zip(addends, found, strict=True)]
             m.d.sync += [terms.eq(rows), to.eq(write)]
-            m.d.sync += [stores.eq(writes), self.o_come.eq(come), self.o_full.eq(full)]
+            m.d.sync += [
+                stores.eq(writes),
+                self.o_row_complete.eq(come),
+                self.o_half_complete.eq(full),
+            ]
         else:
-            m.d.comb += [self.o_come.eq(come), self.o_full.eq(full)]
+            m.d.comb += [self.o_row_complete.eq(come), self.o_half_complete.eq(full)]
         total = Signal(len(row.data))
         m.d.comb += total.eq(self._add(terms, Value.cast(reduce(or_, addends))))
         if self.copies > 1:
