@@ -8,7 +8,7 @@ from typing import Any
 
 from hw import device
 from hw.catalog import Design, nearest
-from hw.device.family import Part
+from hw.device.description import Part
 from hw.emit import constraints
 
 __all__ = ["BOARDS", "RATES", "Board", "board_of", "design_of", "divisor_of", "rate_of"]

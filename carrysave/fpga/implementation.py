@@ -16,7 +16,7 @@ from carrysave.fpga.place import FpgaError, from_seeds, median, nextpnr_version,
 from carrysave.fpga.wrapper import TOP, wrapper
 from hw.catalog import nearest
 from hw.device import NAMES, family
-from hw.device.family import Flow, Part, Untimed
+from hw.device.description import Flow, Part, Untimed
 from hw.emit import tools, yosys
 from hw.emit.naming import naming
 from hw.emit.sources import Renamed, Sources

@@ -16,7 +16,7 @@ from carrysave.errors import needs, package_of
 from carrysave.fpga.path import Words, critical_path
 from carrysave.fpga.wrapper import TOP
 from hw.device import family
-from hw.device.family import Flow, Part
+from hw.device.description import Flow, Part
 from hw.emit import tools
 
 __all__ = ["FpgaError", "call", "from_seeds", "median", "nextpnr", "nextpnr_version", "open_ports"]

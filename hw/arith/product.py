@@ -126,15 +126,22 @@ def product_planes(
                 for position in range(min(a_format.width, width))
             }
         case "operator":
-            signed = a_format.signed or b_format.signed
-            x = a.as_signed() if a_format.signed else a.as_unsigned()
-            y = b.as_signed() if b_format.signed else b.as_unsigned()
-            product = Signal(a_format.width + b_format.width, name="product")
-            m.d.comb += product.eq(x * y)
-            heap = BitHeap(width)
-            heap.add_term(list(product), signed=signed, arrival=_OPERATOR)
-            return {0: heap}
+            return {0: _operator(m, a, b, a_format, b_format, width)}
     raise _unknown(encoding)
+
+
+def _operator(
+    m: Module, a: Value, b: Value, a_format: IntFormat, b_format: IntFormat, width: int
+) -> BitHeap:
+    """Leave the multiplier to the synthesis tool."""
+    signed = a_format.signed or b_format.signed
+    x = a.as_signed() if a_format.signed else a.as_unsigned()
+    y = b.as_signed() if b_format.signed else b.as_unsigned()
+    product = Signal(a_format.width + b_format.width, name="product")
+    m.d.comb += product.eq(x * y)
+    heap = BitHeap(width)
+    heap.add_term(list(product), signed=signed, arrival=_OPERATOR)
+    return heap
 
 
 def _row(

@@ -8,7 +8,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from hw.device.family import PACKINGS, Family
+from hw.device.description import PACKINGS
+from hw.device.family import Family
 
 __all__ = ["GENERIC", "NAMES", "PACKINGS", "Family", "family", "models_of"]
 

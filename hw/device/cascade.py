@@ -3,12 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from amaranth import Cat, Module, Mux, Signal, Value
 
-if TYPE_CHECKING:
-    from hw.device.packing import Packing
+from hw.device.packing import Packing
 
 __all__ = ["Cascade", "Placed", "Stationary", "count_wraps"]
 
@@ -42,10 +40,9 @@ class Cascade(ABC):
     loads : where sums of the element above are taken, no product is added to them.
     chains : blocks add one pair after the other: pair p is p - 1 cycles late, if p > 1.
     pairs : pairs of operands that a block multiplies.
-    chains : blocks add one pair after the other: pair p is p - 1 cycles late, if p > 1.
     """
 
-    packing: "Packing"
+    packing: Packing
     width: int
     b_width: int | None
     latency: int

@@ -1,16 +1,13 @@
 """Sums inside DSP48 blocks: one, or two of them side by side."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from amaranth import C, Cat, Module, Signal, Value
 
 from golden.pe.mac import MacSpec
 from hw.device.cascade import Cascade, Placed, count_wraps
+from hw.device.dsp48_block import Dsp48Block, Registers
 from hw.device.packing import Packing
-
-if TYPE_CHECKING:
-    from hw.device.dsp48 import Dsp48
 
 __all__ = ["Dsp48Cascade"]
 
@@ -39,7 +36,7 @@ class Dsp48Cascade(Cascade):
         One or two columns.
     """
 
-    def __init__(self, family: "Dsp48", spec: MacSpec, packing: Packing):
+    def __init__(self, family: Dsp48Block, spec: MacSpec, packing: Packing):
         self.family = family
         self.spec = spec
         self.packing = packing
@@ -52,7 +49,7 @@ class Dsp48Cascade(Cascade):
         self.late = 0 if packing.columns == 1 else 2
 
     @classmethod
-    def choose(cls, family: "Dsp48", spec: MacSpec, columns: int) -> "Dsp48Cascade | None":
+    def choose(cls, family: Dsp48Block, spec: MacSpec, columns: int) -> "Dsp48Cascade | None":
         """Take as many columns, up to these, as fit; None if not even one does."""
         a, b, width = spec.a_format, spec.b_format, spec.accumulator_width
         corners = [abs(x * y) for x in (a.low, a.high) for y in (b.low, b.high)]
@@ -88,7 +85,12 @@ class Dsp48Cascade(Cascade):
             ports = {"PCIN": outputs["PCOUT"]} if number else {}
             if number < self.spec.k - 1:
                 outputs = self.family.block(
-                    m, wide, narrow, C(bool(number), 3), registers=min(number + 1, 2), ports=ports
+                    m,
+                    wide,
+                    narrow,
+                    C(bool(number), 3),
+                    registers=Registers(a=min(number + 1, 2)),
+                    ports=ports,
                 )
         if self.spec.k == 1:
             outputs = self._only(m, wide, narrow, keep, above, b_above)
@@ -97,8 +99,8 @@ class Dsp48Cascade(Cascade):
             if above is not None:
                 ports["C"] = above[:_SUM]
             outputs = self.family.block(
-                m, wide, narrow, Cat(C(1, 1), keep, C(0, 1)), w=Cat(keep, C(0, 1)), inverted=2,
-                registers=2, ports=ports,
+                m, wide, narrow, Cat(C(1, 1), keep, C(0, 1)), w=Cat(keep, C(0, 1)),
+                registers=Registers(a=2, z_inverted=2), ports=ports,
             )  # fmt: skip
         top = outputs["P"][self.packing.spacing - 2 : self.packing.spacing]
         other = C(0, self.count) if above is None else above[_SUM:]
@@ -133,8 +135,7 @@ class Dsp48Cascade(Cascade):
             wide,
             narrow,
             z,
-            inverted=int(above is not None),
-            registers=2,
+            registers=Registers(a=2, z_inverted=int(above is not None)),
             ports=ports,
             passed=passed,
         )

@@ -1,13 +1,9 @@
 """Weights in DSP48 blocks, and sums that pass through them."""
 
-from typing import TYPE_CHECKING
-
 from amaranth import C, Cat, Module, Value
 
 from hw.device.cascade import Stationary
-
-if TYPE_CHECKING:
-    from hw.device.dsp48 import Dsp48
+from hw.device.dsp48_block import Dsp48Block, Registers
 
 __all__ = ["Dsp48Stationary"]
 
@@ -26,7 +22,7 @@ class Dsp48Stationary(Stationary):
     width = 48
     latency = 3
 
-    def __init__(self, family: "Dsp48"):
+    def __init__(self, family: Dsp48Block):
         self.family = family
 
     def place(
@@ -49,7 +45,6 @@ class Dsp48Stationary(Stationary):
             # Port C, or zero.
             ports["C"], clear, waits = ring
             z, inverted = Cat(clear, clear, C(0, 1)), 3
-        outputs = self.family.block(
-            m, a, b, z, inverted=inverted, b_registers=2, c_registers=waits, ports=ports
-        )
+        registers = Registers(b=2, c=waits, z_inverted=inverted)
+        outputs = self.family.block(m, a, b, z, registers=registers, ports=ports)
         return outputs["PCOUT"], outputs["P"]

@@ -2,7 +2,8 @@
 
 from amaranth import C, Cat, ClockSignal, Const, Instance, Module, Signal, Value, signed
 
-from hw.device.family import Bitstream, Family, Flow, Multiplier, Part, Untimed
+from hw.device.description import Bitstream, Flow, Multiplier, Part, Untimed
+from hw.device.family import Family
 from hw.device.row_store import RowStore
 
 __all__ = ["FAMILY"]

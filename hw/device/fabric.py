@@ -1,13 +1,13 @@
 """A product without a multiplier block: rows of adders, registers behind the levels of them."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from amaranth import Cat, Module, Signal, Value, signed, unsigned
 
-if TYPE_CHECKING:
-    from hw.device.family import Family
+__all__ = ["TimesDigit", "fabric_product", "fabric_registers"]
 
-__all__ = ["fabric_product", "fabric_registers"]
+TimesDigit = Callable[[Module, Value, Value], Value]
+"""Multiplies a value by a digit of two bits: :meth:`hw.device.family.Family.times_digit`."""
 
 
 def fabric_registers(width: int) -> int:
@@ -16,7 +16,7 @@ def fabric_registers(width: int) -> int:
 
 
 def fabric_product(
-    m: Module, family: "Family", x: Value, y: Value, registers: int | None = None
+    m: Module, times_digit: TimesDigit, x: Value, y: Value, registers: int | None = None
 ) -> Value:
     """Return the product of two operands, :func:`fabric_registers` cycles later.
 
@@ -34,7 +34,7 @@ def fabric_product(
     if is_signed:
         digits[-1] = digits[-1].as_signed()
     # Each with the number of digits that it is of.
-    parts = [(family.times_digit(m, x, digit), 1) for digit in digits]
+    parts = [(times_digit(m, x, digit), 1) for digit in digits]
     for level in range(levels - 1):
         parts = [
             _add(m, len(x), parts[at : at + 2], registered=level >= plain)

@@ -1,143 +1,17 @@
 """What an FPGA family has, in one place, and how products and sums are built of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from amaranth import Module, Mux, Shape, Signal, Value, signed, unsigned
 
 from golden.pe.mac import MacSpec
-from hw.device.cascade import Stationary
+from hw.device.cascade import Cascade, Stationary
+from hw.device.description import Flow, Multiplier
 from hw.device.row_stationary import RowStationary
 from hw.device.row_store import RowStore
 
-if TYPE_CHECKING:
-    from hw.device.cascade import Cascade
-
-__all__ = ["PACKINGS", "Bitstream", "Family", "Flow", "Multiplier", "Part", "Untimed"]
-
-PACKINGS = ("auto", "none", "pair", "densest", "winograd")
-"""Products in a multiplier block: as the family prefers, one, up to two, as many as fit, or two of
-an element by Winograd's inner product."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """One device.
-
-    Members
-    -------
-    name : as its maker calls it, with package and speed.
-    arguments : what tells nextpnr to take it.
-    capacity : resources, by the names in :attr:`Flow.counts`.
-    synth : what the Yosys command needs for it besides :attr:`Flow.synth`.
-    infers : what it needs to put multiplications into blocks, where it changes blocks that a
-        design names: left out for such a design.
-    pins : text of the file ``pins`` with the places of a measured design's ports, where nextpnr
-        places none by itself.
-    names : what the tools of :attr:`Bitstream.pack` and :attr:`Bitstream.pll` call it, if they ask.
-    """
-
-    name: str
-    arguments: tuple[str, ...]
-    capacity: dict[str, int]
-    synth: str = ""
-    infers: str = ""
-    pins: str = ""
-    names: tuple[str, str] = ("", "")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Untimed:
-    """Paths of which nextpnr knows nothing.
-
-    Members
-    -------
-    cell : pattern of the cells' names.
-    having : pattern of each parameter, for those that this is true of.
-    inside : these are paths between a cell's own registers: paths to and from it are timed.
-    why : in words.
-    bound_mhz : what the paths allow by another source; None if there is none.
-    source : of the bound.
-    """
-
-    cell: str
-    having: dict[str, str] = field(default_factory=dict)
-    inside: bool = False
-    why: str
-    bound_mhz: float | None = None
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class Bitstream:
-    """How the open tools of a family make a bitstream of a board's top.
-
-    Members
-    -------
-    pins : form of the file of constraints, of :mod:`hw.emit.constraints`.
-    routed : arguments of nextpnr for the constraints in ``pins`` and the result ``routed``.
-    pack : package, tool and arguments that make ``image`` of ``routed``; ``{pack}`` is the
-        part's name.
-    pll : the same, that write a module ``pll`` into ``pll.v``; ``{mhz}`` comes in,
-        ``{wanted}`` goes out, and ``{pll}`` is the part's name.
-    pll_ports : of that module: the clock that comes in, and the one that goes out.
-    suffix : of the bitstream's file.
-    """
-
-    pins: str
-    routed: tuple[str, ...]
-    pack: tuple[str, ...]
-    pll: tuple[str, ...]
-    pll_ports: tuple[str, str]
-    suffix: str = ".bit"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flow:
-    """The open tools of a family.
-
-    Members
-    -------
-    synth : the Yosys command, without ``-top``; it puts a pad on every port.
-    bare : the option that leaves the pads out, if there is one.
-    pads : nextpnr needs them.
-    counts : resource -> {cell name pattern: resources per cell}.
-    nextpnr : the package of its place and route; None where there is none.
-    parts : the first that fits is taken.
-    clock : Verilog that makes ``clk`` of a measured design; a pin if empty.
-    open_ports : cell -> its port that must be left open, where Yosys ties it low.
-    untimed : paths of which nextpnr knows nothing.
-    bitstream : how bitstreams are made; None where no open tool does.
-    """
-
-    synth: str
-    bare: str = ""
-    pads: bool = False
-    counts: dict[str, dict[str, float]]
-    nextpnr: str | None = None
-    parts: tuple[Part, ...] = field(default=())
-    clock: str = ""
-    open_ports: dict[str, str] = field(default_factory=dict)
-    untimed: tuple[Untimed, ...] = ()
-    bitstream: Bitstream | None = None
-
-
-@dataclass(frozen=True)
-class Multiplier:
-    """A multiplier block.
-
-    Members
-    -------
-    a_width, b_width : bits of its operands, two's complement; the wider one is a.
-    registers : cycles from operands to product.
-    half_width : bits of the operands of two products of its own, signed or not; 0 if it has none.
-    """
-
-    a_width: int
-    b_width: int
-    registers: int
-    half_width: int = 0
+__all__ = ["Family"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +30,7 @@ class Family:
     before, behind : registers of the fabric between operands and block, and product and sum. A
         block may be far from the operands' way through an array, and from its sum.
     rows : words of a block of RAM that is as wide as a sum.
-    packs : what "auto" of :data:`PACKINGS` is.
+    packs : what "auto" of :data:`hw.device.description.PACKINGS` is.
     chains : blocks can add their product to a neighbour's; see :meth:`dot`.
     stops : :meth:`multiply` takes a clock enable, of all registers of a block.
     board_arguments : more arguments of nextpnr for a board's co-processor.
@@ -212,13 +86,13 @@ class Family:
         """
         raise NotImplementedError
 
-    def cascade(self, spec: MacSpec, packing: str, columns: int) -> "Cascade | None":
+    def cascade(self, spec: MacSpec, packing: str, columns: int) -> Cascade | None:
         """Return how blocks hold the sums of an array's elements; None if logic has to.
 
         Parameters
         ----------
         spec : of an element.
-        packing : of :data:`PACKINGS`.
+        packing : of :data:`hw.device.description.PACKINGS`.
         columns : of the array.
         """
         return None

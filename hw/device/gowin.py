@@ -1,6 +1,7 @@
 """Gowin LittleBee and Arora (GW1N, GW2A)."""
 
-from hw.device.family import Bitstream, Family, Flow, Multiplier, Part, Untimed
+from hw.device.description import Bitstream, Flow, Multiplier, Part, Untimed
+from hw.device.family import Family
 
 __all__ = ["FAMILY"]
 

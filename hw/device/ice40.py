@@ -7,7 +7,8 @@ from amaranth import C, Cat, ClockSignal, Const, Instance, Module, Signal, Value
 
 from golden.pe.mac import MacSpec
 from hw.device.cascade import Cascade, Placed, count_wraps
-from hw.device.family import Bitstream, Family, Flow, Multiplier, Part, Untimed
+from hw.device.description import Bitstream, Flow, Multiplier, Part, Untimed
+from hw.device.family import Family
 from hw.device.packing import Packing
 
 __all__ = ["FAMILY"]

@@ -6,7 +6,8 @@ from amaranth import C, ClockSignal, Const, Instance, Module, Signal, Value
 
 from golden.pe.mac import MacSpec
 from hw.device.cascade import Cascade, Placed
-from hw.device.family import Family, Flow, Multiplier, Part
+from hw.device.description import Flow, Multiplier, Part
+from hw.device.family import Family
 from hw.device.packing import Packing
 
 __all__ = ["FAMILY"]

@@ -12,7 +12,7 @@ from itertools import product
 from amaranth import Cat, Module, Signal, Value, signed
 
 from golden.formats.integer import IntFormat
-from hw.device.family import Multiplier
+from hw.device.description import Multiplier
 
 __all__ = ["Packing"]
 

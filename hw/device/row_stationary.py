@@ -1,16 +1,32 @@
 """Weights and passing sums in logic, for products of a device's blocks or of logic."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from amaranth import Module, Mux, Signal, Value
 
 from hw.device.cascade import Stationary
+from hw.device.description import Multiplier
 from hw.device.fabric import fabric_product
 
-if TYPE_CHECKING:
-    from hw.device.family import Family
+__all__ = ["Products", "RowStationary"]
 
-__all__ = ["RowStationary"]
+
+class Products(Protocol):
+    """What a family knows of products, see :class:`hw.device.family.Family`."""
+
+    @property
+    def multiplier(self) -> Multiplier:
+        """The multiplier block."""
+
+    @property
+    def behind(self) -> int:
+        """Registers of the fabric between product and sum."""
+
+    def multiply(self, m: Module, a: Value, b: Value) -> Value:
+        """Return a product of a block."""
+
+    def times_digit(self, m: Module, x: Value, digit: Value) -> Value:
+        """Return a product of logic by a digit of two bits."""
 
 
 class RowStationary(Stationary):
@@ -18,7 +34,7 @@ class RowStationary(Stationary):
 
     Parameters
     ----------
-    family : Family
+    family : Products
         The device.
     width : int
         Bits of a sum.
@@ -26,7 +42,7 @@ class RowStationary(Stationary):
         Use no multiplier block, and be as late as this; use one if None.
     """
 
-    def __init__(self, family: "Family", width: int, like: Stationary | None = None):
+    def __init__(self, family: Products, width: int, like: Stationary | None = None):
         self.family = family
         self.width = width
         self.is_logic = like is not None
@@ -66,7 +82,7 @@ class RowStationary(Stationary):
     def _product(self, m: Module, a: Value, b: Value) -> Value:
         """Multiply; returns the product two cycles less than :attr:`latency` later."""
         if self.is_logic:
-            return fabric_product(m, self.family, a, b, self.latency - 2)
+            return fabric_product(m, self.family.times_digit, a, b, self.latency - 2)
         product = self.family.multiply(m, a, b)
         for stage in range(self.family.behind):
             shape = product.shape()

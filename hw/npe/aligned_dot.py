@@ -18,6 +18,7 @@ from hw.npe.floats.stream import FloatStream, Steps
 from hw.npe.floats.term import multiply, unpack
 from hw.npe.rounding.normalised import normal
 from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
+from hw.npe.rounding.rounding import Rounding
 
 __all__ = ["AlignedDot", "ProductGroup"]
 
@@ -169,11 +170,9 @@ class AlignedDot(FloatStream):
             m,
             fmt,
             replace(number, sign=Mux(special, minus, number.sign)),
-            rounding="rtz",
-            saturate=False,
+            how=Rounding(mode="rtz", saturate=False, adder=self.adder),
             infinite=special | over,
             nan=term.nan | kept.nan | (plus & minus),
-            adder=self.adder,
         )
         return Cat(code[:-1], code[-1] & code[:-1].any())
 

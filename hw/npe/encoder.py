@@ -13,6 +13,7 @@ from hw.lib.shared_module import SharedModule
 from hw.npe.rounding.encode import encode
 from hw.npe.rounding.normalised import Cut, no_cut
 from hw.npe.rounding.registers import registers
+from hw.npe.rounding.rounding import Rounding
 
 __all__ = ["Code", "Encoder", "Sum"]
 
@@ -132,11 +133,14 @@ class Encoder(wiring.Component):
             exponent,
             spec.code_format,
             bounds=(low, high),
-            rounding=spec.rounding,
-            saturate=spec.saturate,
+            how=Rounding(
+                mode=spec.rounding,
+                saturate=spec.saturate,
+                adder=self.adder,
+                cut=crossing(2, "r"),
+            ),
             invalid=payload.invalid,
-            adder=self.adder,
-            cuts=(crossing(3, "w"), crossing(1, "n"), crossing(2, "r")),
+            cuts=(crossing(3, "w"), crossing(1, "n")),
         )
         with m.If(move):
             m.d.sync += [valid.eq((valid << 1) | self.i.valid), self.o.payload.code.eq(code)]

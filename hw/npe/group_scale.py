@@ -19,6 +19,7 @@ from hw.npe.floats.stream import FLOAT_BUILD, FloatStream, Steps
 from hw.npe.floats.term import multiply_integers, unpack
 from hw.npe.rounding.normalised import normal
 from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
+from hw.npe.rounding.rounding import Rounding
 
 __all__ = ["GroupScale", "GroupSum"]
 
@@ -160,10 +161,9 @@ class GroupScale(FloatStream):
             m,
             fmt,
             replace(found, sign=found.sign ^ flip),
-            saturate=False,
+            how=Rounding(saturate=False, adder=self.adder),
             infinite=infinite,
             nan=nan,
-            adder=self.adder,
         )
 
     @property

@@ -86,8 +86,9 @@ class FabricElement(BlockElement):
         # The narrower operand has fewer digits.
         pairs = [[sorted((x, y), key=len, reverse=True) for y in b] for x in a]
         return [
-            [fabric_product(m, self.family, x, y, registers) for x, y in row] for row in pairs
-        ]  # fmt: skip
+            [fabric_product(m, self.family.times_digit, x, y, registers) for x, y in row]
+            for row in pairs
+        ]
 
     def finish(self, m: Module, sums: Value) -> list[Value]:
         """Return the sum of each column, as late as those of blocks."""

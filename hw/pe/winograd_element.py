@@ -13,8 +13,8 @@ from amaranth.lib.wiring import In, Out
 from golden.formats.integer import IntFormat
 from golden.pe.mac import MacSpec
 from hw.device import PACKINGS, Family
+from hw.device.description import Multiplier
 from hw.device.fabric import fabric_product, fabric_registers
-from hw.device.family import Multiplier
 from hw.device.packing import Packing
 from hw.lib.shared_module import SharedModule
 from hw.pe.block_element import BlockElement, add_up
@@ -102,7 +102,7 @@ class WinogradElement(BlockElement):
             operands = held_x.as_signed(), held_y.as_signed()
             if self.fabric:
                 registers = self.family.multiplier.registers + self.family.behind
-                whole = fabric_product(m, self.family, *operands, registers)
+                whole = fabric_product(m, self.family.times_digit, *operands, registers)
                 products.append([[(whole, Cat())]])
             else:
                 whole = self.family.multiply(m, *operands)
@@ -164,7 +164,7 @@ class WinogradCorrection(SharedModule):
         m = Module()
         codes, pairs = split(self.i, self.codes), self.spec.k // 2
         products = [
-            fabric_product(m, self.family, codes[2 * pair], codes[2 * pair + 1])
+            fabric_product(m, self.family.times_digit, codes[2 * pair], codes[2 * pair + 1])
             for pair in range(pairs)
         ]  # fmt: skip
         addend, carry = add_up(m, [(product, Cat()) for product in products])

@@ -134,12 +134,12 @@ class Coprocessor(wiring.Component):
     @property
     def latency(self) -> int:
         """Cycles from the last operands of a tile to its first row: the engine's."""
-        return self.core.path.engine.latency
+        return self.core.datapath.engine.latency
 
     @property
     def operations_per_cycle(self) -> float:
         """The engine's: a multiplication and an addition per product."""
-        return self.core.path.engine.operations_per_cycle
+        return self.core.datapath.engine.operations_per_cycle
 
     def elaborate(self, platform):
         m = Module()
@@ -194,7 +194,9 @@ class Coprocessor(wiring.Component):
         started = registers.o_start & registers.i_ready
         busy = Signal()
         m.d.sync += busy.eq((busy | started) & ~registers.i_done & ~registers.o_reset)
-        widths = {str(name): 1 for name, _ in CountersLayout()} | {"macs": core.path.most_products}
+        widths = {str(name): 1 for name, _ in CountersLayout()} | {
+            "macs": core.datapath.most_products
+        }
         m.submodules.counters = counters = Counters(widths)
         # Beats are counted a cycle late, which is early enough: a start ends later than its beats.
         late = {name: Signal(name=f"{name}_late") for name in ("read_beats", "write_beats")}

@@ -1,6 +1,6 @@
 """Executes jobs: checks them, runs them, reports the outcome."""
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from amaranth import C, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, wiring
@@ -31,11 +31,47 @@ def memory_ports(spec: CoprocessorSpec, id_width: int = 0) -> dict[str, wiring.M
     return {"s_axis_a": In(one), "s_axis_b": In(one), "m_axis_c": Out(one)}
 
 
-def _join(m: Module, own: Any, port: Any) -> None:
+def _connect(m: Module, own: Any, port: Any) -> None:
     """Connect the channels of a manager to those of a port, which may have more."""
     for name, member in own.signature.members.items():
         ends = getattr(port, name), getattr(own, name)
         m.d.comb += ends[0].eq(ends[1]) if member.flow == Out else ends[1].eq(ends[0])
+
+
+class _Control(NamedTuple):
+    """What the states of a :class:`Core` set, and what ends them.
+
+    Members
+    -------
+    begin : the job begins.
+    stop, clear : no more bursts; the datapath is reset. Registers: they reach everything.
+    fetches, gathers : the first descriptor is requested; its beats come.
+    gathered : the same, a cycle later, of every descriptor.
+    first, copies, checks : the copy of the job begins anew; goes on; is checked.
+    takes : a descriptor's beat is taken.
+    fails : a job of a read that failed is the oldest one.
+    ends : no more jobs are under way.
+    on : one of several jobs is done.
+    """
+
+    begin: Signal
+    stop: Signal
+    clear: Signal
+    fetches: Signal
+    gathers: Signal
+    gathered: Signal
+    first: Signal
+    copies: Signal
+    checks: Signal
+    takes: Signal
+    fails: Signal
+    ends: Signal
+    on: Signal
+
+    @classmethod
+    def make(cls) -> Self:
+        """Make the signals."""
+        return cls(**{name: Signal(name=name, init=name == "clear") for name in cls._fields})
 
 
 class Core(wiring.Component):
@@ -72,13 +108,13 @@ class Core(wiring.Component):
     i_stop : In(1)
         Abort, and stay idle while it is high.
     i_more, o_next : In(1), Out(1)
-        There is another descriptor, at ``i_address``; it has been asked for.
+        There is another descriptor, at ``i_address``; it has been requested.
     o_idle : Out(1)
         No job runs, and no burst is outstanding.
     o_done : Out(1)
         The job has ended, for one cycle; with an error if ``o_error.valid``.
     o_on : Out(1)
-        With ``o_done``: the next one is under way, or being read.
+        With ``o_done``: the next job is running or being fetched.
     o_error : Out(ErrorLayout)
         The error report, until the cycle after ``o_done``; then 0.
     o_events : Out
@@ -115,7 +151,7 @@ class Core(wiring.Component):
         self.engine = engine
         self.in_registers = build.lean and spec.narrow and not spec.follows_ring
         """Jobs are not copied."""
-        self.path = Datapath(spec, engine, build, vector)
+        self.datapath = Datapath(spec, engine, build, vector)
         self.scratch = Scratch(spec) if spec.scratch else None
         parts = {"o_part": Out(range(JobLayout().size // PART)), "i_part": In(PART)}
         super().__init__({
@@ -138,63 +174,33 @@ class Core(wiring.Component):
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
         """Those of the engine, the stores and the requantiser."""
-        return (*self.path.shared_modules, *(self.scratch.shared_modules if self.scratch else ()))
+        return (
+            *self.datapath.shared_modules,
+            *(self.scratch.shared_modules if self.scratch else ()),
+        )
 
     def elaborate(self, platform):
         m = Module()
-        spec, path = self.spec, self.path
-        # The last two are registers: they reach everything.
-        begin, stop, clear = Signal(), Signal(), Signal(init=1)
-        prepare = JobCheck(spec)
+        spec, path = self.spec, self.datapath
+        control = _Control.make()
+        job_check = JobCheck(spec)
         # A run that ends early may leave a check ahead under way.
-        m.submodules.prepare = ResetInserter(stop)(prepare)
+        m.submodules.job_check = ResetInserter(control.stop)(job_check)
         read, write = self._streams(m) if spec.STREAM else self._masters(m)
-
         # Each job resets the whole datapath, but for those that follow ahead.
-        m.submodules.path = ResetInserter(clear)(path)
-        fetches, gathers = Signal(), Signal()
-        first, takes = Signal(), Signal()
-        checks, copies = Signal(), Signal()
-        # A descriptor's beats are copied a cycle after they come.
-        beat, came, gathered = Signal(spec.data_width, reset_less=True), Signal(), Signal()
-        follows = Signal()
-        ahead = JobsAhead()
-        job: Any
-        copied: Value
-        address: Value
-        if self.in_registers:
-            job, copied = self.i_job, C(1)
-            address = job.as_value().word_select(prepare.o_matrix, PART)
-        else:
-            m.submodules.copy = copy = JobSnapshot(spec)
-            job, copied, address = copy.o, copy.o_last, copy.o_address
-            m.d.comb += [
-                self.o_part.eq(copy.o_part),
-                copy.i_word.eq(self.i_part),
-                copy.i_beat.eq(beat),
-                copy.i_gathers.eq(gathered),
-                copy.i_addresses.eq(follows),
-                copy.i_first.eq(first | ahead.o_fetch),
-                copy.en.eq(came | copies),
-                copy.i_matrix.eq(prepare.o_matrix),
-            ]
-            m.d.sync += [
-                beat.eq(read.o.payload.data),
-                came.eq(takes),
-                gathered.eq(gathers | ahead.o_take),
-                follows.eq(ahead.o_busy),
-            ]
+        m.submodules.datapath = ResetInserter(control.clear)(path)
+        jobs_ahead = JobsAhead()
+        job, snapshot_ends = self._take_job(m, control, jobs_ahead, job_check, read)
         m.d.comb += [
-            prepare.i_job.eq(job),
-            prepare.i_address.eq(address),
+            job_check.i_job.eq(job),
             path.i_job.eq(job),
-            path.i_geometry.eq(prepare.o_geometry),
-            path.i_base.eq(prepare.o_base),
-            prepare.i_hold.eq(path.o_writes),
-            path.i_start.eq(begin | ahead.o_begin),
-            prepare.i_start.eq(checks | ahead.o_check),
-            read.i_stop.eq(stop),
-            write.i_stop.eq(stop),
+            path.i_geometry.eq(job_check.o_geometry),
+            path.i_base.eq(job_check.o_base),
+            job_check.i_hold.eq(path.o_writes),
+            path.i_start.eq(control.begin | jobs_ahead.o_begin),
+            job_check.i_start.eq(control.checks | jobs_ahead.o_check),
+            read.i_stop.eq(control.stop),
+            write.i_stop.eq(control.stop),
             *(self.o_events[name].eq(path.o_events[name]) for name in EVENTS),
             *self._beats(read, write),
             write.i_data.valid.eq(path.o.valid),
@@ -204,134 +210,203 @@ class Core(wiring.Component):
             ),
             path.o.ready.eq(write.i_data.ready),
         ]
-        # A job of a read that failed is the oldest one; no more are under way; one of some is done.
-        fails, ends, on = Signal(), Signal(), Signal()
         oldest: Value = C(1, 1)
         if spec.follows_ring:
-            m.submodules.ahead = ResetInserter(clear)(ahead)
-            m.d.comb += [
-                ahead.i_begin.eq(begin),
-                ahead.i_alike.eq(job.alike),
-                ahead.i_checked.eq(prepare.o_done),
-                ahead.i_wrong.eq(prepare.o_error != 0),
-                ends.eq(~ahead.o_busy & ahead.o_last),
-                on.eq(write.o_final & ~ends),
-                ahead.i_complete.eq(on),
-            ]
-            self._fetch(m, read, ahead, fetches, gathered, takes)
-            failed, oldest = self._count(m, read, write, on, clear)
-            m.d.comb += fails.eq(failed & oldest)
+            m.submodules.jobs_ahead = ResetInserter(control.clear)(jobs_ahead)
+            oldest = self._follow(m, control, jobs_ahead, job_check, job, read, write)
         else:
-            m.d.comb += [fails.eq(read.o_error), ends.eq(1)]
+            m.d.comb += [control.fails.eq(read.o_error), control.ends.eq(1)]
             for one, other in ((path.o_row, read.i), (read.o, path.i), (path.o_rows, write.i)):
                 connect(m, one, other)
         error = data.View(ErrorLayout, Signal(ErrorLayout.as_shape().size, name="error"))
         with m.FSM():
-            with m.State("IDLE"):
-                m.d.comb += [self.o_idle.eq(~self.i_stop), first.eq(1)]
-                m.d.sync += error.eq(0)
-                with m.If(self.i_stop):
-                    m.d.sync += stop.eq(1)
-                    m.next = "STOP"
-                with m.Elif(self.i_start):
-                    m.next = "COPY"
-                    if spec.follows_ring:
-                        with m.If(self.i_fetched):
-                            m.next = "CHECK"
-                if spec.follows_ring:
-                    with m.Elif(self.i_fetch):
-                        m.d.sync += fetches.eq(1)
-                        m.next = "FETCH"
+            self._wait(m, control, error)
             if spec.follows_ring:
-                with m.State("FETCH"):
-                    with m.If(self.i_stop):
-                        m.d.sync += [stop.eq(1), fetches.eq(0)]
-                        m.next = "STOP"
-                    with m.Elif(read.i.ready):
-                        m.d.sync += fetches.eq(0)
-                        m.next = "FETCHING"
-                with m.State("FETCHING"):
-                    m.d.comb += gathers.eq(1)
-                    with m.If(self.i_stop):
-                        m.d.sync += stop.eq(1)
-                        m.next = "STOP"
-                    with m.Elif(read.o.valid & read.o.payload.last):
-                        m.next = "FETCHED"
-                with m.State("FETCHED"):
-                    m.next = "DONE"
-                    with m.If(read.o_error):
-                        m.d.sync += self._report(error, "ring_read", read)
-                        m.d.sync += stop.eq(1)
-                        m.next = "STOP"
-            with m.State("COPY"):
-                m.d.comb += copies.eq(1)
-                with m.If(copied):
-                    m.next = "CHECK"
-            with m.State("CHECK"):
-                m.d.comb += checks.eq(1)
-                m.next = "PREPARE"
-            with m.State("PREPARE"), m.If(prepare.o_done):
-                m.d.sync += clear.eq(0)
-                m.next = "BEGIN"
-                with m.If(prepare.o_error != 0):
-                    m.d.sync += [error.valid.eq(1), error.code.eq(prepare.o_error)]
-                    m.d.sync += clear.eq(1)
-                    m.next = "DONE"
-            with m.State("BEGIN"):
-                m.d.comb += begin.eq(1)
-                m.next = "RUN"
+                self._fetch_first(m, control, error, read)
+            self._prepare(m, control, error, snapshot_ends, job_check)
             with m.State("RUN"):
-                with m.If(self.i_stop):
-                    m.d.sync += [stop.eq(1), clear.eq(1)]
-                    m.next = "STOP"
-                with m.Elif(fails | write.o_error):
-                    for failed, master, name in (
-                        (write.o_error, write, "write"), (fails, read, "read"),
-                    ):  # fmt: skip
-                        with m.If(failed):
-                            m.d.sync += self._report(error, name, master)
-                    m.d.sync += [stop.eq(1), clear.eq(1)]
-                    m.next = "STOP"
-                if spec.gather:
-                    with m.Elif(path.o_beyond & oldest):
-                        m.d.sync += [error.valid.eq(1), error.code.eq(error_code("bad_index"))]
-                        m.d.sync += [stop.eq(1), clear.eq(1)]
-                        m.next = "STOP"
-                with m.Elif(path.o_done & read.o_idle & write.o_idle & ends):
-                    m.d.sync += clear.eq(1)
-                    m.next = "DONE"
-                m.d.comb += [self.o_done.eq(on), self.o_on.eq(1)]
+                self._run(m, control, error, oldest, read, write)
+                m.d.comb += [self.o_done.eq(control.on), self.o_on.eq(1)]
                 if spec.follows_ring:
-                    with m.If(ahead.o_unread | ahead.o_wrong):
-                        m.d.sync += [error.valid.eq(1), error.code.eq(prepare.o_error)]
-                        m.d.sync += [stop.eq(1), clear.eq(1)]
-                        m.next = "STOP"
-                    with m.If(ahead.o_unread):
+                    with m.If(jobs_ahead.o_unread | jobs_ahead.o_wrong):
+                        m.d.sync += [error.valid.eq(1), error.code.eq(job_check.o_error)]
+                        self._abort(m, control)
+                    with m.If(jobs_ahead.o_unread):
                         m.d.sync += self._report(error, "ring_read", read)
-            with m.State("STOP"), m.If(read.o_idle & write.o_idle):
-                m.d.sync += stop.eq(self.i_stop)
-                m.next = "DONE"
-                with m.If(self.i_stop):
-                    m.next = "STOPPED"
-            with m.State("STOPPED"):
-                m.d.comb += self.o_idle.eq(1)
-                with m.If(~self.i_stop):
-                    m.d.sync += stop.eq(0)
-                    m.next = "IDLE"
-            with m.State("DONE"):
-                m.d.comb += self.o_done.eq(1)
-                m.next = "IDLE"
+            self._stop(m, control, read.o_idle & write.o_idle)
         m.d.comb += self.o_error.eq(error)
         return m
 
-    def _fetch(
-        self, m: Module, read: Any, ahead: JobsAhead, fetches: Value, gathered: Value, takes: Value
+    def _take_job(
+        self, m: Module, control: _Control, jobs_ahead: JobsAhead, job_check: JobCheck, read: Any
+    ) -> tuple[Any, Value]:
+        """Copy the job from registers or from its descriptor; return it, and that it is there."""
+        if self.in_registers:
+            job = self.i_job
+            m.d.comb += job_check.i_address.eq(job.as_value().word_select(job_check.o_matrix, PART))
+            return job, C(1)
+        # A descriptor's beats are copied a cycle after they come.
+        beat, beat_valid = Signal(self.spec.data_width, reset_less=True), Signal()
+        follows = Signal()
+        m.submodules.job_snapshot = snapshot = JobSnapshot(self.spec)
+        m.d.comb += [
+            job_check.i_address.eq(snapshot.o_address),
+            self.o_part.eq(snapshot.o_part),
+            snapshot.i_word.eq(self.i_part),
+            snapshot.i_beat.eq(beat),
+            snapshot.i_gathers.eq(control.gathered),
+            snapshot.i_addresses.eq(follows),
+            snapshot.i_first.eq(control.first | jobs_ahead.o_fetch),
+            snapshot.en.eq(beat_valid | control.copies),
+            snapshot.i_matrix.eq(job_check.o_matrix),
+        ]
+        m.d.sync += [
+            beat.eq(read.o.payload.data),
+            beat_valid.eq(control.takes),
+            control.gathered.eq(control.gathers | jobs_ahead.o_take),
+            follows.eq(jobs_ahead.o_busy),
+        ]
+        return snapshot.o, snapshot.o_last
+
+    def _follow(
+        self,
+        m: Module,
+        control: _Control,
+        jobs_ahead: JobsAhead,
+        job_check: JobCheck,
+        job: Any,
+        read: Any,
+        write: Any,
+    ) -> Value:
+        """Let jobs that differ only in their addresses follow; return whether the oldest fails."""
+        m.d.comb += [
+            jobs_ahead.i_begin.eq(control.begin),
+            jobs_ahead.i_alike.eq(job.alike),
+            jobs_ahead.i_checked.eq(job_check.o_done),
+            jobs_ahead.i_wrong.eq(job_check.o_error != 0),
+            control.ends.eq(~jobs_ahead.o_busy & jobs_ahead.o_last),
+            control.on.eq(write.o_final & ~control.ends),
+            jobs_ahead.i_complete.eq(control.on),
+        ]
+        self._fetch(m, read, jobs_ahead, control)
+        failed, oldest = self._count(m, read, write, control)
+        m.d.comb += control.fails.eq(failed & oldest)
+        return oldest
+
+    def _wait(self, m: Module, control: _Control, error: Any) -> None:
+        """Wait for a start."""
+        follows_ring = self.spec.follows_ring
+        with m.State("IDLE"):
+            m.d.comb += [self.o_idle.eq(~self.i_stop), control.first.eq(1)]
+            m.d.sync += error.eq(0)
+            with m.If(self.i_stop):
+                m.d.sync += control.stop.eq(1)
+                m.next = "STOP"
+            with m.Elif(self.i_start):
+                m.next = "COPY"
+                if follows_ring:
+                    with m.If(self.i_fetched):
+                        m.next = "CHECK"
+            if follows_ring:
+                with m.Elif(self.i_fetch):
+                    m.d.sync += control.fetches.eq(1)
+                    m.next = "FETCH"
+
+    def _fetch_first(self, m: Module, control: _Control, error: Any, read: Any) -> None:
+        """Read the first descriptor of a ring."""
+        with m.State("FETCH"):
+            with m.If(self.i_stop):
+                m.d.sync += [control.stop.eq(1), control.fetches.eq(0)]
+                m.next = "STOP"
+            with m.Elif(read.i.ready):
+                m.d.sync += control.fetches.eq(0)
+                m.next = "FETCHING"
+        with m.State("FETCHING"):
+            m.d.comb += control.gathers.eq(1)
+            with m.If(self.i_stop):
+                m.d.sync += control.stop.eq(1)
+                m.next = "STOP"
+            with m.Elif(read.o.valid & read.o.payload.last):
+                m.next = "FETCHED"
+        with m.State("FETCHED"):
+            m.next = "DONE"
+            with m.If(read.o_error):
+                m.d.sync += self._report(error, "ring_read", read)
+                m.d.sync += control.stop.eq(1)
+                m.next = "STOP"
+
+    def _prepare(
+        self, m: Module, control: _Control, error: Any, snapshot_ends: Value, job_check: JobCheck
     ) -> None:
+        """Copy the job, check it, and begin."""
+        with m.State("COPY"):
+            m.d.comb += control.copies.eq(1)
+            with m.If(snapshot_ends):
+                m.next = "CHECK"
+        with m.State("CHECK"):
+            m.d.comb += control.checks.eq(1)
+            m.next = "PREPARE"
+        with m.State("PREPARE"), m.If(job_check.o_done):
+            m.d.sync += control.clear.eq(0)
+            m.next = "BEGIN"
+            with m.If(job_check.o_error != 0):
+                m.d.sync += [error.valid.eq(1), error.code.eq(job_check.o_error)]
+                m.d.sync += control.clear.eq(1)
+                m.next = "DONE"
+        with m.State("BEGIN"):
+            m.d.comb += control.begin.eq(1)
+            m.next = "RUN"
+
+    def _run(
+        self, m: Module, control: _Control, error: Any, oldest: Value, read: Any, write: Any
+    ) -> None:
+        """Decide how a run ends: stopped, by an error of memory or of an index, or complete."""
+        with m.If(self.i_stop):
+            self._abort(m, control)
+        with m.Elif(control.fails | write.o_error):
+            for failed, master, name in (
+                (write.o_error, write, "write"),
+                (control.fails, read, "read"),
+            ):
+                with m.If(failed):
+                    m.d.sync += self._report(error, name, master)
+            self._abort(m, control)
+        if self.spec.gather:
+            with m.Elif(self.datapath.o_beyond & oldest):
+                m.d.sync += [error.valid.eq(1), error.code.eq(error_code("bad_index"))]
+                self._abort(m, control)
+        with m.Elif(self.datapath.o_done & read.o_idle & write.o_idle & control.ends):
+            m.d.sync += control.clear.eq(1)
+            m.next = "DONE"
+
+    def _abort(self, m: Module, control: _Control) -> None:
+        """Stop the bus, and reset the datapath."""
+        m.d.sync += [control.stop.eq(1), control.clear.eq(1)]
+        m.next = "STOP"
+
+    def _stop(self, m: Module, control: _Control, idle: Value) -> None:
+        """Wait until no burst is outstanding; stay so as long as that is wanted; report."""
+        with m.State("STOP"), m.If(idle):
+            m.d.sync += control.stop.eq(self.i_stop)
+            m.next = "DONE"
+            with m.If(self.i_stop):
+                m.next = "STOPPED"
+        with m.State("STOPPED"):
+            m.d.comb += self.o_idle.eq(1)
+            with m.If(~self.i_stop):
+                m.d.sync += control.stop.eq(0)
+                m.next = "IDLE"
+        with m.State("DONE"):
+            m.d.comb += self.o_done.eq(1)
+            m.next = "IDLE"
+
+    def _fetch(self, m: Module, read: Any, jobs_ahead: JobsAhead, control: _Control) -> None:
         """Share the memory read between jobs and their descriptors."""
-        path, row, asked = self.path, self.path.o_row.payload, Signal()
+        path, row, asked = self.datapath, self.datapath.o_row.payload, Signal()
+        fetches = control.fetches
         size = JobLayout().size // 8
         m.d.comb += [
-            asked.eq(fetches | ahead.o_fetch),
+            asked.eq(fetches | jobs_ahead.o_fetch),
             path.o_row.ready.eq(read.i.ready & ~asked),
             read.i.valid.eq(path.o_row.valid | asked),
             read.i.payload.address.eq(Mux(asked, self.i_address, row.address)),
@@ -342,29 +417,28 @@ class Core(wiring.Component):
             read.i.payload.other.eq(asked),
             path.i.valid.eq(read.o.valid & ~read.o_other),
             path.i.payload.eq(read.o.payload),
-            read.o.ready.eq(Mux(read.o_other, gathered, path.i.ready)),
-            takes.eq(read.o.valid & read.o.ready & read.o_other),
+            read.o.ready.eq(Mux(read.o_other, control.gathered, path.i.ready)),
+            control.takes.eq(read.o.valid & read.o.ready & read.o_other),
             self.o_next.eq(asked & read.i.ready),
-            ahead.i_more.eq(self.i_more),
-            ahead.i_fetch.eq(read.i.ready),
-            ahead.i_come.eq(takes & read.o.payload.last),
-            ahead.i_broken.eq(read.o_error),
-            ahead.i_ready.eq(path.o_ready),
+            jobs_ahead.i_more.eq(self.i_more),
+            jobs_ahead.i_fetch.eq(read.i.ready),
+            jobs_ahead.i_descriptor.eq(control.takes & read.o.payload.last),
+            jobs_ahead.i_broken.eq(read.o_error),
+            jobs_ahead.i_ready.eq(path.o_ready),
         ]
 
-    def _count(
-        self, m: Module, read: Any, write: Any, on: Value, clear: Value
-    ) -> tuple[Value, Value]:
-        """Count jobs; tell that a read failed, of which no row leaves, and of the oldest one.
+    def _count(self, m: Module, read: Any, write: Any, control: _Control) -> tuple[Value, Value]:
+        """Count jobs; return that a read failed, and whether it is of the oldest job.
 
-        The latter: that all jobs are complete of which all has been read.
+        No row leaves that is of such a read. It is of the oldest job where all jobs are complete of
+        which all has been read.
         """
-        path, failed = self.path, Signal()
+        path, failed = self.datapath, Signal()
         counts = [Signal(3, name=f"jobs_{name}") for name in ("read", "sent", "done")]
         were_read, sent, done = counts
         rows = write.i.valid & write.i.ready & path.o_rows.payload.final
-        for count, event in zip(counts, (read.o_final, rows, on), strict=True):
-            m.d.sync += count.eq(Mux(clear, 0, count + event))
+        for count, event in zip(counts, (read.o_final, rows, control.on), strict=True):
+            m.d.sync += count.eq(Mux(control.clear, 0, count + event))
         # A cycle late, before a row can leave that is of what was read.
         holds = Signal()
         m.d.sync += holds.eq(failed & ((sent == were_read) | rows))
@@ -395,13 +469,13 @@ class Core(wiring.Component):
         spec, m_axi = self.spec, self._port("m_axi")
         if self.scratch is not None:
             m.submodules.scratch = self.scratch
-            _join(m, self.scratch.m_axi, m_axi)
+            _connect(m, self.scratch.m_axi, m_axi)
             m_axi = self.scratch.axi
-        queue = 0 if self.path.lean else 2
+        queue = 0 if self.datapath.lean else 2
         m.submodules.read = read = ReadMaster(spec, queue=queue)
         m.submodules.write = write = WriteMaster(spec, queue=queue)
         for master in (read, write):
-            _join(m, master.axi, m_axi)
+            _connect(m, master.axi, m_axi)
         return read, write
 
     def _beats(self, read: Any, write: Any) -> list[Any]:

@@ -34,7 +34,7 @@ __all__ = ["EVENTS", "Datapath"]
 
 EVENTS = {"compute": 1, "stall_load": 1, "stall_store": 1, "macs": 64, "invalid": 1}
 
-_PLACES = {
+_DESTINATIONS = {
     "a": Destination.A,
     "b": Destination.B,
     "a_scales": Destination.A_SCALES,
@@ -111,9 +111,9 @@ class Datapath(wiring.Component):
         self.operands = {
             name: OperandFeed(spec, side, lean=lean) for name, side in sides(spec).items()
         }
-        self.sums = SumStore(spec, copies=build.sum_copies)
-        self.drain = ResultWriter(spec, build, blocks=_family_of(engine))
-        self.rows = None if spec.vector is None else VectorRows(spec, vector)
+        self.sum_store = SumStore(spec, copies=build.sum_copies)
+        self.result_writer = ResultWriter(spec, build, blocks=_family_of(engine))
+        self.vector_rows = None if spec.vector is None else VectorRows(spec, vector)
         self.columns: dict[Destination, ColumnStore] = {}
         most = parts(spec)
         if spec.bias:
@@ -157,43 +157,75 @@ class Datapath(wiring.Component):
         stores = [operand.store for operand in self.operands.values()]
         banks = [cell for store in stores for cell in store.shared_modules]
         banks += [cell for store in self.columns.values() for cell in store.shared_modules]
-        units = () if self.rows is None else self.rows.unit.shared_modules
+        units = () if self.vector_rows is None else self.vector_rows.unit.shared_modules
         return (
             *self.engine.shared_modules,
             *units,
             *banks,
-            *self.sums.shared_modules,
-            *self.drain.shared_modules,
+            *self.sum_store.shared_modules,
+            *self.result_writer.shared_modules,
         )
 
     def elaborate(self, platform):
         m = Module()
         spec, job = self.spec, self.i_geometry
-        m.submodules.engine = engine = self.engine
+        m.submodules.engine = self.engine
         m.submodules.loader = loader = Loader(spec, lean=self.lean)
-        m.submodules.tiles = tiles = TileWalk(spec, sides(spec))
-        m.submodules.sums = sums = self.sums
-        m.submodules.drain = drain = self.drain
+        m.submodules.tile_walk = tiles = TileWalk(spec, sides(spec))
+        m.submodules.sum_store = sums = self.sum_store
+        m.submodules.result_writer = writer = self.result_writer
         m.submodules.requests = requests = self._queue(SumsRequest(spec), 16)
         m.submodules.loads = loads = self._queue(Block(spec), 2 * spec.PARTS)
         m.submodules.blocks = blocks = self._queue(BlockDone(spec), 4)
-        takers: tuple[Any, ...] = (loader, tiles, sums, drain, *self.operands.values())
-        m.d.comb += [part.i_geometry.eq(job) for part in takers]
+        parts: tuple[Any, ...] = (loader, tiles, sums, writer, *self.operands.values())
+        m.d.comb += [part.i_geometry.eq(job) for part in parts]
         # Vector jobs have nothing to do with the engine.
-        starts, rows = self.i_start, self.rows
-        if rows is not None:
+        starts = self.i_start
+        if self.vector_rows is not None:
             starts = Signal(name="starts_product")
             m.d.comb += starts.eq(self.i_start & ~self._of_rows)
-        m.d.comb += [part.i_start.eq(starts) for part in (loader, drain)]
-        m.d.comb += [part.i_base.eq(self.i_base) for part in (loader, drain)]
-        m.d.comb += self.o_writes.eq(loader.o_writes | drain.o_writes)
+        m.d.comb += [part.i_start.eq(starts) for part in (loader, writer)]
+        m.d.comb += [part.i_base.eq(self.i_base) for part in (loader, writer)]
+        m.d.comb += self.o_writes.eq(loader.o_writes | writer.o_writes)
         connect(m, loader.o_block, loads.i)
         connect(m, loads.o, tiles.i_block)
         connect(m, tiles.o_sums, requests.i)
         connect(m, requests.o, sums.i)
         connect(m, tiles.o_done, blocks.i)
-        connect(m, blocks.o, drain.i)
+        connect(m, blocks.o, writer.i)
+        self._feed(m, tiles)
+        self._receive(m, loader, tiles)
+        self._multiply(m)
+        m.d.comb += [
+            loader.i_free[_DESTINATIONS[name]].eq(operand.o_release)
+            for name, operand in self.operands.items()
+        ]
+        m.d.comb += [
+            loader.i_free[Destination.BIAS].eq(sums.o_bias_release),
+            loader.i_free[Destination.RECORD].eq(writer.o_free & job.per_column),
+            loader.i_free[Destination.ADDEND].eq(writer.o_free & job.accumulate),
+        ]
+        if Destination.BIAS in self.columns:
+            self._add_bias(m, self.columns[Destination.BIAS])
+        if spec.requantise and spec.inside.result is None:
+            self._scale(m)
+        m.d.comb += [
+            sums.en.eq(writer.en),
+            sums.i_half.eq(writer.o_half),
+            sums.i_address.eq(writer.o_address),
+            writer.i_row.eq(sums.o),
+            writer.i_row_complete.eq(sums.o_row_complete),
+            writer.i_half_complete.eq(sums.o_half_complete),
+            sums.i_free.eq(writer.o_free),
+        ]
+        connect(m, writer.o, flipped(self.o))
+        connect(m, writer.o_rows, flipped(self.o_rows))
+        self._report(m, loader, tiles, starts)
+        return m
 
+    def _feed(self, m: Module, tiles: TileWalk) -> None:
+        """Have operands read from their stores, as the walk through the tiles requests them."""
+        job = self.i_geometry
         strides = {"a": job.a_stride, "b": job.b_stride}
         for name, operand in self.operands.items():
             m.submodules[f"operand_{name}"] = operand
@@ -213,35 +245,15 @@ class Datapath(wiring.Component):
                 operand.i_words.eq(store.o),
                 operand.i_filled.eq(store.o_filled),
             ]
-        self._receive(m, loader, tiles)
-        self._multiply(m)
-        m.d.comb += [
-            *(loader.i_free[_PLACES[name]].eq(operand.o_release)
-              for name, operand in self.operands.items()),
-            loader.i_free[Destination.BIAS].eq(sums.o_bias_release),
-            loader.i_free[Destination.RECORD].eq(drain.o_free & job.per_column),
-            loader.i_free[Destination.ADDEND].eq(drain.o_free & job.accumulate),
-        ]  # fmt: skip
-        if Destination.BIAS in self.columns:
-            self._add_bias(m, self.columns[Destination.BIAS])
-        if spec.requantise and spec.inside.result is None:
-            self._scale(m)
-        m.d.comb += [
-            sums.en.eq(drain.en),
-            sums.i_half.eq(drain.o_half),
-            sums.i_address.eq(drain.o_address),
-            drain.i_row.eq(sums.o),
-            drain.i_row_complete.eq(sums.o_row_complete),
-            drain.i_half_complete.eq(sums.o_half_complete),
-            sums.i_free.eq(drain.o_free),
-        ]
-        connect(m, drain.o, flipped(self.o))
-        connect(m, drain.o_rows, flipped(self.o_rows))
+
+    def _report(self, m: Module, loader: Loader, tiles: TileWalk, starts: Value) -> None:
+        """Set what is known outside: readiness, the end, and events to be counted."""
+        engine, rows, writer = self.engine, self.vector_rows, self.result_writer
         area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
         ended, computes = Signal(), Signal()
         begun = Signal(3)  # jobs whose tiles have not all been requested
         idle = loader.o_idle if rows is None else loader.o_idle & rows.o_ready
-        done = drain.o_idle if rows is None else drain.o_idle & rows.o_ready
+        done = writer.o_idle if rows is None else writer.o_idle & rows.o_ready
         m.d.sync += [area.eq(tiles.o_area), codes.eq(tiles.o_codes)]
         m.d.sync += [
             begun.eq(begun + starts - ended),
@@ -257,9 +269,8 @@ class Datapath(wiring.Component):
             # Some engines take A before the first B arrives.
             self.o_events.stall_load.eq(stalls if rows is None else stalls & ~self._of_rows),
             self.o_events.stall_store.eq(engine.o_c.valid & ~engine.o_c.ready),
-            self.o_events.invalid.eq(drain.o_invalid),
+            self.o_events.invalid.eq(writer.o_invalid),
         ]
-        return m
 
     def _queue(self, shape: ShapeLike, depth: int, least: int = 1) -> Fifo:
         """Make a queue, of the least depth if there are to be few registers."""
@@ -269,39 +280,38 @@ class Datapath(wiring.Component):
         """Send the loader's rows to the bus, and the data to its store."""
         spec = self.spec
         stores: dict[Destination, Any] = {
-            **{_PLACES[name]: operand.store for name, operand in self.operands.items()},
+            **{_DESTINATIONS[name]: operand.store for name, operand in self.operands.items()},
             **self.columns,
         }
         if spec.accumulates:
             m.submodules.addends = addends = stores[Destination.ADDEND] = AccumulateIn(spec)
             m.d.comb += [
                 addends.i_geometry.eq(self.i_geometry),
-                self.sums.i_write.eq(addends.write),
-                self.sums.i_write_half.eq(addends.o_half),
-                self.sums.i_write_address.eq(addends.o_address),
-                self.sums.i_write_row.eq(addends.o),
+                self.sum_store.i_write.eq(addends.write),
+                self.sum_store.i_write_half.eq(addends.o_half),
+                self.sum_store.i_write_address.eq(addends.o_address),
+                self.sum_store.i_write_row.eq(addends.o),
                 tiles.i_full_c.eq(addends.o_full),
             ]
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
-        if self.rows is not None:
+        if self.vector_rows is not None:
             words[Destination.VECTOR] = spec.vector_word_bytes
-        m.submodules.receiver = receiver = LoadRouter(spec, words, lean=self.lean)
-        if self.rows is None:
-            connect(m, loader.o, receiver.i_row)
+        m.submodules.load_router = router = LoadRouter(spec, words, lean=self.lean)
+        if self.vector_rows is None:
+            connect(m, loader.o, router.i_row)
         else:
-            self._place_rows(m, self.rows, loader, receiver)
-        connect(m, receiver.o_row, flipped(self.o_row))
-        m.submodules.come = come = self._queue(
-            Beat(spec.data_width), 2, 0
-        )  # stalls of stores end here
-        connect(m, flipped(self.i), come.i)
-        connect(m, come.o, receiver.i)
+            self._connect_rows(m, self.vector_rows, loader, router)
+        connect(m, router.o_row, flipped(self.o_row))
+        # Stalls of stores end here.
+        m.submodules.beats = beats = self._queue(Beat(spec.data_width), 2, 0)
+        connect(m, flipped(self.i), beats.i)
+        connect(m, beats.o, router.i)
         for to, store in stores.items():
-            connect(m, getattr(receiver, f"o{to}"), store.i)
+            connect(m, getattr(router, f"o{to}"), store.i)
             if to in self.columns:
                 m.submodules[f"columns{to}"] = store
             else:
-                m.d.comb += store.i_end.eq(receiver.o_end[to])
+                m.d.comb += store.i_end.eq(router.o_end[to])
 
     @property
     def _of_rows(self) -> Value:
@@ -309,10 +319,10 @@ class Datapath(wiring.Component):
         mode: Any = self.i_job.mode
         return mode.vector != 0
 
-    def _place_rows(self, m: Module, rows: VectorRows, loader: Loader, receiver: Any) -> None:
-        """Let vector jobs use the loader's way to the bus, and the drain's."""
-        m.submodules.rows = rows
-        drain: Any = self.drain
+    def _connect_rows(self, m: Module, rows: VectorRows, loader: Loader, router: Any) -> None:
+        """Let vector jobs use the loader's way to the bus, and the result writer's."""
+        m.submodules.vector_rows = rows
+        writer: Any = self.result_writer
         here = self._of_rows
         m.d.comb += [
             rows.i_geometry.eq(self.i_geometry),
@@ -320,28 +330,28 @@ class Datapath(wiring.Component):
             rows.i_mode.wide.eq(self.i_job.mode.a_format),
             rows.i_start.eq(self.i_start & here),
             rows.i_base.eq(self.i_base),
-            receiver.i_row.valid.eq(Mux(here, rows.o_row.valid, loader.o.valid)),
-            receiver.i_row.payload.eq(Mux(here, rows.o_row.payload, loader.o.payload)),
-            rows.o_row.ready.eq(here & receiver.i_row.ready),
-            loader.o.ready.eq(~here & receiver.i_row.ready),
-            drain.i_of_rows.eq(here),
+            router.i_row.valid.eq(Mux(here, rows.o_row.valid, loader.o.valid)),
+            router.i_row.payload.eq(Mux(here, rows.o_row.payload, loader.o.payload)),
+            rows.o_row.ready.eq(here & router.i_row.ready),
+            loader.o.ready.eq(~here & router.i_row.ready),
+            writer.i_of_rows.eq(here),
         ]
         if self.spec.gather:
             m.d.comb += [rows.i_rows.eq(self.i_job.k), self.o_beyond.eq(rows.o_beyond)]
         if rows.scales:
             m.d.comb += [rows.i_scale[name].eq(self.i_job[name]) for name in SCALE]
-        connect(m, getattr(receiver, f"o{Destination.VECTOR}"), rows.i)
-        connect(m, rows.o_rows, drain.i_rows)
-        connect(m, rows.o, drain.i_words)
+        connect(m, getattr(router, f"o{Destination.VECTOR}"), rows.i)
+        connect(m, rows.o_rows, writer.i_rows)
+        connect(m, rows.o, writer.i_words)
 
     def _multiply(self, m: Module) -> None:
         """Connect the engine."""
-        engine, rows, inside = self.engine, self.sums.i_rows, self.spec.inside
+        engine, rows, inside = self.engine, self.sum_store.i_rows, self.spec.inside
         for side in "ab":
             operand, port = self.operands[side], getattr(engine, f"i_{side}")
             ready: Value = C(1, 1)
             if inside.block:
-                ready = self._take_scales(m, side, port)
+                ready = self._connect_scales(m, side, port)
             m.d.comb += [
                 port.valid.eq(operand.o.valid & ready),
                 port.payload.data.eq(operand.o.payload.data),
@@ -363,7 +373,7 @@ class Datapath(wiring.Component):
             engine.o_c.ready.eq(rows.ready),
         ]
 
-    def _take_scales(self, m: Module, side: str, port: Any) -> Value:
+    def _connect_scales(self, m: Module, side: str, port: Any) -> Value:
         """Send a block's scales with its words; return whether they are valid."""
         spec, scales = self.spec, self.operands[f"{side}_scales"].o
         each = [spec.inside.block // mode.codes for mode in spec.kinds]
@@ -380,7 +390,7 @@ class Datapath(wiring.Component):
 
     def _add_bias(self, m: Module, store: ColumnStore) -> None:
         """Read the biases of a tile's columns."""
-        spec, sums = self.spec, self.sums
+        spec, sums = self.spec, self.sum_store
         words = [
             store.o.word_select(column, 8 * spec.sum_bytes)[: spec.inside.sum_width]
             for column in range(spec.inside.n)
@@ -394,8 +404,8 @@ class Datapath(wiring.Component):
 
     def _scale(self, m: Module) -> None:
         """Set the result writer's requantisation: the job's, or that of a column's record."""
-        drain = self.drain
-        how, unit = drain.i_how, drain.requantiser
+        writer = self.result_writer
+        how, unit = writer.i_how, writer.requantiser
         fields = {"multiplier": (0, unit.multiplier_width), "zero_point": (48, unit.out_width),
                   "shift": (32, unit.shift_format.width)}  # fmt: skip
         store = self.columns.get(Destination.RECORD)
@@ -416,9 +426,9 @@ class Datapath(wiring.Component):
         ]
         if store is not None:
             m.d.comb += [
-                store.en.eq(drain.o_move),
-                store.i_column.eq(drain.o_piece),
-                store.i_release.eq(drain.o_last & self.i_geometry.per_column),
+                store.en.eq(writer.o_move),
+                store.i_column.eq(writer.o_piece),
+                store.i_release.eq(writer.o_last & self.i_geometry.per_column),
             ]
 
 

@@ -3,7 +3,7 @@
 The cycles are those of :class:`hw.pe.digit_row.DigitControl`, which small columns have.
 """
 
-from amaranth import Module, Mux, Signal
+from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -167,16 +167,7 @@ class AheadControl(wiring.Component):
             begins.eq((d_valid | comes) & (~stays_busy | will_leave) & self.b_one),
             fills.eq(comes & ~d_valid),
         ]
-        for number in range(len(self.go)):
-            go = Signal(name=f"go{number}")
-            ends = go & self.row_last
-            m.d.sync += go.eq(Mux(ends, again, begins))
-            m.d.comb += [
-                self.go[number].eq(go),
-                self.done[number].eq(ends),
-                self.load[number].eq(fills | (ends & comes)),
-            ]
-
+        self._start_rows(m, comes, again, begins, fills)
         with m.If(self.load[0]):
             m.d.sync += [d_valid.eq(1), d_end.eq(self.a_last)]
         with m.Elif(done):
@@ -196,3 +187,17 @@ class AheadControl(wiring.Component):
         with m.If(wait == 1):
             m.d.sync += clean.eq(1)
         return m
+
+    def _start_rows(
+        self, m: Module, comes: Value, again: Value, begins: Value, fills: Value
+    ) -> None:
+        """Have each row issue digits, by a register of its own, and load those that come."""
+        for number in range(len(self.go)):
+            go = Signal(name=f"go{number}")
+            ends = go & self.row_last
+            m.d.sync += go.eq(Mux(ends, again, begins))
+            m.d.comb += [
+                self.go[number].eq(go),
+                self.done[number].eq(ends),
+                self.load[number].eq(fills | (ends & comes)),
+            ]

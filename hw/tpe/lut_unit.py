@@ -1,5 +1,6 @@
 """LUT unit: LPRE and LMMA, as a stream of descriptors into a LUT core."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from amaranth import Cat, Module, Signal, Value
@@ -274,23 +275,30 @@ class LutUnit(wiring.Component):
             m.d.sync += self.o_c.payload.last.eq(last)
 
         results = []
-        width = self.spec.core.c_format.width
-        for number in range(spec.n):
-            m.submodules[f"column{number}"] = column = self.column.place()
+        for number, column in enumerate(self._columns(m, asked, row)):
             m.d.comb += [
                 column.i_add.eq(add),
-                column.i_row.eq(row),
                 column.i_first.eq(first),
-                column.i_doubles.eq(asked.weights != spec.weights["t"]),
-                column.i.eq(rows.payload.data.word_select(number, width)),
                 column.i_take.eq(take),
-                column.i_whole.eq(asked.weights == spec.weights["o"]),
-                column.i_narrow.eq(asked.narrow),
                 column.i_correction.eq(correction),
                 column.i_before.eq(self.i_c.payload.data.word_select(number, SUM)),
             ]
             results.append(column.o)
         m.d.comb += self.o_c.payload.data.eq(Cat(results))
+
+    def _columns(self, m: Module, asked: Any, row: Value) -> Iterator[Any]:
+        """Place the columns, which have the core's sums and what the operation says."""
+        spec, width = self.spec, self.spec.core.c_format.width
+        for number in range(spec.n):
+            m.submodules[f"column{number}"] = column = self.column.place()
+            m.d.comb += [
+                column.i_row.eq(row),
+                column.i_doubles.eq(asked.weights != spec.weights["t"]),
+                column.i.eq(self.core.o_c.payload.data.word_select(number, width)),
+                column.i_whole.eq(asked.weights == spec.weights["o"]),
+                column.i_narrow.eq(asked.narrow),
+            ]
+            yield column
 
     def _correct(self, m: Module, asked: Any, row: Value) -> Value:
         """Compute minus the zero point on the odd grid times a row's sum of activations."""

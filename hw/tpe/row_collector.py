@@ -55,26 +55,7 @@ def collect(
     rows : of a tile.
     together : columns that have their sums in the same cycle, one later than those before.
     """
-    place = Signal(range(store.depth))
-    m.d.sync += place.eq(place + write)
-    stores: list[Placement] = []
-    before: Value | None = None
-    for number, total in enumerate(sums):
-        if number and number % together == 0:
-            late_write, late_place = Signal(name=f"write{number}"), Signal.like(place)
-            m.d.sync += [late_write.eq(write), late_place.eq(place)]
-            before, write, place = write, late_write, late_place
-        m.submodules[f"store{number}"] = placed = store.place()
-        m.d.comb += [placed.i_write.eq(write), placed.i_place.eq(place), placed.i.eq(total)]
-        stores.append(placed)
-
-    if before is not None:
-        # What counts rows has a copy, as it is far from the column that is written; the other way
-        # around, or synthesis would make one register of both.
-        quiet = Signal(init=1)
-        m.d.sync += quiet.eq(~before)
-        write = ~quiet
-
+    stores, write = _write_columns(m, store, sums, write, together)
     level, is_empty = Signal(range(store.depth + 1)), Signal(init=1)
     start, row = Signal(range(store.depth)), Signal(range(rows))
     inside, inside_last, out_last = Signal(), Signal(), Signal()
@@ -105,3 +86,29 @@ def collect(
     enables = Cat(~both_there | o_c.ready, ~valid_there | o_c.ready)
     for placed in stores:
         m.d.comb += [placed.i_from.eq(start), placed.i_read.eq(enables)]
+
+
+def _write_columns(
+    m: Module, store: RowStore, sums: Sequence[Value], write: Value, together: int
+) -> tuple[list[Placement], Value]:
+    """Place the stores, and write sums; return also whether a row is complete."""
+    place = Signal(range(store.depth))
+    m.d.sync += place.eq(place + write)
+    stores: list[Placement] = []
+    before: Value | None = None
+    for number, total in enumerate(sums):
+        if number and number % together == 0:
+            late_write, late_place = Signal(name=f"write{number}"), Signal.like(place)
+            m.d.sync += [late_write.eq(write), late_place.eq(place)]
+            before, write, place = write, late_write, late_place
+        m.submodules[f"store{number}"] = placed = store.place()
+        m.d.comb += [placed.i_write.eq(write), placed.i_place.eq(place), placed.i.eq(total)]
+        stores.append(placed)
+
+    if before is not None:
+        # What counts rows has a copy, as it is far from the column that is written; the other way
+        # around, or synthesis would make one register of both.
+        quiet = Signal(init=1)
+        m.d.sync += quiet.eq(~before)
+        write = ~quiet
+    return stores, write

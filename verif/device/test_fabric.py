@@ -34,7 +34,7 @@ def test_product_without_a_block_is_exact(
     def claim(m: Module, x: Value, y: Value) -> Value:
         x = x.as_signed() if x_signed else x
         y = y.as_signed() if y_signed else y
-        found = fabric_product(m, family(name), x, y, registers if more else None)
+        found = fabric_product(m, family(name).times_digit, x, y, registers if more else None)
         assert len(found) <= x_width + y_width + y_width % 2
         expected: Value = x * y
         for _ in range(registers):
@@ -85,7 +85,7 @@ def test_product_of_eight_bits_is_exact(
     m.domains.sync = ClockDomain("sync", reset_less=True)
     x, y, p = Signal(8, name="x"), Signal(8, name="y"), Signal(16, name="p")
     operands = x.as_signed() if x_signed else x, y.as_signed() if y_signed else y
-    m.d.comb += p.eq(fabric_product(m, family(name), *operands, registers))
+    m.d.comb += p.eq(fabric_product(m, family(name).times_digit, *operands, registers))
     ports: dict[str, tuple[Value, None]] = {port.name: (port, None) for port in (x, y, p)}
     ports["clk"] = (ClockSignal(), None)
     text = rtlil.convert(m, name="multiply", ports=ports, emit_src=False)

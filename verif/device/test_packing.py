@@ -8,7 +8,7 @@ from amaranth import C, Cat, Module, Signal, Value, signed
 
 from golden.formats.integer import IntFormat
 from hw.device import NAMES, family
-from hw.device.family import Multiplier
+from hw.device.description import Multiplier
 from hw.device.packing import Packing
 from verif.support.cases import cover
 from verif.support.formal import holds

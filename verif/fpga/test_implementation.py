@@ -13,7 +13,7 @@ from carrysave.fpga import implementation, place
 from carrysave.jobs.child import MARK
 from hw.catalog import Design
 from hw.device import Family, family
-from hw.device.family import Flow
+from hw.device.description import Flow
 from verif.support.cases import long
 
 ARRAY = {"m": 4, "n": 4}

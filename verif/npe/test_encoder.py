@@ -18,6 +18,7 @@ from hw.npe.rounding.encode import encode, encode_each
 from hw.npe.rounding.normalised import Normal, Reach, normal
 from hw.npe.rounding.round_minifloat import round_minifloat
 from hw.npe.rounding.round_posit import round_posit
+from hw.npe.rounding.rounding import Rounding
 from verif.golden.formats.reference import element
 from verif.npe.benches.encodings import all_turns, any_length
 from verif.support.formal import holds
@@ -70,7 +71,11 @@ def test_encoder_of_wide_sums(spec: EncoderSpec) -> None:
     number = Signal(signed(spec.width))
     fmt = spec.code_format
     code = encode(
-        m, number, -spec.fraction_width, fmt, rounding=spec.rounding, saturate=spec.saturate
+        m,
+        number,
+        -spec.fraction_width,
+        fmt,
+        how=Rounding(mode=spec.rounding, saturate=spec.saturate),
     )
     codes = simulate(m, [(number, sums)], [code])[:, 0]
     assert np.array_equal(codes, encoder(spec, sums) % (1 << fmt.width))
@@ -103,10 +108,10 @@ def signs_and_magnitudes(fmt: ElementFormat, saturate: bool) -> bool:
             sign=sign, significand=shifted, sticky=C(0, 1), scale=-zeros, offset=3, low=-12, high=3
         )
         assert isinstance(fmt, MinifloatFormat)
-        found = round_minifloat(m, fmt, number, saturate=saturate, infinite=infinite)
+        found = round_minifloat(m, fmt, number, how=Rounding(saturate=saturate), infinite=infinite)
         two = Signal(signed(len(magnitude) + 1))
         m.d.comb += two.eq(Mux(sign, -magnitude, magnitude))
-        plain = encode(m, two, 4 - len(magnitude), fmt, saturate=saturate)
+        plain = encode(m, two, 4 - len(magnitude), fmt, how=Rounding(saturate=saturate))
         # -0, which no integer is.
         zero = magnitude == 0
         expected = Mux(zero, Mux(fmt.specials == "fnuz", 0, sign << (fmt.width - 1)), plain)

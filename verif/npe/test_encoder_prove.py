@@ -9,6 +9,7 @@ from amaranth import C, Cat, Const, Module, Mux, Signal, Value
 
 from golden.npe.encoder import EncoderSpec
 from hw.npe.rounding.encode import encode
+from hw.npe.rounding.rounding import Rounding
 from verif.npe.benches.encodings import segments
 from verif.support.formal import holds
 
@@ -47,8 +48,7 @@ def equals_table(spec: EncoderSpec, exponent: int | None = None, slip: int = 0) 
             lsb,
             fmt,
             bounds=(low, high),
-            rounding=spec.rounding,
-            saturate=spec.saturate,
+            how=Rounding(mode=spec.rounding, saturate=spec.saturate),
             invalid=invalid,
         )
         # Ascending without a sign.

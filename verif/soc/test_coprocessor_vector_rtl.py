@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hw.catalog import Design
+from hw.emit.verilog import verilog_of
 from verif.soc.test_coprocessor_rtl import SMALL, brief, run_bench
 from verif.support.cases import case_name, long
 
@@ -59,6 +60,8 @@ LONG: list[dict[str, Any]] = [
         "counters": False, "narrow": True,
         "vector": "vector_unit(operations=softmax,lanes=1,length=9,width=4)",
     },
+    # Few registers: a row's address passes no queue but one.
+    CASES[0] | {"lean": True},
 ]  # fmt: skip
 
 
@@ -88,6 +91,11 @@ def test_coprocessor_without_sizes_is_as_it_was() -> None:
     assert "sizes" not in plain.key
     for name in ("code_bytes", "transpose", "gather"):
         assert name not in plain.key
+
+
+def test_lean_coprocessor_with_a_vector_unit_has_no_combinational_cycle() -> None:
+    """Without queues, the address of a row would wait for its words, and they for it."""
+    assert "vector_rows" in verilog_of(Design("coprocessor", CASES[0] | {"lean": True}))
 
 
 @pytest.mark.parametrize("parameters", [SHORT, *long([*CASES, *LONG])], ids=case_name)

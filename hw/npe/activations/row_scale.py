@@ -1,6 +1,6 @@
 """What the vector unit finds out about a row: its mean, its root, and one reciprocal."""
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -10,6 +10,59 @@ from golden.npe.vector import VectorUnitSpec
 from hw.arith.pick_bit import pick_bit
 
 __all__ = ["RowScale"]
+
+
+class _States(NamedTuple):
+    """A flip-flop for each state, in their order; softmaxes only divide."""
+
+    idle: Signal
+    multiplying: Signal
+    subtracting: Signal
+    averaging: Signal
+    rooting: Signal
+    dividing: Signal
+
+    @classmethod
+    def make(cls) -> Self:
+        """Make the signals."""
+        return cls(**{name: Signal(name=name, init=name == "idle") for name in cls._fields})
+
+
+class _Work(NamedTuple):
+    """Registers of a :class:`RowScale`, and what follows from them.
+
+    Members
+    -------
+    norm, counted, total : of the row, as it comes.
+    square : length times the sum of squares, less the total's square; its root is found.
+    bits : what is looked at bit by bit: a factor, or a dividend.
+    rest : of a division, or of a root.
+    factor : the multiplicand, or the divisor.
+    quotient, shift, mean : results.
+    left : digits that are left, of `digits`.
+    negative, magnitude : of the total.
+    none, averaged, rooted : no bit is left; the mean, or the root, is complete.
+    summed : what the one adder makes.
+    """
+
+    norm: Signal
+    counted: Signal
+    square: Signal
+    bits: Signal
+    rest: Signal
+    factor: Signal
+    quotient: Signal
+    left: Signal
+    negative: Signal
+    magnitude: Signal
+    total: Signal
+    shift: Signal
+    mean: Signal
+    none: Signal
+    averaged: Signal
+    rooted: Signal
+    summed: Signal
+    digits: int
 
 
 class RowScale(wiring.Component):
@@ -81,76 +134,121 @@ class RowScale(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
-        norms = spec.builds(spec.NORMS)
-        idle = Signal(init=1)
-        # Known from the start on.
-        norm = Signal(reset_less=True)
-        counted = Signal.like(self.count, reset_less=True)
+        states = _States.make()
+        idle, dividing, rooting = states.idle, states.dividing, states.rooting
+        work = self._registers(m, idle)
+        m.d.comb += [
+            self.factor.eq(work.quotient[: len(self.factor)]),
+            self.shift.eq(work.shift),
+            self.mean.eq(work.mean),
+            work.negative.eq(work.total[-1]),
+            work.magnitude.eq(Mux(work.negative, -work.total, work.total)),
+        ]
+        # Of the total, or of the count.
+        digit = Mux(dividing, work.bits[len(work.counted) - 1], work.bits[-1])
+        # The one subtractor: a digit of a quotient or of a root, whose lowest bits are 01.
+        divisor_width = len(work.rest)
+        shifted = Signal(divisor_width + 1)
+        less = Signal(divisor_width + 2)
+        fits, quotient_next = Signal(), Signal(len(work.quotient))
+        root = Cat(work.square[-2:], work.rest)
+        m.d.comb += [
+            shifted.eq(Mux(rooting, root, Cat(C(0, 2), digit & work.norm, work.rest[2:]))),
+            less.eq(shifted - work.factor[:divisor_width]),
+            fits.eq(~less[-1]),
+        ]
+        places = self._places(m, work.norm, idle, rooting, dividing, fits)
+        digits = places & fits.replicate(self.fine)
+        m.d.comb += quotient_next.eq(Cat(C(0, 1), work.quotient) | digits)
+        self._move(m, states, work, places, quotient_next)
+
+        # Registers hold anything in states where they are not looked at, so they have few sources;
+        # clears come last, on conditions of their own, so that flip-flops do them.
+        m.d.sync += [work.rest.eq(Mux(fits, less, shifted)), work.left.eq(work.left - 1)]
+        with m.If(idle):
+            m.d.sync += work.total.eq(self.total)
+            if not spec.builds(spec.NORMS):
+                m.d.sync += work.factor.eq(Cat(C(0, 2), self.sum))
+        with m.If(dividing):
+            m.d.sync += work.shift.eq(work.shift + 1)
+        with m.If(dividing | states.averaging):
+            m.d.sync += work.quotient.eq(quotient_next)
+        if spec.builds(spec.NORMS):
+            self._find_root(m, states, work, fits)
+            self._find_mean(m, states, work, fits)
+            self._shift_bits(m, states, work)
+        with m.If(idle & self.start):
+            m.d.sync += [work.quotient.eq(0), work.shift.eq(-5)]
+        with m.If(states.subtracting | states.averaging & work.averaged | rooting & work.rooted):
+            m.d.sync += work.rest.eq(0)
+        with m.If(idle):
+            m.d.sync += work.rest.eq(1 << spec.exponential_width + 1)
+        return m
+
+    @property
+    def _root_digits(self) -> int:
+        """Digits of a root."""
+        return self.spec.root_width + self.spec.ROOT_FRACTION
+
+    def _registers(self, m: Module, idle: Value) -> _Work:
+        """Make the registers; what is known from the start on is taken while `idle`."""
+        spec = self.spec
+        norm = Signal(name="norm", reset_less=True)
+        counted = Signal.like(self.count, name="counted", reset_less=True)
         with m.If(idle):
             m.d.sync += [norm.eq(self.norm), counted.eq(self.count)]
-        length_width = len(counted)
         # Of a norm: |total|, and length times the sum of squares.
         magnitude_width = len(self.total) - 1
         root_width = spec.root_width
         divisor_width = max(len(self.sum), root_width + spec.ROOT_FRACTION + 1) + 2
-        quotient_width = max(len(self.factor), len(self.mean))
-
-        work = Signal(2 * root_width, reset_less=True)
-        bits = Signal(magnitude_width, reset_less=True)
-        rest = Signal(divisor_width, reset_less=True)
         # Of a multiplicand, above two zeros; the lower part is the divisor.
-        held_width = max(divisor_width, 2 * root_width + 2 if norms else 0)
-        held = Signal(held_width, reset_less=True)
-        divisor, operand = held[:divisor_width], held[2 : 2 + 2 * root_width]
-        quotient = Signal(quotient_width)
-        root_digits = root_width + spec.ROOT_FRACTION
-        digits = magnitude_width + spec.MEAN_FRACTION + root_digits
-        left = Signal(range(digits + 1), reset_less=True)
-        negative = Signal()
-        magnitude = Signal(magnitude_width)
-        total = Signal.like(self.total, reset_less=True)
-        shift, mean = (Signal.like(out) for out in (self.shift, self.mean))
-        m.d.comb += [
-            self.factor.eq(quotient[: len(self.factor)]), self.shift.eq(shift), self.mean.eq(mean),
-            negative.eq(total[-1]),
-            magnitude.eq(Mux(negative, -total, total)),
-        ]  # fmt: skip
-        multiplying, subtracting, averaging, rooting, dividing = (
-            Signal(name=name)
-            for name in ("multiplying", "subtracting", "averaging", "rooting", "dividing")
+        norms = spec.builds(spec.NORMS)
+        factor_width = max(divisor_width, 2 * root_width + 2 if norms else 0)
+        digits = magnitude_width + spec.MEAN_FRACTION + self._root_digits
+        return _Work(
+            norm=norm,
+            counted=counted,
+            square=Signal(2 * root_width, name="work", reset_less=True),
+            bits=Signal(magnitude_width, name="bits", reset_less=True),
+            rest=Signal(divisor_width, name="rest", reset_less=True),
+            factor=Signal(factor_width, name="held", reset_less=True),
+            quotient=Signal(max(len(self.factor), len(self.mean)), name="quotient"),
+            left=Signal(range(digits + 1), name="left", reset_less=True),
+            negative=Signal(name="negative"),
+            magnitude=Signal(magnitude_width, name="magnitude"),
+            total=Signal.like(self.total, name="total", reset_less=True),
+            shift=Signal.like(self.shift, name="shift"),
+            mean=Signal.like(self.mean, name="mean"),
+            none=Signal(name="none"),
+            averaged=Signal(name="averaged"),
+            rooted=Signal(name="rooted"),
+            summed=Signal(2 * root_width, name="summed"),
+            digits=digits,
         )
 
-        # Of the total, or of the count.
-        digit = Mux(dividing, bits[length_width - 1], bits[-1])
-        # The one subtractor: a digit of a quotient or of a root, whose lowest bits are 01.
-        shifted = Signal(divisor_width + 1)
-        less = Signal(divisor_width + 2)
-        fits, found = Signal(), Signal(quotient_width)
-        m.d.comb += [
-            shifted.eq(Mux(rooting, Cat(work[-2:], rest), Cat(C(0, 2), digit & norm, rest[2:]))),
-            less.eq(shifted - divisor),
-            fits.eq(~less[-1]),
-        ]  # fmt: skip
-        places = self._places(m, norm, idle, rooting, dividing, fits)
-        m.d.comb += found.eq(Cat(C(0, 1), quotient) | (places & fits.replicate(self.fine)))
+    def _move(
+        self, m: Module, states: _States, work: _Work, places: Value, quotient: Value
+    ) -> None:
+        """Go from state to state: a flip-flop for each, so that what it selects is not decoded."""
+        spec, norms = self.spec, self.spec.builds(self.spec.NORMS)
+        idle, dividing, subtracting = states.idle, states.dividing, states.subtracting
         # The one adder: to subtract, the operand's bits are inverted already.
-        summed = Signal(2 * root_width)
-        m.d.comb += summed.eq(Cat(subtracting, work) + Cat(subtracting, operand) >> 1)
-
-        none, averaged, rooted, ends = Signal(), Signal(), Signal(), Signal()
-        top = spec.reciprocal_width - 1
-        tops = Cat(place & found[top + number] for number, place in enumerate(places)).any()
+        operand = work.factor[2 : 2 + len(work.square)]
+        m.d.comb += work.summed.eq(Cat(subtracting, work.square) + Cat(subtracting, operand) >> 1)
+        ends, top = Signal(), spec.reciprocal_width - 1
+        tops = Cat(place & quotient[top + number] for number, place in enumerate(places)).any()
         if self.fine > 1:
-            full: Value = found[top + 1 - spec.signed]
+            full: Value = quotient[top + 1 - spec.signed]
         else:
-            tops, full = found[top], found[top - spec.signed]
+            tops, full = quotient[top], quotient[top - spec.signed]
         m.d.comb += [
-            none.eq(bits == 0), averaged.eq(left == root_digits + 1), rooted.eq(left == 1),
-            ends.eq(Mux(norm, tops, full)),
+            work.none.eq(work.bits == 0),
+            work.averaged.eq(work.left == self._root_digits + 1),
+            work.rooted.eq(work.left == 1),
+            ends.eq(Mux(work.norm, tops, full)),
             self.busy.eq(Mux(idle, self.start, 1)),
-        ]  # fmt: skip
+        ]
 
-        # A flip-flop for each state: what it selects is not decoded.
         def enter(state: Signal, after: Signal) -> list[Any]:
             """Go from one state to another."""
             return [after.eq(0), state.eq(1)]
@@ -159,75 +257,76 @@ class RowScale(wiring.Component):
             m.d.sync += enter(dividing, idle)
             if norms:
                 with m.If(self.norm):
-                    m.d.sync += [dividing.eq(0), multiplying.eq(1)]
+                    m.d.sync += [dividing.eq(0), states.multiplying.eq(1)]
         if norms:
-            with m.If(multiplying & none):
-                m.d.sync += enter(subtracting, multiplying)
-            with m.If(subtracting & none):
-                m.d.sync += enter(averaging, subtracting)
-                with m.If(work == 0):
-                    m.d.sync += enter(idle, averaging)
-            with m.If(averaging & averaged):
-                m.d.sync += enter(rooting, averaging)
-            with m.If(rooting & rooted):
-                m.d.sync += enter(dividing, rooting)
+            with m.If(states.multiplying & work.none):
+                m.d.sync += enter(subtracting, states.multiplying)
+            with m.If(subtracting & work.none):
+                m.d.sync += enter(states.averaging, subtracting)
+                with m.If(work.square == 0):
+                    m.d.sync += enter(idle, states.averaging)
+            with m.If(states.averaging & work.averaged):
+                m.d.sync += enter(states.rooting, states.averaging)
+            with m.If(states.rooting & work.rooted):
+                m.d.sync += enter(dividing, states.rooting)
         with m.If(dividing & ends):
             m.d.sync += enter(idle, dividing)
 
-        # Registers hold anything in states where they are not looked at, so they have few sources;
-        # clears come last, on conditions of their own, so that flip-flops do them.
-        m.d.sync += [rest.eq(Mux(fits, less, shifted)), left.eq(left - 1)]
+    def _find_root(self, m: Module, states: _States, work: _Work, fits: Value) -> None:
+        """Multiply the sum of squares by the length, subtract the total's square, find a root."""
+        idle, rooting, factor_width = states.idle, states.rooting, len(work.factor)
+        multiplying, subtracting = states.multiplying, states.subtracting
+        with m.If(rooting | (multiplying | subtracting) & work.bits[0]):
+            m.d.sync += work.square.eq(Mux(rooting, work.square << 2, work.summed))
         with m.If(idle):
-            m.d.sync += total.eq(self.total)
-            if not norms:
-                m.d.sync += held.eq(Cat(C(0, 2), self.sum))
-        with m.If(dividing):
-            m.d.sync += shift.eq(shift + 1)
-        with m.If(dividing | averaging):
-            m.d.sync += quotient.eq(found)
-        if norms:
-            with m.If(rooting | (multiplying | subtracting) & bits[0]):
-                m.d.sync += work.eq(Mux(rooting, work << 2, summed))
-            with m.If(idle):
-                m.d.sync += work.eq(0)
-            # Four sources: shifted up; sum; minus the total, less one; count.
-            shifts = idle | multiplying | subtracting | rooting
-            moved = Cat(~rooted & rooting, C(0, 1), Mux(rooting, fits, subtracting), held[2:])
-            number = Cat(idle | (subtracting & none), (multiplying | subtracting) & none)
-            choices = [
-                moved[:held_width],
-                *(Cat(C(0, 2), one, fill.replicate(held_width))[:held_width] for one, fill in (
-                    (self.sum, C(0, 1)), (~magnitude, C(1, 1)), (counted, C(0, 1)),
-                )),
-            ]  # fmt: skip
-            with m.If(shifts):
-                m.d.sync += held.eq(_picked(number, choices))
-            with m.If(averaging):
-                # Twice what it is before the digit, less the digit; or that of the magnitude.
-                turns, less_one = negative ^ int(self.negated), Cat(fits, ~quotient)
-                grown = Mux(turns, Mux(fits, less_one, Cat(C(0, 1), mean)), Cat(fits, quotient))
-                m.d.sync += mean.eq(grown)
-            with m.If(idle & self.start):
-                m.d.sync += mean.eq(0)
-            with m.If(subtracting):
-                m.d.sync += left.eq(digits)
-            with m.If(rooting):
-                m.d.sync += [quotient.eq(0), shift.eq(self._first)]
-            with m.If(averaging & averaged):
-                m.d.sync += held.eq(1)
-            # Four sources: factors, lowest bit first; dividends, highest bit first, or before that.
-            adding = multiplying | subtracting
-            number = Cat(Mux(adding, none, idle | rooting), ~adding)
-            count = Cat(counted, C(0, magnitude_width - length_width))
-            choices = [Cat(bits[1:], C(0, 1)), magnitude, Cat(C(0, 1), bits[:-1]), count]
-            m.d.sync += bits.eq(_picked(number, choices))
+            m.d.sync += work.square.eq(0)
+        # Four sources: shifted up; sum; minus the total, less one; count.
+        shifts = idle | multiplying | subtracting | rooting
+        bit = Mux(rooting, fits, subtracting)
+        moved = Cat(~work.rooted & rooting, C(0, 1), bit, work.factor[2:])
+        number = Cat(idle | (subtracting & work.none), (multiplying | subtracting) & work.none)
+        choices = [
+            moved[:factor_width],
+            *(
+                Cat(C(0, 2), value, fill.replicate(factor_width))[:factor_width]
+                for value, fill in (
+                    (self.sum, C(0, 1)),
+                    (~work.magnitude, C(1, 1)),
+                    (work.counted, C(0, 1)),
+                )
+            ),
+        ]
+        with m.If(shifts):
+            m.d.sync += work.factor.eq(_select(number, choices))
+
+    def _find_mean(self, m: Module, states: _States, work: _Work, fits: Value) -> None:
+        """Divide the total by the length, digit by digit."""
+        idle, averaging = states.idle, states.averaging
+        with m.If(averaging):
+            # Twice what it is before the digit, less the digit; or that of the magnitude.
+            turns, less_one = work.negative ^ int(self.negated), Cat(fits, ~work.quotient)
+            negated = Mux(fits, less_one, Cat(C(0, 1), work.mean))
+            m.d.sync += work.mean.eq(Mux(turns, negated, Cat(fits, work.quotient)))
         with m.If(idle & self.start):
-            m.d.sync += [quotient.eq(0), shift.eq(-5)]
-        with m.If(subtracting | averaging & averaged | rooting & rooted):
-            m.d.sync += rest.eq(0)
-        with m.If(idle):
-            m.d.sync += rest.eq(1 << spec.exponential_width + 1)
-        return m
+            m.d.sync += work.mean.eq(0)
+        with m.If(states.subtracting):
+            m.d.sync += work.left.eq(work.digits)
+        with m.If(states.rooting):
+            m.d.sync += [work.quotient.eq(0), work.shift.eq(self._first)]
+        with m.If(averaging & work.averaged):
+            m.d.sync += work.factor.eq(1)
+
+    def _shift_bits(self, m: Module, states: _States, work: _Work) -> None:
+        """Shift what is looked at bit by bit.
+
+        Four sources: factors, lowest bit first; dividends, highest bit first, or before that.
+        """
+        adding = states.multiplying | states.subtracting
+        number = Cat(Mux(adding, work.none, states.idle | states.rooting), ~adding)
+        bits = work.bits
+        count = Cat(work.counted, C(0, len(bits) - len(work.counted)))
+        choices = [Cat(bits[1:], C(0, 1)), work.magnitude, Cat(C(0, 1), bits[:-1]), count]
+        m.d.sync += bits.eq(_select(number, choices))
 
     @property
     def _first(self) -> int:
@@ -257,6 +356,6 @@ class RowScale(wiring.Component):
         return places
 
 
-def _picked(number: Value, choices: list[Value]) -> Value:
-    """Choose one of some values of one width."""
+def _select(number: Value, choices: list[Value]) -> Value:
+    """Select among equal-width values."""
     return Cat(pick_bit(number, bits) for bits in zip(*choices, strict=True))

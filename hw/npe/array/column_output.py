@@ -13,6 +13,7 @@ from hw.npe.floats.stream import CUTS, Steps
 from hw.npe.rounding.encode import encode
 from hw.npe.rounding.normalised import no_cut
 from hw.npe.rounding.registers import registers
+from hw.npe.rounding.rounding import Rounding
 from hw.tpe.rows_array import late
 
 __all__ = ["ColumnEncoder", "ColumnScaler"]
@@ -84,11 +85,9 @@ class ColumnEncoder(SharedModule):
             self.i_scale + low if spec.scale_width else low,
             fmt,
             bounds=(low, spec.greatest_lsb),
-            rounding=spec.rounding,
-            saturate=spec.saturate,
+            how=Rounding(mode=spec.rounding, saturate=spec.saturate, adder=self.adder, cut=before),
             invalid=self.i_invalid,
-            adder=self.adder,
-            cuts=(within, behind, before),
+            cuts=(within, behind),
         )
         held = Signal(len(code), name="code", reset_less=True)
         with m.If(self.en):

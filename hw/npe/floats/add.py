@@ -11,13 +11,14 @@ from hw.arith.adder import resolve
 from hw.arith.shifter import shift_right
 from hw.npe.rounding.normalised import Cut, Normal, no_cut, normal
 from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
+from hw.npe.rounding.rounding import Rounding
 
 __all__ = ["add", "align", "weighted"]
 
 
 def add(
     m: Module,
-    kept: data.View,
+    one: data.View,
     term: data.View,
     fmt: MinifloatFormat,
     adder: str = "sklansky",
@@ -34,7 +35,7 @@ def add(
     Parameters
     ----------
     m : where the gates go.
-    kept : a number of the format, see :func:`hw.npe.floats.term.unpack`.
+    one : a number of the format, see :func:`hw.npe.floats.term.unpack`.
     term : a number, its exponent by the bias of the format; normalised, unless its exponent is 1
         or less.
     fmt : of the sum.
@@ -46,33 +47,14 @@ def add(
     The code of the sum.
     """
     within, behind = cuts
-    width = 3 + max(kept.shape().significand_width, term.shape().significand_width)
-    x, y = (
-        Cat(C(0, width - part.shape().significand_width), part.significand) for part in (kept, term)
-    )
-    ahead = Signal(signed(len(kept.exponent - term.exponent)), name="ahead")
-    swap = Signal(name="swap")
-    differ: Value = Signal(name="differ")
-    large: Value = Signal(width, name="large")
-    distance = Signal(len(ahead) - 1, name="distance")
-    width_of_exponent = max(len(kept.exponent), len(term.exponent))
-    exponent: Value = Signal(signed(width_of_exponent), name="exponent")
-    m.d.comb += [
-        ahead.eq(kept.exponent - term.exponent),
-        swap.eq(ahead[-1]),
-        differ.eq(kept.sign ^ term.sign),
-        large.eq(Mux(swap, y, x)),
-        distance.eq(Mux(swap, -ahead, ahead)),
-        exponent.eq(Mux(swap, term.exponent, kept.exponent)),
-    ]
-    small = align(m, Mux(swap, x, y), distance)
-    nan = kept.nan | term.nan | (kept.infinite & term.infinite & differ)
-    front: Value = Mux(swap, term.sign, kept.sign)
-    kept_infinite, kept_sign = kept.infinite, kept.sign
+    large, small, differ, front, exponent = _ordered(m, one, term)
+    width = len(large)
+    nan = one.nan | term.nan | (one.infinite & term.infinite & differ)
+    one_infinite, one_sign = one.infinite, one.sign
     term_infinite, term_sign = term.infinite, term.sign
     large, small, differ, front, nan = within(large, small, differ, front, nan)
-    kept_infinite, kept_sign, term_infinite, term_sign = within(
-        kept_infinite, kept_sign, term_infinite, term_sign
+    one_infinite, one_sign, term_infinite, term_sign = within(
+        one_infinite, one_sign, term_infinite, term_sign
     )
     (exponent,) = within(exponent)
 
@@ -82,28 +64,61 @@ def add(
     columns += [[a, b] for a, b in zip(Cat(large, C(0, 2)), flipped, strict=True)]
     total = resolve(m, columns, adder)[1:]
 
-    bounds = 1, max(kept.shape().high, term.shape().high)
+    bounds = 1, max(one.shape().high, term.shape().high)
     number = normal(m, total, exponent, minifloat_reach(fmt), bounds).cut(behind)
-    infinite = kept_infinite | term_infinite
+    infinite = one_infinite | term_infinite
     sign = Signal(name="sum_sign")
     m.d.comb += sign.eq(front ^ total[-1])
-    with m.If(kept_infinite):
-        m.d.comb += sign.eq(kept_sign)
+    with m.If(one_infinite):
+        m.d.comb += sign.eq(one_sign)
     with m.Elif(term_infinite):
         m.d.comb += sign.eq(term_sign)
     with m.Elif(~total.any()):
         # Zero is +0, except for the sum of two negative zeros.
-        m.d.comb += sign.eq(kept_sign & term_sign)
+        m.d.comb += sign.eq(one_sign & term_sign)
     sum_sign, infinite, nan = behind(sign, infinite, nan)
     return round_minifloat(
         m,
         fmt,
         replace(weighted(number, -fmt.bias - (width - 1)), sign=sum_sign),
-        saturate=False,
+        how=Rounding(saturate=False, adder=adder),
         infinite=infinite,
         nan=nan,
-        adder=adder,
     )
+
+
+def _ordered(
+    m: Module, one: data.View, term: data.View
+) -> tuple[Value, Value, Value, Value, Value]:
+    """Put the number with the larger exponent first.
+
+    Returns
+    -------
+    The frames of the larger and of the smaller one, whether their signs differ, the larger one's
+    sign, and its exponent.
+    """
+    width = 3 + max(one.shape().significand_width, term.shape().significand_width)
+    x, y = (
+        Cat(C(0, width - part.shape().significand_width), part.significand) for part in (one, term)
+    )
+    ahead = Signal(signed(len(one.exponent - term.exponent)), name="ahead")
+    swap = Signal(name="swap")
+    differ = Signal(name="differ")
+    large = Signal(width, name="large")
+    distance = Signal(len(ahead) - 1, name="distance")
+    width_of_exponent = max(len(one.exponent), len(term.exponent))
+    exponent = Signal(signed(width_of_exponent), name="exponent")
+    m.d.comb += [
+        ahead.eq(one.exponent - term.exponent),
+        swap.eq(ahead[-1]),
+        differ.eq(one.sign ^ term.sign),
+        large.eq(Mux(swap, y, x)),
+        distance.eq(Mux(swap, -ahead, ahead)),
+        exponent.eq(Mux(swap, term.exponent, one.exponent)),
+    ]
+    small = align(m, Mux(swap, x, y), distance)
+    front: Value = Mux(swap, term.sign, one.sign)
+    return large, small, differ, front, exponent
 
 
 def weighted(number: Normal, exponent: int) -> Normal:

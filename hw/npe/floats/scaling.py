@@ -13,6 +13,7 @@ from hw.npe.floats.stream import Steps
 from hw.npe.floats.term import multiply_integers, unpack
 from hw.npe.rounding.normalised import Cut, no_cut, normal
 from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
+from hw.npe.rounding.rounding import Rounding
 
 __all__ = ["Scaling"]
 
@@ -66,7 +67,11 @@ class Scaling:
         normalised = normal(m, number, exponent, minifloat_reach(spec.total), bounds, steps.keep)
         (later,) = steps.cut(held)
         code = round_minifloat(
-            m, spec.total, normalised.cut(steps.keep), saturate=False, nan=later, adder=self.adder
+            m,
+            spec.total,
+            normalised.cut(steps.keep),
+            how=Rounding(saturate=False, adder=self.adder),
+            nan=later,
         )
         (code,) = steps.cut(code)
         return unpack(m, code, spec.total, "term")
@@ -131,5 +136,9 @@ class Scaling:
         number = normal(m, total[1:], exponent, reach, (low, low + self.reach), steps.keep)
         (nan,) = steps.cut(nan)
         return round_minifloat(
-            m, fmt, number.cut(steps.keep), saturate=saturate, nan=nan, adder=self.adder
+            m,
+            fmt,
+            number.cut(steps.keep),
+            how=Rounding(saturate=saturate, adder=self.adder),
+            nan=nan,
         )

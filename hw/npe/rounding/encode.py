@@ -1,15 +1,19 @@
 """Encoding: exact fixed-point numbers to codes of any number format."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth import C, Module, Value
 
 from golden.formats.element import ElementFormat
 from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
 from golden.formats.posit import PositFormat
-from hw.npe.rounding.normalised import Cut, Reach, no_cut, normal
+from hw.npe.rounding.normalised import Cut, Normal, Reach, no_cut, normal
 from hw.npe.rounding.round_int import round_int
 from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
 from hw.npe.rounding.round_posit import posit_reach, round_posit
+from hw.npe.rounding.rounding import NEAREST, Rounding
 
 __all__ = ["encode", "encode_each"]
 
@@ -21,24 +25,13 @@ def encode(
     fmt: ElementFormat,
     *,
     bounds: tuple[int, int] | None = None,
-    rounding: str = "rne",
-    saturate: bool = True,
+    how: Rounding = NEAREST,
     invalid: Value | None = None,
-    adder: str = "sklansky",
-    cuts: tuple[Cut, Cut, Cut] = (no_cut, no_cut, no_cut),
+    cuts: tuple[Cut, Cut] = (no_cut, no_cut),
 ) -> Value:
     """Encode a number in one format; see :func:`encode_each`."""
     (code,) = encode_each(
-        m,
-        number,
-        exponent,
-        [fmt],
-        bounds=bounds,
-        rounding=rounding,
-        saturate=saturate,
-        invalid=invalid,
-        adder=adder,
-        cuts=cuts,
+        m, number, exponent, [fmt], bounds=bounds, how=how, invalid=invalid, cuts=cuts
     )
     return code
 
@@ -50,11 +43,9 @@ def encode_each(
     formats: list[ElementFormat],
     *,
     bounds: tuple[int, int] | None = None,
-    rounding: str = "rne",
-    saturate: bool = True,
+    how: Rounding = NEAREST,
     invalid: Value | None = None,
-    adder: str = "sklansky",
-    cuts: tuple[Cut, Cut, Cut] = (no_cut, no_cut, no_cut),
+    cuts: tuple[Cut, Cut] = (no_cut, no_cut),
 ) -> list[Value]:
     """Encode a number in each of some formats, with one normaliser for all.
 
@@ -68,24 +59,21 @@ def encode_each(
         within the formats' range are normalised.
     formats : what to encode in.
     bounds : smallest and largest exponent, if it is a value.
-    rounding : "rne" or "rtz", see :data:`golden.formats.element.ROUNDING`.
-    saturate : overflow becomes the largest number; posits always saturate.
+    how : the roundings.
     invalid : the result is NaN, NaR or, where there is none, 0.
-    adder : carry propagation of roundings, see :func:`hw.arith.adder.resolve`.
-    cuts : register places inside the normaliser, after it, and before roundings.
+    cuts : register places inside the normaliser, and after it.
 
     Returns
     -------
     A code for each format, of its width.
     """
     nan = C(0, 1) if invalid is None else invalid
-    within, behind, before = cuts
+    within, behind = cuts
     reaches = [_reach(fmt) for fmt in formats if not isinstance(fmt, IntFormat)]
+    normalised: Normal | None = None
     if reaches:
-        reach = reaches[0]
-        for other in reaches[1:]:
-            reach |= other
-        found = normal(m, number, exponent, reach, bounds, within).cut(behind)
+        reach = reduce(or_, reaches)
+        normalised = normal(m, number, exponent, reach, bounds, within).cut(behind)
     (late,) = behind(*within(nan))
     codes = []
     for fmt in formats:
@@ -96,38 +84,14 @@ def encode_each(
             else:
                 whole, late_exponent = behind(*within(whole, exponent))
                 where = late_exponent.as_signed()
-            codes.append(
-                round_int(
-                    m,
-                    fmt,
-                    whole,
-                    where,
-                    bounds,
-                    rounding=rounding,
-                    saturate=saturate,
-                    nan=late,
-                    adder=adder,
-                    cut=before,
-                )
-            )
-        elif isinstance(fmt, PositFormat):
-            codes.append(
-                round_posit(m, fmt, found, rounding=rounding, nan=late, adder=adder, cut=before)
-            )
+            codes.append(round_int(m, fmt, whole, where, bounds, how=how, nan=late))
+            continue
+        assert normalised is not None
+        if isinstance(fmt, PositFormat):
+            codes.append(round_posit(m, fmt, normalised, how=how, nan=late))
         else:
             assert isinstance(fmt, MinifloatFormat)
-            codes.append(
-                round_minifloat(
-                    m,
-                    fmt,
-                    found,
-                    rounding=rounding,
-                    saturate=saturate,
-                    nan=late,
-                    adder=adder,
-                    cut=before,
-                )
-            )
+            codes.append(round_minifloat(m, fmt, normalised, how=how, nan=late))
     return codes
 
 

@@ -5,7 +5,7 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from golden.formats.integer import IntFormat
 from hw.arith.adder import resolve
 from hw.arith.shifter import shift_right
-from hw.npe.rounding.normalised import Cut, no_cut
+from hw.npe.rounding.rounding import NEAREST, Rounding
 
 __all__ = ["round_int"]
 
@@ -17,11 +17,8 @@ def round_int(
     exponent: int | Value,
     bounds: tuple[int, int] | None = None,
     *,
-    rounding: str = "rne",
-    saturate: bool = True,
+    how: Rounding = NEAREST,
     nan: Value | None = None,
-    adder: str = "sklansky",
-    cut: Cut = no_cut,
 ) -> Value:
     """Round a two's complement number to an integer times 2^-fmt.fraction_width.
 
@@ -33,11 +30,9 @@ def round_int(
     fmt : the format.
     number : two's complement; bit 0 weighs 2^exponent.
     exponent, bounds : an integer; or a signed value with its smallest and largest value.
-    rounding : "rne", to nearest even, or "rtz", toward zero.
-    saturate : clamp to the range; else wrap modulo 2^width.
+    how : if it saturates, numbers are clamped to the range; else they wrap modulo 2^width. Its
+        register place is between shifter and rounding carry.
     nan : the result is 0.
-    adder : see :func:`hw.arith.adder.resolve`.
-    cut : register place between shifter and rounding carry.
 
     Returns
     -------
@@ -45,28 +40,28 @@ def round_int(
     """
     nan = C(0, 1) if nan is None else nan
     string, sticky = _point(m, fmt, number, exponent, bounds)
-    string, sticky, nan = cut(string, sticky, nan)
+    string, sticky, nan = how.cut(string, sticky, nan)
 
     sign, guard, whole = string[-1], string[0], string[1:]
     missing = max(fmt.width + 1 - len(whole), 0)
     whole = Cat(whole, sign.replicate(missing))
-    kept, above = whole[: fmt.width], whole[fmt.width - fmt.signed : -1]
+    inside, above = whole[: fmt.width], whole[fmt.width - fmt.signed : -1]
     up = Signal(name="round_up")
-    if rounding == "rne":
-        m.d.comb += up.eq(guard & (sticky | kept[0]))
+    if how.mode == "rne":
+        m.d.comb += up.eq(guard & (sticky | inside[0]))
     else:
         m.d.comb += up.eq(sign & (guard | sticky))
     code = Signal(fmt.width, name="code")
     carry: Value = up
-    if saturate:
+    if how.saturate:
         # A number just below the range can round only to its end.
         greatest = C(fmt.high, fmt.width)
         carry = Signal(name="carry")
-        m.d.comb += carry.eq(up & (kept != greatest))
+        m.d.comb += carry.eq(up & (inside != greatest))
         over = (above ^ sign.replicate(len(above))).any() | (C(not fmt.signed, 1) & sign)
-    columns: list[list[Value]] = [[kept[0], carry], *([bit] for bit in kept[1:])]
-    total = resolve(m, columns, adder)
-    if saturate:
+    columns: list[list[Value]] = [[inside[0], carry], *([bit] for bit in inside[1:])]
+    total = resolve(m, columns, how.adder)
+    if how.saturate:
         end = Mux(sign, C(fmt.low % (1 << fmt.width), fmt.width), greatest)
         total = Mux(over, end, total)
     m.d.comb += code.eq(Mux(nan, 0, total))

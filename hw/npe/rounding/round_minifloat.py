@@ -6,7 +6,8 @@ from golden.formats.minifloat import MinifloatFormat
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.shifter import shift_right
-from hw.npe.rounding.normalised import Cut, Normal, Reach, no_cut
+from hw.npe.rounding.normalised import Normal, Reach
+from hw.npe.rounding.rounding import NEAREST, Rounding
 
 __all__ = ["minifloat_reach", "round_minifloat"]
 
@@ -21,12 +22,9 @@ def round_minifloat(
     fmt: MinifloatFormat,
     number: Normal,
     *,
-    rounding: str = "rne",
-    saturate: bool = True,
+    how: Rounding = NEAREST,
     infinite: Value | None = None,
     nan: Value | None = None,
-    adder: str = "sklansky",
-    cut: Cut = no_cut,
 ) -> Value:
     """Round a normalised number to a code, once: the back end of encoders and of adders.
 
@@ -40,14 +38,12 @@ def round_minifloat(
     m : where the gates go.
     fmt : the format.
     number : its significand has fmt.mantissa_bits + 2 bits or more; fewer are zero-padded.
-    rounding : "rne", to nearest even, or "rtz", toward zero.
-    saturate : overflow and infinities become the largest number; else infinity or, if the format
-        has none, NaN or, if it has none, the largest number too. With "rtz" only infinities
-        overflow.
+    how : if it saturates, overflow and infinities become the largest number; else infinity or, if
+        the format has none, NaN or, if it has none, the largest number too. Toward zero, only
+        infinities overflow. Its register place is between the second shifter and the rounding
+        carry.
     infinite : the value is an infinity of `number.sign`; everything else in `number` is ignored.
     nan : the result is NaN or, where there is none, 0.
-    adder : see :func:`hw.arith.adder.resolve`.
-    cut : register place between the second shifter and the rounding carry.
 
     Returns
     -------
@@ -58,42 +54,48 @@ def round_minifloat(
     nan = C(0, 1) if nan is None else nan
     base, significand, sticky = _fields(m, fmt, number)
     sign, complement = number.sign, number.complement
-    base, significand, sticky, sign, complement, infinite, nan = cut(
+    base, significand, sticky, sign, complement, infinite, nan = how.cut(
         base, significand, sticky, sign, complement, infinite, nan
     )
 
     # Without a mantissa, the last bit of a code is that of its exponent field.
     guard, last = significand[0], significand[1] if bits else significand[1] ^ base[0]
     up = Signal(name="round_up")
-    if rounding == "rne":
+    if how.mode == "rne":
         # Rounding half to even is the same on a number and on its two's complement.
         m.d.comb += up.eq((guard & (sticky | last)) ^ complement)
     else:
         m.d.comb += up.eq(complement & ~(guard | sticky))
     # The hidden bit adds one to the exponent field, and so does a carry.
     heap = BitHeap(bits + max(len(base), 1) + 1)
-    kept = significand[1:] ^ complement.replicate(bits + 1)
-    heap.add_term(list(kept), signed=False)
+    heap.add_term(list(significand[1:] ^ complement.replicate(bits + 1)), signed=False)
     heap.add_term(list(base), bits, signed=False)
     heap.add_bit(up, 0)
-    total = resolve(m, heap.compress(m, [2] * heap.width), adder)
+    total = resolve(m, heap.compress(m, [2] * heap.width), how.adder)
 
-    greatest = C(fmt.max_code, fmt.width - 1)
-    beyond = fmt.nan_code if fmt.infinity_code is None else fmt.infinity_code
-    infinity = fmt.max_code if saturate or beyond is None else beyond
-    magnitude: Value = Cat(total, C(0, fmt.width))[: fmt.width]
-    # The largest possible sum: no comparison if it is in range.
-    if (number.high - fmt.min_exponent + 2) << bits > fmt.max_code:
-        over = Signal(name="over")
-        m.d.comb += over.eq(total > fmt.max_code)
-        most = C(infinity, fmt.width) if rounding == "rne" else greatest
-        magnitude = Mux(over, most, magnitude)[: fmt.width]
-    magnitude = Mux(infinite, C(infinity, fmt.width), magnitude)[: fmt.width]
+    magnitude = _bound(m, fmt, number, total, infinite, how)
     if fmt.specials == "fnuz":
         sign = sign & magnitude.any()
     code = Signal(fmt.width, name="code")
     m.d.comb += code.eq(Mux(nan, fmt.nan_code or 0, Cat(magnitude[:-1], magnitude[-1] | sign)))
     return code
+
+
+def _bound(
+    m: Module, fmt: MinifloatFormat, number: Normal, total: Value, infinite: Value, how: Rounding
+) -> Value:
+    """Return the code without its sign: of overflow and of infinities, what the rounding says."""
+    greatest = C(fmt.max_code, fmt.width - 1)
+    beyond = fmt.nan_code if fmt.infinity_code is None else fmt.infinity_code
+    infinity = fmt.max_code if how.saturate or beyond is None else beyond
+    magnitude: Value = Cat(total, C(0, fmt.width))[: fmt.width]
+    # The largest possible sum: no comparison if it is in range.
+    if (number.high - fmt.min_exponent + 2) << fmt.mantissa_bits > fmt.max_code:
+        over = Signal(name="over")
+        m.d.comb += over.eq(total > fmt.max_code)
+        most = C(infinity, fmt.width) if how.mode == "rne" else greatest
+        magnitude = Mux(over, most, magnitude)[: fmt.width]
+    return Mux(infinite, C(infinity, fmt.width), magnitude)[: fmt.width]
 
 
 def _fields(m: Module, fmt: MinifloatFormat, number: Normal) -> tuple[Value, Value, Value]:

@@ -5,7 +5,8 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from golden.formats.posit import PositFormat
 from hw.arith.adder import resolve
 from hw.arith.shifter import shift_right
-from hw.npe.rounding.normalised import Cut, Normal, Reach, no_cut
+from hw.npe.rounding.normalised import Normal, Reach
+from hw.npe.rounding.rounding import NEAREST, Rounding
 
 __all__ = ["posit_reach", "round_posit"]
 
@@ -25,10 +26,8 @@ def round_posit(
     fmt: PositFormat,
     number: Normal,
     *,
-    rounding: str = "rne",
+    how: Rounding = NEAREST,
     nan: Value | None = None,
-    adder: str = "sklansky",
-    cut: Cut = no_cut,
 ) -> Value:
     """Round a two's complement number to a posit, once, on the bit string; saturating.
 
@@ -42,10 +41,9 @@ def round_posit(
     fmt : the format.
     number : its `complement` is its `sign`; a significand shorter than :func:`posit_reach` asks
         for is zero-padded.
-    rounding : "rne", to the nearest string, ties to the even code, or "rtz", toward zero.
+    how : nearest is the nearest string, ties to the even code. Its register place is between the
+        regime's shifter and the addition.
     nan : the result is NaR.
-    adder : see :func:`hw.arith.adder.resolve`.
-    cut : register place between the regime's shifter and the addition.
 
     Returns
     -------
@@ -54,13 +52,13 @@ def round_posit(
     if number.complement is not number.sign:
         raise ValueError("number must be two's complement, not sign and magnitude")
     nan = C(0, 1) if nan is None else nan
-    found = Signal(name="some")
-    m.d.comb += found.eq(number.sign | number.significand.any() | number.sticky)
-    string, sticky, sign, some, nan = cut(*_string(m, fmt, number), number.sign, found, nan)
+    nonzero = Signal(name="some")
+    m.d.comb += nonzero.eq(number.sign | number.significand.any() | number.sticky)
+    string, sticky, sign, some, nan = how.cut(*_string(m, fmt, number), number.sign, nonzero, nan)
 
     body, guard = string[1:], string[0]
     up = Signal(name="round_up")
-    if rounding == "rne":
+    if how.mode == "rne":
         m.d.comb += up.eq(guard & (sticky | body[0]))
     else:
         m.d.comb += up.eq(sign & (guard | sticky))
@@ -70,7 +68,7 @@ def round_posit(
     m.d.comb += carry.eq(Mux(magnitude.all(), sign, Mux(magnitude.any(), up, ~sign)))
     code = Signal(fmt.width, name="code")
     columns: list[list[Value]] = [[body[0], carry], *([bit] for bit in body[1:]), [sign]]
-    total = resolve(m, columns, adder)
+    total = resolve(m, columns, how.adder)
     m.d.comb += code.eq(Mux(nan, fmt.nan_code, total & some.replicate(fmt.width)))
     return code
 

@@ -97,11 +97,28 @@ class Packer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        beat, row, out = self.beat_bytes, self.i_row.payload, self.o.payload
-        most = min(beat, max(self.word_bytes))
+        move, taken = Signal(name="move"), Signal(name="taken")
+        left, planned = Signal(name="left"), Signal(name="planned")
+        plan = self._plan(m, planned, taken)
+        m.d.comb += [
+            move.eq(~self.o.valid | self.o.ready),
+            # The rest of a row takes the place of the next piece.
+            self.i.ready.eq(planned & move & ~left & plan.whole),
+            taken.eq(self.i.valid & planned & move & ~left),
+        ]
+        self._place(m, plan, move, taken, left)
+        return ResetInserter(self.i_clear)(m)
 
+    @property
+    def _most(self) -> int:
+        """Most bytes of a piece."""
+        return min(self.beat_bytes, max(self.word_bytes))
+
+    def _plan(self, m: Module, planned: Signal, taken: Value) -> data.View:
+        """Decide what the next piece does, a cycle before it comes: a bit for each lane."""
+        beat, row, most = self.beat_bytes, self.i_row.payload, self._most
         number = Signal(range(max(self.pieces)))
-        known, move, taken, plans = Signal(), Signal(), Signal(), Signal()
+        known, plans = Signal(), Signal()
         # Remaining bytes of the row, minus one; a piece decrements the lower part. That the upper
         # one is 0 is known a cycle before.
         width = bits_for(most)
@@ -126,22 +143,15 @@ class Packer(wiring.Component):
         rest = Signal(range(beat))
         full = after >= beat
         spills = final & (after > beat)
-        # What the next piece does is known a cycle before it comes: a bit for each lane.
         layout = data.StructLayout({
             "at": len(at), "number": len(number), "whole": 1, "final": 1, "completes": 1,
             "spills": 1, "beyond": beat, "keeps": beat, "strb": beat, "rest": beat,
         })  # fmt: skip
-        planned, left = Signal(), Signal()
         plan = data.View(layout, Signal(layout.size, name="plan", reset_less=True))
-        left_strb = Signal(beat, reset_less=True)
         m.d.comb += [
             behind.eq(at + size),
             after.eq(Mux(final, at + low + 1, behind)),
             rest.eq(after),
-            move.eq(~self.o.valid | self.o.ready),
-            # The rest of a row takes the place of the next piece.
-            self.i.ready.eq(planned & move & ~left & plan.whole),
-            taken.eq(self.i.valid & planned & move & ~left),
             plans.eq(~planned | taken),
             self.i_row.ready.eq(~known | (plans & final)),
         ]
@@ -162,16 +172,13 @@ class Packer(wiring.Component):
             ]
             for lane in range(beat):
                 # No row begins, and nothing is left, after the last lane.
-                beyond, left_here, begun = (
-                    (at > lane, rest > lane, front <= lane)
-                    if lane < beat - 1
-                    else (C(0, 1), C(0, 1), C(1, 1))
-                )
+                inside = lane < beat - 1
+                beyond = at > lane if inside else C(0, 1)
                 m.d.sync += [
                     plan.beyond[lane].eq(beyond),
                     plan.keeps[lane].eq(full | ~beyond),
-                    plan.strb[lane].eq(begun & (after > lane)),
-                    plan.rest[lane].eq(left_here),
+                    plan.strb[lane].eq((front <= lane if inside else C(1, 1)) & (after > lane)),
+                    plan.rest[lane].eq(rest > lane if inside else C(0, 1)),
                 ]
             with m.If(behind >= beat):
                 m.d.sync += front.eq(0)
@@ -186,10 +193,15 @@ class Packer(wiring.Component):
                 short.eq((row.bytes[width:] == 0) | (row.bytes == 1 << width)),
                 number.eq(0),
             ]
+        return plan
 
+    def _place(self, m: Module, plan: data.View, move: Value, taken: Value, left: Signal) -> None:
+        """Rotate pieces to their lanes, and put beats together from what came before."""
+        beat, out, most = self.beat_bytes, self.o.payload, self._most
+        left_strb = Signal(beat, reset_less=True)
         lanes = 1 << ceil_log2(most)
         words, turned = Signal(8 * beat * max(self.pieces)), Signal(8 * lanes)
-        # A signal, lest every multiplexer of the rotation select the piece anew.
+        # A signal: otherwise every multiplexer of the rotation would select the piece anew.
         piece = Signal(8 * beat)
         m.d.comb += [
             words.eq(self.i.payload.data),
@@ -205,20 +217,21 @@ class Packer(wiring.Component):
             ]
         for lane in range(beat):
             byte = turned.word_select(lane % lanes, 8)
-            kept = Signal(8, name=f"kept{lane}", reset_less=True)
+            stored = Signal(8, name=f"stored{lane}", reset_less=True)
             older, strobe = Signal(name=f"older{lane}"), Signal(name=f"strobe{lane}")
             m.d.comb += [
                 older.eq(left | plan.beyond[lane]),
                 strobe.eq(Mux(left, left_strb[lane], plan.strb[lane])),
             ]
             with m.If(taken & plan.keeps[lane]):
-                m.d.sync += kept.eq(byte)
+                m.d.sync += stored.eq(byte)
             with m.If(move):
                 m.d.sync += [
-                    out.data.word_select(lane, 8).eq(Mux(older, kept, byte) & strobe.replicate(8)),
+                    out.data.word_select(lane, 8).eq(
+                        Mux(older, stored, byte) & strobe.replicate(8)
+                    ),
                     out.strb[lane].eq(strobe),
                 ]
-        return ResetInserter(self.i_clear)(m)
 
 
 def _of(values: Sequence[int], kind: Value) -> Value:

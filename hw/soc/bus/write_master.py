@@ -135,7 +135,13 @@ class WriteMaster(wiring.Component):
             self.o_response.eq(requests.o_response),
             self.o_address.eq(requests.o_address),
         ]
+        self._send(m)
+        return m
 
+    def _send(self, m: Module) -> None:
+        """Send the beats of bursts that have been requested."""
+        axi, requests, lengths, soon = self.axi, self.requests, self.lengths, self.soon
+        burst = requests.o.payload
         # Beats wait for their burst: the oldest one with beats still missing; how many after the
         # next one, and that there are none, known a cycle before.
         begun = self.begun
@@ -170,4 +176,3 @@ class WriteMaster(wiring.Component):
             ]
         with m.Elif(axi.wready):
             m.d.sync += axi.wvalid.eq(0)
-        return m

@@ -65,13 +65,35 @@ class LoadRouter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        spec = self.spec
+        rows = self._queue_rows(m)
+        next_ = rows.o.payload
+        # Rows handed to the unpacker, and their destinations.
+        m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width)
+        # A bit for each: what is chosen by them leaves early.
+        m.submodules.destinations = destinations = Fifo(len(self.words), 2 if self.lean else 4)
+        connect(m, flipped(self.i), unpack.i)
+        m.d.comb += [
+            rows.o.ready.eq(unpack.i_row.ready & destinations.i.ready),
+            unpack.i_row.valid.eq(rows.o.valid & destinations.i.ready),
+            unpack.i_row.payload.offset.eq(next_.offset),
+            unpack.i_row.payload.bytes.eq(next_.bytes),
+            unpack.i_end.eq(next_.last),
+            destinations.i.valid.eq(rows.o.valid & unpack.i_row.ready),
+            destinations.i.payload.eq(Cat(next_.to == number for number in self.words)),
+            destinations.o.ready.eq(unpack.o.valid & unpack.o.ready & unpack.o.payload.last),
+        ]
+        self._distribute(m, unpack, destinations.o.payload)
+        return m
+
+    def _queue_rows(self, m: Module) -> Fifo:
+        """Request rows; return the queue of those whose beats have not come."""
         spec, row = self.spec, self.i_row.payload
         place = data.StructLayout({
             "offset": range(spec.bytes), "bytes": spec.length_width,
             "to": row.to.shape(), "last": 1,
         })  # fmt: skip
         m.submodules.rows = rows = Fifo(place, 1 if self.lean else 2 * spec.outstanding)
-        next_ = rows.o.payload
         # One more waits before the queue, where the stalls of what takes addresses end.
         free, takes = Signal(), Signal()
         latest = data.View(place, Signal(place.size))
@@ -96,34 +118,23 @@ class LoadRouter(wiring.Component):
             m.d.comb += free.eq(~rows.i.valid | rows.i.ready)
             with m.If(free):
                 m.d.sync += [rows.i.valid.eq(takes), rows.i.payload.eq(latest)]
-        # Rows handed to the unpacker, and their destinations.
-        m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width)
-        # A bit for each: what is chosen by them leaves early.
-        m.submodules.going = going = Fifo(len(self.words), 2 if self.lean else 4)
-        piece, to = unpack.o.payload, going.o.payload
-        connect(m, flipped(self.i), unpack.i)
-        m.d.comb += [
-            rows.o.ready.eq(unpack.i_row.ready & going.i.ready),
-            unpack.i_row.valid.eq(rows.o.valid & going.i.ready),
-            unpack.i_row.payload.offset.eq(next_.offset),
-            unpack.i_row.payload.bytes.eq(next_.bytes),
-            unpack.i_end.eq(next_.last),
-            going.i.valid.eq(rows.o.valid & unpack.i_row.ready),
-            going.i.payload.eq(Cat(next_.to == number for number in self.words)),
-            going.o.ready.eq(unpack.o.valid & unpack.o.ready & piece.last),
-        ]
+        return rows
+
+    def _distribute(self, m: Module, unpack: Unpacker, to: Value) -> None:
+        """Hand pieces of rows to their stores, gathered where these take more bytes."""
+        piece = unpack.o.payload
         waits: list[Value] = []
         for here, (number, count) in zip(to, self.words.items(), strict=True):
             words = getattr(self, f"o{number}")
             taker: Any = words
-            if count == spec.bytes:
+            if count == self.spec.bytes:
                 m.d.comb += [
                     words.payload.data.eq(piece.data),
                     words.payload.last.eq(piece.last),
                     self.o_end[number].eq(piece.end),
                 ]
             else:
-                m.submodules[f"gather{number}"] = gather = BeatGather(spec.bytes, count)
+                m.submodules[f"gather{number}"] = gather = BeatGather(self.spec.bytes, count)
                 connect(m, gather.o, flipped(words))
                 m.d.comb += [
                     gather.i.payload.eq(piece),
@@ -134,4 +145,3 @@ class LoadRouter(wiring.Component):
             waits.append(here & ~taker.ready)
         # Most takers always take.
         m.d.comb += unpack.o.ready.eq(~Cat(waits).any())
-        return m

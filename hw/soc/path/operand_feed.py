@@ -107,10 +107,6 @@ class OperandFeed(wiring.Component):
         out, out_valid, move = queue.i.payload, Signal(), Signal()
         # The tile's last beat: known a cycle before.
         busy, issue, final = Signal(), Signal(), Signal(reset_less=True)
-        # Rows in the store, of the current and the following blocks, and how many of them are
-        # behind the row of this beat: a beat waits while that is negative.
-        most = self.spec.PARTS * side.words
-        rows, behind = Signal(range(most + 1)), Signal(range(-side.words, most))
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
         # What to choose of the words that the store has read: a slice, by a bit for each.
         layout = data.StructLayout({
@@ -118,8 +114,9 @@ class OperandFeed(wiring.Component):
         })  # fmt: skip
         valid = Signal()
         choice = data.View(layout, Signal(layout.size, name="choice", reset_less=True))
-        # Without a reset of their own, lest masks be gates.
+        # Without a reset of their own: else masks would be gates.
         words = Signal(len(out.data), reset_less=True)
+        behind = self._count_rows(m, tile, busy, issue)
         down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
         m.d.comb += [
             queue.i.valid.eq(out_valid),
@@ -131,31 +128,9 @@ class OperandFeed(wiring.Component):
             self.o_address.eq(tile.address),
             self.o_release.eq(issue & final & tile.release),
         ]
-        # The rows of a tile that is released are all before those behind it.
-        found, kept = Signal.like(behind, name="found"), Signal(range(-1, most + 1))
-        wide = Signal(len(kept))
-        m.d.comb += [
-            wide.eq(self.i.payload.row),
-            kept.eq(Mux(busy & tile.release, behind, rows)),
-            # kept - row - 1 + filled, by one adder and its carry in.
-            found.eq((Cat(1, kept) + Cat(self.i_filled, ~wide))[1:]),
-        ]
-        m.d.sync += rows.eq(Mux(self.o_release, behind, rows) + self.i_filled)
-        with m.If(self.i.ready):
-            m.d.sync += behind.eq(found)
-        with m.Else():
-            m.d.sync += behind.eq(behind + self.i_filled - (issue if side.down else 0))
         with m.If(issue):
             m.d.sync += [tile.codes.eq(tile.codes - k), final.eq(tile.codes <= 2 * k)]
-            if side.down:
-                m.d.sync += tile.address.eq(tile.address + self.i_stride)
-            elif max(slices) == 1:
-                m.d.sync += tile.address.eq(tile.address + 1)
-            else:
-                ends = tile.slice == pick(lambda count: C(count - 1), slices, job.kind)
-                m.d.sync += tile.slice.eq(Mux(ends, 0, tile.slice + 1))
-                with m.If(ends):
-                    m.d.sync += tile.address.eq(tile.address + 1)
+            self._step(m, tile)
         with m.If(self.i.ready):
             m.d.sync += [busy.eq(self.i.valid), tile.eq(self.i.payload)]
             m.d.sync += final.eq(self.i.payload.codes <= k)
@@ -173,10 +148,10 @@ class OperandFeed(wiring.Component):
             # Block RAM is slow, and so is a choice, or what takes weights out of bytes.
             late = Signal(layout.size, reset_less=True)
             late_valid = Signal()
-            held = Signal(len(self.i_words), reset_less=True)
+            late_words = Signal(len(self.i_words), reset_less=True)
             with m.If(move):
-                m.d.sync += [late.eq(choice), late_valid.eq(valid), held.eq(read)]
-            valid, choice, read = late_valid, data.View(layout, late), held
+                m.d.sync += [late.eq(choice), late_valid.eq(valid), late_words.eq(read)]
+            valid, choice, read = late_valid, data.View(layout, late), late_words
         with m.If(move):
             m.d.sync += [
                 out_valid.eq(valid),
@@ -186,6 +161,43 @@ class OperandFeed(wiring.Component):
         m.d.comb += out.data.eq(words)
         return m
 
+    def _count_rows(self, m: Module, tile: data.View, busy: Value, issue: Value) -> Signal:
+        """Return how many rows in the store are behind that of the beat, which waits below 0.
+
+        The rows are those of the current and the following blocks.
+        """
+        side = self.side
+        most = self.spec.PARTS * side.words
+        rows, behind = Signal(range(most + 1)), Signal(range(-side.words, most), name="behind")
+        # The rows of a tile that is released are all before those behind it.
+        behind_next, after = Signal.like(behind, name="behind_next"), Signal(range(-1, most + 1))
+        wide = Signal(len(after))
+        m.d.comb += [
+            wide.eq(self.i.payload.row),
+            after.eq(Mux(busy & tile.release, behind, rows)),
+            # after - row - 1 + filled, by one adder and its carry in.
+            behind_next.eq((Cat(1, after) + Cat(self.i_filled, ~wide))[1:]),
+        ]
+        m.d.sync += rows.eq(Mux(self.o_release, behind, rows) + self.i_filled)
+        with m.If(self.i.ready):
+            m.d.sync += behind.eq(behind_next)
+        with m.Else():
+            m.d.sync += behind.eq(behind + self.i_filled - (issue if side.down else 0))
+        return behind
+
+    def _step(self, m: Module, tile: data.View) -> None:
+        """Go to the next beat of a tile: a row down, or the next slice of a word."""
+        side, slices = self.side, self.side.slices
+        if side.down:
+            m.d.sync += tile.address.eq(tile.address + self.i_stride)
+        elif max(slices) == 1:
+            m.d.sync += tile.address.eq(tile.address + 1)
+        else:
+            ends = tile.slice == pick(lambda count: C(count - 1), slices, self.i_geometry.kind)
+            m.d.sync += tile.slice.eq(Mux(ends, 0, tile.slice + 1))
+            with m.If(ends):
+                m.d.sync += tile.address.eq(tile.address + 1)
+
     def _words(self, m: Module, read: Value, choice: data.View) -> Value:
         """Select the slice of each bank's word, masked with zeros, word by word.
 
@@ -193,9 +205,9 @@ class OperandFeed(wiring.Component):
         """
         job, side, width = self.i_geometry, self.side, self.side.width
         shapes = side.shapes
-        kept: Value = C((1 << width) - 1, width)
+        mask: Value = C((1 << width) - 1, width)
         if any(codes > 1 for codes, _ in shapes):
-            kept = Mux(choice.tail, (1 << job.tail) - 1, kept)[:width]
+            mask = Mux(choice.tail, (1 << job.tail) - 1, mask)[:width]
         words: list[list[Value]] = []
         for number in range(side.banks):
             row = read.word_select(number, 8 * side.word_bytes)
@@ -214,7 +226,7 @@ class OperandFeed(wiring.Component):
             words.append([
                 Mux(
                     choice.mask[number] & choice.inside[word],
-                    part.word_select(word, width) & kept,
+                    part.word_select(word, width) & mask,
                     0,
                 )
                 for word in range(side.across)
@@ -244,7 +256,7 @@ def _slice(row: Value, chosen: Value, width: int) -> Value:
 def _spread(word: Value, codes: int, width: int) -> Value:
     """Rearrange the codes of a word in memory to the engine's slots."""
     bits, pitch = len(word) // codes, width // codes
-    kept = min(bits, pitch)
+    used = min(bits, pitch)
     return Cat(
-        Cat(word.word_select(code, bits)[:kept], C(0, pitch - kept)) for code in range(codes)
+        Cat(word.word_select(code, bits)[:used], C(0, pitch - used)) for code in range(codes)
     )

@@ -260,8 +260,10 @@ class ResultWriter(wiring.Component):
         # Addresses follow the rows that leave the store, without a gap between blocks.
         m.submodules.result_addresses = addresses = ResultAddresses(spec, lean=self.lean)
         m.submodules.blocks = blocks = Fifo(BlockDone(spec), 1 if self.lean else 2)
-        # A row's beats come late after its address, and more addresses meanwhile.
-        m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), 2 * depth)
+        # A row's beats come late after its address, and more addresses meanwhile. A vector unit's
+        # words wait for the address, as the packer without a queue waits for words.
+        entries = 2 * depth or int(self.row_bytes > 0)
+        m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), entries)
         rows: Any = addresses.o
         if self.row_bytes:
             rows = self._joined(m, "joined_rows", addresses.o, self.i_rows)

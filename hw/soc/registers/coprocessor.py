@@ -224,6 +224,17 @@ class Registers(wiring.Component):
             file.error_ignored_set.eq(file.refused | (file.ctrl_start & file.ctrl_reset)),
         ]
 
+        self._report(m, file, taken)
+        m.d.comb += [
+            self.o_ring.eq(Cat(file.ring_lo, file.ring_hi)),
+            self.o_count.eq(file.ring_count),
+            file.ring_done.eq(self.i_ring_done),
+        ]
+        self._job(m, file, slave, sweeps)
+        return m
+
+    def _report(self, m: Module, file: Any, taken: Value) -> None:
+        """Report the end of a start, and the first error in it."""
         error = self.i_error
         done, failed, first = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -234,14 +245,14 @@ class Registers(wiring.Component):
             file.isr_done_set.eq(done),
             file.isr_error_set.eq(failed),
         ]
-        kept = {
+        fields = {
             "code": error.code,
             "response": error.response,
             "job": error.job,
             "address_lo": error.address[:32],
             "address_hi": error.address[32:],
         }
-        for name, value in kept.items():
+        for name, value in fields.items():
             m.d.comb += [
                 getattr(file, f"error_{name}_next").eq(value),
                 getattr(file, f"error_{name}_load").eq(first),
@@ -255,11 +266,8 @@ class Registers(wiring.Component):
             file.gier_enable & (file.isr_done & file.ier_done | file.isr_error & file.ier_error)
         )
 
-        m.d.comb += [
-            self.o_ring.eq(Cat(file.ring_lo, file.ring_hi)),
-            self.o_count.eq(file.ring_count),
-            file.ring_done.eq(self.i_ring_done),
-        ]
+    def _job(self, m: Module, file: Any, slave: AxiLiteSlave, sweeps: Value) -> None:
+        """Offer the arguments of the job: part by part, or as a whole."""
         job = data.View(JobLayout(), Signal(JobLayout().size, name="job"))
         for field in file.fields:
             part, _, _ = field.name.partition("_")
@@ -281,7 +289,6 @@ class Registers(wiring.Component):
             m.d.comb += self.o_job.eq(job)
         else:
             m.d.comb += self.o_part.eq(job.as_value().word_select(self.i_part, PART))
-        return m
 
 
 def _words(part: str) -> range:

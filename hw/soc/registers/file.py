@@ -135,11 +135,11 @@ class RegisterFile(wiring.Component):
             mask.eq(Cat(strobe.replicate(8) for strobe in bus.write_strobe)),
             bits.eq(bus.write_data & mask),
         ]
-        own = [
+        here = [
             field for field in self.fields
             if not (self._in_memory(field) or self._is_elsewhere(field))
         ]  # fmt: skip
-        for register, fields in groupby(own, lambda field: field.register):
+        for register, fields in groupby(here, lambda field: field.register):
             name = "_".join(register.get_path_segments()[1:]).lower()
             address = register.absolute_address // 4
             words[address] = word = Signal(32, name=name)
@@ -157,20 +157,24 @@ class RegisterFile(wiring.Component):
                     locked.append(written & bus.write_strobe.any())
                 access = _Access(write, mask[place], bits[place], read)
                 m.d.comb += word[place].eq(self._field(m, field, access))
-        kept, comes = Signal(32), Signal()
-        found = _at(words, bus.read_address)
+        value = _at(words, bus.read_address)
         if self.words:
-            held, write = self._memory(m)
+            stored, write = self._memory(m)
             locked.append(write & bus.write_strobe.any())
-            found = Mux(_among(self.words, bus.read_address), held, found)
+            value = Mux(_among(self.words, bus.read_address), stored, value)
+        m.d.comb += self.refused.eq(self.locked & Cat(locked).any())
+        self._answer(m, list(words), value)
+        return m
+
+    def _answer(self, m: Module, words: list[int], value: Value) -> None:
+        """Answer reads a cycle later, and refuse addresses that there are not."""
+        bus, answer, from_elsewhere = self.bus, Signal(32), Signal()
         if self.elsewhere:
-            here = _among(self.elsewhere, bus.read_address)
+            asked = _among(self.elsewhere, bus.read_address)
             m.d.comb += [
-                self._port("o_read").eq(bus.read & here),
+                self._port("o_read").eq(bus.read & asked),
                 self._port("o_word").eq(bus.read_address - self.elsewhere.start),
             ]
-        m.d.comb += self.refused.eq(self.locked & Cat(locked).any())
-
         with m.Switch(bus.write_address):
             with m.Case(*words, *self.words, *self.elsewhere):
                 m.d.comb += bus.write_error.eq(0)
@@ -178,15 +182,14 @@ class RegisterFile(wiring.Component):
                 m.d.comb += bus.write_error.eq(1)
         with m.Switch(bus.read_address):
             with m.Case(*words, *self.words, *self.elsewhere):
-                m.d.sync += [bus.read_error.eq(0), kept.eq(found)]
+                m.d.sync += [bus.read_error.eq(0), answer.eq(value)]
             with m.Default():
-                m.d.sync += [bus.read_error.eq(1), kept.eq(0)]
-        m.d.comb += bus.read_data.eq(kept)
+                m.d.sync += [bus.read_error.eq(1), answer.eq(0)]
+        m.d.comb += bus.read_data.eq(answer)
         if self.elsewhere:
-            m.d.sync += comes.eq(here)
-            with m.If(comes):
+            m.d.sync += from_elsewhere.eq(asked)
+            with m.If(from_elsewhere):
                 m.d.comb += bus.read_data.eq(self._port("i_word"))
-        return m
 
     def _memory(self, m: Module) -> tuple[Value, Value]:
         """Place the memory; return the word read, and whether a field in it is written."""

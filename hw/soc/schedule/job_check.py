@@ -5,34 +5,61 @@ from typing import NamedTuple
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for, exact_log2
+from amaranth.utils import bits_for
 
 from golden.soc.spec import CoprocessorSpec
-from hw.arith.constant_division import divide_by_constant
 from hw.arith.product import product_in_logic
 from hw.soc.registers.coprocessor import ADDRESSES, JobLayout, error_code
-from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
 from hw.soc.schedule.loader import Bases
-from hw.soc.schedule.vector_check import vector_check
+from hw.soc.schedule.matrix_ends import MatrixEnd, matrix_ends
+from hw.soc.schedule.vector_check import VectorCheck, vector_check
 
 __all__ = ["JobCheck"]
 
 _AS_GIVEN = ("lda", "ldb", "ldc", "ldsa", "ldsb")
 
 
-class _End(NamedTuple):
-    """A matrix: its rows less one, stride, bytes of a row less one; whether the job has it.
+class _BlockSizes(NamedTuple):
+    """Sizes of a block in tiles and beats, and whether the job has given them."""
 
-    And whether its stride must be of a row at least; if not said, whether the job has it.
+    m: Signal
+    n: Signal
+    k: Signal
+    given: Signal
+
+
+class _Multiplications(NamedTuple):
+    """One multiplication for the end of each matrix, then for the bytes of blocks in stores.
+
+    Members
+    -------
+    ends : the matrices.
+    sizes : factors of the bytes of a block in a store, and how many the store has.
+    x, y, total : what is left of the factor; the other one, shifted; the sum.
+    step : the number of the multiplication.
+    length : bytes of a row less one; they are added last.
+    place : the address of the next matrix, there when its step begins, and requested long before.
+    ending, striding : the end address, and the stride, are to be checked.
+    begins : the matrix begins on chip.
+    short, beyond, large_block : a stride is short of a row, an end is outside of memory, a block
+        is larger than its store.
     """
 
-    to: Destination
-    above: Value
-    stride: Value | None
-    last: Value
-    used: Value
-    strided: Value | None = None
+    ends: list[MatrixEnd]
+    sizes: list[tuple[Value, Value, int]]
+    x: Signal
+    y: Signal
+    total: Signal
+    step: Signal
+    length: Signal
+    place: Signal
+    ending: Signal
+    striding: Signal
+    begins: Signal
+    short: Signal
+    beyond: Signal
+    large_block: Signal
 
 
 class JobCheck(wiring.Component):
@@ -94,186 +121,26 @@ class JobCheck(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spec, inside, job, out = self.spec, self.spec.inside, self.i_job, self.o_geometry
-        size, mode = spec.dimension_width, job.mode
-        known, limit = self._formats(m)
-        kind = out.kind
-        codes = [kind.codes for kind in spec.kinds]
-        # Sizes less one: K in words.
-        above = {side: Signal(size, name=f"above_{side}") for side in "mnk"}
-        tail, missing = Signal(len(out.tail)), Signal(len(out.missing))
-        m.d.comb += [
-            above["m"].eq(job.m - 1),
-            above["n"].eq(job.n - 1),
-            above["k"].eq(pick(lambda count: (job.k - 1)[:32] // count, codes, kind)),
-            tail.eq(pick(lambda count: (job.k % count) * (inside.a_width // count), codes, kind)),
-            missing.eq(pick(lambda count: -job.k % count, codes, kind)),
-        ]
-        widths = self._block_bits()
-        blocks = [Signal(width, name=f"block_{side}") for side, width in widths.items()]
-        chosen = (job.block_m, job.block_n, job.block_k)
-        given = Signal()
-        m.d.sync += given.eq(Cat(size != 0 for size in chosen).all() & spec.blocks)
-        # Slow results are registered; those of blocks, if jobs choose them.
-        choice = m.d.sync if spec.blocks or len(spec.kinds) > 1 else m.d.comb
-        for side, block in enumerate(blocks):
-            defaults = [spec.default_blocks(kind)[side] for kind in spec.kinds]
-            choice += block.eq(Mux(given, chosen[side], pick(C, defaults, kind)))
-        block_m, block_n, block_k = blocks
-
-        sizes_of = {
-            "rows": product_in_logic(block_m, inside.m),
-            "columns": product_in_logic(block_n, inside.n),
-            "codes": product_in_logic(block_k, inside.k),
-            "across": block_n,
-            "p_stride": product_in_logic(block_n, inside.m),
-            "a_stride": self._words("a", block_k, kind),
-            "b_stride": self._words("b", block_n, kind),
-        }
-        found: dict[str, Value] = {**above, "tail": tail, "missing": missing}
-        if spec.blocks or len(spec.kinds) > 1:
-            found |= sizes_of
-        layout = Geometry(spec)
-        worked = data.View(layout, Signal(layout.size, name="worked"))
-        m.d.comb += [
-            *(out[name].eq(job[name]) for name in _AS_GIVEN),
-            *(out[name].eq(worked[name]) for name in found),
-            *(out[name].eq(value) for name, value in sizes_of.items() if name not in found),
-            out.by_columns.eq(mode.order & spec.blocks),
-            out.biased.eq(mode.bias & spec.bias),
-            out.requantised.eq(mode.requantise & spec.requantise),
-            out.per_column.eq(mode.per_column & spec.requantises_columns),
-            out.accumulate.eq(mode.accumulate & spec.accumulates),
-        ]
-        if spec.sizes:
-            m.d.comb += out.wide.eq(mode.c_bytes[1])
-            m.d.comb += out.narrowed.eq(mode.c_bytes[0] & (spec.vector_out_bytes > 1))
-
+        out = self.o_geometry
+        formats = self._formats(m)
+        sizes = self._block_sizes(m)
+        fills = Signal()
         with m.If(self.i_start):
             m.d.sync += [self.o_error.eq(error_code("none")), self.o_done.eq(0)]
-        fills = Signal()
-        with m.If(fills):
-            m.d.sync += [worked[name].eq(value) for name, value in found.items()]
-
-        # Errors found at once, in order of precedence.
-        zero = (job.m == 0) | (job.n == 0) | (job.k == 0)
-        large = (job.m >> size != 0) | (job.n >> size != 0) | (job.k >> size != 0)
-        unsupported = (
-            ~known
-            | (mode.per_column & ~(mode.requantise & spec.requantises_columns))
-            | (mode.accumulate & (mode.requantise | mode.bias | (not spec.accumulates)))
-            | (mode.bias & (not spec.bias))
-            | (mode.requantise & (not spec.requantise))
-            | ((mode.order | Cat(chosen).any()) & (not spec.blocks))
-        )
-        if spec.sizes:
-            unsupported |= mode.c_bytes.all() | (mode.c_bytes.any() & ~mode.requantise)
-        split = Signal()
-        m.d.sync += split.eq(self._split(block_n, block_k, kind))
-        long = job.k > limit
-        of_rows = vector_check(spec, job, out.n, out.m)
-        if of_rows is not None:
-            here = of_rows.here
-            zero, large = Mux(here, of_rows.zero, zero), Mux(here, of_rows.large, large)
-            unsupported = Mux(here, of_rows.unsupported, unsupported)
-            long &= ~here
-        reasons = [
-            (zero | large, error_code("zero_dimension")),
-            (unsupported, error_code("unsupported")),
-            (long, error_code("long_k")),
-        ]
-        if of_rows is not None:
-            reasons.append((of_rows.here & of_rows.long, error_code("long_row")))
+        self._set_geometry(m, sizes, fills)
+        of_rows = vector_check(self.spec, self.i_job, out.n, out.m)
+        splits = Signal()
+        m.d.sync += splits.eq(self._splits(sizes))
+        reasons = self._reasons(formats, of_rows)
         refused = Signal(len(reasons))
         m.d.sync += refused.eq(Cat(condition for condition, _ in reasons))
-
-        # Then multiplications, one after the other: x * y + sum.
-        distance, address = spec.distance_width, spec.address_width
-        longest = max(size, *self._block_bits().values())
-        width = max(address + 1, BYTES_WIDTH, distance + longest) + 1
-        x, y = Signal(longest), Signal(distance + 1 + longest)
-        rows, columns, words = out.m, out.n, out.k
-        of_a = pick(lambda bits: _last(words, bits), [kind.a_bits for kind in spec.kinds], kind)
-        of_b = pick(lambda bits: _last(columns, bits), [kind.b_bits for kind in spec.kinds], kind)
-        sums = _last(columns, 8 * spec.sum_bytes)
-        of_codes = _last(columns, spec.code_bits)
-        if spec.sizes:
-            of_codes = Mux(out.wide, _last(columns, 2 * spec.code_bits), of_codes)
-        of_c = Mux(mode.requantise, of_codes, sums)
-        records = _last(columns, 8 * spec.RECORD_BYTES)
-        always = C(1)
-        of_product: Value = always
-        if of_rows is not None:
-            of_a = Mux(of_rows.here, of_rows.bytes_a, of_a)
-            of_c = Mux(of_rows.here, of_rows.bytes_c, of_c)
-            of_product = ~of_rows.here
-        of_both, rows_b, strided_b = of_product, words, of_product
-        rows_a: Value = rows
-        rows_c: Value = rows
-        if spec.transpose and of_rows is not None:
-            rows_c = Mux(of_rows.here & of_rows.turned, columns, rows)
-        if spec.gather and of_rows is not None:
-            rows_a = Mux(of_rows.here & of_rows.gathers, (job.k - 1)[:size], rows)
-        unit = spec.vector
-        pairs = spec.gather or (unit is not None and unit.builds(unit.SECOND))
-        if of_rows is not None and pairs:
-            of_both, rows_b = of_product | of_rows.pair, Mux(of_rows.here, rows, words)
-            of_b = Mux(of_rows.here, of_rows.bytes_b, of_b)
-            # One row for all rows of a vector job has no stride.
-            strided_b = of_both & (of_product | job.ldb.any())
-        if spec.b_deep > 1:
-            # Rows of B less one: it is long before they are asked for.
-            packed, _ = divide_by_constant(m, words, spec.b_deep, (1 << size) - 1, "operator")
-            fewer = Signal(size)
-            m.d.sync += fewer.eq(packed)
-            rows_b = fewer if of_rows is None else Mux(of_rows.here, rows, fewer)
-        ends = [
-            _End(Destination.A, rows_a, job.lda, of_a, always),
-            _End(Destination.B, rows_b, job.ldb, of_b, of_both, strided_b),
-            _End(Destination.ADDEND, rows_c, job.ldc, of_c, always),
-            _End(Destination.BIAS, C(0), None, sums, mode.bias),
-            _End(Destination.RECORD, C(0), None, records, mode.per_column),
-        ]
-        if inside.block:
-            scales = pick(lambda count: words // (inside.block // count), codes, kind)
-            ends += [
-                _End(Destination.A_SCALES, rows, job.ldsa, scales, of_product),
-                _End(Destination.B_SCALES, scales, job.ldsb, columns, of_product),
-            ]
-        if spec.STREAM:
-            ends = []
-        sizes: list[tuple[Value, Value, int]] = [
-            (block_m, out.a_stride, spec.a_words),
-            (block_k, out.b_stride, spec.b_words),
-            (block_m, out.p_stride, spec.rows),
-        ]
-        if not spec.blocks:
-            sizes = []
-        count = len(ends) + len(sizes)
-        total, step = Signal(width), Signal(range(count + 1))
-        # The bytes of the last row minus one are added last, and the end address is checked while
-        # the next multiplication starts; so is the stride.
-        length, ending, striding = Signal(distance), Signal(), Signal()
-        first = Signal(distance + 1)
-        short, beyond, large_block = Signal(), Signal(), Signal()
-        ends_sum = Signal()
-        adds = Mux(ends_sum, length, Mux(x[0], y, 0))
-        # The address of the next step is there when it begins, and asked for long before.
-        place = Signal(address + 1, reset_less=True)
-        m.d.sync += [striding.eq(0), place.eq(_fold(self.i_address, address))]
-        # It ends behind all addresses, or on chip and begins elsewhere.
-        outside: Value = total[address:] != 0
-        on_chip = slice((spec.scratch - 1).bit_length(), address)
-        begins = Signal()
-        if spec.scratch:
-            outside |= total[on_chip].all() & ~begins
-        with m.If(striding & (first <= length)):
-            m.d.sync += short.eq(1)
+        ends = matrix_ends(m, self.spec, self.i_job, out, of_rows)
+        products = self._multiplications(m, ends, sizes)
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
-                m.d.sync += [step.eq(0), short.eq(0), beyond.eq(0), ending.eq(0)]
-                m.d.sync += self.o_matrix.eq(0)
-                m.d.sync += large_block.eq(0)
+                m.d.sync += [products.step.eq(0), self.o_matrix.eq(0)]
+                m.d.sync += [products.short.eq(0), products.beyond.eq(0), products.ending.eq(0)]
+                m.d.sync += products.large_block.eq(0)
                 m.next = "FORMATS"
             with m.State("FORMATS"):
                 m.next = "BLOCKS"
@@ -286,56 +153,214 @@ class JobCheck(wiring.Component):
                     with m.If(condition):
                         m.d.sync += self.o_error.eq(code)
                         m.next = "DONE"
-            with m.State("BEGIN"), m.If(~self.i_hold):
-                m.next = "MULTIPLY"
-                m.d.sync += begins.eq(place[on_chip].all())
-                m.d.sync += beyond.eq(beyond | (ending & outside))
-                with m.If((step == len(ends)) & (~given | split)):
-                    with m.If(given):
-                        m.d.sync += self.o_error.eq(error_code("bad_block"))
-                    m.next = "DONE"
-                with m.If(large_block):
-                    m.next = "DONE"
-                m.d.sync += [ending.eq(0), self.o_matrix.eq(step + 1)]
-                with m.Switch(step):
-                    for number, end in enumerate(ends):
-                        with m.Case(number):
-                            m.d.sync += [x.eq(end.above), length.eq(end.last), ending.eq(end.used)]
-                            if end.stride is not None:
-                                m.d.sync += [
-                                    y.eq(_fold(end.stride, distance)),
-                                    striding.eq(end.used if end.strided is None else end.strided),
-                                ]
-                            m.d.comb += [self.o_base.valid.eq(1), self.o_base.to.eq(end.to)]
-                    for number, (factor, other, _) in enumerate(sizes, len(ends)):
-                        with m.Case(number):
-                            m.d.sync += [x.eq(factor), y.eq(other), length.eq(0)]
-                m.d.sync += total.eq(Mux(step < len(ends), place, 0) if ends else 0)
-            with m.State("MULTIPLY"):
-                m.d.sync += [x.eq(x >> 1), y.eq(y << 1), total.eq(total + adds)]
-                with m.If(x[1:] == 0):
-                    m.next = "LAST"
-            with m.State("LAST"):
-                m.d.comb += ends_sum.eq(1)
-                m.d.sync += [total.eq(total + adds), step.eq(step + 1)]
-                m.next = "BEGIN"
-                with m.Switch(step):
-                    for number, (_, _, most) in enumerate(sizes, len(ends)):
-                        with m.Case(number):
-                            m.d.sync += large_block.eq(total > most)
-                if sizes:
-                    with m.If(step == count - 1):
-                        m.next = "DONE"
+            self._multiply(m, products, sizes.given, splits)
             with m.State("DONE"):
                 m.d.sync += self.o_done.eq(1)
                 for flag, name in (
-                    (large_block, "bad_block"), (beyond, "address_range"), (short, "short_row"),
-                ):  # fmt: skip
+                    (products.large_block, "bad_block"),
+                    (products.beyond, "address_range"),
+                    (products.short, "short_row"),
+                ):
                     with m.If(flag):
                         m.d.sync += self.o_error.eq(error_code(name))
                 m.next = "IDLE"
-        m.d.comb += [first.eq(y), self.o_base.address.eq(place)]
         return m
+
+    def _block_sizes(self, m: Module) -> _BlockSizes:
+        """Choose blocks: those of the job, or the build's."""
+        spec, job, kind = self.spec, self.i_job, self.o_geometry.kind
+        widths = self._block_bits()
+        blocks = [Signal(width, name=f"block_{side}") for side, width in widths.items()]
+        chosen = (job.block_m, job.block_n, job.block_k)
+        given = Signal()
+        m.d.sync += given.eq(Cat(size != 0 for size in chosen).all() & spec.blocks)
+        # Slow results are registered; those of blocks, if jobs choose them.
+        choice = m.d.sync if spec.blocks or len(spec.kinds) > 1 else m.d.comb
+        for side, block in enumerate(blocks):
+            defaults = [spec.default_blocks(kind)[side] for kind in spec.kinds]
+            choice += block.eq(Mux(given, chosen[side], pick(C, defaults, kind)))
+        m_size, n_size, k_size = blocks
+        return _BlockSizes(m_size, n_size, k_size, given)
+
+    def _set_geometry(self, m: Module, blocks: _BlockSizes, fills: Value) -> None:
+        """Set what follows from the job; what takes long, a cycle after `fills`."""
+        spec, inside, job, out = self.spec, self.spec.inside, self.i_job, self.o_geometry
+        kind, mode, codes = out.kind, job.mode, [kind.codes for kind in spec.kinds]
+        # Sizes less one: K in words.
+        above = {side: Signal(spec.dimension_width, name=f"above_{side}") for side in "mnk"}
+        tail, missing = Signal(len(out.tail)), Signal(len(out.missing))
+        m.d.comb += [
+            above["m"].eq(job.m - 1),
+            above["n"].eq(job.n - 1),
+            above["k"].eq(pick(lambda count: (job.k - 1)[:32] // count, codes, kind)),
+            tail.eq(pick(lambda count: (job.k % count) * (inside.a_width // count), codes, kind)),
+            missing.eq(pick(lambda count: -job.k % count, codes, kind)),
+        ]
+        of_blocks = {
+            "rows": product_in_logic(blocks.m, inside.m),
+            "columns": product_in_logic(blocks.n, inside.n),
+            "codes": product_in_logic(blocks.k, inside.k),
+            "across": blocks.n,
+            "p_stride": product_in_logic(blocks.n, inside.m),
+            "a_stride": self._words("a", blocks.k, kind),
+            "b_stride": self._words("b", blocks.n, kind),
+        }
+        registered: dict[str, Value] = {**above, "tail": tail, "missing": missing}
+        if spec.blocks or len(spec.kinds) > 1:
+            registered |= of_blocks
+        layout = Geometry(spec)
+        register = data.View(layout, Signal(layout.size, name="registered"))
+        m.d.comb += [
+            *(out[name].eq(job[name]) for name in _AS_GIVEN),
+            *(out[name].eq(register[name]) for name in registered),
+            *(out[name].eq(value) for name, value in of_blocks.items() if name not in registered),
+            out.by_columns.eq(mode.order & spec.blocks),
+            out.biased.eq(mode.bias & spec.bias),
+            out.requantised.eq(mode.requantise & spec.requantise),
+            out.per_column.eq(mode.per_column & spec.requantises_columns),
+            out.accumulate.eq(mode.accumulate & spec.accumulates),
+        ]
+        if spec.sizes:
+            m.d.comb += out.wide.eq(mode.c_bytes[1])
+            m.d.comb += out.narrowed.eq(mode.c_bytes[0] & (spec.vector_out_bytes > 1))
+        with m.If(fills):
+            m.d.sync += [register[name].eq(value) for name, value in registered.items()]
+
+    def _reasons(
+        self, formats: tuple[Value, Value], of_rows: VectorCheck | None
+    ) -> list[tuple[Value, int]]:
+        """List what is refused at once, in order of precedence, with the error codes."""
+        spec, job, mode, size = self.spec, self.i_job, self.i_job.mode, self.spec.dimension_width
+        known, limit = formats
+        zero = (job.m == 0) | (job.n == 0) | (job.k == 0)
+        large = (job.m >> size != 0) | (job.n >> size != 0) | (job.k >> size != 0)
+        chosen = Cat(job.block_m, job.block_n, job.block_k).any()
+        unsupported = (
+            ~known
+            | (mode.per_column & ~(mode.requantise & spec.requantises_columns))
+            | (mode.accumulate & (mode.requantise | mode.bias | (not spec.accumulates)))
+            | (mode.bias & (not spec.bias))
+            | (mode.requantise & (not spec.requantise))
+            | ((mode.order | chosen) & (not spec.blocks))
+        )
+        if spec.sizes:
+            unsupported |= mode.c_bytes.all() | (mode.c_bytes.any() & ~mode.requantise)
+        long = job.k > limit
+        if of_rows is not None:
+            here = of_rows.here
+            zero, large = Mux(here, of_rows.zero, zero), Mux(here, of_rows.large, large)
+            unsupported = Mux(here, of_rows.unsupported, unsupported)
+            long &= ~here
+        reasons = [
+            (zero | large, error_code("zero_dimension")),
+            (unsupported, error_code("unsupported")),
+            (long, error_code("long_k")),
+        ]
+        if of_rows is not None:
+            reasons.append((of_rows.here & of_rows.long, error_code("long_row")))
+        return reasons
+
+    def _multiplications(
+        self, m: Module, ends: list[MatrixEnd], blocks: _BlockSizes
+    ) -> _Multiplications:
+        """Make what multiplies bit by bit, one after the other: x * y + sum."""
+        spec, out = self.spec, self.o_geometry
+        sizes: list[tuple[Value, Value, int]] = [
+            (blocks.m, out.a_stride, spec.a_words),
+            (blocks.k, out.b_stride, spec.b_words),
+            (blocks.m, out.p_stride, spec.rows),
+        ]
+        if not spec.blocks:
+            sizes = []
+        distance, address = spec.distance_width, spec.address_width
+        # A factor is a matrix's rows, or a block's size. The sum is an address, or the bytes of a
+        # block, or a stride times the largest factor; and one bit more, which says that it is
+        # beyond all addresses.
+        longest = max(spec.dimension_width, *self._block_bits().values())
+        width = max(address + 1, BYTES_WIDTH, distance + longest) + 1
+        products = _Multiplications(
+            ends=ends,
+            sizes=sizes,
+            x=Signal(longest, name="x"),
+            y=Signal(distance + 1 + longest, name="y"),
+            total=Signal(width, name="total"),
+            step=Signal(range(len(ends) + len(sizes) + 1), name="step"),
+            length=Signal(distance, name="length"),
+            place=Signal(address + 1, name="place", reset_less=True),
+            **{
+                name: Signal(name=name)
+                for name in ("ending", "striding", "begins", "short", "beyond", "large_block")
+            },
+        )
+        # The bytes of the last row minus one are added last, and the end address is checked while
+        # the next multiplication starts; so is the stride.
+        first = Signal(distance + 1)
+        m.d.sync += [
+            products.striding.eq(0),
+            products.place.eq(_fold(self.i_address, address)),
+        ]
+        with m.If(products.striding & (first <= products.length)):
+            m.d.sync += products.short.eq(1)
+        m.d.comb += [first.eq(products.y), self.o_base.address.eq(products.place)]
+        return products
+
+    def _multiply(self, m: Module, products: _Multiplications, given: Value, splits: Value) -> None:
+        """Add the states that work through them."""
+        x, y, total, step = products.x, products.y, products.total, products.step
+        ends, sizes = products.ends, products.sizes
+        ends_sum = Signal()
+        adds = Mux(ends_sum, products.length, Mux(x[0], y, 0))
+        with m.State("BEGIN"), m.If(~self.i_hold):
+            self._begin(m, products, given, splits)
+        with m.State("MULTIPLY"):
+            m.d.sync += [x.eq(x >> 1), y.eq(y << 1), total.eq(total + adds)]
+            with m.If(x[1:] == 0):
+                m.next = "LAST"
+        with m.State("LAST"):
+            m.d.comb += ends_sum.eq(1)
+            m.d.sync += [total.eq(total + adds), step.eq(step + 1)]
+            m.next = "BEGIN"
+            with m.Switch(step):
+                for number, (_, _, most) in enumerate(sizes, len(ends)):
+                    with m.Case(number):
+                        m.d.sync += products.large_block.eq(total > most)
+            if sizes:
+                with m.If(step == len(ends) + len(sizes) - 1):
+                    m.next = "DONE"
+
+    def _begin(self, m: Module, products: _Multiplications, given: Value, splits: Value) -> None:
+        """Check the end of the matrix before, and begin the next multiplication, if any is left."""
+        spec, ends, step, place = self.spec, products.ends, products.step, products.place
+        x, y, length, ending = products.x, products.y, products.length, products.ending
+        # It ends behind all addresses, or on chip and begins elsewhere.
+        outside: Value = products.total[spec.address_width :] != 0
+        on_chip = slice((spec.scratch - 1).bit_length(), spec.address_width)
+        if spec.scratch:
+            outside |= products.total[on_chip].all() & ~products.begins
+        m.next = "MULTIPLY"
+        m.d.sync += products.begins.eq(place[on_chip].all())
+        m.d.sync += products.beyond.eq(products.beyond | (ending & outside))
+        with m.If((step == len(ends)) & (~given | splits)):
+            with m.If(given):
+                m.d.sync += self.o_error.eq(error_code("bad_block"))
+            m.next = "DONE"
+        with m.If(products.large_block):
+            m.next = "DONE"
+        m.d.sync += [ending.eq(0), self.o_matrix.eq(step + 1)]
+        with m.Switch(step):
+            for number, end in enumerate(ends):
+                with m.Case(number):
+                    m.d.sync += [x.eq(end.above), length.eq(end.last), ending.eq(end.used)]
+                    if end.stride is not None:
+                        m.d.sync += [
+                            y.eq(_fold(end.stride, spec.distance_width)),
+                            products.striding.eq(end.used if end.strided is None else end.strided),
+                        ]
+                    m.d.comb += [self.o_base.valid.eq(1), self.o_base.to.eq(end.to)]
+            for number, (factor, other, _) in enumerate(products.sizes, len(ends)):
+                with m.Case(number):
+                    m.d.sync += [x.eq(factor), y.eq(other), length.eq(0)]
+        m.d.sync += products.total.eq(Mux(step < len(ends), place, 0) if ends else 0)
 
     def _block_bits(self) -> dict[str, int]:
         """Return the bits of a block's sizes in tiles and beats; larger ones are refused."""
@@ -371,9 +396,10 @@ class JobCheck(wiring.Component):
         slices = [of(kind) for kind in self.spec.kinds]
         return pick(lambda size: (count + size - 1) // size, slices, kind)
 
-    def _split(self, block_n: Value, block_k: Value, kind: Value) -> Value:
-        """Tell whether blocks are too large to be counted, or start inside a byte."""
-        spec, inside = self.spec, self.spec.inside
+    def _splits(self, blocks: _BlockSizes) -> Value:
+        """Return whether blocks are too large to be counted, or start inside a byte."""
+        spec, inside, kind = self.spec, self.spec.inside, self.o_geometry.kind
+        block_n, block_k = blocks.n, blocks.k
         sides = [
             (block_n, self.i_job.block_n, [inside.n * kind.b_bits for kind in spec.kinds],
              [spec.b_words * spec.b_slices(kind) for kind in spec.kinds]),
@@ -402,15 +428,5 @@ def _fold(value: Value, width: int) -> Value:
 
 
 def _above(value: Value, width: int, most: Value) -> Value:
-    """Tell whether a value is more than one of some bits."""
+    """Return whether `value` exceeds the `width`-bit `most`."""
     return value[width:].any() | (value[:width] > most)
-
-
-def _last(above: Value, bits: int) -> Value:
-    """Return the bytes of some numbers less one, from their count less one."""
-    if bits < 8:
-        return above // (8 // bits)
-    size = bits // 8
-    if size.bit_count() > 1:
-        return product_in_logic(above, size) + (size - 1)
-    return Cat(C(size - 1, exact_log2(size)), above)

@@ -1,6 +1,6 @@
 """The sequence of jobs: the one in the registers, or those of a ring in memory."""
 
-from amaranth import Cat, Module, Mux, ResetInserter, Signal
+from amaranth import Cat, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -93,37 +93,16 @@ class JobQueue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        ring = Signal()
-        wide = self.spec.address_width
+        ring, refused = Signal(name="ring"), Signal(8, name="refused")
         # Descriptors that are left; that there are any, is known a cycle later.
-        left = Signal(32)
-        size = exact_log2(self.spec.bytes)
+        left, checks = Signal(32, name="left"), Signal(name="checks")
         # One adder: to the next descriptor, or to the end of all.
-        place, checks = exact_log2(_BYTES), Signal()
+        place = exact_log2(_BYTES)
         after = Signal(64 - place + 1)
-        below = Cat(self.o_address[:place], after[: wide - place])
-        # Of the end: bits above those that the ring's count reaches, bits that it reaches, one more
-        # than an address has, and any below.
-        above, reached, one_more, under = (
-            Signal(name=name) for name in ("above", "reached", "one_more", "under")
-        )
-        refused = Signal(8)
-        # Each a cycle late.
-        starts, completes, counts = Signal(), Signal(), Signal()
-        m.d.sync += [starts.eq(0), counts.eq(completes)]
-        count = Signal(32 if self.spec.ring else 1)
-        m.d.comb += self.o_count.eq(count)
-        with m.If(starts):
-            m.d.sync += count.eq(0)
-        with m.If(counts):
-            m.d.sync += count.eq(count + 1 if self.spec.ring else 1)
         m.d.comb += after.eq(self.o_address[place:] + Mux(checks, left, 1))
-        m.d.comb += [
-            self.o_fetched.eq(ring),
-            self.o_error.eq(self.i_error),
-            # A start that is refused at once is before its count.
-            self.o_error.job.eq(count if self.spec.follows_ring else Mux(starts, 0, count)),
-        ]
+        starts, completes = Signal(name="starts"), Signal(name="completes")
+        self._count(m, starts, completes)
+        m.d.comb += [self.o_fetched.eq(ring)]
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.o_idle.eq(self.i_idle)
@@ -147,50 +126,87 @@ class JobQueue(wiring.Component):
                     m.d.comb += self.o_error.address.eq(self.o_address)
                 m.next = "IDLE"
             if self.spec.follows_ring:
-                with m.State("ADD"):
-                    m.d.comb += checks.eq(1)
-                    end = wide - place
-                    m.d.sync += [
-                        above.eq(self.o_address[wide:].any()),
-                        reached.eq(after[end + 1 : max(end, len(left)) + 1].any()),
-                        one_more.eq(after[end]),
-                        under.eq(below.any()),
-                    ]
-                    m.next = "CHECK"
-                with m.State("CHECK"):
-                    m.next = "FETCH"
-                    with m.If(above | reached | (one_more & under)):
-                        m.d.sync += refused.eq(error_code("address_range"))
-                        m.next = "REFUSED"
-                    with m.If(self.o_address[:size] != 0):
-                        m.d.sync += refused.eq(error_code("misaligned"))
-                        m.next = "REFUSED"
-                with m.State("FETCH"):
-                    m.d.comb += self.o_fetch.eq(1)
-                    m.next = "FETCHING"
-                with m.State("FETCHING"), m.If(self.i_done):
-                    m.next = "RUN"
-                    with m.If(self.i_error.valid):
-                        m.d.comb += self.o_done.eq(1)
-                        m.next = "IDLE"
-            with m.State("RUN"):
-                m.d.comb += self.o_run.eq(1)
-                m.next = "RUNNING"
-            with m.State("RUNNING"), m.If(self.i_done):
-                with m.If(self.i_error.valid):
-                    m.d.comb += self.o_done.eq(1)
-                    m.next = "IDLE"
-                with m.Else():
-                    m.d.comb += completes.eq(1)
-                    if self.spec.follows_ring:
-                        with m.If(~self.i_on):
-                            m.next = "FETCH"
-                    with m.If(~self.i_on & ~(ring & self.o_more)):
-                        m.d.comb += self.o_done.eq(1)
-                        m.next = "IDLE"
+                self._check_ring(m, checks, after, refused)
+                self._fetch(m)
+            self._run(m, ring, completes)
         if self.spec.follows_ring:
             m.d.sync += self.o_more.eq(left != 0)
             with m.If(self.i_next):
                 m.d.sync += [left.eq(left - 1), self.o_address[place:].eq(after)]
         # The core is aborted too, and reports when it is idle.
         return ResetInserter(self.i_stop)(m)
+
+    def _count(self, m: Module, starts: Signal, completes: Signal) -> None:
+        """Count the jobs of a start that are complete; an error has the number of its job."""
+        # Each a cycle late.
+        counts = Signal()
+        m.d.sync += [starts.eq(0), counts.eq(completes)]
+        count = Signal(32 if self.spec.ring else 1)
+        with m.If(starts):
+            m.d.sync += count.eq(0)
+        with m.If(counts):
+            m.d.sync += count.eq(count + 1 if self.spec.ring else 1)
+        m.d.comb += [
+            self.o_count.eq(count),
+            self.o_error.eq(self.i_error),
+            # A start that is refused at once is before its count.
+            self.o_error.job.eq(count if self.spec.follows_ring else Mux(starts, 0, count)),
+        ]
+
+    def _check_ring(self, m: Module, checks: Signal, after: Signal, refused: Signal) -> None:
+        """Refuse a ring that does not end inside of the memory, or is not at a beat."""
+        wide, size = self.spec.address_width, exact_log2(self.spec.bytes)
+        place = exact_log2(_BYTES)
+        below = Cat(self.o_address[:place], after[: wide - place])
+        # Of the end: bits above those that the ring's count reaches, bits that it reaches, one more
+        # than an address has, and any below.
+        above, reached, one_more, under = (
+            Signal(name=name) for name in ("above", "reached", "one_more", "under")
+        )
+        with m.State("ADD"):
+            m.d.comb += checks.eq(1)
+            end = wide - place
+            m.d.sync += [
+                above.eq(self.o_address[wide:].any()),
+                reached.eq(after[end + 1 : max(end, 32) + 1].any()),
+                one_more.eq(after[end]),
+                under.eq(below.any()),
+            ]
+            m.next = "CHECK"
+        with m.State("CHECK"):
+            m.next = "FETCH"
+            with m.If(above | reached | (one_more & under)):
+                m.d.sync += refused.eq(error_code("address_range"))
+                m.next = "REFUSED"
+            with m.If(self.o_address[:size] != 0):
+                m.d.sync += refused.eq(error_code("misaligned"))
+                m.next = "REFUSED"
+
+    def _fetch(self, m: Module) -> None:
+        """Have the core read a descriptor."""
+        with m.State("FETCH"):
+            m.d.comb += self.o_fetch.eq(1)
+            m.next = "FETCHING"
+        with m.State("FETCHING"), m.If(self.i_done):
+            m.next = "RUN"
+            with m.If(self.i_error.valid):
+                m.d.comb += self.o_done.eq(1)
+                m.next = "IDLE"
+
+    def _run(self, m: Module, ring: Value, completes: Signal) -> None:
+        """Have the core run a job, and go on to the next one of a ring."""
+        with m.State("RUN"):
+            m.d.comb += self.o_run.eq(1)
+            m.next = "RUNNING"
+        with m.State("RUNNING"), m.If(self.i_done):
+            with m.If(self.i_error.valid):
+                m.d.comb += self.o_done.eq(1)
+                m.next = "IDLE"
+            with m.Else():
+                m.d.comb += completes.eq(1)
+                if self.spec.follows_ring:
+                    with m.If(~self.i_on):
+                        m.next = "FETCH"
+                with m.If(~self.i_on & ~(ring & self.o_more)):
+                    m.d.comb += self.o_done.eq(1)
+                    m.next = "IDLE"

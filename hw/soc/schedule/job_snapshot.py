@@ -78,7 +78,7 @@ class JobSnapshot(wiring.Component):
         job = Signal(size, reset_less=True)
         both = max(beat, PART)
         words, beats = self.i_word.replicate(both // PART), self.i_beat.replicate(both // beat)
-        come, copies, more = Signal(both), Signal(), Signal()
+        incoming, copies, more = Signal(both), Signal(), Signal()
         parts = size // PART
         ahead = ADDRESSES
         start = ahead * PART
@@ -90,7 +90,7 @@ class JobSnapshot(wiring.Component):
             self.o_part.eq(part + ahead),
             self.o_last.eq(part == parts - ahead - 1),
             copies.eq(self.en | more),
-            come.eq(Mux(self.i_gathers, beats, words)),
+            incoming.eq(Mux(self.i_gathers, beats, words)),
         ]
         with m.If(self.i_first):
             m.d.sync += part.eq(0)
@@ -100,7 +100,19 @@ class JobSnapshot(wiring.Component):
             m.d.sync += more.eq(0)
         with m.Elif(copies & ~self.i_gathers):
             m.d.sync += more.eq((self.o_last | more) & (part != parts - 1))
+        self._store_addresses(m, part, copies, incoming)
         step = min(beat, PART)
+        others = Signal()
+        m.d.comb += others.eq(copies & ~self.i_addresses)
+        for low in range(start, size, step):
+            with m.If(others & (place == Mux(self.i_gathers, low // beat, low // PART))):
+                m.d.sync += job[low : low + step].eq(incoming[low % both : low % both + step])
+        return m
+
+    def _store_addresses(self, m: Module, part: Value, copies: Value, incoming: Value) -> None:
+        """Write addresses into a memory as they come, and read the one that is wanted."""
+        beat, both, ahead = self.spec.data_width, len(incoming), ADDRESSES
+        start, step = ahead * PART, min(beat, PART)
         # Addresses are read one by one: they are in memory.
         rows = start // both + 1
         addresses: Memory[int, Value] = Memory(
@@ -112,7 +124,7 @@ class JobSnapshot(wiring.Component):
             write.addr.eq(
                 Mux(self.i_gathers, part // (both // beat), self.o_part // (both // PART))
             ),
-            write.data.eq(come),
+            write.data.eq(incoming),
             read.addr.eq(self.i_matrix // (both // PART)),
             self.o_address.eq(read.data.word_select(self.i_matrix % (both // PART), PART)),
         ]
@@ -125,9 +137,3 @@ class JobSnapshot(wiring.Component):
             )
             inside = Mux(self.i_gathers, part < -(-start // beat), self.o_part < ahead)
             m.d.comb += write.en[lane].eq(copies & hit & inside)
-        others = Signal()
-        m.d.comb += others.eq(copies & ~self.i_addresses)
-        for low in range(start, size, step):
-            with m.If(others & (place == Mux(self.i_gathers, low // beat, low // PART))):
-                m.d.sync += job[low : low + step].eq(come[low % both : low % both + step])
-        return m

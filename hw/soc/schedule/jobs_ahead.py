@@ -10,7 +10,7 @@ __all__ = ["JobsAhead"]
 class JobsAhead(wiring.Component):
     """Has descriptors read and checked, each while the job before is loaded.
 
-    The next descriptor is asked for when the one before is being checked. Up to four jobs are
+    The next descriptor is requested when the one before is being checked. Up to four jobs are
     checked or begun and not complete.
 
     Members
@@ -22,8 +22,8 @@ class JobsAhead(wiring.Component):
     i_more : In(1)
         There is another descriptor.
     o_fetch, i_fetch : Out(1), In(1)
-        Ask for its addresses; it has been asked for.
-    o_take, i_come : Out(1), In(1)
+        Request its addresses; they have been requested.
+    o_take, i_descriptor : Out(1), In(1)
         Its beats may come; the last one comes.
     i_broken : In(1)
         From the next cycle on: memory has answered with an error.
@@ -47,7 +47,7 @@ class JobsAhead(wiring.Component):
     o_fetch: Signal
     i_fetch: Signal
     o_take: Signal
-    i_come: Signal
+    i_descriptor: Signal
     i_broken: Signal
     o_check: Signal
     i_checked: Signal
@@ -68,7 +68,7 @@ class JobsAhead(wiring.Component):
             "o_fetch": Out(1),
             "i_fetch": In(1),
             "o_take": Out(1),
-            "i_come": In(1),
+            "i_descriptor": In(1),
             "i_broken": In(1),
             "o_check": Out(1),
             "i_checked": In(1),
@@ -106,7 +106,7 @@ class JobsAhead(wiring.Component):
                 m.next = "COME"
             with m.State("COME"):
                 m.d.comb += self.o_take.eq(~reads)
-                with m.If(self.i_come):
+                with m.If(self.i_descriptor):
                     m.next = "CAME"
             with m.State("CAME"):
                 m.next = "HERE"

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from itertools import count
 from operator import or_
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -29,7 +30,7 @@ def parts(spec: CoprocessorSpec) -> dict[Destination, int]:
 
 
 class RowRequest(data.StructLayout):
-    """A row to read: address, destination, whether it ends its block; its job."""
+    """A row to read: address, bytes, destination; whether it ends its block, and its job."""
 
     def __init__(self, spec: CoprocessorSpec):
         super().__init__({
@@ -42,18 +43,23 @@ class RowRequest(data.StructLayout):
 
 
 class Bases(data.StructLayout):
-    """The address of a matrix, by its destination; C's is that of what it is added to."""
+    """The address of a matrix, by its destination; for C, the addend's."""
 
     def __init__(self, spec: CoprocessorSpec):
         super().__init__({"valid": 1, "to": range(len(Destination)), "address": spec.address_width})
 
 
-class _Asks(NamedTuple):
-    """Rows of one kind: whether a block needs any, how many, of which length, and their stride.
+class _RowPlan(NamedTuple):
+    """The rows of one matrix that a block needs.
 
-    The first one is `before` bytes from the matrix's address if it is the ``home`` one, else from
-    a place kept in slot `slot`. The address after the block's last row goes to slot `keeps`, if
-    `kept`.
+    Members
+    -------
+    needed : whether it needs any.
+    rows, length, step : how many, bytes of each, and bytes from one to the next.
+    home : the first one is at the matrix's address; else at a place stored in `slot`.
+    before : bytes from there to the first one.
+    slot : where the place is stored.
+    end_slot, stores_end : where the address after the last row is stored, and whether it is.
     """
 
     needed: Value
@@ -63,8 +69,51 @@ class _Asks(NamedTuple):
     home: Value
     before: Value
     slot: Value
-    keeps: Value
-    kept: Value
+    end_slot: Value
+    stores_end: Value
+
+
+class _RowState(NamedTuple):
+    """The row that is requested, and those after it.
+
+    Members
+    -------
+    at, after, step : its address, the next one's, and the bytes between them.
+    to, left, length : its store, rows left with it, its bytes.
+    waiting, following, current : a bit for each matrix: those that wait, the next one, and the one
+        that is requested.
+    begun, room : a row of the matrix has been requested; its store has a free buffer.
+    moves, ends : the row is taken, as the matrix's last one.
+    """
+
+    at: Signal
+    after: Signal
+    step: Signal
+    to: Signal
+    left: Signal
+    length: Signal
+    waiting: Signal
+    following: Signal
+    current: Signal
+    begun: Signal
+    room: Signal
+    moves: Signal
+    ends: Signal
+
+    @classmethod
+    def make(cls, spec: CoprocessorSpec, matrices: int) -> Self:
+        """Make the signals."""
+        widths = block_widths(spec)
+        shapes: dict[str, ShapeLike] = {
+            "at": spec.address_width,
+            "after": spec.address_width,
+            "step": BYTES_WIDTH,
+            "to": range(len(Destination)),
+            "left": max(widths["rows"], widths["codes"]),
+            "length": spec.length_width,
+            **dict.fromkeys(("waiting", "following", "current"), matrices),
+        }
+        return cls(**{name: Signal(shapes.get(name, 1), name=name) for name in cls._fields})
 
 
 class Loader(wiring.Component):
@@ -126,86 +175,31 @@ class Loader(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spec, job = self.spec, self.i_geometry
-        m.submodules.walk = walk = BlockWalk(spec)
-        # Counted a cycle late: a buffer is taken once for each matrix, cycles apart.
-        stores = len(self.i_free)
-        free, takes_one, freed, taken = [], Signal(stores), Signal(stores), Signal(stores)
-        m.d.sync += [freed.eq(self.i_free), taken.eq(takes_one)]
-        for number, most in parts(spec).items():
-            free.append(Signal(range(most + 1), name=f"free{number}", init=most))
-            m.d.sync += free[number].eq(free[number] + freed[number] - taken[number])
-
-        widths = block_widths(spec)
-        row = self.o.payload
-        # Offset of the block: words of K, columns of C.
-        codes, columns = (Signal(spec.dimension_width, name=name) for name in ("codes", "columns"))
-        # The row of blocks, even or odd: it starts where the one before has ended.
-        turn = Signal()
-        # The requested row, those left, and from it to the next one.
-        at, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
-        to, left = Signal(range(len(Destination))), Signal(max(widths["rows"], widths["codes"]))
-        length = Signal(spec.length_width)
-        after = Signal(spec.address_width)
-        # A row of B may be of several steps along K, which are counted.
-        each: Value = C(1, 1) if spec.b_deep == 1 else Mux(to == Destination.B, spec.b_deep, 1)
+        job = self.i_geometry
+        m.submodules.walk = walk = BlockWalk(self.spec)
         m.d.comb += [
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),
-            *(self.o_block.payload[name].eq(getattr(walk, f"o_{name}")) for name, _ in Block(spec)),
-            row.address.eq(at),
-            row.bytes.eq(length),
-            row.to.eq(to),
-            row.last.eq(left == 1 if spec.b_deep == 1 else left <= each),
-            after.eq(at + step),
+            *(
+                self.o_block.payload[name].eq(getattr(walk, f"o_{name}"))
+                for name, _ in Block(self.spec)
+            ),
         ]
-
+        # Offset of the block: words of K, columns of C. The row of blocks, even or odd: it starts
+        # where the one before has ended.
+        codes, columns = (
+            Signal(self.spec.dimension_width, name=name) for name in ("codes", "columns")
+        )
+        turn, steps = Signal(), Signal()
         slots = count()
-        asks = self._asks(walk, codes, columns, turn, slots)
-        todo = Signal(len(asks))
-        m.d.comb += todo.eq(Cat(ask.needed for ask in asks.values()))
-        # A bit for each kind of rows: those that wait, the next one, and the one that is requested.
-        waiting, following, asked = (
-            Signal(len(asks), name=name) for name in ("waiting", "following", "asked")
-        )
-        m.d.comb += row.final.eq(row.last & (following == 0) & walk.o_last)
-        # Addresses of matrices, of this job and the next one, then places inside of them.
-        homes, used = {number: place for place, number in enumerate(asks)}, next(slots)
-        width = (2 * len(homes) + used - 1).bit_length()
-        # What is read is never written in the same cycle.
-        attributes = {UNINITIALISED: "1"} | ({NO_COLLISION: "1"} if self.lean else {})
-        places: Memory[int, Value] = Memory(
-            shape=spec.address_width, depth=1 << width, init=[], attrs=attributes
-        )
-        bank = Signal()
-        with m.If(self.i_start):
-            m.d.sync += bank.eq(~bank)
-        m.submodules.places = places
-        write, read = places.write_port(), places.read_port(domain="sync" if self.lean else "comb")
-        moves, ends, steps, keeps = Signal(), Signal(), Signal(), Signal()
-        read_here = Signal()
-        base = self.i_base
-        m.d.comb += [
-            moves.eq(self.o.valid & self.o.ready),
-            ends.eq(moves & row.last),
-            self.o_writes.eq(keeps),
-            write.en.eq((base.valid & read_here) | keeps),
-            write.data.eq(Mux(keeps, at, base.address)),
-        ]
-        with m.If(keeps):
-            keeps_at = (_slot(ask.keeps, width) for ask in asks.values())
-            m.d.comb += write.addr.eq(_chosen(asked, keeps_at))
-        with m.Else():
-            for number, place in homes.items():
-                with m.If(base.to == number):
-                    m.d.comb += [write.addr.eq(Cat(bank, C(place, width - 1))), read_here.eq(1)]
-        # A cycle after the last row: no other matrix's rows begin from there.
-        m.d.sync += keeps.eq(ends & _chosen(asked, (ask.kept for ask in asks.values())))
-        begun = Signal()
-        room = Signal()
-        m.d.sync += room.eq(_chosen(asked, (free[number] != 0 for number in asks)))
-
-        takes = [] if self.lean else [at.eq(read.data)]
+        plans = self._plans(walk, codes, columns, turn, slots)
+        state = _RowState.make(self.spec, len(plans))
+        takes_one, free = self._buffers(m)
+        read, homes = self._places(m, plans, state, next(slots))
+        each = self._request(m, state, walk)
+        m.d.sync += state.room.eq(_chosen(state.current, (free[number] != 0 for number in plans)))
+        todo = Signal(len(plans))
+        m.d.comb += todo.eq(Cat(plan.needed for plan in plans.values()))
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.o_idle.eq(1)
@@ -214,49 +208,14 @@ class Loader(wiring.Component):
                     m.next = "BLOCK"
             with m.State("BLOCK"):
                 m.d.comb += self.o_block.valid.eq(1)
-                m.d.sync += [following.eq(_lowest(todo)), waiting.eq(todo & ~_lowest(todo))]
+                m.d.sync += [
+                    state.following.eq(_lowest(todo)),
+                    state.waiting.eq(todo & ~_lowest(todo)),
+                ]
                 with m.If(self.o_block.ready):
                     m.next = "SEEK"
-            with m.State("SEEK"):
-                m.d.sync += [
-                    following.eq(_lowest(waiting)),
-                    waiting.eq(waiting & ~_lowest(waiting)),
-                ]
-                m.d.sync += [*takes, begun.eq(0)]
-                m.d.sync += [
-                    asked.eq(following),
-                    to.eq(_chosen(following, (C(number.value) for number in asks))),
-                    left.eq(_chosen(following, (ask.rows for ask in asks.values()))),
-                    step.eq(_chosen(following, (ask.before for ask in asks.values()))),
-                    length.eq(_chosen(following, (ask.length for ask in asks.values()))),
-                ]
-                own = [Cat(~bank, C(homes[number], width - 1)) for number in asks]
-                found = [_slot(ask.slot, width) for ask in asks.values()]
-                places_of = (
-                    Mux(ask.home, home, slot)
-                    for ask, home, slot in zip(asks.values(), own, found, strict=True)
-                )
-                m.d.comb += read.addr.eq(_chosen(following, places_of))
-                m.next = "TAKE" if self.lean else "ADD"
-            if self.lean:
-                with m.State("TAKE"):
-                    m.d.sync += at.eq(read.data)
-                    m.next = "ADD"
-            with m.State("ADD"):
-                m.d.sync += at.eq(after)
-                m.next = "ROWS"
-                m.d.sync += step.eq(_chosen(asked, (ask.step for ask in asks.values())))
-            with m.State("ROWS"):
-                # The first row allocates a buffer of the store.
-                m.d.comb += self.o.valid.eq(begun | room)
-                with m.If(moves):
-                    m.d.sync += [begun.eq(1), at.eq(after), left.eq(left - each)]
-                    for number, bit in zip(asks, asked, strict=True):
-                        m.d.comb += takes_one[number].eq(bit & ~begun)
-                with m.If(ends):
-                    m.next = "SEEK"
-                    with m.If(following == 0):
-                        m.next = "STEP"
+            self._seek(m, state, plans, read, homes)
+            self._send_rows(m, state, plans, takes_one, each)
             with m.State("STEP"):
                 m.d.comb += steps.eq(1)
                 m.next = "BLOCK"
@@ -272,27 +231,154 @@ class Loader(wiring.Component):
                 m.d.sync += columns.eq(Mux(walk.o_last_column, 0, columns + job.columns))
         return m
 
-    def _asks(
+    def _buffers(self, m: Module) -> tuple[Signal, dict[Destination, Signal]]:
+        """Count the free buffers of each store; return also what to set when one is taken."""
+        # Counted a cycle late: a buffer is taken once for each matrix, cycles apart.
+        stores = len(self.i_free)
+        takes_one, freed, taken = Signal(stores), Signal(stores), Signal(stores)
+        free: dict[Destination, Signal] = {}
+        m.d.sync += [freed.eq(self.i_free), taken.eq(takes_one)]
+        for number, most in parts(self.spec).items():
+            free[number] = Signal(range(most + 1), name=f"free{number}", init=most)
+            m.d.sync += free[number].eq(free[number] + freed[number] - taken[number])
+        return takes_one, free
+
+    def _request(self, m: Module, state: _RowState, walk: BlockWalk) -> Value:
+        """Offer the row; return its steps: of B's, there may be several along K, all counted."""
+        row, deep = self.o.payload, self.spec.b_deep
+        each: Value = C(1, 1) if deep == 1 else Mux(state.to == Destination.B, deep, 1)
+        m.d.comb += [
+            row.address.eq(state.at),
+            row.bytes.eq(state.length),
+            row.to.eq(state.to),
+            row.last.eq(state.left == 1 if deep == 1 else state.left <= each),
+            row.final.eq(row.last & (state.following == 0) & walk.o_last),
+            state.after.eq(state.at + state.step),
+            state.moves.eq(self.o.valid & self.o.ready),
+            state.ends.eq(state.moves & row.last),
+        ]
+        return each
+
+    def _places(
+        self, m: Module, plans: dict[Destination, _RowPlan], state: _RowState, slots: int
+    ) -> tuple[Any, dict[Destination, Value]]:
+        """Store addresses of matrices, of this job and the next one, and places inside of them.
+
+        Returns
+        -------
+        The read port, and where the addresses of this job's matrices are.
+        """
+        base = self.i_base
+        homes = {number: place for place, number in enumerate(plans)}
+        width = (2 * len(homes) + slots - 1).bit_length()
+        # What is read is never written in the same cycle.
+        attributes = {UNINITIALISED: "1"} | ({NO_COLLISION: "1"} if self.lean else {})
+        places: Memory[int, Value] = Memory(
+            shape=self.spec.address_width, depth=1 << width, init=[], attrs=attributes
+        )
+        bank = Signal()
+        with m.If(self.i_start):
+            m.d.sync += bank.eq(~bank)
+        m.submodules.places = places
+        write, read = places.write_port(), places.read_port(domain="sync" if self.lean else "comb")
+        stores_end, read_here = Signal(), Signal()
+        m.d.comb += [
+            self.o_writes.eq(stores_end),
+            write.en.eq((base.valid & read_here) | stores_end),
+            write.data.eq(Mux(stores_end, state.at, base.address)),
+        ]
+        with m.If(stores_end):
+            slots_of = (_slot(plan.end_slot, width) for plan in plans.values())
+            m.d.comb += write.addr.eq(_chosen(state.current, slots_of))
+        with m.Else():
+            for number, place in homes.items():
+                with m.If(base.to == number):
+                    m.d.comb += [write.addr.eq(Cat(bank, C(place, width - 1))), read_here.eq(1)]
+        # A cycle after the last row: no other matrix's rows begin from there.
+        stored = (plan.stores_end for plan in plans.values())
+        m.d.sync += stores_end.eq(state.ends & _chosen(state.current, stored))
+        return read, {to: Cat(~bank, C(place, width - 1)) for to, place in homes.items()}
+
+    def _seek(
+        self,
+        m: Module,
+        state: _RowState,
+        plans: dict[Destination, _RowPlan],
+        read: Any,
+        homes: dict[Destination, Value],
+    ) -> None:
+        """Find where the rows of the next matrix begin: at its address, or where the last ended."""
+        following, waiting = state.following, state.waiting
+        asked = list(plans.values())
+        with m.State("SEEK"):
+            m.d.sync += [following.eq(_lowest(waiting)), waiting.eq(waiting & ~_lowest(waiting))]
+            if not self.lean:
+                m.d.sync += state.at.eq(read.data)
+            m.d.sync += state.begun.eq(0)
+            m.d.sync += [
+                state.current.eq(following),
+                state.to.eq(_chosen(following, (C(number.value) for number in plans))),
+                state.left.eq(_chosen(following, (plan.rows for plan in asked))),
+                state.step.eq(_chosen(following, (plan.before for plan in asked))),
+                state.length.eq(_chosen(following, (plan.length for plan in asked))),
+            ]
+            width = len(read.addr)
+            places = (
+                Mux(plan.home, homes[to], _slot(plan.slot, width)) for to, plan in plans.items()
+            )
+            m.d.comb += read.addr.eq(_chosen(following, places))
+            m.next = "TAKE" if self.lean else "ADD"
+        if self.lean:
+            with m.State("TAKE"):
+                m.d.sync += state.at.eq(read.data)
+                m.next = "ADD"
+        with m.State("ADD"):
+            m.d.sync += state.at.eq(state.after)
+            m.next = "ROWS"
+            m.d.sync += state.step.eq(_chosen(state.current, (plan.step for plan in asked)))
+
+    def _send_rows(
+        self,
+        m: Module,
+        state: _RowState,
+        plans: dict[Destination, _RowPlan],
+        takes_one: Signal,
+        each: Value,
+    ) -> None:
+        """Request the rows of a matrix; the first one allocates a buffer of the store."""
+        with m.State("ROWS"):
+            m.d.comb += self.o.valid.eq(state.begun | state.room)
+            with m.If(state.moves):
+                m.d.sync += [state.begun.eq(1), state.at.eq(state.after)]
+                m.d.sync += state.left.eq(state.left - each)
+                for number, bit in zip(plans, state.current, strict=True):
+                    m.d.comb += takes_one[number].eq(bit & ~state.begun)
+            with m.If(state.ends):
+                m.next = "SEEK"
+                with m.If(state.following == 0):
+                    m.next = "STEP"
+
+    def _plans(
         self, walk: BlockWalk, codes: Value, columns: Value, turn: Value, slots: Iterator[int]
-    ) -> dict[Destination, _Asks]:
+    ) -> dict[Destination, _RowPlan]:
         """List the rows of a block in the order of requests.
 
         Operands come last, since sums start when A and B arrive, one of which may be loaded
         already; C after them, since it waits until the block before the last has left.
         """
         spec, job, first = self.spec, self.i_geometry, walk.o_first_code
-        asks: dict[Destination, _Asks] = {}
+        plans: dict[Destination, _RowPlan] = {}
 
         def of_columns(to: Destination, needed: Value, address_bytes: int) -> None:
             size = address_bytes
-            asks[to] = _Asks(
+            plans[to] = _RowPlan(
                 needed & first, C(1), walk.o_columns * size, C(0), C(1), columns * size,
                 C(0), C(0), C(0),
             )  # fmt: skip
 
         def of_rows(to: Destination, step: Value, before: Value, length: Value) -> None:
             even, odd = next(slots), next(slots)
-            asks[to] = _Asks(
+            plans[to] = _RowPlan(
                 ~walk.o_again_a, walk.o_rows, length, step, walk.o_first_row, before,
                 Mux(turn, odd, even), Mux(turn, even, odd), first,
             )  # fmt: skip
@@ -302,7 +388,9 @@ class Loader(wiring.Component):
         ) -> None:
             slot = C(next(slots), 3)
             before = Mux(first, before, 0)
-            asks[to] = _Asks(~walk.o_again_b, rows, length, step, first, before, slot, slot, C(1))
+            plans[to] = _RowPlan(
+                ~walk.o_again_b, rows, length, step, first, before, slot, slot, C(1)
+            )
 
         if spec.bias:
             of_columns(Destination.BIAS, job.biased, spec.sum_bytes)
@@ -321,12 +409,12 @@ class Loader(wiring.Component):
             before, length = (x * spec.sum_bytes for x in (columns, walk.o_columns))
             of_rows(Destination.ADDEND, job.ldc, before, length)
             down = job.by_columns & ~walk.o_first_row
-            asks[Destination.ADDEND] = asks[Destination.ADDEND]._replace(
+            plans[Destination.ADDEND] = plans[Destination.ADDEND]._replace(
                 needed=job.accumulate & first,
                 before=Mux(down, 0, before),
-                kept=job.by_columns | walk.o_first_column,
+                stores_end=job.by_columns | walk.o_first_column,
             )
-        return asks
+        return plans
 
     def _scales(self, words: Value) -> Value:
         """Return the scales of a count of words along K; 0 if codes have none."""

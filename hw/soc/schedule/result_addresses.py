@@ -1,5 +1,7 @@
 """Addresses of the rows of C in memory, block by block."""
 
+from typing import Any
+
 from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -83,25 +85,26 @@ class ResultAddresses(wiring.Component):
         at, fresh = Signal(spec.address_width), Signal()
         after, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
         before = Signal(spec.dimension_width)
-        # It is being read.
-        found = Signal()
         # The block's rows from this one on, and that it is the last, once they are known.
         left, known = Signal.like(block.rows, name="left"), Signal()
-        # Rows that have come, less one: there are none if it is negative.
-        come = Signal(range(-1, 2 * spec.rows), init=-1)
-        # Kept, lest they share tables with what comes later.
+        # Rows that begin to leave, less one: there are none if it is negative.
+        begun = Signal(range(-1, 2 * spec.rows), init=-1)
+        # `keep`: else synthesis would merge these tables with those that follow them.
         moves, leaves = (Signal(name=name, attrs={"keep": 1}) for name in ("moves", "leaves"))
         ends, ended = Signal(), Signal()
-        # Jobs begun; those that have not got here; those that have ended; none is here.
-        job_begun, waiting, job_ended = Signal(2), Signal(3), Signal(2)
-        between, enters, given = Signal(init=1), Signal(), Signal()
+        # Jobs that have not got here; those that have ended; none is here.
+        waiting, job_ended = Signal(3), Signal(2)
+        between, enters = Signal(init=1), Signal()
         # The block is in the first row; in an even or odd one: it starts where the one before ends.
         top, left_side, turn = Signal(), Signal(), Signal()
         offers = known & ~fresh & ~between
+        seeks = Signal()
+        reads = Signal(name="reads") if self.lean else seeks
         if self.lean:
-            offers &= ~found
+            offers &= ~reads
+            m.d.sync += reads.eq(seeks)
         m.d.comb += [
-            self.o.valid.eq(offers & ~come[-1]),
+            self.o.valid.eq(offers & ~begun[-1]),
             self.o.payload.address.eq(at),
             self.o.payload.bytes.eq(self._length(block.columns)),
             moves.eq(self.o.valid & self.o.ready),
@@ -113,30 +116,15 @@ class ResultAddresses(wiring.Component):
             step.eq(Mux(fresh, self._length(before), job.ldc)),
             after.eq(at + step),
         ]
-        m.d.sync += [come.eq(come + self.i_row - moves), known.eq(self.i.valid & ~ended)]
+        m.d.sync += [begun.eq(begun + self.i_row - moves), known.eq(self.i.valid & ~ended)]
         with m.If(~known):
             m.d.sync += [left.eq(block.rows), ends.eq(block.rows == 1)]
         with m.Elif(moves):
             m.d.sync += [left.eq(left - 1), ends.eq(left == 2)]
         m.d.sync += waiting.eq(waiting + self.i_start - enters)
-        with m.If(self.i_start):
-            m.d.sync += job_begun.eq(job_begun + 1)
-        # Two rows of blocks, and where C begins, of four jobs.
-        # What is read is never written in the same cycle.
-        attributes = {UNINITIALISED: "1"} | ({NO_COLLISION: "1"} if self.lean else {})
-        places: Memory[int, Value] = Memory(
-            shape=spec.address_width, depth=8, init=[], attrs=attributes
-        )
-        m.submodules.kept = places
-        write, read = places.write_port(), places.read_port(domain="sync" if self.lean else "comb")
-        down, on, seeks, done = (Signal(name=name) for name in ("down", "on", "seeks", "done"))
-        # Where a block ends is kept a cycle later: the next one that could read it is farther.
-        end, slot = Signal(spec.address_width, reset_less=True), Signal(2, reset_less=True)
+        read = self._places(m, ended & left_side, after, turn)
+        down, on, done = (Signal(name=name) for name in ("down", "on", "done"))
         m.d.comb += [
-            given.eq(self.i_base.valid & (self.i_base.to == Destination.ADDEND)),
-            write.en.eq(given | self.o_writes),
-            write.addr.eq(Mux(self.o_writes, slot, Cat(job_begun, 1))),
-            write.data.eq(Mux(self.o_writes, end, self.i_base.address)),
             done.eq(block.last_row & (job.by_columns | block.last_column)),
             down.eq(~job.by_columns & block.last_column),
             # By columns, a row of blocks continues where the one above has ended; so does a row of
@@ -145,20 +133,16 @@ class ResultAddresses(wiring.Component):
             leaves.eq(ends & ~on),
             seeks.eq(enters | (moves & leaves)),
         ]
+        # Where the next block begins: C of a job, or a row of blocks.
         with m.If(enters | done | (top & ~down)):
             m.d.comb += read.addr.eq(Cat(job_ended, 1))
         with m.Else():
             m.d.comb += read.addr.eq(Mux(turn ^ down, 0b01, 0b10))
-        if self.lean:
-            m.d.sync += found.eq(seeks)
-        else:
-            found = seeks
-        with m.If(found):
+        with m.If(reads):
             m.d.sync += at.eq(read.data)
         with m.Elif(moves | fresh):
             m.d.sync += at.eq(after)
-        m.d.sync += fresh.eq(found)
-        m.d.sync += [self.o_writes.eq(ended & left_side), end.eq(after), slot.eq(Cat(~turn, turn))]
+        m.d.sync += fresh.eq(reads)
         with m.If(enters):
             m.d.sync += [before.eq(0), top.eq(1), left_side.eq(1), between.eq(0)]
         with m.Elif(ended):
@@ -172,6 +156,29 @@ class ResultAddresses(wiring.Component):
             with m.Elif(~job.by_columns | block.last_row):
                 m.d.sync += before.eq(before + job.columns)
         return m
+
+    def _places(self, m: Module, writes: Value, after: Value, turn: Value) -> Any:
+        """Store where two rows of blocks go on, and where C begins, of four jobs; return a port."""
+        # What is read is never written in the same cycle.
+        attributes = {UNINITIALISED: "1"} | ({NO_COLLISION: "1"} if self.lean else {})
+        places: Memory[int, Value] = Memory(
+            shape=self.spec.address_width, depth=8, init=[], attrs=attributes
+        )
+        m.submodules.places = places
+        write, read = places.write_port(), places.read_port(domain="sync" if self.lean else "comb")
+        begun, given = Signal(2, name="job_begun"), Signal()
+        with m.If(self.i_start):
+            m.d.sync += begun.eq(begun + 1)
+        # Where a block ends is stored a cycle later: the next one that could read it is farther.
+        end, slot = Signal(self.spec.address_width, reset_less=True), Signal(2, reset_less=True)
+        m.d.comb += [
+            given.eq(self.i_base.valid & (self.i_base.to == Destination.ADDEND)),
+            write.en.eq(given | self.o_writes),
+            write.addr.eq(Mux(self.o_writes, slot, Cat(begun, 1))),
+            write.data.eq(Mux(self.o_writes, end, self.i_base.address)),
+        ]
+        m.d.sync += [self.o_writes.eq(writes), end.eq(after), slot.eq(Cat(~turn, turn))]
+        return read
 
     def _length(self, numbers: Value) -> Value:
         """Return the bytes of a count of numbers of C."""

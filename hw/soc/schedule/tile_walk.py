@@ -1,8 +1,10 @@
 """The order of tiles: the engine's operands, and the destination of its sums."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
-from amaranth import C, Cat, Module, Mux, Signal
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
@@ -47,6 +49,49 @@ class BlockDone(data.StructLayout):
             "rows": widths["rows"], "columns": widths["columns"], "last_row": 1, "last_column": 1,
             "added": 1,
         })  # fmt: skip
+
+
+class _Tile(NamedTuple):
+    """Where the walk is in a block.
+
+    Members
+    -------
+    rows, columns : the rest of the block, from this tile on.
+    row, column : the tile's indices.
+    a_address, row_address : of its row in the store of A, and of its sums.
+    word, slice : of its columns in the store of B.
+    right, below : it is the last one of its row, it is in the last row: known a cycle before.
+    narrow, single : the block is a tile wide; is a tile.
+    ends, last_code : a tile of the block ends its sums in the engine; the block ends K.
+    """
+
+    rows: Signal
+    columns: Signal
+    row: Signal
+    column: Signal
+    a_address: Signal
+    row_address: Signal
+    word: Signal
+    slice: Signal
+    right: Signal
+    below: Signal
+    narrow: Signal
+    single: Signal
+    ends: Signal
+    last_code: Signal
+
+    @classmethod
+    def make(cls, spec: CoprocessorSpec, block: Any, slices: int) -> Self:
+        """Make the signals."""
+        shapes: dict[str, ShapeLike] = {
+            "rows": block.rows.shape(),
+            "columns": block.columns.shape(),
+            **dict.fromkeys(("row", "a_address"), range(spec.a_words)),
+            **dict.fromkeys(("column", "row_address"), range(spec.rows)),
+            "word": range(spec.b_words),
+            "slice": range(slices),
+        }
+        return cls(**{name: Signal(shapes.get(name, 1), name=name) for name in cls._fields})
 
 
 class TileWalk(wiring.Component):
@@ -113,116 +158,136 @@ class TileWalk(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spec, job, engine = self.spec, self.i_geometry, self.spec.inside
-        block = self.i_block.payload
-        a, b, sums, done = (port.payload for port in (self.o_a, self.o_b, self.o_sums, self.o_done))
-        asks = {name: getattr(self, f"o_{name}") for name in self.sides}
-        # The buffer that is read, and the row of tiles.
-        parts = {name: Signal(range(spec.PARTS), name=f"part_{name}") for name in asks}
-        # The rest of the block, from this tile on.
-        rows, columns = (Signal.like(block[name], name=name) for name in ("rows", "columns"))
-        a_address, row_address = Signal(range(spec.a_words)), Signal(range(spec.rows))
-        row = Signal(range(spec.a_words))
-        slices = self.sides["b"].slices
-        each = [kind.codes for kind in spec.kinds]
-        word, slice_ = Signal(range(spec.b_words)), Signal(range(max(slices)))
-        column = Signal(range(spec.rows))
-        # The tile is the last one of its row, in the last row; the block is a tile wide, is a tile:
-        # all known a cycle before.
-        right, below, narrow, single = (
-            Signal(name=name) for name in ("right", "below", "narrow", "single")
-        )
-        # A tile of the block ends its sums in the engine; the block ends K: known before, too.
-        ends, last_code, step, leave = Signal(), Signal(), Signal(), Signal()
-        streams = (*asks.values(), self.o_sums, self.o_done)
+        job, block = self.i_geometry, self.i_block.payload
+        tile = _Tile.make(self.spec, block, max(self.sides["b"].slices))
+        step, leave = Signal(name="step"), Signal(name="leave")
         m.d.comb += [
-            a.address.eq(a_address),
-            b.address.eq(word),
-            b.slice.eq(slice_),
-            sums.address.eq(row_address + column),
-            sums.column.eq(column),
-            sums.add.eq((~block.first_code & ~single) | job.accumulate),
-            sums.bias.eq(job.biased & (block.first_code | single)),
-            sums.rows.eq(Mux(right & last_code, a.lines, 0)),
-            sums.done.eq(right & below & last_code),
-            done.rows.eq(block.rows),
-            done.columns.eq(block.columns),
-            done.last_row.eq(block.last_row),
-            done.last_column.eq(block.last_column),
-            done.added.eq(sums.add),
-            leave.eq(step & right & below),
+            leave.eq(step & tile.right & tile.below),
             self.i_block.ready.eq(leave),
             self.o_last.eq(block.last),
         ]
-        for name, port in asks.items():
-            request, scaled = port.payload, name.endswith("scales")
-            of_a = name.startswith("a")
-            keep = block.keep_a if of_a else block.keep_b
-            past = leave & ~keep
-            m.d.sync += parts[name].eq(parts[name] + past)
-            codes = scales_of(spec, block.codes, job.kind) if scaled else block.codes
-            m.d.comb += [
-                request.part.eq(parts[name]),
-                request.row.eq(row if of_a else 0),
-                request.lines.eq(
-                    Mux(below, rows, engine.m) if of_a else Mux(right, columns, engine.n)
-                ),
-                request.codes.eq(codes),
-                request.last.eq(ends),
-                request.tail.eq(last_code),
-                request.release.eq(right & below & ~keep),
-            ]
+        self._request_sums(m, tile)
+        for name in self.sides:
+            self._request(m, name, tile, leave)
         # The existing C is needed before the first block of K.
         waits, sums_full = Signal(), Signal(range(3))
         m.d.comb += waits.eq(job.accumulate & block.first_code)
         m.d.sync += sums_full.eq(sums_full + self.i_full_c - (leave & waits))
         with m.FSM():
             with m.State("BLOCK"), m.If(self.i_block.valid & (~waits | (sums_full != 0))):
-                m.d.sync += [rows.eq(block.rows), columns.eq(block.columns)]
-                thin, low = block.columns <= engine.n, block.rows <= engine.m
-                m.d.sync += [below.eq(low), right.eq(thin), narrow.eq(thin), single.eq(thin & low)]
-                m.d.sync += [
-                    ends.eq(block.last_code | ~(thin & low)),
-                    last_code.eq(block.last_code),
-                ]
-                m.d.sync += [a_address.eq(0), row_address.eq(0), row.eq(0)]
-                m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
+                self._begin(m, tile)
                 m.next = "TILES"
             with m.State("TILES"):
-                # All requests of a tile are issued in one cycle.
-                wanted = (*(C(1) for _ in asks), ends, sums.done)
-                goes = [~want | port.ready for port, want in zip(streams, wanted, strict=True)]
-                for number, (port, want) in enumerate(zip(streams, wanted, strict=True)):
-                    others = Cat(goes[:number], goes[number + 1 :])
-                    m.d.comb += port.valid.eq(want & others.all())
-                m.d.comb += step.eq(Cat(goes).all())
-                inside = Mux(right, columns, engine.n)
-                area = product_in_logic(a.lines, inside[: bits_for(engine.n)])
-                counted = pick(lambda count: block.codes * count, each, job.kind)
-                missing = Mux(block.last_code, job.missing, 0)
-                m.d.comb += [
-                    self.o_codes.eq(counted - missing),
-                    self.o_area.eq(Mux(step, area, 0)),
-                ]
+                sides = [getattr(self, f"o_{name}") for name in self.sides]
+                wanted = [*(C(1) for _ in sides), tile.ends, self.o_sums.payload.done]
+                m.d.comb += step.eq(_issue(m, [*sides, self.o_sums, self.o_done], wanted))
+                self._count(m, tile, step)
                 with m.If(step):
-                    m.d.sync += [columns.eq(columns - engine.n), column.eq(column + 1)]
-                    m.d.sync += right.eq(columns <= 2 * engine.n)
-                    if max(slices) == 1:
-                        m.d.sync += word.eq(word + 1)
-                    else:
-                        final = slice_ == pick(lambda count: C(count - 1), slices, job.kind)
-                        m.d.sync += slice_.eq(Mux(final, 0, slice_ + 1))
-                        with m.If(final):
-                            m.d.sync += word.eq(word + 1)
-                    with m.If(right):
-                        m.d.sync += [columns.eq(block.columns), rows.eq(rows - engine.m)]
-                        m.d.sync += [right.eq(narrow), below.eq(rows <= 2 * engine.m)]
-                        m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
-                        m.d.sync += [
-                            row.eq(row + 1),
-                            a_address.eq(a_address + job.a_stride),
-                            row_address.eq(row_address + job.p_stride),
-                        ]
+                    self._step(m, tile)
                 with m.If(leave):
                     m.next = "BLOCK"
         return m
+
+    def _request_sums(self, m: Module, tile: _Tile) -> None:
+        """Say where the sums go, and what is done with the block when all are there."""
+        job, block = self.i_geometry, self.i_block.payload
+        a, b, sums, done = (port.payload for port in (self.o_a, self.o_b, self.o_sums, self.o_done))
+        m.d.comb += [
+            a.address.eq(tile.a_address),
+            b.address.eq(tile.word),
+            b.slice.eq(tile.slice),
+            sums.address.eq(tile.row_address + tile.column),
+            sums.column.eq(tile.column),
+            sums.add.eq((~block.first_code & ~tile.single) | job.accumulate),
+            sums.bias.eq(job.biased & (block.first_code | tile.single)),
+            sums.rows.eq(Mux(tile.right & tile.last_code, a.lines, 0)),
+            sums.done.eq(tile.right & tile.below & tile.last_code),
+            done.rows.eq(block.rows),
+            done.columns.eq(block.columns),
+            done.last_row.eq(block.last_row),
+            done.last_column.eq(block.last_column),
+            done.added.eq(sums.add),
+        ]
+
+    def _begin(self, m: Module, tile: _Tile) -> None:
+        """Go to the first tile of a block."""
+        block, engine = self.i_block.payload, self.spec.inside
+        thin, low = block.columns <= engine.n, block.rows <= engine.m
+        m.d.sync += [tile.rows.eq(block.rows), tile.columns.eq(block.columns)]
+        m.d.sync += [tile.below.eq(low), tile.right.eq(thin), tile.narrow.eq(thin)]
+        m.d.sync += tile.single.eq(thin & low)
+        m.d.sync += [
+            tile.ends.eq(block.last_code | ~(thin & low)),
+            tile.last_code.eq(block.last_code),
+        ]
+        m.d.sync += [tile.a_address.eq(0), tile.row_address.eq(0), tile.row.eq(0)]
+        m.d.sync += [tile.word.eq(0), tile.slice.eq(0), tile.column.eq(0)]
+
+    def _step(self, m: Module, tile: _Tile) -> None:
+        """Go to the next tile: the one beside it, or the first one of the next row."""
+        job, block, engine = self.i_geometry, self.i_block.payload, self.spec.inside
+        m.d.sync += [tile.columns.eq(tile.columns - engine.n), tile.column.eq(tile.column + 1)]
+        m.d.sync += tile.right.eq(tile.columns <= 2 * engine.n)
+        self._next_slice(m, tile.word, tile.slice)
+        with m.If(tile.right):
+            m.d.sync += [tile.columns.eq(block.columns), tile.rows.eq(tile.rows - engine.m)]
+            m.d.sync += [tile.right.eq(tile.narrow), tile.below.eq(tile.rows <= 2 * engine.m)]
+            m.d.sync += [tile.word.eq(0), tile.slice.eq(0), tile.column.eq(0)]
+            m.d.sync += [
+                tile.row.eq(tile.row + 1),
+                tile.a_address.eq(tile.a_address + job.a_stride),
+                tile.row_address.eq(tile.row_address + job.p_stride),
+            ]
+
+    def _request(self, m: Module, name: str, tile: _Tile, leave: Value) -> None:
+        """Request a tile of an operand: which buffer, how many lines, and codes along K."""
+        spec, job, block = self.spec, self.i_geometry, self.i_block.payload
+        engine, request, of_a = spec.inside, getattr(self, f"o_{name}").payload, name[0] == "a"
+        part = Signal(range(spec.PARTS), name=f"part_{name}")
+        keep = block.keep_a if of_a else block.keep_b
+        m.d.sync += part.eq(part + (leave & ~keep))
+        scaled = name.endswith("scales")
+        codes = scales_of(spec, block.codes, job.kind) if scaled else block.codes
+        if of_a:
+            lines = Mux(tile.below, tile.rows, engine.m)
+        else:
+            lines = Mux(tile.right, tile.columns, engine.n)
+        m.d.comb += [
+            request.part.eq(part),
+            request.row.eq(tile.row if of_a else 0),
+            request.lines.eq(lines),
+            request.codes.eq(codes),
+            request.last.eq(tile.ends),
+            request.tail.eq(tile.last_code),
+            request.release.eq(tile.right & tile.below & ~keep),
+        ]
+
+    def _count(self, m: Module, tile: _Tile, step: Value) -> None:
+        """Report the tile's numbers of C, and codes of K without those that its last word lacks."""
+        job, block, engine = self.i_geometry, self.i_block.payload, self.spec.inside
+        inside = Mux(tile.right, tile.columns, engine.n)
+        area = product_in_logic(self.o_a.payload.lines, inside[: bits_for(engine.n)])
+        m.d.comb += self.o_area.eq(Mux(step, area, 0))
+        each = [kind.codes for kind in self.spec.kinds]
+        counted = pick(lambda count: block.codes * count, each, job.kind)
+        m.d.comb += self.o_codes.eq(counted - Mux(block.last_code, job.missing, 0))
+
+    def _next_slice(self, m: Module, word: Signal, slice_: Signal) -> None:
+        """Go on to the next columns of B: the next slice of a word, or the next word."""
+        slices = self.sides["b"].slices
+        if max(slices) == 1:
+            m.d.sync += word.eq(word + 1)
+            return
+        final = slice_ == pick(lambda count: C(count - 1), slices, self.i_geometry.kind)
+        m.d.sync += slice_.eq(Mux(final, 0, slice_ + 1))
+        with m.If(final):
+            m.d.sync += word.eq(word + 1)
+
+
+def _issue(m: Module, streams: Sequence[Any], wanted: Sequence[Value]) -> Value:
+    """Offer what is wanted of a tile, all in one cycle; return whether all is taken."""
+    taken = [~want | port.ready for port, want in zip(streams, wanted, strict=True)]
+    for number, (port, want) in enumerate(zip(streams, wanted, strict=True)):
+        others = Cat(taken[:number], taken[number + 1 :])
+        m.d.comb += port.valid.eq(want & others.all())
+    return Cat(taken).all()

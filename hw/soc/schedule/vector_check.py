@@ -48,31 +48,18 @@ def vector_check(
     built = mode.vector.matches(*(numbers[name] for name in spec.vector_jobs))
     turned: Value = mode.vector == numbers["transpose"] if spec.transpose else C(0, 1)
     gathers: Value = mode.vector == numbers["gather"] if spec.gather else C(0, 1)
-    others = mode.as_value()[4 : mode.shape()["vector"].offset]
     scaled, pair, second, exponents = (
         mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
         for names in (unit.SCALED, unit.PAIRS, unit.SECOND, ("scale",))
     )
-    wrong = others.any()
-    most: Value = C(unit.length)
-    if unit.scales:
-        requantise = C(1 << mode.shape()["requantise"].offset - 4, len(others))
-        wrong = (others != Mux(scaled, requantise, 0)) | (
-            scaled & job.multiplier[unit.reciprocal_width :].any()
-        )
-        most = Mux(pair, unit.most("add"), unit.length)
+    most: Value = Mux(pair, unit.most("add"), unit.length) if unit.scales else C(unit.length)
     softmax = mode.vector == numbers["softmax"]
     # A softmax has one more code, the exponent.
     last_c = above + softmax
     narrowed: Value = C(0, 1)
     if spec.sizes:
         narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
-        wrong |= mode.c_bytes > spec.vector_out_bytes
-        wrong |= narrowed & ~softmax & ~scaled & ~turned & ~gathers
-    if spec.transpose:
-        wrong |= turned & ((mode.a_format != 0) | (~narrowed if spec.vector_out_bytes > 1 else 0))
-    if spec.gather:
-        wrong |= gathers & ((mode.a_format != 0) != (~narrowed & (spec.vector_out_bytes > 1)))
+    wrong = _wrong_mode(spec, job, narrowed, scaled, softmax, turned, gathers)
     bytes_c = Mux(narrowed, last_c, Cat(C(1, 1), last_c)) if spec.vector_out_bytes > 1 else last_c
     bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
     bytes_b = bytes_a
@@ -96,3 +83,32 @@ def vector_check(
         bytes_b=bytes_b,
         gathers=gathers,
     )
+
+
+def _wrong_mode(
+    spec: CoprocessorSpec,
+    job: Any,
+    narrowed: Value,
+    scaled: Value,
+    softmax: Value,
+    turned: Value,
+    gathers: Value,
+) -> Value:
+    """Return whether the job has flags, a multiplier or sizes of codes that its operation lacks."""
+    unit, mode = spec.vector, job.mode
+    assert unit is not None
+    others = mode.as_value()[4 : mode.shape()["vector"].offset]
+    wrong = others.any()
+    if unit.scales:
+        requantise = C(1 << mode.shape()["requantise"].offset - 4, len(others))
+        wrong = (others != Mux(scaled, requantise, 0)) | (
+            scaled & job.multiplier[unit.reciprocal_width :].any()
+        )
+    if spec.sizes:
+        wrong |= mode.c_bytes > spec.vector_out_bytes
+        wrong |= narrowed & ~softmax & ~scaled & ~turned & ~gathers
+    if spec.transpose:
+        wrong |= turned & ((mode.a_format != 0) | (~narrowed if spec.vector_out_bytes > 1 else 0))
+    if spec.gather:
+        wrong |= gathers & ((mode.a_format != 0) != (~narrowed & (spec.vector_out_bytes > 1)))
+    return wrong

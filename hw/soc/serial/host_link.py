@@ -1,8 +1,8 @@
 """Frames of a host, as accesses to memory and registers."""
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -18,6 +18,49 @@ _F = HostLinkFormat
 _HEADER = _F.HEADER + _F.CRC
 _HUNT = 15
 """Bytes so far: those that come do not count, up to the next delimiter."""
+
+
+class _Frame(NamedTuple):
+    """A frame that is taken, and what is to be answered.
+
+    Members
+    -------
+    header : sequence, address, code and value, in the order in which they come.
+    sequence, address, command : of these.
+    last : sequence of the command that was done last: it is not done again.
+    word, byte : of registers, of memory.
+    status : of the answer.
+    fresh : no host has claimed the link.
+    """
+
+    header: Value
+    sequence: Signal
+    address: Signal
+    command: Value
+    last: Signal
+    word: Signal
+    byte: Signal
+    status: Signal
+    fresh: Signal
+
+    @classmethod
+    def make(cls, value: Signal) -> Self:
+        """Make the signals of a frame whose value is there."""
+        sequence, address, code = (
+            Signal(width, name=name)
+            for name, width in (("sequence", 8), ("address", 24), ("code", 8))
+        )
+        return cls(
+            header=Cat(sequence, address, code, value),
+            sequence=sequence,
+            address=address,
+            command=code[:3],
+            last=Signal(8, name="last"),
+            word=Signal(32, name="word"),
+            byte=Signal(8, name="byte"),
+            status=Signal(3, name="status"),
+            fresh=Signal(name="fresh", init=1),
+        )
 
 
 class HostLink(wiring.Component):
@@ -75,150 +118,185 @@ class HostLink(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        axi, memory, place = self.registers, self.memory, self.place
-        sequence, address, code, value = Signal(8), Signal(24), Signal(8), self.count
-        header, bytes_left = Cat(sequence, address, code, value), value[:16]
-        command = code[:3]
-        last, word, held = Signal(8), Signal(32), Signal(8)
-        status, fresh = Signal(3), Signal(init=1)
+        axi, memory = self.registers, self.memory
+        frame = _Frame.make(self.count)
         m.submodules.crc = crc = FrameCrc()
-
         m.d.comb += [
-            crc.i.eq(self.i), memory.address.eq(address), memory.data.eq(held),
-            axi.awaddr.eq(address), axi.araddr.eq(address), axi.wdata.eq(value),
-            axi.wstrb.eq(15), axi.bready.eq(1), axi.rready.eq(1),
-        ]  # fmt: skip
+            crc.i.eq(self.i),
+            memory.address.eq(frame.address),
+            memory.data.eq(frame.byte),
+            axi.awaddr.eq(frame.address),
+            axi.araddr.eq(frame.address),
+            axi.wdata.eq(self.count),
+            axi.wstrb.eq(15),
+            axi.bready.eq(1),
+            axi.rready.eq(1),
+        ]
         for valid, ready in (
-            (axi.awvalid, axi.awready), (axi.wvalid, axi.wready), (axi.arvalid, axi.arready),
-        ):  # fmt: skip
+            (axi.awvalid, axi.awready),
+            (axi.wvalid, axi.wready),
+            (axi.arvalid, axi.arready),
+        ):
             with m.If(ready):
                 m.d.sync += valid.eq(0)
-        next_byte = [address.eq(address + 1), bytes_left.eq(bytes_left - 1)]
-
-        def receive() -> None:
-            """Take a byte into the CRC; a delimiter begins a frame."""
-            m.d.comb += [self.waits.eq(1), crc.i_valid.eq(self.i_valid), crc.start.eq(self.i_end)]
-            with m.If(self.i_end):
-                m.d.sync += place.eq(0)
-                m.next = "header"
-
-        def answer(byte: Any, then: str) -> Any:
-            """Send a byte of an answer; what is done once more goes into the block returned."""
-            m.d.comb += [self.o.valid.eq(1), self.o.payload.data.eq(byte)]
-            m.d.comb += [crc.i.eq(byte), crc.i_valid.eq(self.o.ready)]
-            with m.If(self.o.ready):
-                m.next = then
-            return m.If(self.o.ready)
-
         with m.FSM(name="state") as fsm:
-            with m.State("header"):
-                with m.If(self.i_valid & (place != _HUNT)):
-                    m.d.sync += place.eq(place + 1)
-                    with m.If(place < _F.HEADER):
-                        m.d.sync += header.eq(Cat(header[8:], self.i))
-                with m.If((place == _HEADER) & crc.o_valid):
-                    m.d.sync += place.eq(_HUNT)
-                    with m.If(crc.o_match):
-                        m.d.sync += place.eq(0)
-                        m.next = "check"
-                receive()
-            with m.State("check"):
-                m.d.sync += held.eq(0)
-                m.next = "open"
-                with m.If(fresh & (command > _F.CLAIM)):
-                    m.d.sync += [status.eq(_F.RESET), command.eq(_F.ZERO)]
-                with m.Elif((command <= _F.READ) | (sequence != last)):
-                    m.d.sync += status.eq(0)
-                    with m.Switch(command):
-                        with m.Case(_F.HELLO, _F.CLAIM):
-                            m.d.sync += [status[2].eq(fresh), fresh.eq(fresh & ~command[0])]
-                        with m.Case(_F.WRITE, _F.ZERO):
-                            m.next = "more"
-                        with m.Case(_F.READ_WORD):
-                            m.d.sync += axi.arvalid.eq(1)
-                            m.next = "read_word"
-                        with m.Case(_F.WRITE_WORD):
-                            m.d.sync += [axi.awvalid.eq(1), axi.wvalid.eq(1)]
-                            m.next = "write_word"
-            with m.State("write_word"), m.If(axi.bvalid):
-                m.d.sync += status[:2].eq(axi.bresp)
-                m.next = "open"
-            with m.State("read_word"), m.If(axi.rvalid):
-                m.d.sync += [word.eq(axi.rdata), status[:2].eq(axi.rresp)]
-                m.next = "open"
-            # Bytes of memory, one by one.
-            with m.State("more"), m.Switch(command):
-                with m.Case(_F.READ):
-                    m.next = "read"
-                    with m.If(bytes_left == 0):
-                        m.next = "status"
-                with m.Case(_F.WRITE):
-                    m.next = "take"
-                with m.Default():
-                    m.next = "write"
-                    with m.If(bytes_left == 0):
-                        m.next = "open"
-            with m.State("take"):
-                with m.If(self.i_valid):
-                    m.d.sync += held.eq(self.i)
-                    m.next = "write"
-                    with m.If(bytes_left == 0):
-                        m.d.sync += place.eq(place + 1)
-                        m.next = "take"
-                with m.If((place == _F.CRC) & crc.o_valid):
-                    m.d.sync += place.eq(_HUNT)
-                    m.next = "header"
-                    with m.If(crc.o_match):
-                        m.next = "open"
-                receive()
-            with m.State("write"):
-                m.d.comb += [memory.request.eq(1), memory.write.eq(1)]
-                with m.If(memory.done):
-                    m.d.sync += [*next_byte, status[:2].eq(status[:2] | memory.error.replicate(2))]
-                    m.next = "more"
-            with m.State("read"):
-                m.d.comb += memory.request.eq(1)
-                with m.If(memory.done):
-                    m.d.sync += [held.eq(memory.read), *next_byte]
-                    m.d.sync += status[:2].eq(status[:2] | memory.error.replicate(2))
-                    m.next = "send"
-            # The answer.
-            with m.State("open"):
-                m.d.comb += [self.o.valid.eq(1), self.o.payload.end.eq(1), crc.start.eq(1)]
-                m.d.sync += [place.eq(0), last.eq(sequence)]
-                with m.If(self.o.ready):
-                    m.next = "sequence"
-            with m.State("sequence"), answer(sequence, "status"), m.Switch(command):
-                with m.Case(_F.HELLO, _F.CLAIM):
-                    m.next = "size"
-                with m.Case(_F.READ):
-                    m.next = "more"
-                with m.Case(_F.READ_WORD):
-                    m.next = "word"
-            with m.State("size"):
-                answer((self.spec.memory_bytes - 1).bit_length(), "status")
-            with m.State("send"):
-                answer(held, "more")
-            with m.State("word"), answer(word[:8], "word"):
-                # Round once, so that it can be sent again.
-                m.d.sync += [word.eq(Cat(word[8:], word[:8])), place.eq(place + 1)]
-                with m.If(place == 3):
-                    m.d.sync += place.eq(0)
-                    m.next = "status"
-            with m.State("status"):
-                answer(status, "crc")
-            with m.State("crc"):
-                m.d.comb += self.o.valid.eq(crc.o_valid)
-                m.d.comb += self.o.payload.data.eq(crc.o.word_select(place[:2], 8))
-                with m.If(self.o.valid & self.o.ready):
-                    m.d.sync += place.eq(place + 1)
-                    with m.If(place == _F.CRC - 1):
-                        m.next = "close"
-            with m.State("close"):
-                m.d.comb += [self.o.valid.eq(1), self.o.payload.end.eq(1)]
-                m.d.sync += place.eq(_HUNT)
-                with m.If(self.o.ready):
-                    m.next = "header"
+            self._take_header(m, frame, crc)
+            self._check(m, frame)
+            self._access_registers(m, frame)
+            self._access_memory(m, frame, crc)
+            self._answer(m, frame, crc)
+            self._end(m, crc)
         states: Any = fsm
         m.d.comb += self.legal.eq(states.state < len(states.encoding))
         return m
+
+    def _receive(self, m: Module, crc: FrameCrc) -> None:
+        """Take a byte into the CRC; a delimiter begins a frame."""
+        m.d.comb += [self.waits.eq(1), crc.i_valid.eq(self.i_valid), crc.start.eq(self.i_end)]
+        with m.If(self.i_end):
+            m.d.sync += self.place.eq(0)
+            m.next = "header"
+
+    def _send(self, m: Module, crc: FrameCrc, byte: Any, then: str) -> Any:
+        """Send a byte of an answer; what is done once more goes into the block returned."""
+        m.d.comb += [self.o.valid.eq(1), self.o.payload.data.eq(byte)]
+        m.d.comb += [crc.i.eq(byte), crc.i_valid.eq(self.o.ready)]
+        with m.If(self.o.ready):
+            m.next = then
+        return m.If(self.o.ready)
+
+    def _take_header(self, m: Module, frame: _Frame, crc: FrameCrc) -> None:
+        """Wait for a frame, and take its header, up to the CRC."""
+        place, header = self.place, frame.header
+        with m.State("header"):
+            with m.If(self.i_valid & (place != _HUNT)):
+                m.d.sync += place.eq(place + 1)
+                with m.If(place < _F.HEADER):
+                    m.d.sync += header.eq(Cat(header[8:], self.i))
+            with m.If((place == _HEADER) & crc.o_valid):
+                m.d.sync += place.eq(_HUNT)
+                with m.If(crc.o_match):
+                    m.d.sync += place.eq(0)
+                    m.next = "check"
+            self._receive(m, crc)
+
+    def _check(self, m: Module, frame: _Frame) -> None:
+        """Do what the header says, but for a command that was done already."""
+        axi, command, status, fresh = self.registers, frame.command, frame.status, frame.fresh
+        with m.State("check"):
+            m.d.sync += frame.byte.eq(0)
+            m.next = "open"
+            with m.If(fresh & (command > _F.CLAIM)):
+                m.d.sync += [status.eq(_F.RESET), command.eq(_F.ZERO)]
+            with m.Elif((command <= _F.READ) | (frame.sequence != frame.last)):
+                m.d.sync += status.eq(0)
+                with m.Switch(command):
+                    with m.Case(_F.HELLO, _F.CLAIM):
+                        m.d.sync += [status[2].eq(fresh), fresh.eq(fresh & ~command[0])]
+                    with m.Case(_F.WRITE, _F.ZERO):
+                        m.next = "more"
+                    with m.Case(_F.READ_WORD):
+                        m.d.sync += axi.arvalid.eq(1)
+                        m.next = "read_word"
+                    with m.Case(_F.WRITE_WORD):
+                        m.d.sync += [axi.awvalid.eq(1), axi.wvalid.eq(1)]
+                        m.next = "write_word"
+
+    def _access_registers(self, m: Module, frame: _Frame) -> None:
+        """Wait for the answer of a register."""
+        axi, status = self.registers, frame.status
+        with m.State("write_word"), m.If(axi.bvalid):
+            m.d.sync += status[:2].eq(axi.bresp)
+            m.next = "open"
+        with m.State("read_word"), m.If(axi.rvalid):
+            m.d.sync += [frame.word.eq(axi.rdata), status[:2].eq(axi.rresp)]
+            m.next = "open"
+
+    def _access_memory(self, m: Module, frame: _Frame, crc: FrameCrc) -> None:
+        """Read or write bytes of memory, one by one."""
+        memory, place, command, status = self.memory, self.place, frame.command, frame.status
+        bytes_left = self.count[:16]
+        next_byte = [frame.address.eq(frame.address + 1), bytes_left.eq(bytes_left - 1)]
+        with m.State("more"), m.Switch(command):
+            with m.Case(_F.READ):
+                m.next = "read"
+                with m.If(bytes_left == 0):
+                    m.next = "status"
+            with m.Case(_F.WRITE):
+                m.next = "take"
+            with m.Default():
+                m.next = "write"
+                with m.If(bytes_left == 0):
+                    m.next = "open"
+        with m.State("take"):
+            with m.If(self.i_valid):
+                m.d.sync += frame.byte.eq(self.i)
+                m.next = "write"
+                with m.If(bytes_left == 0):
+                    m.d.sync += place.eq(place + 1)
+                    m.next = "take"
+            with m.If((place == _F.CRC) & crc.o_valid):
+                m.d.sync += place.eq(_HUNT)
+                m.next = "header"
+                with m.If(crc.o_match):
+                    m.next = "open"
+            self._receive(m, crc)
+        with m.State("write"):
+            m.d.comb += [memory.request.eq(1), memory.write.eq(1)]
+            with m.If(memory.done):
+                m.d.sync += [*next_byte, status[:2].eq(status[:2] | memory.error.replicate(2))]
+                m.next = "more"
+        with m.State("read"):
+            m.d.comb += memory.request.eq(1)
+            with m.If(memory.done):
+                m.d.sync += [frame.byte.eq(memory.read), *next_byte]
+                m.d.sync += status[:2].eq(status[:2] | memory.error.replicate(2))
+                m.next = "send"
+
+    def _answer(self, m: Module, frame: _Frame, crc: FrameCrc) -> None:
+        """Send an answer, up to its CRC."""
+        place, word = self.place, frame.word
+        with m.State("open"):
+            m.d.comb += [self.o.valid.eq(1), self.o.payload.end.eq(1), crc.start.eq(1)]
+            m.d.sync += [place.eq(0), frame.last.eq(frame.sequence)]
+            with m.If(self.o.ready):
+                m.next = "sequence"
+        with (
+            m.State("sequence"),
+            self._send(m, crc, frame.sequence, "status"),
+            m.Switch(frame.command),
+        ):
+            with m.Case(_F.HELLO, _F.CLAIM):
+                m.next = "size"
+            with m.Case(_F.READ):
+                m.next = "more"
+            with m.Case(_F.READ_WORD):
+                m.next = "word"
+        with m.State("size"):
+            self._send(m, crc, (self.spec.memory_bytes - 1).bit_length(), "status")
+        with m.State("send"):
+            self._send(m, crc, frame.byte, "more")
+        with m.State("word"), self._send(m, crc, word[:8], "word"):
+            # Round once, so that it can be sent again.
+            m.d.sync += [word.eq(Cat(word[8:], word[:8])), place.eq(place + 1)]
+            with m.If(place == 3):
+                m.d.sync += place.eq(0)
+                m.next = "status"
+        with m.State("status"):
+            self._send(m, crc, frame.status, "crc")
+
+    def _end(self, m: Module, crc: FrameCrc) -> None:
+        """Send the CRC of an answer, and its delimiter."""
+        place = self.place
+        with m.State("crc"):
+            m.d.comb += self.o.valid.eq(crc.o_valid)
+            m.d.comb += self.o.payload.data.eq(crc.o.word_select(place[:2], 8))
+            with m.If(self.o.valid & self.o.ready):
+                m.d.sync += place.eq(place + 1)
+                with m.If(place == _F.CRC - 1):
+                    m.next = "close"
+        with m.State("close"):
+            m.d.comb += [self.o.valid.eq(1), self.o.payload.end.eq(1)]
+            m.d.sync += place.eq(_HUNT)
+            with m.If(self.o.ready):
+                m.next = "header"

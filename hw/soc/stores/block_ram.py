@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -82,68 +82,98 @@ class BlockRam(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spec, axi, host = self.spec, self.axi, self.host
-        low = (spec.bytes - 1).bit_length()
-        high = (self.size - 1).bit_length()
-        lanes = [self.lane.place() for _ in range(spec.bytes)]
+        lanes = [self.lane.place() for _ in range(self.spec.bytes)]
         for number, lane in enumerate(lanes):
             m.submodules[f"lane{number}"] = lane
-
-        waits, written = Signal(), Signal()
+        host, waits, written = self.host, Signal(), Signal()
         fresh = host.request & ~host.done & ~waits
         host_reads, host_writes = fresh & ~host.write, fresh & host.write
         host_takes = fresh if self.lean else host_reads
-        beyond = host.address[high:] != 0
+        is_byte, issues = self._read(m, lanes, host_reads, host_takes)
+        m.d.comb += host.done.eq(is_byte | written)
+        m.d.sync += [
+            waits.eq((waits | fresh) & ~host.done),
+            written.eq(host_writes),
+            host.error.eq(self._beyond),
+        ]
+        self._write(m, lanes, host_writes, issues | host_reads)
+        return m
 
+    @property
+    def _low(self) -> int:
+        """Bits of an address inside a word."""
+        return (self.spec.bytes - 1).bit_length()
+
+    @property
+    def _high(self) -> int:
+        """Bits of an address inside the memory."""
+        return (self.size - 1).bit_length()
+
+    @property
+    def _far(self) -> bool:
+        """Whether the banks are all over a device."""
+        return self.size > NEAR
+
+    @property
+    def _beyond(self) -> Value:
+        """Whether the host's address is outside of the memory."""
+        return self.host.address[self._high :] != 0
+
+    def _read(
+        self, m: Module, lanes: list[Any], host_reads: Value, host_takes: Value
+    ) -> tuple[Value, Value]:
+        """Read beats of bursts, and bytes; return whether a byte comes, and a beat is issued."""
+        spec, axi, host, low, high = self.spec, self.axi, self.host, self._low, self._high
         # What is read passes registers before and behind the banks, if these are all over a device,
         # and nothing stops it: a beat is read if there is room for it in the queue, which has room
         # for as many as let one leave in each cycle.
-        far = self.size > NEAR
-        to_banks = m.d.sync if far else m.d.comb
-        stages = 3 if far else 1
+        to_banks = m.d.sync if self._far else m.d.comb
+        stages = 3 if self._far else 1
         beats = 1 if self.lean else stages + 2
         m.submodules.queue = queue = Fifo(spec.data_width + 2, beats)
         away = Signal(range(beats + 1))
         reads, issues, bad_read, leaves = Signal(), Signal(), Signal(), Signal()
         read_word, left = Signal(high - low), Signal(9)
-        place, found = Signal(high - low), Signal(spec.data_width)
+        place, word = Signal(high - low), Signal(spec.data_width)
         steps = [Signal(4, name=f"step{number}") for number in range(stages)]
         is_beat, is_byte = steps[-1][0], steps[-1][1]
         m.d.comb += [
             issues.eq(reads & (away != beats) & ~host_takes),
             axi.arready.eq(~reads),
             queue.i.valid.eq(is_beat),
-            queue.i.payload.eq(Cat(found, steps[-1][2:])),
+            queue.i.payload.eq(Cat(word, steps[-1][2:])),
             queue.o.ready.eq(axi.rready),
             axi.rvalid.eq(queue.o.valid),
             axi.rdata.eq(queue.o.payload),
             axi.rlast.eq(queue.o.payload[-2]),
             axi.rresp.eq(Mux(queue.o.payload[-1], _DECERR, 0)),
             leaves.eq(axi.rvalid & axi.rready),
-            host.done.eq(is_byte | written),
-            host.read.eq(found.word_select(host.address[:low], 8)),
+            host.read.eq(word.word_select(host.address[:low], 8)),
+            *(lane.o_address.eq(place) for lane in lanes),
         ]
         m.d.sync += [
             away.eq(away + issues - leaves),
             Cat(steps).eq(Cat(issues, host_reads, left == 1, bad_read, steps[:-1])),
-            waits.eq((waits | fresh) & ~host.done),
-            written.eq(host_writes),
-            host.error.eq(beyond),
         ]
         to_banks += [
             place.eq(Mux(host_reads, host.address[low:high], read_word)),
-            found.eq(Cat(lane.o for lane in lanes)),
+            word.eq(Cat(lane.o for lane in lanes)),
         ]
         with m.If(issues):
             m.d.sync += [read_word.eq(read_word + 1), left.eq(left - 1), reads.eq(left != 1)]
         with m.If(axi.arvalid & axi.arready):
             m.d.sync += [reads.eq(1), read_word.eq(axi.araddr[low:high]), left.eq(axi.arlen + 1)]
             m.d.sync += bad_read.eq(axi.araddr[high:] != 0)
+        return is_byte, issues
 
+    def _write(self, m: Module, lanes: list[Any], host_writes: Value, reads: Value) -> None:
+        """Write beats of bursts, and bytes of the host; a lean memory reads or writes."""
+        spec, axi, host, low, high = self.spec, self.axi, self.host, self._low, self._high
+        to_banks = m.d.sync if self._far else m.d.comb
         writes, bad_write, takes = Signal(), Signal(), Signal()
         accepts = writes & ~host_writes
         if self.lean:
-            accepts &= ~(issues | host_reads)
+            accepts &= ~reads
         write_word = Signal(high - low)
         m.d.comb += [
             axi.awready.eq(~writes & ~axi.bvalid),
@@ -169,12 +199,10 @@ class BlockRam(wiring.Component):
         for number, lane in enumerate(lanes):
             chosen, write = host.address[:low] == number, Signal(name=f"write{number}")
             taken = takes & axi.wstrb[number] & ~bad_write
-            to_banks += write.eq(Mux(host_writes, chosen & ~beyond, taken))
+            to_banks += write.eq(Mux(host_writes, chosen & ~self._beyond, taken))
             m.d.comb += [
                 lane.en.eq(1),
-                lane.o_address.eq(place),
                 lane.i_address.eq(at),
                 lane.i.eq(data.word_select(number, 8)),
                 lane.write.eq(write),
             ]
-        return m

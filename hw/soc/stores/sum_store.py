@@ -2,6 +2,7 @@
 
 from functools import reduce
 from operator import or_
+from typing import Any, NamedTuple
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -21,6 +22,28 @@ class StoredRow(data.StructLayout):
 
     def __init__(self, spec: CoprocessorSpec):
         super().__init__({"data": spec.inside.n * spec.number_width, "last": 1})
+
+
+class _Taken(NamedTuple):
+    """The row of the engine that is taken: whether there is one, its address and half.
+
+    And whether it is added to what is stored, ends its block, and completes a row of C.
+    """
+
+    taken: Signal
+    address: Signal
+    half: Signal
+    adds: Signal
+    done: Signal
+    completes: Value
+
+
+class _Store(NamedTuple):
+    """What is written: whether anything is, its half and address, and the sums."""
+
+    write: Signal
+    to: data.View
+    total: Signal
 
 
 class SumStore(wiring.Component):
@@ -117,6 +140,17 @@ class SumStore(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        taken = self._take(m)
+        banks = [self.bank.place() for _ in range(2)]
+        store = self._sum(m, taken, banks)
+        if self.copies > 1:
+            self._read_copy(m, taken, store, banks)
+        else:
+            self._read_half(m, taken, store, banks)
+        return m
+
+    def _take(self, m: Module) -> _Taken:
+        """Take rows of the engine while their half is free, and none of the existing C comes."""
         spec, request, row = self.spec, self.i.payload, self.i_rows.payload
         free = Signal(2, init=2)
         half, inside = Signal(), Signal()
@@ -140,20 +174,25 @@ class SumStore(wiring.Component):
             m.d.sync += line.eq(Mux(row.last, 0, line + 1))
         with m.If(done):
             m.d.sync += half.eq(~half)
+        return _Taken(taken, address, half, adds, done, request.rows > line)
 
+    def _sum(self, m: Module, row: _Taken, banks: list[Any]) -> _Store:
+        """Add what is in the store, biases, or nothing; return what is to be written."""
+        spec, request, data_in = self.spec, self.i.payload, self.i_rows.payload.data
+        address, half = row.address, row.half
         # The addend: nothing, the sums of either half, the biases, or the existing C, to which
         # nothing is added.
         late = data.StructLayout({"address": len(address), "half": 1})
         write = data.View(late, Signal(late.size, name="write", reset_less=True))
-        writes, come = Signal(), Signal()
+        writes, row_complete = Signal(), Signal()
         rows, given = (
-            Signal(len(row.data), name=name, reset_less=True) for name in ("rows", "given")
+            Signal(len(data_in), name=name, reset_less=True) for name in ("rows", "given")
         )
         biased, stored = Signal(reset_less=True), Signal(reset_less=True)
         m.d.sync += [
-            writes.eq(taken | self.i_write),
-            come.eq(taken & (request.rows > line)),
-            rows.eq(Mux(self.i_write, 0, row.data)),
+            writes.eq(row.taken | self.i_write),
+            row_complete.eq(row.taken & row.completes),
+            rows.eq(Mux(self.i_write, 0, data_in)),
             given.eq(Mux(self.i_write, self.i_write_row, 0)),
             write.address.eq(Mux(self.i_write, self.i_write_address, address)),
             write.half.eq(Mux(self.i_write, self.i_write_half, half)),
@@ -161,67 +200,70 @@ class SumStore(wiring.Component):
             stored.eq(request.add & ~self.i_write),
         ]
         full = Signal()
-        m.d.sync += full.eq(done)
-        banks = [self.bank.place() for _ in range(2)]
+        m.d.sync += full.eq(row.done)
         # Block RAM is slow: at most one lookup table of four inputs follows it at once.
-        kept = banks[0].o if self.copies > 1 else Mux(write.half, banks[1].o, banks[0].o)
-        old = Mux(stored, kept, 0)
+        read = banks[0].o if self.copies > 1 else Mux(write.half, banks[1].o, banks[0].o)
+        old = Mux(stored, read, 0)
         bias = Mux(biased, self.i_bias, 0) if spec.bias else C(0)
         addends: list[Value] = [old, bias, given]
         terms, to, stores = rows, write, writes
         if self.late:
-            found = addends
+            at_once = addends
             addends = [
                 Signal(len(value), name=name, reset_less=True)
-                for name, value in zip(("old", "bias", "existing"), found, strict=True)
+                for name, value in zip(("old", "bias", "existing"), at_once, strict=True)
             ]
-            terms = Signal(len(row.data), name="terms", reset_less=True)
+            terms = Signal(len(data_in), name="terms", reset_less=True)
             to = data.View(late, Signal(late.size, name="to", reset_less=True))
             stores = Signal()
-            m.d.sync += [now.eq(was) for now, was in zip(addends, found, strict=True)]
+            m.d.sync += [now.eq(was) for now, was in zip(addends, at_once, strict=True)]
             m.d.sync += [terms.eq(rows), to.eq(write)]
             m.d.sync += [
                 stores.eq(writes),
-                self.o_row_complete.eq(come),
+                self.o_row_complete.eq(row_complete),
                 self.o_half_complete.eq(full),
             ]
         else:
-            m.d.comb += [self.o_row_complete.eq(come), self.o_half_complete.eq(full)]
-        total = Signal(len(row.data))
+            m.d.comb += [self.o_row_complete.eq(row_complete), self.o_half_complete.eq(full)]
+        total = Signal(len(data_in))
         m.d.comb += total.eq(self._add(terms, Value.cast(reduce(or_, addends))))
-        if self.copies > 1:
-            m.submodules.inner, m.submodules.outer = inner, outer = banks
-            for bank in banks:
-                m.d.comb += [
-                    bank.write.eq(stores),
-                    bank.i_address.eq(Cat(to.half, to.address)),
-                    bank.i.eq(total),
-                ]
+        return _Store(stores, to, total)
+
+    def _read_copy(self, m: Module, row: _Taken, store: _Store, banks: list[Any]) -> None:
+        """Write both copies of all rows; one is added to, the other one leaves."""
+        m.submodules.inner, m.submodules.outer = inner, outer = banks
+        for bank in banks:
             m.d.comb += [
-                # What is read is looked at a cycle after the row is taken.
-                inner.en.eq(self.i_rows.valid & request.add),
-                inner.o_address.eq(Cat(half, address)),
-                outer.en.eq(self.en),
-                outer.o_address.eq(Cat(self.i_half, self.i_address)),
-                self.o.eq(outer.o),
+                bank.write.eq(store.write),
+                bank.i_address.eq(Cat(store.to.half, store.to.address)),
+                bank.i.eq(store.total),
             ]
-            return m
+        m.d.comb += [
+            # What is read is looked at a cycle after the row is taken.
+            inner.en.eq(self.i_rows.valid & self.i.payload.add),
+            inner.o_address.eq(Cat(row.half, row.address)),
+            outer.en.eq(self.en),
+            outer.o_address.eq(Cat(self.i_half, self.i_address)),
+            self.o.eq(outer.o),
+        ]
+
+    def _read_half(self, m: Module, row: _Taken, store: _Store, banks: list[Any]) -> None:
+        """Write one half or the other; one is added to while the other one leaves."""
         for number in range(2):
             m.submodules[f"half{number}"] = bank = banks[number]
             # Never both: what is added to does not leave.
-            leaves, added_to = self.en & (self.i_half == number), adds & (half == number)
+            leaves, added_to = self.en & (self.i_half == number), row.adds & (row.half == number)
             m.d.comb += [
-                bank.write.eq(stores & (to.half == number)),
-                bank.i_address.eq(to.address),
-                bank.i.eq(total),
+                bank.write.eq(store.write & (store.to.half == number)),
+                bank.i_address.eq(store.to.address),
+                bank.i.eq(store.total),
                 bank.en.eq(leaves | added_to),
-                bank.o_address.eq(Mux(added_to, address, self.i_address)),
+                bank.o_address.eq(Mux(added_to, row.address, self.i_address)),
             ]
         left = Signal()
         with m.If(self.en):
             m.d.sync += left.eq(self.i_half)
         m.d.comb += self.o.eq(Mux(left, banks[1].o, banks[0].o))
-        return m
 
     def _add(self, one: Value, other: Value) -> Value:
         """Add rows element by element; NaN flags are sticky."""

@@ -49,7 +49,7 @@ def test_four_jobs_are_begun_and_not_complete(every: int) -> None:
             ctx.set(dut.i_begin, cycle == 0)
             ctx.set(dut.i_complete, completes)
             # The last beat comes, and the check ends, at once.
-            ctx.set(dut.i_come, 1)
+            ctx.set(dut.i_descriptor, 1)
             ctx.set(dut.i_checked, 1)
             _, _, begins, checks, last, busy = await ctx.tick().sample(
                 dut.o_begin, dut.o_check, dut.o_last, dut.o_busy
@@ -73,7 +73,7 @@ def test_four_jobs_are_begun_and_not_complete(every: int) -> None:
 def test_a_bad_descriptor_is_told_when_the_jobs_before_are_complete(wrong: bool) -> None:
     async def bench(ctx: Any, dut: JobsAhead) -> None:
         ctx.set(dut.i_alike, 2)
-        for port in (dut.i_more, dut.i_fetch, dut.i_ready, dut.i_come, dut.i_checked):
+        for port in (dut.i_more, dut.i_fetch, dut.i_ready, dut.i_descriptor, dut.i_checked):
             ctx.set(port, 1)
         ctx.set(dut.i_broken, not wrong)
         ctx.set(dut.i_wrong, wrong)

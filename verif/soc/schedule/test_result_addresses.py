@@ -73,7 +73,7 @@ class Jobs(Part):
         elif writes and own:
             self.known = True
         leaves = self.come < self.begun * self.rows and self.come - len(self.sink.items) < 4
-        ctx.set(dut.i_come, leaves)
+        ctx.set(dut.i_row, leaves)
         self.come += leaves
 
 
