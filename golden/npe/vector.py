@@ -88,7 +88,7 @@ class VectorUnitSpec:
 
     PASS = 6
     """Cycles of a pass beyond one for each beat."""
-    AGAIN = 5
+    SECOND_READ = 5
     """Cycle of a gate's period in which the beat before is read again, to be multiplied."""
 
     MEAN_FRACTION = 8
@@ -143,7 +143,7 @@ class VectorUnitSpec:
         A gate's values are read for the divisors, and again when these have been divided by.
         """
         if operation in GATES:
-            return max(self.digit_cycles + 1, self.AGAIN + 1)
+            return max(self.digit_cycles + 1, self.SECOND_READ + 1)
         return {"add": 2, "multiply": 3}.get(operation, 1)
 
     def last_pass(self, operation: str, beats: int) -> tuple[int, int]:
@@ -151,7 +151,7 @@ class VectorUnitSpec:
         period = self.period(operation)
         reads = period * (beats - 1) + (2 if operation in PAIRS else 1)
         if operation in GATES:
-            reads = period * beats + self.AGAIN + 1
+            reads = period * beats + self.SECOND_READ + 1
         return reads, reads + 2 * (operation == "multiply") + self.PASS + 1
 
     def scale_cycles(self, operation: str, count: int, digits: int, total_width: int) -> int:

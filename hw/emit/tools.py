@@ -121,8 +121,7 @@ def run(
     words = [str(word) for word in command]
     if os.sep not in words[0]:
         words[0] = find(words[0])
-    if _ending.is_set():
-        raise KeyboardInterrupt
+    _check_ending()
     with contextlib.ExitStack() as stack:
         given = stack.enter_context(tempfile.TemporaryFile())
         given.write((input or "").encode())
@@ -131,16 +130,9 @@ def run(
             output: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
         else:
             output = stack.enter_context(log.open("ab"))
-        with _start():
-            process = subprocess.Popen(
-                words, stdin=given, stdout=output, stderr=subprocess.STDOUT, cwd=cwd,
-                env=variables, start_new_session=True,
-            )  # fmt: skip
-            _running.add(process.pid)
-            _bound(process.pid)
+        process = _begin(words, given, output, cwd, variables)
         try:
-            if _ending.is_set():
-                raise KeyboardInterrupt
+            _check_ending()
             code = _wait(process, deadline, poll)
         finally:
             if process.poll() is None:
@@ -148,16 +140,51 @@ def run(
                 process.wait()
                 _gone(process.pid)
             _running.discard(process.pid)
-        if _ending.is_set():
-            raise KeyboardInterrupt
-        if _full(cwd):
-            # Not all programs tell; what they wrote is cut off, and would pass for an error in it.
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(Path(cwd).parent))
+        _check_ending()
+        _check_space(cwd)
         text = ""
         if log is None:
             output.seek(0)
             text = hidden(output.read().decode(errors="replace"))
         return Finished(code, text)
+
+
+def _check_ending() -> None:
+    """Stop where this process is about to end."""
+    if _ending.is_set():
+        raise KeyboardInterrupt
+
+
+def _begin(
+    words: list[str],
+    given: IO[bytes],
+    output: IO[bytes],
+    cwd: Path | str,
+    variables: dict[str, str],
+) -> "subprocess.Popen[bytes]":
+    """Start a program in a group of its own, and record it before anything else happens."""
+    with _start():
+        process = subprocess.Popen(
+            words,
+            stdin=given,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env=variables,
+            start_new_session=True,
+        )
+        _running.add(process.pid)
+        _bound(process.pid)
+    return process
+
+
+def _check_space(folder: Path | str) -> None:
+    """Fail if the disk is full: what programs wrote is cut off, and would pass for an error in it.
+
+    Not all programs say so themselves.
+    """
+    if _full(folder):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(Path(folder).parent))
 
 
 def _wait(

@@ -1,6 +1,7 @@
 """Vector unit: softmax, norms, gates, sums and products of rows, several values at a time."""
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -33,6 +34,16 @@ class CodeBeat(StructLayout):
             "refused": 1,
             "last": 1,
         })
+
+
+class _Pass(NamedTuple):
+    """What lanes do with a beat: move, of a norm; its values, those that are kept, and a carry."""
+
+    move: Value
+    norm: Value
+    values: list[Value]
+    keep: list[Value]
+    carried: Value
 
 
 class VectorUnit(wiring.Component):
@@ -146,7 +157,7 @@ class VectorUnit(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> float:
-        """Sustained in many of the longest rows, of the operation built that makes fewest of these.
+        """Sustained rate of the slowest built operation, on long rows.
 
         Operations on a value are counted as in :attr:`COUNTED`, cycles by ``spec.row_cycles``.
         """
@@ -181,33 +192,14 @@ class VectorUnit(wiring.Component):
         # Sums of a pass; of a softmax's codes, what is left of those before.
         sum_width = max(len(row.sum), spec.carry_width)
         summed, so_far = Signal(sum_width), Signal(sum_width, reset_less=True)
-        carried = so_far[: spec.carry_width]
-        total, last_sum = (
-            Signal.like(out, name=name, reset_less=True)
-            for out, name in ((row.total, "total"), (row.sum, "last_sum"))
-        )
-        # Flip-flops that are set begin set.
-        ones = 0 if spec.scales else (1 << spec.lanes * spec.out_width) - 1
-        data = Signal(spec.lanes * spec.out_width, reset_less=True, init=ones)
-        m.d.comb += self.o.payload.data.eq(data)
         move, norm = Signal(), Signal()
-        now, found = schedule.now, schedule.o_found
-        scaling, squaring, refused = schedule.scaling, schedule.squaring, schedule.refused
-        top, count = now.top, now.count
-
-        def is_norm(operation: Value) -> Value:
-            return (operation != 0) & int(self.norms or spec.scales) if self.softmaxes else C(1, 1)
-
+        now = schedule.now
         m.d.comb += [
-            move.eq(~self.o.valid | self.o.ready), banks.move.eq(move),
-            norm.eq(is_norm(now.operation)),
-            schedule.full.eq(banks.full), schedule.busy.eq(row.busy),
-            schedule.i_row0.eq(banks.o_row0), schedule.i_row1.eq(banks.o_row1),
-            banks.start.eq(schedule.start), banks.bank.eq(schedule.bank),
-            banks.final.eq(schedule.final), banks.end.eq(now.end), row.start.eq(schedule.begin),
-            row.norm.eq(is_norm(found.operation)), row.total.eq(total), row.sum.eq(last_sum),
-            row.count.eq(found.end * spec.lanes + found.count + 1),
-        ]  # fmt: skip
+            move.eq(~self.o.valid | self.o.ready),
+            banks.move.eq(move),
+            norm.eq(self._is_norm(now.operation)),
+        ]
+        self._connect(m, banks, schedule, row)
         # Stages: the memory's output, d: difference, a: operand and factor, p: product, s: shifted,
         # t: summed up.
         valid, last = Signal(spec.PASS), Signal(spec.PASS, reset_less=True)
@@ -218,59 +210,144 @@ class VectorUnit(wiring.Component):
         else:
             with m.If(move):
                 m.d.sync += [valid.eq(Cat(banks.reading, valid)), last.eq(Cat(banks.last, last))]
-
-        keep = [
-            ~refused & (~last[0] | (lane <= count) if lane else C(1, 1))
-            for lane in range(spec.lanes)
-        ]
-        values = [banks.o_data.word_select(lane, spec.width) for lane in range(spec.lanes)]
-        if elements is None:
-            lanes = SummedLanes(m, spec, SummedStep(
-                move=move, norm=norm, scaling=scaling, squaring=squaring, top=top, mean=row.mean,
-                factor=row.factor, shift=row.shift,
-            ), self.adder, table=self.exponential == "table")  # fmt: skip
-            codes, added, fulls = lanes.add(m, values, keep, carried)
-        else:
-            factor, shift = elements.chosen(row.factor, row.shift, norm, scaling)
-            mean, offset = Signal(len(row.mean)), Signal(spec.width)
-            m.d.comb += [
-                mean.eq(Mux(norm & scaling & ~elements.direct, row.mean, 0)),
-                offset.eq(Mux(norm | elements.direct, mean[spec.MEAN_FRACTION :], top)),
-            ]
-            low = mean[: spec.MEAN_FRACTION]
-            codes, added = elements.lanes(m, values, keep, carried, RowStep(
-                move=move, norm=norm, offset=offset, low=low, factor=factor, shift=shift,
-                square=norm & squaring & ~scaling, elements=elements.elements,
-            ))  # fmt: skip
-            fulls = []
+        lanes = range(spec.lanes)
+        in_row = [~last[0] | (lane <= now.count) if lane else C(1, 1) for lane in lanes]
+        values = [banks.o_data.word_select(lane, spec.width) for lane in lanes]
+        step = _Pass(
+            move, norm, values, [~schedule.refused & inside for inside in in_row],
+            so_far[: spec.carry_width],
+        )  # fmt: skip
+        fulls: Sequence[Value] = ()
         emits: Value = valid[-1]
         fraction: Value = C(spec.norm_fraction)
-        if elements is not None:
+        if elements is None:
+            codes, added, fulls = self._sum(m, schedule, row, step)
+        else:
+            codes, added = self._requantise(m, schedule, row, step, elements)
             codes, emits = elements.masked(codes, last[-1]), elements.emits
             fraction = Mux(elements.direct, 0, fraction)
-
-        with m.If(self.o.ready):
-            m.d.sync += self.o.valid.eq(0)
         m.d.comb += schedule.done.eq(move & valid[-1] & last[-1])
+        self._emit(m, schedule, move & emits, Cat(codes), fulls)
         with m.If(move & emits):
             m.d.sync += so_far.eq(summed)
-            with m.If(scaling):
-                m.d.sync += [self.o.valid.eq(1), self.o.payload.last.eq(last[-1])]
-                m.d.sync += data.eq(Cat(codes))
-                for lane, full in enumerate(fulls):
-                    with m.If(full):
-                        m.d.sync += data.word_select(lane, spec.out_width)[:-1].eq(-1)
+            with m.If(schedule.scaling):
+                m.d.sync += self.o.payload.last.eq(last[-1])
                 exponent = Mux(norm, fraction, row.shift)
-                m.d.sync += self.o.payload.exponent.eq(Mux(refused, 0, exponent))
-                m.d.sync += self.o.payload.refused.eq(refused)
+                m.d.sync += self.o.payload.exponent.eq(Mux(schedule.refused, 0, exponent))
         m.d.comb += summed.eq(so_far.as_signed() + added.as_signed())
-        with m.If(schedule.done & ~scaling):
-            m.d.sync += last_sum.eq(summed)
         with m.If(schedule.start):
             m.d.sync += so_far.eq(schedule.final << spec.carry_width - 1)
+        self._take_sums(m, schedule, row, summed)
+        return m
+
+    def _is_norm(self, operation: Value) -> Value:
+        """Return whether an operation is a norm, if it has no other passes than a softmax."""
+        if not self.softmaxes:
+            return C(1, 1)
+        return (operation != 0) & int(self.norms or self.spec.scales)
+
+    def _connect(self, m: Module, banks: RowBanks, schedule: RowSchedule, row: RowScale) -> None:
+        """Connect what stores rows, what orders their passes, and what finds their scales."""
+        begins = schedule.o_found
+        m.d.comb += [
+            schedule.full.eq(banks.full),
+            schedule.busy.eq(row.busy),
+            schedule.i_row0.eq(banks.o_row0),
+            schedule.i_row1.eq(banks.o_row1),
+            banks.start.eq(schedule.start),
+            banks.bank.eq(schedule.bank),
+            banks.final.eq(schedule.final),
+            banks.end.eq(schedule.now.end),
+            row.start.eq(schedule.begin),
+            row.norm.eq(self._is_norm(begins.operation)),
+            row.count.eq(begins.end * self.spec.lanes + begins.count + 1),
+        ]
+
+    def _sum(
+        self, m: Module, schedule: RowSchedule, row: RowScale, step: _Pass
+    ) -> tuple[list[Value], Value, list[Value]]:
+        """Work on a beat in lanes without requantisation; return codes, sums, and full codes."""
+        lanes = SummedLanes(
+            m,
+            self.spec,
+            SummedStep(
+                move=step.move,
+                norm=step.norm,
+                scaling=schedule.scaling,
+                squaring=schedule.squaring,
+                top=schedule.now.top,
+                mean=row.mean,
+                factor=row.factor,
+                shift=row.shift,
+            ),
+            self.adder,
+            table=self.exponential == "table",
+        )
+        return lanes.add(m, step.values, step.keep, step.carried)
+
+    def _requantise(
+        self,
+        m: Module,
+        schedule: RowSchedule,
+        row: RowScale,
+        step: _Pass,
+        elements: RowElements,
+    ) -> tuple[list[Value], Value]:
+        """Work on a beat in lanes that requantise, too; return codes and sums."""
+        spec, norm, scaling = self.spec, step.norm, schedule.scaling
+        factor, shift = elements.chosen(row.factor, row.shift, norm, scaling)
+        mean, offset = Signal(len(row.mean)), Signal(spec.width)
+        top = schedule.now.top
+        m.d.comb += [
+            mean.eq(Mux(norm & scaling & ~elements.direct, row.mean, 0)),
+            offset.eq(Mux(norm | elements.direct, mean[spec.MEAN_FRACTION :], top)),
+        ]
+        lane_step = RowStep(
+            move=step.move,
+            norm=norm,
+            offset=offset,
+            low=mean[: spec.MEAN_FRACTION],
+            factor=factor,
+            shift=shift,
+            square=norm & schedule.squaring & ~scaling,
+            elements=elements.elements,
+        )
+        return elements.lanes(m, step.values, step.keep, step.carried, lane_step)
+
+    def _emit(
+        self,
+        m: Module,
+        schedule: RowSchedule,
+        emits: Value,
+        codes: Value,
+        fulls: Sequence[Value],
+    ) -> None:
+        """Offer codes of a beat; those that are full have all bits but the sign set."""
+        spec = self.spec
+        # Flip-flops that are set begin set.
+        ones = 0 if spec.scales else (1 << spec.lanes * spec.out_width) - 1
+        data = Signal(spec.lanes * spec.out_width, name="data", reset_less=True, init=ones)
+        m.d.comb += self.o.payload.data.eq(data)
+        with m.If(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+        with m.If(emits), m.If(schedule.scaling):
+            m.d.sync += [self.o.valid.eq(1), data.eq(codes)]
+            m.d.sync += self.o.payload.refused.eq(schedule.refused)
+            for lane, full in enumerate(fulls):
+                with m.If(full):
+                    m.d.sync += data.word_select(lane, spec.out_width)[:-1].eq(-1)
+
+    def _take_sums(self, m: Module, schedule: RowSchedule, row: RowScale, summed: Value) -> None:
+        """Keep the sums of a row's passes, from which its scale is found."""
+        total, last_sum = (
+            Signal.like(out, name=name, reset_less=True)
+            for out, name in ((row.total, "total"), (row.sum, "last_sum"))
+        )
+        m.d.comb += [row.total.eq(total), row.sum.eq(last_sum)]
+        with m.If(schedule.done & ~schedule.scaling):
+            m.d.sync += last_sum.eq(summed)
         with m.If(schedule.start & ~schedule.final):
             # Squares come after values.
             m.d.sync += total.eq(summed)
         with m.If(schedule.start & ~schedule.final & ~schedule.done):
             m.d.sync += total.eq(0)
-        return m

@@ -5,7 +5,7 @@ from amaranth import C, Cat, Module, Signal, Value
 from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave, Planes
 from hw.arith.schedule import sparse_heights
-from hw.pe.element import KEPT, CarrySaveSum
+from hw.pe.element import ACCUMULATOR_ARRIVAL, CarrySaveSum
 
 __all__ = ["LINES", "BitplaneLane"]
 
@@ -107,7 +107,9 @@ class BitplaneLane(CarrySaveSum):
     def _sum_delay(self, heap: BitHeap, heights: list[int]) -> float:
         """Delay of adding a heap to an accumulator of these heights, after its shift."""
         heap = heap.copy()
-        heap.add_columns([[C(0, 1)] * height for height in self._moved(heights)], arrival=KEPT)
+        heap.add_columns(
+            [[C(0, 1)] * height for height in self._moved(heights)], arrival=ACCUMULATOR_ARRIVAL
+        )
         return heap.schedule(heights).delay
 
     def _moved(self, heights: list[int]) -> list[int]:
@@ -131,7 +133,7 @@ class BitplaneLane(CarrySaveSum):
         self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
         """Put the accumulator on the heap of products, and compress to its own heights."""
-        products.add_columns(kept, arrival=KEPT)
+        products.add_columns(kept, arrival=ACCUMULATOR_ARRIVAL)
         carries = self.frame.carries
         return products.compress(m, [1 + (at in carries) for at in range(products.width)])
 

@@ -6,7 +6,7 @@ from amaranth.lib import data
 from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave
 from hw.arith.counter import count
-from hw.pe.element import KEPT, CarrySaveSum, Element
+from hw.pe.element import ACCUMULATOR_ARRIVAL, CarrySaveSum, Element
 
 __all__ = ["UPPERS", "CountedSum"]
 
@@ -40,7 +40,9 @@ class CountedSum(CarrySaveSum, Element):
                 f" products reach, not 'counter' with {low} of {products.width} bits"
             )
         # Carries that are kept have less than a quarter of the range of the lower bits, too.
-        heights = products.lowest(low + 1).sum_heights(KEPT, [2] * (low - 2) + [1, 1, 1])
+        heights = products.lowest(low + 1).sum_heights(
+            ACCUMULATOR_ARRIVAL, [2] * (low - 2) + [1, 1, 1]
+        )
         return CarrySave(heights[:low], counted=products.width - low)
 
     def _lower_width(self, weight: int) -> int:
@@ -132,6 +134,6 @@ class _Part:
     def add(self, m: Module, products: BitHeap) -> list[list[Value]]:
         """Add products to the lower bits, as they were before these overflowed; one bit more."""
         heap = products.lowest(self.low + 1)
-        heap.add_columns([*self.columns[: self.low], [self.sign]], arrival=KEPT)
+        heap.add_columns([*self.columns[: self.low], [self.sign]], arrival=ACCUMULATOR_ARRIVAL)
         heights = [*(len(column) for column in self.columns[: self.low]), 1]
         return heap.compress(m, heights)

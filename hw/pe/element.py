@@ -13,9 +13,9 @@ from hw.arith.carry_save import CarrySave, Planes
 from hw.arith.product import ENCODINGS, coded_width, digit_ranges, encode, product_planes
 from hw.lib.shared_module import SharedModule
 
-__all__ = ["KEPT", "CarrySaveSum", "Hop", "Element", "SumModule"]
+__all__ = ["ACCUMULATOR_ARRIVAL", "CarrySaveSum", "RegisteredElement", "Element", "SumModule"]
 
-KEPT = 0.6
+ACCUMULATOR_ARRIVAL = 0.6
 """Arrival time of the accumulator, in XOR gates: one gate clears it."""
 
 
@@ -136,13 +136,13 @@ class CarrySaveSum(SumModule):
     """
 
     def _heights(self, products: BitHeap) -> list[int]:
-        return products.sum_heights(KEPT)
+        return products.sum_heights(ACCUMULATOR_ARRIVAL)
 
     def _accumulate(
         self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
         """Put the accumulator on the heap of products, and compress to its own heights."""
-        products.add_columns(kept, arrival=KEPT)
+        products.add_columns(kept, arrival=ACCUMULATOR_ARRIVAL)
         return products.compress(m, [len(column) for column in kept])
 
 
@@ -233,7 +233,7 @@ class Element(SumModule):
         return heaps
 
 
-class Hop(SharedModule):
+class RegisteredElement(SharedModule):
     """An element with operand registers, from which its neighbours take their operands.
 
     Parameters

@@ -10,7 +10,7 @@ from golden.check import Parameter
 from golden.pe.mac import MacSpec
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.shared_module import SharedModule
-from hw.pe.element import Element, Hop
+from hw.pe.element import Element, RegisteredElement
 
 __all__ = ["Operands", "StreamPe", "Total"]
 
@@ -60,7 +60,7 @@ class StreamPe(wiring.Component):
 
     def __init__(self, spec: MacSpec, **build):
         self._element = self.CELL(spec, **build)
-        self.cell = Hop(self._element)
+        self.cell = RegisteredElement(self._element)
         self.spec = spec
         super().__init__({
             "i": In(stream.Signature(Operands(spec))),

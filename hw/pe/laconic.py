@@ -12,13 +12,14 @@ from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave
 from hw.arith.schedule import sparse_heights
 from hw.lib.array_entry import ArrayEntry
+from hw.pe.element import ACCUMULATOR_ARRIVAL
 from hw.pe.element_stream import Operands, Total
 from hw.pe.laconic_lane import Lane, TermPair
 
 __all__ = ["Laconic", "Reduction"]
 
 # Arrival times in XOR gates: bits of a row, after the pair; the accumulator, after its clear gate.
-_ROW, _KEPT = 2.0, 0.6
+_ROW = 2.0
 
 
 class Reduction(wiring.Component):
@@ -80,7 +81,7 @@ class Reduction(wiring.Component):
         m.d.comb += kept.as_value().eq(Mux(self.o_done, 0, total.as_value()))
         heap = self._heap(m, self.en, self.i)
         kept_columns = self.layout.columns(kept)
-        heap.add_columns(kept_columns, arrival=_KEPT)
+        heap.add_columns(kept_columns, arrival=ACCUMULATOR_ARRIVAL)
         columns = heap.compress(m, [len(column) for column in kept_columns])
         with m.If(self.en):
             m.d.sync += total.as_value().eq(self.layout.pack(columns))
@@ -123,7 +124,7 @@ class Reduction(wiring.Component):
         """Delay of adding pairs to an accumulator of these heights, in XOR gates."""
         heights = heights or [2] * pairs.width
         heap = pairs.copy()
-        heap.add_columns([[C(0, 1)] * height for height in heights], arrival=_KEPT)
+        heap.add_columns([[C(0, 1)] * height for height in heights], arrival=ACCUMULATOR_ARRIVAL)
         return heap.schedule(heights).delay
 
 

@@ -13,7 +13,7 @@ from hw.device.choice import DSPS, TARGET, check_target
 from hw.lib.evidence import ELEMENT
 from hw.lib.shared_module import SharedModule
 from hw.pe.block_stream import BlockStream
-from hw.pe.element import KEPT, Element
+from hw.pe.element import ACCUMULATOR_ARRIVAL, Element
 from hw.pe.element_stream import StreamPe
 
 __all__ = ["Mac", "MacElement"]
@@ -54,7 +54,7 @@ class MacElement(Element):
 
     def _last_delay(self, products: BitHeap) -> float:
         heap = products.copy()
-        heap.add_columns([[C(0, 1)]] * heap.width, arrival=KEPT)
+        heap.add_columns([[C(0, 1)]] * heap.width, arrival=ACCUMULATOR_ARRIVAL)
         # Two gates and the levels of a prefix adder.
         return heap.schedule([2] * heap.width).delay + 2 + heap.width.bit_length()
 
@@ -62,7 +62,7 @@ class MacElement(Element):
         self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
         """Put the accumulator on the heap of products, and resolve it."""
-        products.add_columns(kept, arrival=KEPT)
+        products.add_columns(kept, arrival=ACCUMULATOR_ARRIVAL)
         rows = products.compress(m, [2] * products.width)
         return [[bit] for bit in resolve(m, rows, self.adder)]
 

@@ -7,7 +7,7 @@ from golden.pe.mac import MacSpec
 from hw.arith.bit_heap import BitHeap
 from hw.lib.evidence import ELEMENT
 from hw.pe.counted_sum import UPPERS, CountedSum
-from hw.pe.element import KEPT, Element
+from hw.pe.element import ACCUMULATOR_ARRIVAL, Element
 from hw.pe.element_stream import StreamPe
 
 __all__ = ["Opt1", "Opt1Element"]
@@ -46,7 +46,7 @@ class Opt1Element(CountedSum):
         super().__init__(spec, encoding=encoding, pipeline=pipeline)
 
     def _last_delay(self, products: BitHeap) -> float:
-        return products.sum_delay([2] * products.width, KEPT)
+        return products.sum_delay([2] * products.width, ACCUMULATOR_ARRIVAL)
 
 
 class Opt1(StreamPe):

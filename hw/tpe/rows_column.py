@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Member, Out
 from golden.tpe.rows import RowsSpec
 from hw.arith.adder import resolve
 from hw.lib.shared_module import Placement, SharedModule
-from hw.pe.element import Hop, SumModule
+from hw.pe.element import RegisteredElement, SumModule
 
 __all__ = ["RowsColumn"]
 
@@ -23,7 +23,7 @@ class RowsColumn(SharedModule):
     ----------
     spec : RowsSpec
         What: the array.
-    element : Hop or SumModule
+    element : RegisteredElement or SumModule
         How: the element of each row.
     adder : str
         How: the resolver, see :func:`hw.arith.adder.resolve`.
@@ -55,7 +55,7 @@ class RowsColumn(SharedModule):
     def __init__(
         self,
         spec: RowsSpec,
-        element: Hop | SumModule,
+        element: RegisteredElement | SumModule,
         adder: str,
         *,
         held: bool = True,

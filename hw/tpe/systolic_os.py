@@ -10,7 +10,7 @@ from golden.tpe.rows import RowsEngineSpec, RowsSpec
 from golden.tpe.systolic_os import SystolicOsSpec
 from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import Placement
-from hw.pe.element import Element, Hop, SumModule
+from hw.pe.element import Element, RegisteredElement, SumModule
 from hw.tpe.row_exit import near
 from hw.tpe.rows_array import skew
 from hw.tpe.rows_column import RowsColumn
@@ -34,7 +34,7 @@ class SystolicColumn(RowsColumn):
     def __init__(self, spec: RowsSpec, element: SumModule, adder: str):
         super().__init__(
             spec,
-            Hop(element),
+            RegisteredElement(element),
             adder,
             o_a=Out(spec.m * len(element.i_a)),
             o_clear=Out(spec.m),

@@ -10,7 +10,7 @@ from golden.npe.sl8 import Sl8Spec
 from hw.catalog import Design
 from hw.npe.lane.lane8 import Lane8
 from hw.npe.sl8 import Sl8
-from hw.pe.element import Hop
+from hw.pe.element import RegisteredElement
 from verif.support.cases import brief, case_name
 
 CASES: list[dict[str, Any]] = [
@@ -43,7 +43,7 @@ def test_operands_have_no_idle_bits() -> None:
     for formats, expected in widths.items():
         lane = Lane8(Sl8Spec(formats=formats))
         assert (len(lane.i_a), len(lane.i_b)) == expected, formats
-        assert len(Hop(lane).o_a) == expected[0]
+        assert len(RegisteredElement(lane).o_a) == expected[0]
     for formats, more in {"int8": 0, "int8,e4m3": 1}.items():
         lane = Lane8(Sl8Spec(formats=formats), accumulation="gated")
         assert len(lane.i_a) == len(Lane8(Sl8Spec(formats=formats)).i_a) + more, formats

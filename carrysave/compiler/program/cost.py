@@ -15,7 +15,7 @@ from golden.soc.blocking import LATENCY, Blocks, Stores, candidates, cost, costs
 from golden.soc.job import matrices
 from golden.soc.memory import Matrix
 from hw.soc.path.gather_rows import GatherRows
-from hw.soc.path.turn_rows import TurnRows
+from hw.soc.path.transpose_rows import TransposeRows
 
 __all__ = ["Spent", "cycles_of", "planned", "spent"]
 
@@ -192,8 +192,10 @@ def _turned(rows: int, columns: int, target: Target) -> int:
     unit = target.spec.vector
     assert unit is not None
     least = -(-LATENCY // target.spec.outstanding)
-    heights = [TurnRows.DEEP] * (rows // (TurnRows.DEEP * unit.lanes))
-    heights += [-(-rest // unit.lanes)] if (rest := rows % (TurnRows.DEEP * unit.lanes)) else []
+    heights = [TransposeRows.DEEP] * (rows // (TransposeRows.DEEP * unit.lanes))
+    heights += (
+        [-(-rest // unit.lanes)] if (rest := rows % (TransposeRows.DEEP * unit.lanes)) else []
+    )
     leave = columns * sum(max(least, height) for height in heights)
     return rows * -(-columns // unit.lanes) + leave
 

@@ -142,11 +142,7 @@ class RowBanks(wiring.Component):
         write, read = memory.write_port(), memory.read_port()
         into, source = Signal(), Signal()
         full, draining, first = Signal(2), Signal(), Signal(init=1)
-        rows = [
-            data.View(RowContext(spec), Signal(RowContext(spec).size, name=f"row{bank}",
-                                               reset_less=True))
-            for bank in (0, 1)
-        ]  # fmt: skip
+        rows = [self._row(bank) for bank in (0, 1)]
         most, closed = Signal(signed(spec.width)), Signal(2)
         address, read_before = (self._ordered if spec.scales else self._counted)(m, behind)
         m.d.comb += [
@@ -186,12 +182,23 @@ class RowBanks(wiring.Component):
                 m.d.sync += row.top.eq(most)
             m.d.sync += closed[bank].eq(0)
             with m.If(write.en & ends & (into == bank)):
-                m.d.sync += [full[bank].eq(1), closed[bank].eq(1), row.end.eq(last_beat)]
-                m.d.sync += [row.operation.eq(layout.operation), row.count.eq(layout.count)]
-                m.d.sync += [row[name].eq(layout[name]) for name in _scaling(spec)]
+                m.d.sync += [full[bank].eq(1), closed[bank].eq(1)]
+                self._take_row(m, row, last_beat)
             with m.Elif(self.start & self.final & (self.bank == bank)):
                 m.d.sync += full[bank].eq(0)
         return m
+
+    def _row(self, bank: int) -> data.View:
+        """Make the registers of what is known of a bank's row."""
+        layout = RowContext(self.spec)
+        return data.View(layout, Signal(layout.size, name=f"row{bank}", reset_less=True))
+
+    def _take_row(self, m: Module, row: data.View, last_beat: Value) -> None:
+        """Take what a row's last beat says of it."""
+        beat = self.i.payload
+        m.d.sync += [row.end.eq(last_beat), row.operation.eq(beat.operation)]
+        m.d.sync += row.count.eq(beat.count)
+        m.d.sync += [row[name].eq(beat[name]) for name in _scaling(self.spec)]
 
     def _counted(self, m: Module, behind: Signal) -> tuple[Value, Value]:
         """Read one beat after the other; return the beat, and whether the next one has place."""

@@ -78,7 +78,7 @@ class RowOrder(wiring.Component):
                         m.d.comb += turn.eq(phase == cycles - 1)
         beyond = at[-1] | (at[:-1] > self.end)
         m.d.comb += [
-            again.eq(phase == spec.AGAIN),
+            again.eq(phase == spec.SECOND_READ),
             self.first.eq(gate & (phase == 0) & ~beyond),
             self.other.eq(pair & (phase == 0)),
             self.reading.eq(active & Mux(

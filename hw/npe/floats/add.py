@@ -66,17 +66,8 @@ def add(
 
     bounds = 1, max(one.shape().high, term.shape().high)
     number = normal(m, total, exponent, minifloat_reach(fmt), bounds).cut(behind)
-    infinite = one_infinite | term_infinite
-    sign = Signal(name="sum_sign")
-    m.d.comb += sign.eq(front ^ total[-1])
-    with m.If(one_infinite):
-        m.d.comb += sign.eq(one_sign)
-    with m.Elif(term_infinite):
-        m.d.comb += sign.eq(term_sign)
-    with m.Elif(~total.any()):
-        # Zero is +0, except for the sum of two negative zeros.
-        m.d.comb += sign.eq(one_sign & term_sign)
-    sum_sign, infinite, nan = behind(sign, infinite, nan)
+    sign = _sign(m, total, front, (one_infinite, one_sign), (term_infinite, term_sign))
+    sum_sign, infinite, nan = behind(sign, one_infinite | term_infinite, nan)
     return round_minifloat(
         m,
         fmt,
@@ -85,6 +76,22 @@ def add(
         infinite=infinite,
         nan=nan,
     )
+
+
+def _sign(
+    m: Module, total: Value, front: Value, one: tuple[Value, Value], term: tuple[Value, Value]
+) -> Value:
+    """Return the sign of a sum, of numbers by whether they are infinite, and their signs."""
+    sign = Signal(name="sum_sign")
+    m.d.comb += sign.eq(front ^ total[-1])
+    with m.If(one[0]):
+        m.d.comb += sign.eq(one[1])
+    with m.Elif(term[0]):
+        m.d.comb += sign.eq(term[1])
+    with m.Elif(~total.any()):
+        # Zero is +0, except for the sum of two negative zeros.
+        m.d.comb += sign.eq(one[1] & term[1])
+    return sign
 
 
 def _ordered(

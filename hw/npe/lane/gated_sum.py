@@ -11,7 +11,7 @@ from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave
 from hw.npe.lane.widths import magnitudes
-from hw.pe.element import KEPT
+from hw.pe.element import ACCUMULATOR_ARRIVAL
 
 __all__ = ["GatedSum", "Terms", "exact"]
 
@@ -87,7 +87,7 @@ class GatedSum:
         """Add to a sum, given and returned as columns of :attr:`layout`."""
         low, own_bits = self.low, max(self.rows, 1)
         heap = terms.lower.copy()
-        heap.add_columns(columns[:low], arrival=KEPT)
+        heap.add_columns(columns[:low], arrival=ACCUMULATOR_ARRIVAL)
         total = resolve(m, heap.compress(m, [2] * heap.width), self.adder)
         over = total[low:]
         below = over[1] & ~terms.wide if self.rows > 1 else over[1]

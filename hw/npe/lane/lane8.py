@@ -17,7 +17,7 @@ from hw.npe.lane.decoded_operand import DecodedOperand
 from hw.npe.lane.gated_sum import GatedSum, Terms, exact
 from hw.npe.lane.nibble_multiplier import blocks, numbers
 from hw.npe.lane.widths import BYTE, NIBBLE, LaneWidths
-from hw.pe.element import KEPT, SumModule
+from hw.pe.element import ACCUMULATOR_ARRIVAL, SumModule
 
 __all__ = ["PRODUCT", "Lane8", "Slot", "hold", "is_of"]
 
@@ -153,12 +153,12 @@ class Lane8(SumModule):
     def _heights(self, products: BitHeap) -> list[int]:
         if self.accumulation == "resolved":
             return [1] * products.width
-        return products.sum_heights(KEPT)
+        return products.sum_heights(ACCUMULATOR_ARRIVAL)
 
     def _accumulate(
         self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
-        products.add_columns(kept, arrival=KEPT)
+        products.add_columns(kept, arrival=ACCUMULATOR_ARRIVAL)
         if self.accumulation == "carry_save":
             return products.compress(m, [len(column) for column in kept])
         rows = products.compress(m, [2] * products.width)

@@ -13,7 +13,7 @@ from hw.lib.shared_module import SharedModule
 from hw.npe.lane.decoded_operand import quiet
 from hw.npe.lane.lane8 import Lane8
 from hw.npe.lane.sum_formats import SumFormats
-from hw.pe.element import Hop
+from hw.pe.element import RegisteredElement
 
 __all__ = ["LaneSum", "LaneWords", "StreamLane"]
 
@@ -85,7 +85,7 @@ class StreamLane(wiring.Component):
             raise TypeError(f"spec must be an {self.SPEC.__name__}, not {spec!r}")
         self.spec = spec
         self._lane = self.CELL(spec, **build)
-        self.cell = Hop(self._lane)
+        self.cell = RegisteredElement(self._lane)
         super().__init__({
             "i": In(stream.Signature(LaneWords(spec))),
             "o": Out(stream.Signature(LaneSum(spec, resolved=not self.cell.layout.carries))),

@@ -60,12 +60,10 @@ def round_minifloat(
 
     # Without a mantissa, the last bit of a code is that of its exponent field.
     guard, last = significand[0], significand[1] if bits else significand[1] ^ base[0]
+    # Rounding half to even is the same on a number and on its two's complement.
+    nearest, toward_zero = (guard & (sticky | last)) ^ complement, complement & ~(guard | sticky)
     up = Signal(name="round_up")
-    if how.mode == "rne":
-        # Rounding half to even is the same on a number and on its two's complement.
-        m.d.comb += up.eq((guard & (sticky | last)) ^ complement)
-    else:
-        m.d.comb += up.eq(complement & ~(guard | sticky))
+    m.d.comb += up.eq(nearest if how.mode == "rne" else toward_zero)
     # The hidden bit adds one to the exponent field, and so does a carry.
     heap = BitHeap(bits + max(len(base), 1) + 1)
     heap.add_term(list(significand[1:] ^ complement.replicate(bits + 1)), signed=False)

@@ -115,7 +115,7 @@ class Packer(wiring.Component):
         return min(self.beat_bytes, max(self.word_bytes))
 
     def _plan(self, m: Module, planned: Signal, taken: Value) -> data.View:
-        """Decide what the next piece does, a cycle before it comes: a bit for each lane."""
+        """Decide what the next piece does, a cycle before it comes."""
         beat, row, most = self.beat_bytes, self.i_row.payload, self._most
         number = Signal(range(max(self.pieces)))
         known, plans = Signal(), Signal()
@@ -143,11 +143,7 @@ class Packer(wiring.Component):
         rest = Signal(range(beat))
         full = after >= beat
         spills = final & (after > beat)
-        layout = data.StructLayout({
-            "at": len(at), "number": len(number), "whole": 1, "final": 1, "completes": 1,
-            "spills": 1, "beyond": beat, "keeps": beat, "strb": beat, "rest": beat,
-        })  # fmt: skip
-        plan = data.View(layout, Signal(layout.size, name="plan", reset_less=True))
+        plan = data.View(self._layout, Signal(self._layout.size, name="plan", reset_less=True))
         m.d.comb += [
             behind.eq(at + size),
             after.eq(Mux(final, at + low + 1, behind)),
@@ -170,16 +166,7 @@ class Packer(wiring.Component):
                 short.eq(Mux(over[width], short, high == 1)),
                 number.eq(Mux(final | whole, 0, number + 1)),
             ]
-            for lane in range(beat):
-                # No row begins, and nothing is left, after the last lane.
-                inside = lane < beat - 1
-                beyond = at > lane if inside else C(0, 1)
-                m.d.sync += [
-                    plan.beyond[lane].eq(beyond),
-                    plan.keeps[lane].eq(full | ~beyond),
-                    plan.strb[lane].eq((front <= lane if inside else C(1, 1)) & (after > lane)),
-                    plan.rest[lane].eq(rest > lane if inside else C(0, 1)),
-                ]
+            self._plan_lanes(m, plan, at, front, after, rest, full)
             with m.If(behind >= beat):
                 m.d.sync += front.eq(0)
         with m.If(self.i_row.ready):
@@ -194,6 +181,39 @@ class Packer(wiring.Component):
                 number.eq(0),
             ]
         return plan
+
+    def _plan_lanes(
+        self,
+        m: Module,
+        plan: data.View,
+        at: Value,
+        front: Value,
+        after: Value,
+        rest: Value,
+        full: Value,
+    ) -> None:
+        """Decide what each lane does with a piece: take, strobe, or hold the rest of it."""
+        for lane in range(self.beat_bytes):
+            # No row begins, and nothing is left, after the last lane.
+            inside = lane < self.beat_bytes - 1
+            beyond = at > lane if inside else C(0, 1)
+            m.d.sync += [
+                plan.beyond[lane].eq(beyond),
+                plan.keeps[lane].eq(full | ~beyond),
+                plan.strb[lane].eq((front <= lane if inside else C(1, 1)) & (after > lane)),
+                plan.rest[lane].eq(rest > lane if inside else C(0, 1)),
+            ]
+
+    @property
+    def _layout(self) -> data.StructLayout:
+        """What is planned of a piece; the last four have a bit for each lane."""
+        beat = self.beat_bytes
+        return data.StructLayout({
+            "at": range(beat),
+            "number": range(max(self.pieces)),
+            **dict.fromkeys(("whole", "final", "completes", "spills"), 1),
+            **dict.fromkeys(("beyond", "keeps", "strb", "rest"), beat),
+        })
 
     def _place(self, m: Module, plan: data.View, move: Value, taken: Value, left: Signal) -> None:
         """Rotate pieces to their lanes, and put beats together from what came before."""

@@ -22,7 +22,7 @@ _INDEX = 4
 class GatherRows(wiring.Component):
     """Reads indices and, for each, a row of a table, which it writes as it is.
 
-    Indices are requested first, up to :attr:`AHEAD`, then one after each row, so that what comes
+    Indices are requested first, up to :attr:`AHEAD`, then one after each row, so that what arrives
     is known by its place. An index is multiplied by the distance of rows bit by bit. Throughput: a
     row takes a cycle for each bit of its index up to the highest that is set, and two; or one for
     as many codes as there are lanes; or an eighth of the time that an index takes to come and be
@@ -100,8 +100,8 @@ class GatherRows(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.indices = indices = Fifo(8 * _INDEX, self.AHEAD)
-        asks, gives = self._ask(m, indices), self._give(m, indices)
-        m.d.comb += self.o_ready.eq(~asks & ~gives)
+        requesting, writing = self._request(m, indices), self._write(m, indices)
+        m.d.comb += self.o_ready.eq(~requesting & ~writing)
         return m
 
     def _order(self, m: Module, name: str, moves: Value) -> Signal:
@@ -124,15 +124,15 @@ class GatherRows(wiring.Component):
         codes = self.i_geometry.n + 1
         return Mux(self.i_wide, codes << 1, codes)
 
-    def _ask(self, m: Module, indices: Fifo) -> Signal:
+    def _request(self, m: Module, indices: Fifo) -> Signal:
         """Request indices, and the rows of those that have come; return whether rows are left."""
         job, row, moves = self.i_geometry, self.o_row.payload, Signal()
-        asks, left = Signal(), Signal(self.spec.dimension_width, name="asks_left")
-        at = Signal(self.spec.address_width, name="asks_at")
-        index, last = self._order(m, "asked", moves), left == 0
-        found, address = self._find(m, indices, moves & ~index)
+        requesting, left = Signal(), Signal(self.spec.dimension_width, name="requested_left")
+        at = Signal(self.spec.address_width, name="requested_at")
+        index, last = self._order(m, "requested", moves), left == 0
+        ready, address = self._find(m, indices, moves & ~index)
         m.d.comb += [
-            self.o_row.valid.eq(index | found),
+            self.o_row.valid.eq(index | ready),
             moves.eq(self.o_row.valid & self.o_row.ready),
             row.address.eq(Mux(index, at, address)),
             row.bytes.eq(Mux(index, _INDEX, self._bytes)),
@@ -143,13 +143,13 @@ class GatherRows(wiring.Component):
         with m.If(moves & index):
             m.d.sync += at.eq(at + job.ldb[:BYTES_WIDTH])
         with m.If(moves & ~index):
-            m.d.sync += [left.eq(left - 1), asks.eq(~last)]
+            m.d.sync += [left.eq(left - 1), requesting.eq(~last)]
         with m.If(self.i_start):
-            m.d.sync += [asks.eq(1), left.eq(job.m), at.eq(self.i_b)]
-        return asks
+            m.d.sync += [requesting.eq(1), left.eq(job.m), at.eq(self.i_b)]
+        return requesting
 
-    def _find(self, m: Module, indices: Fifo, taken: Value) -> tuple[Signal, Signal]:
-        """Return whether a row is found, and its address, which stays until it is taken."""
+    def _find(self, m: Module, indices: Fifo, row_taken: Value) -> tuple[Signal, Signal]:
+        """Return whether a row is found, and its address, which stays until it is row_taken."""
         index: Value = indices.o.payload
         found, address = Signal(), Signal(self.spec.address_width, reset_less=True)
         left = Signal(self.spec.dimension_width, reset_less=True)
@@ -176,35 +176,36 @@ class GatherRows(wiring.Component):
                     m.next = "FOUND"
             with m.State("FOUND"):
                 m.d.comb += found.eq(1)
-                with m.If(taken):
+                with m.If(row_taken):
                     m.next = "IDLE"
             with m.State("BEYOND"):
                 m.d.comb += self.o_beyond.eq(1)
         return found, address
 
-    def _give(self, m: Module, indices: Fifo) -> Signal:
+    def _write(self, m: Module, indices: Fifo) -> Signal:
         """Keep indices, and hand over rows; return whether rows are left."""
         job, lanes, size = self.i_geometry, self.lanes, self.spec.dimension_width
         row, moves = self.o_rows.payload, Signal()
-        gives, rows = Signal(), Signal(size, name="gives_left")
-        at = Signal(self.spec.address_width, name="gives_at")
+        writing, rows = Signal(), Signal(size, name="written_left")
+        at = Signal(self.spec.address_width, name="written_at")
         # Codes of a row that are left, less one; the beat of a word.
         left, slice_ = Signal(size, name="codes_left"), Signal(range(slices_of(self.spec)))
-        told, tells, comes, sent, ends, final = (
-            Signal(name=name) for name in ("told", "tells", "comes", "sent", "ends", "final")
+        addressed, addresses, arrives, sent, ends, final = (
+            Signal(name=name)
+            for name in ("addressed", "addresses", "arrives", "sent", "ends", "final")
         )
-        index = self._order(m, "come", moves)
+        index = self._order(m, "arriving", moves)
         codes, finals = zip(*word_slices(m, self.spec, self.i.payload.data, slice_), strict=True)
         m.d.comb += [
-            comes.eq(self.i.valid & ~index),
+            arrives.eq(self.i.valid & ~index),
             indices.i.valid.eq(self.i.valid & index),
             indices.i.payload.eq(self.i.payload.data),
-            self.o_rows.valid.eq(comes & ~told),
+            self.o_rows.valid.eq(arrives & ~addressed),
             row.address.eq(at),
             row.bytes.eq(self._bytes),
             row.final.eq(rows == 0),
-            tells.eq(self.o_rows.valid & self.o_rows.ready),
-            self.o.valid.eq(comes & (told | tells)),
+            addresses.eq(self.o_rows.valid & self.o_rows.ready),
+            self.o.valid.eq(arrives & (addressed | addresses)),
             self.o.payload.data.eq(either(self.i_wide, list(codes))),
             sent.eq(self.o.valid & self.o.ready),
             ends.eq(left < lanes),
@@ -213,14 +214,14 @@ class GatherRows(wiring.Component):
             self.i.ready.eq(index | (sent & final)),
             moves.eq((self.i.valid & index) | (sent & ends)),
         ]
-        with m.If(tells):
-            m.d.sync += told.eq(1)
+        with m.If(addresses):
+            m.d.sync += addressed.eq(1)
         with m.If(sent):
             m.d.sync += left.eq(left - lanes)
             m.d.sync += slice_.eq(Mux(final, 0, slice_ + 1))
         with m.If(sent & ends):
-            m.d.sync += [told.eq(0), left.eq(job.n), at.eq(at + job.ldc[:BYTES_WIDTH])]
-            m.d.sync += [rows.eq(rows - 1), gives.eq(rows != 0)]
+            m.d.sync += [addressed.eq(0), left.eq(job.n), at.eq(at + job.ldc[:BYTES_WIDTH])]
+            m.d.sync += [rows.eq(rows - 1), writing.eq(rows != 0)]
         with m.If(self.i_start):
-            m.d.sync += [gives.eq(1), rows.eq(job.m), left.eq(job.n), at.eq(self.i_c)]
-        return gives
+            m.d.sync += [writing.eq(1), rows.eq(job.m), left.eq(job.n), at.eq(self.i_c)]
+        return writing

@@ -100,7 +100,7 @@ class OperandFeed(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        job, side = self.i_geometry, self.side
+        side = self.side
         k, slices, banks = side.k, side.slices, side.banks
         m.submodules.queue = queue = Fifo(self.o.payload.shape(), 0 if self.lean else 2)
         connect(m, queue.o, flipped(self.o))
@@ -117,7 +117,6 @@ class OperandFeed(wiring.Component):
         # Without a reset of their own: else masks would be gates.
         words = Signal(len(out.data), reset_less=True)
         behind = self._count_rows(m, tile, busy, issue)
-        down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
         m.d.comb += [
             queue.i.valid.eq(out_valid),
             move.eq(~out_valid | queue.i.ready),
@@ -135,14 +134,8 @@ class OperandFeed(wiring.Component):
             m.d.sync += [busy.eq(self.i.valid), tile.eq(self.i.payload)]
             m.d.sync += final.eq(self.i.payload.codes <= k)
         with m.If(move):
-            m.d.sync += [
-                valid.eq(issue),
-                choice.chosen.eq(Cat(tile.slice == number for number in range(max(slices)))),
-                choice.mask.eq(Cat(number * side.deep < down for number in range(banks))),
-                choice.inside.eq(Cat(number < across for number in range(side.across))),
-                choice.last.eq(final & tile.last),
-                choice.tail.eq(final & tile.tail & (job.tail != 0)),
-            ]
+            m.d.sync += valid.eq(issue)
+            self._choose(m, choice, tile, final)
         read: Value = self.i_words
         if (max(slices) > 1 or side.deep > 1) and not self.lean:
             # Block RAM is slow, and so is a choice, or what takes weights out of bytes.
@@ -184,6 +177,18 @@ class OperandFeed(wiring.Component):
         with m.Else():
             m.d.sync += behind.eq(behind + self.i_filled - (issue if side.down else 0))
         return behind
+
+    def _choose(self, m: Module, choice: data.View, tile: data.View, final: Value) -> None:
+        """Decide what of the store's words is used: a slice, banks, and words of each."""
+        side = self.side
+        down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
+        m.d.sync += [
+            choice.chosen.eq(Cat(tile.slice == number for number in range(max(side.slices)))),
+            choice.mask.eq(Cat(number * side.deep < down for number in range(side.banks))),
+            choice.inside.eq(Cat(number < across for number in range(side.across))),
+            choice.last.eq(final & tile.last),
+            choice.tail.eq(final & tile.tail & (self.i_geometry.tail != 0)),
+        ]
 
     def _step(self, m: Module, tile: data.View) -> None:
         """Go to the next beat of a tile: a row down, or the next slice of a word."""

@@ -10,7 +10,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Word
 from hw.soc.path.gather_rows import GatherRows
-from hw.soc.path.turn_rows import TurnRows
+from hw.soc.path.transpose_rows import TransposeRows
 from hw.soc.path.word_slices import either, slices_of, word_slices
 from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.destination import Destination
@@ -91,10 +91,10 @@ class VectorRows(wiring.Component):
         self.numbers = codes_of("job_mode_vector")
         self.scales, self.pairs = self.vector.scales, self.vector.builds(self.vector.SECOND)
         self.shifts = self.vector.builds(["scale"])
-        self.parts: dict[str, TurnRows | GatherRows] = {}
+        self.parts: dict[str, TransposeRows | GatherRows] = {}
         """What does other jobs than the unit, by their operation."""
         if spec.transpose:
-            self.parts["transpose"] = TurnRows(spec)
+            self.parts["transpose"] = TransposeRows(spec)
         if spec.gather:
             self.parts["gather"] = GatherRows(spec)
         self.ahead = 16 if self.shifts else 4
@@ -134,24 +134,24 @@ class VectorRows(wiring.Component):
         for to, base in bases.items():
             with m.If(self.i_base.valid & (self.i_base.to == to)):
                 m.d.sync += base.eq(self.i_base.address)
-        # Codes of a row that are left to take and to give, less one.
-        taking, giving = (
+        # Codes still to read and to write in this row, minus one.
+        to_read, to_write = (
             Signal(range(self.vector.length), name=name, reset_less=True)
-            for name in ("taking", "giving")
+            for name in ("to_read", "to_write")
         )
         with m.If(self.starts):
-            m.d.sync += [taking.eq(job.n), giving.eq(job.n)]
-        taken = self._take(m, taking)
-        asks = self._ask(m, bases, taken)
-        writes = self._give(m, bases[Destination.ADDEND], giving)
-        ready: Value = ~asks & ~writes
+            m.d.sync += [to_read.eq(job.n), to_write.eq(job.n)]
+        row_read = self._read(m, to_read)
+        requests = self._request(m, bases, row_read)
+        writes = self._write(m, bases[Destination.ADDEND], to_write)
+        ready: Value = ~requests & ~writes
         for part in self.parts.values():
-            ready &= self._tell(m, part, bases)
+            ready &= self._connect(m, part, bases)
         m.d.comb += self.o_ready.eq(ready)
         return m
 
     def _share(self, m: Module) -> None:
-        """Make streams of the unit's own rows, and leave theirs to the parts."""
+        """Multiplex the memory streams between unit and sub-units."""
         self.starts = Signal(name="starts")
         others = list(self.parts.values())
         here = Signal(len(others), name="of_part")
@@ -164,9 +164,9 @@ class VectorRows(wiring.Component):
             m.submodules[name] = part
         for name in _WAYS:
             port = getattr(self, name)
-            own: Any = stream.Signature(port.payload.shape()).create(path=(f"own_{name}",))
-            self.ways[name] = own
-            ends = [(~here.any(), own)]
+            of_unit: Any = stream.Signature(port.payload.shape()).create(path=(f"unit_{name}",))
+            self.ways[name] = of_unit
+            ends = [(~here.any(), of_unit)]
             ends += [(bit, getattr(part, name)) for bit, part in zip(here, others, strict=True)]
             if name == "i":
                 for bit, end in ends:
@@ -175,15 +175,15 @@ class VectorRows(wiring.Component):
                 continue
             m.d.comb += port.valid.eq(Cat(bit & end.valid for bit, end in ends).any())
             m.d.comb += [end.ready.eq(port.ready & bit) for bit, end in ends]
-            m.d.comb += port.payload.eq(own.payload)
+            m.d.comb += port.payload.eq(of_unit.payload)
             for bit, end in ends[1:]:
                 with m.If(bit):
                     m.d.comb += Value.cast(port.payload).eq(Value.cast(end.payload))
 
-    def _tell(
-        self, m: Module, part: TurnRows | GatherRows, bases: dict[Destination, Signal]
+    def _connect(
+        self, m: Module, part: TransposeRows | GatherRows, bases: dict[Destination, Signal]
     ) -> Value:
-        """Tell a part what it is to do; return whether it is done."""
+        """Connect a sub-unit's inputs; return whether it is done."""
         m.d.comb += [
             part.i_geometry.eq(self.i_geometry),
             part.i_a.eq(bases[Destination.A]),
@@ -212,16 +212,19 @@ class VectorRows(wiring.Component):
             m.d.sync += [there.eq(~last), at.eq(at + stride[:BYTES_WIDTH]), left.eq(left - 1)]
         return there, at, last
 
-    def _ask(self, m: Module, bases: dict[Destination, Signal], taken: Value) -> Value:
+    def _request(self, m: Module, bases: dict[Destination, Signal], row_read: Value) -> Value:
         """Request rows of A, and of B if the operation takes two; return whether there are more."""
         row, moves = self.ways["o_row"].payload, Signal()
         ahead = Signal(range(self.ahead + 1))
-        there, at, last, byte = self._ask_two(m, bases, moves) if self.pairs else (*self._walk(
-            m, "asks", bases[Destination.A], self.i_geometry.lda, moves
-        ), C(0, 1))  # fmt: skip
+        byte: Value = C(0, 1)
+        if self.pairs:
+            there, at, last, byte = self._request_pairs(m, bases, moves)
+        else:
+            base, stride = bases[Destination.A], self.i_geometry.lda
+            there, at, last = self._walk(m, "requests", base, stride, moves)
         wide = self.i_mode.wide if self.spec.vector_in_bytes > 1 else C(0, 1)
         codes = self.i_geometry.n + 1
-        m.d.sync += ahead.eq(ahead + moves - taken)
+        m.d.sync += ahead.eq(ahead + moves - row_read)
         m.d.comb += [
             moves.eq(self.ways["o_row"].valid & self.ways["o_row"].ready),
             self.ways["o_row"].valid.eq(there & (ahead != self.ahead)),
@@ -233,7 +236,7 @@ class VectorRows(wiring.Component):
         ]
         return there
 
-    def _ask_two(
+    def _request_pairs(
         self, m: Module, bases: dict[Destination, Signal], moves: Value
     ) -> tuple[Value, Value, Value, Value]:
         """Step through rows of A and of B in turn, or of A alone; return whether one is a byte."""
@@ -242,7 +245,7 @@ class VectorRows(wiring.Component):
         job = self.i_geometry
         byte = self._is("scale") & ~second if self.shifts else C(0, 1)
         of_b = second ^ self._is("scale") if self.shifts else second
-        there, at, last = self._walk(m, "asks", bases[Destination.A], job.lda, moves & ~of_b)
+        there, at, last = self._walk(m, "requests", bases[Destination.A], job.lda, moves & ~of_b)
         there_b, at_b, last_b = self._walk(m, "asks_b", bases[Destination.B], job.ldb, moves & of_b)
         with m.If(self.starts):
             m.d.sync += [second.eq(0), there_b.eq(pair)]
@@ -252,25 +255,24 @@ class VectorRows(wiring.Component):
         return there | there_b, Mux(of_b, at_b, at), final, byte
 
     def _is(self, *names: str) -> Value:
-        """Tell whether the job is one of those operations that are built."""
-        found: Value = self.i_mode.operation.matches(
-            *(self.numbers[name] for name in self.spec.vector_jobs if name in names)
-        )
-        return found
+        """Return whether the job is one of `names`, of those that are built."""
+        numbers = (self.numbers[name] for name in self.spec.vector_jobs if name in names)
+        matches: Value = self.i_mode.operation.matches(*numbers)
+        return matches
 
-    def _take(self, m: Module, left: Signal) -> Value:
+    def _read(self, m: Module, left: Signal) -> Value:
         """Hand rows to the unit, beat by beat; return whether a row ends."""
         spec, unit, lanes = self.spec, self.unit, self.lanes
         beat, width = unit.i.payload, self.vector.width
         slice_, ends, final = Signal(range(slices_of(spec))), Signal(), Signal()
-        told = Signal()
+        awaits_exponent = Signal()
         values: list[Value] = []
         finals: list[Value] = []
         bits = self.ways["i"].payload.data
-        for here, is_last in word_slices(m, spec, bits, slice_):
-            size = len(here) // lanes
+        for word, is_last in word_slices(m, spec, bits, slice_):
+            size = len(word) // lanes
             values.append(Cat(
-                _fitted(here.word_select(lane, size), width) for lane in range(lanes)
+                _fitted(word.word_select(lane, size), width) for lane in range(lanes)
             ))  # fmt: skip
             finals.append(is_last)
         moves = Signal()
@@ -278,8 +280,8 @@ class VectorRows(wiring.Component):
             ends.eq(left < lanes),
             final.eq(either(self.i_mode.wide, finals)),
             moves.eq(unit.i.valid & unit.i.ready),
-            unit.i.valid.eq(self.ways["i"].valid & ~told),
-            self.ways["i"].ready.eq(told | (unit.i.ready & (final | ends))),
+            unit.i.valid.eq(self.ways["i"].valid & ~awaits_exponent),
+            self.ways["i"].ready.eq(awaits_exponent | (unit.i.ready & (final | ends))),
             beat.data.eq(either(self.i_mode.wide, values)),
             beat.operation.eq(self.i_mode.operation - self.numbers["softmax"]),
             beat.count.eq(Mux(ends, left, lanes - 1)),
@@ -287,59 +289,59 @@ class VectorRows(wiring.Component):
         ]
         if self.scales:
             m.d.comb += [beat[name].eq(self.i_scale[name]) for name in SCALE]
-        comes: Value = C(0, 1)
+        takes_exponent: Value = C(0, 1)
         if self.shifts:
-            # A row's exponent comes before it.
+            # A row's exponent takes_exponent before it.
             exponent = Signal(len(beat.shift), reset_less=True)
             shift = Signal(len(beat.shift) + 1)
-            comes = told & self.ways["i"].valid
+            takes_exponent = awaits_exponent & self.ways["i"].valid
             m.d.comb += shift.eq(self.i_scale.shift[: len(beat.shift)] + exponent)
             with m.If(self._is("scale")):
                 m.d.comb += beat.shift.eq(shift[:-1] | shift[-1].replicate(len(beat.shift)))
-            with m.If(comes):
-                m.d.sync += [exponent.eq(bits), told.eq(0)]
+            with m.If(takes_exponent):
+                m.d.sync += [exponent.eq(bits), awaits_exponent.eq(0)]
             with m.If(self.starts | (moves & ends)):
-                m.d.sync += told.eq(self._is("scale"))
+                m.d.sync += awaits_exponent.eq(self._is("scale"))
         with m.If(moves):
             m.d.sync += [
                 left.eq(Mux(ends, self.i_geometry.n, left - lanes)),
                 slice_.eq(Mux(final | ends, 0, slice_ + 1)),
             ]
-        return (moves & ends) | comes
+        return (moves & ends) | takes_exponent
 
-    def _give(self, m: Module, base: Value, left: Signal) -> Value:
+    def _write(self, m: Module, base: Value, left: Signal) -> Value:
         """Write what the unit makes; return whether there is more."""
         spec, unit, lanes, row = self.spec, self.unit, self.lanes, self.ways["o_rows"].payload
         codes, width, size = unit.o.payload, self.vector.out_width, 8 * spec.vector_out_bytes
-        told, alone, ends, pops = Signal(), Signal(), Signal(), Signal()
+        addressed, alone, ends, pops = Signal(), Signal(), Signal(), Signal()
         softmax = self.i_mode.operation == self.numbers["softmax"]
-        tells, more, sent = Signal(), Signal(), Signal()
+        addresses, more, sent = Signal(), Signal(), Signal()
         count = self.i_geometry.n + 1 + softmax
         narrows = spec.sizes and spec.vector_out_bytes > 1
         narrowed = self.i_geometry.narrowed if narrows else C(0, 1)
         there, at, last = self._walk(m, "writes", base, self.i_geometry.ldc, pops & ends)
         m.d.comb += [
-            tells.eq(self.ways["o_rows"].valid & self.ways["o_rows"].ready),
-            self.ways["o_rows"].valid.eq(unit.o.valid & ~told),
+            addresses.eq(self.ways["o_rows"].valid & self.ways["o_rows"].ready),
+            self.ways["o_rows"].valid.eq(unit.o.valid & ~addressed),
             row.address.eq(at),
             row.bytes.eq(Mux(narrowed, count, count * spec.vector_out_bytes)),
             row.final.eq(last),
             ends.eq(left < lanes),
             # The exponent has no place behind the codes: it follows in a word of its own.
             more.eq(softmax & (left == lanes - 1) & ~alone),
-            self.ways["o"].valid.eq(unit.o.valid & (told | tells)),
+            self.ways["o"].valid.eq(unit.o.valid & (addressed | addresses)),
             sent.eq(self.ways["o"].valid & self.ways["o"].ready),
             unit.o.ready.eq(sent & ~more),
             pops.eq(sent & ~more),
         ]
-        with m.If(tells):
-            m.d.sync += told.eq(1)
+        with m.If(addresses):
+            m.d.sync += addressed.eq(1)
         with m.If(sent):
             m.d.sync += alone.eq(more)
         with m.If(pops):
             m.d.sync += left.eq(Mux(ends, self.i_geometry.n, left - lanes))
             with m.If(ends):
-                m.d.sync += told.eq(0)
+                m.d.sync += addressed.eq(0)
         words, bytes_ = [], []
         exponent: Value = codes.exponent
         less = width - 8

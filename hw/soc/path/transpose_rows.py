@@ -15,11 +15,11 @@ from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
 from hw.soc.schedule.loader import RowRequest
 
-__all__ = ["TurnRows"]
+__all__ = ["TransposeRows"]
 
 
-class TurnRows(wiring.Component):
-    """Turns blocks of A, of a few times as many rows and columns as the vector unit has lanes.
+class TransposeRows(wiring.Component):
+    """Transposes blocks of A, of a few times as many rows and columns as the vector unit has lanes.
 
     Blocks go down the rows of A, then on to its next columns. Parts of rows are requested up to
     :attr:`AHEAD` ahead. Row n of a block is in bank n modulo the lanes, so that as many rows are
@@ -87,24 +87,27 @@ class TurnRows(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        asks, gives = Signal(), Signal()
-        taken = self._turn(m, gives)
-        self._ask(m, asks, taken)
-        m.d.comb += self.o_ready.eq(~asks & ~gives)
+        requesting, writing = Signal(), Signal()
+        row_read = self._transpose(m, writing)
+        self._request(m, requesting, row_read)
+        m.d.comb += self.o_ready.eq(~requesting & ~writing)
         return m
 
-    def _ask(self, m: Module, asks: Signal, taken: Value) -> None:
+    def _request(self, m: Module, requesting: Signal, row_read: Value) -> None:
         """Request parts of rows, down A, then those beside them."""
         job, side, row = self.i_geometry, self.across, self.o_row.payload
         ahead, moves = Signal(range(self.AHEAD + 1)), Signal()
-        at, top = (Signal(self.spec.address_width, name=name) for name in ("asks_at", "asks_top"))
+        at, top = (
+            Signal(self.spec.address_width, name=name) for name in ("requested_at", "requested_top")
+        )
         rows, columns = (
-            Signal(self.spec.dimension_width, name=name) for name in ("asks_rows", "asks_columns")
+            Signal(self.spec.dimension_width, name=name)
+            for name in ("requested_rows", "requested_columns")
         )
         bottom, last = rows == 0, columns < side
-        m.d.sync += ahead.eq(ahead + moves - taken)
+        m.d.sync += ahead.eq(ahead + moves - row_read)
         m.d.comb += [
-            self.o_row.valid.eq(asks & (ahead != self.AHEAD)),
+            self.o_row.valid.eq(requesting & (ahead != self.AHEAD)),
             moves.eq(self.o_row.valid & self.o_row.ready),
             row.address.eq(at),
             row.bytes.eq(Mux(last, columns + 1, side)),
@@ -113,16 +116,16 @@ class TurnRows(wiring.Component):
             row.final.eq(bottom & last),
         ]
         with m.If(self.i_start):
-            m.d.sync += [asks.eq(1), at.eq(self.i_a), top.eq(self.i_a)]
+            m.d.sync += [requesting.eq(1), at.eq(self.i_a), top.eq(self.i_a)]
             m.d.sync += [rows.eq(job.m), columns.eq(job.n)]
         with m.Elif(moves):
             m.d.sync += [at.eq(at + job.lda[:BYTES_WIDTH]), rows.eq(rows - 1)]
             with m.If(bottom):
                 m.d.sync += [at.eq(top + side), top.eq(top + side), rows.eq(job.m)]
-                m.d.sync += [columns.eq(columns - side), asks.eq(~last)]
+                m.d.sync += [columns.eq(columns - side), requesting.eq(~last)]
 
-    def _turn(self, m: Module, gives: Signal) -> Value:
-        """Take a block, give its columns; return that a part of a row is taken."""
+    def _transpose(self, m: Module, writing: Signal) -> Value:
+        """Take a block, give its columns; return that a part of a row is row_read."""
         job, side, across = self.i_geometry, self.side, self.across
         size = self.spec.dimension_width
         # Slices of a word, as many bytes as lanes, and where the one that comes is in its row.
@@ -152,15 +155,15 @@ class TurnRows(wiring.Component):
             with m.Else():
                 m.d.sync += bank.eq(bank + 1)
         banks = self._banks(m, moves, bank, Cat(word, group), slice_)
-        self._give(m, banks, full, bottom, word, height, columns)
+        self._write(m, banks, full, bottom, word, height, columns)
         with m.If(self.o_left):
             m.d.sync += [full.eq(0), bank.eq(0), word.eq(0), height.eq(0)]
             with m.If(bottom):
                 after, last = columns - across, columns < across
                 m.d.sync += [rows.eq(job.m), columns.eq(after), rest.eq(self._width(after[:size]))]
-                m.d.sync += gives.eq(~last)
+                m.d.sync += writing.eq(~last)
         with m.If(self.i_start):
-            m.d.sync += [gives.eq(1), rows.eq(job.m), columns.eq(job.n)]
+            m.d.sync += [writing.eq(1), rows.eq(job.m), columns.eq(job.n)]
             m.d.sync += rest.eq(self._width(job.n))
         return moves & ends
 
@@ -188,7 +191,7 @@ class TurnRows(wiring.Component):
             reads.append(memory.read_port(domain="comb"))
         return reads
 
-    def _give(
+    def _write(
         self, m: Module, banks: list[Any], full: Value, bottom: Value, word: Value, height: Value,
         columns: Value,
     ) -> None:  # fmt: skip
@@ -201,7 +204,7 @@ class TurnRows(wiring.Component):
         to, begin, beside = (
             Signal(self.spec.address_width, name=name) for name in ("to", "begin", "beside")
         )
-        told, tells, sent, first = Signal(), Signal(), Signal(), Signal()
+        addressed, addresses, sent, first = Signal(), Signal(), Signal(), Signal()
         ends, final, after, down = Signal(), Signal(), Signal(len(to)), Signal(len(to))
         m.d.comb += [
             *(port.addr.eq(Cat(piece, group)) for port in banks),
@@ -210,21 +213,21 @@ class TurnRows(wiring.Component):
             self.o_left.eq(ends & final),
             after.eq(to + self.i_geometry.ldc[:BYTES_WIDTH]),
             down.eq(Mux(bottom, Mux(first, after, beside), begin + side * self.DEEP)),
-            self.o_rows.valid.eq(full & ~told),
+            self.o_rows.valid.eq(full & ~addressed),
             row.address.eq(to),
             row.bytes.eq(height),
             row.final.eq(final & bottom & (columns < across)),
-            tells.eq(self.o_rows.valid & self.o_rows.ready),
-            self.o.valid.eq(full & (told | tells)),
+            addresses.eq(self.o_rows.valid & self.o_rows.ready),
+            self.o.valid.eq(full & (addressed | addresses)),
             self.o.payload.data.eq(Cat(port.data.word_select(place, 8) for port in banks)),
             sent.eq(self.o.valid & self.o.ready),
         ]
-        with m.If(tells):
-            m.d.sync += told.eq(1)
+        with m.If(addresses):
+            m.d.sync += addressed.eq(1)
         with m.If(sent):
             m.d.sync += piece.eq(piece + 1)
         with m.If(ends):
-            m.d.sync += [told.eq(0), piece.eq(0), column.eq(column + 1), to.eq(after)]
+            m.d.sync += [addressed.eq(0), piece.eq(0), column.eq(column + 1), to.eq(after)]
             m.d.sync += place.eq(place + 1)
             with m.If(place == side - 1):
                 m.d.sync += [place.eq(0), group.eq(group + 1)]
