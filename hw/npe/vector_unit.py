@@ -234,6 +234,7 @@ class VectorUnit(wiring.Component):
                 m.d.sync += self.o.payload.last.eq(last[-1])
                 exponent = Mux(norm, fraction, row.shift)
                 m.d.sync += self.o.payload.exponent.eq(Mux(schedule.refused, 0, exponent))
+                m.d.sync += self.o.payload.refused.eq(schedule.refused)
         m.d.comb += summed.eq(so_far.as_signed() + added.as_signed())
         with m.If(schedule.start):
             m.d.sync += so_far.eq(schedule.final << spec.carry_width - 1)
@@ -332,7 +333,6 @@ class VectorUnit(wiring.Component):
             m.d.sync += self.o.valid.eq(0)
         with m.If(emits), m.If(schedule.scaling):
             m.d.sync += [self.o.valid.eq(1), data.eq(codes)]
-            m.d.sync += self.o.payload.refused.eq(schedule.refused)
             for lane, full in enumerate(fulls):
                 with m.If(full):
                     m.d.sync += data.word_select(lane, spec.out_width)[:-1].eq(-1)
