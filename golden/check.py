@@ -9,9 +9,17 @@ from functools import cache
 from typing import Any, ClassVar, cast
 
 __all__ = [
-    "Choice", "Flag", "Integer", "Parameter", "Subset", "check_fields", "complete", "parameter",
-    "parameters_of", "spelled",
-]  # fmt: skip
+    "Choice",
+    "Flag",
+    "Integer",
+    "Parameter",
+    "Subset",
+    "check_fields",
+    "complete",
+    "parameter",
+    "parameters_of",
+    "spelled",
+]
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def _table(rows: list[tuple[float, ...]]) -> tuple[Floats, Floats]:
 _STEP = _parts(_DECIMAL.divide(_LN2, Decimal(_STEPS)), 41)
 _POWERS = _table([
     _parts(_DECIMAL.power(Decimal(2), Decimal(one) / _STEPS), 52) for one in range(_STEPS)
-])  # fmt: skip
+])
 _LN2_PARTS = _parts(_LN2, 42)
 _PI_PARTS = _parts(_HALF_PI, 32, 65)
 _FIRST, _LAST = 45, 91

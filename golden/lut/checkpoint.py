@@ -211,5 +211,6 @@ def _check(weights: GroupedWeights, bits: tuple[int, ...]) -> np.ndarray:
 def _in_range(name: str, codes: np.ndarray, bits: int) -> None:
     """Refuse what has no code."""
     if codes.min() < 0 or codes.max() >> bits:
-        raise ValueError(f"{name} as stored must be 0..{(1 << bits) - 1}, not {codes.min()}.. "
-                         f"{codes.max()}")  # fmt: skip
+        raise ValueError(
+            f"{name} as stored must be 0..{(1 << bits) - 1}, not {codes.min()}.. {codes.max()}"
+        )

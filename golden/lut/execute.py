@@ -96,8 +96,9 @@ def _format(a: str) -> ElementFormat:
     return IntFormat(width=int(a[3:])) if a.startswith("int") else minifloat(a)
 
 
-def _read(registers: Mapping[int, np.ndarray], number: int, name: str,
-          shape: tuple[int, int]) -> np.ndarray:  # fmt: skip
+def _read(
+    registers: Mapping[int, np.ndarray], number: int, name: str, shape: tuple[int, int]
+) -> np.ndarray:
     """Return a register's array, checking its shape."""
     if number not in registers:
         raise ValueError(f"{name}{number} must hold an array of shape {shape}, but is empty")

@@ -5,9 +5,19 @@ import numpy as np
 from golden.lut.table import TableSpec, fold, keys, lookup, tables
 
 __all__ = [
-    "direct", "direct_constants", "entry_count", "key_width", "pair_key", "pair_matmul",
-    "read_code", "table_key", "table_matmul", "ternary_table", "two_plane_matmul", "two_planes",
-]  # fmt: skip
+    "direct",
+    "direct_constants",
+    "entry_count",
+    "key_width",
+    "pair_key",
+    "pair_matmul",
+    "read_code",
+    "table_key",
+    "table_matmul",
+    "ternary_table",
+    "two_plane_matmul",
+    "two_planes",
+]
 
 
 def read_code(codes: np.ndarray) -> np.ndarray:

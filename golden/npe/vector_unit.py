@@ -56,9 +56,7 @@ def vector_rows(
     int64 codes, as many as values, and the exponent of each row.
     """
     spec.check_operation(operation)
-    for name, given, needed in (
-        ("to", to, SCALED), ("other", other, PAIRS),
-    ):  # fmt: skip
+    for name, given, needed in (("to", to, SCALED), ("other", other, PAIRS)):
         if (given is None) == (operation in needed):
             raise ValueError(f"{name} must be given for {', '.join(needed)}, not for {operation}")
     if operation == "softmax":

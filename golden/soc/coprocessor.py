@@ -18,9 +18,7 @@ from golden.soc.memory import Space
 from golden.soc.mode import wrap
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = [
-    "CoprocessorSpec", "Error", "Job", "coprocessor", "error_of", "matrices", "requantise",
-]  # fmt: skip
+__all__ = ["CoprocessorSpec", "Error", "Job", "coprocessor", "error_of", "matrices", "requantise"]
 
 
 def coprocessor(
@@ -43,9 +41,10 @@ def coprocessor(
     if error:
         return error
     space = Space(
-        memory=memory, scratch=np.empty(0, np.uint8) if scratch is None else scratch,
+        memory=memory,
+        scratch=np.empty(0, np.uint8) if scratch is None else scratch,
         base=spec.scratch_base,
-    )  # fmt: skip
+    )
     if job.vector is not None:
         return _rows(spec, space, job, job.vector)
     found, inside = matrices(spec, job), spec.inside

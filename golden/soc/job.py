@@ -185,9 +185,16 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
     """Check the operation of a vector job, its codes, and the length of its rows."""
     unit = spec.vector
     more = (
-        job.b_format, job.encode, job.bias is not None, job.records is not None, job.accumulate,
-        job.by_columns, job.block_m, job.block_n, job.block_k,
-    )  # fmt: skip
+        job.b_format,
+        job.encode,
+        job.bias is not None,
+        job.records is not None,
+        job.accumulate,
+        job.by_columns,
+        job.block_m,
+        job.block_n,
+        job.block_k,
+    )
     how = job.requantisation
     if (
         unit is None

@@ -49,8 +49,10 @@ class Matrix:
         numbers = data.reshape(len(data), self.columns, self.bits // 8)
         if self.bits > 32:
             numbers = numbers.astype(object)
-        return (numbers.astype(numbers.dtype if self.bits > 32 else np.int64)
-                << 8 * np.arange(self.bits // 8)).sum(axis=-1)  # fmt: skip
+        return (
+            numbers.astype(numbers.dtype if self.bits > 32 else np.int64)
+            << 8 * np.arange(self.bits // 8)
+        ).sum(axis=-1)
 
     def store(self, memory: np.ndarray, codes: np.ndarray) -> None:
         """Write codes, modulo 2^bits; padding bits in the last byte of a row are 0."""

@@ -352,9 +352,12 @@ class CoprocessorSpec(BusSpec):
         """The requantiser of integer sums."""
         width = min(max(self._requantised_width, 4), _WIDEST)
         return RequantiserSpec(
-            n=self.inside.n, width=width, out_width=_CODE * self.code_bytes,
-            rounding=self.requantiser_rounding, per_column=self.requantises_columns,
-        )  # fmt: skip
+            n=self.inside.n,
+            width=width,
+            out_width=_CODE * self.code_bytes,
+            rounding=self.requantiser_rounding,
+            per_column=self.requantises_columns,
+        )
 
     @property
     def rounding(self) -> str | None:

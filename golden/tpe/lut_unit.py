@@ -69,10 +69,19 @@ class LutUnitSpec:
 
     def _core(self, planes: int) -> LutCoreSpec:
         return LutCoreSpec(
-            m=self.m, n=self.n, group=self.group, lookups=self.lookups, a_width=self.a_width,
-            b_width=planes, b_signed=False, k_max=self.k_max, table="half", weights="odd",
-            generator="external", order="outer" if planes > 1 else "inner",
-        )  # fmt: skip
+            m=self.m,
+            n=self.n,
+            group=self.group,
+            lookups=self.lookups,
+            a_width=self.a_width,
+            b_width=planes,
+            b_signed=False,
+            k_max=self.k_max,
+            table="half",
+            weights="odd",
+            generator="external",
+            order="outer" if planes > 1 else "inner",
+        )
 
     @property
     def fields(self) -> dict[str, dict[str, tuple[int, int]]]:
@@ -142,7 +151,7 @@ class LutUnitSpec:
         bits = self._core(1 if trits else operation.planes)
         return np.concatenate([
             bits.b_patterns(plane).reshape(-1, self.k * self.n) for plane in planes
-        ])  # fmt: skip
+        ])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -181,8 +190,10 @@ def lut_unit(spec: LutUnitSpec, words: Sequence[int], machine: Machine) -> Itera
         none = np.zeros((0, spec.n), np.int64)
         traffic = Traffic(
             a=np.zeros((0, spec.m * spec.k), np.int64),
-            b=np.zeros((0, spec.k * spec.n), np.int64), before=none, after=none,
-        )  # fmt: skip
+            b=np.zeros((0, spec.k * spec.n), np.int64),
+            before=none,
+            after=none,
+        )
         if isinstance(operation, Lpre):
             execute([word], machine)
             yield replace(traffic, a=spec.a_beats(machine.a[operation.rs]))

@@ -7,8 +7,13 @@ from hw.arith.bit_heap import BitHeap
 from hw.arith.recode import Digit, booth_digits, ent_direct_digits, ent_direct_values
 
 __all__ = [
-    "ENCODINGS", "coded_width", "digit_ranges", "encode", "product_in_logic", "product_planes",
-]  # fmt: skip
+    "ENCODINGS",
+    "coded_width",
+    "digit_ranges",
+    "encode",
+    "product_in_logic",
+    "product_planes",
+]
 
 ENCODINGS = ("booth", "ent", "none", "operator")
 

@@ -16,8 +16,10 @@ _MOST = 1 << 16
 
 DSPS = Integer(
     "multiplier blocks of the device that are used at most; other products are of logic",
-    _MOST, 0, _MOST,
-)  # fmt: skip
+    _MOST,
+    0,
+    _MOST,
+)
 
 TARGET_BUILD: dict[str, Parameter] = {"target": TARGET, "packing": _PACKING, "dsps": DSPS}
 """Build parameters of arrays of blocks."""

@@ -76,13 +76,21 @@ class Dsp48Block(Family):
             **operands,
             **{f"CE{name}": C(1, 1) for name in _ENABLES},
             **{f"RST{name}": C(0, 1) for name in _RESETS},
-            "ACIN": C(0, 30), "BCIN": C(0, 18), "C": C(0, 48), "PCIN": C(0, 48),
-            "D": C(0, self.multiplier.a_width), "ALUMODE": C(0, 4), "INMODE": C(0, 5),
-            "CARRYIN": C(0, 1), "CARRYINSEL": C(0, 3), "CARRYCASCIN": C(0, 1),
-            "MULTSIGNIN": C(0, 1), "CLK": ClockSignal(),
+            "ACIN": C(0, 30),
+            "BCIN": C(0, 18),
+            "C": C(0, 48),
+            "PCIN": C(0, 48),
+            "D": C(0, self.multiplier.a_width),
+            "ALUMODE": C(0, 4),
+            "INMODE": C(0, 5),
+            "CARRYIN": C(0, 1),
+            "CARRYINSEL": C(0, 3),
+            "CARRYCASCIN": C(0, 1),
+            "MULTSIGNIN": C(0, 1),
+            "CLK": ClockSignal(),
             "OPMODE": Cat(C(5, 4), z, C(0, 2) if w is None else w)[:bits],
             **(ports or {}),
-        }  # fmt: skip
+        }
         outputs: dict[str, Value] = {
             name: Signal(width, name=name.lower()) for name, width in _OUTPUTS.items()
         }
@@ -97,10 +105,18 @@ class Dsp48Block(Family):
             # Of two registers the first one's goes to the cascade.
             **{f"p_{name}CASCREG": count - (count > 1) for name, count in number.items()},
             # Unused, but at 0 Yosys takes a register away from port A, and sums come out wrong.
-            p_CREG=stages.c, p_DREG=1, p_ADREG=1, p_MREG=1, p_PREG=1,
-            p_OPMODEREG=1, p_ALUMODEREG=0, p_INMODEREG=0, p_CARRYINREG=0, p_CARRYINSELREG=0,
+            p_CREG=stages.c,
+            p_DREG=1,
+            p_ADREG=1,
+            p_MREG=1,
+            p_PREG=1,
+            p_OPMODEREG=1,
+            p_ALUMODEREG=0,
+            p_INMODEREG=0,
+            p_CARRYINREG=0,
+            p_CARRYINSELREG=0,
             p_IS_OPMODE_INVERTED=Const(stages.z_inverted << 4, bits),
             **{f"i_{name}": value for name, value in inputs.items()},
             **{f"o_{name}": value for name, value in outputs.items()},
-        )  # fmt: skip
+        )
         return outputs

@@ -62,9 +62,8 @@ class Dsp48Cascade(Cascade):
                 return cls(family, spec, pair)
         for a_wide in (True, False):
             single = Packing(
-                a_format=a, b_format=b, rows=1, columns=1, spacing=a.width + b.width,
-                a_wide=a_wide,
-            )  # fmt: skip
+                a_format=a, b_format=b, rows=1, columns=1, spacing=a.width + b.width, a_wide=a_wide
+            )
             if single.fits(family.multiplier) and width <= _SUM:
                 return cls(family, spec, single)
         return None
@@ -99,9 +98,14 @@ class Dsp48Cascade(Cascade):
             if above is not None:
                 ports["C"] = above[:_SUM]
             outputs = self.family.block(
-                m, wide, narrow, Cat(C(1, 1), keep, C(0, 1)), w=Cat(keep, C(0, 1)),
-                registers=Registers(a=2, z_inverted=2), ports=ports,
-            )  # fmt: skip
+                m,
+                wide,
+                narrow,
+                Cat(C(1, 1), keep, C(0, 1)),
+                w=Cat(keep, C(0, 1)),
+                registers=Registers(a=2, z_inverted=2),
+                ports=ports,
+            )
         top = outputs["P"][self.packing.spacing - 2 : self.packing.spacing]
         other = C(0, self.count) if above is None else above[_SUM:]
         count = count_wraps(m, "count", top, keep, other, self.count)

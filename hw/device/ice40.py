@@ -188,15 +188,24 @@ def _block(
         for half, code in enumerate(codes):
             m.d.comb += ports[name].word_select(half, size).eq(code)
     settings = {
-        "A_REG": 1, "B_REG": 1, "A_SIGNED": a.shape().signed, "B_SIGNED": b[0].shape().signed,
-        "MODE_8x8": is_halves, "TOP_8x8_MULT_REG": 1, "BOT_8x8_MULT_REG": 1,
-        "PIPELINE_16x16_MULT_REG1": not is_halves, "PIPELINE_16x16_MULT_REG2": not is_halves,
+        "A_REG": 1,
+        "B_REG": 1,
+        "A_SIGNED": a.shape().signed,
+        "B_SIGNED": b[0].shape().signed,
+        "MODE_8x8": is_halves,
+        "TOP_8x8_MULT_REG": 1,
+        "BOT_8x8_MULT_REG": 1,
+        "PIPELINE_16x16_MULT_REG1": not is_halves,
+        "PIPELINE_16x16_MULT_REG2": not is_halves,
         "TOPADDSUB_CARRYSELECT": 0 if is_halves else 2,
-        "TOPOUTPUT_SELECT": 1, "BOTOUTPUT_SELECT": 1,
-        "TOPADDSUB_LOWERINPUT": product, "BOTADDSUB_LOWERINPUT": product,
-        "TOPADDSUB_UPPERINPUT": 0, "BOTADDSUB_UPPERINPUT": 0,
+        "TOPOUTPUT_SELECT": 1,
+        "BOTOUTPUT_SELECT": 1,
+        "TOPADDSUB_LOWERINPUT": product,
+        "BOTADDSUB_LOWERINPUT": product,
+        "TOPADDSUB_UPPERINPUT": 0,
+        "BOTADDSUB_UPPERINPUT": 0,
         **parameters,
-    }  # fmt: skip
+    }
     above = C(0, 2 * _HALF) if other is None else other
     loads = C(0, 1) if load is None else load
     m.submodules += Instance(
@@ -207,9 +216,14 @@ def _block(
         },
         **{f"i_{name}": C(0, 1) for name in _OFF},
         **{f"i_{name}": port for name, port in ports.items()},
-        i_CLK=ClockSignal(), i_CE=C(1, 1), i_C=above[_HALF:], i_D=above[:_HALF],
-        i_OLOADTOP=loads, i_OLOADBOT=loads, o_O=output,
-    )  # fmt: skip
+        i_CLK=ClockSignal(),
+        i_CE=C(1, 1),
+        i_C=above[_HALF:],
+        i_D=above[:_HALF],
+        i_OLOADTOP=loads,
+        i_OLOADBOT=loads,
+        o_O=output,
+    )
     return output
 
 

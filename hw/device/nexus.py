@@ -43,7 +43,7 @@ _FLOW = Flow(
     clock='OSCA #(.HF_CLK_DIV("1"), .HF_OSC_EN("ENABLED")) source'
     " (.HFOUTEN(1'b1), .HFCLKOUT(clk));",
     open_ports={"CCU2": "CIN"},
-)  # fmt: skip
+)
 
 _SUM = 54
 """Bits of a sum in a block."""
@@ -70,8 +70,11 @@ class Nexus(Family):
             **{f"p_REG{name}": "REGISTER" for name in ("INPUTA", "INPUTB", "OUTPUT")},
             **{f"i_{name}": port for name, port in zip("AB", _ports(m, size, (a, b)), strict=True)},
             **_controls("A", "B", "OUT"),
-            i_CLK=ClockSignal(), i_SIGNEDA=C(1, 1), i_SIGNEDB=C(1, 1), o_Z=product,
-        )  # fmt: skip
+            i_CLK=ClockSignal(),
+            i_SIGNEDA=C(1, 1),
+            i_SIGNEDB=C(1, 1),
+            o_Z=product,
+        )
         return product.as_signed()
 
     def cascade(self, spec: MacSpec, packing: str, columns: int) -> Cascade | None:
@@ -128,18 +131,28 @@ class _Sums(Cascade):
                 ("p_REGINPUTC", "p_REGADDSUB", "p_REGLOADC", "p_REGLOADC2", "p_REGPIPELINE"),
                 "BYPASS",
             ),
-            "p_REGOUTPUT": "REGISTER", "i_CLK": ClockSignal(), "i_SIGNED": C(1, 1),
-            "i_C": down, "i_LOADC": load, "o_Z": output,
+            "p_REGOUTPUT": "REGISTER",
+            "i_CLK": ClockSignal(),
+            "i_SIGNED": C(1, 1),
+            "i_C": down,
+            "i_LOADC": load,
+            "o_Z": output,
             **_controls("C", "CTRL", "PIPE", "OUT"),
-        }  # fmt: skip
+        }
         if self.spec.k == 1:
             x, y = _ports(m, 18, (a[0], b[0]))
             m.submodules += Instance(
                 "MULTADDSUB18X18",
-                **shared, **_controls("A", "B", "CIN"),
-                p_REGINPUTA="REGISTER", p_REGINPUTB="REGISTER", p_REGCIN="BYPASS",
-                i_A=x, i_B=y, i_ADDSUB=C(0, 1), i_CIN=C(0, 1),
-            )  # fmt: skip
+                **shared,
+                **_controls("A", "B", "CIN"),
+                p_REGINPUTA="REGISTER",
+                p_REGINPUTB="REGISTER",
+                p_REGCIN="BYPASS",
+                i_A=x,
+                i_B=y,
+                i_ADDSUB=C(0, 1),
+                i_CIN=C(0, 1),
+            )
         else:
             none = [C(0, 9)] * (_WIDE - self.spec.k)
             operands = {
@@ -149,10 +162,12 @@ class _Sums(Cascade):
             }
             m.submodules += Instance(
                 "MULTADDSUB9X9WIDE",
-                **shared, **_controls("A0A1", "A2A3", "B0B1", "B2B3"), **operands,
+                **shared,
+                **_controls("A0A1", "A2A3", "B0B1", "B2B3"),
+                **operands,
                 **{f"p_REGINPUTAB{number}": "REGISTER" for number in range(_WIDE)},
                 i_ADDSUB=C(0, 4),
-            )  # fmt: skip
+            )
         sums = output[: self.width]
         return Placed(sums, sums, None)
 

@@ -61,15 +61,24 @@ class Packing:
             halves = block.half_width
             if (rows, columns) == (1, 2) and max(a.width, b.width) <= halves:
                 return cls(
-                    a_format=a, b_format=b, rows=1, columns=2, spacing=2 * halves, a_wide=True,
+                    a_format=a,
+                    b_format=b,
+                    rows=1,
+                    columns=2,
+                    spacing=2 * halves,
+                    a_wide=True,
                     halves=True,
-                )  # fmt: skip
+                )
             for spacing in range(1, a.width + b.width + 2):
                 for a_wide in (True, False):
                     packing = cls(
-                        a_format=a, b_format=b, rows=rows, columns=columns, spacing=spacing,
+                        a_format=a,
+                        b_format=b,
+                        rows=rows,
+                        columns=columns,
+                        spacing=spacing,
                         a_wide=a_wide,
-                    )  # fmt: skip
+                    )
                     if packing.is_exact and packing.fits(block):
                         return packing
         widths = f"{block.a_width} x {block.b_width}"

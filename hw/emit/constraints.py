@@ -29,9 +29,13 @@ def sdc(
             names[port["direction"]].append(f"    {port['name']}{vector}\n")
     inputs, outputs = ("".join(names[way]) for way in ("input", "output"))
     return _fill(
-        "clock.sdc", clock=clock, period=f"{period_ns:g}", outside=f"{outside:g}",
-        inputs=inputs, outputs=outputs,
-    )  # fmt: skip
+        "clock.sdc",
+        clock=clock,
+        period=f"{period_ns:g}",
+        outside=f"{outside:g}",
+        inputs=inputs,
+        outputs=outputs,
+    )
 
 
 def xdc(clock: str, *, period_ns: float) -> str:
@@ -91,8 +95,11 @@ def _xdc(places: Mapping[str, Mapping[str, Any]], mhz: float) -> Iterator[str]:
 
 
 _FORMS: dict[str, Callable[[Mapping[str, Mapping[str, Any]], float], Iterator[str]]] = {
-    "lpf": _lpf, "pcf": _pcf, "cst": _cst, "xdc": _xdc,
-}  # fmt: skip
+    "lpf": _lpf,
+    "pcf": _pcf,
+    "cst": _cst,
+    "xdc": _xdc,
+}
 
 
 def _fill(name: str, **values: str) -> str:

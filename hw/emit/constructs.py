@@ -41,11 +41,13 @@ CONSTRUCTS: dict[str, Construct] = {
     "initial value": Construct(fate="said", says="initial values are left out: cells have none"),
     "$display": Construct(fate="said", says="what prints or checks is left out"),
     "simulation task": Construct(
-        fate="said", says="tasks of simulation are left out",
+        fate="said",
+        says="tasks of simulation are left out",
         text=r"\$(?:finish|stop|monitor|strobe|dumpfile|dumpvars|fopen|fwrite|fdisplay|fclose)\b",
     ),
     "delay": Construct(
-        fate="said", says="delays are left out",
+        fate="said",
+        says="delays are left out",
         text=r"#\s*(?:\d|[A-Za-z_])|(?:\bassign|<=|=|\balways|;|\bbegin)\s*#\s*\(",
     ),
     "specify": Construct(fate="said", says="specify blocks are left out", text=r"\bspecify\b"),
@@ -56,12 +58,16 @@ CONSTRUCTS: dict[str, Construct] = {
         fate="said", says="z of the selector matches nothing in hardware", text=r"\bcasez\b"
     ),
     "full_case": Construct(
-        fate="said", says="cases that are promised not to occur are don't-cares",
-        text=r"\b(?:full_case|parallel_case)\b", comments=True,
+        fate="said",
+        says="cases that are promised not to occur are don't-cares",
+        text=r"\b(?:full_case|parallel_case)\b",
+        comments=True,
     ),
     "translate_off": Construct(
-        fate="said", says="what is between translate_off and translate_on is left out",
-        text=r"\b(?:synopsys|synthesis)\s+(?:translate_off|off)\b", comments=True,
+        fate="said",
+        says="what is between translate_off and translate_on is left out",
+        text=r"\b(?:synopsys|synthesis)\s+(?:translate_off|off)\b",
+        comments=True,
     ),
     "implicit net": Construct(fate="said", says="is declared by its use, of one bit"),
     "width of a port": Construct(fate="said", says="is cut or extended to the port's width"),
@@ -72,7 +78,7 @@ CONSTRUCTS: dict[str, Construct] = {
     "generate": Construct(fate="kept"),
     "set and reset": Construct(fate="kept"),
     "don't-care": Construct(fate="kept"),
-}  # fmt: skip
+}
 """Constructs by name; a warning of Yosys that is none of these is said in its words."""
 _WARNINGS = {
     "implicit net": r"Identifier `\\?(?P<name>\S+)' is implicitly declared",
@@ -82,9 +88,13 @@ _WARNINGS = {
 }
 _SAID_OTHERWISE = ("limited support for tri-state", "Latch inferred for signal")
 _CELLS = {
-    "$dlatch": "latch", "$adlatch": "latch", "$dlatchsr": "latch", "$sr": "latch",
-    "$print": "$display", "$check": "$display",
-}  # fmt: skip
+    "$dlatch": "latch",
+    "$adlatch": "latch",
+    "$dlatchsr": "latch",
+    "$sr": "latch",
+    "$print": "$display",
+    "$check": "$display",
+}
 
 
 @dataclass(frozen=True, order=True)

@@ -133,11 +133,21 @@ class Sources:
         """
         # Yosys takes a name from its backslash on as it is, and tells it with that.
         word = top if re.fullmatch(_WORD, top, re.ASCII) else f"\\{top}"
-        log = self.run([
-            *(["chparam", "-set", name, value, word] for name, value in self.parameters.items()),
-            ["hierarchy", *(["-check"] if check else []), "-top", word], "proc", *lower,
-            *(["check"] if check else []), "write_rtlil design.il", "write_json design.json",
-        ], folder)  # fmt: skip
+        log = self.run(
+            [
+                *(
+                    ["chparam", "-set", name, value, word]
+                    for name, value in self.parameters.items()
+                ),
+                ["hierarchy", *(["-check"] if check else []), "-top", word],
+                "proc",
+                *lower,
+                *(["check"] if check else []),
+                "write_rtlil design.il",
+                "write_json design.json",
+            ],
+            folder,
+        )
         path = folder / "design.json"
         # Yosys writes a byte beyond ASCII as a signed number.
         written = _BYTE.sub(
@@ -152,9 +162,8 @@ class Sources:
             path.write_bytes(text.encode(errors="surrogateescape"))
             yosys.run("read_json design.json\nwrite_rtlil design.il", cwd=folder)
         own = next(
-            name for name, module in modules.items()
-            if int(module["attributes"].get("top", "0"), 2)
-        )  # fmt: skip
+            name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)
+        )
         return Renamed(own, modules[own]["ports"], names, findings)
 
     def _judged(self, log: str, modules: Modules) -> tuple[Finding, ...]:
@@ -252,11 +261,8 @@ def _renamed(modules: Modules) -> tuple[Modules, dict[str, str]]:
     """
     parts = ("ports", "cells", "netnames")
     taken = {
-        name
-        for module in modules.values()
-        for part in parts
-        for name in module.get(part, {})
-    } | set(modules)  # fmt: skip
+        name for module in modules.values() for part in parts for name in module.get(part, {})
+    } | set(modules)
     ours: dict[str, str] = {}
 
     def plain(name: str, legal: str) -> str:
@@ -291,7 +297,10 @@ def _renamed(modules: Modules) -> tuple[Modules, dict[str, str]]:
             for net, what in module.get("netnames", {}).items()
         }
         found[plain(name, _WORD)] = {
-            **module, "ports": of_ports(ports), "cells": cells, "netnames": nets
-        }  # fmt: skip
+            **module,
+            "ports": of_ports(ports),
+            "cells": cells,
+            "netnames": nets,
+        }
     # Yosys keeps the backslash of a name where it would read it as another's without.
     return found, {own: name.removeprefix("\\") for name, own in ours.items()}

@@ -22,8 +22,14 @@ from hw.emit.naming import hidden
 __all__ = ["Finished", "MissingToolError", "ending", "find", "kill_all", "run", "workplace"]
 
 _PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
-_PACKAGES = {"sta": "opensta", "c++": "g++", "make": "make", "ar": "binutils",
-             "openFPGALoader": "openfpgaloader", "vvp": "iverilog"}  # fmt: skip
+_PACKAGES = {
+    "sta": "opensta",
+    "c++": "g++",
+    "make": "make",
+    "ar": "binutils",
+    "openFPGALoader": "openfpgaloader",
+    "vvp": "iverilog",
+}
 """Debian's package of each program that pip does not bring."""
 _MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
 """Bytes of data that a program may have: what it is given to read may ask for any number."""

@@ -136,10 +136,15 @@ class FloatLut(FloatStream):
         """Add, and round."""
         fmt = self.spec.total
         return Cat(
-            add(m, unpack(m, total.word_select(column, fmt.width), fmt, "kept"), one, fmt,
-                self.adder)
+            add(
+                m,
+                unpack(m, total.word_select(column, fmt.width), fmt, "kept"),
+                one,
+                fmt,
+                self.adder,
+            )
             for column, one in enumerate(term)
-        )  # fmt: skip
+        )
 
 
 def _negative(code: Value) -> Value:

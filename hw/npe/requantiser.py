@@ -162,10 +162,14 @@ class Requantiser(wiring.Component):
             m.d.sync += [held.eq(self.i_config.payload), known.eq(1)]
 
         multipliers = [
-            encode(m, _part(held.multiplier, scale, spec.scales), spec.multiplier_format,
-                   self.column.encoding)
+            encode(
+                m,
+                _part(held.multiplier, scale, spec.scales),
+                spec.multiplier_format,
+                self.column.encoding,
+            )
             for scale in range(spec.scales)
-        ]  # fmt: skip
+        ]
         for number in range(spec.n):
             scale = number if spec.per_column else 0
             m.submodules[f"column{number}"] = column = self.column.place()

@@ -178,9 +178,7 @@ class VectorUnit(wiring.Component):
         if spec.scales:
             return RowScale(spec, width + count)
         widths = SummedWidths(spec)
-        return RowScale(
-            spec, width + count, most=widths.places[-1], fine=widths.fine, negated=True
-        )  # fmt: skip
+        return RowScale(spec, width + count, most=widths.places[-1], fine=widths.fine, negated=True)
 
     def elaborate(self, platform):
         m = Module()
@@ -214,9 +212,12 @@ class VectorUnit(wiring.Component):
         in_row = [~last[0] | (lane <= now.count) if lane else C(1, 1) for lane in lanes]
         values = [banks.o_data.word_select(lane, spec.width) for lane in lanes]
         step = _Pass(
-            move, norm, values, [~schedule.refused & inside for inside in in_row],
+            move,
+            norm,
+            values,
+            [~schedule.refused & inside for inside in in_row],
             so_far[: spec.carry_width],
-        )  # fmt: skip
+        )
         fulls: Sequence[Value] = ()
         emits: Value = valid[-1]
         fraction: Value = C(spec.norm_fraction)

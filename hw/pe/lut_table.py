@@ -111,10 +111,12 @@ class LutTable(Table):
     def narrow(self, entries: Value) -> Value:
         """Convert entries, all as wide as the widest and not halved, to ``o``."""
         width = len(entries) // len(self.formats)
-        return Cat(self._coded([
-            entries.word_select(at, width)[: fmt.width + self.halved]
-            for at, fmt in enumerate(self.formats)
-        ]))  # fmt: skip
+        return Cat(
+            self._coded([
+                entries.word_select(at, width)[: fmt.width + self.halved]
+                for at, fmt in enumerate(self.formats)
+            ])
+        )
 
     def widen(self, bits: Value, width: int) -> Value:
         """Convert ``o``, not halved, to entries of that width."""

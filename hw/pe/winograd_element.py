@@ -166,7 +166,7 @@ class WinogradCorrection(SharedModule):
         products = [
             fabric_product(m, self.family.times_digit, codes[2 * pair], codes[2 * pair + 1])
             for pair in range(pairs)
-        ]  # fmt: skip
+        ]
         addend, carry = add_up(m, [(product, Cat()) for product in products])
         early = fabric_registers(self.codes.width) + (pairs - 1).bit_length()
         for stage in range(self.element.latency - early):

@@ -220,13 +220,23 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
     parts = [int(part) for part in version("carrysave").split(".")[:3]]
     inside = spec.inside
     features = {
-        0: spec.requantise, 1: spec.requantises_columns, 2: spec.bias,
-        3: spec.accumulates, 4: spec.follows_ring, 5: spec.inside.block != 0, 6: spec.STREAM,
-        7: len(spec.inside.modes) > 1, 8: not spec.blocks, 9: not spec.counters,
-        10: spec.narrow, 11: unit is not None, 12: spec.sizes, 13: spec.trits,
+        0: spec.requantise,
+        1: spec.requantises_columns,
+        2: spec.bias,
+        3: spec.accumulates,
+        4: spec.follows_ring,
+        5: spec.inside.block != 0,
+        6: spec.STREAM,
+        7: len(spec.inside.modes) > 1,
+        8: not spec.blocks,
+        9: not spec.counters,
+        10: spec.narrow,
+        11: unit is not None,
+        12: spec.sizes,
+        13: spec.trits,
         14: codes_of("features_rounding")[spec.rounding or "single"],
         16: max(spec.scratch.bit_length() - 1, 0),
-    }  # fmt: skip
+    }
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
         "engine": number,
@@ -282,10 +292,15 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
     scaled, requantises = spec.inside.block != 0, spec.requantise and spec.inside.result is None
     distance = spec.distance_width
     addresses = {
-        "job_a": True, "job_b": True, "job_c": True, "job_bias": spec.bias,
-        "job_requant": spec.requantises_columns, "job_a_scales": scaled, "job_b_scales": scaled,
+        "job_a": True,
+        "job_b": True,
+        "job_c": True,
+        "job_bias": spec.bias,
+        "job_requant": spec.requantises_columns,
+        "job_a_scales": scaled,
+        "job_b_scales": scaled,
         "ring": spec.follows_ring,
-    }  # fmt: skip
+    }
     found = {
         "ring_count": 32 if spec.follows_ring else 1,
         **{f"job_{side}": spec.dimension_width + 1 for side in "mnk"},

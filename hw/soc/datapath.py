@@ -406,8 +406,11 @@ class Datapath(wiring.Component):
         """Set the result writer's requantisation: the job's, or that of a column's record."""
         writer = self.result_writer
         how, unit = writer.i_how, writer.requantiser
-        fields = {"multiplier": (0, unit.multiplier_width), "zero_point": (48, unit.out_width),
-                  "shift": (32, unit.shift_format.width)}  # fmt: skip
+        fields = {
+            "multiplier": (0, unit.multiplier_width),
+            "zero_point": (48, unit.out_width),
+            "shift": (32, unit.shift_format.width),
+        }
         store = self.columns.get(Destination.RECORD)
         for name, (low, width) in fields.items():
             given = self.i_job[name][:width]

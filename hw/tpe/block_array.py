@@ -249,12 +249,12 @@ class BlockArray:
         rows = [
             [a.word_select(row * spec.k + pair, spec.a_width) for pair in range(spec.k)]
             for row in range(spec.m)
-        ]  # fmt: skip
+        ]
         rows += [[C(0, spec.a_width)] * spec.k] * (elements * element.rows - spec.m)
         columns = [
             [b.word_select(pair * spec.n + column, spec.b_width) for pair in range(spec.k)]
             for column in range(spec.n)
-        ]  # fmt: skip
+        ]
         columns += [[C(0, spec.b_width)] * spec.k] * (self.columns * element.columns - spec.n)
         rows.reverse()  # the last element has the first row
         width, b_width = len(element.i_a), len(element.first.i_b)

@@ -214,8 +214,11 @@ class LutUnit(wiring.Component):
             m.d.sync += have.eq(0)
         with m.If(asks):
             m.d.sync += [
-                beat.eq(0), beats.eq(store.o_known.beats), plane.eq(mma["planes"]), more.eq(1)
-            ]  # fmt: skip
+                beat.eq(0),
+                beats.eq(store.o_known.beats),
+                plane.eq(mma["planes"]),
+                more.eq(1),
+            ]
         with m.If(store.i_reads):
             m.d.sync += [
                 have.eq(1),
@@ -231,18 +234,28 @@ class LutUnit(wiring.Component):
         spec, rows, known = self.spec, self.core.o_c, self.store.o_known
         row = Signal(range(max(spec.m, 2)))
         plane = Signal(range(max(spec.planes, 2)), reset_less=True)
-        asked: Any = Signal(data.StructLayout({
-            "sums": len(known.sums), "rows": len(mma["m"]),
-            "planes": range(max(spec.planes, 2)), "weights": len(mma["weights"]), "narrow": 1,
-        }), reset_less=True)  # fmt: skip
+        asked: Any = Signal(
+            data.StructLayout({
+                "sums": len(known.sums),
+                "rows": len(mma["m"]),
+                "planes": range(max(spec.planes, 2)),
+                "weights": len(mma["weights"]),
+                "narrow": 1,
+            }),
+            reset_less=True,
+        )
         busy, first = Signal(), Signal(reset_less=True)
         with m.If(asks):
             m.d.sync += [
-                busy.eq(1), first.eq(1), plane.eq(mma["planes"]), asked.sums.eq(known.sums),
-                asked.rows.eq(mma["m"]), asked.planes.eq(mma["planes"]),
+                busy.eq(1),
+                first.eq(1),
+                plane.eq(mma["planes"]),
+                asked.sums.eq(known.sums),
+                asked.rows.eq(mma["m"]),
+                asked.planes.eq(mma["planes"]),
                 asked.weights.eq(mma["weights"]),
                 asked.narrow.eq(mma["result"] == spec.results["int8"]),
-            ]  # fmt: skip
+            ]
 
         # A sum is complete, and becomes a result.
         there, take, last = Signal(), Signal(), Signal(reset_less=True)
@@ -267,8 +280,10 @@ class LutUnit(wiring.Component):
             m.d.sync += there.eq(0)
         with m.If(wanted):
             m.d.sync += [
-                there.eq(1), last.eq(row == asked.rows), correction.eq(self._correct(m, asked, row))
-            ]  # fmt: skip
+                there.eq(1),
+                last.eq(row == asked.rows),
+                correction.eq(self._correct(m, asked, row)),
+            ]
         with m.If(free):
             m.d.sync += self.o_c.valid.eq(take)
         with m.If(take):

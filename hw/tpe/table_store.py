@@ -74,8 +74,10 @@ class TableStore(wiring.Component):
         fields = spec.fields["lpre"]
         number, rows, depth = (fields[name][1] for name in ("rd", "m", "depth"))
         self.known = data.StructLayout({
-            "sums": spec.m * self.sum.width, "rows": rows, "beats": range(spec.beats)
-        })  # fmt: skip
+            "sums": spec.m * self.sum.width,
+            "rows": rows,
+            "beats": range(spec.beats),
+        })
         activations = data.StructLayout({"data": spec.m * spec.k * spec.a_width})
         super().__init__({
             "i_a": In(stream.Signature(activations)),

@@ -44,9 +44,12 @@ class TernaryCore(BitplaneEngine):
         **PLANE_BUILD,
         "chain": Integer(
             "operands that the tool's adders add one after the other; 0: compressors",
-            0, 0, 80, "operands",
+            0,
+            0,
+            80,
+            "operands",
         ),
-    }  # fmt: skip
+    }
 
     spec: TernaryCoreSpec
 

@@ -147,15 +147,20 @@ class RowBanks(wiring.Component):
         address, read_before = (self._ordered if spec.scales else self._counted)(m, behind)
         m.d.comb += [
             # Beats of a row that leaves make place once they are read.
-            self.i.ready.eq(~full.bit_select(into, 1)
-                            & (~draining | (source != into) | read_before)),
+            self.i.ready.eq(
+                ~full.bit_select(into, 1) & (~draining | (source != into) | read_before)
+            ),
             most.eq(greatest(m, spec, layout, write.en, first)),
             write.en.eq(self.i.valid & self.i.ready),
-            write.addr.eq(Cat(behind, into)), write.data.eq(layout.data),
-            read.en.eq(self.move), read.addr.eq(Cat(address, source)),
-            self.full.eq(full), self.o_row0.eq(rows[0]), self.o_row1.eq(rows[1]),
+            write.addr.eq(Cat(behind, into)),
+            write.data.eq(layout.data),
+            read.en.eq(self.move),
+            read.addr.eq(Cat(address, source)),
+            self.full.eq(full),
+            self.o_row0.eq(rows[0]),
+            self.o_row1.eq(rows[1]),
             self.o_data.eq(read.data),
-        ]  # fmt: skip
+        ]
         with m.If(self.move & self.reading & self.last):
             m.d.sync += draining.eq(0)
         with m.If(self.start):
@@ -219,8 +224,13 @@ class RowBanks(wiring.Component):
         m.submodules.order = order = RowOrder(spec, len(behind))
         direct = self.operation.matches(*numbers_of(spec, *spec.SCALED))
         m.d.comb += [
-            order.move.eq(self.move), order.start.eq(self.start), order.end.eq(self.end),
-            order.operation.eq(self.operation), self.reading.eq(order.reading),
-            self.last.eq(order.last), self.first.eq(order.first), self.other.eq(order.other),
-        ]  # fmt: skip
+            order.move.eq(self.move),
+            order.start.eq(self.start),
+            order.end.eq(self.end),
+            order.operation.eq(self.operation),
+            self.reading.eq(order.reading),
+            self.last.eq(order.last),
+            self.first.eq(order.first),
+            self.other.eq(order.other),
+        ]
         return order.address, ~direct & (behind != order.at)

@@ -42,9 +42,8 @@ def scaled(unit: VectorUnitSpec, lane: tuple[Value, Value, Value]) -> Value:
 
 
 def rounded(
-    m: Module, unit: VectorUnitSpec, found: Value, adder: str,
-    scaling: tuple[Value, Value, Value],
-) -> Value:  # fmt: skip
+    m: Module, unit: VectorUnitSpec, found: Value, adder: str, scaling: tuple[Value, Value, Value]
+) -> Value:
     """Round what :func:`scaled` returns as the requantiser does.
 
     Parameters
@@ -60,6 +59,8 @@ def rounded(
 def limits(unit: VectorUnitSpec) -> tuple[Value, Value, Value]:
     """Return zero point, least and greatest code of a norm."""
     spec = unit.norm_spec
-    low, top = (C(limit % (1 << spec.out_width), spec.out_width)
-                for limit in (spec.out_format.low, spec.out_format.high))  # fmt: skip
+    low, top = (
+        C(limit % (1 << spec.out_width), spec.out_width)
+        for limit in (spec.out_format.low, spec.out_format.high)
+    )
     return C(0, spec.out_width), low, top

@@ -43,9 +43,16 @@ class RowElements:
     """
 
     def __init__(
-        self, m: Module, spec: VectorUnitSpec, now: Any, banks: RowBanks, move: Value,
-        valid: Signal, last: Signal, adder: str,
-    ):  # fmt: skip
+        self,
+        m: Module,
+        spec: VectorUnitSpec,
+        now: Any,
+        banks: RowBanks,
+        move: Value,
+        valid: Signal,
+        last: Signal,
+        adder: str,
+    ):
         self.spec, self.now, self.adder = spec, now, adder
         gates, sums, products, scales = (
             self._is(*names) for names in (tuple(spec.GATES), ("add",), ("multiply",), ("scale",))
@@ -63,15 +70,21 @@ class RowElements:
         ]
         with m.If(move):
             m.d.sync += [
-                valid.eq(Cat(
-                    banks.reading, valid[0], (valid[1] & ~others[1]) | again, valid[2],
-                    valid[3] & ~twice[3], valid[4],
-                )),
+                valid.eq(
+                    Cat(
+                        banks.reading,
+                        valid[0],
+                        (valid[1] & ~others[1]) | again,
+                        valid[2],
+                        valid[3] & ~twice[3],
+                        valid[4],
+                    )
+                ),
                 last.eq(self._moved(banks.last, last, again)),
                 firsts.eq(self._moved(banks.first, firsts, again)),
                 others.eq(Cat(banks.other, others)),
                 twice.eq(Cat(C(0, 2), ~again & (firsts[1] | products), twice[2])),
-            ]  # fmt: skip
+            ]
         self.emits = valid[-1] & ~firsts[-1]
         load = Signal()
         m.d.comb += load.eq(move & valid[4] & firsts[4])
@@ -79,10 +92,16 @@ class RowElements:
         if spec.builds(spec.GATES):
             digits = GateDigits(m, spec, now.multiplier, load, move, adder)
         self.elements = Elements(
-            sums=sums & ~others[0], products=products, gates=gates, again=again, first=firsts[1],
-            second=others[1], multiplier=now.multiplier, slope=slope(spec, now.operation),
+            sums=sums & ~others[0],
+            products=products,
+            gates=gates,
+            again=again,
+            first=firsts[1],
+            second=others[1],
+            multiplier=now.multiplier,
+            slope=slope(spec, now.operation),
             digits=digits,
-        )  # fmt: skip
+        )
 
     def _is(self, *names: str) -> Value:
         found: Value = self.now.operation.matches(*numbers_of(self.spec, *names))
@@ -133,12 +152,17 @@ class RowElements:
         codes = [
             Mux(
                 step.norm,
-                rounded(m, spec, self._held(m, f"t_scaled{number}", step.move, scaled(spec, lane)),
-                        self.adder, limits),
+                rounded(
+                    m,
+                    spec,
+                    self._held(m, f"t_scaled{number}", step.move, scaled(spec, lane)),
+                    self.adder,
+                    limits,
+                ),
                 probability,
             )
             for number, (lane, probability) in enumerate(zip(lanes, probable, strict=True))
-        ]  # fmt: skip
+        ]
         return codes, total
 
     @staticmethod

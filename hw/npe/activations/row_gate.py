@@ -31,9 +31,14 @@ class GateDigits:
     """
 
     def __init__(
-        self, m: Module, spec: VectorUnitSpec, multiplier: Value, load: Value, move: Value,
+        self,
+        m: Module,
+        spec: VectorUnitSpec,
+        multiplier: Value,
+        load: Value,
+        move: Value,
         adder: str,
-    ):  # fmt: skip
+    ):
         self.spec, self.load, self.adder = spec, load, adder
         cycles = spec.digit_cycles
         # Less than any divisor to begin with.

@@ -171,9 +171,14 @@ def row_lane(
 
 
 def _factor(
-    m: Module, spec: VectorUnitSpec, lane: int, below: Value, factor: Value, step: RowStep,
+    m: Module,
+    spec: VectorUnitSpec,
+    lane: int,
+    below: Value,
+    factor: Value,
+    step: RowStep,
     more: Elements,
-) -> tuple[Value, Value | None]:  # fmt: skip
+) -> tuple[Value, Value | None]:
     """Choose the factor of a lane; return it, and where a gate's exponential goes."""
     exponential: Signal | None = None
     if spec.builds(["multiply"]):

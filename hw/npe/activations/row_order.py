@@ -81,12 +81,12 @@ class RowOrder(wiring.Component):
             again.eq(phase == spec.SECOND_READ),
             self.first.eq(gate & (phase == 0) & ~beyond),
             self.other.eq(pair & (phase == 0)),
-            self.reading.eq(active & Mux(
-                gate, self.first | (again & (at != 0)), ~pair | (phase < 2)
-            )),
+            self.reading.eq(
+                active & Mux(gate, self.first | (again & (at != 0)), ~pair | (phase < 2))
+            ),
             self.address.eq(Mux(gate & again, at - 1, Cat(at[:-2], at[-2] | self.other))),
             self.last.eq(Mux(gate, again & beyond, (at[:-1] == self.end) & ~self.other)),
-        ]  # fmt: skip
+        ]
         with m.If(self.move & active):
             m.d.sync += phase.eq(phase + 1)
             with m.If(turn):

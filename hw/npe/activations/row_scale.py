@@ -115,9 +115,14 @@ class RowScale(wiring.Component):
     mean: Signal
 
     def __init__(
-        self, spec: VectorUnitSpec, sum_width: int, *, most: int = 0, fine: int = 1,
+        self,
+        spec: VectorUnitSpec,
+        sum_width: int,
+        *,
+        most: int = 0,
+        fine: int = 1,
         negated: bool = False,
-    ):  # fmt: skip
+    ):
         self.spec, self.most, self.fine, self.negated = spec, most, fine, negated
         super().__init__({
             "start": In(1),

@@ -99,12 +99,13 @@ class RowSchedule(wiring.Component):
         with m.If(started):
             m.d.sync += top.eq(row(source).top)
         m.d.comb += [
-            Value.cast(self.now).eq(held), self.now.top.eq(top),
+            Value.cast(self.now).eq(held),
+            self.now.top.eq(top),
             Value.cast(self.o_found).eq(Value.cast(now)),
             self.refused.eq(~self.now.operation.matches(*self.numbers)),
             self.final.eq(idle & known & ~self.busy),
             self.bank.eq(Mux(self.final, known_bank, summing)),
-        ]  # fmt: skip
+        ]
         with m.If(summed & ~known):
             m.d.comb += self.begin.eq(built)
             m.d.sync += [known.eq(1), known_bank.eq(summing), summed.eq(0), summing.eq(~summing)]

@@ -62,11 +62,13 @@ class SummedLanes:
         # A table for each bit.
         choices = [Signal(signed(width), name=f"offset{which}") for which in range(4)]
         m.d.comb += [
-            *(choice.eq(one) for choice, one in zip(choices, (step.top, -1, floor, squares),
-                                                    strict=True)),
+            *(
+                choice.eq(one)
+                for choice, one in zip(choices, (step.top, -1, floor, squares), strict=True)
+            ),
             number.eq(Cat(~step.scaling, step.scaling | step.squaring) & step.norm.replicate(2)),
             offset.eq(Cat(pick_bit(number, bits) for bits in zip(*choices, strict=True))),
-        ]  # fmt: skip
+        ]
         return offset
 
     def _row(self, m: Module, squares: int) -> tuple[Value, Value]:
@@ -171,11 +173,15 @@ class SummedLanes:
         m.d.comb += difference.eq(self.offset - bits.as_signed())
         with m.If(step.move):
             m.d.sync += [
-                d_keep.eq(keep), a.eq(given.operand),
-                a_keep.eq(d_keep & given.keep), a_octave.eq(given.octave), p_octave.eq(a_octave),
+                d_keep.eq(keep),
+                a.eq(given.operand),
+                a_keep.eq(d_keep & given.keep),
+                a_octave.eq(given.octave),
+                p_octave.eq(a_octave),
                 p.eq(a.as_signed() * given.factor.as_signed()),
-                s.eq(value), s_high.eq(over & ~p[-1]),
-            ]  # fmt: skip
+                s.eq(value),
+                s_high.eq(over & ~p[-1]),
+            ]
             with m.If(~a_keep):
                 m.d.sync += p.eq(0)
             if widths.norms:
@@ -209,10 +215,15 @@ class SummedLanes:
         for place in range(widths.value):
             found = bit(spec.MEAN_FRACTION + place)
             if place < split and widths.softmax:
-                found = pick_bit(number, [
-                    bit(spec.MEAN_FRACTION + step * octave + place)
-                    for octave in range(widths.octaves) if place < width - step * octave
-                ] or [found])  # fmt: skip
+                found = pick_bit(
+                    number,
+                    [
+                        bit(spec.MEAN_FRACTION + step * octave + place)
+                        for octave in range(widths.octaves)
+                        if place < width - step * octave
+                    ]
+                    or [found],
+                )
             if widths.norms and place >= sign:
                 found = Mux(self.rounds, p[-1], found & ~number.any())
             elif widths.norms and place >= half:

@@ -9,9 +9,13 @@ GROUP = 2
 
 
 def held_sums(
-    m: Module, move: Value, values: list[Value], group: int, carried: Value,
+    m: Module,
+    move: Value,
+    values: list[Value],
+    group: int,
+    carried: Value,
     clear: Value | None = None,
-) -> tuple[list[Value], Signal]:  # fmt: skip
+) -> tuple[list[Value], Signal]:
     """Add values of stage s up, and hold what comes out in stage t.
 
     Parameters

@@ -103,9 +103,11 @@ class GatedSum:
             upper.add_term(list(row), signed=False)
         for at in range(1, own_bits):
             upper.add_bit(late[at], at)
-        pairs = upper.compress(m, [2] * upper.width) if len(rows) > 1 else [
-            [bit for bit, _ in column] for column in upper.columns
-        ]  # fmt: skip
+        pairs = (
+            upper.compress(m, [2] * upper.width)
+            if len(rows) > 1
+            else [[bit for bit, _ in column] for column in upper.columns]
+        )
         moved = resolve(m, [[late[0], late[0]], *pairs], self.adder)[1:]
         seconds = [*over[:own_bits], *[below] * (self.width - low - own_bits)]
         return [
@@ -119,8 +121,10 @@ class GatedSum:
         lower = Signal(low, name="lower", reset_less=True)
         upper = Signal(width - low, name="upper", reset_less=True)
         late = Signal(len(self.layout.carries), name="late", reset_less=True)
-        total, kept = (data.View(self.layout, Signal(self.layout.size, name=name))
-                       for name in ("total", "kept"))  # fmt: skip
+        total, kept = (
+            data.View(self.layout, Signal(self.layout.size, name=name))
+            for name in ("total", "kept")
+        )
         m.d.comb += [
             total.as_value().eq(Cat(lower, upper, late)),
             kept.as_value().eq(Mux(done, 0, total.as_value())),

@@ -14,22 +14,38 @@ from hw.device.family import Family
 from hw.lib.shared_module import SharedModule
 
 __all__ = [
-    "RequantiseColumn", "add_zero_point", "clamp", "code", "divide", "floor_shift", "lower_limit",
+    "RequantiseColumn",
+    "add_zero_point",
+    "clamp",
+    "code",
+    "divide",
+    "floor_shift",
+    "lower_limit",
     "rounds_first",
-]  # fmt: skip
+]
 
 _Hold = Callable[..., list[Value]]
 
 # The stages that end in a register, for each number of registers, balanced. Of "operator", all but
 # the last of several `rows` hold products of pieces: the second one lets a block be far away.
-_CUTS = [(), ("product",), ("rows", "scaled"), ("rows", "product", "scaled"),
-         ("rows", "rows", "product", "scaled"),
-         ("rows", "rows", "product", "shifted", "scaled"),
-         ("rows", "rows", "rows", "product", "shifted", "scaled")]  # fmt: skip
-_BIAS_CUTS = [(), ("rows",), ("rows", "scaled"), ("sum", "rows", "scaled"),
-              ("sum", "rows", "product", "scaled"),
-              ("sum", "rows", "product", "shifted", "scaled"),
-              ("sum", "rows", "rows", "product", "shifted", "scaled")]  # fmt: skip
+_CUTS = [
+    (),
+    ("product",),
+    ("rows", "scaled"),
+    ("rows", "product", "scaled"),
+    ("rows", "rows", "product", "scaled"),
+    ("rows", "rows", "product", "shifted", "scaled"),
+    ("rows", "rows", "rows", "product", "shifted", "scaled"),
+]
+_BIAS_CUTS = [
+    (),
+    ("rows",),
+    ("rows", "scaled"),
+    ("sum", "rows", "scaled"),
+    ("sum", "rows", "product", "scaled"),
+    ("sum", "rows", "product", "shifted", "scaled"),
+    ("sum", "rows", "rows", "product", "shifted", "scaled"),
+]
 
 _BLOCK_CUTS = ("product", "shifted", "scaled", "added")
 """What follows products in a device's blocks, and a register behind them."""
@@ -181,10 +197,19 @@ class RequantiseColumn(SharedModule):
         parts = self.encoding == "operator" and early > 0
         if parts:
             self._add_parts(m, heap, multiplier, total, early)
-        planes = {} if parts else product_planes(
-            m, multiplier, total, spec.multiplier_format, spec.sum_format,
-            self.encoding, heap.width,
-        )  # fmt: skip
+        planes = (
+            {}
+            if parts
+            else product_planes(
+                m,
+                multiplier,
+                total,
+                spec.multiplier_format,
+                spec.sum_format,
+                self.encoding,
+                heap.width,
+            )
+        )
         for weight, plane in planes.items():
             heap.add_heap(plane, weight)
         if spec.rounding == "double":

@@ -63,16 +63,19 @@ class Axi4(wiring.Signature):
             **Axi4Write(spec).members,
             **Axi4Read(spec).members,
         })
-        self.bus = Bus("AXI4", {
-            "DATA_WIDTH": spec.data_width,
-            "ADDR_WIDTH": spec.address_width,
-            "ID_WIDTH": id_width,
-            "MAX_BURST_LENGTH": spec.burst,
-            "NUM_READ_OUTSTANDING": spec.outstanding,
-            "NUM_WRITE_OUTSTANDING": spec.outstanding,
-            "SUPPORTS_NARROW_BURST": 0,
-            **dict.fromkeys(("HAS_LOCK", "HAS_QOS", "HAS_REGION"), 0),
-        })  # fmt: skip
+        self.bus = Bus(
+            "AXI4",
+            {
+                "DATA_WIDTH": spec.data_width,
+                "ADDR_WIDTH": spec.address_width,
+                "ID_WIDTH": id_width,
+                "MAX_BURST_LENGTH": spec.burst,
+                "NUM_READ_OUTSTANDING": spec.outstanding,
+                "NUM_WRITE_OUTSTANDING": spec.outstanding,
+                "SUPPORTS_NARROW_BURST": 0,
+                **dict.fromkeys(("HAS_LOCK", "HAS_QOS", "HAS_REGION"), 0),
+            },
+        )
 
     @staticmethod
     def ids(width: int) -> dict[str, wiring.Member]:

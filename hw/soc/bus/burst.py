@@ -22,8 +22,11 @@ class Row(data.StructLayout):
 
     def __init__(self, spec: BusSpec):
         super().__init__({
-            "address": spec.address_width, "bytes": spec.length_width, "final": 1, "other": 1,
-        })  # fmt: skip
+            "address": spec.address_width,
+            "bytes": spec.length_width,
+            "final": 1,
+            "other": 1,
+        })
 
 
 class Span(data.StructLayout):
@@ -41,8 +44,12 @@ class Burst(data.StructLayout):
 
     def __init__(self, spec: BusSpec):
         super().__init__({
-            "address": spec.address_width, "length": 8, "last": 1, "final": 1, "other": 1,
-        })  # fmt: skip
+            "address": spec.address_width,
+            "length": 8,
+            "last": 1,
+            "final": 1,
+            "other": 1,
+        })
 
 
 class Beat(data.StructLayout):

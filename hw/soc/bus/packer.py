@@ -126,8 +126,10 @@ class Packer(wiring.Component):
         high, short = Signal(len(row.bytes) - width, reset_less=True), Signal(reset_less=True)
         size, over = Signal(width), Signal(width + 1)
         final, whole = Signal(), Signal()
-        tails = [size - (count - 1) * beat for size, count in zip(
-            self.word_bytes, self.pieces, strict=True)]  # fmt: skip
+        tails = [
+            size - (count - 1) * beat
+            for size, count in zip(self.word_bytes, self.pieces, strict=True)
+        ]
         kind = Signal.like(self.i_kind, reset_less=True)
         m.d.comb += [
             whole.eq(number == _of([count - 1 for count in self.pieces], kind)),

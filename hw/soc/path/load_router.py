@@ -90,9 +90,11 @@ class LoadRouter(wiring.Component):
         """Request rows; return the queue of those whose beats have not come."""
         spec, row = self.spec, self.i_row.payload
         place = data.StructLayout({
-            "offset": range(spec.bytes), "bytes": spec.length_width,
-            "to": row.to.shape(), "last": 1,
-        })  # fmt: skip
+            "offset": range(spec.bytes),
+            "bytes": spec.length_width,
+            "to": row.to.shape(),
+            "last": 1,
+        })
         m.submodules.rows = rows = Fifo(place, 1 if self.lean else 2 * spec.outstanding)
         # One more waits before the queue, where the stalls of what takes addresses end.
         free, takes = Signal(), Signal()

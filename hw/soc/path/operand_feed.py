@@ -110,8 +110,12 @@ class OperandFeed(wiring.Component):
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
         # What to choose of the words that the store has read: a slice, by a bit for each.
         layout = data.StructLayout({
-            "chosen": max(slices), "mask": banks, "inside": side.across, "last": 1, "tail": 1,
-        })  # fmt: skip
+            "chosen": max(slices),
+            "mask": banks,
+            "inside": side.across,
+            "last": 1,
+            "tail": 1,
+        })
         valid = Signal()
         choice = data.View(layout, Signal(layout.size, name="choice", reset_less=True))
         # Without a reset of their own: else masks would be gates.

@@ -178,9 +178,11 @@ class TransposeRows(wiring.Component):
         reads = []
         for place in range(self.side):
             memory: Memory[int, Value] = Memory(
-                shape=8 * self.side, depth=self.DEEP * self.WIDE, init=[],
+                shape=8 * self.side,
+                depth=self.DEEP * self.WIDE,
+                init=[],
                 attrs={UNINITIALISED: "1"},
-            )  # fmt: skip
+            )
             m.submodules[f"bank{place}"] = memory
             into = memory.write_port()
             m.d.comb += [
@@ -192,9 +194,15 @@ class TransposeRows(wiring.Component):
         return reads
 
     def _write(
-        self, m: Module, banks: list[Any], full: Value, bottom: Value, word: Value, height: Value,
+        self,
+        m: Module,
+        banks: list[Any],
+        full: Value,
+        bottom: Value,
+        word: Value,
+        height: Value,
         columns: Value,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write columns of a block as parts of rows of C; tell when the last one has left."""
         row, side, across = self.o_rows.payload, self.side, self.across
         # The column, its slice and its place there; the word that leaves.

@@ -271,9 +271,9 @@ class VectorRows(wiring.Component):
         bits = self.ways["i"].payload.data
         for word, is_last in word_slices(m, spec, bits, slice_):
             size = len(word) // lanes
-            values.append(Cat(
-                _fitted(word.word_select(lane, size), width) for lane in range(lanes)
-            ))  # fmt: skip
+            values.append(
+                Cat(_fitted(word.word_select(lane, size), width) for lane in range(lanes))
+            )
             finals.append(is_last)
         moves = Signal()
         m.d.comb += [

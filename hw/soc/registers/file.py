@@ -136,9 +136,10 @@ class RegisterFile(wiring.Component):
             bits.eq(bus.write_data & mask),
         ]
         here = [
-            field for field in self.fields
+            field
+            for field in self.fields
             if not (self._in_memory(field) or self._is_elsewhere(field))
-        ]  # fmt: skip
+        ]
         for register, fields in groupby(here, lambda field: field.register):
             name = "_".join(register.get_path_segments()[1:]).lower()
             address = register.absolute_address // 4

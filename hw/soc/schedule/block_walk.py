@@ -86,11 +86,14 @@ class BlockWalk(wiring.Component):
             "i_next": In(1),
             "o_valid": Out(1),
             **{f"o_{name}": Out(widths[name]) for name in ("rows", "columns", "codes")},
-            **{f"o_{end}_{side}": Out(1) for end in ("first", "last")
-               for side in ("row", "column", "code")},
+            **{
+                f"o_{end}_{side}": Out(1)
+                for end in ("first", "last")
+                for side in ("row", "column", "code")
+            },
             "o_last": Out(1),
             **{f"o_{what}_{side}": Out(1) for what in ("again", "keep") for side in "ab"},
-        })  # fmt: skip
+        })
 
     def elaborate(self, platform):
         m = Module()
@@ -98,10 +101,16 @@ class BlockWalk(wiring.Component):
         across, down, along = (Signal(name=f"step_{side}") for side in ("column", "row", "code"))
         for all_, part, now, first, last, step in (
             (whole.m, whole.rows, self.o_rows, self.o_first_row, self.o_last_row, down),
-            (whole.n, whole.columns, self.o_columns, self.o_first_column, self.o_last_column,
-             across),
+            (
+                whole.n,
+                whole.columns,
+                self.o_columns,
+                self.o_first_column,
+                self.o_last_column,
+                across,
+            ),
             (whole.k, whole.codes, self.o_codes, self.o_first_code, self.o_last_code, along),
-        ):  # fmt: skip
+        ):
             # What is left, less one; a block may be larger than any product.
             left = Signal(self.spec.dimension_width, name=f"{now.name}_left")
             after = Signal(max(len(left), len(part)) + 1, name=f"{now.name}_after")

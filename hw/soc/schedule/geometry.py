@@ -10,8 +10,14 @@ from amaranth.utils import bits_for
 from golden.soc.spec import CoprocessorSpec
 
 __all__ = [
-    "BYTES_WIDTH", "Geometry", "block_widths", "bytes_of", "pick", "scales_of", "words_bytes",
-]  # fmt: skip
+    "BYTES_WIDTH",
+    "Geometry",
+    "block_widths",
+    "bytes_of",
+    "pick",
+    "scales_of",
+    "words_bytes",
+]
 
 BYTES_WIDTH = 32
 """Bits of a row stride, in bytes."""
@@ -32,9 +38,11 @@ def block_widths(spec: CoprocessorSpec) -> dict[str, int]:
     ]
     down, across, along = (max(side) for side in zip(*most, strict=True))
     sizes = {
-        "rows": down * inside.m, "columns": across * inside.n, "codes": along * inside.k,
+        "rows": down * inside.m,
+        "columns": across * inside.n,
+        "codes": along * inside.k,
         "across": across,
-    }  # fmt: skip
+    }
     return {name: bits_for(size) for name, size in sizes.items()}
 
 

@@ -401,11 +401,19 @@ class JobCheck(wiring.Component):
         spec, inside, kind = self.spec, self.spec.inside, self.o_geometry.kind
         block_n, block_k = blocks.n, blocks.k
         sides = [
-            (block_n, self.i_job.block_n, [inside.n * kind.b_bits for kind in spec.kinds],
-             [spec.b_words * spec.b_slices(kind) for kind in spec.kinds]),
-            (block_k, self.i_job.block_k, [inside.k * kind.a_bits for kind in spec.kinds],
-             [spec.a_words * spec.a_slices(kind) for kind in spec.kinds]),
-        ]  # fmt: skip
+            (
+                block_n,
+                self.i_job.block_n,
+                [inside.n * kind.b_bits for kind in spec.kinds],
+                [spec.b_words * spec.b_slices(kind) for kind in spec.kinds],
+            ),
+            (
+                block_k,
+                self.i_job.block_k,
+                [inside.k * kind.a_bits for kind in spec.kinds],
+                [spec.a_words * spec.a_slices(kind) for kind in spec.kinds],
+            ),
+        ]
         width = self._block_bits()["m"]
         wrong = _above(self.i_job.block_m, width, C(spec.a_words))
         for count, whole, widths, most in sides:

@@ -372,16 +372,30 @@ class Loader(wiring.Component):
         def of_columns(to: Destination, needed: Value, address_bytes: int) -> None:
             size = address_bytes
             plans[to] = _RowPlan(
-                needed & first, C(1), walk.o_columns * size, C(0), C(1), columns * size,
-                C(0), C(0), C(0),
-            )  # fmt: skip
+                needed & first,
+                C(1),
+                walk.o_columns * size,
+                C(0),
+                C(1),
+                columns * size,
+                C(0),
+                C(0),
+                C(0),
+            )
 
         def of_rows(to: Destination, step: Value, before: Value, length: Value) -> None:
             even, odd = next(slots), next(slots)
             plans[to] = _RowPlan(
-                ~walk.o_again_a, walk.o_rows, length, step, walk.o_first_row, before,
-                Mux(turn, odd, even), Mux(turn, even, odd), first,
-            )  # fmt: skip
+                ~walk.o_again_a,
+                walk.o_rows,
+                length,
+                step,
+                walk.o_first_row,
+                before,
+                Mux(turn, odd, even),
+                Mux(turn, even, odd),
+                first,
+            )
 
         def of_codes(
             to: Destination, rows: Value, step: Value, before: Value, length: Value

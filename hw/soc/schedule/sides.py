@@ -59,15 +59,24 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
         common: dict[str, Any] = {"width": 8, "k": 1, "shapes": ((1, 8),) * len(kinds)}
         found += [
             Side(
-                name="a_scales", banks=inside.m, across=1, down=False,
-                word_bytes=spec.a_scale_bytes, words=-(-spec.scales // spec.a_scale_bytes),
+                name="a_scales",
+                banks=inside.m,
+                across=1,
+                down=False,
+                word_bytes=spec.a_scale_bytes,
+                words=-(-spec.scales // spec.a_scale_bytes),
                 **common,
             ),
             Side(
-                name="b_scales", banks=1, across=inside.n, down=True,
-                word_bytes=spec.b_scale_bytes, words=spec.scales, **common,
+                name="b_scales",
+                banks=1,
+                across=inside.n,
+                down=True,
+                word_bytes=spec.b_scale_bytes,
+                words=spec.scales,
+                **common,
             ),
-        ]  # fmt: skip
+        ]
     return {side.name: side for side in found}
 
 

@@ -46,9 +46,12 @@ class BlockDone(data.StructLayout):
     def __init__(self, spec: CoprocessorSpec):
         widths = block_widths(spec)
         super().__init__({
-            "rows": widths["rows"], "columns": widths["columns"], "last_row": 1, "last_column": 1,
+            "rows": widths["rows"],
+            "columns": widths["columns"],
+            "last_row": 1,
+            "last_column": 1,
             "added": 1,
-        })  # fmt: skip
+        })
 
 
 class _Tile(NamedTuple):

@@ -38,8 +38,12 @@ class Deframer(wiring.Component):
 
     def __init__(self) -> None:
         super().__init__({
-            "i": In(8), "i_valid": In(1), "o": Out(8), "o_valid": Out(1), "o_end": Out(1),
-        })  # fmt: skip
+            "i": In(8),
+            "i_valid": In(1),
+            "o": Out(8),
+            "o_valid": Out(1),
+            "o_end": Out(1),
+        })
 
     def elaborate(self, platform):
         m = Module()
@@ -126,9 +130,13 @@ class FrameCrc(wiring.Component):
 
     def __init__(self) -> None:
         super().__init__({
-            "start": In(1), "i": In(8), "i_valid": In(1), "o": Out(32), "o_valid": Out(1),
+            "start": In(1),
+            "i": In(8),
+            "i_valid": In(1),
+            "o": Out(32),
+            "o_valid": Out(1),
             "o_match": Out(1),
-        })  # fmt: skip
+        })
 
     def elaborate(self, platform):
         m = Module()
