@@ -25,9 +25,16 @@ from verif.support.schemas import check
 # have both an initial value and a reset, ports and bits that nobody reads at the edge of an array,
 # and constants and ! of another width than their context's, which Yosys writes and Verilog defines.
 STYLE = [
-    "DECLFILENAME", "PINCONNECTEMPTY", "PROCASSINIT", "SYMRSVDWORD", "TIMESCALEMOD", "UNUSEDPARAM",
-    "UNUSEDSIGNAL", "WIDTHEXPAND", "WIDTHTRUNC",
-]  # fmt: skip
+    "DECLFILENAME",
+    "PINCONNECTEMPTY",
+    "PROCASSINIT",
+    "SYMRSVDWORD",
+    "TIMESCALEMOD",
+    "UNUSEDPARAM",
+    "UNUSEDSIGNAL",
+    "WIDTHEXPAND",
+    "WIDTHTRUNC",
+]
 
 # Less than the defaults, which `make prove` takes: Amaranth takes 12 s for a co-processor, and
 # Verilator, which copies every lane into its place, minutes for 128.
@@ -77,8 +84,14 @@ for line in sys.stdin:
 """
 
 # Least operations a cycle of designs that take more than a cycle for a product or a value.
-SLOW = {"opt3": 0.5, "opt4c": 0.5, "opt4e": 0.5, "shiftmax": 1, "shift_gelu": 0.25,
-        "vector_unit": 0.5}  # fmt: skip
+SLOW = {
+    "opt3": 0.5,
+    "opt4c": 0.5,
+    "opt4e": 0.5,
+    "shiftmax": 1,
+    "shift_gelu": 0.25,
+    "vector_unit": 0.5,
+}
 
 
 # Of the module, so that all tests of a design follow each other and share its files.

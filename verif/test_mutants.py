@@ -47,10 +47,14 @@ def test_mutants_of_the_day_are_killed(
     found = score(design, MOST, seed, tmp_path)
     SCORES.mkdir(parents=True, exist_ok=True)
     told = {
-        "design": name, "parameters": parameters, "seed": seed, "mutants": len(found.changes),
-        "killed": len(found.killed), "equal": len(found.equal),
+        "design": name,
+        "parameters": parameters,
+        "seed": seed,
+        "mutants": len(found.changes),
+        "killed": len(found.killed),
+        "equal": len(found.equal),
         "faults": [found.changes[number - 1] for number in found.faults],
-    }  # fmt: skip
+    }
     (SCORES / f"{design.module}.json").write_text(json.dumps(told, indent=2) + "\n")
     assert len(found.changes) > MOST // 2
     assert not found.faults, f"survived, of seed {seed}: {found.told()}"
@@ -70,11 +74,14 @@ def test_tiles_that_are_too_long_make_no_fault(beyond: int, equal: bool, tmp_pat
     assert by_outputs(design, tmp_path, 1, 20) is equal
 
 
-@pytest.mark.parametrize(("fault", "outcome", "says"), [
-    ("0", "equivalent", "all that can be reached is made alike"),
-    ("beats > 8", "unreachable", "no output ever differs under legal inputs"),
-    ("beats > 7", "alive", "an output differs 8 cycles after power-up, by legal inputs"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fault", "outcome", "says"),
+    [
+        ("0", "equivalent", "all that can be reached is made alike"),
+        ("beats > 8", "unreachable", "no output ever differs under legal inputs"),
+        ("beats > 7", "alive", "an output differs 8 cycles after power-up, by legal inputs"),
+    ],
+)
 def test_a_mutant_is_decided(fault: str, outcome: str, says: str, tmp_path: Path) -> None:
     design = Design(*CASES[0])
     stand_in(design, fault, tmp_path)
@@ -100,20 +107,31 @@ LOW, HIGH = "i_a_data[4:0]", "i_a_data[9:5]"
 
 
 @pytest.mark.sample(5)
-@pytest.mark.parametrize(("table", "fault", "equal"), [
-    # Of activations a and b: -a - b, and a - b.
-    ("half", f"({LOW} ^ {HIGH}) & 1", True), ("half", f"{LOW} == 8", False),
-    ("half", f"{LOW} == 9", True), ("half", f"{HIGH} == 7", False), ("half", f"{HIGH} == 8", True),
-    # The tenth is b of the fifth beat, and 0.
-    ("half", f"beats == 4 & ((({LOW} + {HIGH}) & 31) != 0)", True),
-    ("half", f"beats == 3 & ((({LOW} + {HIGH}) & 31) != 0)", False),
-    ("half", f"beats == 4 & {LOW} == 4", False),
-    # a, b, and their sum.
-    ("full", "$signed(i_a_data[3:0]) + $signed(i_a_data[7:4]) != $signed(i_a_data[11:8])", True),
-    ("full", "i_a_data[11:8] == 6", False), ("full", "i_a_data[3:0] == 4", True),
-    ("full", "beats == 4 & i_a_data[7:4] != 0", True),
-    ("full", "beats == 4 & i_a_data[3:0] != 0", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("table", "fault", "equal"),
+    [
+        # Of activations a and b: -a - b, and a - b.
+        ("half", f"({LOW} ^ {HIGH}) & 1", True),
+        ("half", f"{LOW} == 8", False),
+        ("half", f"{LOW} == 9", True),
+        ("half", f"{HIGH} == 7", False),
+        ("half", f"{HIGH} == 8", True),
+        # The tenth is b of the fifth beat, and 0.
+        ("half", f"beats == 4 & ((({LOW} + {HIGH}) & 31) != 0)", True),
+        ("half", f"beats == 3 & ((({LOW} + {HIGH}) & 31) != 0)", False),
+        ("half", f"beats == 4 & {LOW} == 4", False),
+        # a, b, and their sum.
+        (
+            "full",
+            "$signed(i_a_data[3:0]) + $signed(i_a_data[7:4]) != $signed(i_a_data[11:8])",
+            True,
+        ),
+        ("full", "i_a_data[11:8] == 6", False),
+        ("full", "i_a_data[3:0] == 4", True),
+        ("full", "beats == 4 & i_a_data[7:4] != 0", True),
+        ("full", "beats == 4 & i_a_data[3:0] != 0", False),
+    ],
+)
 def test_tables_from_outside_are_of_activations(
     table: str, fault: str, equal: bool, tmp_path: Path
 ) -> None:
@@ -152,12 +170,19 @@ endmodule
 # Where a result is wrong, or what is left of a sum: and whether rows of one to three values of 0 to
 # 3 tell, of which the greatest sum is nine.
 FAULTS: list[tuple[str, str, bool]] = [
-    ("0", "0", True), ("busy & sum > 9009", "0", True), ("busy & sum == 9009", "0", False),
-    ("busy & sum == 1000", "0", True), ("busy & end_ == 2 & sum == 0", "0", False),
-    ("busy & end_ == 3", "0", True), ("busy & end_ == 0 & sum == 4004", "0", True),
-    ("busy & end_ == 1 & sum == 4004", "0", False), ("~busy", "0", True),
-    ("0", "rst", True), ("0", "busy", True), ("0", "taken & ~i_last", False),
-]  # fmt: skip
+    ("0", "0", True),
+    ("busy & sum > 9009", "0", True),
+    ("busy & sum == 9009", "0", False),
+    ("busy & sum == 1000", "0", True),
+    ("busy & end_ == 2 & sum == 0", "0", False),
+    ("busy & end_ == 3", "0", True),
+    ("busy & end_ == 0 & sum == 4004", "0", True),
+    ("busy & end_ == 1 & sum == 4004", "0", False),
+    ("~busy", "0", True),
+    ("0", "rst", True),
+    ("0", "busy", True),
+    ("0", "taken & ~i_last", False),
+]
 
 
 def test_states_of_rows_are_all_visited(tmp_path: Path) -> None:

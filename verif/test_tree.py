@@ -119,8 +119,9 @@ def test_no_import_points_up(folder: str) -> None:
         own = floor(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
         for module, name in imports(path):
             place = floor(f"{module}.{name}") or floor(module)
-            if place is not None and (own is None or place[0] > own[0] or
-                                      (place[0] == own[0] and place[1] != own[1])):  # fmt: skip
+            if place is not None and (
+                own is None or place[0] > own[0] or (place[0] == own[0] and place[1] != own[1])
+            ):
                 wrong.append(f"{path} imports {module}.{name}")
     assert not wrong
 
@@ -147,8 +148,10 @@ def test_rooms_of_a_house_have_an_order(house: str) -> None:
 @pytest.mark.parametrize("folder", ["golden", "hw", "scripts", "verif"])
 def test_no_circle_of_files(folder: str) -> None:
     """No file needs another that needs it, at whatever distance: not even for types."""
-    names = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path
-             for path in modules(folder)}  # fmt: skip
+    names = {
+        ".".join(path.with_suffix("").parts).removesuffix(".__init__"): path
+        for path in modules(folder)
+    }
     needs: dict[str, set[str]] = {}
     for own, path in names.items():
         for module, name in imports(path):
@@ -169,9 +172,10 @@ def functions(folder: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFun
 @pytest.mark.parametrize("folder", LONG)
 def test_functions_fit_a_screen(folder: str) -> None:
     long = {
-        place for place, node in functions(folder)
+        place
+        for place, node in functions(folder)
         if (node.end_lineno or node.lineno) - node.lineno >= LINES
-    }  # fmt: skip
+    }
     assert long == LONG[folder]
 
 
@@ -244,10 +248,19 @@ def test_numbers_of_designs_stay() -> None:
     assert len(set(numbers.values())) == len(numbers)
     assert max(numbers.values()) < USER_DESIGN
     built = {
-        "systolic_os": 8, "systolic_ws": 9, "cube": 10, "adder_tree": 11, "matrix_2d": 12,
-        "digit_column": 13, "lut_core": 15, "bitserial_core": 17, "shift_add_core": 18,
-        "ternary_core": 19, "over_weights": 20, "npe": 23,
-    }  # fmt: skip
+        "systolic_os": 8,
+        "systolic_ws": 9,
+        "cube": 10,
+        "adder_tree": 11,
+        "matrix_2d": 12,
+        "digit_column": 13,
+        "lut_core": 15,
+        "bitserial_core": 17,
+        "shift_add_core": 18,
+        "ternary_core": 19,
+        "over_weights": 20,
+        "npe": 23,
+    }
     assert {name: numbers[name] for name in built} == built
     design = Design("coprocessor", {"engine": "npe(m=2,n=2)"})
     assert design.component().registers.parameters["engine"] == numbers["npe"]

@@ -14,8 +14,10 @@ from verif.support.formal import holds
 
 def rows_sum(columns: list[list[Value]]) -> Value:
     """Add up columns as rows."""
-    rows = [Cat(column[row] if row < len(column) else C(0, 1) for column in columns)
-            for row in range(max(map(len, columns)))]  # fmt: skip
+    rows = [
+        Cat(column[row] if row < len(column) else C(0, 1) for column in columns)
+        for row in range(max(map(len, columns)))
+    ]
     total: Value = C(0, 1)
     for row in rows:
         total = total + row

@@ -102,9 +102,15 @@ def test_digits_make_the_value(kind: str, signed: bool) -> None:
 
 @pytest.mark.parametrize(
     ("recode", "promise"),
-    [(booth_digits, "ent"), (booth_digits, "naf"), (ent_digits, "naf"), (naf_digits, "ent"),
-     (ent_digits, "ent_direct"), (ent_direct_digits, "ent")],
-)  # fmt: skip
+    [
+        (booth_digits, "ent"),
+        (booth_digits, "naf"),
+        (ent_digits, "naf"),
+        (naf_digits, "ent"),
+        (ent_digits, "ent_direct"),
+        (ent_direct_digits, "ent"),
+    ],
+)
 def test_recoders_differ(
     recode: Callable[[Module, Value, IntFormat], list[Digit]], promise: str
 ) -> None:

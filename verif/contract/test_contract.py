@@ -149,20 +149,31 @@ def test_states_that_are_never_reached_are_no_counterexample(
     (tmp_path / "core.v").write_text(NEVER.replace("LAST", str(last)))
     yosys.run("read_verilog core.v\nproc\nwrite_rtlil core.il", cwd=tmp_path)
     core = Handshakes(
-        "never", "clk", "rst", ("i_valid",), {"f": 4}, ("o_valid",), ("f",),
+        "never",
+        "clk",
+        "rst",
+        ("i_valid",),
+        {"f": 4},
+        ("o_valid",),
+        ("f",),
         (tmp_path / "core.il").read_text(),
-    )  # fmt: skip
+    )
     assert compare(core, "f", SECONDS).verdict is verdict
 
 
 MOVES = {
-    "s_axi_awaddr", "s_axi_wdata", "s_axi_wstrb", "m_axi_bresp", "m_axi_rdata", "m_axi_rresp",
+    "s_axi_awaddr",
+    "s_axi_wdata",
+    "s_axi_wstrb",
+    "m_axi_bresp",
+    "m_axi_rdata",
+    "m_axi_rresp",
     "m_axi_rlast",
-}  # fmt: skip
+}
 BLOCKS: list[tuple[str, dict[str, Any], set[str]]] = [
     ("coprocessor", {"engine": "systolic_os(m=2,n=2)"}, MOVES),
     ("coprocessor", {}, MOVES),
-]  # fmt: skip
+]
 
 
 @pytest.mark.prove

@@ -49,8 +49,10 @@ def test_icarus_accepts_verilog_and_models(files: dict[str, Path]) -> None:
         words = [word for name in tops for word in ("-s", name)]
         lint = subprocess.run(
             ["iverilog", "-g2005", "-Wall", "-Wno-timescale", "-tnull", *words, *sources],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert (lint.returncode, lint.stderr) == (0, "")
 
 

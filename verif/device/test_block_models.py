@@ -77,9 +77,12 @@ def test_ecp5_rows_return_two_enables_later() -> None:
     def claim(m: Module, write: Signal, place: Signal, word: Signal, read: Signal) -> Value:
         m.submodules.store = store = family("ecp5").row_store(4, 512)
         m.d.comb += [
-            store.i_write.eq(write), store.i_place.eq(place), store.i.eq(word),
-            store.i_read.eq(read), store.i_from.eq(3),
-        ]  # fmt: skip
+            store.i_write.eq(write),
+            store.i_place.eq(place),
+            store.i.eq(word),
+            store.i_read.eq(read),
+            store.i_from.eq(3),
+        ]
         hits = late(m, write & (place == 3), 3)
         words, reads, outs = late(m, word, 3), late(m, read, 3), late(m, store.o, 3)
         comes = hits[3] & reads[2][0] & reads[1][1]

@@ -163,8 +163,11 @@ def test_blocks_of_nexus_are_those_of_yosys(
         how = {key: value for key, value in how.items() if key[-1] not in "AB"}
         how |= {f"REGINPUTAB{pair}": "REGISTER" for pair in range(4)}
         ports |= _on("A0A1", "A2A3", "B0B1", "B2B3") | {"ADDSUB": "4'b0"}
-        ports |= {f"{port}{pair}": f"in[{9 * (2 * pair + at)} +: 9]"
-                  for pair in range(4) for at, port in enumerate("AB")}  # fmt: skip
+        ports |= {
+            f"{port}{pair}": f"in[{9 * (2 * pair + at)} +: 9]"
+            for pair in range(4)
+            for at, port in enumerate("AB")
+        }
     else:
         ports |= {"A": f"in[0 +: {size}]", "B": f"in[{size} +: {size}]"}
     if name == "MULTADDSUB18X18":
@@ -172,10 +175,12 @@ def test_blocks_of_nexus_are_those_of_yosys(
         ports |= _on("A", "B", "CIN") | {"ADDSUB": "1'b0", "CIN": "1'b0"}
     (model,) = models_of(f"  {name} u ()\n")
     bench = _NEXUS_BENCH.format(
-        name=name, steps=steps, top=53 if name.startswith("MULTADDSUB") else 2 * size - 1,
+        name=name,
+        steps=steps,
+        top=53 if name.startswith("MULTADDSUB") else 2 * size - 1,
         how=", ".join(f'.{key} ("{value}")' for key, value in how.items()),
         ports=", ".join(f".{key} ({value})" for key, value in ports.items()),
-    )  # fmt: skip
+    )
     texts = texts_of("nexus", name)
     theirs = "".join(f"{text}\n" for text in texts.values())
     for inside in texts:

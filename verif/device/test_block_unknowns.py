@@ -107,14 +107,16 @@ _MAC = ", ".join([
     *(f".{name} (1'b1)" for name in ("A_REG", "B_REG", "A_SIGNED", "B_SIGNED")),
     *(f".{name} (1'b1)" for name in ("PIPELINE_16x16_MULT_REG1", "PIPELINE_16x16_MULT_REG2")),
     *(f".{name} (2'd3)" for name in ("TOPOUTPUT_SELECT", "BOTOUTPUT_SELECT")),
-])  # fmt: skip
-_HALVES = _MAC.replace("2'd3", "2'd1") + ", .MODE_8x8 (1'b1)" + "".join(
-    f", .{name}ADDSUB_UPPERINPUT (1'b1)" for name in ("TOP", "BOT")
-)  # fmt: skip
+])
+_HALVES = (
+    _MAC.replace("2'd3", "2'd1")
+    + ", .MODE_8x8 (1'b1)"
+    + "".join(f", .{name}ADDSUB_UPPERINPUT (1'b1)" for name in ("TOP", "BOT"))
+)
 _DSP48 = {
     "CLK": "clk",
     **{f"CE{name}": "1'b1" for name in ("A1", "A2", "B1", "B2", "C", "CTRL", "M", "P")},
-}  # fmt: skip
+}
 
 
 def _reset(*names: str) -> dict[str, str]:
@@ -153,9 +155,11 @@ def test_zero_times_x_is_zero(case: str, tmp_path: Path) -> None:
     """From power-up, with no reset; a product by another number is x, and goes when x has gone."""
     block, how, pins, width = BLOCKS[case]
     bench = _BENCH.format(
-        block=block, how=how, top=width - 1,
+        block=block,
+        how=how,
+        top=width - 1,
         pins=", ".join(f".{port} ({value})" for port, value in pins.items()),
-    ).replace("  task try", "  wire [15:0] open;\n  task try")  # fmt: skip
+    ).replace("  task try", "  wire [15:0] open;\n  task try")
     begin, left, right, *unknown, last = simulated(tmp_path, block, bench).split()
     assert begin == left == right == "0" * width
     assert all("x" in value for value in unknown)

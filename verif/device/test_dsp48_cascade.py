@@ -37,9 +37,8 @@ def test_two_sums_are_as_far_apart_as_they_can_be(name: str, k: int) -> None:
         (2, 3, 4, 5, 8), (2, 3, 6, 8), (True, False), (True, False), (20, 24, 31, 32, 33, 40)
     ):
         spec = MacSpec(
-            k=k, a_width=a, b_width=b, a_signed=a_signed, b_signed=b_signed,
-            accumulator_width=width,
-        )  # fmt: skip
+            k=k, a_width=a, b_width=b, a_signed=a_signed, b_signed=b_signed, accumulator_width=width
+        )
         spacings = [at for at in range(2, SUM) if possible(device, spec, at)]
         found = Dsp48Cascade.choose(device, spec, 2)
         assert found is not None

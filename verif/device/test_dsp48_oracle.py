@@ -64,10 +64,18 @@ def test_dsp48_is_that_of_yosys(name: str, steps: int, tmp_path: Path) -> None:
         ("ALUMODEREG", "INMODEREG", "CARRYINREG", "CARRYINSELREG"), 0
     )  # as they are used
     ports = {
-        "CLK": "clk", "A": "a", "ACIN": "acin", "B": "b", "BCIN": "bcin", "C": "c", "PCIN": "pcin",
+        "CLK": "clk",
+        "A": "a",
+        "ACIN": "acin",
+        "B": "b",
+        "BCIN": "bcin",
+        "C": "c",
+        "PCIN": "pcin",
         **{f"CE{one}": f"on[{at}]" for at, one in enumerate(("A1", "A2", "C", "M", "P"))},
-        "CEB1": "on[0]", "CEB2": "on[1]", **_DSP48_OFF,
-    }  # fmt: skip
+        "CEB1": "on[0]",
+        "CEB2": "on[1]",
+        **_DSP48_OFF,
+    }
     blocks = ""
     for number, way in enumerate(ways):
         how = ", ".join(f".{key} ({value})" for key, value in {**way, **always}.items())

@@ -108,8 +108,14 @@ def test_product_of_eight_bits_is_exact(
 
 def test_groups_get_blocks_as_long_as_there_are_any() -> None:
     assert [groups_of_blocks(dsps, 4, 3, "a column") for dsps in (0, 3, 5, 6, 12, 13, 65536)] == [
-        0, 1, 1, 2, 4, 4, 4,
-    ]  # fmt: skip
+        0,
+        1,
+        1,
+        2,
+        4,
+        4,
+        4,
+    ]
     for dsps in (1, 2):
         with pytest.raises(
             ValueError, match=f"dsps must be 0 or 3..65536, for 3 in a column, not {dsps}"

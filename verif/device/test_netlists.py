@@ -111,7 +111,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("cube", {"m": 2, "n": 2, "k": 4, "k_max": 40, "target": "nexus", "dsps": 2}),
     ("matrix_2d", {"m": 2, "n": 2, "k_max": 40, "target": "nexus", "packing": "none"}),
     ("systolic_ws", {"m": 3, "n": 2, "k": 2, "k_max": 60, "target": "nexus"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.prove

@@ -107,8 +107,9 @@ def test_packed_operands_are_sums_of_their_codes(
             (packing.pack_b(m, b), b, packing.b_spacing, packing.b_width),
         ):
             value = Signal(signed(width + 1))
-            m.d.comb += value.eq(sum(code.as_signed() << spacing * at for at, code in
-                                     enumerate(parts)))  # fmt: skip
+            m.d.comb += value.eq(
+                sum(code.as_signed() << spacing * at for at, code in enumerate(parts))
+            )
             right = right & (whole == value)
         return right
 

@@ -36,9 +36,10 @@ from verif.asic.test_fuzz_liberty import SMALL
 MODULE = b"module top(input a, output y); assign y = a; endmodule\n"
 ROOT = Path(__file__).parents[2]
 TOKENS = json.dumps({
-    "version": "1.0", "added_tokens": [],
+    "version": "1.0",
+    "added_tokens": [],
     "model": {"type": "WordLevel", "vocab": {"a": 0, "u": 1}, "unk_token": "u"},
-}).encode()  # fmt: skip
+}).encode()
 FRONT = {"points": [{"front": True, "design": "mac", "parameters": {"a_width": 8}}]}
 KINDS: dict[str, tuple[bytes, Callable[[Path], object]]] = {
     "cells.lib": (SMALL, Library.load),
@@ -81,9 +82,19 @@ TEXTS = {
 }
 """Options with a path to a text: who reads it, and what of `KINDS` it is."""
 OTHERS = {
-    "output", "html", "folder", "store", "input_", "labels", "calibration of precision",
-    "model of run", "model of compile", "model of chat", "model of precision", "model of soc",
-}  # fmt: skip
+    "output",
+    "html",
+    "folder",
+    "store",
+    "input_",
+    "labels",
+    "calibration of precision",
+    "model of run",
+    "model of compile",
+    "model of chat",
+    "model of precision",
+    "model of soc",
+}
 """What is written, or is no text."""
 
 

@@ -89,8 +89,8 @@ def test_signals_leave_nothing(tmp_path: Path, number: signal.Signals) -> None:
     )
     program += "carrysave.cli.main = run\ncarrysave.__main__.main()\n"
     process = subprocess.Popen(
-        heeding("-c", program), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        heeding("-c", program), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     work = Path(process.stdout.readline().strip())
     process.send_signal(number)

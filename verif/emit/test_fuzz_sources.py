@@ -20,15 +20,30 @@ GOOD = (
     b"endmodule\n",
 )
 WORDS = (
-    b"`include ", b"`include F", b'"pipe"', b'"/dev/zero"', b'"."', b"`F", b"/*", b"//", b"\\a\" ",
-    b"$readmemh(", b"module ", b"endmodule", b"`define A `A`A", b"`A",
-)  # fmt: skip
+    b"`include ",
+    b"`include F",
+    b'"pipe"',
+    b'"/dev/zero"',
+    b'"."',
+    b"`F",
+    b"/*",
+    b"//",
+    b'\\a" ',
+    b"$readmemh(",
+    b"module ",
+    b"endmodule",
+    b"`define A `A`A",
+    b"`A",
+)
 REFUSED = (
-    b'`include "/dev/zero"\n', b'`include "pipe"\n', b'`include "."\n',
-    b'`define F "/dev/zero"\n`include `F\n', b'`include /* */ "/dev/zero"\n',
+    b'`include "/dev/zero"\n',
+    b'`include "pipe"\n',
+    b'`include "."\n',
+    b'`define F "/dev/zero"\n`include `F\n',
+    b'`include /* */ "/dev/zero"\n',
     b'module t; reg m[0:1]; initial $readmemh("/dev/zero", m); endmodule\n',
     b'`include "' + b"x/" * 3000 + b'"\n`include\n',
-)  # fmt: skip
+)
 
 
 @pytest.fixture

@@ -35,9 +35,12 @@ def test_a_plain_shell_proves_what_this_one_does(tmp_path: Path) -> None:
     program = f"from hw.emit import yosys\nprint(yosys.run({SCRIPT!r}, cwd='.'))\n"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"],
-        cwd=tmp_path, env={"PATH": os.defpath, "HOME": str(tmp_path)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={"PATH": os.defpath, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "SAT proof finished - no model found: SUCCESS!" in done.stdout
 
 

@@ -73,11 +73,17 @@ STARTS = re.compile(
 )
 RUNS = re.compile(r"\btools\.run\(\s*\[?([^,\])]+)")
 PROGRAMS = {
-    '"sta"': "test_libraries, test_netlists", '"iverilog"': "test_sources", '"vvp"': "as run",
-    "abc(": "test_libraries", '"c++"': "our own text", '"ar"': "our own text",
-    "path": "versions", "loader_of(board": "a board", "sys.executable": "test_sources",
+    '"sta"': "test_libraries, test_netlists",
+    '"iverilog"': "test_sources",
+    '"vvp"': "as run",
+    "abc(": "test_libraries",
+    '"c++"': "our own text",
+    '"ar"': "our own text",
+    "path": "versions",
+    "loader_of(board": "a board",
+    "sys.executable": "test_sources",
     "command": "test_sources",
-}  # fmt: skip
+}
 """What is started, as it is written, and what here has it fail."""
 
 
@@ -116,8 +122,9 @@ def in_elaboration(run: Run) -> str:
 
 
 def in_nextpnr(run: Run) -> str:
-    source = write("mine.v", MISSING.replace("endmodule", "reg r; always @(posedge clk) r <= a;\n"
-                                             "endmodule"))  # fmt: skip
+    source = write(
+        "mine.v", MISSING.replace("endmodule", "reg r; always @(posedge clk) r <= a;\nendmodule")
+    )
     return f"mine.v {run('synth', '--verilog', source, '--top', 't', '--target', 'ecp5').err}"
 
 
@@ -173,9 +180,11 @@ def test_libraries(
 def test_netlists() -> None:
     with pytest.raises(sta.StaError) as found:
         sta.analyse(
-            "module t(input a, output y);\n  NOTHING n(.A(a), .Y(y) ;\nendmodule\n", top="t",
-            library=cells.osu018(), conditions=sta.Conditions(clock=None),
-        )  # fmt: skip
+            "module t(input a, output y);\n  NOTHING n(.A(a), .Y(y) ;\nendmodule\n",
+            top="t",
+            library=cells.osu018(),
+            conditions=sta.Conditions(clock=None),
+        )
     clean(str(found.value), name="netlist of t")
 
 
@@ -208,7 +217,14 @@ def test_byte_order_mark(simulator: str, run: Run) -> None:
     source.write_bytes(b"\xef\xbb\xbf" + verilog_of(design).encode())
     words = [f"-p{name}={value}" for name, value in design.parameters.items()]
     outcome = run(
-        "verify", "mac", *words, "--verilog", source, "--simulator", simulator,
-        "--test", "test_reset_forgets",
-    )  # fmt: skip
+        "verify",
+        "mac",
+        *words,
+        "--verilog",
+        source,
+        "--simulator",
+        simulator,
+        "--test",
+        "test_reset_forgets",
+    )
     assert outcome.code == 0, outcome.err

@@ -8,17 +8,41 @@ import pytest
 from golden.soc.blocking import Blocks, Stores, candidates, cost, order, plan
 
 ARRAY = Stores(
-    tile_m=8, tile_n=8, tile_k=1, a_bits=8, b_bits=8, data_width=128, outstanding=64,
-    sums=4096, a_bytes=8192, b_bytes=8192,
-)  # fmt: skip
+    tile_m=8,
+    tile_n=8,
+    tile_k=1,
+    a_bits=8,
+    b_bits=8,
+    data_width=128,
+    outstanding=64,
+    sums=4096,
+    a_bytes=8192,
+    b_bytes=8192,
+)
 WIDE = Stores(
-    tile_m=16, tile_n=16, tile_k=1, a_bits=8, b_bits=8, data_width=128, outstanding=16,
-    sums=4096, a_bytes=8192, b_bytes=8192,
-)  # fmt: skip
+    tile_m=16,
+    tile_n=16,
+    tile_k=1,
+    a_bits=8,
+    b_bits=8,
+    data_width=128,
+    outstanding=16,
+    sums=4096,
+    a_bytes=8192,
+    b_bytes=8192,
+)
 CUBE = Stores(
-    tile_m=4, tile_n=4, tile_k=4, a_bits=8, b_bits=8, data_width=64, outstanding=16,
-    sums=1024, a_bytes=4096, b_bytes=4096,
-)  # fmt: skip
+    tile_m=4,
+    tile_n=4,
+    tile_k=4,
+    a_bits=8,
+    b_bits=8,
+    data_width=64,
+    outstanding=16,
+    sums=1024,
+    a_bytes=4096,
+    b_bytes=4096,
+)
 BITS = {"a": 8, "b": 8, "c": 8}
 
 

@@ -41,10 +41,12 @@ def test_rounding_is_the_builds(rounding: str) -> None:
     exact = [[Fraction(x * 3, 8), Fraction(y, 8)] for x, y in sums.tolist()]
     half = Fraction(1, 2)
     expected = [
-        [(round(x) if rounding == "even" else floor(x + half)) + zero
-         for x, zero in zip(row, (-7, 7), strict=True)]
+        [
+            (round(x) if rounding == "even" else floor(x + half)) + zero
+            for x, zero in zip(row, (-7, 7), strict=True)
+        ]
         for row in exact
-    ]  # fmt: skip
+    ]
     assert requantise(spec, sums, how).tolist() == expected
     assert spec.rounding == rounding
     assert replace(spec, requantise=False, per_column=False).rounding is None

@@ -29,8 +29,11 @@ def _between(low: float, high: float) -> np.ndarray:
 WIDE, NARROW = _sizes(-60, 10), _between(-0.02, 0.02)
 GREAT = np.abs(_sizes(-1000, 1000))
 NEAR_ONE = 1 + _sizes(-52, -2)
-TURNS = np.concatenate([_between(-1e6, 1e6), _between(-8, 8),
-                        np.rint(_between(0, 1e5)) * (math.pi / 2)])  # fmt: skip
+TURNS = np.concatenate([
+    _between(-1e6, 1e6),
+    _between(-8, 8),
+    np.rint(_between(0, 1e5)) * (math.pi / 2),
+])
 PLACES: dict[str, tuple[np.ndarray, ...]] = {
     "exp": (WIDE, NARROW, _between(-745, 709.7)),
     "expm1": (WIDE, NARROW, _between(-40, 709.7)),

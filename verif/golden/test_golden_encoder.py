@@ -23,11 +23,21 @@ def spec_of(name: str, width: int, fraction_width: int, **more: Any) -> EncoderS
 @pytest.mark.parametrize(
     ("name", "width", "fraction_width"),
     [
-        ("posit8e0", 40, 12), ("posit4e1", 32, 8), ("posit8e2", 128, 60), ("posit16e1", 128, 56),
-        ("e2m1", 32, 2), ("e2m3", 32, 6), ("e3m2", 160, 30), ("e4m3", 48, 18), ("e5m2", 80, 34),
-        ("fp16", 100, 50), ("bf16", 48, 18), ("int8", 24, 6), ("uint4", 24, 6),
+        ("posit8e0", 40, 12),
+        ("posit4e1", 32, 8),
+        ("posit8e2", 128, 60),
+        ("posit16e1", 128, 56),
+        ("e2m1", 32, 2),
+        ("e2m3", 32, 6),
+        ("e3m2", 160, 30),
+        ("e4m3", 48, 18),
+        ("e5m2", 80, 34),
+        ("fp16", 100, 50),
+        ("bf16", 48, 18),
+        ("int8", 24, 6),
+        ("uint4", 24, 6),
     ],
-)  # fmt: skip
+)
 def test_encoder_rounds_fractions(
     name: str, width: int, fraction_width: int, rounding: str, saturate: bool, count: int
 ) -> None:

@@ -24,8 +24,10 @@ def test_sums_are_exact_at_the_ends_of_their_range(
         rows[-1][odd] -= 1
     a, b = np.array(rows), np.array(columns).T
     expected = a.astype(object) @ b.astype(object)
-    kinds = [np.dtype(f"{'iu'[one.low >= 0]}{max(one.width // 8, 1)}")
-             for one in (spec.a_format, spec.b_format)]  # fmt: skip
+    kinds = [
+        np.dtype(f"{'iu'[one.low >= 0]}{max(one.width // 8, 1)}")
+        for one in (spec.a_format, spec.b_format)
+    ]
     for left, right in ((a, b), (a.astype(kinds[0]), b.astype(kinds[1]))):
         found = matmul(spec, left, right)
         assert found.dtype == np.int64

@@ -52,9 +52,12 @@ def test_sums_of_codes_lose_their_zero_points(scale_format: str, zeros: str) -> 
         more["columns"] = weights.column_scales
     got = beats(
         GroupScaleSpec(scale=scale_format, zeros=zeros, zero_width=6),
-        sums=group_sums(a, codes, GROUP), zeros=found[:, None], activations=activations,
-        scales=weights.scales[:, None], **more,
-    )  # fmt: skip
+        sums=group_sums(a, codes, GROUP),
+        zeros=found[:, None],
+        activations=activations,
+        scales=weights.scales[:, None],
+        **more,
+    )
     wanted = scale_groups(weights, group_sums(a, weights.integers, GROUP))
     assert np.array_equal(got, wanted)
     assert np.abs(wanted).max() > 1
@@ -90,8 +93,10 @@ def test_aligned_activations_keep_their_scales() -> None:
     powers = (blocks.scales - aligned_format(13, GROUP).scale_bias - 11).T
     got = beats(
         GroupScaleSpec(aligned=True, fraction_width=11),
-        sums=sums, scales=weights.scales[:, None], powers=blocks.scales.T[:, :, None],
-    )  # fmt: skip
+        sums=sums,
+        scales=weights.scales[:, None],
+        powers=blocks.scales.T[:, :, None],
+    )
     assert np.array_equal(got, scale_groups(weights, sums, exponents=powers))
 
 
@@ -104,13 +109,20 @@ def test_what_is_no_number() -> None:
     codes = group_scale(
         GroupScaleSpec(), Groups(sums=ones, scales=scales, last=last, invalid=invalid)
     )
-    assert codes.tolist() == [0x7FC00000, 0x7FC00000, 0xFF800000, 0x7F800000, 0x7FC00000,
-                              0x7FC00000]  # fmt: skip
+    assert codes.tolist() == [
+        0x7FC00000,
+        0x7FC00000,
+        0xFF800000,
+        0x7F800000,
+        0x7FC00000,
+        0x7FC00000,
+    ]
 
 
 def test_odd_rest_is_refused() -> None:
     one = np.ones(1, dtype=np.int64)
-    groups = Groups(sums=one, scales=one, invalid=one > 1, last=one > 0, zeros=one,
-                    activations=2 * one)  # fmt: skip
+    groups = Groups(
+        sums=one, scales=one, invalid=one > 1, last=one > 0, zeros=one, activations=2 * one
+    )
     with pytest.raises(ValueError, match="sums on the odd grid must be even"):
         group_scale(GroupScaleSpec(zeros="odd"), groups)

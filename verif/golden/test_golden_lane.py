@@ -196,7 +196,7 @@ def test_words_beyond_the_last_sum_count_nothing() -> None:
         ({"accumulator_width": 48.0}, TypeError, r"must be 4\.\.128 bits, not 48\.0"),
         ({"formats": "int4", "accumulator_width": 8}, ValueError, r"9\.\.128 bits for int4, not 8"),
     ],
-)  # fmt: skip
+)
 def test_spec_rejects(parameters: dict[str, object], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         Sl8Spec(**parameters)  # type: ignore[arg-type]

@@ -76,7 +76,7 @@ NOT_FOR = {
     "few": tuple(change for change in CHANGES if change not in ("opt2", "opt4e")),
     "ws": tuple(change for change in CHANGES if change not in ("mac", "opt1", "ent-mac")),
     "element": tuple(change for change in CHANGES if "4" in change or "ent" in change),
-}  # fmt: skip
+}
 NESTS = [
     (shape, change)
     for shape in SHAPES
@@ -118,8 +118,11 @@ def test_nest_matches_matmul(shape: str, change: str) -> None:
         assert cycles > 0
 
 
-@pytest.mark.parametrize("fmt", [IntFormat(width=w, signed=s) for w in (2, 5, 16) for s in (1, 0)
-                                 for s in (bool(s),)], ids=lambda fmt: fmt.name)  # fmt: skip
+@pytest.mark.parametrize(
+    "fmt",
+    [IntFormat(width=w, signed=s) for w in (2, 5, 16) for s in (1, 0) for s in (bool(s),)],
+    ids=lambda fmt: fmt.name,
+)
 @pytest.mark.parametrize("change", ["mac", "opt2", "opt4e", "bits-opt2", "bits-opt4e"])
 def test_nest_of_other_widths(change: str, fmt: IntFormat) -> None:
     a, b = operands("uniform", fmt, (3, 9), 1), operands("uniform", fmt, (9, 4), 2)
@@ -429,10 +432,13 @@ def test_products_that_are_numbers_are_no_case_for_compression(change: Change) -
     with pytest.raises(ValueError, match=r"needs products in carry-save form"):
         change(nest)
     assert opt1(nest) == Nest((
-        Loop("k", None, (replace(products, body=(ENCODE, DIGITS, HALF_REDUCE)), HALF_REDUCE,
-                         ACCUMULATE)),
+        Loop(
+            "k",
+            None,
+            (replace(products, body=(ENCODE, DIGITS, HALF_REDUCE)), HALF_REDUCE, ACCUMULATE),
+        ),
         ADD,
-    ))  # fmt: skip
+    ))
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,8 @@ def test_all_products_of_few_bits(rounding: str) -> None:
     for multiplier in range(16):
         for shift in (*range(13), 63):
             how = Requantisation(
-                multiplier=np.array([multiplier]), shift=np.array([shift]),
-                zero_point=np.array([3]),
-            )  # fmt: skip
+                multiplier=np.array([multiplier]), shift=np.array([shift]), zero_point=np.array([3])
+            )
             found = requantiser(spec, z[:, None], how)[:, 0].tolist()
             for x, code in zip(z.tolist(), found, strict=True):
                 exact = Fraction(x * multiplier, 1 << shift)
@@ -173,9 +172,8 @@ def test_what_leaves_the_accumulator_is_a_limit(rounding: str, width: int) -> No
         beyond = x[(x << 5 - shift < -(1 << width - 1)) | (x << 5 - shift >= 1 << width - 1)]
         for multiplier in (16, 31):
             how = Requantisation(
-                multiplier=np.array([multiplier]), shift=np.array([shift]),
-                zero_point=np.array([0]),
-            )  # fmt: skip
+                multiplier=np.array([multiplier]), shift=np.array([shift]), zero_point=np.array([0])
+            )
             found = requantiser(spec, beyond[:, None], how)[:, 0]
             limits = np.where(beyond > 0, spec.out_format.high, spec.out_format.low)
             assert np.array_equal(found, limits)

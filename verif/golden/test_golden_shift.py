@@ -43,8 +43,14 @@ def int_gelu(row: list[int], scale: Fraction, octaves: int, bits: int) -> list[i
     return results
 
 
-SCALES = [Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(11, 100), Fraction(1, 100),
-          Fraction(3, 1000)]  # fmt: skip
+SCALES = [
+    Fraction(1),
+    Fraction(1, 4),
+    Fraction(1, 16),
+    Fraction(11, 100),
+    Fraction(1, 100),
+    Fraction(3, 1000),
+]
 
 
 def inverse(scale: Fraction) -> int:
@@ -89,11 +95,16 @@ def test_sum_of_exponentials_saturates() -> None:
 @pytest.mark.parametrize(
     ("bits", "length", "inverse_scale", "total"),
     [
-        (8, 127, 16, 127 / 128), (8, 128, 16, 0.0), (8, 197, 16, 0.0), (8, 1000, 64, 0.0),
-        (16, 1024, 16, 0.75), (16, 2049, 16, 0.5), (16, 1025, 64, 1025 / 1024),
+        (8, 127, 16, 127 / 128),
+        (8, 128, 16, 0.0),
+        (8, 197, 16, 0.0),
+        (8, 1000, 64, 0.0),
+        (16, 1024, 16, 0.75),
+        (16, 2049, 16, 0.5),
+        (16, 1025, 64, 1025 / 1024),
         (16, 1024, 4096, 64.0),
     ],
-)  # fmt: skip
+)
 def test_rows_of_equal_values_sum_to_what_is_stated(
     bits: int, length: int, inverse_scale: int, total: float
 ) -> None:

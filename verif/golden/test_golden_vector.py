@@ -16,8 +16,12 @@ from golden.npe.vector_unit import cycles, vector_unit
 
 LENGTHS = (1, 2, 3, 4, 7, 63, 64, 65, 197, 1000, 2047, 4095, 4096)
 WIDTHS: list[dict[str, Any]] = [
-    {}, {"signed": True}, {"out_width": 16}, {"width": 12, "scale_width": 8}, {"scale_width": 0},
-]  # fmt: skip
+    {},
+    {"signed": True},
+    {"out_width": 16},
+    {"width": 12, "scale_width": 8},
+    {"scale_width": 0},
+]
 
 
 def rows_of(spec: VectorUnitSpec, length: int, seed: int = 0) -> np.ndarray:
@@ -187,10 +191,18 @@ def test_gate_matches_definition(fields: dict[str, Any], operation: str) -> None
     spec = VectorUnitSpec(**fields)
     high = (1 << spec.reciprocal_width) - 1
     values = np.arange(spec.in_format.low, spec.in_format.high + 1, 1 << spec.width // 12 * 4)
-    for multiplier, shift, zero_point in ((high, spec.reciprocal_width, 0), (high // 3, 9, -7),
-                                          (1, 0, 3), (0, 5, 1), (high, 63, 2)):  # fmt: skip
-        to = Requantisation(multiplier=np.array([multiplier]), shift=np.array([shift]),
-                            zero_point=np.array([zero_point]))  # fmt: skip
+    for multiplier, shift, zero_point in (
+        (high, spec.reciprocal_width, 0),
+        (high // 3, 9, -7),
+        (1, 0, 3),
+        (0, 5, 1),
+        (high, 63, 2),
+    ):
+        to = Requantisation(
+            multiplier=np.array([multiplier]),
+            shift=np.array([shift]),
+            zero_point=np.array([zero_point]),
+        )
         expected = []
         for x in values.tolist():
             argument = abs(x) * GATES[operation] // 64
@@ -198,13 +210,16 @@ def test_gate_matches_definition(fields: dict[str, Any], operation: str) -> None
             turned -= -(-argument // 16)
             unit = 1 << spec.scale_width
             whole, rest = divmod(turned, unit)
-            e = Fraction(math.floor(Fraction(2 * unit - rest, 2 * unit) / 2**whole
-                                    * 2**spec.gate_width), 2**spec.gate_width)  # fmt: skip
+            e = Fraction(
+                math.floor(Fraction(2 * unit - rest, 2 * unit) / 2**whole * 2**spec.gate_width),
+                2**spec.gate_width,
+            )
             quotient = math.floor(multiplier / (1 + e))
             product = x * (quotient if x >= 0 else multiplier - quotient)
             code = math.floor(Fraction(product, 2**shift) + Fraction(1, 2)) + zero_point
-            expected.append(min(max(code, spec.scaling.out_format.low),
-                                spec.scaling.out_format.high))  # fmt: skip
+            expected.append(
+                min(max(code, spec.scaling.out_format.low), spec.scaling.out_format.high)
+            )
         assert gate(spec, operation, values, spec.scaling, to).tolist() == expected
 
 
@@ -224,7 +239,7 @@ def test_vector_unit_takes_what_an_operation_needs() -> None:
         ("silu", {"to": to, "other": x}, "other must be given for add, multiply, not for silu"),
         ("multiply", {"to": to}, "other must be given for .*, not for multiply"),
         ("multiply", {"to": to, "other": x[:3]}, r"b must be of the shape \(4,\), not \(3,\)"),
-    ):  # fmt: skip
+    ):
         kwargs: dict[str, Any] = given
         with pytest.raises(ValueError, match=says):
             vector_unit(spec, operation, x, **kwargs)

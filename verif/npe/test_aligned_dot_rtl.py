@@ -11,10 +11,13 @@ from verif.support.cases import case_name
 
 CASES: list[dict[str, Any]] = [
     {
-        "a_format": "e2m3", "b_format": "e4m3", "group": 2, "fraction_width": 8,
+        "a_format": "e2m3",
+        "b_format": "e4m3",
+        "group": 2,
+        "fraction_width": 8,
         "sum_mantissa_bits": 7,
     },
-]  # fmt: skip
+]
 MORE: list[dict[str, Any]] = [
     {"group": 4},
     {"a_format": "bf16", "b_format": "bf16", "group": 3, "fraction_width": 24, "pipeline": 0},

@@ -12,12 +12,17 @@ from verif.support.cases import brief, case_name
 CASES: list[dict[str, Any]] = [
     {"width": 16, "pipeline": 0},
     {
-        "format": "e4m3", "width": 48, "fraction_width": 18, "exponent_width": 5,
-        "saturate": False, "pipeline": 2, "adder": "ripple",
+        "format": "e4m3",
+        "width": 48,
+        "fraction_width": 18,
+        "exponent_width": 5,
+        "saturate": False,
+        "pipeline": 2,
+        "adder": "ripple",
     },
     {"format": "posit16e1", "width": 128, "fraction_width": 56, "pipeline": 3},
     {"format": "fp32", "width": 48, "fraction_width": 18},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("parameters", brief(CASES, 1), ids=case_name)

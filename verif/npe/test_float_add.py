@@ -58,9 +58,14 @@ def nearest(exact: Value, lsb: int, fmt: MinifloatFormat, zero_sign: Value) -> V
 
 
 def agrees(
-    code: Value, fmt: MinifloatFormat, x: Number, y: tuple[Value, int], sign: Value, nan: Value,
+    code: Value,
+    fmt: MinifloatFormat,
+    x: Number,
+    y: tuple[Value, int],
+    sign: Value,
+    nan: Value,
     infinite: Value,
-) -> Value:  # fmt: skip
+) -> Value:
     """Compare a code with the sum of x and y[0] * 2^y[1]."""
     lsb = min(x.lsb, y[1])
     exact = (x.fixed << (x.lsb - lsb)) + (y[0] << (y[1] - lsb))

@@ -19,11 +19,17 @@ CASES: list[dict[str, Any]] = [
     {"columns": 2, "group": 3},
     {},
     {"columns": 1, "group": 2, "planes": 8, "a_format": "bf16", "pipeline": 3},
-    {"columns": 2, "group": 5, "planes": 1, "a_format": "e5m2", "sum_format": "bf16",
-     "pipeline": 0},
+    {
+        "columns": 2,
+        "group": 5,
+        "planes": 1,
+        "a_format": "e5m2",
+        "sum_format": "bf16",
+        "pipeline": 0,
+    },
     {"columns": 3, "group": 4, "sum_format": "fp16", "adder": "ripple", "pipeline": 1},
     {"columns": 2, "group": 2, "planes": 4, "a_format": "e3m2ieee", "sum_format": "e3m2ieee"},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("parameters", long(CASES, *range(1, len(CASES))), ids=case_name)

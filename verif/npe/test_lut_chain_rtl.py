@@ -31,29 +31,41 @@ M, K, N, GROUP, LANES = 3, 72, 4, 32, 8
 CASES: list[tuple[str, int, dict[str, Any], dict[str, Any]]] = [
     ("e4m3", 10, {"bits": 2, "scale_format": "fp16"}, {"weights": "integer", "group": 2}),
     (
-        "fp16", 13, {"bits": 4, "scale_format": "fp16", "scheme": "asymmetric"},
+        "fp16",
+        13,
+        {"bits": 4, "scale_format": "fp16", "scheme": "asymmetric"},
         {"weights": "integer", "group": 3, "table": "half"},
     ),
     (
-        "bf16", 13, {"bits": 3, "scale_format": "e8m0", "scheme": "odd"},
+        "bf16",
+        13,
+        {"bits": 3, "scale_format": "e8m0", "scheme": "odd"},
         {"weights": "odd", "group": 4, "lookups": 2, "table": "half", "order": "outer"},
     ),
     (
-        "e5m2", 8, {"bits": 2, "scale_format": "e8m0", "scheme": "asymmetric"},
+        "e5m2",
+        8,
+        {"bits": 2, "scale_format": "e8m0", "scheme": "asymmetric"},
         {"weights": "odd", "group": 2, "table": "half", "generator": "external"},
     ),
     (
-        "fp16", 16, {"bits": 1, "scale_format": "e8m0", "scheme": "odd"},
+        "fp16",
+        16,
+        {"bits": 1, "scale_format": "e8m0", "scheme": "odd"},
         {"weights": "odd", "group": 3, "table": "half", "generator": "in_array"},
     ),
     ("bf16", 11, {"bits": 4, "scale_format": "fp16"}, {"weights": "integer", "order": "outer"}),
-]  # fmt: skip
+]
 
 
 def relay(
-    design: Design, taken: Sequence[str], beats: Sequence[Sequence[int]], given: Sequence[str],
-    count: int, directory: Path,
-) -> list[list[str]]:  # fmt: skip
+    design: Design,
+    taken: Sequence[str],
+    beats: Sequence[Sequence[int]],
+    given: Sequence[str],
+    count: int,
+    directory: Path,
+) -> list[list[str]]:
     """Send beats through a simulated block; return what came, for each field its bits."""
     folder = new_folder(directory, design.module)
     source = folder / f"{design.module}.v"
@@ -61,9 +73,11 @@ def relay(
     job = {"taken": list(taken), "given": list(given), "beats": list(beats), "count": count}
     (folder / "beats.json").write_text(json.dumps(job))
     result = run(
-        build([source], design.module), "carrysave.sim.cocotb.job_relay",
-        parameters=describe(design), directory=folder,
-    )  # fmt: skip
+        build([source], design.module),
+        "carrysave.sim.cocotb.job_relay",
+        parameters=describe(design),
+        directory=folder,
+    )
     assert result.ok, result
     answers = json.loads((folder / "answers.json").read_text())
     assert len(answers) == count
@@ -101,9 +115,13 @@ def looked_up(
 
 
 def scaled(
-    design: Design, weights: GroupedWeights, sums: np.ndarray, ones: np.ndarray,
-    scales: np.ndarray, directory: Path,
-) -> np.ndarray:  # fmt: skip
+    design: Design,
+    weights: GroupedWeights,
+    sums: np.ndarray,
+    ones: np.ndarray,
+    scales: np.ndarray,
+    directory: Path,
+) -> np.ndarray:
     """Let the unit scale sums, groups x M x N, and add them up; return codes of fp32, M x N."""
     spec = design.spec
     groups = sums.shape[0]
@@ -161,22 +179,44 @@ def test_chain_matches_golden(
     weights = quantise(QuantiseSpec(**{"group": GROUP, **how}), values)
     on_grid = core["weights"] == "odd"
     zeros = ("odd" if on_grid else "integer") if weights.zeros is not None else "none"
-    engine = Design("lut_core", {
-        "m": 2, "n": 3, "lookups": 4, "b_width": weights.bits, "b_signed": False, "a_width": width,
-        "symmetric": True, "k_max": GROUP, **core,
-    })  # fmt: skip
-    scaler = Design("group_scale", {
-        "scale": weights.scale_format, "sum_width": 24, "fraction_width": width - 2,
-        "zeros": zeros, "zero_width": 6, "activation_width": width + 6, "aligned": True,
-    })  # fmt: skip
+    engine = Design(
+        "lut_core",
+        {
+            "m": 2,
+            "n": 3,
+            "lookups": 4,
+            "b_width": weights.bits,
+            "b_signed": False,
+            "a_width": width,
+            "symmetric": True,
+            "k_max": GROUP,
+            **core,
+        },
+    )
+    scaler = Design(
+        "group_scale",
+        {
+            "scale": weights.scale_format,
+            "sum_width": 24,
+            "fraction_width": width - 2,
+            "zeros": zeros,
+            "zero_width": 6,
+            "activation_width": width + 6,
+            "aligned": True,
+        },
+    )
 
     integers, scales = aligned(name, width, a, tmp_path)
     sums, ones = looked_up(engine, integers, weights.codes, tmp_path)
     found = scaled(scaler, weights, sums, ones, scales, tmp_path)
 
     blocks = align(fmt, a, width=width, block=GROUP)
-    lookups = LookupSpec(group=core.get("group", 2), a_width=width,
-                         planes=weights.bits, order=core.get("order", "inner"))  # fmt: skip
+    lookups = LookupSpec(
+        group=core.get("group", 2),
+        a_width=width,
+        planes=weights.bits,
+        order=core.get("order", "inner"),
+    )
     starts = range(0, K, GROUP)
     parts = [(blocks.codes[:, x : x + GROUP], weights.codes[x : x + GROUP]) for x in starts]
     grid = np.stack([lookup_matmul(lookups, *part) for part in parts])

@@ -34,9 +34,14 @@ def rounding_holds(spec: RequantiserSpec, slip: int = 0) -> bool:
     """Prove codes for all products, shifts, zero points and limits."""
 
     def claim(
-        m: Module, product: Signal, shift: Signal, zero: Signal, low: Signal, high: Signal,
+        m: Module,
+        product: Signal,
+        shift: Signal,
+        zero: Signal,
+        low: Signal,
+        high: Signal,
         relu: Signal,
-    ) -> Value:  # fmt: skip
+    ) -> Value:
         limits = [value.as_signed() if spec.out_signed else value for value in (zero, low, high)]
         exact = quotient(spec, product.as_signed(), shift) + limits[0] + slip
         least = Mux(relu & (limits[0] > limits[1]), limits[0], limits[1])

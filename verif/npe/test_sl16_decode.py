@@ -77,9 +77,16 @@ def halves_hold(formats: str, *, tells: bool, slip: int = 0) -> bool:
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("formats", "tells"),
-    long([(EIGHT, True), ("int4,e2m1,int16", False), ("int8,posit8e0,posit16e1", True),
-          ("posit4e1,e4m3,int16", True)], 0),
-)  # fmt: skip
+    long(
+        [
+            (EIGHT, True),
+            ("int4,e2m1,int16", False),
+            ("int8,posit8e0,posit16e1", True),
+            ("posit4e1,e4m3,int16", True),
+        ],
+        0,
+    ),
+)
 def test_decoder_of_halves(formats: str, tells: bool) -> None:
     assert halves_hold(formats, tells=tells)
 
@@ -103,9 +110,12 @@ def decoded(
     low, high = (Cat(half.low, half.high) for half in (coded.first, coded.second))
     exponent = Cat(coded.first.shape().exponent_of(coded.first, False))
     outputs = {
-        "low": low, "high": high, "sign": coded.first.negative[0], "exponent": exponent,
+        "low": low,
+        "high": high,
+        "sign": coded.first.negative[0],
+        "exponent": exponent,
         "invalid": invalid,
-    }  # fmt: skip
+    }
     rows: list[list[int]] = []
 
     async def bench(ctx: Any) -> None:

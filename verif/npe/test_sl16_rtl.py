@@ -18,14 +18,24 @@ ALL = ",".join(Sl16Spec.FORMATS)
 
 CASES: list[dict[str, Any]] = [
     {"formats": ALL, "accumulator_width": 128},
-    {"formats": "int4,e4m3,int16,posit16e1", "accumulator_width": 118, "passes": 1,
-     "accumulation": "resolved", "adder": "ripple", "pipeline": 4},
+    {
+        "formats": "int4,e4m3,int16,posit16e1",
+        "accumulator_width": 118,
+        "passes": 1,
+        "accumulation": "resolved",
+        "adder": "ripple",
+        "pipeline": 4,
+    },
     {"formats": "int16", "accumulator_width": 36, "passes": 1, "pipeline": 1},
     {"formats": "posit16e1", "accumulator_width": 128, "pipeline": 3},
-    {"formats": "e2m1,posit4e1,int16", "accumulator_width": 44, "accumulation": "resolved",
-     "pipeline": 2},
+    {
+        "formats": "e2m1,posit4e1,int16",
+        "accumulator_width": 44,
+        "accumulation": "resolved",
+        "pipeline": 2,
+    },
     {"formats": "int8,int4,e2m1", "accumulator_width": 20},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("parameters", brief(CASES, 4), ids=case_name)

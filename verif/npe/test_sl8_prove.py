@@ -19,8 +19,16 @@ from verif.support.cases import long
 from verif.support.formal import holds
 
 ALL = Sl8Spec().formats
-SETS = [*ALL.split(","), ALL, "int8,int4,e2m1", "int4,e2m1,posit4e1", "e2m1,posit4e1,posit8e0",
-        "int8,e3m2,e4m3", "posit4e1,e2m3", "int4,e3m2,posit8e0"]  # fmt: skip
+SETS = [
+    *ALL.split(","),
+    ALL,
+    "int8,int4,e2m1",
+    "int4,e2m1,posit4e1",
+    "e2m1,posit4e1,posit8e0",
+    "int8,e3m2,e4m3",
+    "posit4e1,e2m3",
+    "int4,e3m2,posit8e0",
+]
 FEW = ("int4", "posit8e0", "e2m1,posit4e1,posit8e0")
 
 _FIXED = 24

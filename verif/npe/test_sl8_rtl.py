@@ -17,14 +17,21 @@ CASES: list[dict[str, Any]] = [
     {},
     {"formats": "int8", "accumulator_width": 18, "accumulation": "resolved"},
     {"formats": "int4,e2m1", "accumulator_width": 12, "pipeline": 1},
-    {"formats": "int8,int4,e2m1", "accumulator_width": 20, "accumulation": "resolved",
-     "pipeline": 4},
+    {
+        "formats": "int8,int4,e2m1",
+        "accumulator_width": 20,
+        "accumulation": "resolved",
+        "pipeline": 4,
+    },
     {"formats": "int8,int4,e2m1,e4m3", "accumulation": "gated", "adder": "ripple"},
-    {"formats": "int4,e2m1,posit4e1", "accumulator_width": 24, "accumulation": "gated",
-     "pipeline": 2},
-    {"formats": "e2m1,posit4e1,e3m2", "accumulator_width": 128, "adder": "ripple",
-     "pipeline": 3},
-]  # fmt: skip
+    {
+        "formats": "int4,e2m1,posit4e1",
+        "accumulator_width": 24,
+        "accumulation": "gated",
+        "pipeline": 2,
+    },
+    {"formats": "e2m1,posit4e1,e3m2", "accumulator_width": 128, "adder": "ripple", "pipeline": 3},
+]
 
 
 @pytest.mark.parametrize("parameters", brief(CASES, 2), ids=case_name)
@@ -36,10 +43,18 @@ def test_sl8_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> N
 def test_operands_have_no_idle_bits() -> None:
     """What no configured format needs is in no operand: these are registers of an array."""
     widths = {
-        "int8": (9, 9), "int4": (10, 10), "e2m1": (10, 10), "posit4e1": (14, 14), "e2m3": (7, 7),
-        "e3m2": (7, 7), "e4m3": (9, 9), "posit8e0": (11, 11), "int8,int4": (11, 10),
-        "int8,int4,e2m1": (11, 10), Sl8Spec().formats: (17, 16),
-    }  # fmt: skip
+        "int8": (9, 9),
+        "int4": (10, 10),
+        "e2m1": (10, 10),
+        "posit4e1": (14, 14),
+        "e2m3": (7, 7),
+        "e3m2": (7, 7),
+        "e4m3": (9, 9),
+        "posit8e0": (11, 11),
+        "int8,int4": (11, 10),
+        "int8,int4,e2m1": (11, 10),
+        Sl8Spec().formats: (17, 16),
+    }
     for formats, expected in widths.items():
         lane = Lane8(Sl8Spec(formats=formats))
         assert (len(lane.i_a), len(lane.i_b)) == expected, formats

@@ -66,18 +66,29 @@ def test_vector_unit_rtl_with_tables_matches_golden(tmp_path: Path) -> None:
     assert result.ok, result
 
 
-@pytest.mark.parametrize("parameters", [
-    {}, {"operations": "softmax", "width": 5, "scale_width": 0},
-    {"width": 6, "out_width": 16, "signed": True, "length": 16, "scale_width": 8},
-], ids=case_name)  # fmt: skip
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"operations": "softmax", "width": 5, "scale_width": 0},
+        {"width": 6, "out_width": 16, "signed": True, "length": 16, "scale_width": 8},
+    ],
+    ids=case_name,
+)
 def test_vector_unit_tables_hold_all_factors(parameters: dict[str, Any]) -> None:
     """Words are exponentials, where anything is left of these; squares; and differences."""
     spec = VectorUnitSpec(**parameters)
     widths = SummedWidths(spec, table=True)
     step = SummedStep(
-        move=Signal(), norm=Signal(), scaling=Signal(), squaring=Signal(), top=Signal(spec.width),
-        mean=Signal(spec.width + 9), factor=Signal(spec.reciprocal_width), shift=Signal(6),
-    )  # fmt: skip
+        move=Signal(),
+        norm=Signal(),
+        scaling=Signal(),
+        squaring=Signal(),
+        top=Signal(spec.width),
+        mean=Signal(spec.width + 9),
+        factor=Signal(spec.reciprocal_width),
+        shift=Signal(6),
+    )
     table = SummedTable(Module(), spec, widths, step, Signal(widths.factor))
     words, count = np.array(table.words), 1 << spec.width
     assert words.size == (4 * count if widths.norms else count)

@@ -17,8 +17,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         "mac",
         {"a_width": 5, "b_width": 3, "a_signed": False, "accumulator_width": 9, "adder": "ripple"},
     ),
-    ("mac", {"a_width": 8, "b_width": 6, "a_signed": False, "b_signed": False,
-             "accumulator_width": 17}),
+    (
+        "mac",
+        {"a_width": 8, "b_width": 6, "a_signed": False, "b_signed": False, "accumulator_width": 17},
+    ),
     ("mac", SMALL | {"encoding": "operator", "pipeline": 1, "adder": "kogge_stone"}),
     ("mac", SMALL | {"target": "ecp5"}),
     ("mac", SMALL | {"target": "xilinx7"}),
@@ -40,11 +42,13 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("mac", SMALL | {"encoding": "none"}),
     ("mac", SMALL | {"pipeline": 1, "b_signed": False}),
     ("opt1", {"a_width": 5, "b_width": 3, "a_signed": False, "accumulator_width": 9}),
-    ("opt1", {"a_width": 8, "b_width": 6, "a_signed": False, "b_signed": False,
-              "accumulator_width": 17}),
+    (
+        "opt1",
+        {"a_width": 8, "b_width": 6, "a_signed": False, "b_signed": False, "accumulator_width": 17},
+    ),
     ("opt1", {"a_width": 16, "b_width": 2, "accumulator_width": 18}),
     ("opt1", SMALL | {"encoding": "operator", "pipeline": 1}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.sample(2)

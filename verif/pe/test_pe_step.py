@@ -29,8 +29,11 @@ def step_holds(kind: str, spec: MacSpec, *, slip: int = 0, **build: Any) -> bool
         if pe.pipeline:
             enable = C(1, 1)  # else the product's registers here and there may differ at first
         m.d.comb += [
-            pe.i_a.eq(pe.encode(m, a)), pe.i_b.eq(b), pe.i_clear.eq(clear), pe.en.eq(enable)
-        ]  # fmt: skip
+            pe.i_a.eq(pe.encode(m, a)),
+            pe.i_b.eq(b),
+            pe.i_clear.eq(clear),
+            pe.en.eq(enable),
+        ]
         width = spec.accumulator_width
         total, expected, product = Signal(width), Signal(width), Signal(width)
         # What the columns are worth: of a sum as it stands, and of planes that were not added up.

@@ -43,10 +43,17 @@ def adds_products(spec: MacSpec, name: str, *fixed: Sequence[int], fabric: bool 
     def claim(m: Module, a: Value, b: Value) -> Value:
         m.submodules += [element, row, column]
         m.d.comb += [
-            element.i_a.eq(a), element.i_b.eq(b), element.i_keep.eq(0), element.i_sums.eq(0),
-            row.i.eq(a), row.i_keep.eq(0), row.i_sum.eq(0),
-            column.i.eq(b), column.i_keep.eq(0), column.i_sum.eq(0),
-        ]  # fmt: skip
+            element.i_a.eq(a),
+            element.i_b.eq(b),
+            element.i_keep.eq(0),
+            element.i_sums.eq(0),
+            row.i.eq(a),
+            row.i_keep.eq(0),
+            row.i_sum.eq(0),
+            column.i.eq(b),
+            column.i_keep.eq(0),
+            column.i_sum.eq(0),
+        ]
         width = spec.accumulator_width
         total, expected = Signal(width), Signal(width)
         m.d.comb += total.eq(element.o_sums - row.o_sum - column.o_sum)
@@ -76,17 +83,25 @@ def test_products_of_sums_are_sums_of_products() -> None:
     ("name", "a_signed", "b_signed", "k", "a_width", "b_width"),
     [
         *(("ecp5", *signs, 2, 2, 2) for signs in SIGNS),
-        *long([(name, *signs, *sizes) for name, signs, sizes in
-               product(FAMILIES, SIGNS, [(2, 3, 3), (3, 2, 3), (4, 2, 2), (2, 4, 2)])]),
+        *long([
+            (name, *signs, *sizes)
+            for name, signs, sizes in product(
+                FAMILIES, SIGNS, [(2, 3, 3), (3, 2, 3), (4, 2, 2), (2, 4, 2)]
+            )
+        ]),
     ],
-)  # fmt: skip
+)
 def test_element_adds_products(
     name: str, a_signed: bool, b_signed: bool, k: int, a_width: int, b_width: int
 ) -> None:
     spec = MacSpec(
-        k=k, a_width=a_width, b_width=b_width, a_signed=a_signed, b_signed=b_signed,
+        k=k,
+        a_width=a_width,
+        b_width=b_width,
+        a_signed=a_signed,
+        b_signed=b_signed,
         accumulator_width=a_width + b_width + k,
-    )  # fmt: skip
+    )
     assert adds_products(spec, name)
 
 
@@ -107,11 +122,13 @@ def test_element_adds_any_number_of_pairs(k: int, a_signed: bool, b_signed: bool
     formats = spec.a_format, spec.b_format
     # The largest and the smallest codes first.
     values = [
-        np.vstack([np.full(k, fmt.high), np.full(k, fmt.low), rng.integers(
-            fmt.low, fmt.high, (20, k), endpoint=True
-        )])
+        np.vstack([
+            np.full(k, fmt.high),
+            np.full(k, fmt.low),
+            rng.integers(fmt.low, fmt.high, (20, k), endpoint=True),
+        ])
         for fmt in formats
-    ]  # fmt: skip
+    ]
     due = (values[0] * values[1]).sum(axis=1)
     found: list[int] = []
 
@@ -121,8 +138,9 @@ def test_element_adds_any_number_of_pairs(k: int, a_signed: bool, b_signed: bool
                 formats, values, ((element.i_a, row.i), (element.i_b, column.i)), strict=True
             ):
                 here = codes[beat] if beat < len(due) else codes[0]
-                whole = sum(int(code) % (1 << fmt.width) << fmt.width * at
-                            for at, code in enumerate(here))  # fmt: skip
+                whole = sum(
+                    int(code) % (1 << fmt.width) << fmt.width * at for at, code in enumerate(here)
+                )
                 for port in ports:
                     ctx.set(port, whole)
             sums = await ctx.tick().sample(element.o_sums, row.o_sum, column.o_sum)

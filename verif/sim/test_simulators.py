@@ -18,9 +18,13 @@ def test_icarus_sees_what_verilator_sees(tmp_path: Path) -> None:
     seen = []
     for simulator in ("verilator", "icarus"):
         result = verify(
-            TINY, seed=3, simulator=simulator, waves=simulator == "icarus",
-            tests=named("test_reset_forgets"), directory=tmp_path,
-        )  # fmt: skip
+            TINY,
+            seed=3,
+            simulator=simulator,
+            waves=simulator == "icarus",
+            tests=named("test_reset_forgets"),
+            directory=tmp_path,
+        )
         assert result.ok, result
         seen.append(json.loads((result.directory / "transfers.json").read_text()))
     assert seen[0] == seen[1]

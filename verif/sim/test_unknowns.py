@@ -117,9 +117,13 @@ def test_an_x_that_comes_out_is_told(right: str, wrong: str, says: str, tmp_path
     (tmp_path / "shell.v").write_text(shell(design))
     built = icarus.build([tmp_path / "design.v", tmp_path / "shell.v"], shell_name(design))
     found = run(
-        built, design.entry.bench, parameters=describe(design), tests="test_latency", seed=1,
+        built,
+        design.entry.bench,
+        parameters=describe(design),
+        tests="test_latency",
+        seed=1,
         directory=tmp_path / "run",
-    )  # fmt: skip
+    )
     assert not found.ok
     assert re.search(f"^rule broken: .*{says}", found.log.read_text(), re.MULTILINE)
     assert "rule broken" in found.xml.read_text()
@@ -130,8 +134,12 @@ def test_channels_of_buses_are_seen() -> None:
     component = Design("coprocessor", SMALL["coprocessor"]).component()
     found = {one.valid: one for one in channels_of(component)}
     assert {name for name, one in found.items() if one.inward} == {
-        "s_axi_awvalid", "s_axi_wvalid", "s_axi_arvalid", "m_axi_rvalid", "m_axi_bvalid",
-    }  # fmt: skip
+        "s_axi_awvalid",
+        "s_axi_wvalid",
+        "s_axi_arvalid",
+        "m_axi_rvalid",
+        "m_axi_bvalid",
+    }
     assert len(found) == 10
     assert found["m_axi_wvalid"].payload == ("m_axi_wdata", "m_axi_wstrb", "m_axi_wlast")
     assert "m_axi_araddr" in found["m_axi_arvalid"].payload

@@ -15,9 +15,14 @@ from verif.soc.bus.partners import Part, Sink, Source, run
 
 SIZE, BYTES, BEATS = 1024, 4, 16
 SMALL: dict[str, Any] = {
-    "engine": "systolic_os(m=2,n=2)", "data_width": 8 * BYTES, "memory_bytes": SIZE,
-    "address_width": 16, "a_bytes": 64, "b_bytes": 64, "sums": 16,
-}  # fmt: skip
+    "engine": "systolic_os(m=2,n=2)",
+    "data_width": 8 * BYTES,
+    "memory_bytes": SIZE,
+    "address_width": 16,
+    "a_bytes": 64,
+    "b_bytes": 64,
+    "sums": 16,
+}
 
 
 class Host(Part):
@@ -51,17 +56,20 @@ def channels(dut: Any) -> Any:
     """Return AXI's channels as streams."""
     axi = dut.axi
     fields = {
-        "ar": (axi.araddr, axi.arlen), "aw": (axi.awaddr, axi.awlen),
-        "w": (axi.wdata, axi.wstrb, axi.wlast), "r": (axi.rdata, axi.rlast, axi.rresp),
+        "ar": (axi.araddr, axi.arlen),
+        "aw": (axi.awaddr, axi.awlen),
+        "w": (axi.wdata, axi.wstrb, axi.wlast),
+        "r": (axi.rdata, axi.rlast, axi.rresp),
         "b": (axi.bresp,),
-    }  # fmt: skip
+    }
     return SimpleNamespace(**{
         name: SimpleNamespace(
-            valid=getattr(axi, f"{name}valid"), ready=getattr(axi, f"{name}ready"),
+            valid=getattr(axi, f"{name}valid"),
+            ready=getattr(axi, f"{name}ready"),
             payload=Cat(*parts),
         )
         for name, parts in fields.items()
-    })  # fmt: skip
+    })
 
 
 class Placed(Bank):
@@ -89,9 +97,10 @@ def block_ram(monkeypatch: pytest.MonkeyPatch, *, far: bool, lean: bool = False)
     """
     monkeypatch.setattr(memory, "NEAR", SIZE - far)
     monkeypatch.setattr(
-        Bank, "place",
+        Bank,
+        "place",
         lambda bank: Placed(bank.module, bank.width, bank.depth, together=bank.together),
-    )  # fmt: skip
+    )
     return BlockRam(Design("coprocessor_uart", SMALL).spec, SIZE, lean=lean)
 
 
@@ -113,9 +122,15 @@ def test_beats_follow_each_other(monkeypatch: pytest.MonkeyPatch, far: bool) -> 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("rate", "far", "lean"),
-    [(1.0, False, False), (0.5, False, False), (1.0, True, False), (0.5, True, False),
-     (1.0, False, True), (0.5, True, True)],
-)  # fmt: skip
+    [
+        (1.0, False, False),
+        (0.5, False, False),
+        (1.0, True, False),
+        (0.5, True, False),
+        (1.0, False, True),
+        (0.5, True, True),
+    ],
+)
 def test_bytes_and_bursts(
     monkeypatch: pytest.MonkeyPatch, rate: float, far: bool, lean: bool
 ) -> None:
@@ -139,8 +154,10 @@ def test_bytes_and_bursts(
             own = wanted[low + BYTES * beat :][:BYTES]
             kept = [not beyond and strobes >> lane & 1 for lane in range(BYTES)]
             own[:] = np.where(kept, word, own)
-    words = [int.from_bytes(word.tobytes(), "little") | strobes << 32 | last << 36
-             for word, strobes, last in beats]  # fmt: skip
+    words = [
+        int.from_bytes(word.tobytes(), "little") | strobes << 32 | last << 36
+        for word, strobes, last in beats
+    ]
     writes, gives = Source(axi.aw, asked_w, rng, rate), Source(axi.w, words, rng, rate)
     ends = Sink(axi.b, rng, rate)
     asked: list[tuple[int, int | None]] = []
@@ -220,9 +237,11 @@ def test_what_is_read_while_it_is_written(
         asked.append((int(rng.integers(BYTES * BEATS)), byte))
     writes = Source(axi.aw, [burst(0, BEATS)] * rounds, rng)
     gives = Source(
-        axi.w, [word | 15 << 32 | (beat == BEATS - 1) << 36 for word in words
-                for beat in range(BEATS)], rng, 0.7,
-    )  # fmt: skip
+        axi.w,
+        [word | 15 << 32 | (beat == BEATS - 1) << 36 for word in words for beat in range(BEATS)],
+        rng,
+        0.7,
+    )
     ends, takes, host = Sink(axi.b, rng), Sink(axi.r, rng, 0.9), Host(dut, asked, 4)
     reads = Source(axi.ar, [], rng)
 

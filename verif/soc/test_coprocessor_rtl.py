@@ -51,8 +51,15 @@ LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "ternary_core(m=2,n=4,k=6,mode=table,group=3)"},
     SMALL | {"engine": "ternary_core(m=2,n=4,k=10)", "trits": True},
     {
-        "engine": "cube(m=2,n=3,k=5,b_width=2)", "trits": True, "data_width": 32, "sums": 60,
-        "a_bytes": 128, "b_bytes": 64, "lean": True, "narrow": True, "address_width": 24,
+        "engine": "cube(m=2,n=3,k=5,b_width=2)",
+        "trits": True,
+        "data_width": 32,
+        "sums": 60,
+        "a_bytes": 128,
+        "b_bytes": 64,
+        "lean": True,
+        "narrow": True,
+        "address_width": 24,
     },
     SMALL | {"engine": "over_weights(m=4,n=2)"},
     SMALL | {"engine": "cube(m=2,n=2,k=2)", "ring": False, "narrow": True, "address_width": 40},
@@ -60,9 +67,11 @@ LONG: list[dict[str, Any]] = [
     # Unsigned sums that fill their width, and stores of more rows than a matrix can have.
     {
         "engine": "matrix_2d(m=1,n=2,a_width=4,b_width=4,a_signed=false,b_signed=false,k_max=64)",
-        "data_width": 32, "dimension_width": 8, "sums": 64,
+        "data_width": 32,
+        "dimension_width": 8,
+        "sums": 64,
     },
-]  # fmt: skip
+]
 
 
 ALL: list[dict[str, Any]] = [
@@ -72,9 +81,12 @@ ALL: list[dict[str, Any]] = [
 
 # The two others in one: widths that are no powers of two, and all left out that can be.
 SHORT: dict[str, Any] = CASES[2] | {
-    "engine": "cube(m=3,n=5,k=3,a_width=4,b_width=6,k_max=300)", "sums": 60, "b_bytes": 256,
-    "burst": 4, "sum_copies": 2,
-}  # fmt: skip
+    "engine": "cube(m=3,n=5,k=3,a_width=4,b_width=6,k_max=300)",
+    "sums": 60,
+    "b_bytes": 256,
+    "burst": 4,
+    "sum_copies": 2,
+}
 
 
 def test_coprocessor_ids_are_ports_and_no_more() -> None:
@@ -131,10 +143,18 @@ def test_coprocessor_rtl_all_combinations(parameters: dict[str, Any], tmp_path: 
 
 # What cocotbext-axi needs: IDs. The longer list has every bus width, and one burst at a time.
 OTHERS: list[dict[str, Any]] = [
-    SMALL | {"engine": "systolic_os(m=3,n=2)", "data_width": width, "id_width": 1, "burst": burst,
-             "outstanding": bursts, "a_bytes": 2048, "b_bytes": 2048}
+    SMALL
+    | {
+        "engine": "systolic_os(m=3,n=2)",
+        "data_width": width,
+        "id_width": 1,
+        "burst": burst,
+        "outstanding": bursts,
+        "a_bytes": 2048,
+        "b_bytes": 2048,
+    }
     for width, burst, bursts in ((32, 3, 1), (128, 64, 16), (256, 1, 3), (512, 256, 64))
-]  # fmt: skip
+]
 
 
 @pytest.mark.prove
@@ -165,21 +185,27 @@ def run_bench(design: Design, bench: str, folder: Path, **options: Any) -> None:
 FORMATS: list[dict[str, Any]] = [
     {
         "engine": "npe(m=2,n=2,formats=int8,int4,posit4e1,e4m3,result=e2m1)",
-        "data_width": 64, "sums": 64, "a_bytes": 256, "b_bytes": 256,
+        "data_width": 64,
+        "sums": 64,
+        "a_bytes": 256,
+        "b_bytes": 256,
     },
-]  # fmt: skip
+]
 LONG_FORMATS: list[dict[str, Any]] = [
     SMALL | {"engine": "systolic_os(m=4,n=4)"},
     SMALL | {"engine": "npe(m=2,n=3,formats=int8,int4,accumulator_width=32)"},
-    SMALL | {
+    SMALL
+    | {
         "engine": "npe(m=2,n=2,formats=int8,e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
-        "bias": False, "requantise": False,
+        "bias": False,
+        "requantise": False,
     },
-    SMALL | {
+    SMALL
+    | {
         "engine": "npe(m=3,n=2,lane=sl16,formats=int4,e4m3,int16,posit16e1,"
         "accumulator_width=128,result=posit16e1)"
     },
-]  # fmt: skip
+]
 
 
 @pytest.mark.prove
@@ -200,11 +226,13 @@ STREAMS: list[dict[str, Any]] = [
 LONG_STREAMS: list[dict[str, Any]] = [
     SMALL | {"engine": "ternary_core(m=2,n=3,k=5)", "trits": True},
     SMALL | {"engine": "npe(m=2,n=3,formats=int8,posit4e1,e4m3,result=e4m3)"},
-    SMALL | {
+    SMALL
+    | {
         "engine": "npe(m=2,n=2,formats=int8,e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
-        "bias": False, "requantise": False,
+        "bias": False,
+        "requantise": False,
     },
-]  # fmt: skip
+]
 
 
 @pytest.mark.prove

@@ -12,11 +12,17 @@ from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {
-        "engine": "systolic_os(m=2,n=4)", "data_width": 32, "address_width": 32, "divisor": 4,
-        "memory_bytes": 16384, "sums": 64, "a_bytes": 128, "b_bytes": 128,
+        "engine": "systolic_os(m=2,n=4)",
+        "data_width": 32,
+        "address_width": 32,
+        "divisor": 4,
+        "memory_bytes": 16384,
+        "sums": 64,
+        "a_bytes": 128,
+        "b_bytes": 128,
     },
     {**BOARDS["ice40_hx8k_b_evn"].parameters, "divisor": 4},
-]  # fmt: skip
+]
 LONG: list[dict[str, Any]] = [
     {**BOARDS["icebreaker"].parameters, "divisor": 4},
     {"engine": "cube(m=2,n=3,k=4)", "data_width": 128, "divisor": 7, "memory_bytes": 65536},
@@ -43,10 +49,12 @@ def test_coprocessor_uart_rtl_matches_golden(
     """Products and damaged frames alone, and few of these; all tests in `make prove`."""
     short = not request.node.get_closest_marker("prove")
     result = verify(
-        Design("coprocessor_uart", parameters), seed=1, directory=tmp_path,
+        Design("coprocessor_uart", parameters),
+        seed=1,
+        directory=tmp_path,
         bench_parameters={"transactions": 20, "wrong": 1} if short else {},
         tests="test_(products|damaged_frames|registers)$" if short else None,
-    )  # fmt: skip
+    )
     assert result.ok, f"{result.failed}; see {result.log}"
 
 

@@ -11,18 +11,23 @@ from verif.soc.test_coprocessor_rtl import SMALL, brief, run_bench
 from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
-    SMALL | {
+    SMALL
+    | {
         "engine": "systolic_os(m=4,n=4)",
         "vector": "vector_unit(operations=softmax,rms_norm,silu,add,multiply,lanes=4,length=64,"
-                  "quotient_bits=4)",
+        "quotient_bits=4)",
     },
     # Codes of one byte or two, as jobs say; exponents of rows.
-    SMALL | {
-        "engine": "systolic_os(m=4,n=4)", "code_bytes": 2, "transpose": True, "gather": True,
+    SMALL
+    | {
+        "engine": "systolic_os(m=4,n=4)",
+        "code_bytes": 2,
+        "transpose": True,
+        "gather": True,
         "vector": "vector_unit(operations=softmax,rms_norm,silu,multiply,scale,lanes=4,length=64,"
-                  "quotient_bits=4,width=16,out_width=12,signed=True)",
+        "quotient_bits=4,width=16,out_width=12,signed=True)",
     },
-]  # fmt: skip
+]
 LONG: list[dict[str, Any]] = [
     SMALL | {
         "engine": "systolic_os(m=4,n=4,target=ecp5)", "vector": "vector_unit(lanes=4,length=64)",
@@ -68,18 +73,24 @@ LONG: list[dict[str, Any]] = [
 SHORT = CASES[1] | {
     "scratch": 4096,
     "vector": "vector_unit(operations=softmax,rms_norm,silu,add,multiply,scale,lanes=4,length=64,"
-              "quotient_bits=4,width=16,out_width=16,signed=True)",
-}  # fmt: skip
+    "quotient_bits=4,width=16,out_width=16,signed=True)",
+}
 """What `make test` simulates, with the bench of memory on chip, too."""
 
 
-@pytest.mark.parametrize(("parameters", "says"), [
-    ({"code_bytes": 2, "requantise": False}, "code_bytes must be 1 .*, not 2"),
-    ({"code_bytes": 3}, r"code_bytes must be 1\.\.2 bytes, not 3"),
-    ({"transpose": True}, "transpose must be false without a vector unit .*, not True"),
-    ({"transpose": True, "vector": "vector_unit(out_width=12)"}, "transpose must be false .* byte"),
-    ({"gather": True}, "gather must be false without a vector unit .*, not True"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"code_bytes": 2, "requantise": False}, "code_bytes must be 1 .*, not 2"),
+        ({"code_bytes": 3}, r"code_bytes must be 1\.\.2 bytes, not 3"),
+        ({"transpose": True}, "transpose must be false without a vector unit .*, not True"),
+        (
+            {"transpose": True, "vector": "vector_unit(out_width=12)"},
+            "transpose must be false .* byte",
+        ),
+        ({"gather": True}, "gather must be false without a vector unit .*, not True"),
+    ],
+)
 def test_coprocessor_refuses_sizes_and_transposition(parameters: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         Design("coprocessor", parameters)

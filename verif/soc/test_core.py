@@ -15,9 +15,17 @@ from hw.soc.core import Core
 from verif.soc.bus.subordinates import Contents, Reader, Writer
 
 SMALL: dict[str, Any] = {
-    "data_width": 32, "sums": 16, "a_bytes": 64, "b_bytes": 64, "burst": 4, "outstanding": 2,
-    "address_width": 16, "dimension_width": 8, "bias": False, "requantise": False,
-}  # fmt: skip
+    "data_width": 32,
+    "sums": 16,
+    "a_bytes": 64,
+    "b_bytes": 64,
+    "burst": 4,
+    "outstanding": 2,
+    "address_width": 16,
+    "dimension_width": 8,
+    "bias": False,
+    "requantise": False,
+}
 PLAIN = Design("coprocessor", SMALL | {"engine": "systolic_os(m=2,n=2)"})
 PAIRS = Design("coprocessor", SMALL | {"engine": "npe(m=2,n=2,formats=int8,int4)"})
 RING, BASE = 0x100, 0x200
@@ -90,9 +98,17 @@ class Bench:
 def job_of(m: int, n: int, k: int, **more: Any) -> Job:
     """Place A, B and C in rows that are apart, the first two at odd bytes."""
     return Job(
-        a=BASE + 1, b=BASE + 0x302, c=BASE + 0x800, m=m, n=n, k=k, lda=k + 3, ldb=n + 5,
-        ldc=16 * n + 8, **more,
-    )  # fmt: skip
+        a=BASE + 1,
+        b=BASE + 0x302,
+        c=BASE + 0x800,
+        m=m,
+        n=n,
+        k=k,
+        lda=k + 3,
+        ldb=n + 5,
+        ldc=16 * n + 8,
+        **more,
+    )
 
 
 @pytest.mark.sample(1)

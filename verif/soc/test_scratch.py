@@ -20,9 +20,15 @@ from verif.soc.test_block_ram import Placed, channels
 
 BYTES, SIZE = 4, 4096
 SPEC = CoprocessorSpec(
-    engine=SystolicOsSpec(m=2, n=2), data_width=8 * BYTES, address_width=16, scratch=SIZE,
-    a_bytes=64, b_bytes=64, sums=16, outstanding=64,
-)  # fmt: skip
+    engine=SystolicOsSpec(m=2, n=2),
+    data_width=8 * BYTES,
+    address_width=16,
+    scratch=SIZE,
+    a_bytes=64,
+    b_bytes=64,
+    sums=16,
+    outstanding=64,
+)
 CHIP = (1 << 16) - SIZE
 BURSTS = 60
 
@@ -87,9 +93,10 @@ class Quiet(Part):
 
 def both(monkeypatch: pytest.MonkeyPatch, *, late: bool = False) -> Both:
     monkeypatch.setattr(
-        Bank, "place",
+        Bank,
+        "place",
         lambda bank: Placed(bank.module, bank.width, bank.depth, together=bank.together),
-    )  # fmt: skip
+    )
     return Both(late=late)
 
 
@@ -143,9 +150,11 @@ def test_bursts_anywhere(
     asks.may = lambda: len(answers.items) == len(asked)
     total = sum(count for _, count in read)
     run(
-        dut, [writes, gives, answers, asks, takes], lambda: len(takes.items) == total,
+        dut,
+        [writes, gives, answers, asks, takes],
+        lambda: len(takes.items) == total,
         deadline=20_000,
-    )  # fmt: skip
+    )
     assert answers.items == ends
     expected = []
     for address, count in read:

@@ -35,13 +35,16 @@ def test_every_byte_has_the_weights_of_the_golden_model() -> None:
     assert np.array_equal(read_code(pairs), golden_weights(np.arange(256)[None]).T)
 
 
-@pytest.mark.parametrize(("engine", "says"), [
-    ("ternary_core(m=2,n=4,k=16)", "a multiple of 5 along K, not 16 of int2"),
-    ("ternary_core(m=2,n=4,k=10,mode=pair,keys=true)", "must take codes as they are"),
-    ("cube(m=2,n=2,k=5)", "signed, of 2 bits, .* not 5 of int8"),
-    ("cube(m=2,n=2,k=5,b_width=2,b_signed=false)", "signed, of 2 bits, .* not 5 of uint2"),
-    ("npe(m=2,n=2)", "trits must be false with an engine of several formats, not true"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("engine", "says"),
+    [
+        ("ternary_core(m=2,n=4,k=16)", "a multiple of 5 along K, not 16 of int2"),
+        ("ternary_core(m=2,n=4,k=10,mode=pair,keys=true)", "must take codes as they are"),
+        ("cube(m=2,n=2,k=5)", "signed, of 2 bits, .* not 5 of int8"),
+        ("cube(m=2,n=2,k=5,b_width=2,b_signed=false)", "signed, of 2 bits, .* not 5 of uint2"),
+        ("npe(m=2,n=2)", "trits must be false with an engine of several formats, not true"),
+    ],
+)
 def test_coprocessor_refuses_engines_of_other_weights(engine: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         Design("coprocessor", SMALL | {"engine": engine, "trits": True})
@@ -70,9 +73,16 @@ def test_driver_multiplies_by_weights_of_bytes() -> None:
 def test_weights_of_bytes_are_a_fifth_less_to_read() -> None:
     """Codes of 2 bits take 1.25 times as many bytes, block by block."""
     some: dict[str, int] = {
-        "tile_m": 4, "tile_n": 8, "tile_k": 40, "a_bits": 8, "data_width": 64, "outstanding": 64,
-        "sums": 4096, "a_bytes": 4096, "b_bytes": 4096,
-    }  # fmt: skip
+        "tile_m": 4,
+        "tile_n": 8,
+        "tile_k": 40,
+        "a_bits": 8,
+        "data_width": 64,
+        "outstanding": 64,
+        "sums": 4096,
+        "a_bytes": 4096,
+        "b_bytes": 4096,
+    }
     m, n, k = 1, 2560, 2560
     found = []
     for stores in (Stores(**some, b_bits=2), Stores(**some, b_bits=8, b_deep=5)):

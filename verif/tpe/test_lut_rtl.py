@@ -311,10 +311,14 @@ def test_correction_is_built_where_it_is_needed(weights: str) -> None:
     assert ("__correction(" in Emission(Design("lut_core", half)).verilog) == (weights == "integer")
 
 
-@pytest.mark.parametrize("engine", [
-    "lut_core", "lut_core(folded=false,table=half,weights=odd,b_signed=false)",
-    "ternary_core(mode=table,keys=true)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "lut_core",
+        "lut_core(folded=false,table=half,weights=odd,b_signed=false)",
+        "ternary_core(mode=table,keys=true)",
+    ],
+)
 def test_coprocessor_refuses_weights_that_are_no_codes(engine: str) -> None:
     with pytest.raises(ValueError, match="engine must take codes as they are, not"):
         Design("coprocessor", {"engine": engine})

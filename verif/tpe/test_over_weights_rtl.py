@@ -20,11 +20,21 @@ CASES: list[dict[str, Any]] = [
     {"m": 1, "n": 1, "group": 1, "a_width": 2, "b_width": 2, "k_max": 1, "reuse": 0},
     {"m": 2, "n": 2, "group": 4, "a_signed": False, "a_width": 3, "k_max": 41, "reuse": 16},
     {"m": 5, "n": 2, "group": 2, "b_signed": False, "k_max": 300, "reuse": 1},
-    {"m": 4, "n": 3, "group": 5, "a_signed": False, "b_signed": False, "a_width": 4, "b_width": 3,
-     "k_max": 60, "reuse": 8, "adder": "ripple"},
+    {
+        "m": 4,
+        "n": 3,
+        "group": 5,
+        "a_signed": False,
+        "b_signed": False,
+        "a_width": 4,
+        "b_width": 3,
+        "k_max": 60,
+        "reuse": 8,
+        "adder": "ripple",
+    },
     {"m": 4, "n": 1, "group": 6, "a_width": 16, "b_width": 16, "k_max": 2000, "reuse": 64},
     {"m": 5, "n": 4, "group": 1, "a_width": 5, "k_max": 30, "reuse": 2, "adder": "operator"},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("parameters", long(CASES, *range(1, len(CASES))), ids=case_name)

@@ -50,7 +50,7 @@ def test_mx_is_gfloats(name: str) -> None:
         values = np.maximum(values, -127 / 64 * 2.0**top)
     expected = np.array([
         gfloat.quantize_block(info, row, gfloat.compute_scale_amax) for row in values
-    ])  # fmt: skip
+    ])
     quantised = fmt.quantise(values)
     assert np.array_equal(fmt.to_float(quantised), expected)
     across = fmt.quantise(values.T, axis=0)

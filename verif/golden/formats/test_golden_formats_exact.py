@@ -118,10 +118,17 @@ def test_fixed_gives_the_integers(width: int) -> None:
     assert exact([(8, 0)]).fixed(3).tolist() == [1]
 
 
-@pytest.mark.parametrize("fmt", [
-    IntFormat(width=8), IntFormat(width=4, signed=False), IntFormat(width=8, fraction_width=6),
-    IntFormat(width=1), IntFormat(width=12, fraction_width=20),
-], ids=lambda fmt: fmt.name)  # fmt: skip
+@pytest.mark.parametrize(
+    "fmt",
+    [
+        IntFormat(width=8),
+        IntFormat(width=4, signed=False),
+        IntFormat(width=8, fraction_width=6),
+        IntFormat(width=1),
+        IntFormat(width=12, fraction_width=20),
+    ],
+    ids=lambda fmt: fmt.name,
+)
 @pytest.mark.parametrize("rounding", ["rne", "rtz"])
 def test_integers_round_as_fractions_do(fmt: IntFormat, rounding: str) -> None:
     step = Fraction(1, 1 << fmt.fraction_width)
@@ -171,10 +178,24 @@ def test_integers_of_what_is_no_number() -> None:
     assert rounded(IntFormat(width=8), NAN) == 0
 
 
-@pytest.mark.parametrize("name", [
-    "int8", "uint4", "int8f6", "e2m1", "e4m3", "bf16", "fp32", "e4m3fnuz_b3", "e5m3ieee",
-    "posit8e0", "mx_e4m3", "mx_int4f2_k64", "nvfp4",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "int8",
+        "uint4",
+        "int8f6",
+        "e2m1",
+        "e4m3",
+        "bf16",
+        "fp32",
+        "e4m3fnuz_b3",
+        "e5m3ieee",
+        "posit8e0",
+        "mx_e4m3",
+        "mx_int4f2_k64",
+        "nvfp4",
+    ],
+)
 def test_names_return(name: str) -> None:
     assert parse(name).name == name
 

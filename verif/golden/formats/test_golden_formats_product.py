@@ -91,6 +91,8 @@ def test_a_product_of_many_bits_takes_milliseconds() -> None:
     done = subprocess.run(
         [sys.executable, "-c", TIMED],
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert float(done.stdout) < 0.6

@@ -60,13 +60,27 @@ def test_quire_width_is_the_least(names: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("name", "width", "limit"),
     [
-        ("int8", 24, 511), ("int8", 32, 131071), ("e2m1", 24, 58254), ("e2m3", 24, 2330),
-        ("e2m3", 32, 596523), ("e3m2", 24, 41), ("e3m2", 32, 10699), ("posit4e1", 24, 127),
-        ("posit4e1", 32, 32767), ("posit8e0", 24, 0), ("posit8e0", 32, 127),
-        ("posit8e0", 40, 32767), ("e4m3", 40, 10), ("e4m3", 48, 2674), ("int16", 32, 1),
-        ("int16", 40, 511), ("int16", 48, 131071), ("e5m2", 72, 167), ("posit16e1", 128, 32767),
+        ("int8", 24, 511),
+        ("int8", 32, 131071),
+        ("e2m1", 24, 58254),
+        ("e2m3", 24, 2330),
+        ("e2m3", 32, 596523),
+        ("e3m2", 24, 41),
+        ("e3m2", 32, 10699),
+        ("posit4e1", 24, 127),
+        ("posit4e1", 32, 32767),
+        ("posit8e0", 24, 0),
+        ("posit8e0", 32, 127),
+        ("posit8e0", 40, 32767),
+        ("e4m3", 40, 10),
+        ("e4m3", 48, 2674),
+        ("int16", 32, 1),
+        ("int16", 40, 511),
+        ("int16", 48, 131071),
+        ("e5m2", 72, 167),
+        ("posit16e1", 128, 32767),
     ],
-)  # fmt: skip
+)
 def test_products_without_overflow(name: str, width: int, limit: int) -> None:
     fmt = element(name)
     assert QuireSpec(a_format=fmt, b_format=fmt).k_max_of(width) == limit

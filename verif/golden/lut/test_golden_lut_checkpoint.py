@@ -92,8 +92,9 @@ def test_gptq_rows_in_the_order_of_activations(bits: int) -> None:
     assert all(np.array_equal(back[name], array) for name, array in shuffled.items())
     ascending = {**tensors, "g_idx": (np.arange(96) // 32).astype(np.int32)}
     assert from_gptq(ascending, "fp16").rows is None
-    assert np.array_equal(to_gptq(from_gptq(ascending, "fp16"), g_idx=True)["g_idx"],
-                          ascending["g_idx"])  # fmt: skip
+    assert np.array_equal(
+        to_gptq(from_gptq(ascending, "fp16"), g_idx=True)["g_idx"], ascending["g_idx"]
+    )
 
 
 def test_awq_layers_come_back_bit_by_bit() -> None:
@@ -122,8 +123,11 @@ def test_awq_layers_come_back_bit_by_bit() -> None:
 
 
 def test_a_word_of_awq_is_interleaved() -> None:
-    tensors = {"qweight": signed(np.array([[0x76543210]])),
-               "qzeros": np.zeros((1, 1), np.int32), "scales": np.full((1, 8), 0x3C00)}  # fmt: skip
+    tensors = {
+        "qweight": signed(np.array([[0x76543210]])),
+        "qzeros": np.zeros((1, 1), np.int32),
+        "scales": np.full((1, 8), 0x3C00),
+    }
     assert from_awq(tensors, "fp16").codes.tolist() == [[0, 4, 1, 5, 2, 6, 3, 7]]
 
 
@@ -156,7 +160,12 @@ def test_writers_refuse_what_their_formats_cannot_hold() -> None:
         from_gptq(tensors, "e5m2")
     with pytest.raises(ValueError, match="rows must be in their order for AWQ"):
         to_awq(weights.replaced(rows=np.arange(96)))
-    odd = GroupedWeights(codes=np.zeros((30, 8), int), bits=3, group=30,
-                         scales=np.zeros((1, 8), int), zeros=np.ones((1, 8), int))  # fmt: skip
+    odd = GroupedWeights(
+        codes=np.zeros((30, 8), int),
+        bits=3,
+        group=30,
+        scales=np.zeros((1, 8), int),
+        zeros=np.ones((1, 8), int),
+    )
     with pytest.raises(ValueError, match=r"K \* bits must be a multiple of 32, not 30 \* 3"):
         to_gptq(odd)

@@ -17,9 +17,15 @@ def operations(count: int) -> list[Lpre | Lmma]:
     """Draw operations that are legal."""
     rng = np.random.default_rng(1)
     found: list[Lpre | Lmma] = []
-    tables = {"int8": ["int", "int8", "int8p"], "int4": ["int"], "int16": ["int"],
-              "fp16": ["aligned", "float"], "bf16": ["float"], "e4m3": ["aligned"],
-              "e5m2": ["aligned"]}  # fmt: skip
+    tables = {
+        "int8": ["int", "int8", "int8p"],
+        "int4": ["int"],
+        "int16": ["int"],
+        "fp16": ["aligned", "float"],
+        "bf16": ["float"],
+        "e4m3": ["aligned"],
+        "e5m2": ["aligned"],
+    }
     while len(found) < count:
         a = str(rng.choice(list(tables)))
         table = str(rng.choice(tables[a]))
@@ -31,10 +37,23 @@ def operations(count: int) -> list[Lpre | Lmma]:
         planes = 2 if weights == "t" else int(rng.integers(1, 9))
         integer = table == "int"
         results = ["int32", "fp32", "fp16", "int8"] if integer else ["fp32", "fp16"]
-        found.append(Lmma(m=m, n=n, k=k, a=a,
-                          table=table, weights=weights, planes=planes,
-                          acc="int32" if integer else "fp32", result=str(rng.choice(results)),
-                          rd=regs[0], ra=regs[1], rb=regs[2], rc=regs[3]))  # fmt: skip
+        found.append(
+            Lmma(
+                m=m,
+                n=n,
+                k=k,
+                a=a,
+                table=table,
+                weights=weights,
+                planes=planes,
+                acc="int32" if integer else "fp32",
+                result=str(rng.choice(results)),
+                rd=regs[0],
+                ra=regs[1],
+                rb=regs[2],
+                rc=regs[3],
+            )
+        )
     return found
 
 
@@ -118,8 +137,12 @@ def test_sums_are_kept_modulo_their_width() -> None:
     machine = Machine(
         a={0: np.array([[1]])}, b={0: np.array([[1]])}, c={0: np.array([[2**31 - 1]])}
     )
-    execute(assemble("lpre.k2.int8.int t0, a0, m1, d1\n"
-                     "lmma.m1.n1.k2.int8.int.u1.int32.int32 c0, t0, b0, c0"), machine)  # fmt: skip
+    execute(
+        assemble(
+            "lpre.k2.int8.int t0, a0, m1, d1\nlmma.m1.n1.k2.int8.int.u1.int32.int32 c0, t0, b0, c0"
+        ),
+        machine,
+    )
     assert machine.c[0].tolist() == [[-(2**31)]]
 
 
@@ -127,10 +150,14 @@ def test_sums_are_kept_modulo_their_width() -> None:
 @pytest.mark.parametrize(
     ("a", "table", "near"),
     [
-        ("int8", "int8", 0.02), ("int8", "int8p", 0.02), ("fp16", "aligned", 1e-3),
-        ("e4m3", "aligned", 1e-3), ("fp16", "float", 2e-3), ("bf16", "float", 0.02),
+        ("int8", "int8", 0.02),
+        ("int8", "int8p", 0.02),
+        ("fp16", "aligned", 1e-3),
+        ("e4m3", "aligned", 1e-3),
+        ("fp16", "float", 2e-3),
+        ("bf16", "float", 0.02),
     ],
-)  # fmt: skip
+)
 def test_tables_that_are_rounded_are_near(a: str, table: str, near: float, kind: str) -> None:
     rng = np.random.default_rng(3)
     values = rng.normal(0, 20, (2, 100))
@@ -158,8 +185,11 @@ def test_tables_that_are_rounded_are_near(a: str, table: str, near: float, kind:
 
 
 def test_a_row_that_is_no_number_stays_none() -> None:
-    machine = Machine(a={0: np.array([[0x7E00, 0], [0x3C00, 0]])}, b={0: np.array([[1], [1]])},
-                      c={0: np.zeros((2, 1), int)})  # fmt: skip
+    machine = Machine(
+        a={0: np.array([[0x7E00, 0], [0x3C00, 0]])},
+        b={0: np.array([[1], [1]])},
+        c={0: np.zeros((2, 1), int)},
+    )
     program = """lpre.k2.fp16.aligned t0, a0, m2, d2
         lmma.m2.n1.k2.fp16.aligned.u1.fp32.fp32 c0, t0, b0, c0"""
     execute(assemble(program), machine)
@@ -172,14 +202,19 @@ def test_a_row_that_is_no_number_stays_none() -> None:
         ("lpre.k4.int8.int t0, a9, m1, d4", "operation 0: a9 must hold an array of shape"),
         ("lpre.k4.int8.int t0, a0, m1, d5", r"operation 0: a0 must be of shape \(1, 5\)"),
         ("lmma.m1.n1.k4.int8.int.s2.int32.int32 c0, t0, b0, c0", "t0 must hold tables"),
-        ("lpre.k4.int8.int t0, a0, m1, d4\nlmma.m1.n1.k2.int8.int.s2.int32.int32 c0, t0, b0, c0",
-         "operation 1: t0 must be of m1.k2.int8.int, not m1.k4.int8.int"),
-        ("lpre.k4.int8.int t0, a0, m1, d4\nlmma.m1.n1.k4.int8.int.s1.int32.int32 c0, t0, b0, c0",
-         r"operation 1: b0 must be -1\.\.0 \(int1\), not 1"),
+        (
+            "lpre.k4.int8.int t0, a0, m1, d4\nlmma.m1.n1.k2.int8.int.s2.int32.int32 c0, t0, b0, c0",
+            "operation 1: t0 must be of m1.k2.int8.int, not m1.k4.int8.int",
+        ),
+        (
+            "lpre.k4.int8.int t0, a0, m1, d4\nlmma.m1.n1.k4.int8.int.s1.int32.int32 c0, t0, b0, c0",
+            r"operation 1: b0 must be -1\.\.0 \(int1\), not 1",
+        ),
     ],
-)  # fmt: skip
+)
 def test_executor_rejects(program: str, says: str) -> None:
-    machine = Machine(a={0: np.ones((1, 4), int)}, b={0: np.ones((4, 1), int)},
-                      c={0: np.zeros((1, 1), int)})  # fmt: skip
+    machine = Machine(
+        a={0: np.ones((1, 4), int)}, b={0: np.ones((4, 1), int)}, c={0: np.zeros((1, 1), int)}
+    )
     with pytest.raises(ValueError, match=says):
         execute(assemble(program), machine)

@@ -160,8 +160,14 @@ def test_offsets_are_the_published_constants(name: str) -> None:
 
 def test_carries_are_the_published_tables() -> None:
     assert np.argwhere(carries(2)).tolist() == [[1, 2], [2, 1]]
-    rows = {1: [4, 5, 6], 2: [3, 4, 5, 6], 3: [2, 3, 4, 5, 6], 4: [1, 2, 3, 4, 5],
-            5: [1, 2, 3, 4, 5], 6: [1, 2, 3]}  # fmt: skip
+    rows = {
+        1: [4, 5, 6],
+        2: [3, 4, 5, 6],
+        3: [2, 3, 4, 5, 6],
+        4: [1, 2, 3, 4, 5],
+        5: [1, 2, 3, 4, 5],
+        6: [1, 2, 3],
+    }
     expected = [[x, y] for x, row in rows.items() for y in row]
     assert np.argwhere(carries(3)).tolist() == expected
     assert len(expected) == 25
@@ -199,19 +205,28 @@ def test_specials_and_zeros(name: str, mode: str) -> None:
         over = top if saturate else beyond
         minus = sign if not saturate and fmt.infinity_code is None else 0
         cases = [
-            (0, one, 0), (0, sign | one, sign), (sign, sign | one, 0),
-            (subnormal, top, 0), (sign | subnormal, top, sign),
-            (nan, 0, nan), (sign | nan, one, nan), (nan, nan, nan),
-            (top, top, over), (sign | top, top, over if minus else sign | over),
+            (0, one, 0),
+            (0, sign | one, sign),
+            (sign, sign | one, 0),
+            (subnormal, top, 0),
+            (sign | subnormal, top, sign),
+            (nan, 0, nan),
+            (sign | nan, one, nan),
+            (nan, nan, nan),
+            (top, top, over),
+            (sign | top, top, over if minus else sign | over),
             (1 << fmt.mantissa_bits, 1 << fmt.mantissa_bits, 0),
             (sign | 1 << fmt.mantissa_bits, 1 << fmt.mantissa_bits, sign),
-        ]  # fmt: skip
+        ]
         if (infinity := fmt.infinity_code) is not None:
             cases += [
-                (infinity, one, infinity), (sign | infinity, top, sign | infinity),
-                (infinity, 0, nan), (infinity, subnormal, nan), (infinity, nan, nan),
+                (infinity, one, infinity),
+                (sign | infinity, top, sign | infinity),
+                (infinity, 0, nan),
+                (infinity, subnormal, nan),
+                (infinity, nan, nan),
                 (infinity, sign | infinity, sign | infinity),
-            ]  # fmt: skip
+            ]
         for a, b, expected in cases:
             for x, y in ((a, b), (b, a)):
                 got = lmul(spec, np.array([x]), np.array([y])).tolist()
@@ -237,9 +252,13 @@ def test_lmul_is_commutative_and_monotone() -> None:
 def test_errors_are_the_published_ones() -> None:
     """Mean relative errors of adders on the grid of m bits, in percent."""
     for name, mode, percent in (
-        ("bf16", "lmul", 2.66), ("bf16", "mitchell", 3.85), ("e4m3", "lmul", 5.24),
-        ("e4m3", "mitchell", 3.78), ("e5m2", "lmul", 14.67), ("fp16", "lmul", 2.66),
-    ):  # fmt: skip
+        ("bf16", "lmul", 2.66),
+        ("bf16", "mitchell", 3.85),
+        ("e4m3", "lmul", 5.24),
+        ("e4m3", "mitchell", 3.78),
+        ("e5m2", "lmul", 14.67),
+        ("fp16", "lmul", 2.66),
+    ):
         spec = LmulSpec(format=name, mode=mode)
         one = 1 << spec.number.mantissa_bits
         x = spec.number.bias * one + np.arange(one)[:: max(one // 128, 1)]

@@ -143,8 +143,14 @@ def test_lookup_equals_the_product(order: str, negation: str) -> None:
         depth = int(rng.integers(1, 70))
         a = rng.integers(-(1 << a_width - 1), 1 << a_width - 1, (3, depth))
         codes = rng.integers(0, 1 << width, (depth, 5))
-        spec = LookupSpec(group=group, lookups=lookups, planes=width, a_width=a_width,
-                          order=order, negation=negation)  # fmt: skip
+        spec = LookupSpec(
+            group=group,
+            lookups=lookups,
+            planes=width,
+            a_width=a_width,
+            order=order,
+            negation=negation,
+        )
         sums = lookup_matmul(spec, a, codes)
         if negation == "constant":
             sums = sums + constants(codes, group)
@@ -191,8 +197,12 @@ def test_lut_core_is_an_engine_of_integers(width: int, signed: bool) -> None:
 
 def test_lut_core_leaves_constants_to_be_added() -> None:
     odd: dict[str, Any] = {
-        "b_signed": False, "weights": "odd", "table": "half", "negation": "constant", "group": 4
-    }  # fmt: skip
+        "b_signed": False,
+        "weights": "odd",
+        "table": "half",
+        "negation": "constant",
+        "group": 4,
+    }
     spec = LutCoreSpec(b_width=3, **odd)
     rng = np.random.default_rng(1)
     a, b = rng.integers(-128, 128, (2, 37)), rng.integers(0, 8, (37, 9))

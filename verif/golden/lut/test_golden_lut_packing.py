@@ -83,14 +83,29 @@ def expected_bits(spec: LayoutSpec, codes: np.ndarray) -> list[int]:
         part = np.pad(part, ((0, -len(part) % spec.k), (0, spec.n - part.shape[1])))
         beats = range(0, len(part), spec.k)
         if spec.layout == "beats":
-            order = [(b + k, n, w) for b in beats for k in range(spec.k)
-                     for n in range(spec.n) for w in range(spec.bits)]  # fmt: skip
+            order = [
+                (b + k, n, w)
+                for b in beats
+                for k in range(spec.k)
+                for n in range(spec.n)
+                for w in range(spec.bits)
+            ]
         elif spec.layout == "planes_inner":
-            order = [(b + k, n, w) for b in beats for w in range(spec.bits)
-                     for n in range(spec.n) for k in range(spec.k)]  # fmt: skip
+            order = [
+                (b + k, n, w)
+                for b in beats
+                for w in range(spec.bits)
+                for n in range(spec.n)
+                for k in range(spec.k)
+            ]
         else:
-            order = [(b + k, n, w) for w in reversed(range(spec.bits)) for b in beats
-                     for n in range(spec.n) for k in range(spec.k)]  # fmt: skip
+            order = [
+                (b + k, n, w)
+                for w in reversed(range(spec.bits))
+                for b in beats
+                for n in range(spec.n)
+                for k in range(spec.k)
+            ]
         for k, n, w in order:
             here = int(part[k, n])
             if spec.fold and k % spec.fold != spec.fold - 1:
@@ -138,8 +153,10 @@ def test_ternary_layouts_come_back(layout: str, fold: int, k: int, shape: tuple[
     spec = LayoutSpec(layout=layout, bits=2, k=k, n=8, group=32, fold=fold)
     data = pack_codes(spec, codes)
     assert np.array_equal(unpack_codes(spec, data, shape), codes)
-    rows = [np.pad(codes[x : x + 32] - 1, ((0, -len(codes[x : x + 32]) % k), (0, 0)))
-            for x in range(0, shape[0], 32)]  # fmt: skip
+    rows = [
+        np.pad(codes[x : x + 32] - 1, ((0, -len(codes[x : x + 32]) % k), (0, 0)))
+        for x in range(0, shape[0], 32)
+    ]
     first = np.concatenate(rows)[:, :8]
     first = np.pad(first, ((0, 0), (0, 8 - first.shape[1])))
     if layout == "keys":
@@ -151,9 +168,9 @@ def test_ternary_layouts_come_back(layout: str, fold: int, k: int, shape: tuple[
         assert np.array_equal(unpack_trits(found.reshape(-1, 8)), first)
 
 
-def image_of(scheme: str, bits: int, scale_format: str, **layout: object) -> tuple[
-    GroupedWeights, Image
-]:  # fmt: skip
+def image_of(
+    scheme: str, bits: int, scale_format: str, **layout: object
+) -> tuple[GroupedWeights, Image]:
     values = np.random.default_rng(bits).normal(size=(70, 19)) + 0.2
     spec = QuantiseSpec(scheme=scheme, bits=bits, group=32, scale_format=scale_format)
     weights = quantise(spec, values)

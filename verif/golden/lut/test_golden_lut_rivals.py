@@ -226,8 +226,15 @@ def simulated_reads(a: np.ndarray, spec: OverWeightsSpec) -> int:
 def test_tables_over_weights_hold_subset_sums() -> None:
     spec = OverWeightsSpec(group=3, b_width=8)
     assert weight_table(spec, np.array([[1], [10], [100]]))[0, :, 0].tolist() == [
-        0, 1, 10, 11, 100, 101, 110, 111
-    ]  # fmt: skip
+        0,
+        1,
+        10,
+        11,
+        100,
+        101,
+        110,
+        111,
+    ]
     worst = weight_table(spec, np.full((3, 1), -128))
     assert worst.min() == -384
     assert spec.entry_format.width == 10

@@ -84,8 +84,9 @@ def test_float_sums_are_added_in_the_documented_order(name: str, dtype: type, or
 def order_of(order: str, planes: int, beats: int, lookups: int) -> list[tuple[int, int]]:
     if order == "outer":
         return [(g, w) for w in reversed(range(planes)) for g in range(beats * lookups)]
-    return [(b * lookups + g, w) for b in range(beats) for w in range(planes)
-            for g in range(lookups)]  # fmt: skip
+    return [
+        (b * lookups + g, w) for b in range(beats) for w in range(planes) for g in range(lookups)
+    ]
 
 
 def test_float_tables_keep_zeros_overflow_and_nan() -> None:

@@ -139,8 +139,12 @@ def test_scales_of_powers_of_two_are_those_of_ml_dtypes() -> None:
     assert np.array_equal(encode_scales("e8m0", decoded[:255]), codes[:255])
     # Rounded up, so that no weight is beyond the codes.
     assert encode_scales("e8m0", np.array([1.0, 1.01, 2.0, 0.0, 1e300])).tolist() == [
-        127, 128, 128, 0, 254
-    ]  # fmt: skip
+        127,
+        128,
+        128,
+        0,
+        254,
+    ]
 
 
 def test_bcq_planes_are_greedy_and_better_with_more() -> None:
@@ -311,8 +315,12 @@ def test_a_real_layer_keeps_its_meaning() -> None:
         assert np.array_equal(np.stack(sums), exact)
         got = scale_groups(weights, np.stack(sums))
         errors[scheme, bits] = float(np.abs(got - reference).mean() / scale)
-    limits = {("symmetric", 8): 0.002, ("symmetric", 4): 0.03, ("symmetric", 2): 0.15,
-              ("ternary", 2): 0.15}  # fmt: skip
+    limits = {
+        ("symmetric", 8): 0.002,
+        ("symmetric", 4): 0.03,
+        ("symmetric", 2): 0.15,
+        ("ternary", 2): 0.15,
+    }
     assert all(errors[key] < limit for key, limit in limits.items()), errors
     assert errors["symmetric", 8] < errors["symmetric", 4] < errors["ternary", 2]
 

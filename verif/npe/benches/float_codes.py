@@ -17,8 +17,19 @@ def corners(fmt: MinifloatFormat) -> np.ndarray:
     """Return zeros, subnormals, their neighbours, one and its neighbours, and the greatest."""
     one = int(fmt.encode(np.array([1.0]))[0])
     least = 1 << fmt.mantissa_bits
-    magnitudes = {0, 1, 2, least - 1, least, least + 1, one, one + 1, one - 1, fmt.max_code,
-                  fmt.max_code - 1}  # fmt: skip
+    magnitudes = {
+        0,
+        1,
+        2,
+        least - 1,
+        least,
+        least + 1,
+        one,
+        one + 1,
+        one - 1,
+        fmt.max_code,
+        fmt.max_code - 1,
+    }
     kept = sorted(code for code in magnitudes if 0 <= code <= fmt.max_code)
     return np.array(
         kept + [code | fmt.sign_code for code in kept if code or fmt.specials != "fnuz"]

@@ -219,8 +219,15 @@ class GroupSums:
 
     def golden(self, columns: Columns, last: np.ndarray) -> np.ndarray:
         """Compute results."""
-        names = {"sum": "sums", "zero": "zeros", "activations": "activations", "scale": "scales",
-                 "power": "powers", "column": "columns", "invalid": "invalid"}  # fmt: skip
+        names = {
+            "sum": "sums",
+            "zero": "zeros",
+            "activations": "activations",
+            "scale": "scales",
+            "power": "powers",
+            "column": "columns",
+            "invalid": "invalid",
+        }
         members = {names[name]: x for name, x in zip(self.widths, columns, strict=True)}
         return group_scale(self.spec, Groups(**members, last=last))
 

@@ -27,8 +27,15 @@ from verif.support.vectors import corners
 
 SPEC = bench_spec()
 LATENCY = bench_parameters()["latency"]
-FIELDS = ["multiplier", "shift", "zero_point", *(["bias"] if SPEC.bias else []),
-          "low", "high", "relu"]  # fmt: skip
+FIELDS = [
+    "multiplier",
+    "shift",
+    "zero_point",
+    *(["bias"] if SPEC.bias else []),
+    "low",
+    "high",
+    "relu",
+]
 
 
 class RequantiserBench(Bench):
@@ -141,8 +148,10 @@ async def test_every_bit_overflows(dut: Any) -> None:
             draw(rng, SPEC, number, shift=shift),
             multiplier=np.full(SPEC.scales, 1 << power, np.int64),
             zero_point=np.zeros(SPEC.scales, np.int64),
-            low=SPEC.out_format.low, high=SPEC.out_format.high, relu=False,
-        )  # fmt: skip
+            low=SPEC.out_format.low,
+            high=SPEC.out_format.high,
+            relu=False,
+        )
         sums = np.repeat(np.concatenate([places, ~places])[:, None], SPEC.n, axis=1)
         await bench.configure(how)
         less = 0 if how.bias is None else how.bias

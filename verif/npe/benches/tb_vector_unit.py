@@ -132,8 +132,9 @@ def draw(rng: np.random.Generator, length: int) -> np.ndarray:
     fmt = SPEC.in_format
     spread = 2.0 ** rng.uniform(-2, fmt.width - 1)
     drawn = rng.normal(0, spread, length) if rng.integers(2) else rng.uniform(0, spread, length)
-    return np.clip(np.rint(drawn) + rng.choice([fmt.low, 0, fmt.high, -1]), fmt.low, fmt.high
-                   ).astype(np.int64)  # fmt: skip
+    return np.clip(
+        np.rint(drawn) + rng.choice([fmt.low, 0, fmt.high, -1]), fmt.low, fmt.high
+    ).astype(np.int64)
 
 
 @cocotb.test
@@ -166,9 +167,7 @@ async def test_rows_of_all_lengths(dut: Any) -> None:
     rng = generator(20)
     bench = await VectorBench(dut).start()
     lengths = [*range(1, LONGEST + 1), 1, 1, LONGEST]
-    await bench.check([
-        (operation, draw(rng, length)) for length in lengths for operation in BUILT
-    ])  # fmt: skip
+    await bench.check([(operation, draw(rng, length)) for length in lengths for operation in BUILT])
 
 
 @cocotb.test
@@ -178,8 +177,9 @@ async def test_many_short_rows(dut: Any) -> None:
     bench = await VectorBench(dut).start()
     await bench.check([
         (operation, draw(rng, min(int(length), LONGEST)))
-        for operation in BUILT for length in rng.geometric(0.15, 150)
-    ])  # fmt: skip
+        for operation in BUILT
+        for length in rng.geometric(0.15, 150)
+    ])
 
 
 @cocotb.test
@@ -216,8 +216,10 @@ async def test_refuses_operations_that_are_not_built(dut: Any) -> None:
         for length in (1, LONGEST):
             row = (BUILT[0], draw(rng, length))
             junk = [1] * len(SCALING)
-            sent = [(word, number, count, last, *junk)
-                    for word, _, count, last, *_ in beats(row, Scaled())]  # fmt: skip
+            sent = [
+                (word, number, count, last, *junk)
+                for word, _, count, last, *_ in beats(row, Scaled())
+            ]
             bench.i.send(sent)
             await deadline(bench.o.take(len(sent)), 50 + 5 * len(sent), "codes")
             data, exponents, refused, last = bench.o.pop()
@@ -252,16 +254,19 @@ async def test_cycles(dut: Any) -> None:
     lengths = sorted({1, 2, SPEC.lanes + 1, 3 * SPEC.lanes, LONGEST})
     alone = [
         [(operation, draw(rng, min(length, LONGEST)))]
-        for length in lengths for operation in BUILT * 2
-    ]  # fmt: skip
+        for length in lengths
+        for operation in BUILT * 2
+    ]
     same = [
         [(operation, draw(rng, length)) for _ in "12345"]
-        for operation in BUILT for length in (1, LONGEST)
-    ]  # fmt: skip
+        for operation in BUILT
+        for length in (1, LONGEST)
+    ]
     mixed = [
         (str(rng.choice(BUILT)), draw(rng, int(rng.integers(1, min(longest, LONGEST) + 1))))
-        for longest in (LONGEST, 2, MOST, LONGEST) for _ in range(15)
-    ]  # fmt: skip
+        for longest in (LONGEST, 2, MOST, LONGEST)
+        for _ in range(15)
+    ]
     for every in [*alone, *same, mixed]:
         rows = every[: limited(len(every))]
         bench.i.cycles.clear()

@@ -107,9 +107,12 @@ def place(device: Coprocessor, pair: Pair) -> Product:
 
 
 def check_any(
-    device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Generator, count: int,
+    device: Coprocessor,
+    spec: CoprocessorSpec,
+    rng: np.random.Generator,
+    count: int,
     most: int = 1 << 24,
-) -> None:  # fmt: skip
+) -> None:
     """Multiply matrices of random sizes up to `most`, in all formats that the engine has."""
     known = modes(spec)
     if known:

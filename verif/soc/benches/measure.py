@@ -36,11 +36,15 @@ async def measure(dut: Any) -> None:
         cycles = await host.time(job)
         assert np.array_equal(memory.data, expected), f"{m} x {k} x {n}"
         found.append({
-            "m": m, "k": k, "n": n, "count": 1, "cycles": cycles,
+            "m": m,
+            "k": k,
+            "n": n,
+            "count": 1,
+            "cycles": cycles,
             "blocks": [job.block_m, job.block_n, job.block_k],
             "read_beats": memory.read_beats - beats[0],
             "write_beats": memory.write_beats - beats[1],
-        })  # fmt: skip
+        })
         Path("measured.json").write_text(json.dumps(found))
     for m, k, n, count in parameters.get("rings", ()):
         jobs = [_place(m, n, k, at=number << 12) for number in range(count)]
@@ -53,11 +57,15 @@ async def measure(dut: Any) -> None:
         cycles = await host.time_ring(ring, count)
         assert np.array_equal(memory.data, expected), f"{count} of {m} x {k} x {n}"
         found.append({
-            "m": m, "k": k, "n": n, "count": count, "cycles": round(cycles / count),
+            "m": m,
+            "k": k,
+            "n": n,
+            "count": count,
+            "cycles": round(cycles / count),
             "blocks": [jobs[0].block_m, jobs[0].block_n, jobs[0].block_k],
             "read_beats": (memory.read_beats - beats[0]) // count,
             "write_beats": (memory.write_beats - beats[1]) // count,
-        })  # fmt: skip
+        })
         Path("measured.json").write_text(json.dumps(found))
 
 
@@ -71,7 +79,18 @@ def _place(m: int, n: int, k: int, at: int = 0) -> Job:
     lda, ldb, ldc = up(k * SPEC.a_bits // 8), up(n * SPEC.b_bits // 8), up(n * SPEC.code_bits // 8)
     blocks = plan(SPEC.stores(), m, n, k, SPEC.code_bits)
     return Job(
-        a=at, b=at + m * lda, c=at + m * lda + k * ldb, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc,
+        a=at,
+        b=at + m * lda,
+        c=at + m * lda + k * ldb,
+        m=m,
+        n=n,
+        k=k,
+        lda=lda,
+        ldb=ldb,
+        ldc=ldc,
         requantisation=requantisation(generator(m, n, k)),
-        block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
-    )  # fmt: skip
+        block_m=blocks.m,
+        block_n=blocks.n,
+        block_k=blocks.k,
+        by_columns=blocks.by_columns,
+    )

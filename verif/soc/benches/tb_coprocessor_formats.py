@@ -81,16 +81,26 @@ async def test_refused(dut: Any) -> None:
     good = draw(SPEC, rng, 9, 10, 11)
     high = 1 << SPEC.address_width
     wrong: list[dict[str, Any]] = [
-        {"m": 0}, {"n": 0}, {"k": 0}, {"m": 1 << 24}, {"n": 1 << 31},
-        {"k": SPEC.inside.modes[0, 0].k_max + 1}, {"a_format": 15, "b_format": 15},
+        {"m": 0},
+        {"n": 0},
+        {"k": 0},
+        {"m": 1 << 24},
+        {"n": 1 << 31},
+        {"k": SPEC.inside.modes[0, 0].k_max + 1},
+        {"a_format": 15, "b_format": 15},
         {"accumulate": True, "bias": 0},
-        {"lda": good.lda - good.lda}, {"ldb": 1}, {"ldc": 10 * SPEC.sum_bytes - 1},
-        {"a": high - 1}, {"c": (1 << 64) - 64}, {"b": high - 5}, {"c": high - 8},
+        {"lda": good.lda - good.lda},
+        {"ldb": 1},
+        {"ldc": 10 * SPEC.sum_bytes - 1},
+        {"a": high - 1},
+        {"c": (1 << 64) - 64},
+        {"b": high - 5},
+        {"c": high - 8},
         {"m": (1 << 24) - 1, "lda": (1 << 32) - 1, "a": high - (1 << 32)},
         {"block_m": 1 << 20, "block_n": 1, "block_k": 1},
         {"block_m": 1, "block_n": 1 << 20, "block_k": 8},
         {"block_m": 1, "block_n": 1, "block_k": 1 << 20},
-    ]  # fmt: skip
+    ]
     if not SPEC.requantise:
         wrong.append({"requantisation": requantisation(rng)})
     if not SPEC.bias:

@@ -69,10 +69,22 @@ class Both:
         found = []
         for at in range(0, SPEC.scratch, MOVED):
             a, c = (BASE + at, ROOM) if out else (ROOM, BASE + at)
-            found.append(
-                (at, Job(a=a, b=ONES, c=c, m=SIDE, n=SIDE, k=SIDE, lda=SIDE, ldb=SIDE, ldc=SIDE,
-                         requantisation=COPY, c_bytes=int(SPEC.sizes)))
-            )  # fmt: skip
+            found.append((
+                at,
+                Job(
+                    a=a,
+                    b=ONES,
+                    c=c,
+                    m=SIDE,
+                    n=SIDE,
+                    k=SIDE,
+                    lda=SIDE,
+                    ldb=SIDE,
+                    ldc=SIDE,
+                    requantisation=COPY,
+                    c_bytes=int(SPEC.sizes),
+                ),
+            ))
         return found
 
     async def fill(self, rng: np.random.Generator) -> "Both":

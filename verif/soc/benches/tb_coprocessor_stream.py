@@ -56,8 +56,10 @@ class Streams:
 
     async def _send(self, side: str) -> None:
         """Offer what is to be sent; an offer stays until it is taken."""
-        port = {name: getattr(self.dut, f"s_axis_{side}_t{name}")
-                for name in ("data", "keep", "last", "valid", "ready")}  # fmt: skip
+        port = {
+            name: getattr(self.dut, f"s_axis_{side}_t{name}")
+            for name in ("data", "keep", "last", "valid", "ready")
+        }
         offered = False
         port["keep"].value = (1 << SPEC.bytes) - 1
         port["last"].value = 0
@@ -212,8 +214,13 @@ async def test_refused(dut: Any) -> None:
     bench = await Bench.start(dut)
     rng = generator(4)
     good = draw(SPEC, rng, 5, 6, 7)
-    for change in ({"m": 0}, {"k": 1 << 24}, {"a_format": 15}, {"accumulate": True},
-                   {"block_m": 1 << 20, "block_n": 1, "block_k": 1}):  # fmt: skip
+    for change in (
+        {"m": 0},
+        {"k": 1 << 24},
+        {"a_format": 15},
+        {"accumulate": True},
+        {"block_m": 1 << 20, "block_n": 1, "block_k": 1},
+    ):
         await bench.run(Job(**{**vars(good), **change}))
     await bench.host.start_ring(0, 1)
     assert await bench.host.wait() == Error.MODE

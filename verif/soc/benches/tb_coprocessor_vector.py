@@ -47,12 +47,20 @@ def draw(
         wide = int(rng.integers(min(SPEC.vector_in_bytes, SPEC.vector_out_bytes)))
         size = wide + 1 if wide + 1 < SPEC.vector_out_bytes else int(rng.choice([0, wide + 1]))
     job = Job(
-        a=0, b=int(rng.integers(1 << 40)), c=0, m=m, n=n,
-        k=int(rng.integers(1, 50) if operation == "gather" else rng.integers(1 << 32)), lda=0,
-        ldb=int(rng.integers(1 << 31)), ldc=0, a_format=wide, vector=operation,
+        a=0,
+        b=int(rng.integers(1 << 40)),
+        c=0,
+        m=m,
+        n=n,
+        k=int(rng.integers(1, 50) if operation == "gather" else rng.integers(1 << 32)),
+        lda=0,
+        ldb=int(rng.integers(1 << 31)),
+        ldc=0,
+        a_format=wide,
+        vector=operation,
         requantisation=how_of(rng, operation) if operation in SCALED else None,
         c_bytes=size,
-    )  # fmt: skip
+    )
     place = int(rng.integers(64))
     for name, matrix in matrices(SPEC, job).items():
         distance = matrix.row_bytes + int(rng.integers(9))
@@ -143,9 +151,17 @@ async def test_transposition(dut: Any, kind: str) -> None:
     rng, side = generator(15), UNIT.lanes
     stalls = {channel: schedule(kind, generator(16, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await system.start(dut, size=SIZE, latency=20, stalls=stalls)
-    shapes = [(9 * side - 1, 8 * side + 3), (1, 1), (2 * side, UNIT.length + 1),
-              (4 * side, 4 * side), (4 * side + 1, 4 * side + 1), (side, side),
-              (side + 1, 2 * side - 1), (3 * side, 1), (1, 3 * side)]  # fmt: skip
+    shapes = [
+        (9 * side - 1, 8 * side + 3),
+        (1, 1),
+        (2 * side, UNIT.length + 1),
+        (4 * side, 4 * side),
+        (4 * side + 1, 4 * side + 1),
+        (side, side),
+        (side + 1, 2 * side - 1),
+        (3 * side, 1),
+        (1, 3 * side),
+    ]
     for m, n in shapes[: limited(len(shapes))]:
         job = draw(rng, m, n, "transpose")
         fill(memory, rng, job)
@@ -160,8 +176,14 @@ async def test_gather(dut: Any, kind: str) -> None:
     stalls = {channel: schedule(kind, generator(18, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await system.start(dut, size=SIZE, latency=20, stalls=stalls)
     most = min(1 << SPEC.dimension_width, 3000) - 1
-    for m, n, k in ((1, 1, 1), (3, UNIT.length, 1), (30, 3, most), (9, min(UNIT.length, 20), 40),
-                    (40, 1, 2), (2, 2, most))[: limited(6)]:  # fmt: skip
+    for m, n, k in (
+        (1, 1, 1),
+        (3, UNIT.length, 1),
+        (30, 3, most),
+        (9, min(UNIT.length, 20), 40),
+        (40, 1, 2),
+        (2, 2, most),
+    )[: limited(6)]:
         job = draw(rng, m, n, "gather", k=k)
         job = replace(job, lda=2 * n + int(rng.integers(9)), a=0)
         job = replace(job, b=job.k * job.lda, ldb=4 + int(rng.integers(3)))
@@ -189,8 +211,10 @@ async def test_index_beyond_the_table(dut: Any, kind: str) -> None:
         found = matrices(SPEC, first)
         step = max(matrix.rows * matrix.distance for matrix in found.values()) + 5
         count = 3 if SPEC.follows_ring else 1
-        ring = [replace(first, a=0, ldb=4, c=(1 + at) * step, b=7 * step + 64 * at)
-                for at in range(count)]  # fmt: skip
+        ring = [
+            replace(first, a=0, ldb=4, c=(1 + at) * step, b=7 * step + 64 * at)
+            for at in range(count)
+        ]
         for job in ring:
             fill(memory, rng, job)
         bad, place = int(rng.integers(9)), matrices(SPEC, ring[-1])["b"]
@@ -428,18 +452,24 @@ async def test_ring_of_rows(dut: Any, kind: str) -> None:
         found = matrices(SPEC, first)
         step = max(matrix.rows * matrix.distance for matrix in found.values()) + 5
         far = 14 * step
-        moved = [replace(first, a=2 * at * step, c=(2 * at + 1) * step, b=far + at * step)
-                 for at in range(6)]  # fmt: skip
+        moved = [
+            replace(first, a=2 * at * step, c=(2 * at + 1) * step, b=far + at * step)
+            for at in range(6)
+        ]
         if operation == "gather":
             for job in moved:
                 fill(memory, rng, job)
         await run_ring(host, memory, moved)
         # Each reads what the one before wrote.
-        await run_ring(host, memory, [replace(first, a=at * step, c=(at + 1) * step, b=far)
-                                      for at in range(5)])  # fmt: skip
+        await run_ring(
+            host, memory, [replace(first, a=at * step, c=(at + 1) * step, b=far) for at in range(5)]
+        )
         if operation in PAIRS:
-            await run_ring(host, memory, [replace(first, b=at * step, c=(at + 1) * step, a=far)
-                                          for at in range(5)])  # fmt: skip
+            await run_ring(
+                host,
+                memory,
+                [replace(first, b=at * step, c=(at + 1) * step, a=far) for at in range(5)],
+            )
 
 
 @cocotb.test(skip=not SPEC.follows_ring)

@@ -61,8 +61,11 @@ class ReadBench:
         axi = dut.axi
         payload = [axi.araddr, axi.arlen, axi.arsize, axi.arburst]
         self.parts: list[Part] = [
-            self.reader, self.source, self.sink, Stable(axi.arvalid, axi.arready, payload),
-        ]  # fmt: skip
+            self.reader,
+            self.source,
+            self.sink,
+            Stable(axi.arvalid, axi.arready, payload),
+        ]
 
     def beats(self, row: tuple[int, int]) -> list[int]:
         """Beats that a row has to bring, with `last` above the data."""
@@ -103,10 +106,12 @@ class WriteBench:
         self.data = Source(dut.i_data, beats, self.rng, rates[4])
         axi = dut.axi
         self.parts: list[Part] = [
-            self.writer, self.source, self.data,
+            self.writer,
+            self.source,
+            self.data,
             Stable(axi.awvalid, axi.awready, [axi.awaddr, axi.awlen, axi.awsize, axi.awburst]),
             Stable(axi.wvalid, axi.wready, [axi.wdata, axi.wstrb, axi.wlast]),
-        ]  # fmt: skip
+        ]
 
     def beats(self, row: tuple[int, int]) -> list[int]:
         """Beats of a row, with the strobes above the data."""

@@ -38,9 +38,11 @@ class Cut:
         spec, page = self.dut.spec, 12 - self.beat
         width = max(1, (min(spec.burst, 1 << page) - 1).bit_length())
         return {
-            "place": self.at[:page], "page": self.at[page:],
-            "low": self.left[:width], "high": self.left[width:],
-        }  # fmt: skip
+            "place": self.at[:page],
+            "page": self.at[page:],
+            "low": self.left[:width],
+            "high": self.left[width:],
+        }
 
     def claim(self, m: Module, slip: int = 0) -> tuple[Value, Value]:
         i, o, beat, spec = self.dut.i, self.dut.o, self.beat, self.dut.spec

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from verif.soc.bus.master_bench import (  # fmt: skip
+from verif.soc.bus.master_bench import (
     BASE,
     ReadBench,
     WriteBench,

@@ -58,10 +58,21 @@ def compile_driver(folder: Path, *more: Path) -> Path:
     write_driver(folder)
     library = folder / "carrysave.so"
     command = [
-        "cc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC",
-        f'-DCARRYSAVE_CONFIG="{_CONFIG}"', "-o", str(library), *map(str, sources(folder)),
+        "cc",
+        "-std=c99",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-shared",
+        "-fPIC",
+        f'-DCARRYSAVE_CONFIG="{_CONFIG}"',
+        "-o",
+        str(library),
+        *map(str, sources(folder)),
         *map(str, more),
-    ]  # fmt: skip
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return library
@@ -97,9 +108,12 @@ class CDevice(Coprocessor):
         self._errors: list[BaseException] = []
         self._device = CDeviceState()
         functions = registers.read, registers.write, pool.clean, pool.drop
-        self._hooks = Hooks(*(
-            kind(self._guarded(function)) for kind, function in zip(HOOKS, functions, strict=True)
-        ))  # fmt: skip
+        self._hooks = Hooks(
+            *(
+                kind(self._guarded(function))
+                for kind, function in zip(HOOKS, functions, strict=True)
+            )
+        )
         super().__init__(registers, pool, **more)
 
     def _guarded(self, function: Any) -> Any:
@@ -145,8 +159,20 @@ class CDevice(Coprocessor):
             wanted = getattr(expected, other)
             given = number.bits, number.width, number.is_signed
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
-        flags = ("requantiser", "per_column", "bias", "accumulate", "ring", "scales", "stream",
-                 "formats", "fixed_blocks", "uncounted", "sizes", "trits")  # fmt: skip
+        flags = (
+            "requantiser",
+            "per_column",
+            "bias",
+            "accumulate",
+            "ring",
+            "scales",
+            "stream",
+            "formats",
+            "fixed_blocks",
+            "uncounted",
+            "sizes",
+            "trits",
+        )
         assert {name for name in flags if getattr(found, name)} == expected.features - {
             "narrow",
             "vector",

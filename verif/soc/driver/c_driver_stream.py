@@ -22,8 +22,11 @@ _SIDES = "abc"
 
 class _Channel(Structure):
     _fields_ = [
-        ("context", c_void_p), ("transfer", _TRANSFER), ("wait", _WAIT), ("restart", _RESTART),
-    ]  # fmt: skip
+        ("context", c_void_p),
+        ("transfer", _TRANSFER),
+        ("wait", _WAIT),
+        ("restart", _RESTART),
+    ]
 
 
 class _Streams(Structure):
@@ -32,9 +35,8 @@ class _Streams(Structure):
 
 class _Matrices(Structure):
     _fields_ = [
-        (name, c_void_p)
-        for name in ("a", "b", "bias", "records", "a_scales", "b_scales", "c")
-    ]  # fmt: skip
+        (name, c_void_p) for name in ("a", "b", "bias", "records", "a_scales", "b_scales", "c")
+    ]
 
 
 def stream_sources(folder: Path) -> Path:
@@ -80,9 +82,11 @@ class CStream(CDevice, CoprocessorStream):
             self._channels[side].start()
 
         return _Channel(
-            None, _TRANSFER(self._guarded(transfer)), _WAIT(self._guarded(wait)),
+            None,
+            _TRANSFER(self._guarded(transfer)),
+            _WAIT(self._guarded(wait)),
             _RESTART(self._guarded(restart)),
-        )  # fmt: skip
+        )
 
     def _run(self, product: Product, timeout: float) -> Counters:
         """Run a product whose streams are also those of the Python driver."""

@@ -27,10 +27,16 @@ class CUart(Structure):
     """The link as the C driver has it."""
 
     _fields_ = [
-        ("context", c_void_p), ("send", _SEND), ("receive", _RECEIVE), ("tries", c_uint32),
-        ("patience", c_uint32), ("sequence", c_uint8), ("memory_bytes", c_uint32),
-        ("resets", c_uint32), ("failed", c_bool),
-    ]  # fmt: skip
+        ("context", c_void_p),
+        ("send", _SEND),
+        ("receive", _RECEIVE),
+        ("tries", c_uint32),
+        ("patience", c_uint32),
+        ("sequence", c_uint8),
+        ("memory_bytes", c_uint32),
+        ("resets", c_uint32),
+        ("failed", c_bool),
+    ]
 
 
 def compile_link(folder: Path) -> Any:
@@ -39,10 +45,22 @@ def compile_link(folder: Path) -> Any:
     driver.c(folder, uart=True)
     library = folder / "carrysave_uart.so"
     command = [
-        "cc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC",
-        '-DCARRYSAVE_CONFIG="carrysave_uart.h"', "-DCARRYSAVE_UART_BURST=100u", "-o",
-        str(library), *map(str, c_driver.sources(folder)), str(folder / "carrysave_uart.c"),
-    ]  # fmt: skip
+        "cc",
+        "-std=c99",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-shared",
+        "-fPIC",
+        '-DCARRYSAVE_CONFIG="carrysave_uart.h"',
+        "-DCARRYSAVE_UART_BURST=100u",
+        "-o",
+        str(library),
+        *map(str, c_driver.sources(folder)),
+        str(folder / "carrysave_uart.c"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     loaded = c_driver.load(library)

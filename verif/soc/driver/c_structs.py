@@ -9,9 +9,11 @@ from carrysave.driver.registers import OPERATIONS
 __all__ = ["CCounters", "CDeviceState", "CJob", "CMode", "HOOKS", "Hooks"]
 
 HOOKS = [
-    CFUNCTYPE(c_uint32, c_uint32), CFUNCTYPE(None, c_uint32, c_uint32),
-    CFUNCTYPE(None, c_uint64, c_uint64), CFUNCTYPE(None, c_uint64, c_uint64),
-]  # fmt: skip
+    CFUNCTYPE(c_uint32, c_uint32),
+    CFUNCTYPE(None, c_uint32, c_uint32),
+    CFUNCTYPE(None, c_uint64, c_uint64),
+    CFUNCTYPE(None, c_uint64, c_uint64),
+]
 
 
 class Hooks(Structure):
@@ -24,11 +26,20 @@ class CNumber(Structure):
 
 class CVector(Structure):
     _fields_ = [
-        *((name, c_uint32) for name in (
-            "operations", "length", "width", "out_width", "scale_width", "norm_fraction", "lanes",
-        )),
+        *(
+            (name, c_uint32)
+            for name in (
+                "operations",
+                "length",
+                "width",
+                "out_width",
+                "scale_width",
+                "norm_fraction",
+                "lanes",
+            )
+        ),
         ("is_signed", c_bool),
-    ]  # fmt: skip
+    ]
 
 
 class CInfo(Structure):
@@ -50,35 +61,59 @@ class CInfo(Structure):
 
 class CError(Structure):
     _fields_ = [
-        ("code", c_uint32), ("response", c_uint32), ("job", c_uint32), ("address", c_uint64),
-    ]  # fmt: skip
+        ("code", c_uint32),
+        ("response", c_uint32),
+        ("job", c_uint32),
+        ("address", c_uint64),
+    ]
 
 
 class CCounters(Structure):
     _fields_ = [
-        (name, c_uint64) for name in (
-            "cycles", "compute", "stall_load", "stall_store", "read_beats", "write_beats", "macs",
+        (name, c_uint64)
+        for name in (
+            "cycles",
+            "compute",
+            "stall_load",
+            "stall_store",
+            "read_beats",
+            "write_beats",
+            "macs",
         )
-    ]  # fmt: skip
+    ]
 
 
 class CDeviceState(Structure):
     _fields_ = [
-        ("base", ctypes.c_void_p), ("context", ctypes.c_void_p), ("info", CInfo),
-        ("error", CError), ("jobs_done", c_uint32), ("jobs_started", c_uint32),
-    ]  # fmt: skip
+        ("base", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("info", CInfo),
+        ("error", CError),
+        ("jobs_done", c_uint32),
+        ("jobs_started", c_uint32),
+    ]
 
 
 class CMode(Structure):
     """A pair of formats as the C driver has it."""
 
     _fields_ = [
-        ("a", ctypes.c_char_p), ("b", ctypes.c_char_p),
-        *((name, c_uint32) for name in (
-            "a_format", "b_format", "a_bits", "b_bits", "codes", "k_max",
-        )),
-        ("exponent", c_int32), ("block", c_uint32),
-    ]  # fmt: skip
+        ("a", ctypes.c_char_p),
+        ("b", ctypes.c_char_p),
+        *(
+            (name, c_uint32)
+            for name in (
+                "a_format",
+                "b_format",
+                "a_bits",
+                "b_bits",
+                "codes",
+                "k_max",
+            )
+        ),
+        ("exponent", c_int32),
+        ("block", c_uint32),
+    ]
 
     @classmethod
     def of(cls, mode: Mode) -> "CMode":
@@ -97,15 +132,24 @@ class CJob(Structure):
         *((name, c_uint32) for name in ("m", "n", "k", "lda", "ldb", "ldc")),
         *((name, c_uint64) for name in ("a_scales", "b_scales")),
         *((name, c_uint32) for name in ("ldsa", "ldsb")),
-        ("bias", c_uint64), ("records", c_uint64),
-        *((name, c_bool) for name in (
-            "add_bias", "requantise", "per_column", "accumulate", "relu", "by_columns",
-        )),
+        ("bias", c_uint64),
+        ("records", c_uint64),
+        *(
+            (name, c_bool)
+            for name in (
+                "add_bias",
+                "requantise",
+                "per_column",
+                "accumulate",
+                "relu",
+                "by_columns",
+            )
+        ),
         ("mode", CMode),
         *((name, c_uint32) for name in ("multiplier", "shift")),
         *((name, c_int32) for name in ("zero_point", "low", "high")),
         *((name, c_uint32) for name in ("block_m", "block_n", "block_k", "vector", "c_bytes")),
-    ]  # fmt: skip
+    ]
 
     @classmethod
     def of(cls, job: Job, mode: CMode | None = None) -> "CJob":

@@ -11,9 +11,7 @@ from golden.lut.trits import pack_trits
 from golden.soc.coprocessor import CoprocessorSpec
 from golden.soc.mode import wrap
 
-__all__ = [
-    "check_network", "check_products", "draw", "expected", "has_layers", "requantisation",
-]  # fmt: skip
+__all__ = ["check_network", "check_products", "draw", "expected", "has_layers", "requantisation"]
 
 
 def draw(rng: np.random.Generator, number: Number, *shape: int) -> np.ndarray:
@@ -65,9 +63,12 @@ def expected(
 
 
 def check_products(
-    device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Generator, count: int,
+    device: Coprocessor,
+    spec: CoprocessorSpec,
+    rng: np.random.Generator,
+    count: int,
     most: int = 1 << 24,
-) -> None:  # fmt: skip
+) -> None:
     """Multiply arrays of random sizes up to `most`, in all the ways that the build has."""
     info = device.info
     for _ in range(count):
@@ -113,10 +114,14 @@ def check_network(device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Gen
     layers: list[Product] = []
     for weight, bias, how in zip(weights, biases, scalings, strict=True):
         before = layers[-1].c if layers else x
-        layers.append(device.product(
-            before, device.place(weight, info.b), device.place(bias[None], info.sums),
-            requantisation=how,
-        ))  # fmt: skip
+        layers.append(
+            device.product(
+                before,
+                device.place(weight, info.b),
+                device.place(bias[None], info.sums),
+                requantisation=how,
+            )
+        )
     for _ in range(2):
         values = draw(rng, info.a, 9, sizes[0])
         x.write(values)

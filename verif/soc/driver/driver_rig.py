@@ -41,9 +41,7 @@ SPECS = {
         address_width=40, dimension_width=12, **SMALL,
     ),
 }  # fmt: skip
-SCRATCH = CoprocessorSpec(
-    engine=SystolicOsSpec(m=4, n=4), address_width=44, scratch=8192, **SMALL
-)  # fmt: skip
+SCRATCH = CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), address_width=44, scratch=8192, **SMALL)
 """With memory on chip."""
 RNG = np.random.default_rng
 

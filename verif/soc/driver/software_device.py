@@ -35,9 +35,23 @@ def decode(image: bytes) -> tuple[Job, Any]:
             relu=bool(mode.relu),
         )
     same = (
-        "a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc", "block_m", "block_n", "block_k",
-        "a_scales", "b_scales", "ldsa", "ldsb",
-    )  # fmt: skip
+        "a",
+        "b",
+        "c",
+        "m",
+        "n",
+        "k",
+        "lda",
+        "ldb",
+        "ldc",
+        "block_m",
+        "block_n",
+        "block_k",
+        "a_scales",
+        "b_scales",
+        "ldsa",
+        "ldsb",
+    )
     job = Job(
         **{name: getattr(fields, name) for name in same},
         bias=fields.bias if mode.bias else None,

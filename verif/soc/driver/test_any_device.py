@@ -32,8 +32,20 @@ BUILDS: dict[str, dict[str, Any]] = {
     "vector": {"vector": "vector_unit", "scratch": 8192},
     "trits": {"engine": "ternary_core(m=1,n=2,k=5)", "trits": True},
 }
-STRICTER = {"a_bytes", "b_bytes", "sums", "dimension_width", "numbers_c_width", "a_bits", "b_bits",
-            "tile_m", "tile_n", "tile_k", "features_scratch", "features_trits"}  # fmt: skip
+STRICTER = {
+    "a_bytes",
+    "b_bytes",
+    "sums",
+    "dimension_width",
+    "numbers_c_width",
+    "a_bits",
+    "b_bits",
+    "tile_m",
+    "tile_n",
+    "tile_k",
+    "features_scratch",
+    "features_trits",
+}
 """What C refuses and Python may take: its numbers have 32 bits, and it plans with them."""
 
 Device = Mapping[str, int]
@@ -45,12 +57,22 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     c_driver.write_driver(folder)
     (folder / "config.h").write_text(_CONFIG)
     command = [
-        "cc", "-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
-        "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+        "cc",
+        "-std=c99",
+        "-O1",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
         '-DCARRYSAVE_CONFIG="config.h"',
-        f"-I{folder}", *map(str, c_driver.sources(folder)),
-        str(Path(__file__).with_name("any_device.c")), "-o", str(folder / "any"),
-    ]  # fmt: skip
+        f"-I{folder}",
+        *map(str, c_driver.sources(folder)),
+        str(Path(__file__).with_name("any_device.c")),
+        "-o",
+        str(folder / "any"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder / "any"

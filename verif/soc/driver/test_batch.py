@@ -9,13 +9,7 @@ from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import vector_unit
 from verif.soc.driver.driver_checks import draw, expected, requantisation
 from verif.soc.driver.driver_rig import RNG, Rig
-from verif.soc.driver.test_driver_vector import (
-    ELEMENTS,
-    UNITS,
-    golden_of,
-    rows_of,
-    spec_of,
-)  # fmt: skip
+from verif.soc.driver.test_driver_vector import ELEMENTS, UNITS, golden_of, rows_of, spec_of
 
 
 def rig_of(unit: VectorUnitSpec) -> Rig:
@@ -42,9 +36,7 @@ def test_batch_takes_a_softmax_without_exponents(one_start: bool) -> None:
     scores = expected(spec, queries, keys, None, how)
     shares = rows_of(unit, "softmax", scores)
     mixed = expected(spec, shares[:, :-1], values, None, again)
-    right = [
-        scores, shares, mixed, rows_of(unit, "layer_norm", mixed), expected(spec, more, keys)
-    ]  # fmt: skip
+    right = [scores, shares, mixed, rows_of(unit, "layer_norm", mixed), expected(spec, more, keys)]
     found, counters = run(device, works, one_start=one_start)
     assert len(counters) == (1 if one_start else len(works))
     for one, other in zip(found, right, strict=True):
@@ -52,9 +44,10 @@ def test_batch_takes_a_softmax_without_exponents(one_start: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "first", [Rows(a=None, operation="softmax"), Work(a=None, b=np.ones((4, 4), np.int64))],
+    "first",
+    [Rows(a=None, operation="softmax"), Work(a=None, b=np.ones((4, 4), np.int64))],
     ids=["rows", "product"],
-)  # fmt: skip
+)
 def test_batch_must_begin_with_an_operand(first: Rows | Work) -> None:
     with pytest.raises(ValueError, match="a must be given in the first work"):
         run(rig_of(UNITS["8 bits"]).open(), [first])

@@ -91,10 +91,18 @@ def test_driver_refuses_in_python(rig: Any) -> None:
     refused("zero_point must be -128..127, not 200", a, b, requantisation=Requantisation(1, 1, 200))
     refused("low must be -128..127, not -129", a, b, requantisation=Requantisation(1, 1, 0, -129))
     refused("high must be 5 or more, not 4", a, b, requantisation=Requantisation(1, 1, 0, 5, 4))
-    refused("high must be 9 or more, not 8", a, b,
-            requantisation=Requantisation(1, 1, 9, -9, 8, relu=True))  # fmt: skip
-    refused("built without per_column; it has bias, requantiser, ring", a, b,
-            requantisation=Requantisation(np.ones(4, int), 1))  # fmt: skip
+    refused(
+        "high must be 9 or more, not 8",
+        a,
+        b,
+        requantisation=Requantisation(1, 1, 9, -9, 8, relu=True),
+    )
+    refused(
+        "built without per_column; it has bias, requantiser, ring",
+        a,
+        b,
+        requantisation=Requantisation(np.ones(4, int), 1),
+    )
     refused("built without accumulate", a, b, out=np.zeros((3, 4), int), accumulate=True)
     with pytest.raises(ValueError, match="a must be of Number"):
         device.product(square, square)

@@ -21,9 +21,14 @@ from verif.soc.driver.driver_rig import SCRATCH, SPECS
 from verif.soc.driver.software_device import SoftwareDevice
 
 REFUSALS = {
-    Error.NONE: 0, Error.DIMENSION: 8, Error.K_TOO_LARGE: 9, Error.MODE: 10,
-    Error.LEADING_DIMENSION: 11, Error.WRAPS: 12, Error.BLOCKS: 13,
-}  # fmt: skip
+    Error.NONE: 0,
+    Error.DIMENSION: 8,
+    Error.K_TOO_LARGE: 9,
+    Error.MODE: 10,
+    Error.LEADING_DIMENSION: 11,
+    Error.WRAPS: 12,
+    Error.BLOCKS: 13,
+}
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +47,19 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_c_driver_compiles_without_a_warning(sources: Path, standard: str) -> None:
     """As it is, with volatile pointers to registers."""
     command = [
-        "cc", "-x", *standard.split(), "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion",
-        "-Werror", "-c", "-o", "/dev/null",
-    ]  # fmt: skip
+        "cc",
+        "-x",
+        *standard.split(),
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Wconversion",
+        "-Werror",
+        "-c",
+        "-o",
+        "/dev/null",
+    ]
     for source in sources.glob("carrysave*.c"):
         done = subprocess.run([*command, source], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -150,23 +165,35 @@ def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
             "c": n * spec.sum_bytes,
         }
         job = Job(
-            a=1000, b=2000, c=3000, m=m, n=n, k=min(k, spec.inside.modes[0, 0].k_max), lda=row["a"],
-            ldb=row["b"], ldc=row["c"],
-        )  # fmt: skip
+            a=1000,
+            b=2000,
+            c=3000,
+            m=m,
+            n=n,
+            k=min(k, spec.inside.modes[0, 0].k_max),
+            lda=row["a"],
+            ldb=row["b"],
+            ldc=row["c"],
+        )
         end = {"a": job.m, "b": -(-job.k // spec.b_deep), "c": job.m}
         side = str(rng.choice(["a", "b", "c"]))
         edge = int(rng.integers(-1, 2))
         options: list[dict[str, Any]] = [
             {side: high - end[side] * row[side] + edge},
-            *([{side: spec.scratch_base + edge},
-               {side: spec.scratch_base - end[side] * row[side] + edge}] * (spec.scratch > 0)),
+            *(
+                [
+                    {side: spec.scratch_base + edge},
+                    {side: spec.scratch_base - end[side] * row[side] + edge},
+                ]
+                * (spec.scratch > 0)
+            ),
             {"ld" + side: row[side] + edge},
             {"m": (0, 1, (1 << 24) - 1, 1 << 24)[rng.integers(4)], "lda": 1 << 31},
             {"k": spec.inside.modes[0, 0].k_max + edge, "lda": 1 << 20},
             {"bias": high - n * spec.sum_bytes + edge},
             {"bias": 0, "accumulate": True},
             dict(zip(("block_m", "block_n", "block_k"), rng.integers(0, 20, 3), strict=True)),
-        ]  # fmt: skip
+        ]
         chosen = options[int(rng.integers(len(options)))]
         changes: dict[str, Any] = {key: int(value) for key, value in chosen.items()}
         job = replace(job, **changes)
@@ -181,18 +208,34 @@ def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
 
 def test_c_driver_checks_requantisation(library: Any) -> None:
     device = opened(library, SPECS["int8"], per_column=False, accumulate=False)
-    good = {"requantise": True, "multiplier": (1 << 31) - 1, "shift": 63, "zero_point": -128,
-            "low": -128, "high": 127, "m": 1, "n": 1, "k": 1, "lda": 1, "ldb": 1,
-            "ldc": 1}  # fmt: skip
+    good = {
+        "requantise": True,
+        "multiplier": (1 << 31) - 1,
+        "shift": 63,
+        "zero_point": -128,
+        "low": -128,
+        "high": 127,
+        "m": 1,
+        "n": 1,
+        "k": 1,
+        "lda": 1,
+        "ldb": 1,
+        "ldc": 1,
+    }
 
     def status(**changes: Any) -> int:
         return device.call("check", ctypes.byref(c_driver.CJob(**{**good, **changes})))
 
     assert status() == status(relu=True, zero_point=127) == 0
     wrong: list[dict[str, int]] = [
-        {"multiplier": 1 << 31}, {"shift": 64}, {"zero_point": 128}, {"low": -129}, {"high": 128},
-        {"low": 1, "high": 0}, {"relu": True, "zero_point": 5, "high": 4},
-    ]  # fmt: skip
+        {"multiplier": 1 << 31},
+        {"shift": 64},
+        {"zero_point": 128},
+        {"low": -129},
+        {"high": 128},
+        {"low": 1, "high": 0},
+        {"relu": True, "zero_point": 5, "high": 4},
+    ]
     for changes in wrong:
         assert status(**changes) == 14, changes
     for name in ("per_column", "accumulate"):

@@ -19,20 +19,25 @@ from verif.soc.driver.software_device import SoftwareDevice
 from verif.soc.driver.test_driver_c import REFUSALS
 
 SMALL: dict[str, Any] = {
-    "data_width": 64, "address_width": 40, "sums": 128, "a_bytes": 256, "b_bytes": 512,
-}  # fmt: skip
+    "data_width": 64,
+    "address_width": 40,
+    "sums": 128,
+    "a_bytes": 256,
+    "b_bytes": 512,
+}
 SPECS = {
     "sl8": CoprocessorSpec(
         engine=NpeSpec(m=2, n=3, formats="int8,int4,posit4e1,e3m2,e4m3"), requantise=False, **SMALL
     ),
     "sl16, one word many codes": CoprocessorSpec(
-        engine=NpeSpec(m=3, n=2, lane="sl16", formats="int4,posit8e0,int16"), requantise=False,
+        engine=NpeSpec(m=3, n=2, lane="sl16", formats="int4,posit8e0,int16"),
+        requantise=False,
         **{**SMALL, "sums": 66},
     ),
     "rounded, a row of the tile wider than the bus": CoprocessorSpec(
         engine=NpeSpec(m=2, n=8, formats="int8,e2m1", result="e4m3"), **{**SMALL, "data_width": 32}
     ),
-}  # fmt: skip
+}
 TABLE = """
 #include "carrysave_modes.h"
 const carrysave_mode *table(void) { return carrysave_modes; }
@@ -90,8 +95,11 @@ def test_c_driver_plans_each_mode_as_the_golden_planner(rig: Rig) -> None:
             stores = mode.stores(rig.device.info.stores)
             blocks = plan(stores, m, n, words, spec.code_bits if codes else 8 * spec.sum_bytes)
             assert (job.block_m, job.block_n, job.block_k, job.by_columns) == (
-                blocks.m, blocks.n, blocks.k, blocks.by_columns,
-            ), (m, n, k, mode)  # fmt: skip
+                blocks.m,
+                blocks.n,
+                blocks.k,
+                blocks.by_columns,
+            ), (m, n, k, mode)
             assert 0 <= 8 * job.lda - words * stores.a_bits < 8 * spec.bytes
             assert 0 <= 8 * job.ldb - n * stores.b_bits < 8 * spec.bytes
             assert rig.device.call("check", ctypes.byref(job)) == 0
@@ -112,9 +120,18 @@ def test_c_driver_refuses_in_each_mode_as_the_golden_model(rig: Rig) -> None:
             row["c"] = n * spec.sum_bytes
             end = {"a": m, "b": words, "c": m}
             job = Job(
-                a=1000, b=2000, c=3000, m=m, n=n, k=k, lda=row["a"], ldb=row["b"], ldc=row["c"],
-                a_format=pair[0], b_format=pair[1],
-            )  # fmt: skip
+                a=1000,
+                b=2000,
+                c=3000,
+                m=m,
+                n=n,
+                k=k,
+                lda=row["a"],
+                ldb=row["b"],
+                ldc=row["c"],
+                a_format=pair[0],
+                b_format=pair[1],
+            )
             side, edge = str(rng.choice(["a", "b", "c"])), int(rng.integers(-1, 2))
             options: list[dict[str, Any]] = [
                 {side: high - end[side] * row[side] + edge},
@@ -122,7 +139,7 @@ def test_c_driver_refuses_in_each_mode_as_the_golden_model(rig: Rig) -> None:
                 {"m": (0, 1, (1 << 24) - 1, 1 << 24)[rng.integers(4)], "lda": 1 << 31},
                 {"k": min(mode.k_max + edge, (1 << 24) - 1), "lda": 1 << 28},
                 dict(zip(("block_m", "block_n", "block_k"), rng.integers(1, 20, 3), strict=True)),
-            ]  # fmt: skip
+            ]
             chosen = options[int(rng.integers(len(options)))]
             changes: dict[str, Any] = {key: int(value) for key, value in chosen.items()}
             job = replace(job, **changes)
@@ -158,9 +175,10 @@ def test_c_driver_multiplies_in_each_mode(rig: Rig) -> None:
         job = rig.job(found, m, n, k, False)
         held = []
         for name, rows, distance in (
-            ("a", mode.a.pack(a), job.lda), ("b", mode.b.pack(mode.words(b)), job.ldb),
+            ("a", mode.a.pack(a), job.lda),
+            ("b", mode.b.pack(mode.words(b)), job.ldb),
             ("c", np.zeros((m, 0), np.uint8), job.ldc),
-        ):  # fmt: skip
+        ):
             buffer = rig.pool((len(rows) * distance,), np.uint8)
             buffer[:] = 0
             buffer.reshape(len(rows), distance)[:, : rows.shape[1]] = rows

@@ -61,8 +61,18 @@ def test_driver_package_needs_numpy_alone(package: Path) -> None:
     assert done.returncode == 0, done.stderr
     error, blocks, image = done.stdout.splitlines()
     assert error == "ABI must be 1, as this driver's, not 0"
-    stores = Stores(tile_m=4, tile_n=4, tile_k=1, a_bits=8, b_bits=8, data_width=64,
-                    outstanding=16, sums=256, a_bytes=512, b_bytes=512)  # fmt: skip
+    stores = Stores(
+        tile_m=4,
+        tile_n=4,
+        tile_k=1,
+        a_bits=8,
+        b_bits=8,
+        data_width=64,
+        outstanding=16,
+        sums=256,
+        a_bytes=512,
+        b_bytes=512,
+    )
     assert blocks == repr(plan(stores, 10, 20, 30, 4))
     words = np.frombuffer(bytes.fromhex(image), "<u4")
     assert words[[0, 2, 4, 14, 15, 16, 17, 18, 19]].tolist() == list(range(1, 10))
@@ -124,8 +134,10 @@ def test_driver_hands_out_dma_memory(tmp_path: Path) -> None:
     second = memory((5000,))
     third = memory((4096,))
     assert [part.device_address for part in (first, second, third)] == [
-        0x1F900000, 0x1F901000, 0x1F903000,
-    ]  # fmt: skip
+        0x1F900000,
+        0x1F901000,
+        0x1F903000,
+    ]
     assert not first.any()
     first[1, 2] = 0x01020304
     first.flush()

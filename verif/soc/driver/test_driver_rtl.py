@@ -23,12 +23,14 @@ MORE: list[dict[str, Any]] = [
 
 
 SUMS = {"bias": False, "requantise": False}
-MX: dict[str, Any] = SMALL | SUMS | {
-    "engine": "npe(m=2,n=2,formats=e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
-}  # fmt: skip
-NVFP4: dict[str, Any] = SMALL | SUMS | {
-    "engine": "npe(m=2,n=3,formats=e2m1,scale=e4m3,block=16,result=fp32)", "ring": False,
-}  # fmt: skip
+MX: dict[str, Any] = (
+    SMALL | SUMS | {"engine": "npe(m=2,n=2,formats=e2m1,e4m3,scale=e8m0,block=32,result=fp32)"}
+)
+NVFP4: dict[str, Any] = (
+    SMALL
+    | SUMS
+    | {"engine": "npe(m=2,n=3,formats=e2m1,scale=e4m3,block=16,result=fp32)", "ring": False}
+)
 
 
 @pytest.mark.parametrize("parameters", [CASES[0], *long([*CASES[1:], *MORE])], ids=case_name)

@@ -22,9 +22,14 @@ from verif.soc.driver.software_device import SoftwareDevice
 from verif.soc.driver.test_driver_c import REFUSALS
 
 SMALL: dict[str, Any] = {
-    "data_width": 64, "address_width": 48, "sums": 64, "a_bytes": 512, "b_bytes": 512,
-    "bias": False, "requantise": False,
-}  # fmt: skip
+    "data_width": 64,
+    "address_width": 48,
+    "sums": 64,
+    "a_bytes": 512,
+    "b_bytes": 512,
+    "bias": False,
+    "requantise": False,
+}
 LANES: dict[str, Any] = {"m": 2, "n": 2, "result": "fp32"}
 SPECS = {
     "mx": CoprocessorSpec(
@@ -35,9 +40,11 @@ SPECS = {
     ),
     "no ring": CoprocessorSpec(
         engine=NpeSpec(formats="e2m1,e4m3", scale="e8m0", block=4, **{**LANES, "n": 6}),
-        **{**SMALL, "data_width": 32, "address_width": 40}, ring=False, counters=False,
+        **{**SMALL, "data_width": 32, "address_width": 40},
+        ring=False,
+        counters=False,
     ),
-}  # fmt: skip
+}
 
 
 class Rig:
@@ -116,10 +123,13 @@ def test_driver_refuses_other_scales(library: Any) -> None:
 
     refused(r"a_scales must be given, one for each block of 32 codes: \(3, 3\)", a_scales=None)
     refused(r"b_scales must be given, one for each block of 32 codes: \(3, 4\)", b_scales=None)
-    refused(r"a_scales must be \(3, 3\), one for each block of 32 codes, not \(3, 2\)",
-            a_scales=sa[:, :2])  # fmt: skip
-    refused(r"b_scales must be \(3, 4\), one for each block of 32 codes, not \(4, 3\)",
-            b_scales=sb.T)  # fmt: skip
+    refused(
+        r"a_scales must be \(3, 3\), one for each block of 32 codes, not \(3, 2\)",
+        a_scales=sa[:, :2],
+    )
+    refused(
+        r"b_scales must be \(3, 4\), one for each block of 32 codes, not \(4, 3\)", b_scales=sb.T
+    )
     refused(r"b_scales must be 0..255, not 256", b_scales=sb * 0 + 256)
     refused("mode must be given to an engine with formats", used=None)
     refused("mode must have blocks with scales", used=replace(mode, block=0))
@@ -130,17 +140,22 @@ def test_driver_refuses_other_scales(library: Any) -> None:
         device.place(np.ones((2, 2)), device.info.sums)
     with pytest.raises(ValueError, match=r"a_scales must be of Number\(bits=8"):
         device.product(
-            device.place(a, mode.a), device.place(mode.words(b), mode.b), mode=mode,
+            device.place(a, mode.a),
+            device.place(mode.words(b), mode.b),
+            mode=mode,
             a_scales=device.place(sa - 127, Number.of(8, 8, True)),
             b_scales=device.place(sb, mode.scales),
-        )  # fmt: skip
+        )
     nv = Rig("python", library, SPECS["nvfp4"])
     with pytest.raises(ValueError, match="mode must be given to an engine with scales"):
         nv.device.matmul(a, b)
     with pytest.raises(ValueError, match=r"a_scales must be 0..127, not 128"):
         nv.device.matmul(a, b, mode=nv.modes["e2m1", "e2m1"], a_scales=np.full((3, 5), 128))
-    plain = Rig("python", library, CoprocessorSpec(**{**SMALL, "sums": 4096}, engine=NpeSpec(
-        formats="int8,e2m1", m=2, n=2)))  # fmt: skip
+    plain = Rig(
+        "python",
+        library,
+        CoprocessorSpec(**{**SMALL, "sums": 4096}, engine=NpeSpec(formats="int8,e2m1", m=2, n=2)),
+    )
     for own in (plain.modes["int8", "e2m1"], mode):
         with pytest.raises(ValueError, match="this co-processor is built without scales; it has"):
             plain.device.matmul(a, b % 8, mode=own, a_scales=sa, b_scales=sb)
@@ -166,8 +181,11 @@ def test_c_driver_plans_scaled_blocks_as_the_golden_planner(library: Any, name: 
             blocks = plan(spec.stores(kind), m, n, words, 32)
             assert blocks == plan(mode.stores(rig.device.info.stores), m, n, words, 32)
             assert (job.block_m, job.block_n, job.block_k, job.by_columns) == (
-                1, 1, blocks.k, blocks.by_columns,
-            )  # fmt: skip
+                1,
+                1,
+                blocks.k,
+                blocks.by_columns,
+            )
             assert 0 <= job.ldsa - -(-k // mode.block) < spec.bytes
             assert 0 <= job.ldsb - n < spec.bytes
             assert job.ldsa % spec.bytes == job.ldsb % spec.bytes == 0
@@ -184,17 +202,29 @@ def test_c_driver_refuses_scales_as_the_golden_model(library: Any, name: str) ->
         m, n, k = (int(rng.integers(1, 70)) for _ in range(3))
         blocks, words = -(-k // mode.block), -(-k // mode.codes)
         job = Job(
-            a=0, b=0, c=0, m=m, n=n, k=k, lda=-(-words * mode.codes * mode.a.bits // 8),
-            ldb=-(-n * mode.codes * mode.b.bits // 8), ldc=4 * n, a_format=mode.a_format,
-            b_format=mode.b_format, ldsa=blocks, ldsb=n,
-        )  # fmt: skip
+            a=0,
+            b=0,
+            c=0,
+            m=m,
+            n=n,
+            k=k,
+            lda=-(-words * mode.codes * mode.a.bits // 8),
+            ldb=-(-n * mode.codes * mode.b.bits // 8),
+            ldc=4 * n,
+            a_format=mode.a_format,
+            b_format=mode.b_format,
+            ldsa=blocks,
+            ldsb=n,
+        )
         edge = int(rng.integers(-1, 2))
         options: list[dict[str, Any]] = [
-            {"a_scales": high - m * blocks + edge}, {"b_scales": high - n * blocks + edge},
-            {"ldsa": blocks + edge}, {"ldsb": n + edge},
+            {"a_scales": high - m * blocks + edge},
+            {"b_scales": high - n * blocks + edge},
+            {"ldsa": blocks + edge},
+            {"ldsb": n + edge},
             {"block_m": 1, "block_n": 1, "block_k": mode.block // mode.codes + edge},
             {"block_m": 1, "block_n": 1 + edge % 2, "block_k": mode.block // mode.codes},
-        ]  # fmt: skip
+        ]
         job = replace(job, **options[int(rng.integers(len(options)))])
         error = error_of(spec, job)
         seen.add(error)

@@ -79,9 +79,21 @@ def compile_lines(lines: str, folder: Path) -> None:
     c_driver.write_driver(folder)
     head, _, body = lines.partition("\n\n")
     (folder / "main.c").write_text(f"{head}\nint main(void) {{\n{body}return 0; }}\n")
-    command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror",
-               "-Idrivers/c", "-I.", "main.c", *map(str, Path("drivers/c").glob("*.c")),
-               "-o", "main"]  # fmt: skip
+    command = [
+        "cc",
+        "-std=c99",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Wconversion",
+        "-Werror",
+        "-Idrivers/c",
+        "-I.",
+        "main.c",
+        *map(str, Path("drivers/c").glob("*.c")),
+        "-o",
+        "main",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -107,17 +119,23 @@ SCALED = {"result": "fp32", "bias": "false", "requantise": "false"}
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["coprocessor", "coprocessor_stream"])
-@pytest.mark.parametrize(("parameters", "value"), [
-    # 2^-9 is the value of E4M3's code 1, 1/2 of E2M1's; it is the last of the formats.
-    ({"formats": "int8,int4,e4m3", "requantise": "false"}, 2.0**-18),
-    ({"formats": "int4", "lane": "sl16", "requantise": "false"}, 1.0),
-    ({"formats": "int8,e2m1", "scale": "e8m0"} | SCALED, 0.25),
-    ({"formats": "e2m1", "scale": "e4m3", "block": "16"} | SCALED, 0.25),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "value"),
+    [
+        # 2^-9 is the value of E4M3's code 1, 1/2 of E2M1's; it is the last of the formats.
+        ({"formats": "int8,int4,e4m3", "requantise": "false"}, 2.0**-18),
+        ({"formats": "int4", "lane": "sl16", "requantise": "false"}, 1.0),
+        ({"formats": "int8,e2m1", "scale": "e8m0"} | SCALED, 0.25),
+        ({"formats": "e2m1", "scale": "e4m3", "block": "16"} | SCALED, 0.25),
+    ],
+)
 def test_pack_has_modes(
-    board: Path, monkeypatch: pytest.MonkeyPatch, name: str, parameters: dict[str, str],
+    board: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    parameters: dict[str, str],
     value: float,
-) -> None:  # fmt: skip
+) -> None:
     """The same as the generators know; the README's lines run on the block in software."""
     spec, lines = made(name, board, **parameters)
     assert alone(board) == modes(spec)

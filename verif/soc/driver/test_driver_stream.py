@@ -95,10 +95,13 @@ SUMS = {"bias": False, "requantise": False}
 MODES: dict[str, dict[str, Any]] = {
     "formats": SMALL | {"engine": "npe(m=2,n=3,formats=int8,e2m1,posit4e1,e4m3)"} | SUMS,
     "mx": LONG_STREAMS[1],
-    "nvfp4": SMALL | SUMS | {
-        "engine": "npe(m=3,n=2,formats=e2m1,scale=e4m3,block=16,result=fp32)", "data_width": 32,
+    "nvfp4": SMALL
+    | SUMS
+    | {
+        "engine": "npe(m=3,n=2,formats=e2m1,scale=e4m3,block=16,result=fp32)",
+        "data_width": 32,
     },
-}  # fmt: skip
+}
 
 
 class Rig:

@@ -33,9 +33,13 @@ UNITS = {
 
 
 REFUSALS = {
-    Error.NONE: 0, Error.DIMENSION: 8, Error.MODE: 10, Error.LEADING_DIMENSION: 11, Error.WRAPS: 12,
+    Error.NONE: 0,
+    Error.DIMENSION: 8,
+    Error.MODE: 10,
+    Error.LEADING_DIMENSION: 11,
+    Error.WRAPS: 12,
     Error.LONG_ROW: 17,
-}  # fmt: skip
+}
 """Statuses of the C driver."""
 ELEMENTS = {
     "8 bits": VectorUnitSpec(
@@ -47,11 +51,16 @@ ELEMENTS = {
 
 SIZED = {
     "16 bits": VectorUnitSpec(
-        length=40, lanes=4, operations="softmax,layer_norm,gelu,multiply,scale", width=16,
-        out_width=16, signed=True, scale_width=8,
+        length=40,
+        lanes=4,
+        operations="softmax,layer_norm,gelu,multiply,scale",
+        width=16,
+        out_width=16,
+        signed=True,
+        scale_width=8,
     ),
     "8 bits": VectorUnitSpec(length=20, lanes=4, operations="softmax,scale"),
-}  # fmt: skip
+}
 """Of co-processors whose jobs choose the bytes of a code of C."""
 
 
@@ -99,9 +108,11 @@ def test_driver_vector_sizes_of_codes(rig_of: Rigs) -> None:
     )
     curved = device.vector("gelu", scores.c, requantisation=how, narrow=True)
     same = device.vector(
-        "scale", scores.c, b=device.place(np.array([[6]]), Number.of(8, 6, False)),
+        "scale",
+        scores.c,
+        b=device.place(np.array([[6]]), Number.of(8, 6, False)),
         requantisation=how,
-    )  # fmt: skip
+    )
     device.run([scores, shares, mixed, wholes, scaled, curved, same])
     right = codes(spec, queries @ keys, scalings[0], wide=True)
     assert (np.abs(right) > 128).any()
@@ -156,11 +167,19 @@ def test_driver_vector_transposes(unit: VectorUnitSpec, rig_of: Rigs) -> None:
         reject(device, says, "transpose", a, **more)
     square = device.empty((4, 4), number)
     reject(device, "out must not be in the memory of a", "transpose", square, out=square)
-    reject(device, "a must be of numbers of a byte, not of", "transpose",
-           device.empty((3, 4), Number.of(16, 16, True)))  # fmt: skip
+    reject(
+        device,
+        "a must be of numbers of a byte, not of",
+        "transpose",
+        device.empty((3, 4), Number.of(16, 16, True)),
+    )
     plain = rig_of(UNITS["norms"]).open()
-    reject(plain, "operation must be one of layer_norm, rms_norm, not 'transpose'", "transpose",
-           plain.empty((3, 4), number))  # fmt: skip
+    reject(
+        plain,
+        "operation must be one of layer_norm, rms_norm, not 'transpose'",
+        "transpose",
+        plain.empty((3, 4), number),
+    )
 
 
 @pytest.mark.parametrize("unit", SIZED.values(), ids=SIZED)
@@ -223,14 +242,22 @@ def test_driver_vector_gather_rejects(unit: VectorUnitSpec, rig_of: Rigs) -> Non
         (a, {"b": b, "out": a}, r"out must be of shape \(3, 8\), not \(5, 8\)"),
         (a, {"b": b, "out": a.within((3, 8), byte, 8, 8)}, "out must not be in the memory of a"),
         (a, {"b": b, "out": device.empty((3, 8), Number.of(8, 5, False))}, "out must hold"),
-        (device.empty((5, unit.length + 1), byte), {"b": b},
-         rf"rows of a must be of 1\.\.{unit.length} codes, not {unit.length + 1}"),
+        (
+            device.empty((5, unit.length + 1), byte),
+            {"b": b},
+            rf"rows of a must be of 1\.\.{unit.length} codes, not {unit.length + 1}",
+        ),
         (device.empty((5, 2), INDEX), {"b": b}, "a must be of numbers of .* bits, not of"),
-    ):  # fmt: skip
+    ):
         reject(device, says, "gather", given, **more)
     if unit.out_width == 8:
-        reject(device, "a must be of numbers of 8 bits, not of", "gather",
-               device.empty((5, 2), word), b=b)  # fmt: skip
+        reject(
+            device,
+            "a must be of numbers of 8 bits, not of",
+            "gather",
+            device.empty((5, 2), word),
+            b=b,
+        )
 
 
 def test_driver_vector_sizes_rejects_what_hardware_would(rig_of: Rigs) -> None:
@@ -244,12 +271,18 @@ def test_driver_vector_sizes_rejects_what_hardware_would(rig_of: Rigs) -> None:
         ("scale", {"requantisation": how}, "b must be given for add, multiply, scale only, not"),
         ("scale", {"b": b}, "requantisation must be given for .*scale only, not for scale"),
         ("scale", {"requantisation": how, "b": a}, r"b must be of shape \(3, 1\) or \(1, 1\), not"),
-        ("scale", {"requantisation": how, "b": device.empty((3, 1), word)},
-         "b must be of .*high=63.*, not of"),
+        (
+            "scale",
+            {"requantisation": how, "b": device.empty((3, 1), word)},
+            "b must be of .*high=63.*, not of",
+        ),
         ("gelu", {"requantisation": wide, "narrow": True}, r"high must be -128\.\.127"),
-        ("gelu", {"requantisation": how, "narrow": True, "out": device.empty((3, 8), exponent)},
-         "out must hold .*bits=8, signed=True"),
-    )  # fmt: skip
+        (
+            "gelu",
+            {"requantisation": how, "narrow": True, "out": device.empty((3, 8), exponent)},
+            "out must hold .*bits=8, signed=True",
+        ),
+    )
     for operation, more, says in cases:
         reject(device, says, operation, a, **more)
     byte = device.info.a
@@ -261,8 +294,13 @@ def test_driver_vector_sizes_rejects_what_hardware_would(rig_of: Rigs) -> None:
     made = device.product(one, two, requantisation=wide, wide=True).c.number
     assert (made.bits, made.low, made.high) == (16, -1 << 15, 200)
     plain = rig_of(UNITS["16 to 12 bits"]).open()
-    reject(plain, "this co-processor is built without sizes", "softmax",
-           plain.empty((3, 8), word), narrow=True)  # fmt: skip
+    reject(
+        plain,
+        "this co-processor is built without sizes",
+        "softmax",
+        plain.empty((3, 8), word),
+        narrow=True,
+    )
     with pytest.raises(ValueError, match="this co-processor is built without sizes"):
         plain.product(plain.empty((2, 3), byte), two, requantisation=how, wide=True)
     half = copy(a)
@@ -343,8 +381,9 @@ def test_driver_vector_elements(unit: VectorUnitSpec, rig_of: Rigs) -> None:
                 values = draw(rng, number, m, n)
                 how = Requantisation(
                     multiplier=int(rng.integers(1 << info.multiplier_bits)),
-                    shift=info.multiplier_bits - 2, zero_point=int(rng.integers(-20, 20)),
-                )  # fmt: skip
+                    shift=info.multiplier_bits - 2,
+                    zero_point=int(rng.integers(-20, 20)),
+                )
                 a = device.place(values, number)
                 found: list[tuple[np.ndarray, Matrix | None]] = [(values, None)]
                 if pair:
@@ -387,22 +426,46 @@ def test_c_driver_refuses_vector_jobs_as_the_golden_model(library: Any) -> None:
             n = int(rng.choice([0, 1, 7, longest, longest + 1, 1 << 24]))
             wide, m, edge = int(rng.integers(2)), int(rng.integers(4)), int(rng.integers(-1, 2))
             how = golden.Requantisation(
-                multiplier=np.array([1 << unit.reciprocal_width + edge]), shift=np.array([1]),
-                zero_point=np.array([0]), low=-8, high=7,
-            )  # fmt: skip
+                multiplier=np.array([1 << unit.reciprocal_width + edge]),
+                shift=np.array([1]),
+                zero_point=np.array([0]),
+                low=-8,
+                high=7,
+            )
             scaled = operation in REQUANTISED or rng.integers(10) == 0
             row = n * (wide + 1)
             job = Job(
-                a=1000, b=2000, c=3000, m=m, n=n, k=int(rng.choice([0, 1, 9, 1 << 24])), lda=row,
-                ldb=row * int(rng.integers(2)), ldc=2 * n + 2, a_format=wide, vector=operation,
+                a=1000,
+                b=2000,
+                c=3000,
+                m=m,
+                n=n,
+                k=int(rng.choice([0, 1, 9, 1 << 24])),
+                lda=row,
+                ldb=row * int(rng.integers(2)),
+                ldc=2 * n + 2,
+                a_format=wide,
+                vector=operation,
                 requantisation=how if scaled else None,
-            )  # fmt: skip
-            changes: dict[str, Any] = rng.choice(np.array([
-                {}, {}, {"lda": max(row + edge, 0)}, {"a": high - m * row + edge},
-                {"b": high - row + edge}, {"b": high - 4 + edge, "ldb": 0},
-                {"ldc": max(n + edge, 0)}, {"block_m": 1}, {"accumulate": True}, {"b_format": 1},
-                *({"c_bytes": size, "ldc": max(2 * n + edge, 0)} for size in range(4 * spec.sizes)),
-            ]))  # fmt: skip
+            )
+            changes: dict[str, Any] = rng.choice(
+                np.array([
+                    {},
+                    {},
+                    {"lda": max(row + edge, 0)},
+                    {"a": high - m * row + edge},
+                    {"b": high - row + edge},
+                    {"b": high - 4 + edge, "ldb": 0},
+                    {"ldc": max(n + edge, 0)},
+                    {"block_m": 1},
+                    {"accumulate": True},
+                    {"b_format": 1},
+                    *(
+                        {"c_bytes": size, "ldc": max(2 * n + edge, 0)}
+                        for size in range(4 * spec.sizes)
+                    ),
+                ])
+            )
             job = replace(job, **changes)
             error = error_of(spec, job)
             seen.add(error)
@@ -422,9 +485,15 @@ def test_c_driver_refuses_vector_jobs_as_the_golden_model(library: Any) -> None:
                 "c_bytes",
             )
             given = c_driver.CJob(
-                mode=mode, vector=OPERATIONS[operation], requantise=scaled, shift=1, low=-8, high=7,
-                multiplier=int(how.multiplier[0]), **{name: getattr(job, name) for name in same},
-            )  # fmt: skip
+                mode=mode,
+                vector=OPERATIONS[operation],
+                requantise=scaled,
+                shift=1,
+                low=-8,
+                high=7,
+                multiplier=int(how.multiplier[0]),
+                **{name: getattr(job, name) for name in same},
+            )
             assert device.call("check", ctypes.byref(given)) == REFUSALS[error], (job, error)
     assert seen == REFUSALS.keys()
 
@@ -463,9 +532,12 @@ def golden_of(how: Requantisation, unit: VectorUnitSpec) -> golden.Requantisatio
     """Give a requantisation to golden."""
     out = unit.scaling.out_format
     return golden.Requantisation(
-        multiplier=np.array([how.multiplier]), shift=np.array([how.shift]),
-        zero_point=np.array([how.zero_point]), low=out.low, high=out.high,
-    )  # fmt: skip
+        multiplier=np.array([how.multiplier]),
+        shift=np.array([how.shift]),
+        zero_point=np.array([how.zero_point]),
+        low=out.low,
+        high=out.high,
+    )
 
 
 def test_driver_vector_pairs_wait_for_what_they_read(rig_of: Rigs) -> None:
@@ -492,22 +564,40 @@ def test_driver_vector_elements_rejects_what_hardware_would(rig_of: Rigs) -> Non
         ("softmax", {"requantisation": how}, "requantisation must be given .* not for softmax"),
         ("add", {"requantisation": how}, "b must be given for add, multiply, .* only, not for add"),
         ("silu", {"requantisation": how, "b": b}, "b must be given .* not for silu"),
-        ("add", {"requantisation": how, "b": device.empty((2, 8), byte)},
-         r"b must be of shape \(3, 8\) or \(1, 8\), not \(2, 8\)"),
-        ("add", {"requantisation": Requantisation(multiplier=1 << 12, shift=0), "b": b},
-         "multiplier must be of 12 bits, not 4096"),
-        ("silu", {"requantisation": Requantisation(multiplier=1, shift=0, relu=True)},
-         "requantisation must be without relu"),
-        ("silu", {"requantisation": Requantisation(multiplier=1, shift=0, zero_point=128)},
-         "zero_point must be"),
-    ):  # fmt: skip
+        (
+            "add",
+            {"requantisation": how, "b": device.empty((2, 8), byte)},
+            r"b must be of shape \(3, 8\) or \(1, 8\), not \(2, 8\)",
+        ),
+        (
+            "add",
+            {"requantisation": Requantisation(multiplier=1 << 12, shift=0), "b": b},
+            "multiplier must be of 12 bits, not 4096",
+        ),
+        (
+            "silu",
+            {"requantisation": Requantisation(multiplier=1, shift=0, relu=True)},
+            "requantisation must be without relu",
+        ),
+        (
+            "silu",
+            {"requantisation": Requantisation(multiplier=1, shift=0, zero_point=128)},
+            "zero_point must be",
+        ),
+    ):
         keywords: dict[str, Any] = more
         reject(device, says, operation, a, **keywords)
     one = copy(a)
     one.shape = (1, 8)  # the first row of what it is to be written to
     reject(device, "out must not be in the memory of b", "add", b, b=one, out=a, requantisation=how)
-    reject(device, r"rows of a must be of 1\.\.32 codes, not 33", "add",
-           device.empty((1, 33), byte), b=b, requantisation=how)  # fmt: skip
+    reject(
+        device,
+        r"rows of a must be of 1\.\.32 codes, not 33",
+        "add",
+        device.empty((1, 33), byte),
+        b=b,
+        requantisation=how,
+    )
 
 
 def test_driver_vector_in_place(rig_of: Rigs) -> None:
@@ -552,13 +642,19 @@ def test_driver_vector_rejects_what_hardware_would(rig_of: Rigs) -> None:
     reject(device, r"rows of a must be of 1\.\.40 codes, not 41", "rms_norm", empty(3, 41))
     reject(device, "a must be of .*, not of", "rms_norm", empty(3, 4, Number.of(16, 16, True)))
     reject(device, "a must be of .*, not of", "rms_norm", empty(3, 4, Number.of(8, 8, False)))
-    reject(device, r"out must be of shape \(3, 40\), not \(3, 39\)", "rms_norm", a,
-           out=empty(3, 39))  # fmt: skip
+    reject(
+        device, r"out must be of shape \(3, 40\), not \(3, 39\)", "rms_norm", a, out=empty(3, 39)
+    )
     reject(device, "out must hold", "rms_norm", a, out=empty(3, 40, Number.of(8, 7, True)))
     softmax = rig_of(UNITS["8 bits"]).open()
     scores = softmax.empty((3, 40), byte)
-    reject(softmax, r"out must be of shape \(3, 41\)", "softmax", scores,
-           out=softmax.empty((3, 40), Number.of(8, 8, False)))  # fmt: skip
+    reject(
+        softmax,
+        r"out must be of shape \(3, 41\)",
+        "softmax",
+        scores,
+        out=softmax.empty((3, 40), Number.of(8, 8, False)),
+    )
     plain = Rig("python", None, CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), **SMALL)).open()
     reject(
         plain, "this co-processor is built without vector", "rms_norm", plain.empty((1, 1), byte)

@@ -71,10 +71,16 @@ def test_registers_of_vector_jobs_are_there_only_with_a_unit() -> None:
     without, found = addresses(0), addresses(1)
     assert without.items() <= found.items()
     assert set(found) - set(without) == {
-        "job_mode_vector", "vector", "vector_length", "vector_format_width",
-        "vector_format_out_width", "vector_format_scale_width", "vector_format_norm_fraction",
-        "vector_format_signed_codes", "vector_format_lanes",
-    }  # fmt: skip
+        "job_mode_vector",
+        "vector",
+        "vector_length",
+        "vector_format_width",
+        "vector_format_out_width",
+        "vector_format_scale_width",
+        "vector_format_norm_fraction",
+        "vector_format_signed_codes",
+        "vector_format_lanes",
+    }
 
 
 def test_narrow_registers_tell_what_is_beyond() -> None:
@@ -83,10 +89,17 @@ def test_narrow_registers_tell_what_is_beyond() -> None:
 
     async def bench(host: Host) -> None:
         for value, strobe, kept in (
-            (0xABC, 15, 0xABC), (0x1123, 15, 0x1123), (1 << 31, 15, 0x1000), (0xFFF, 15, 0xFFF),
-            (0x20000, 4, 0x1FFF), (0x55, 1, 0x1F55), (0x3333, 3, 0x1333), (0x234, 15, 0x234),
-            (0xFFFFF000, 1, 0x200), (0x1F0000FF, 7, 0xFF),
-        ):  # fmt: skip
+            (0xABC, 15, 0xABC),
+            (0x1123, 15, 0x1123),
+            (1 << 31, 15, 0x1000),
+            (0xFFF, 15, 0xFFF),
+            (0x20000, 4, 0x1FFF),
+            (0x55, 1, 0x1F55),
+            (0x3333, 3, 0x1333),
+            (0x234, 15, 0x234),
+            (0xFFFFF000, 1, 0x200),
+            (0x1F0000FF, 7, 0xFF),
+        ):
             assert await host.write(m, value, strobe) == OKAY
             assert await host.read(m) == kept, hex(value)
         for value in (1 << 31, 0, 0x100, 0):
@@ -149,9 +162,18 @@ def test_registers_job_layout_is_the_descriptor() -> None:
         "alike": (0x8C, 32),
     }  # fmt: skip
     assert {name: (field.offset // 8 + 0x10, field.width) for name, field in layout} == fields
-    mode = {"a_format": (0, 4), "b_format": (4, 4), "requantise": (8, 1), "bias": (9, 1),
-            "per_column": (10, 1), "accumulate": (11, 1), "relu": (12, 1),
-            "order": (13, 1), "vector": (16, 4), "c_bytes": (20, 2)}  # fmt: skip
+    mode = {
+        "a_format": (0, 4),
+        "b_format": (4, 4),
+        "requantise": (8, 1),
+        "bias": (9, 1),
+        "per_column": (10, 1),
+        "accumulate": (11, 1),
+        "relu": (12, 1),
+        "order": (13, 1),
+        "vector": (16, 4),
+        "c_bytes": (20, 2),
+    }
     shape = layout["mode"].shape
     assert isinstance(shape, data.FlexibleLayout)
     assert {name: (field.offset, field.width) for name, field in shape} == mode

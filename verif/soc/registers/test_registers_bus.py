@@ -116,8 +116,10 @@ def test_registers_random_traffic_matches_a_model() -> None:
         model = dict.fromkeys(WRITABLE, 0)
         for _ in range(300):
             address, value, strobe = (
-                rng.choice([*WRITABLE]), rng.getrandbits(32), rng.getrandbits(4)
-            )  # fmt: skip
+                rng.choice([*WRITABLE]),
+                rng.getrandbits(32),
+                rng.getrandbits(4),
+            )
             delays = {name: rng.choice((0, 0, 0, 1, 4)) for name in ("aw", "w", "b")}
             assert await host.write(address, value, strobe, **delays) == OKAY
             bits = sum(0xFF << 8 * byte for byte in range(4) if strobe >> byte & 1)

@@ -153,8 +153,15 @@ def test_registers_read_counters_elsewhere() -> None:
     async def bench(host: Host) -> None:
         ctx, dut = host.ctx, host.dut
         names = [name for name, _ in CountersLayout()]
-        assert names == ["cycles", "compute", "stall_load", "stall_store", "read_beats",
-                         "write_beats", "macs"]  # fmt: skip
+        assert names == [
+            "cycles",
+            "compute",
+            "stall_load",
+            "stall_store",
+            "read_beats",
+            "write_beats",
+            "macs",
+        ]
         for word in range(14):
             ctx.set(dut.i_word, 0x12345678 + word)
             ctx.set(host.axi.araddr, 0xB0 + 4 * word)

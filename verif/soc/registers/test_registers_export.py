@@ -48,8 +48,13 @@ def places() -> Places:
 def test_export_c_header_agrees(folder: Path, language: str, tmp_path: Path) -> None:
     compiler = shutil.which({"c": "cc", "c++": "c++"}[language])
     assert compiler, "no compiler"
-    lines = ["#include <assert.h>", "#include <stddef.h>", f'#include "{NAME}.h"',
-             f"typedef {NAME}_t map;", f"typedef {NAME}__JOB_t job;"]  # fmt: skip
+    lines = [
+        "#include <assert.h>",
+        "#include <stddef.h>",
+        f'#include "{NAME}.h"',
+        f"typedef {NAME}_t map;",
+        f"typedef {NAME}__JOB_t job;",
+    ]
 
     def claim(condition: str) -> None:
         lines.append(f'static_assert({condition}, "{condition}");')
@@ -67,8 +72,17 @@ def test_export_c_header_agrees(folder: Path, language: str, tmp_path: Path) -> 
     claim(f"{NAME.upper()}__TILE_M__VALUE_reset == {BUILD['tile_m']}")
     source = tmp_path / "claims.c"
     source.write_text("\n".join([*lines, "int main(void) { return 0; }", ""]))
-    command = [compiler, "-x", language, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
-               f"-I{folder}", str(source)]  # fmt: skip
+    command = [
+        compiler,
+        "-x",
+        language,
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsyntax-only",
+        f"-I{folder}",
+        str(source),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -100,8 +114,10 @@ def test_export_ip_xact_agrees(folder: Path) -> None:
     found = dict(walk(root.find(".//x:addressBlock", space), (), 0))
     assert found == places()
     assert [root.find(f"x:{tag}", space).text for tag in ("vendor", "name", "version")] == [  # type: ignore[union-attr]
-        "carrysave", NAME, "3.14.15",
-    ]  # fmt: skip
+        "carrysave",
+        NAME,
+        "3.14.15",
+    ]
 
 
 def test_export_python_model_agrees(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,9 +135,9 @@ def test_export_python_model_agrees(folder: Path, monkeypatch: pytest.MonkeyPatc
         assert width == accesswidth == 32
         written.append((addr, data))
 
-    top = getattr(model, f"{NAME}_cls")(callbacks=callbacks(
-        read_callback=read, write_callback=write
-    ))  # fmt: skip
+    top = getattr(model, f"{NAME}_cls")(
+        callbacks=callbacks(read_callback=read, write_callback=write)
+    )
 
     def walk(node: Any, path: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:
         for register in node.get_registers(unroll=True):

@@ -62,11 +62,20 @@ class Claims:
         for path, member, value in self.dut.signature.flatten(self.dut):
             if member.flow == In:
                 ports["_".join(map(str, path))] = (Value.cast(value), None)
-        script = ["read_rtlil claims.il", "proc -norom", "flatten", "memory_collect",
-                  "setparam -set INIT 1'x a:carrysave_uninitialised", "memory_map",
-                  "opt -full", "techmap",
-                  "opt -full", "dffunmap", "opt_clean",
-                  "sat -tempinduct -maxsteps 4 -prove holds 1 -show-ports claims"]  # fmt: skip
+        script = [
+            "read_rtlil claims.il",
+            "proc -norom",
+            "flatten",
+            "memory_collect",
+            "setparam -set INIT 1'x a:carrysave_uninitialised",
+            "memory_map",
+            "opt -full",
+            "techmap",
+            "opt -full",
+            "dffunmap",
+            "opt_clean",
+            "sat -tempinduct -maxsteps 4 -prove holds 1 -show-ports claims",
+        ]
         with TemporaryDirectory() as folder:
             text = rtlil.convert(self.m, name="claims", ports=ports, emit_src=False)
             (Path(folder) / "claims.il").write_text(text)
@@ -109,9 +118,13 @@ def test_axi_lite_slave_answers_each_request_once() -> None:
     # What was asked is what is done, and what comes of it is answered.
     for name, given, value, done in (
         ("aw", axi.awvalid & axi.awready, axi.awaddr[2:], bus.write_address),
-        ("w", axi.wvalid & axi.wready, Cat(axi.wdata, axi.wstrb),
-         Cat(bus.write_data, bus.write_strobe)),
-    ):  # fmt: skip
+        (
+            "w",
+            axi.wvalid & axi.wready,
+            Cat(axi.wdata, axi.wstrb),
+            Cat(bus.write_data, bus.write_strobe),
+        ),
+    ):
         kept = Signal(len(value), name=f"{name}_kept")
         with claims.m.If(given):
             claims.m.d.sync += kept.eq(value)
@@ -134,8 +147,11 @@ def test_registers_change_only_as_they_should() -> None:
     dut, file = claims.dut, claims.dut.file
     bus, past, claim = file.bus, claims.past, claims.claim
     quiet = claims.quiet & ~past(file.restart | file.restart_locked)
-    stored = {field.name: getattr(file, field.name) for field in file.fields
-              if field.kind == "stored" and hasattr(file, field.name)}  # fmt: skip
+    stored = {
+        field.name: getattr(file, field.name)
+        for field in file.fields
+        if field.kind == "stored" and hasattr(file, field.name)
+    }
     before = {name: past(value) for name, value in stored.items()}
     same = {name: before[name] == value for name, value in stored.items()}
     read, write = past(bus.read) & ~bus.read_error, past(bus.write & ~bus.write_error)

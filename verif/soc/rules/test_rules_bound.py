@@ -64,8 +64,12 @@ def test_broken_rules_end_the_simulation(
     more_text = f"  wire inverted;\n  assign {port} = ~inverted;\n"
     verilog.write_text(text.replace(declared, declared + more_text))
     result = run(
-        build([verilog, *more], design.module), design.entry.bench,
-        parameters=describe(design), seed=1, directory=tmp_path, stop=True,
-    )  # fmt: skip
+        build([verilog, *more], design.module),
+        design.entry.bench,
+        parameters=describe(design),
+        seed=1,
+        directory=tmp_path,
+        stop=True,
+    )
     assert not result.ok
     assert f"rule broken by the {says} (" in result.log.read_text()

@@ -144,7 +144,7 @@ MUTANTS = [
     # The stream of C.
     (stream_ports, "move.eq(~self.c.tvalid | self.c.tready)", "move.eq(1)", "t_stays"),
     (stream_ports, "with m.If(move):", "with m.If(move | self.i_stop):", "t_stays"),
-]  # fmt: skip
+]
 
 
 def changed(module: ModuleType, old: str, new: str) -> ModuleType:

@@ -116,8 +116,17 @@ READS = [
     *_addresses("ar"),
     Trace("to the end of the page", [IDLE, ar(0xFF8, 1), *beats(2), ar(0xFFD), r()]),
     Trace("as long as declared", [IDLE, ar(0xF80, 31), *beats(32)]),
-    Trace("WRAP", [IDLE, *(cycle for count in (2, 4, 8, 16)
-                           for cycle in (ar(0xFFC, count - 1, burst=2), *beats(count)))]),
+    Trace(
+        "WRAP",
+        [
+            IDLE,
+            *(
+                cycle
+                for count in (2, 4, 8, 16)
+                for cycle in (ar(0xFFC, count - 1, burst=2), *beats(count))
+            ),
+        ],
+    ),
     Trace("FIXED", [IDLE, ar(0xFFC, 15, burst=0), *beats(16)]),
     Trace("narrow", [IDLE, ar(0xFFC, 3, size=0), *beats(4), ar(0xFFE, size=1), r()]),
     Trace("memory", [IDLE, ar(cache=0b1111), r(), ar(cache=0b0001), r()]),
@@ -138,7 +147,7 @@ READS = [
     Trace("another ID", [IDLE, ar(id=1), r(id=3)], "r_id"),
     Trace("ID of the burst after", [IDLE, ar(id=1), ar(id=2), r(id=2)], "r_id"),
     Trace("ID of the burst before", [IDLE, ar(id=1), ar(id=2) | r(id=1), r(id=1)], "r_id"),
-]  # fmt: skip
+]
 
 WRITES = [
     *_shakes("aw", aw(), "awaddr"),
@@ -156,9 +165,19 @@ WRITES = [
     Trace("address at the last beat", [IDLE, w(0), aw(len=1) | w(), aw() | w(), b(), b()]),
     Trace("address at a later beat", [IDLE, w(), w(0), aw() | w(0), aw(len=2) | w(), b(), b()]),
     Trace("data first, then address", [IDLE, w(), aw(), *words(2), aw(len=1), b(), b()]),
-    Trace("address at the last beat of the burst before", [
-        IDLE, aw(), aw(len=1) | w(), w(0) | b(), w(), aw() | w(), b(), b(),
-    ]),
+    Trace(
+        "address at the last beat of the burst before",
+        [
+            IDLE,
+            aw(),
+            aw(len=1) | w(),
+            w(0) | b(),
+            w(),
+            aw() | w(),
+            b(),
+            b(),
+        ],
+    ),
     Trace("one at a time", [IDLE, aw() | w(), aw() | w() | b(), w() | b(), aw(), b()]),
     # Strobes.
     Trace("INCR, from within a word", [IDLE, aw(1, 1), *lanes(0b1110, 0b1111), b()]),
@@ -195,7 +214,7 @@ WRITES = [
     Trace("EXOKAY", [IDLE, aw(), w(), b(resp=1)], "b_okay"),
     Trace("another ID", [IDLE, aw(id=1), w(), b(id=3)], "b_id"),
     Trace("ID of the burst after", [IDLE, aw(id=1), aw(id=2), w(), w(), b(id=2)], "b_id"),
-]  # fmt: skip
+]
 
 AR, AW, R, W = _taken("ar"), _taken("aw"), _taken("r"), _taken("w", strb=0b1111)
 LITE = [

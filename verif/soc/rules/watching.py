@@ -17,9 +17,7 @@ _OTHER = {"manager": "subordinate", "subordinate": "manager"}
 
 def widths(signature: wiring.Signature) -> dict[str, int]:
     """Return the bits of each signal of a bus."""
-    return {
-        name: Shape.cast(member.shape).width for name, member in signature.members.items()
-    }  # fmt: skip
+    return {name: Shape.cast(member.shape).width for name, member in signature.members.items()}
 
 
 def keeps(
@@ -48,8 +46,11 @@ def keeps(
     m.d.comb += [getattr(rules, name).eq(getattr(bus, name)) for name in bus.signature.members]
 
     def chosen(by: str, some: Collection[str] | None) -> list[Value]:
-        found = {rule.name: bit for rule, bit in zip(rules.RULES, rules.kept, strict=True)
-                 if rule.by == by and (some is None or rule.name in some)}  # fmt: skip
+        found = {
+            rule.name: bit
+            for rule, bit in zip(rules.RULES, rules.kept, strict=True)
+            if rule.by == by and (some is None or rule.name in some)
+        }
         assert some is None or {*some} == {*found}
         return [*found.values()]
 

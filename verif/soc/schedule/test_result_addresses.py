@@ -13,8 +13,12 @@ from hw.soc.schedule.result_addresses import ResultAddresses
 from verif.soc.bus.partners import Part, Sink, Source, run
 
 PARAMETERS: dict[str, Any] = {
-    "engine": "systolic_os(m=2,n=4)", "data_width": 64, "sums": 64, "a_bytes": 128, "b_bytes": 128,
-}  # fmt: skip
+    "engine": "systolic_os(m=2,n=4)",
+    "data_width": 64,
+    "sums": 64,
+    "a_bytes": 128,
+    "b_bytes": 128,
+}
 M, N = 7, 11
 ROWS, COLUMNS = 2, 4
 LDC = 1000
@@ -96,8 +100,12 @@ def test_addresses_are_those_of_each_job(
         for down, across in blocks(by_columns):
             rows, columns = min(ROWS, M - down), min(COLUMNS, N - across)
             last_row, last_column = down + ROWS >= M, across + COLUMNS >= N
-            block = {"rows": rows, "columns": columns, "last_row": last_row,
-                     "last_column": last_column}  # fmt: skip
+            block = {
+                "rows": rows,
+                "columns": columns,
+                "last_row": last_row,
+                "last_column": last_column,
+            }
             done.append(layout.const(block).as_bits())
             for row in range(rows):
                 address = base + (down + row) * LDC + across * spec.sum_bytes
@@ -107,9 +115,11 @@ def test_addresses_are_those_of_each_job(
     jobs = Jobs(dut, rng, sink, M * len(range(0, N, COLUMNS)))
     setting = Setting(dut, by_columns)
     run(
-        dut, [setting, Source(dut.i, done, rng, 0.9), sink, jobs],
-        lambda: len(sink.items) == len(wanted), deadline=20_000,
-    )  # fmt: skip
+        dut,
+        [setting, Source(dut.i, done, rng, 0.9), sink, jobs],
+        lambda: len(sink.items) == len(wanted),
+        deadline=20_000,
+    )
     shape = dut.o.payload.shape()
     found = [shape.from_bits(item) for item in sink.items]
     assert [(row.address, row.bytes, bool(row.final)) for row in found] == wanted

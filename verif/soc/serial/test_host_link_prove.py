@@ -65,9 +65,13 @@ def comes_back(m: Module, last: int) -> Value:
     # All that it works with is ready.
     m.d.sync += memory.done.eq(memory.request & ~memory.done)
     m.d.comb += [
-        link.o.ready.eq(1), axi.awready.eq(1), axi.wready.eq(1), axi.arready.eq(1),
-        axi.bvalid.eq(1), axi.rvalid.eq(1),
-    ]  # fmt: skip
+        link.o.ready.eq(1),
+        axi.awready.eq(1),
+        axi.wready.eq(1),
+        axi.arready.eq(1),
+        axi.bvalid.eq(1),
+        axi.rvalid.eq(1),
+    ]
     legal = Signal()
     with m.If(now == 0):
         m.d.sync += legal.eq(link.legal)

@@ -47,9 +47,18 @@ class Drawer:
         more: dict[str, Any] = MODES[values["mode"]].fields(self.rng)
         more |= dict(zip(("block_m", "block_n", "block_k"), blocks, strict=True))
         job = Job(
-            a=0, b=0, c=0, m=m, n=n, k=k, lda=0, ldb=0, ldc=0,
-            by_columns=values["order"] == "columns", **more,
-        )  # fmt: skip
+            a=0,
+            b=0,
+            c=0,
+            m=m,
+            n=n,
+            k=k,
+            lda=0,
+            ldb=0,
+            ldc=0,
+            by_columns=values["order"] == "columns",
+            **more,
+        )
         return placer.job(job, values["placing"])
 
     def base(self, region: str) -> int:

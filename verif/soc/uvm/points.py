@@ -13,9 +13,15 @@ from verif.soc.uvm.refusals import REFUSALS, RING_REFUSALS
 from verif.soc.uvm.shapes import Shapes
 
 __all__ = [
-    "FAULTS", "REGIONS", "SPEEDS", "burst_coverage", "classified", "errors_of", "order_coverage",
+    "FAULTS",
+    "REGIONS",
+    "SPEEDS",
+    "burst_coverage",
+    "classified",
+    "errors_of",
+    "order_coverage",
     "shapes_of",
-]  # fmt: skip
+]
 
 FAULTS = {
     f"{way}_{name}": (way, response)
@@ -96,18 +102,30 @@ def order_space(spec: CoprocessorSpec) -> Space:
         Point("blocks", ("own", "given") if spec.blocks else ("own",)),
         Point("shape", tuple(sorted(found)), ("m", "n", "k"), _shape),
         Point("depth", tuple(sorted(depths)), ("k",), _depth),
-        Point("memory", ("immediate", "short", "long", "stalls"), ("speed",),
-              lambda speed: speed if speed in ("immediate", "short", "long") else "stalls"),
-    ]  # fmt: skip
+        Point(
+            "memory",
+            ("immediate", "short", "long", "stalls"),
+            ("speed",),
+            lambda speed: speed if speed in ("immediate", "short", "long") else "stalls",
+        ),
+    ]
     rules = [
-        Rule(("error", "start"), lambda error, start: error in _IN_RING and start != "ring",
-             "errors of a ring, where there is none"),
-        Rule(("error", "blocks"), lambda error, blocks: error == "blocks" and blocks == "own",
-             "blocks that are refused, but not given"),
-        Rule(("m", "n", "k", "blocks"),
-             lambda m, n, k, blocks: not shapes.fitting(blocks, m, n, k),
-             "sizes for which the stores have no such blocks"),
-    ]  # fmt: skip
+        Rule(
+            ("error", "start"),
+            lambda error, start: error in _IN_RING and start != "ring",
+            "errors of a ring, where there is none",
+        ),
+        Rule(
+            ("error", "blocks"),
+            lambda error, blocks: error == "blocks" and blocks == "own",
+            "blocks that are refused, but not given",
+        ),
+        Rule(
+            ("m", "n", "k", "blocks"),
+            lambda m, n, k, blocks: not shapes.fitting(blocks, m, n, k),
+            "sizes for which the stores have no such blocks",
+        ),
+    ]
     return Space(points, rules)
 
 
@@ -162,10 +180,18 @@ def _most_beats(spec: CoprocessorSpec) -> dict[str, int]:
     """Count the most beats that a burst of each kind may have."""
     shapes = shapes_of(spec)
     job = Job(
-        a=0, b=0, c=0, m=1, n=shapes.longest(1), k=shapes.longest(2),
-        lda=0, ldb=0, ldc=0, bias=0,
+        a=0,
+        b=0,
+        c=0,
+        m=1,
+        n=shapes.longest(1),
+        k=shapes.longest(2),
+        lda=0,
+        ldb=0,
+        ldc=0,
+        bias=0,
         records=0 if spec.requantises_columns else None,
-    )  # fmt: skip
+    )
     lengths = {name: matrix.row_bytes for name, matrix in matrices(spec, job).items()}
     lengths["ring"] = DESCRIPTOR
     # Rows begin at any byte, descriptors at whole beats.
@@ -202,7 +228,10 @@ def burst_coverage(spec: CoprocessorSpec) -> Coverage:
              "more beats than a row in a block, or a burst, has"),
     ]  # fmt: skip
     crosses = [
-        ("of", "response", "beat"), ("of", "response", "end"), ("of", "response", "burst"),
-        ("of", "response", "beats"), ("of", "beats", "end"),
-    ]  # fmt: skip
+        ("of", "response", "beat"),
+        ("of", "response", "end"),
+        ("of", "response", "burst"),
+        ("of", "response", "beats"),
+        ("of", "beats", "end"),
+    ]
     return Coverage("Bursts", Space(points, rules), crosses)

@@ -8,8 +8,14 @@ from verif.soc.uvm.axi_lite import Access
 from verif.soc.uvm.environment import Environment
 
 __all__ = [
-    "bits", "clearing", "reset_values", "start_during_reset", "strobes", "unmapped", "while_busy",
-]  # fmt: skip
+    "bits",
+    "clearing",
+    "reset_values",
+    "start_during_reset",
+    "strobes",
+    "unmapped",
+    "while_busy",
+]
 
 CTRL, ISR, ERROR = 0x00, 0x0C, 0xA0
 IDLE, RESET = 1 << 2, 1 << 31
@@ -37,9 +43,11 @@ async def reset_values(env: Environment) -> None:
     """Every register has its reset value."""
     assert len(env.by_address) > 60
     for address, register in env.by_address.items():
-        expected = IDLE if address == CTRL else sum(
-            field.get_reset() << field.get_lsb_pos() for field in register.get_fields()
-        )  # fmt: skip
+        expected = (
+            IDLE
+            if address == CTRL
+            else sum(field.get_reset() << field.get_lsb_pos() for field in register.get_fields())
+        )
         found = await _read(env, address)
         assert found == expected, f"{register.get_name()} is {found:#x} after reset"
 

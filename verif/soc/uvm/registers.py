@@ -26,9 +26,15 @@ from hw.soc.coprocessor import argument_widths
 from verif.soc.uvm.axi_lite import Access
 
 __all__ = [
-    "RegisterAdapter", "RegisterPredictor", "kept", "load", "model", "narrow_fields",
-    "registers_of", "reset",
-]  # fmt: skip
+    "RegisterAdapter",
+    "RegisterPredictor",
+    "kept",
+    "load",
+    "model",
+    "narrow_fields",
+    "registers_of",
+    "reset",
+]
 
 
 def load(key: str, folder: Path) -> type:

@@ -30,17 +30,23 @@ def described(coverage: Coverage) -> dict[str, Any]:
     ]
     points = {name: list(point.bins) for name, point in coverage.space.points.items()}
     return {
-        "title": coverage.title, "samples": coverage.samples, "points": points, "crosses": crosses
-    }  # fmt: skip
+        "title": coverage.title,
+        "samples": coverage.samples,
+        "points": points,
+        "crosses": crosses,
+    }
 
 
 def markdown(coverage: Coverage) -> str:
     """Write the table of crosses, and what they lack."""
     lines = [
-        f"## {coverage.title}", "",
-        f"{coverage.samples} samples, {coverage.left} holes.", "",
-        "| cross | seen | legal | excluded |", "| --- | ---: | ---: | ---: |",
-    ]  # fmt: skip
+        f"## {coverage.title}",
+        "",
+        f"{coverage.samples} samples, {coverage.left} holes.",
+        "",
+        "| cross | seen | legal | excluded |",
+        "| --- | ---: | ---: | ---: |",
+    ]
     lines += [
         f"| {cross.name} | {len(cross.hits)} | {cross.legal} | {cross.excluded.total()} |"
         for cross in coverage.crosses

@@ -22,9 +22,12 @@ from verif.soc.uvm.refusals import REFUSALS, bad_rings, refused
 __all__ = ["chain", "faults", "fill", "overlap", "refusals", "resets", "standstill"]
 
 _BRINGS = {
-    "done": "none", "refused": "dimension", "read": "read_slverr", "write": "write_slverr",
+    "done": "none",
+    "refused": "dimension",
+    "read": "read_slverr",
+    "write": "write_slverr",
     "ring": "ring_slverr",
-}  # fmt: skip
+}
 """An error after which each of these is what came before."""
 
 
@@ -253,8 +256,9 @@ async def overlap(env: Environment, count: int) -> None:
 def _longest(spec: CoprocessorSpec, job: Job) -> tuple[str, int]:
     """Return the matrix that reaches farthest, and how many bytes."""
     found = matrices(spec, job)
-    return max(((name, found[name].end - found[name].address) for name in "abc"),
-               key=lambda each: each[1])  # fmt: skip
+    return max(
+        ((name, found[name].end - found[name].address) for name in "abc"), key=lambda each: each[1]
+    )
 
 
 def _spoiled(env: Environment, order: Order, number: int, way: str) -> Order:

@@ -15,9 +15,7 @@ __all__ = ["FinishOrder", "OneAccess", "RegisterSequence", "SoftReset", "StartOr
 
 PATIENCE = 600_000
 """Cycles within which an order has to end."""
-_COUNTERS = (
-    "CYCLES", "COMPUTE", "STALL_LOAD", "STALL_STORE", "READ_BEATS", "WRITE_BEATS", "MACS"
-)  # fmt: skip
+_COUNTERS = ("CYCLES", "COMPUTE", "STALL_LOAD", "STALL_STORE", "READ_BEATS", "WRITE_BEATS", "MACS")
 
 
 class RegisterSequence(uvm_sequence):

@@ -15,15 +15,20 @@ SPACE = Space(
         Point("colour", ("red", "green", "blue")),
         Point("size", ("small", "large")),
         Point("shape", ("round", "square", "flat")),
-        Point("heavy", ("yes", "no"), ("size", "shape"),
-              lambda size, shape: None if shape == "flat" else
-              "yes" if (size, shape) == ("large", "square") else "no"),
+        Point(
+            "heavy",
+            ("yes", "no"),
+            ("size", "shape"),
+            lambda size, shape: (
+                None if shape == "flat" else "yes" if (size, shape) == ("large", "square") else "no"
+            ),
+        ),
     ],
     [
         Rule(("colour", "size"), lambda c, s: c == "red" and s == "large", "no large red"),
         Rule(("size", "shape"), lambda s, f: s == "small" and f == "flat", "no small flat"),
     ],
-)  # fmt: skip
+)
 
 
 def pairs() -> Coverage:
@@ -41,8 +46,12 @@ def test_coverage_knows_what_is_legal() -> None:
     assert dict(by_name["colour x shape"].excluded) == {"excluded by several rules": 1}
     coarse = Coverage("Coarse", SPACE, [("colour", "heavy")]).crosses[0]
     assert set(coarse.holes) == {
-        ("red", "no"), ("green", "yes"), ("green", "no"), ("blue", "yes"), ("blue", "no")
-    }  # fmt: skip
+        ("red", "no"),
+        ("green", "yes"),
+        ("green", "no"),
+        ("blue", "yes"),
+        ("blue", "no"),
+    }
 
 
 @pytest.mark.parametrize("seed", range(20))

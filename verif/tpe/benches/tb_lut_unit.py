@@ -57,11 +57,15 @@ class Programs:
         """Make tables of activations that are drawn, some of them corners; or of an extreme."""
         rng = self.rng
         operation = Lpre(**{
-            "k": SPEC.group, "a": SPEC.activations, "table": "int",
-            "rd": int(rng.integers(SPEC.registers)), "rs": int(rng.integers(64)),
-            "m": int(rng.integers(1, SPEC.m + 1)), "depth": int(rng.integers(1, SHORT + 1)),
+            "k": SPEC.group,
+            "a": SPEC.activations,
+            "table": "int",
+            "rd": int(rng.integers(SPEC.registers)),
+            "rs": int(rng.integers(64)),
+            "m": int(rng.integers(1, SPEC.m + 1)),
+            "depth": int(rng.integers(1, SHORT + 1)),
             **how,
-        })  # fmt: skip
+        })
         shape = operation.m, operation.depth
         codes = uniform(rng, FMT, shape)
         edge = rng.random(shape) < 0.2
@@ -79,11 +83,19 @@ class Programs:
         weights = how.get("weights", str(rng.choice(KINDS)))
         planes = 2 if weights == "t" else int(rng.integers(1, SPEC.planes + 1))
         operation = Lmma(**{
-            "m": self.made[how.get("ra", ra)].m, "n": int(rng.integers(1, SPEC.n + 1)),
-            "k": SPEC.group, "a": SPEC.activations, "table": "int", "weights": weights,
-            "planes": planes, "acc": "int32", "result": str(rng.choice(RESULTS)), "ra": ra,
-            **{name: int(rng.integers(64)) for name in ("rd", "rb", "rc")}, **how,
-        })  # fmt: skip
+            "m": self.made[how.get("ra", ra)].m,
+            "n": int(rng.integers(1, SPEC.n + 1)),
+            "k": SPEC.group,
+            "a": SPEC.activations,
+            "table": "int",
+            "weights": weights,
+            "planes": planes,
+            "acc": "int32",
+            "result": str(rng.choice(RESULTS)),
+            "ra": ra,
+            **{name: int(rng.integers(64)) for name in ("rd", "rb", "rc")},
+            **how,
+        })
         fmt = IntFormat(width=operation.planes, signed=weights in ("s", "t"))
         low, high = (-1, 1) if weights == "t" else (fmt.low, fmt.high)
         shape = self.made[operation.ra].depth, operation.n
@@ -204,7 +216,7 @@ async def test_longest_rows(dut: Any) -> None:
         programs.lmma(0, weights="s", **how),
         programs.lpre(rd=rd, depth=SPEC.k_max, m=SPEC.m),
         programs.lmma(weights="u", **how),
-    ])  # fmt: skip
+    ])
 
 
 @cocotb.test
@@ -225,9 +237,20 @@ def refused() -> list[int]:
     lpre = Lpre(k=SPEC.group, a=SPEC.activations, table="int", rd=0, rs=0, m=1, depth=1)
     rows = max(SPEC.m - 1, 1)
     lmma = Lmma(
-        m=rows, n=1, k=SPEC.group, a=SPEC.activations, table="int", weights="s", planes=1,
-        acc="int32", result="int32", rd=0, ra=0, rb=0, rc=0,
-    )  # fmt: skip
+        m=rows,
+        n=1,
+        k=SPEC.group,
+        a=SPEC.activations,
+        table="int",
+        weights="s",
+        planes=1,
+        acc="int32",
+        result="int32",
+        rd=0,
+        ra=0,
+        rb=0,
+        rc=0,
+    )
     other = "int16" if SPEC.activations == "int8" else "int8"
     group = 2 if SPEC.group > 2 else 3
     changes: list[Any] = [
@@ -237,9 +260,12 @@ def refused() -> list[int]:
         (lmma, {"table": "int8", "acc": "fp32", "result": "fp32"}),
     ]
     for operation, name, most in (
-        (lpre, "depth", SPEC.k_max + 1), (lpre, "rd", SPEC.registers), (lmma, "n", SPEC.n + 1),
-        (lmma, "planes", SPEC.planes + 1), (lmma, "ra", SPEC.registers),
-    ):  # fmt: skip
+        (lpre, "depth", SPEC.k_max + 1),
+        (lpre, "rd", SPEC.registers),
+        (lmma, "n", SPEC.n + 1),
+        (lmma, "planes", SPEC.planes + 1),
+        (lmma, "ra", SPEC.registers),
+    ):
         # The greatest that the field holds may be the unit's own.
         try:
             changes.append((dataclasses.replace(operation, **{name: most}), {}))
