@@ -13,6 +13,23 @@ _RESETS = ("A", "ALLCARRYIN", "ALUMODE", "B", "C", "CTRL", "D", "INMODE", "M", "
 _ENABLES = (
     "A1", "A2", "AD", "ALUMODE", "B1", "B2", "C", "CARRYIN", "CTRL", "D", "INMODE", "M", "P",
 )  # fmt: skip
+_ZEROS = {
+    "ACIN": 30,
+    "BCIN": 18,
+    "C": 48,
+    "PCIN": 48,
+    "ALUMODE": 4,
+    "INMODE": 5,
+    "CARRYIN": 1,
+    "CARRYINSEL": 3,
+    "CARRYCASCIN": 1,
+    "MULTSIGNIN": 1,
+}
+"""Ports that are 0 unless they are given, and their widths."""
+_REGISTERS = {
+    **dict.fromkeys(("D", "AD", "M", "P", "OPMODE"), 1),
+    **dict.fromkeys(("ALUMODE", "INMODE", "CARRYIN", "CARRYINSEL"), 0),
+}
 _OUTPUTS = {"P": 48, "PCOUT": 48, "ACOUT": 30, "BCOUT": 18}
 
 
@@ -76,17 +93,8 @@ class Dsp48Block(Family):
             **operands,
             **{f"CE{name}": C(1, 1) for name in _ENABLES},
             **{f"RST{name}": C(0, 1) for name in _RESETS},
-            "ACIN": C(0, 30),
-            "BCIN": C(0, 18),
-            "C": C(0, 48),
-            "PCIN": C(0, 48),
+            **{name: C(0, width) for name, width in _ZEROS.items()},
             "D": C(0, self.multiplier.a_width),
-            "ALUMODE": C(0, 4),
-            "INMODE": C(0, 5),
-            "CARRYIN": C(0, 1),
-            "CARRYINSEL": C(0, 3),
-            "CARRYCASCIN": C(0, 1),
-            "MULTSIGNIN": C(0, 1),
             "CLK": ClockSignal(),
             "OPMODE": Cat(C(5, 4), z, C(0, 2) if w is None else w)[:bits],
             **(ports or {}),
@@ -106,15 +114,7 @@ class Dsp48Block(Family):
             **{f"p_{name}CASCREG": count - (count > 1) for name, count in number.items()},
             # Unused, but at 0 Yosys takes a register away from port A, and sums come out wrong.
             p_CREG=stages.c,
-            p_DREG=1,
-            p_ADREG=1,
-            p_MREG=1,
-            p_PREG=1,
-            p_OPMODEREG=1,
-            p_ALUMODEREG=0,
-            p_INMODEREG=0,
-            p_CARRYINREG=0,
-            p_CARRYINSELREG=0,
+            **{f"p_{name}REG": count for name, count in _REGISTERS.items()},
             p_IS_OPMODE_INVERTED=Const(stages.z_inverted << 4, bits),
             **{f"i_{name}": value for name, value in inputs.items()},
             **{f"o_{name}": value for name, value in outputs.items()},

@@ -188,22 +188,17 @@ def _block(
         for half, code in enumerate(codes):
             m.d.comb += ports[name].word_select(half, size).eq(code)
     settings = {
-        "A_REG": 1,
-        "B_REG": 1,
+        **dict.fromkeys(("A_REG", "B_REG", "TOP_8x8_MULT_REG", "BOT_8x8_MULT_REG"), 1),
+        **dict.fromkeys(("TOPADDSUB_LOWERINPUT", "BOTADDSUB_LOWERINPUT"), product),
+        **dict.fromkeys(("TOPADDSUB_UPPERINPUT", "BOTADDSUB_UPPERINPUT"), 0),
         "A_SIGNED": a.shape().signed,
         "B_SIGNED": b[0].shape().signed,
         "MODE_8x8": is_halves,
-        "TOP_8x8_MULT_REG": 1,
-        "BOT_8x8_MULT_REG": 1,
         "PIPELINE_16x16_MULT_REG1": not is_halves,
         "PIPELINE_16x16_MULT_REG2": not is_halves,
         "TOPADDSUB_CARRYSELECT": 0 if is_halves else 2,
         "TOPOUTPUT_SELECT": 1,
         "BOTOUTPUT_SELECT": 1,
-        "TOPADDSUB_LOWERINPUT": product,
-        "BOTADDSUB_LOWERINPUT": product,
-        "TOPADDSUB_UPPERINPUT": 0,
-        "BOTADDSUB_UPPERINPUT": 0,
         **parameters,
     }
     above = C(0, 2 * _HALF) if other is None else other

@@ -210,14 +210,9 @@ class VectorUnit(wiring.Component):
                 m.d.sync += [valid.eq(Cat(banks.reading, valid)), last.eq(Cat(banks.last, last))]
         lanes = range(spec.lanes)
         in_row = [~last[0] | (lane <= now.count) if lane else C(1, 1) for lane in lanes]
+        keep = [~schedule.refused & inside for inside in in_row]
         values = [banks.o_data.word_select(lane, spec.width) for lane in lanes]
-        step = _Pass(
-            move,
-            norm,
-            values,
-            [~schedule.refused & inside for inside in in_row],
-            so_far[: spec.carry_width],
-        )
+        step = _Pass(move, norm, values, keep, so_far[: spec.carry_width])
         fulls: Sequence[Value] = ()
         emits: Value = valid[-1]
         fraction: Value = C(spec.norm_fraction)
@@ -228,10 +223,11 @@ class VectorUnit(wiring.Component):
             codes, emits = elements.masked(codes, last[-1]), elements.emits
             fraction = Mux(elements.direct, 0, fraction)
         m.d.comb += schedule.done.eq(move & valid[-1] & last[-1])
-        self._emit(m, schedule, move & emits, Cat(codes), fulls)
+        data = self._offered(m)
         with m.If(move & emits):
             m.d.sync += so_far.eq(summed)
             with m.If(schedule.scaling):
+                self._offer(m, data, codes, fulls)
                 m.d.sync += self.o.payload.last.eq(last[-1])
                 exponent = Mux(norm, fraction, row.shift)
                 m.d.sync += self.o.payload.exponent.eq(Mux(schedule.refused, 0, exponent))
@@ -316,15 +312,8 @@ class VectorUnit(wiring.Component):
         )
         return elements.lanes(m, step.values, step.keep, step.carried, lane_step)
 
-    def _emit(
-        self,
-        m: Module,
-        schedule: RowSchedule,
-        emits: Value,
-        codes: Value,
-        fulls: Sequence[Value],
-    ) -> None:
-        """Offer codes of a beat; those that are full have all bits but the sign set."""
+    def _offered(self, m: Module) -> Signal:
+        """Make the register of a beat's codes, which leave when they are taken."""
         spec = self.spec
         # Flip-flops that are set begin set.
         ones = 0 if spec.scales else (1 << spec.lanes * spec.out_width) - 1
@@ -332,11 +321,14 @@ class VectorUnit(wiring.Component):
         m.d.comb += self.o.payload.data.eq(data)
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
-        with m.If(emits), m.If(schedule.scaling):
-            m.d.sync += [self.o.valid.eq(1), data.eq(codes)]
-            for lane, full in enumerate(fulls):
-                with m.If(full):
-                    m.d.sync += data.word_select(lane, spec.out_width)[:-1].eq(-1)
+        return data
+
+    def _offer(self, m: Module, data: Signal, codes: list[Value], fulls: Sequence[Value]) -> None:
+        """Offer codes of a beat; those that are full have all bits but the sign set."""
+        m.d.sync += [self.o.valid.eq(1), data.eq(Cat(codes))]
+        for lane, full in enumerate(fulls):
+            with m.If(full):
+                m.d.sync += data.word_select(lane, self.spec.out_width)[:-1].eq(-1)
 
     def _take_sums(self, m: Module, schedule: RowSchedule, row: RowScale, summed: Value) -> None:
         """Keep the sums of a row's passes, from which its scale is found."""

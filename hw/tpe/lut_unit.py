@@ -234,16 +234,7 @@ class LutUnit(wiring.Component):
         spec, rows, known = self.spec, self.core.o_c, self.store.o_known
         row = Signal(range(max(spec.m, 2)))
         plane = Signal(range(max(spec.planes, 2)), reset_less=True)
-        asked: Any = Signal(
-            data.StructLayout({
-                "sums": len(known.sums),
-                "rows": len(mma["m"]),
-                "planes": range(max(spec.planes, 2)),
-                "weights": len(mma["weights"]),
-                "narrow": 1,
-            }),
-            reset_less=True,
-        )
+        asked = self._operation(mma)
         busy, first = Signal(), Signal(reset_less=True)
         with m.If(asks):
             m.d.sync += [
@@ -277,7 +268,7 @@ class LutUnit(wiring.Component):
                 with m.If(plane == 0):
                     m.d.sync += busy.eq(0)
         with m.If(take):
-            m.d.sync += there.eq(0)
+            m.d.sync += [there.eq(0), self.o_c.payload.last.eq(last)]
         with m.If(wanted):
             m.d.sync += [
                 there.eq(1),
@@ -286,8 +277,6 @@ class LutUnit(wiring.Component):
             ]
         with m.If(free):
             m.d.sync += self.o_c.valid.eq(take)
-        with m.If(take):
-            m.d.sync += self.o_c.payload.last.eq(last)
 
         results = []
         for number, column in enumerate(self._columns(m, asked, row)):
@@ -300,6 +289,17 @@ class LutUnit(wiring.Component):
             ]
             results.append(column.o)
         m.d.comb += self.o_c.payload.data.eq(Cat(results))
+
+    def _operation(self, mma: dict[str, Value]) -> Any:
+        """Make the registers of what an operation says."""
+        layout = data.StructLayout({
+            "sums": len(self.store.o_known.sums),
+            "rows": len(mma["m"]),
+            "planes": range(max(self.spec.planes, 2)),
+            "weights": len(mma["weights"]),
+            "narrow": 1,
+        })
+        return Signal(layout, name="asked", reset_less=True)
 
     def _columns(self, m: Module, asked: Any, row: Value) -> Iterator[Any]:
         """Place the columns, which have the core's sums and what the operation says."""

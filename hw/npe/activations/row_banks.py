@@ -165,16 +165,7 @@ class RowBanks(wiring.Component):
             m.d.sync += draining.eq(0)
         with m.If(self.start):
             m.d.sync += [source.eq(self.bank), draining.eq(self.final)]
-        ends: Value = layout.last
-        last_beat: Value = behind
-        if spec.builds(spec.PAIRS):
-            # Their second row comes to the upper half, which the first one does not reach.
-            pair, ends = Signal(), Signal()
-            m.d.comb += [
-                pair.eq(layout.operation.matches(*numbers_of(spec, *spec.PAIRS))),
-                ends.eq(layout.last & (~pair | behind[-1])),
-            ]
-            last_beat = Mux(pair, behind[:-1], behind)
+        ends, last_beat = self._end(m, behind)
         with m.If(write.en):
             m.d.sync += [behind.eq(behind + 1), first.eq(layout.last)]
         with m.If(write.en & layout.last):
@@ -192,6 +183,19 @@ class RowBanks(wiring.Component):
             with m.Elif(self.start & self.final & (self.bank == bank)):
                 m.d.sync += full[bank].eq(0)
         return m
+
+    def _end(self, m: Module, behind: Value) -> tuple[Value, Value]:
+        """Return whether a beat ends a row, or both of a pair, and the number of its last beat."""
+        spec, beat = self.spec, self.i.payload
+        if not spec.builds(spec.PAIRS):
+            return beat.last, behind
+        # Their second row comes to the upper half, which the first one does not reach.
+        pair, ends = Signal(), Signal()
+        m.d.comb += [
+            pair.eq(beat.operation.matches(*numbers_of(spec, *spec.PAIRS))),
+            ends.eq(beat.last & (~pair | behind[-1])),
+        ]
+        return ends, Mux(pair, behind[:-1], behind)
 
     def _row(self, bank: int) -> data.View:
         """Make the registers of what is known of a bank's row."""

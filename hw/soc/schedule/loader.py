@@ -366,45 +366,19 @@ class Loader(wiring.Component):
         Operands come last, since sums start when A and B arrive, one of which may be loaded
         already; C after them, since it waits until the block before the last has left.
         """
-        spec, job, first = self.spec, self.i_geometry, walk.o_first_code
+        spec, job = self.spec, self.i_geometry
         plans: dict[Destination, _RowPlan] = {}
 
-        def of_columns(to: Destination, needed: Value, address_bytes: int) -> None:
-            size = address_bytes
-            plans[to] = _RowPlan(
-                needed & first,
-                C(1),
-                walk.o_columns * size,
-                C(0),
-                C(1),
-                columns * size,
-                C(0),
-                C(0),
-                C(0),
-            )
+        def of_columns(to: Destination, needed: Value, size: int) -> None:
+            plans[to] = _of_columns(walk, needed, columns * size, walk.o_columns * size)
 
         def of_rows(to: Destination, step: Value, before: Value, length: Value) -> None:
-            even, odd = next(slots), next(slots)
-            plans[to] = _RowPlan(
-                ~walk.o_again_a,
-                walk.o_rows,
-                length,
-                step,
-                walk.o_first_row,
-                before,
-                Mux(turn, odd, even),
-                Mux(turn, even, odd),
-                first,
-            )
+            plans[to] = _of_rows(walk, slots, turn, step, before, length)
 
         def of_codes(
             to: Destination, rows: Value, step: Value, before: Value, length: Value
         ) -> None:
-            slot = C(next(slots), 3)
-            before = Mux(first, before, 0)
-            plans[to] = _RowPlan(
-                ~walk.o_again_b, rows, length, step, first, before, slot, slot, C(1)
-            )
+            plans[to] = _of_codes(walk, slots, rows, step, before, length)
 
         if spec.bias:
             of_columns(Destination.BIAS, job.biased, spec.sum_bytes)
@@ -424,7 +398,7 @@ class Loader(wiring.Component):
             of_rows(Destination.ADDEND, job.ldc, before, length)
             down = job.by_columns & ~walk.o_first_row
             plans[Destination.ADDEND] = plans[Destination.ADDEND]._replace(
-                needed=job.accumulate & first,
+                needed=job.accumulate & walk.o_first_code,
                 before=Mux(down, 0, before),
                 stores_end=job.by_columns | walk.o_first_column,
             )
@@ -435,6 +409,58 @@ class Loader(wiring.Component):
         if not self.spec.inside.block:
             return C(0)
         return scales_of(self.spec, words, self.i_geometry.kind)
+
+
+def _of_columns(walk: BlockWalk, needed: Value, before: Value, length: Value) -> _RowPlan:
+    """Plan one row, of what each column has, before the first codes of K."""
+    zero, one = C(0), C(1)
+    return _RowPlan(
+        needed=needed & walk.o_first_code,
+        rows=one,
+        length=length,
+        step=zero,
+        home=one,
+        before=before,
+        slot=zero,
+        end_slot=zero,
+        stores_end=zero,
+    )
+
+
+def _of_rows(
+    walk: BlockWalk, slots: Iterator[int], turn: Value, step: Value, before: Value, length: Value
+) -> _RowPlan:
+    """Plan the rows of A's kind: a row of blocks begins where the one above has ended."""
+    even, odd = next(slots), next(slots)
+    return _RowPlan(
+        needed=~walk.o_again_a,
+        rows=walk.o_rows,
+        length=length,
+        step=step,
+        home=walk.o_first_row,
+        before=before,
+        slot=Mux(turn, odd, even),
+        end_slot=Mux(turn, even, odd),
+        stores_end=walk.o_first_code,
+    )
+
+
+def _of_codes(
+    walk: BlockWalk, slots: Iterator[int], rows: Value, step: Value, before: Value, length: Value
+) -> _RowPlan:
+    """Plan the rows of B's kind: a block begins where the one before along K has ended."""
+    slot, first = C(next(slots), 3), walk.o_first_code
+    return _RowPlan(
+        needed=~walk.o_again_b,
+        rows=rows,
+        length=length,
+        step=step,
+        home=first,
+        before=Mux(first, before, 0),
+        slot=slot,
+        end_slot=slot,
+        stores_end=C(1),
+    )
 
 
 def _lowest(bits: Value) -> Value:
