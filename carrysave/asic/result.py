@@ -28,76 +28,95 @@ def of_cells(
 
     Parameters
     ----------
-    search, best : the search, and its best point.
-    target : name of the library.
-    operations : in a cycle, if they are known.
-    found : its power.
-    more : what a search of more recipes found.
+    search, best : the search, its best point.
+    target, operations : name of the library; of a cycle, if they are known.
+    found, more : its power; what a search of more recipes found.
 
     Of a library of gate equivalents and FO4, keys end in ``_ge`` and ``_fo4`` instead of ``_um2``
     and ``_ns``; what is in physical units is None.
     """
     variant = search.variants[best["variant"]]
-    flow, rows = variant.flow, best["hierarchy"]
-    library = flow.library
+    flow, library, design = variant.flow, variant.flow.library, variant.design
     size = area(best)
-    sequential = sum(row["instances"] * row["area_sequential_um2"] for row in rows)
-    rates = rates_of(operations, best["period_ns"], size, found["pj_per_mac"])
-    unique = {(p["recipe"], p["delay_target_ns"], p["variant"]): p for p in search.points}
-    own = variant.design
     record = {
-        "design": own.name if own else flow.design.top,
+        "design": design.name if design else flow.design.top,
         "module": flow.design.top,
         "target": target,
         "area_um2": size,
-        "cells": sum(row["instances"] * row["cells"] for row in rows),
+        "cells": sum(row["instances"] * row["cells"] for row in best["hierarchy"]),
         "period_ns": best["period_ns"],
         "fmax_mhz": 1e3 / best["period_ns"],
-        "power_mw": found["power_mw"],
-        "activity": found["activity"],
-        "annotated": found["annotated"],
-        "glitches": found["glitches"],
+        **{name: found[name] for name in ("power_mw", "activity", "annotated", "glitches")},
         "pj_per_mac": found["pj_per_mac"],
         "energy_parts": found["energy_parts"],
-        **rates,
+        **rates_of(operations, best["period_ns"], size, found["pj_per_mac"]),
         "versions": versions(library),
-        "area_sequential_um2": sequential,
-        "area_combinational_um2": size - sequential,
-        "kge": size / library.nand2.area / 1e3,
+        **_areas(best, library),
         "critical_path": best["critical_path"],
-        "corner": None if library.relative else library.corner,
-        "library": {"name": library.name, "sha256": library.sha},
-        "corners": [
-            {"name": one.name, "sha256": one.sha, "period_ns": period}
-            for one, period in zip((library, *library.corners), best["corners"], strict=True)
-        ],
+        **_conditions(best, library),
         "recipe": best["recipe"],
         "delay_target_ns": best["delay_target_ns"],
         "hierarchy_mode": variant.hierarchy,
         "conditions": flow.conditions.describe(library),
         "names": flow.design.names,
         "notes": [
-            *_renamed(flow.design.names), *library.notes, *best["notes"], *found["notes"],
+            *_renamed(flow.design.names),
+            *library.notes,
+            *best["notes"],
+            *found["notes"],
             *_recipes(more),
         ],
-        "sweep": [
-            {
-                "delay_target_ns": p["delay_target_ns"], "recipe": p["recipe"],
-                "hierarchy": search.variants[p["variant"]].hierarchy,
-                "hows": search.variants[p["variant"]].hows,
-                "area_um2": area(p), "period_ns": p["period_ns"],
-                "gops_per_mm2": rates_of(operations, p["period_ns"], area(p), None)["gops_per_mm2"],
-            }
-            for p in unique.values()
-        ],
+        "sweep": _sweep(search, operations),
         "tried": search.tried(),
         "recipe_search": more,
-        "hierarchy": rows,
-        "netlist": best["netlist"], "placed": None,
-        "luts": None, "ffs": None, "dsps": None, "brams": None,
-        **({"parameters": dict(own.parameters)} if own else {}),
-    }  # fmt: skip
+        "hierarchy": best["hierarchy"],
+        "netlist": best["netlist"],
+        "placed": None,
+        **dict.fromkeys(("luts", "ffs", "dsps", "brams")),
+        **({"parameters": dict(design.parameters)} if design else {}),
+    }
     return _relative(record, operations) if library.relative else record
+
+
+def _areas(best: dict[str, Any], library: Library) -> dict[str, float]:
+    """Return the area of registers, of the rest, and all in thousands of NAND2."""
+    size = area(best)
+    rows = best["hierarchy"]
+    sequential = sum(row["instances"] * row["area_sequential_um2"] for row in rows)
+    return {
+        "area_sequential_um2": sequential,
+        "area_combinational_um2": size - sequential,
+        "kge": size / library.nand2.area / 1e3,
+    }
+
+
+def _conditions(best: dict[str, Any], library: Library) -> dict[str, Any]:
+    """Return which library it was, and the period at each of its corners."""
+    corners = zip((library, *library.corners), best["corners"], strict=True)
+    return {
+        "corner": None if library.relative else library.corner,
+        "library": {"name": library.name, "sha256": library.sha},
+        "corners": [
+            {"name": one.name, "sha256": one.sha, "period_ns": period} for one, period in corners
+        ],
+    }
+
+
+def _sweep(search: Search, operations: float | None) -> list[dict[str, Any]]:
+    """Return all points of a search, each once."""
+    unique = {(p["recipe"], p["delay_target_ns"], p["variant"]): p for p in search.points}
+    return [
+        {
+            "delay_target_ns": p["delay_target_ns"],
+            "recipe": p["recipe"],
+            "hierarchy": search.variants[p["variant"]].hierarchy,
+            "hows": search.variants[p["variant"]].hows,
+            "area_um2": area(p),
+            "period_ns": p["period_ns"],
+            "gops_per_mm2": rates_of(operations, p["period_ns"], area(p), None)["gops_per_mm2"],
+        }
+        for p in unique.values()
+    ]
 
 
 def _recipes(more: dict[str, Any] | None) -> list[str]:

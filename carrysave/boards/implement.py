@@ -120,25 +120,7 @@ def routed(
     try:
         found = place.nextpnr(flow, folder, [*arguments, *flow.bitstream.routed])
     except place.FpgaError as error:
-        # Look-up tables and flip-flops that do not share a cell are known only now.
-        if beyond := _TOO_MANY.search(str(error)):
-            limit = part.capacity["luts"]
-            cells = f"{int(beyond[1]):,}" if beyond[1] else f"more than {limit:,}"
-            raise TooLargeError(
-                f"{module} is larger than {part.name} of {board.name}: {cells} logic cells of"
-                f" {limit:,}",
-                {**taken, "luts": int(beyond[1] or limit + 1)},
-            ) from None
-        if _CROWDED in str(error) and error.used:
-            # Logic is what a part has most of.
-            name, (has, of) = max(error.used.items(), key=lambda item: (item[1][1], item[1][0]))
-            limit = part.capacity["luts"]
-            raise TooLargeError(
-                f"{module} is larger than {part.name} of {board.name}: {has:,}"
-                f" {_NAMES.get(name, name)} of {of:,} are too many to be placed",
-                {**taken, "luts": max(taken["luts"], limit + 1)},
-            ) from None
-        raise
+        raise _too_large(error, board, module, taken) or error from None
     package, tool, *rest = flow.bitstream.pack
     done = place.call(package, folder, [word.format(pack=part.names[0]) for word in rest], tool)
     if done.code or not (folder / "image").exists():
@@ -154,3 +136,29 @@ def routed(
         "notes": [paths.why for paths in untimed],
     }
     return facts, (folder / "image").read_bytes()
+
+
+def _too_large(
+    error: place.FpgaError, board: Board, module: str, taken: Mapping[str, float]
+) -> TooLargeError | None:
+    """Return the error that resources exceed the part's, if that is why nextpnr failed."""
+    part = board.part
+    assert part is not None
+    limit = part.capacity["luts"]
+    # Look-up tables and flip-flops that do not share a cell are known only now.
+    if beyond := _TOO_MANY.search(str(error)):
+        cells = f"{int(beyond[1]):,}" if beyond[1] else f"more than {limit:,}"
+        return TooLargeError(
+            f"{module} is larger than {part.name} of {board.name}: {cells} logic cells of"
+            f" {limit:,}",
+            {**taken, "luts": int(beyond[1] or limit + 1)},
+        )
+    if _CROWDED in str(error) and error.used:
+        # Logic is what a part has most of.
+        name, (has, of) = max(error.used.items(), key=lambda item: (item[1][1], item[1][0]))
+        return TooLargeError(
+            f"{module} is larger than {part.name} of {board.name}: {has:,}"
+            f" {_NAMES.get(name, name)} of {of:,} are too many to be placed",
+            {**taken, "luts": max(taken["luts"], limit + 1)},
+        )
+    return None

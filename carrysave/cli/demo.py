@@ -92,11 +92,9 @@ def run(steps: Steps, folder: Path, console: Console, sweep: bool = False) -> di
 
     steps.step("build the simulator and run the regression")
     checked = runner.verify(DESIGN, seed=1, directory=folder / "runs")
-    say(
-        "verified",
-        f"{checked.tests - checked.failures} of {checked.tests} tests passed against the numpy"
-        f" twin ({checked.xml})",
-    )
+    passed = checked.tests - checked.failures
+    text = f"{passed} of {checked.tests} tests passed against the numpy twin ({checked.xml})"
+    say("verified", text)
 
     steps.step("classify handwritten digits on the simulated co-processor")
     seen = _classify(folder)
@@ -108,27 +106,13 @@ def run(steps: Steps, folder: Path, console: Console, sweep: bool = False) -> di
         f" {'equal bit for bit' if seen['equal'] else 'DIFFER'}",
     )
 
-    results = []
-    target = cells.default()
-    for design in (DESIGN, BASELINE):
-        steps.step(f"synthesise {design.module}")
-        result = synthesis.synthesise_design(
-            design,
-            target,
-            sweep=sweep,
-            stored_recipes=() if sweep else (PROJECT,),
-            progress=steps.note,
-        )
-        result["files"] = write_synthesis(folder / "synth", result)
-        results.append(result)
+    results = [_synthesise(design, steps, folder, sweep) for design in (DESIGN, BASELINE)]
     print_synthesis(console, results)
     measure = measures(results[0])
     ours, plain = (result[measure.density] for result in results)
-    say(
-        "in all",
-        f"{ours / plain:.2f}x the {measure.density_unit} of plain MACs;"
-        f" {time.monotonic() - start:.0f} s",
-    )
+    seconds = time.monotonic() - start
+    text = f"{ours / plain:.2f}x the {measure.density_unit} of plain MACs; {seconds:.0f} s"
+    say("in all", text)
     return {
         "ok": checked.ok and seen["equal"],
         "files": [str(path) for path in files],
@@ -136,6 +120,20 @@ def run(steps: Steps, folder: Path, console: Console, sweep: bool = False) -> di
         "digits": seen,
         "synthesis": results,
     }
+
+
+def _synthesise(design: Design, steps: Steps, folder: Path, sweep: bool) -> dict[str, Any]:
+    """Synthesise a design, and write what was found."""
+    steps.step(f"synthesise {design.module}")
+    result = synthesis.synthesise_design(
+        design,
+        cells.default(),
+        sweep=sweep,
+        stored_recipes=() if sweep else (PROJECT,),
+        progress=steps.note,
+    )
+    result["files"] = write_synthesis(folder / "synth", result)
+    return result
 
 
 def _classify(folder: Path) -> dict[str, Any]:

@@ -186,7 +186,6 @@ class Coprocessor(VectorControl):
         Raises
         ------
         TypeError, ValueError, JobError, JobTimeout
-            As :meth:`product` and :meth:`run`.
         """
         mode = self._mode(mode)
         with ExitStack() as stack:

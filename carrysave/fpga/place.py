@@ -106,21 +106,25 @@ def from_seeds(
     ]  # fmt: skip
     found: list[dict[str, Any]] = []
     for outcome in jobs.run(wanted):
-        seed = outcome.job.arguments["seed"]
-        last = {"seed": seed, "fmax_mhz": None, "error": None, "critical_path": []}
-        if outcome.failure is None:
-            last |= outcome.value
-        elif outcome.failure.error is not None and not isinstance(outcome.failure.error, FpgaError):
-            raise outcome.failure.error
-        else:
-            last["error"] = outcome.failure.text
+        last = _outcome(outcome)
         found.append(last)
         fmax = last["fmax_mhz"]
-        said = last["error"] or ("routed" if fmax is None else f"{fmax:.1f} MHz")
-        progress(f"{part.name}: seed {seed}: {said} ({len(found)} of {len(seeds)})")
+        text = last["error"] or ("routed" if fmax is None else f"{fmax:.1f} MHz")
+        progress(f"{part.name}: seed {last['seed']}: {text} ({len(found)} of {len(seeds)})")
     if all(each["error"] for each in found):
         raise FpgaError(found[0]["error"])
     return sorted(found, key=lambda each: each["seed"])
+
+
+def _outcome(outcome: jobs.Outcome) -> dict[str, Any]:
+    """Return what became of a seed; an error that is not the tools' is raised."""
+    seed = outcome.job.arguments["seed"]
+    facts = {"seed": seed, "fmax_mhz": None, "error": None, "critical_path": []}
+    if outcome.failure is None:
+        return facts | outcome.value
+    if outcome.failure.error is not None and not isinstance(outcome.failure.error, FpgaError):
+        raise outcome.failure.error
+    return facts | {"error": outcome.failure.text}
 
 
 def run_seed(

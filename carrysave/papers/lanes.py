@@ -1,6 +1,7 @@
 """XR-NPE's claims: lanes and arrays for all formats against separate ones for each format."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from carrysave.asic import synthesis
@@ -52,61 +53,36 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     ``speed``; ``fpga`` and ``claims``.
     """
     formats = _QUICK if quick else LaneSpec.FORMATS
-    side = 2 if quick else 8
     k_max = _k_max(formats)
     alone = {name: _fields((name,), k_max) for name in formats}
     every = {"formats": ",".join(formats), "accumulator_width": _WIDTH}
     few = {names: _fields(names, k_max) for names in (("int8", "int4"), ("int8", "int4", "e2m1"))}
     integers = exact(LaneSpec(formats=",".join(formats)))
+    work = _Measurement(target, 2 if quick else 8, steps)
     jobs = 5 * len(formats) + len(integers) + len(few) + 2 + len(_FPGAS) * (len(formats) + 1)
     steps.plan(jobs)
-
-    def lane(fields: dict[str, Any], name: str, hows: dict[str, str] = _SMALL) -> Result:
-        design = Design("sl8", {**fields, **hows})
-        steps.step(f"{design.module}, {name}")
-        return synthesis.synthesise_design(
-            design, target, sweep=True, objective="area", activity=f"normal:{name}"
-        )
-
-    def array(fields: dict[str, Any], name: str) -> Result:
-        design = Design("npe", {"m": side, "n": side, **fields})
-        steps.step(f"{design.module}, {name}")
-        return synthesis.synthesise_design(design, target, activity=f"normal:{name}")
-
-    def fastest(design: Design) -> Result:
-        steps.step(f"{design.module}, fastest")
-        return synthesis.synthesise_design(
-            design, target, sweep=True, objective="period", activity="assumed"
-        )
-
-    def counts(fields: dict[str, Any], fpga: str) -> Result:
-        design = Design("npe", {"m": side, "n": side, **fields, **_FPGA})
-        steps.step(f"{design.module}, {fpga}")
-        return count(design, fpga)
-
-    lanes = {name: (lane(alone[name], name), lane(every, name)) for name in formats}
+    lanes = {name: (work.lane(alone[name], name), work.lane(every, name)) for name in formats}
     first, shared = lanes[formats[0]]
-    gated = [
-        {
+    gated = []
+    for name in formats:
+        separate = [lanes[name][0]]
+        if name in integers:
+            separate.append(work.lane(alone[name], name, _GATED))
+        gated.append({
             "format": name,
-            "alone_pj": min(one["pj_per_mac"] for one in (
-                lanes[name][0], *([lane(alone[name], name, _GATED)] if name in integers else []),
-            )),
-            "shared_pj": lane(every, name, _GATED)["pj_per_mac"],
-        }
-        for name in formats
-    ]  # fmt: skip
-    arrays = {name: (array(alone[name], name), array(every, name)) for name in formats}
-    subsets = {"+".join(names): lane(fields, "int8") for names, fields in few.items()}
+            "alone_pj": min(one["pj_per_mac"] for one in separate),
+            "shared_pj": work.lane(every, name, _GATED)["pj_per_mac"],
+        })
+    arrays = {name: (work.array(alone[name], name), work.array(every, name)) for name in formats}
+    subsets = {"+".join(names): work.lane(fields, "int8") for names, fields in few.items()}
     speed = {
-        "sl8": fastest(Design("sl8", {**every, "pipeline": 4})),
-        "opt1": fastest(Design("opt1")),
+        "sl8": work.fastest(Design("sl8", {**every, "pipeline": 4})),
+        "opt1": work.fastest(Design("opt1")),
     }
-    separate = {fpga: [counts(alone[name], fpga) for name in formats] for fpga in _FPGAS}
     found = {
         "library": first["target"],
         "versions": first["versions"],
-        "side": side,
+        "side": work.side,
         "k_max": k_max,
         "lanes": [_pair(name, *both) for name, both in lanes.items()],
         "shared": _facts(shared),
@@ -115,18 +91,59 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         "speed": {name: _facts(result) for name, result in speed.items()},
         "arrays": [_pair(name, *both) for name, both in arrays.items()],
         "shared_array": _facts(arrays[formats[0]][1]),
-        "fpga": [
+        "fpga": work.fpgas(alone, every),
+    }
+    return {**found, "claims": list(_claims(found))}
+
+
+@dataclass(frozen=True)
+class _Measurement:
+    """Syntheses for a library; arrays have `side` rows and columns."""
+
+    target: str | Library
+    side: int
+    steps: Steps
+
+    def lane(self, fields: dict[str, Any], name: str, build: dict[str, str] = _SMALL) -> Result:
+        """Return the smallest lane, with power for one of its formats."""
+        design = Design("sl8", {**fields, **build})
+        self.steps.step(f"{design.module}, {name}")
+        return synthesis.synthesise_design(
+            design, self.target, sweep=True, objective="area", activity=f"normal:{name}"
+        )
+
+    def array(self, fields: dict[str, Any], name: str) -> Result:
+        """Return an array of lanes, with power for one of its formats."""
+        design = Design("npe", {"m": self.side, "n": self.side, **fields})
+        self.steps.step(f"{design.module}, {name}")
+        return synthesis.synthesise_design(design, self.target, activity=f"normal:{name}")
+
+    def fastest(self, design: Design) -> Result:
+        """Return a design of the least period."""
+        self.steps.step(f"{design.module}, fastest")
+        return synthesis.synthesise_design(
+            design, self.target, sweep=True, objective="period", activity="assumed"
+        )
+
+    def counts(self, fields: dict[str, Any], fpga: str) -> Result:
+        """Return the resources of an array on an FPGA."""
+        design = Design("npe", {"m": self.side, "n": self.side, **fields, **_FPGA})
+        self.steps.step(f"{design.module}, {fpga}")
+        return count(design, fpga)
+
+    def fpgas(self, alone: dict[str, dict[str, Any]], every: dict[str, Any]) -> list[Result]:
+        """Return resources of an array for each format, in all, and of the shared one."""
+        separate = {fpga: [self.counts(one, fpga) for one in alone.values()] for fpga in _FPGAS}
+        return [
             {
                 "target": fpga,
                 "separate": {
                     key: sum(one[key] for one in separate[fpga]) for key in ("luts", "ffs")
                 },
-                "shared": counts(every, fpga),
+                "shared": self.counts(every, fpga),
             }
             for fpga in _FPGAS
-        ],
-    }
-    return {**found, "claims": list(_claims(found))}
+        ]
 
 
 _FACTS = ("module", "area_um2", "kge", "period_ns", "pj_per_mac", "activity", "recipe")
@@ -157,8 +174,6 @@ def _claims(found: Result) -> Iterator[Result]:
     """Compare each claim of the paper, and name our baseline."""
     total = sum(entry["alone"]["area_um2"] for entry in found["lanes"])
     arrays = sum(entry["alone"]["area_um2"] for entry in found["arrays"])
-    subsets = found["subsets"]
-    plain, more = (subsets[name]["area_um2"] for name in ("int8+int4", "int8+int4+e2m1"))
     yield _claim(
         "lane, area",
         "-42 %",
@@ -202,6 +217,13 @@ def _claims(found: Result) -> Iterator[Result]:
         _change(_mean(found["arrays"])),
         "the array of that format alone, mean of the formats",
     )
+    yield from _claims_of_use(found)
+
+
+def _claims_of_use(found: Result) -> Iterator[Result]:
+    """Compare claims of FPGAs, of memory, of more formats and of speed."""
+    subsets = found["subsets"]
+    plain, more = (subsets[name]["area_um2"] for name in ("int8+int4", "int8+int4+e2m1"))
     for fpga in found["fpga"]:
         ratios = {key: fpga["separate"][key] / fpga["shared"][key] for key in ("luts", "ffs")}
         for key, paper in (("luts", "1.40x"), ("ffs", "1.77x")):

@@ -8,6 +8,7 @@ from carrysave import jobs
 from carrysave.asic import synthesis
 from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
+from carrysave.asic.options import SynthesisOptions
 from carrysave.papers import layer
 from carrysave.papers.resources import count_plain
 from carrysave.papers.rivals import ACTIVATIONS, TOOL, WEIGHTS, Rival, ablation, products, rivals
@@ -44,33 +45,18 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     entry for each design, activations and weights; ``ablation``; ``fpga``; ``products``;
     ``layers``, see :func:`carrysave.papers.layer.measure`; and ``claims``.
     """
-    grid = [
-        (activation, weight, rival)
-        for activation in (["int8"] if quick else ACTIVATIONS)
-        for weight in (["1", "2"] if quick else WEIGHTS)
-        for rival in _rivals(activation, weight)
-    ]
+    grid, fpgas = _grid(quick), _fpga_grid(quick)
     steps_of = ablation(64)
-    fpgas = [
-        (fpga, weight, rival)
-        for fpga in _FPGAS[-1 if quick else 0 :]
-        for weight in _FPGA_WEIGHTS[: 1 if quick else None]
-        for rival in rivals("int8", weight, *FPGA_TILE, FPGA_K, together=False, adder="operator")
-    ]
     steps.plan(1 + len(layer.LAYERS))
     steps.step("mac, for the clock")
     first = synthesis.synthesise_design(Design("mac"), target, activity="none")
     clock = round(SLACK * first["period_ns"], 1)
 
     def core(rival: Rival, activity: str) -> jobs.Job:
-        return design_job(
-            rival.design,
-            target,
-            period_ns=clock,
-            activity=activity,
-            maps=_MAPS,
-            hierarchy="coarse",
+        options = SynthesisOptions(
+            period_ns=clock, activity=activity, maps=_MAPS, hierarchy="coarse"
         )
+        return design_job(rival.design, target, options)
 
     wanted = [
         *(core(rival, "uniform@256") for _, _, rival in grid),
@@ -84,13 +70,6 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     cores = [_facts(rival, next(measured), clock) for _, _, rival in grid]
     ablated = [_facts(rival, next(measured), clock) for rival in steps_of]
     counted = [_per_mac(rival, next(measured)) for _, _, rival in fpgas]
-    multipliers = [
-        {
-            "kind": rival.kind,
-            **{key: result[key] for key in ("module", "area_um2", "kge", "period_ns")},
-        }
-        for rival, result in zip(products(), measured, strict=True)
-    ]
     found = {
         "library": first["target"],
         "versions": first["versions"],
@@ -104,7 +83,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
             {"target": fpga, "weight": weight, **facts}
             for (fpga, weight, _), facts in zip(fpgas, counted, strict=True)
         ],
-        "products": multipliers,
+        "products": [_multiplier(*one) for one in zip(products(), measured, strict=True)],
         "layers": [],
     }
     with tools.workplace() as folder:
@@ -114,6 +93,35 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     _mark(found["cores"], "um2_per_mac")
     _mark(found["fpga"], "luts_per_mac")
     return {**found, "claims": list(_claims(found))}
+
+
+def _multiplier(rival: Rival, result: dict[str, Any]) -> Result:
+    """Return what is said of a multiplier."""
+    figures = ("module", "area_um2", "kge", "period_ns")
+    return {"kind": rival.kind, **{key: result[key] for key in figures}}
+
+
+Cases = list[tuple[str, str, Rival]]
+
+
+def _grid(quick: bool) -> Cases:
+    """Return activations and weights with each design for them."""
+    return [
+        (activation, weight, rival)
+        for activation in (["int8"] if quick else ACTIVATIONS)
+        for weight in (["1", "2"] if quick else WEIGHTS)
+        for rival in _rivals(activation, weight)
+    ]
+
+
+def _fpga_grid(quick: bool) -> Cases:
+    """Return FPGAs and weights with each design for them."""
+    return [
+        (fpga, weight, rival)
+        for fpga in _FPGAS[-1 if quick else 0 :]
+        for weight in _FPGA_WEIGHTS[: 1 if quick else None]
+        for rival in rivals("int8", weight, *FPGA_TILE, FPGA_K, together=False, adder="operator")
+    ]
 
 
 def _rivals(activation: str, weight: str) -> list[Rival]:

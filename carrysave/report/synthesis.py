@@ -55,12 +55,24 @@ def print_synthesis(
             ),
         )
     console.print(table)
-    first = results[0]
     _print_energy(console, labels, results)
     for result in results:
         if result.get("placed"):
             show(console, placed_table(result))
             print_line(console, wires_of(result))
+    _print_notes(console, labels, results)
+    _print_paths(console, labels, results if names else results[:1])
+    versions = (f"{name} {text}" for name, text in short_versions(results[0]["versions"]).items())
+    print_line(console, f"versions: {', '.join(versions)}")
+    for result in results:
+        for file in result.get("files", ()):
+            print_line(console, f"wrote {file}")
+
+
+def _print_notes(
+    console: Console, labels: Sequence[str], results: Sequence[dict[str, Any]]
+) -> None:
+    """Print what was tried, notes, and under which conditions figures hold."""
     for label, result in zip(labels, results, strict=True):
         if len(result.get("tried") or ()) > 1:
             show(console, tried_table(label, result))
@@ -71,12 +83,18 @@ def print_synthesis(
         if len(corners) > 1:
             periods = (f"{one['name']} {one['period_ns']:.3f} ns" for one in corners)
             print_line(console, f"period of {label} by corner: {', '.join(periods)}")
-    if first.get("activity"):
-        print_line(console, f"power at: {first['activity']}")
+    if results[0].get("activity"):
+        print_line(console, f"power at: {results[0]['activity']}")
     for label, result in zip(labels, results, strict=True):
-        if said := (result.get("conditions") or {}).get("resets"):
-            print_line(console, f"resets of {label}: {said}")
-    for label, result in zip(labels, results if names else [first], strict=False):
+        if resets := (result.get("conditions") or {}).get("resets"):
+            print_line(console, f"resets of {label}: {resets}")
+
+
+def _print_paths(
+    console: Console, labels: Sequence[str], results: Sequence[dict[str, Any]]
+) -> None:
+    """Print critical paths."""
+    for label, result in zip(labels, results, strict=False):
         path = result.get("critical_path")
         if path and "kind" in path[0]:
             show(console, path_table(label, path))
@@ -86,11 +104,6 @@ def print_synthesis(
                 f"critical path of {label}: {path[0]['point']} -> {path[-1]['point']},"
                 f" {len(path) // 2} cells",
             )
-    versions = (f"{name} {text}" for name, text in short_versions(first["versions"]).items())
-    print_line(console, f"versions: {', '.join(versions)}")
-    for result in results:
-        for file in result.get("files", ()):
-            print_line(console, f"wrote {file}")
 
 
 _ENERGY = {

@@ -130,6 +130,29 @@ def from_codes(
         raise UsageError("file must have scales, groups x N, of floats, beside codes")
     if (scheme == "asymmetric") != ("zeros" in members):
         raise ArgumentError("file must have zeros, groups x N, where {scheme} is asymmetric, only")
+    bits, array = _codes(codes, request, scheme)
+    given = members["scales"]
+    name, values = _scales(given, request)
+    scales = encode_scales(name, values)
+    zeros = _zeros(members, scheme, bits, values)
+    weights = GroupedWeights(
+        codes=array,
+        bits=bits,
+        levels="uniform" if zeros is not None else scheme,
+        group=-(-array.shape[0] // values.shape[0]),
+        scale_format=name,
+        scales=scales,
+        zeros=zeros,
+    )
+    if not np.array_equal(weights.scale_values().to_odd(), values):
+        raise ArgumentError("scales must be of {name}, without rounding; see {scales}", name=name)
+    kinds = {name: members[name].array.dtype.name for name in ("codes", "zeros") if name in members}
+    facts = {"rows": request.rows or "out", "scheme": scheme, "scales": given.format}
+    return weights, {**facts, "integers": kinds}
+
+
+def _codes(codes: Tensor, request: PackRequest, scheme: str) -> tuple[int, np.ndarray]:
+    """Return bits of a code, and codes with inputs as rows, from 0."""
     if request.bits is None and scheme != "ternary":
         raise ArgumentError("{bits} must be given for codes, 1..8 bits")
     bits = request.bits if request.bits is not None else 2
@@ -149,7 +172,11 @@ def from_codes(
                 text=scheme,
                 value=worst + least,
             )
-    given = members["scales"]
+    return bits, array
+
+
+def _scales(given: Tensor, request: PackRequest) -> tuple[str, np.ndarray]:
+    """Return the format of scales, and their values."""
     name = request.scales or given.format or "fp32"
     if name not in _CODED:
         raise ArgumentError(
@@ -162,29 +189,21 @@ def from_codes(
         raise UsageError(f"scales must be groups x N, not {values.shape}")
     if not np.isfinite(values).all():
         raise UsageError("scales must be finite, not infinities or NaNs")
-    scales = encode_scales(name, values)
-    zeros = None
+    return name, values
+
+
+def _zeros(
+    members: Mapping[str, Tensor], scheme: str, bits: int, values: np.ndarray
+) -> np.ndarray | None:
+    """Return zero points, one for each scale; None if the scheme has none."""
     if scheme == "symmetric":
-        zeros = np.full(values.shape, _offset(scheme, bits), dtype=np.int64)
-    elif scheme == "asymmetric":
+        return np.full(values.shape, _offset(scheme, bits), dtype=np.int64)
+    if scheme == "asymmetric":
         given_zeros = members["zeros"].array
         if members["zeros"].is_float or any(abs(int(z)) > 16000 for z in _ends(given_zeros)):
             raise UsageError("zeros must be integers, -16000..16000")
-        zeros = given_zeros.astype(np.int64)
-    weights = GroupedWeights(
-        codes=array,
-        bits=bits,
-        levels="uniform" if zeros is not None else scheme,
-        group=-(-array.shape[0] // values.shape[0]),
-        scale_format=name,
-        scales=scales,
-        zeros=zeros,
-    )
-    if not np.array_equal(weights.scale_values().to_odd(), values):
-        raise ArgumentError("scales must be of {name}, without rounding; see {scales}", name=name)
-    kinds = {name: members[name].array.dtype.name for name in ("codes", "zeros") if name in members}
-    facts = {"rows": request.rows or "out", "scheme": scheme, "scales": given.format}
-    return weights, {**facts, "integers": kinds}
+        return given_zeros.astype(np.int64)
+    return None
 
 
 def _ends(array: np.ndarray) -> tuple[Any, ...]:
