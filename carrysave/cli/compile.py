@@ -21,8 +21,9 @@ from carrysave.compiler.passes.floats import read
 from carrysave.compiler.passes.pipeline import PASSES, passed, stop_at
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.program import view
+from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.network import check_target, compile_network
-from carrysave.compiler.program.write import facts, write
+from carrysave.compiler.program.write import write
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, needs
 from carrysave.progress import Steps

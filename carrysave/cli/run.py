@@ -1,5 +1,7 @@
 """``carrysave run``."""
 
+import shlex
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -19,8 +21,10 @@ from carrysave.cli.options import (
     errors,
     output_folder,
     present,
+    print_outcome,
     settings,
 )
+from carrysave.compiler.program.read import is_program
 from carrysave.compiler.run.outputs import folder_name
 from carrysave.errors import UsageError
 from carrysave.progress import Steps
@@ -29,7 +33,9 @@ __all__ = ["run_model"]
 
 
 def run_model(
-    model: Annotated[Path, Parameter(help="A quantised ONNX model.")],
+    model: Annotated[
+        Path, Parameter(help="A quantised ONNX model, or a folder of `carrysave compile`.")
+    ],
     /,
     *,
     input_: Annotated[
@@ -93,15 +99,27 @@ def run_model(
     (4 cycles per bit) simulates faster. With `--port`, that part runs on a real board that was
     loaded by `build --load`.
 
+    A folder of `carrysave compile` runs without its model: on its own co-processor by golden and,
+    as `--simulate` says, whole batches on the block, all of whose memory must be the same.
+
     **Examples:**
 
     - `carrysave run model.onnx --input images.npy --labels classes.npy`
     - `carrysave run model.onnx --input images.npy -p m=16 -p n=16 --simulate none`
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f -p divisor=4`
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f --port /dev/ttyUSB0`
+    - `carrysave run build/compile/model --input images.npy`
     """
     folder = output_folder(output)
     check_page(html)
+    if is_program(model):
+        given = {
+            "-p": parameter, "--board": board, "--port": port, "--baud": baud, "--batch": batch,
+            "--energy": energy, "--html": html, "--host-fallback": host_fallback or None,
+        }  # fmt: skip
+        if more := [name for name, value in given.items() if value is not None]:
+            raise UsageError(f"{', '.join(more)} must be left out: the program is compiled")
+        return _program(model, input_, labels, simulate_, folder, raw=json_)
     if port is not None and parameter:
         raise UsageError("-p is not for --port: the design is the one that was built")
     design = None
@@ -118,3 +136,18 @@ def run_model(
         )  # fmt: skip
     present(found, html, json_, folder / "run" / folder_name(model))
     return 0 if found.ok else 1
+
+
+def _program(
+    program: Path, data: Path, labels: Path | None, simulate: str, folder: Path, *, raw: bool
+) -> int:
+    """Run a program of a folder."""
+    from carrysave.compiler.run import stored, stored_view
+
+    request = stored.ProgramRequest(program=program, data=data, labels=labels, simulate=simulate)
+    with Steps(errors) as steps:
+        found = stored.execute(
+            request, folder, shlex.join(["carrysave", *sys.argv[1:]]), steps
+        )  # fmt: skip
+    print_outcome(found, stored_view.show, raw)
+    return 0 if found["different"] is None else 1

@@ -22,7 +22,12 @@ def make_system(
     *,
     board: Annotated[str, Parameter(help="A board with SDRAM, such as ulx3s_85f.")],
     parameter: Sets = None,
-    model: Annotated[Path | None, Parameter(help="A quantised ONNX model for the system.")] = None,
+    model: Annotated[
+        Path | None,
+        Parameter(
+            help="A quantised ONNX model for the system, or a folder of `carrysave compile`."
+        ),
+    ] = None,
     input_: Annotated[
         Path | None, Parameter(name="--input", help="Inputs, .npy; the first axis is the sample.")
     ] = None,

@@ -13,12 +13,15 @@ from carrysave.boards.board import Board
 from carrysave.boards.implement import mapped, routed
 from carrysave.compiler.front.inputs import read_inputs, read_labels
 from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.program.network import check_target, compile_network
 from carrysave.compiler.program.program import Layer, Program
+from carrysave.compiler.program.read import is_program, read
 from carrysave.compiler.program.reasons import between
+from carrysave.compiler.run.stored import batches
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Outcome
 from carrysave.errors import UsageError, needs
@@ -28,6 +31,7 @@ from carrysave.system import attached, generate
 from carrysave.system.boards import SystemBoard, design_of
 from carrysave.system.litex_soc import TOP
 from carrysave.system.simulate import Expected, expect, simulate
+from carrysave.weights.array_files import read_arrays
 from hw.catalog import Design
 from hw.emit import tools, yosys
 
@@ -167,25 +171,38 @@ def _network(request: SystemRequest, target: Target, steps: Steps) -> _Network |
     if request.model is None:
         return None
     assert request.data is not None
-    steps.step(f"compile {request.model.name}")
-    graph = load(request.model)
-    inputs = read_inputs(request.data, graph, "--input")
-    count = len(next(iter(inputs.values())))
-    labels = read_labels(request.labels, count)
-    count = min(count, request.count or count)
-    each = [
-        {name: array[number : number + 1] for name, array in inputs.items()}
-        for number in range(count)
-    ]
-    with within_file(request.model):
-        check_target(target)
-        lowered = tables(lower(graph, target))
-        if reasons := between(lowered, target):
-            raise ValueError("; ".join(reasons))
-        program = compile_network(
-            lowered, target, each[0], memory=request.chosen.timing(target), most=_MEMORY
-        )
-    return program, each, labels
+    if is_program(request.model):
+        steps.step(f"read {request.model.name}")
+        program = read(request.model, target)
+        each = batches(program, read_arrays(request.data), "--input")
+        if len(program.memory) > _MEMORY:
+            raise ValueError(f"the program must take {_MEMORY:,} bytes of memory, not more")
+        _ = program.plan
+    else:
+        steps.step(f"compile {request.model.name}")
+        graph = load(request.model)
+        inputs = read_inputs(request.data, graph, "--input")
+        each = [
+            {name: array[number : number + 1] for name, array in inputs.items()}
+            for number in range(len(next(iter(inputs.values()))))
+        ]
+        with within_file(request.model):
+            program = _compiled(graph, target, each[0], request)
+    labels = read_labels(request.labels, len(each))
+    return program, each[: request.count], labels
+
+
+def _compiled(
+    graph: Graph, target: Target, inputs: dict[str, np.ndarray], request: SystemRequest
+) -> Program:
+    """Compile a network; refuse one with host segments before anything is computed."""
+    check_target(target)
+    lowered = tables(lower(graph, target))
+    if reasons := between(lowered, target):
+        raise ValueError("; ".join(reasons))
+    return compile_network(
+        lowered, target, inputs, memory=request.chosen.timing(target), most=_MEMORY
+    )
 
 
 def _write_network(program: Program, folder: Path) -> Path:

@@ -11,19 +11,18 @@ import numpy as np
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.operands import Operands
-from carrysave.compiler.program.image import COUNTERS
 from carrysave.compiler.program.program import Program, Section
-from carrysave.compiler.program.steps import Start
 from carrysave.compiler.run import block, network
 from carrysave.compiler.run.device import by_device, place
 from carrysave.compiler.run.network import Runner
+from carrysave.compiler.run.stepwise import comparable
 from carrysave.driver import Coprocessor
 from carrysave.sim.cocotb.device_memory import Pool
 from verif.soc.driver.c_driver import CDevice
 from verif.soc.driver.software_device import SoftwareDevice
 
 __all__ = [
-    "check", "memory_of", "on_block", "on_c", "on_driver", "on_golden", "without_counters",
+    "check", "memory_of", "on_block", "on_c", "on_driver", "on_golden",
 ]  # fmt: skip
 
 On = Callable[[Program], tuple[np.ndarray, Runner]]
@@ -87,17 +86,7 @@ def memory_of(program: Program, on: On, inputs: dict[str, np.ndarray]) -> np.nda
     """Return memory after a run, but for counters and what firmware writes for the device."""
     memory, runner = on(program)
     network.run(program, inputs, memory, runner)
-    return without_counters(program, memory)
-
-
-def without_counters(program: Program, memory: np.ndarray) -> np.ndarray:
-    """Return memory but for counters and what firmware writes for the device."""
-    found = memory.copy()
-    for step in program.steps:
-        if isinstance(step, Start):
-            found[step.counters : step.counters + COUNTERS] = 0
-    found[program.ring : program.ring + 8 * 128] = 0
-    return found
+    return comparable(program, memory)
 
 
 def check(program: Program, inputs: dict[str, np.ndarray]) -> None:

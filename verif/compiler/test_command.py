@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
+from carrysave.compiler.program.write import FORMAT
 from carrysave.compiler.run.golden import execute
 from carrysave.compiler.target.target import Target
 from hw.catalog import Design
@@ -35,7 +36,7 @@ def test_what_is_written_runs(run: Run, tmp_path: Path) -> None:
     assert found["host_segments"] == 0
     manifest = json.loads((folder / "program.json").read_text())
     memory = np.fromfile(folder / "memory.bin", np.uint8)
-    assert manifest["format"] == 3
+    assert manifest["format"] == FORMAT
     assert len(memory) == manifest["bytes"]
     x = np.random.default_rng(9).integers(0, 256, SHAPE).astype(np.uint8)
     (taken,), (made,) = manifest["inputs"], manifest["outputs"]
@@ -47,6 +48,50 @@ def test_what_is_written_runs(run: Run, tmp_path: Path) -> None:
     session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     (expected,) = session.run(None, {"x": x})
     np.testing.assert_array_equal(codes, expected)
+
+
+def test_a_folder_runs_without_its_model(run: Run, tmp_path: Path) -> None:
+    """Inputs in batches; and what goes with a model alone is refused."""
+    ort = pytest.importorskip("onnxruntime")
+    model = convolutions(5, between="Softmax")
+    _, folder = written(run, tmp_path, model)
+    (tmp_path / "model.onnx").unlink()
+    x = np.random.default_rng(9).integers(0, 256, (3, *SHAPE[1:])).astype(np.uint8)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", np.zeros(3, np.int64))
+    line = ("run", folder, "--input", tmp_path / "x.npy", "-o", tmp_path, "--simulate", "none")
+    done = run(*line, "--labels", tmp_path / "y.npy", "--json")
+    assert done.code == 0, done.err
+    found = check("program_run", done.out)
+    assert (found["inputs"], found["batch"], found["host_segments"]) == (3, 1, 1)
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    expected = np.concatenate([session.run(None, {"x": one[None]})[0] for one in x])
+    with np.load(found["files"][0]) as outputs:
+        np.testing.assert_array_equal(outputs["y"], expected)
+    (output,) = found["outputs"]
+    assert output["accuracy"] == np.mean(expected.argmax(axis=1) == 0)
+    assert "host segments: 1" in run(*line).out
+    np.save(tmp_path / "other.npy", x[:, :5])
+    for more, says in (
+        (["-p", "m=2"], "-p must be left out: the program is compiled"),
+        (["--batch", "1"], "--batch must be left out"),
+        (["--labels", tmp_path / "other.npy"], "--labels must be 3 integers, one for each input"),
+    ):
+        done = run(*line, *more)
+        assert (done.code, says in done.err) == (2, True), done.err
+    done = run("run", folder, "--input", tmp_path / "other.npy", "-o", tmp_path)
+    assert (done.code, "x must be a multiple of 1 x 6 x 4 x 4, not 3 x 5" in done.err) == (2, True)
+
+
+@pytest.mark.prove
+def test_a_folder_runs_on_the_block(run: Run, tmp_path: Path) -> None:
+    """All of memory is golden's; where it is not, the place is named."""
+    _, folder = written(run, tmp_path, mixed(1))
+    np.save(tmp_path / "x.npy", np.random.default_rng(9).integers(0, 256, SHAPE).astype(np.uint8))
+    done = run("run", folder, "--input", tmp_path / "x.npy", "-o", tmp_path, "--json")
+    assert done.code == 0, done.err
+    found = check("program_run", done.out)
+    assert (found["simulated"], found["different"]) == (1, None)
 
 
 def places(layout: dict[str, Any]) -> np.ndarray:

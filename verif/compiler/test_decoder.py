@@ -19,6 +19,7 @@ from carrysave.compiler.front.gguf import Model, load
 from carrysave.compiler.front.text import load_text
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
+from carrysave.compiler.run.stepwise import comparable
 from carrysave.compiler.target.target import Target
 from carrysave.weights.gguf import read_gguf
 from verif.compiler import runners
@@ -146,7 +147,7 @@ def _same(program: Program, on: runners.On, count: int) -> None:
     for token in (3, 1, 4, 1, 5)[:count]:
         ours.step(np.array([token]))
         theirs.step(np.array([token]))
-        differ = runners.without_counters(program, memory) != runners.without_counters(
+        differ = comparable(program, memory) != comparable(
             program, other
         )  # fmt: skip
         assert not np.flatnonzero(differ).size
@@ -187,10 +188,10 @@ def test_folders_that_are_no_decoders_are_refused(run: Run, tmp_path: Path) -> N
     for changes, arguments, says in (
         ({}, ("--kv", "8"), "--kv and --simulate must be left out"),
         ({}, ("--prompt", "z"), "--prompt must be of the model's 10 characters"),
-        ({"format": 1}, (), "program.json: format must be 3, not 1"),
+        ({"format": 1}, (), "program.json: format must be 4, not 1"),
         ({"bytes": 7}, (), "memory.bin: must be of 7 bytes, not "),
         ({"decoder": None}, (), "program.json: decoder: "),
-        ({"outputs": []}, (), "program.json: must have one output 'logits'"),
+        ({"outputs": []}, (), "program.json: decoder: 'logits'"),
         ({"target": {"engine": "none"}}, (), "program.json: "),
         ({"decoder": {"cache": 9, "vocabulary": {"characters": "ab"}}}, (),
          "vocabulary must be of 10 words, not 2"),

@@ -13,6 +13,7 @@ from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Move, Start, State, Varies
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import Runner
+from carrysave.compiler.run.stepwise import comparable
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job, Requantisation
 from carrysave.driver.system import Parameter, Tensor, parameter_words
@@ -102,7 +103,7 @@ def _run(cache: Cache, memory: np.ndarray, runner: Runner) -> list[np.ndarray]:
         ).items():
             memory[address : address + 4] = np.frombuffer(data, np.uint8)
         runner(cache.program.sections[0])
-        found.append(runners.without_counters(cache.program, memory))
+        found.append(comparable(cache.program, memory))
     return found
 
 

@@ -9,7 +9,14 @@ import numpy as np
 import onnx
 import pytest
 
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.passes.pipeline import lower
+from carrysave.compiler.passes.tables import tables
+from carrysave.compiler.program.facts import facts
+from carrysave.compiler.program.network import compile_network
+from carrysave.compiler.program.write import write
 from carrysave.compiler.run import golden
+from carrysave.compiler.target.target import Target
 from carrysave.data.networks import MODELS, quantise
 from carrysave.system import command
 from hw.catalog import Design
@@ -199,6 +206,19 @@ def test_digits_on_a_board(
     assert ran["right"] >= 17
     assert report.read_text() == before
     assert found["files"] == [str(report.with_name("run.json"))]
+    # The same from a program's folder, without the model.
+    target = Target(Design("coprocessor", json.loads(before)["parameters"]))
+    graph = load(model)
+    given = {next(iter(graph.inputs)): np.load(x)[:1]}
+    program = compile_network(tables(lower(graph, target)), target, given)
+    write(program, tmp_path / "digits", facts(program, "", ""))
+    own = (*SMALL, "--input", x, "--labels", y, "--port", "/dev/ttyX", "--json", "-o", tmp_path)
+    done = run(*own, "--model", tmp_path / "digits")
+    assert done.code == 0, done.err
+    again = check("soc", done.out)["attached"]
+    assert again["classes"] == ran["classes"]
+    assert again["wrong"] == []
+    assert firmware.runs == 40
     # Memory that is not what was written: codes differ, and it is said.
     execute = golden.execute
 

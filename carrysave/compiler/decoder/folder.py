@@ -10,9 +10,10 @@ from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, block_of,
 from carrysave.compiler.front.gguf import Model, load
 from carrysave.compiler.front.text import Characters, load_text
 from carrysave.compiler.front.text_tokens import Vocabulary
+from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.read import read
-from carrysave.compiler.program.write import facts, write
-from carrysave.compiler.run.golden import execute
+from carrysave.compiler.program.write import MANIFEST, write
+from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, needs
 from carrysave.weights.gguf import GgufFile, read_gguf
@@ -56,7 +57,7 @@ def compile_file(
 
     Returns
     -------
-    What :func:`carrysave.compiler.program.write.facts` says, and ``files``.
+    What :func:`carrysave.compiler.program.facts.facts` says, and ``files``.
     """
     model, _, vocabulary = load_model(path)
     if bits is not None and model.form != "attention":
@@ -65,9 +66,7 @@ def compile_file(
     most = min(cache, model.shape.context)
     program = compile_decoder(model, Target(design), cache=most, bits=bits)
     found = facts(program, command, path.name)
-    target = {name: str(value).lower() if isinstance(value, bool) else str(value)
-              for name, value in design.parameters.items()}  # fmt: skip
-    more = {"target": target, "decoder": {"cache": most, "vocabulary": vocabulary}}
+    more = {"decoder": {"cache": most, "vocabulary": vocabulary}}
     found["files"] = [str(file) for file in write(program, folder, found | more)]
     return found
 
@@ -84,19 +83,19 @@ def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | 
     FileError
         It is no decoder's.
     """
-    stored = read(folder)
-    with parsing(stored.path, "decoder"):
-        facts_ = stored.manifest["decoder"]
+    path, program = folder / MANIFEST, read(folder)
+    with parsing(path, "decoder"):
+        facts_ = program.more["decoder"]
         cache, vocabulary = int(facts_["cache"]), dict(facts_["vocabulary"])
-        (start,) = stored.manifest["sections"]
-    logits = stored.output(LOGITS, stored.memory)
+        (section,) = program.sections
+        memory = program.memory
+        logits = program.results[LOGITS].view(memory)
+    run = by_golden(program, memory)
     decoder = ProgramDecoder(
-        stored.parameters, stored.memory, logits,
-        lambda: execute(stored.target.spec, stored.memory, start, np.empty(0, np.uint8)),
-        min(cache, most),
+        program.parameters, memory, logits, lambda: run(section), min(cache, most)
     )  # fmt: skip
     if "characters" in vocabulary:
-        with parsing(stored.path, "characters"):
+        with parsing(path, "characters"):
             words: Vocabulary | Characters = Characters(str(vocabulary["characters"]))
             size = len(vocabulary["characters"])
     else:
@@ -104,7 +103,7 @@ def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | 
         listed = {name: np.array(value) if name.endswith("token_type") else value
                   for name, value in vocabulary.items()}  # fmt: skip
         size = logits.shape[1]
-        words = Vocabulary(GgufFile(path=stored.path, facts=listed, tensors={}), size)
+        words = Vocabulary(GgufFile(path=path, facts=listed, tensors={}), size)
     if size != logits.shape[1]:
-        raise FileError(stored.path, f"vocabulary must be of {logits.shape[1]} words, not {size}")
+        raise FileError(path, f"vocabulary must be of {logits.shape[1]} words, not {size}")
     return decoder, words

@@ -73,7 +73,7 @@ def compile_network(
         return compiled.finish(zeros)
 
     evaluate(lowered, inputs, sized)
-    return _Compiler(lowered, target, Image(target, memory, most), shapes).compile()
+    return _Compiler(lowered, Image(target, memory, most), shapes, inputs).compile()
 
 
 def check_target(target: Target) -> None:
@@ -88,9 +88,10 @@ class _Compiler:
     """Goes through a network's nodes once."""
 
     def __init__(
-        self, lowered: Lowered, target: Target, image: Image, shapes: dict[str, Any]
+        self, lowered: Lowered, image: Image, shapes: dict[str, Any], inputs: dict[str, np.ndarray]
     ) -> None:
-        self._lowered, self._target, self._image, self._shapes = lowered, target, image, shapes
+        self._lowered, self._image, self._shapes, self._inputs = lowered, image, shapes, inputs
+        self._target = target = image.target
         machine = evaluator(lowered, _not_run, lambda name, codes: codes)
         self._nodes: list[Any] = machine.rt_nodes_
         self._between = Between(image, lowered.tables, dict(machine.rt_inits_))
@@ -126,6 +127,7 @@ class _Compiler:
             constants=self._constants, inputs=tuple(self._host.inputs),
             outputs=tuple(self._lowered.graph.outputs), layers=tuple(self._layers),
             lowered=self._lowered,
+            takes={name: (values.dtype, values.shape) for name, values in self._inputs.items()},
         )  # fmt: skip
 
     def _section(self) -> None:
@@ -170,7 +172,7 @@ class _Compiler:
         starts = [step for step in self._image.steps[before:] if isinstance(step, Start)]
         self._layers.append(Layer(
             product.name, product.operator, [(job.m, job.k, job.n) for job in jobs],
-            sum(step.cycles for step in starts), y, [step.counters for step in starts],
+            sum(step.cycles for step in starts), product.y, y, [step.counters for step in starts],
         ))  # fmt: skip
 
     def _brought(self, name: str) -> Tensor | None:

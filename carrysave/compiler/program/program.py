@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class Layer:
     -------
     node, operator : of the model.
     shapes, cycles : M K N of its jobs, and its cycles by the model.
-    y : where its codes are.
+    tensor, y : its codes' name, and where they are.
     counters : addresses of the counters of its starts.
     """
 
@@ -34,6 +35,7 @@ class Layer:
     operator: str
     shapes: list[tuple[int, int, int]]
     cycles: int
+    tensor: str
     y: Tensor
     counters: list[int]
 
@@ -72,6 +74,8 @@ class Program:
     states : what a run leaves for the next one.
     results : outputs that are numbers, not codes.
     lowered : the network, whose nodes the host runs; None: there is none.
+    takes : type and shape of the model's inputs, for which it was compiled.
+    more : what users of the program have in its manifest.
     """
 
     target: Target
@@ -89,6 +93,8 @@ class Program:
     states: tuple[State, ...] = ()
     results: Mapping[str, Array] = field(default_factory=dict)
     lowered: Lowered | None = None
+    takes: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def buffers(self) -> dict[str, Buffer]:

@@ -1,76 +1,178 @@
 """Reads a program's folder, as :mod:`.write` has written it."""
 
+import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from onnx import ModelProto, numpy_helper
 
-from carrysave.compiler.program.write import FORMAT
+from carrysave.compiler.graph.graph import DOMAIN, Graph
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.program.array import Array
+from carrysave.compiler.program.buffers import Buffer
+from carrysave.compiler.program.decode import decoded
+from carrysave.compiler.program.host_model import SECTION
+from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.manifest import placed
+from carrysave.compiler.program.program import Layer, Program, Section
+from carrysave.compiler.program.steps import HostStep, State
+from carrysave.compiler.program.write import FORMAT, HOST, MANIFEST, MEMORY
+from carrysave.compiler.target.facts import differences, facts_of
 from carrysave.compiler.target.target import Target
-from carrysave.driver.system import Parameter
+from carrysave.driver.system import Parameter, Tensor
 from hw.catalog import Design
 from hw.emit import user_files
 from hw.emit.user_files import FileError, parsing
 
-__all__ = ["Stored", "read"]
+__all__ = ["is_program", "read"]
 
 
-@dataclass(frozen=True, eq=False)
-class Stored:
-    """A program of a folder.
-
-    Members
-    -------
-    path : of the manifest.
-    manifest : what it says.
-    memory : as it is before the first run, uint8.
-    target : the co-processor.
-    parameters : what is chosen for each run.
-    """
-
-    path: Path
-    manifest: dict[str, Any]
-    memory: np.ndarray
-    target: Target
-    parameters: tuple[Parameter, ...]
-
-    def output(self, name: str, memory: np.ndarray) -> np.ndarray:
-        """Return the numbers of an output, in place."""
-        found = [one for one in self.manifest["outputs"] if one["name"] == name]
-        if len(found) != 1:
-            raise FileError(self.path, f"must have one output {name!r}")
-        with parsing(self.path, f"output {name!r}"):
-            kind, at = np.dtype(found[0]["type"]), int(found[0]["address"])
-            return np.ndarray(found[0]["shape"], kind, memory, at, found[0]["strides"])
+def is_program(path: Path) -> bool:
+    """Tell whether a path is a program's folder, and no model."""
+    return path.is_dir() and (path / MANIFEST).exists()
 
 
-def read(folder: Path) -> Stored:
-    """Read a program.
+def read(folder: Path, target: Target | None = None) -> Program:
+    """Read a program, which runs without its model's file.
+
+    Parameters
+    ----------
+    target : the co-processor that it is for; None: the one that it was compiled for.
 
     Raises
     ------
     FileNotFoundError, FileError
-        There is none; another version, or files that are no program's, or do not fit together.
+        There is none; another version; files that are no program's, or do not fit together; or a
+        co-processor with other facts.
     """
-    path = folder / "program.json"
+    path = folder / MANIFEST
+    given = user_files.read_text(path, user_files.TENSORS)
     with parsing(path):
-        manifest = json.loads(user_files.read_text(path))
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        found = manifest.get("format") if isinstance(manifest, dict) else None
-        raise FileError(path, f"format must be {FORMAT}, not {found!r}")
+        found = json.loads(given)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        other = found.get("format") if isinstance(found, dict) else None
+        raise FileError(path, f"format must be {FORMAT}, not {other!r}")
+    memory = _memory(folder, found)
+    with parsing(path, "target"):
+        own = Target(Design.parse("coprocessor", dict(found["target"])))
+        needed = dict(found["facts"])
+    for one, whose in ((own, "its design"), (target, "the co-processor")):
+        if one is not None and (wrong := differences(needed, facts_of(one.info))):
+            raise FileError(path, f"the program needs {', '.join(wrong)}, as {whose} has it")
+    lowered = _host(folder, found)
     with parsing(path):
-        size = int(manifest["bytes"])
-        target = Target(Design.parse("coprocessor", dict(manifest["target"])))
-        parameters = tuple(
-            Parameter(**{**one, "words": tuple((at, factor) for at, factor in one["words"])})
-            for one in manifest["parameters"]
+        return _program(found, memory, target or own, lowered)
+
+
+def _memory(folder: Path, found: Mapping[str, Any]) -> bytes:
+    """Return memory before a run."""
+    path = folder / MEMORY
+    data = user_files.read(path, user_files.TENSORS)
+    if len(data) != found.get("bytes"):
+        raise FileError(path, f"must be of {found.get('bytes')} bytes, not {len(data)}")
+    if hashlib.sha256(data).hexdigest() != found.get("digest"):
+        raise FileError(path, f"must be the memory of {MANIFEST} beside it: its digest is another")
+    return data
+
+
+def _host(folder: Path, found: Mapping[str, Any]) -> Lowered | None:
+    """Return what the host runs, without the nodes that stand for sections."""
+    with parsing(folder / MANIFEST, "host"):
+        file, lacking = found["host"]["file"], list(found["host"]["lacking"])
+    if lacking:
+        raise FileError(
+            folder / MANIFEST, f"runs with its model alone: the host has {', '.join(lacking)}"
         )
-        starts = [int(start) for start in manifest["sections"]]
-    memory = np.frombuffer(
-        bytearray(user_files.read(folder / "memory.bin", user_files.TENSORS)), np.uint8
-    )
-    if len(memory) != size or not all(0 <= start < size for start in starts):
-        raise FileError(folder / "memory.bin", f"must be of {size} bytes, not {len(memory)}")
-    return Stored(path, manifest, memory, target, parameters)
+    if file is None:
+        return None
+    path = folder / HOST
+    data = user_files.read(path, user_files.TENSORS)
+    with parsing(path):
+        proto = ModelProto.FromString(data)
+        nodes = [
+            node for node in proto.graph.node if (node.domain, node.op_type) != (DOMAIN, SECTION)
+        ]
+        del proto.graph.node[:]
+        proto.graph.node.extend(nodes)
+    return Lowered(Graph(proto), proto, [], {})
+
+
+def _program(
+    found: Mapping[str, Any], memory: bytes, target: Target, lowered: Lowered | None
+) -> Program:
+    size = len(memory)
+    image = Image(target)
+    image.end = size
+    image.parts = {at: memory[at : at + count] for at, count in found["filled"]}
+    if not all(0 <= at <= at + count <= size for at, count in found["filled"]):
+        raise ValueError(f"filled must be within the {size:,} bytes of memory")
+    image.buffers = {one["name"]: Buffer(**one) for one in found["buffers"]}
+    every = [placed(one, size) for one in found["tensors"]]
+    names = [str(one["name"]) for one in found["tensors"]]
+    tensors = {
+        name: one for name, one in zip(names, every, strict=True) if isinstance(one, Tensor)
+    }  # fmt: skip
+    outputs = {str(one["name"]): placed(one, size) for one in found["outputs"]}
+    results = {name: one for name, one in outputs.items() if isinstance(one, Array)}
+    constants = {}
+    if lowered is not None:
+        for one in lowered.proto.graph.initializer:
+            constants[one.name] = numpy_helper.to_array(one)
+    words = np.frombuffer(memory, np.uint8)
+    return Program(
+        target=target, image=image, ring=int(found["ring"]), tensors=tensors, results=results,
+        parts=tuple(_part(one, words, lowered, tensors) for one in found["parts"]),
+        constants=constants, inputs=_names(found["inputs"]), lowered=lowered,
+        outputs=tuple(found["results"]),
+        layers=tuple(_layer(one, tensors) for one in found["layers"]),
+        scores=int(found["scores"][0]), classes=int(found["scores"][1]),
+        parameters=tuple(_parameter(one, size) for one in found["parameters"]),
+        states=tuple(State(**one) for one in found["states"]),
+        takes={
+            name: (np.dtype(kind), tuple(shape)) for name, (kind, shape) in found["takes"].items()
+        },
+        more=found,
+    )  # fmt: skip
+
+
+def _part(
+    one: Mapping[str, Any], words: np.ndarray, lowered: Lowered | None, tensors: Mapping[str, Any]
+) -> Section | HostStep:
+    if "section" in one:
+        start = int(one["section"])
+        return Section(decoded(words, start, one["steps"]), start)
+    proto = [] if lowered is None else lowered.proto.graph.node
+    makers = {tuple(node.output): node for node in proto}
+    for name in (*one["reads"], *one["writes"]):
+        if name not in tensors:
+            raise ValueError(f"a step of the host has tensor {name!r}, which is not in memory")
+    return HostStep(
+        nodes=tuple(makers[tuple(outputs)] for outputs in one["nodes"]), reads=tuple(one["reads"]),
+        writes=tuple(one["writes"]), reasons=tuple(one["reasons"]),
+    )  # fmt: skip
+
+
+def _names(layouts: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(str(one["name"]) for one in layouts)
+
+
+def _layer(one: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Layer:
+    shapes = [(int(m), int(k), int(n)) for m, k, n in one["shapes"]]
+    return Layer(
+        str(one["node"]), str(one["operator"]), shapes, int(one["cycles"]), str(one["y"]),
+        tensors[one["y"]], [int(at) for at in one["counters"]],
+    )  # fmt: skip
+
+
+def _parameter(one: Mapping[str, Any], size: int) -> Parameter:
+    words = tuple((int(at), int(factor)) for at, factor in one["words"])
+    for address in (int(one["address"]), *(at for at, _ in words)):
+        if address % 4 or not 0 <= address <= size - 4:
+            raise ValueError(f"parameter {one['name']!r} must be of words of memory, not {address}")
+    return Parameter(
+        name=str(one["name"]), low=int(one["low"]), high=int(one["high"]),
+        address=int(one["address"]), words=words,
+    )  # fmt: skip

@@ -1,14 +1,13 @@
 """Runs a program on a co-processor behind its driver: jobs there, moves by this processor."""
 
-from typing import Any
-
 import numpy as np
 
 from carrysave.compiler.program.golden_job import moved
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.run.interpret import interpret
 from carrysave.compiler.run.network import Runner
-from carrysave.driver import Coprocessor, Info, Matrix
+from carrysave.compiler.target.facts import differences, facts_of
+from carrysave.driver import Coprocessor, Matrix
 from carrysave.driver.job import Job
 from carrysave.driver.number import BYTE
 from carrysave.driver.system import COUNTERS
@@ -24,12 +23,8 @@ def place(device: Coprocessor, program: Program) -> Matrix:
     ValueError
         The device is not the one that it was compiled for.
     """
-    ours, theirs = _facts(program.target.info), _facts(device.info)
-    if wrong := [name for name, value in ours.items() if theirs[name] != value]:
-        raise ValueError(
-            "the program needs a device with "
-            + ", ".join(f"{name} {ours[name]}, not {theirs[name]}" for name in wrong)
-        )
+    if wrong := differences(facts_of(program.target.info), facts_of(device.info)):
+        raise ValueError(f"the program needs a device with {', '.join(wrong)}")
     memory = device.empty((1, len(program.memory)), BYTE)
     with memory.freed_on_error():
         memory.write_bytes(program.memory[None])
@@ -60,14 +55,3 @@ def by_device(device: Coprocessor, placed: Matrix) -> tuple[np.ndarray, Runner]:
         return np.array([getattr(counters, name) for name in COUNTERS], "<u8")
 
     return memory, lambda section: interpret(memory, section.start, run_jobs)
-
-
-def _facts(info: Info) -> dict[str, Any]:
-    """Return what a program depends on."""
-    names = ("k_max", "dimension_width", "a", "b", "sums", "codes", "features", "rounding")
-    found = {name: getattr(info, name) for name in names}
-    found["features"] = ", ".join(sorted(info.features))
-    return found | {
-        name: getattr(info.stores, name)
-        for name in ("tile_m", "tile_n", "tile_k", "data_width", "sums", "a_bytes", "b_bytes")
-    }

@@ -1,0 +1,100 @@
+"""Steps of a section, from its words in memory and what these do not say."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.program.floats import (
+    FLOAT_WORDS,
+    OPERAND_WORDS,
+    OPERANDS,
+    Floats,
+    Format,
+    Operand,
+    Operation,
+    SectionStep,
+)
+from carrysave.compiler.program.image import JOBS
+from carrysave.compiler.program.steps import Move, Start
+from carrysave.compiler.program.words import HEAD_WORDS, JOB_WORDS, MOVE_FIELDS, Kind, job_of
+
+__all__ = ["decoded"]
+
+_KINDS = {"move": Kind.MOVE, "start": Kind.START, "floats": Kind.FLOATS}
+
+
+class _Words:
+    """Words from an address on."""
+
+    def __init__(self, memory: np.ndarray, start: int) -> None:
+        if start % 4 or not 0 <= start < len(memory):
+            raise ValueError(f"a section must begin at a word of memory, not at {start}")
+        self._words = memory[start : start + (len(memory) - start) // 4 * 4].view("<i4")
+        self._place = 0
+
+    def take(self, count: int) -> list[int]:
+        """Return the next words."""
+        found: list[int] = self._words[self._place : self._place + count].tolist()
+        if count < 0 or len(found) < count:
+            raise ValueError("a section ends beyond the memory")
+        self._place += count
+        return found
+
+
+def decoded(
+    memory: np.ndarray, start: int, steps: Sequence[Mapping[str, Any]]
+) -> tuple[SectionStep, ...]:
+    """Return the steps at an address.
+
+    Parameters
+    ----------
+    steps : of each its kind, node and operator; and of moves their bytes, of starts cycles and
+        products of codes, of steps on floats how many numbers they compute.
+
+    Raises
+    ------
+    ValueError
+        Words of other steps, or beyond the memory.
+    """
+    words = _Words(memory, start)
+    count = words.take(HEAD_WORDS)[0]
+    if count != len(steps):
+        raise ValueError(f"the section at {start} must have {len(steps)} steps, not {count}")
+    return tuple(_step(words, one, len(memory)) for one in steps)
+
+
+def _step(words: _Words, one: Mapping[str, Any], size: int) -> SectionStep:
+    (kind,) = words.take(1)
+    if _KINDS.get(str(one["kind"])) != kind:
+        raise ValueError(f"a step must be a {one['kind']}, not of kind {kind}")
+    node, operator = str(one["node"]), str(one["operator"])
+    if kind == Kind.MOVE:
+        fields: dict[str, Any] = dict(
+            zip(MOVE_FIELDS, words.take(len(MOVE_FIELDS)), strict=True)
+        )  # fmt: skip
+        return Move(node=node, operator=operator, bytes=int(one["bytes"]), **fields)
+    if kind == Kind.FLOATS:
+        return _floats(words, node, operator, int(one["numbers"]))
+    jobs, counters = words.take(2)
+    if not 1 <= jobs <= JOBS or not 0 <= counters < size:
+        raise ValueError(f"a start must have 1..{JOBS} jobs, not {jobs}")
+    return Start(
+        node=node, operator=operator, cycles=int(one["cycles"]), macs=int(one["macs"]),
+        jobs=tuple(job_of(words.take(JOB_WORDS)) for _ in range(jobs)), counters=counters,
+    )  # fmt: skip
+
+
+def _floats(words: _Words, node: str, operator: str, numbers: int) -> Floats:
+    head = words.take(FLOAT_WORDS)
+    operation = Operation(head[0])
+    operands = {}
+    for name in OPERANDS[operation]:
+        address, kind, row, column = words.take(OPERAND_WORDS)
+        if kind:
+            operands[name] = Operand(address=address, format=Format(kind), row=row, column=column)
+    rows, columns, shift, width, low, high = head[1:]
+    return Floats(
+        node=node, operator=operator, operation=operation, rows=rows, columns=columns,
+        operands=operands, shift=shift, width=width, low=low, high=high, numbers=numbers,
+    )  # fmt: skip

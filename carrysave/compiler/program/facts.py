@@ -1,0 +1,73 @@
+"""What a program is, node by node."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from onnx import NodeProto
+
+from carrysave.compiler.program.floats import Floats, SectionStep
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.steps import HostStep, Move, Start
+
+__all__ = ["facts", "name_of"]
+
+
+def facts(program: Program, command: str, model: str) -> dict[str, Any]:
+    """Return what the program is, node by node.
+
+    Returns
+    -------
+    ``command model design parameters bytes jobs moves float_steps host_segments cycles nodes``; of
+    each node ``node operator runs_on jobs moves float_steps numbers moved_bytes cycles macs
+    utilisation reasons``: `runs_on` is the block, the processor (moves, and steps on floats, which
+    compute `numbers` at most), or the host; cycles are of its jobs by the cost model.
+    """
+    target = program.target
+    nodes = list(_nodes(program))
+    return {
+        "command": command,
+        "model": model,
+        "design": target.design.module,
+        "parameters": dict(target.design.parameters),
+        "bytes": program.image.end,
+        "jobs": sum(one["jobs"] for one in nodes),
+        "moves": sum(one["moves"] for one in nodes),
+        "float_steps": sum(one["float_steps"] for one in nodes),
+        "host_segments": len(program.host),
+        "cycles": sum(one["cycles"] for one in nodes),
+        "nodes": nodes,
+    }
+
+
+def _nodes(program: Program) -> Iterator[dict[str, Any]]:
+    peak = program.target.peak(None)
+    steps = [step for step in program.steps if not isinstance(step, HostStep) or step.reasons]
+    for (node, operator), some in groupby(steps, name_of):
+        group = list(some)
+        starts = [step for step in group if isinstance(step, Start)]
+        moves = [step for step in group if isinstance(step, Move)]
+        floats = [step for step in group if isinstance(step, Floats)]
+        cycles, macs = (sum(getattr(step, name) for step in starts) for name in ("cycles", "macs"))
+        yield {
+            "node": node,
+            "operator": operator,
+            "runs_on": "block" if starts else "processor" if moves or floats else "host",
+            "jobs": sum(len(step.jobs) for step in starts),
+            "moves": len(moves),
+            "float_steps": len(floats),
+            "numbers": sum(step.numbers for step in floats),
+            "moved_bytes": sum(step.bytes for step in moves),
+            "cycles": cycles,
+            "macs": macs,
+            "utilisation": macs / (peak * cycles) if cycles else None,
+            "reasons": [r for step in group if isinstance(step, HostStep) for r in step.reasons],
+        }
+
+
+def name_of(step: SectionStep | HostStep) -> tuple[str, str]:
+    """Return the node of the model, and its operator, for which a step is."""
+    if isinstance(step, HostStep):
+        first: NodeProto = step.nodes[0]
+        return first.name or next(iter(first.output), ""), first.op_type
+    return step.node, step.operator

@@ -1,0 +1,95 @@
+"""A program as text: a step a line."""
+
+from collections.abc import Iterator
+
+from carrysave.compiler.program.facts import name_of
+from carrysave.compiler.program.floats import Floats, SectionStep
+from carrysave.compiler.program.manifest import layout
+from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.program.steps import HostStep, Move, Start, Varies
+from carrysave.driver.job import Job
+from hw.emit.user_files import shown
+
+__all__ = ["text"]
+
+
+def text(program: Program) -> str:
+    """Return the program as text: a step a line, in the order in which they run."""
+    jobs = sum(len(step.jobs) for step in program.steps if isinstance(step, Start))
+    moves = sum(isinstance(step, Move) for step in program.steps)
+    lines = [
+        f"# {program.target.design.module}: {jobs} jobs, {moves} moves,"
+        f" {len(program.host)} host segments, {program.image.end:,} bytes"
+    ]
+    lines += [f"parameter {shown(one.name, 100)} {one.low}..{one.high} at {one.address:#x}"
+              for one in program.parameters]  # fmt: skip
+    for name in program.inputs:
+        one = layout(program, name)
+        shape = "x".join(map(str, one["shape"]))
+        lines.append(f"input {shown(name, 100)} {one['type']}[{shape}]@{one['address']:#x}")
+    for part in program.parts:
+        if isinstance(part, Section):
+            lines.append(f"section at {part.start:#x}")
+        for step in part.steps if isinstance(part, Section) else (part,):
+            lines += _lines(step)
+    return "\n".join([*lines, ""])
+
+
+def _lines(step: SectionStep | HostStep) -> Iterator[str]:
+    node, operator = (shown(one, 100) for one in name_of(step))
+    if isinstance(step, HostStep):
+        where = "host" if step.reasons else "edge"
+        yield f"{where} {', '.join(one.op_type for one in step.nodes)}" + "".join(
+            f" {verb} {', '.join(shown(name, 100) for name in names)}"
+            for verb, names in (("reads", step.reads), ("writes", step.writes)) if names
+        )  # fmt: skip
+    elif isinstance(step, Move):
+        table = f" by table {step.table:#x}" if step.table else " greatest" * (step.taps > 1)
+        yield (
+            f"move {node} {operator} {step.bytes} bytes to {step.to:#x}: {step.patterns} patterns"
+            f" of {step.taps} at {step.at:#x}{table}"
+        )
+        yield from map(_varies, step.varies)
+    elif isinstance(step, Floats):
+        yield f"floats {node} {operator} {_floats(step)}"
+        yield from map(_varies, step.varies)
+    else:
+        yield f"start {node} {operator} {step.cycles} cycles"
+        yield from (f"  {_job(job)}" for job in step.jobs)
+        yield from map(_varies, step.varies)
+
+
+def _varies(way: Varies) -> str:
+    name = shown(way.parameter, 100)
+    return f"  {way.field} of job {way.job} varies by {way.factor} for each {name}"
+
+
+def _floats(step: Floats) -> str:
+    operands = (
+        f"{name}[{one.format.name.lower()}]@{one.address:#x}+{one.row}+{one.column}"
+        for name, one in step.operands.items()
+    )
+    more = f" width {step.width}" * bool(step.width) + f" shift {step.shift}" * bool(step.shift)
+    return f"{step.operation.name.lower()} {step.rows}x{step.columns} {' '.join(operands)}{more}"
+
+
+def _job(job: Job) -> str:
+    how = job.requantisation
+    scale = "sums"
+    if how is not None:
+        scale = (f"records {job.records:#x}" if job.records is not None
+                 else f"{how.multiplier}/2^{how.shift}+{how.zero_point}")  # fmt: skip
+        scale += f", {how.low}..{how.high}"
+    if job.vector is not None:
+        b = f", b@{job.b:#x}+{job.ldb}" if job.b else ""
+        return (
+            f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = {job.vector}"
+            f" a[{job.m}x{job.n}]@{job.a:#x}+{job.lda}{b}; {scale}"
+        )
+    bias = "" if job.bias is None else f" + {job.bias:#x}"
+    order = " by columns" if job.by_columns else ""
+    return (
+        f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = a[{job.m}x{job.k}]@{job.a:#x}+{job.lda}"
+        f" x b[{job.k}x{job.n}]@{job.b:#x}+{job.ldb}{bias}; {scale};"
+        f" blocks {job.block_m}x{job.block_n}x{job.block_k}{order}"
+    )

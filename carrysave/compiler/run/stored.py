@@ -1,0 +1,146 @@
+"""A run of a program from its folder, as it is asked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave import cache
+from carrysave.compiler.front.inputs import read_labels
+from carrysave.compiler.program.facts import facts
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.read import read
+from carrysave.compiler.run import network
+from carrysave.compiler.run.block import by_block
+from carrysave.compiler.run.network import by_golden
+from carrysave.compiler.run.outputs import archive, array_names
+from carrysave.compiler.run.products import SIMULATIONS
+from carrysave.compiler.run.stepwise import first_difference
+from carrysave.errors import UsageError, check_choice
+from carrysave.progress import Steps
+from carrysave.weights.array_files import read_arrays
+
+__all__ = ["ProgramRequest", "batches", "execute"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramRequest:
+    """A request for a run.
+
+    Parameters
+    ----------
+    program : its folder.
+    data, labels : files.
+    simulate : batches on the simulated block, too: all, sample (the first one), none.
+    """
+
+    program: Path
+    data: Path
+    labels: Path | None
+    simulate: str
+
+    def __post_init__(self) -> None:
+        """Check the choice."""
+        check_choice("simulate", self.simulate, SIMULATIONS)
+
+
+def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -> dict[str, Any]:
+    """Run a program on all inputs.
+
+    Returns
+    -------
+    ``command program design inputs batch cycles host_segments simulate simulated different
+    outputs files``: `cycles` of a batch by the cost model; `simulated` batches on the block, of
+    which the first whose memory is not golden's is told by `different`; of each output ``name array
+    type shape accuracy``.
+    """
+    steps.step(f"read {request.program.name}")
+    program = read(request.program)
+    given = list(batches(program, read_arrays(request.data), "--input"))
+    count = len(given) * _batch(program)
+    labels = read_labels(request.labels, count)
+    steps.step(f"run {count} inputs")
+    made: dict[str, list[np.ndarray]] = {name: [] for name in program.outputs}
+    different: str | None = None
+    chosen = {"all": len(given), "sample": 1, "none": 0}[request.simulate]
+    for number, inputs in enumerate(given):
+        memory = program.memory.copy()
+        found = network.run(program, inputs, memory, by_golden(program, memory))
+        for name, values in found.items():
+            made[name].append(values)
+        if number < chosen and different is None:
+            steps.step(f"run input {number * _batch(program)} on the simulated block")
+            other = program.memory.copy()
+            network.run(program, inputs, other, by_block(program, other, folder / "runs"))
+            different = first_difference(program, other, memory)
+    outputs = {name: np.concatenate(several) for name, several in made.items()}
+    names = array_names(outputs)
+    own = facts(program, command, request.program.name)
+    return {
+        "command": command,
+        "program": str(request.program),
+        "design": own["design"],
+        "inputs": count,
+        "batch": _batch(program),
+        "cycles": own["cycles"],
+        "host_segments": own["host_segments"],
+        "simulate": request.simulate,
+        "simulated": chosen,
+        "different": different,
+        "outputs": [
+            {"name": name, "array": names[name], "type": str(values.dtype),
+             "shape": list(values.shape), "accuracy": _accuracy(values, labels)}
+            for name, values in outputs.items()
+        ],
+        "files": [str(cache.write(
+            folder / "run" / request.program.name / "outputs.npz", archive(outputs)
+        ))],
+    }  # fmt: skip
+
+
+def batches(
+    program: Program, data: np.ndarray | Mapping[str, np.ndarray], option: str
+) -> list[dict[str, np.ndarray]]:
+    """Return inputs, batch by batch, as the program takes them.
+
+    Raises
+    ------
+    UsageError
+        Other names, types or shapes, or a program that takes no inputs.
+    """
+    takes = program.takes
+    if not takes:
+        raise UsageError("the program takes no inputs: it is a language model's, of carrysave chat")
+    arrays = data if isinstance(data, Mapping) else dict.fromkeys(list(takes)[:1], data)
+    if set(arrays) != set(takes):
+        raise UsageError(f"{option} must be {', '.join(takes)}, not {', '.join(arrays)}")
+    size = _batch(program)
+    for name, (kind, shape) in takes.items():
+        array, rest = arrays[name], " x ".join(map(str, shape[1:]))
+        if array.ndim != len(shape) or array.shape[1:] != shape[1:] or len(array) % size:
+            raise UsageError(
+                f"{option} {name} must be a multiple of {size} x {rest}, not"
+                f" {' x '.join(map(str, array.shape))}"
+            )
+        if array.dtype != kind:
+            raise UsageError(f"{option} {name} must be of {kind}, not {array.dtype}")
+    counts = {len(array) for array in arrays.values()}
+    if len(counts) != 1 or counts == {0}:
+        raise UsageError(f"{option} must hold as many inputs, one or more, in each array")
+    (count,) = counts
+    return [
+        {name: array[first : first + size] for name, array in arrays.items()}
+        for first in range(0, count, size)
+    ]  # fmt: skip
+
+
+def _batch(program: Program) -> int:
+    return next(iter(program.takes.values()))[1][0] if program.takes else 1
+
+
+def _accuracy(values: np.ndarray, labels: np.ndarray | None) -> float | None:
+    if labels is None or values.ndim != 2 or values.shape[1] < 2 or len(values) != len(labels):
+        return None
+    return float(np.mean(values.argmax(axis=1) == labels))

@@ -1,0 +1,138 @@
+"""Every runner makes the same bytes of the same programs, step by step: networks, an encoder."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.steps import HostStep, Start
+from carrysave.compiler.run import network
+from carrysave.compiler.run.network import by_golden
+from carrysave.compiler.run.stepwise import first_difference, stepwise
+from carrysave.compiler.target.target import Target
+from carrysave.driver.system import Plan, Tensor
+from carrysave.system.boards import design_of, system_board_of
+from carrysave.system.generate import CPUS, Written, write
+from carrysave.system.simulate import simulate
+from verif.compiler import runners
+from verif.compiler.test_program import compiled, inputs, mixed
+from verif.networks.encoder.test_simulate import SMALL, small, small_compiled
+from verif.soc.driver.conftest import library as library
+from verif.system.networks import convolutions
+
+Programs = dict[str, Callable[[Path], tuple[Program, dict[str, np.ndarray]]]]
+PROGRAMS: Programs = {
+    "convolutions": lambda folder: (compiled(convolutions(5)), inputs(5)),
+    "mixed": lambda folder: (compiled(mixed(5)), inputs(5)),
+    "encoder": lambda folder: (small(folder / "model", 4, sentences=2), {}),
+    "encoder on chip": lambda folder: (small(folder / "model", 4, scratch="4096"), {}),
+}
+
+
+@pytest.mark.parametrize("runner", ["driver", "c"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_step_by_step(name: str, runner: str, library: Any, tmp_path: Path) -> None:
+    """The first difference is named by step, buffer, row and column."""
+    program, given = PROGRAMS[name](tmp_path)
+    steps = stepwise(program)
+    count = sum(not isinstance(step, HostStep) for step in program.steps)
+    assert len(steps.sections) == count > 3
+    ours, golden = _zeros(steps)
+    theirs, other = (runners.on_driver if runner == "driver" else runners.on_c(library))(steps)
+    for memory in (ours, theirs):
+        network.run(replace(steps, parts=(), outputs=()), given, memory, golden)
+    for number, section in enumerate(steps.sections):
+        golden(section)
+        other(section)
+        assert first_difference(steps, theirs, ours, number) is None
+
+
+def test_steps_make_what_the_whole_makes() -> None:
+    program = compiled(mixed(7))
+    memory, runner = _zeros(program)
+    outputs = network.run(program, inputs(7), memory, runner)
+    steps = stepwise(program)
+    own, runner = _zeros(steps)
+    np.testing.assert_equal(network.run(steps, inputs(7), own, runner), outputs)
+    for name, buffer in program.buffers.items():
+        np.testing.assert_array_equal(buffer.read(own), buffer.read(memory), name)
+
+
+def test_a_difference_is_named() -> None:
+    program = stepwise(compiled(convolutions(5)))
+    memory, _ = _zeros(program)
+    assert first_difference(program, memory, memory) is None
+    number, step = next(
+        (number, section.steps[0]) for number, section in enumerate(program.sections)
+        if isinstance(section.steps[0], Start)
+    )  # fmt: skip
+    assert isinstance(step, Start)
+    job, other = step.jobs[0], memory.copy()
+    other[job.c + job.ldc + 1] = 5
+    says = f"after step {number}, QLinearConv 'QLinearConv_c': 'QLinearConv_c', row 1, column 1"
+    assert first_difference(program, other, memory, number) == f"{says} is 5, not 0"
+    other = memory.copy()
+    other[step.counters] = other[program.ring] = 7
+    assert first_difference(program, other, memory) is None
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", ["encoder", "encoder on chip"])
+def test_the_block(name: str, tmp_path: Path) -> None:
+    """All steps at once; networks of it are in other tests."""
+    program, given = PROGRAMS[name](tmp_path)
+    memories = []
+    for on in (_zeros, runners.on_block(tmp_path / "runs")):
+        memory, runner = on(program)
+        network.run(program, given, memory, runner)
+        memories.append(memory)
+    assert first_difference(program, memories[1], memories[0]) is None
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", ["networks", "encoder"])
+def test_the_firmware_of_a_system(name: str, tmp_path: Path) -> None:
+    """It leaves golden's bytes in every buffer."""
+    board, chosen = system_board_of("ulx3s_85f")
+    unit = {"vector": SMALL, "code_bytes": "2", "transpose": "true"} if name == "encoder" else {}
+    design = design_of(board, {"engine": "systolic_os(m=4,n=4,target=ecp5)", **unit})
+    target, hertz = Target(design), 1e6 * 60
+    written = write(
+        board, chosen, design, tmp_path / "system", lambda text: None, clock_hz=hertz,
+        baud=hertz / CPUS["vexriscv"].divisor, cpu="vexriscv", bus="wishbone", simulated=True,
+    )  # fmt: skip
+    if name == "encoder":
+        _system(small_compiled(tmp_path / "model", target), {}, written, tmp_path)
+        return
+    for make in (convolutions, mixed):
+        _system(compiled(make(5), target), inputs(5), written, tmp_path)
+
+
+def _system(program: Program, given: dict[str, np.ndarray], written: Written, folder: Path) -> None:
+    memory, runner = _zeros(program)
+    network.run(program, given, memory, runner)
+    buffers = [one for one in program.buffers.values() if not one.on_chip]
+    tensors = [
+        Tensor(one.address + np.arange(one.rows * one.stride), np.dtype(np.int8), 0)
+        for one in buffers
+    ]
+    (start,) = (section.start for section in program.sections)
+    counters = next(step.counters for step in program.steps if isinstance(step, Start))
+    plan = Plan(
+        {**program.image.parts}, start, {name: program.tensors[name] for name in given},
+        [(tensor, [counters]) for tensor in tensors],
+    )  # fmt: skip
+    (outcome,) = simulate(written, plan, [given], folder / "runs").outcomes
+    found = memory.copy()
+    for tensor, codes in zip(tensors, outcome.codes, strict=True):
+        found[tensor.sources] = codes.view(np.uint8)
+    assert first_difference(program, found, memory) is None
+
+
+def _zeros(program: Program) -> tuple[np.ndarray, Any]:
+    memory = program.memory.copy()
+    return memory, by_golden(program, memory)
