@@ -47,7 +47,13 @@ def write(path: Path, text: str | bytes) -> Path:
     return path
 
 
-def entry(room: str, parts: Iterable[str | bytes], make: Callable[[Path], None]) -> Path:
+def entry(
+    room: str,
+    parts: Iterable[str | bytes],
+    make: Callable[[Path], None],
+    *,
+    most: int | None = None,
+) -> Path:
     """Return a folder that was made of the same `parts`, or make it.
 
     It comes into being whole, and has digests of its files, which are compared whenever it is asked
@@ -58,9 +64,13 @@ def entry(room: str, parts: Iterable[str | bytes], make: Callable[[Path], None])
     room : what kind of thing it is: a folder of the cache.
     parts : all that its content depends on.
     make : puts files into a folder that it is given.
+    most : entries of the room; those that were asked for longest ago go. None: all stay.
     """
     path = _path(room, parts)
     if _whole(path):
+        if most is not None:
+            with contextlib.suppress(OSError):  # it is another's, or gone
+                os.utime(path)
         return path
     if path.exists():
         print(f"carrysave: {path} is damaged, and made again", file=sys.stderr)
@@ -79,6 +89,8 @@ def entry(room: str, parts: Iterable[str | bytes], make: Callable[[Path], None])
         (work / _SUMS).write_text(_sums(work))
         work.chmod(0o755)
         _place(work, path)
+    if most is not None:
+        _thin(path.parent, most)
     return path
 
 
@@ -137,6 +149,16 @@ def _place(work: Path, path: Path) -> None:
                 with contextlib.suppress(OSError):
                     path.rename(damaged / path.name)
                 work.rename(path)
+
+
+def _thin(room: Path, most: int) -> None:
+    """Take away the entries that were asked for longest ago; another process may do so, too."""
+    with contextlib.suppress(OSError):
+        known = [path for path in room.iterdir() if not path.name.startswith(".")]
+        known.sort(key=lambda path: path.stat().st_mtime_ns)
+        for path in known[: max(len(known) - most, 0)]:
+            with _new_folder(path) as old:
+                path.rename(old / path.name)
 
 
 @functools.cache

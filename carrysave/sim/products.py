@@ -59,7 +59,7 @@ def multiply(
         if progress is not None and counter.exists():
             progress(int(counter.read_text() or 0), total)
 
-    simulator = build(sources_of(design, folder), design.module)
+    simulator = build(sources_of(design, folder, from_cache=True), design.module)
     parameters = describe(design)
     bench = "carrysave.sim.cocotb.job_multiply"
     result = run(
@@ -114,7 +114,7 @@ def run_works(
             progress(int(counter.read_text() or 0), len(works))
 
     result = run(
-        build(sources_of(design, folder), design.module),
+        build(sources_of(design, folder, from_cache=True), design.module),
         "carrysave.sim.cocotb.job_driver",
         parameters={**describe(design), "one_start": one_start},
         directory=folder,

@@ -11,7 +11,7 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.keywords import by_name
-from carrysave.sim import icarus, verilator
+from carrysave.sim import emission, icarus, verilator
 from carrysave.sim.attempt import Result, attempt
 from carrysave.sim.options import BenchOptions
 from carrysave.sim.parameters import describe
@@ -145,12 +145,15 @@ def _seed() -> int:
     return int.from_bytes(os.urandom(4), "little") >> 1 if given is None else int(given)
 
 
-def sources_of(design: Design, folder: Path, *, rules: bool = False) -> list[Path]:
+def sources_of(
+    design: Design, folder: Path, *, rules: bool = False, from_cache: bool = False
+) -> list[Path]:
     """Write the design's Verilog into `folder`; also return the models of a device's blocks.
 
     With `rules`, those of the buses at its ports are bound to it: a broken one ends a simulation.
+    With `from_cache`, the Verilog that the same sources have made before is taken.
     """
-    verilog = verilog_of(design)
+    verilog = emission.verilog_of(design) if from_cache else verilog_of(design)
     found = [cache.write(folder / f"{design.module}.v", verilog), *models_of(verilog)]
     text = bound(design) if rules else ""
     return [*found, cache.write(folder / f"{design.module}_rules.sv", text)] if text else found

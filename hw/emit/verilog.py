@@ -19,7 +19,7 @@ from hw.emit.bus_interfaces import attributes_of, interfaces_of
 from hw.emit.flat_ports import FlatPorts, clock_and_reset, flat_ports
 from hw.lib.shared_module import UNINITIALISED, SharedModule
 
-__all__ = ["Emission", "verilog_of"]
+__all__ = ["Emission", "verilog_of", "versions"]
 
 _STRIP = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding", UNINITIALISED)
 
@@ -100,7 +100,7 @@ class Emission:
             "throughput": {"operations_per_cycle": component.operations_per_cycle},
             "names": {port.path: port.name for port in flat_ports(component)},
             "modules": self._modules(),
-            "versions": _versions(),
+            "versions": versions(),
             "verilog_sha256": hashlib.sha256(self.verilog.encode()).hexdigest(),
         }
 
@@ -118,7 +118,7 @@ class Emission:
             "",
             f"parameters  {design.key}",
             f"hash        {_hash(design.key)}",
-            "made by     " + ", ".join(f"{name} {text}" for name, text in _versions().items()),
+            "made by     " + ", ".join(f"{name} {text}" for name, text in versions().items()),
             "",
             "Ports; element 0 of a row or column is in the lowest bits.",
             *("  {direction:6} {width:5}  {name:12} {is}".format(**p) for p in self.ports),
@@ -207,5 +207,6 @@ def _full_name(kind: type) -> str:
     return f"carrysave.{name}" if name.startswith("hw.") else name
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of what emits Verilog."""
     return {name: version(name) for name in ("carrysave", "amaranth", "pyosys")}

@@ -35,7 +35,7 @@ def by_block(
         folder = new_folder(directory, design.module)
         (folder / "section.pickle").write_bytes(pickle.dumps((section, memory)))
         result = run(
-            build(sources_of(design, folder), design.module),
+            build(sources_of(design, folder, from_cache=True), design.module),
             "carrysave.compiler.run.on_block",
             parameters=describe(design),
             directory=folder,
