@@ -16,7 +16,10 @@ __all__ = ["chat"]
 
 
 def chat(
-    model: Annotated[Path, Parameter(help="A language model, .gguf; or one of characters, .npz.")],
+    model: Annotated[
+        Path,
+        Parameter(help="A language model, .gguf; one of characters, .npz; or a program's folder."),
+    ],
     /,
     *,
     prompt: Annotated[str, Parameter(help="What the model answers.")],
@@ -55,11 +58,12 @@ def chat(
 
     A model of characters in .npz, as `scripts/train/train_text.py` of a checkout writes them, has
     weights that are ternary, of 2 or of 4 bits; it continues the prompt, by attention or, without a
-    cache, by a recurrent state. The core must have weights as narrow.
+    cache, by a recurrent state. A folder of `carrysave compile` has the model's program.
 
-    With `--simulate`, products and rows also run as jobs on the simulated co-processor, through its
-    driver, and must be golden's: a few of each kind and, of large ones, a part; or all, which takes
-    hours for a long answer. Its parameters are those of `generate coprocessor`, after `--core`'s.
+    With `--simulate`, the model is compiled for a block, golden runs the program, and its jobs also
+    run on the simulated co-processor, through its driver, and must be golden's: a few of each kind
+    and, of large ones, a part; or all, which takes hours for a long answer. Parameters are those of
+    `generate coprocessor`, after `--core`'s.
 
     **Examples:**
 
@@ -67,6 +71,7 @@ def chat(
     - `carrysave chat model.gguf --prompt "Tell a story." --tokens 200 --kv 4`
     - `carrysave chat model.gguf --prompt "Hello" --tokens 4 --simulate sample --core blocks`
     - `carrysave chat text.npz --prompt "The " --tokens 4 --simulate all --core ternary_core`
+    - `carrysave chat build/compile/model --prompt "Hello"`
     """
     if simulate_ == "none" and parameter:
         raise UsageError("-p needs --simulate")

@@ -1,122 +1,170 @@
-"""Jobs of a language model on the simulated block: golden's sums, and said where they are not."""
+"""Jobs of a language model on the simulated block: golden's results, and said where not."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from carrysave.compiler.decoder import simulate
-from carrysave.compiler.decoder.attention import Decoder
-from carrysave.compiler.decoder.simulate import CORES, Simulation, block_of
-from carrysave.compiler.decoder.watch import KINDS, Job, ProductJob, RowsJob, watched
-from carrysave.compiler.decoder.works import laid
-from carrysave.compiler.front.gguf import FORMS, load
+from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, compile_decoder
+from carrysave.compiler.decoder.cores import CORES, core_block
+from carrysave.compiler.front.gguf import load
+from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.run import sample
+from carrysave.compiler.run.golden import execute
+from carrysave.compiler.run.sample import Sample
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
+from carrysave.driver.job import Job
 from carrysave.sim.products import run_works
 from carrysave.weights.gguf import read_gguf
-from verif.language.test_chat import TOKENS, smollm2, write
+from verif.language.test_chat import smollm2, write
 from verif.support.command import Run
 
-SMALL = "systolic_os(m=1,n=4,k_max=64,b_width=4,pe=mac)"
-"""Of the short run, with no vector unit."""
-ATTENTION = [kind for kind in KINDS if kind not in FORMS["recurrent"]]
-OPTIONS = ("--simulate", "sample", "-p", f"engine={SMALL}", "-p", "vector=none")
+KINDS = ["rms_norm", "attn_q", "attn_k", "attn_v", "attn", "softmax", "attn_output", "ffn_gate",
+         "ffn_up", "silu", "ffn_down", "output"]  # fmt: skip
+PRODUCTS = [kind for kind in KINDS if kind not in ("rms_norm", "softmax", "silu")]
 
 
-@pytest.mark.sample(5)
-@pytest.mark.parametrize("core", CORES)
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ((-127, 127), (0, 15)), ((-127, 127), (-8, 7)), ((0, 16383), (-127, 127)),
-        ((-128, 127), (-128, 127)), ((-127, 127), (-16, 15)), ((0, 3), (9, 12)),
-        ((0, 3), (-20, -10)), ((0, 0), (0, 0)),
-    ],
-)  # fmt: skip
-def test_laid_products_are_those_of_wider_numbers(
-    core: str, a: tuple[int, int], b: tuple[int, int]
-) -> None:
-    target = Target(block_of(core, {"vector": "none"}))
-    rng = np.random.default_rng(0)
-    left, right = rng.integers(*a, (3, 20), endpoint=True), rng.integers(*b, (20, 5), endpoint=True)
-    left[0], right[:, 0] = a[0], b[1]
-    made = laid(target, left, right)
-    assert made.work.a is not None
-    assert made.work.mode is not None
-    for codes, number in ((made.work.a, made.work.mode.a), (made.work.b, made.work.mode.b)):
-        assert number.low <= codes.min()
-        assert codes.max() <= number.high
-    # Its fourth code is no weight.
-    assert made.work.b.min() >= -1 or core != "ternary_core"
-    sums = made.work.a.astype(np.int64) @ made.work.b.astype(np.int64)
-    assert np.array_equal(made.finish(sums), left @ right)
-
-
-@pytest.mark.parametrize("bits", [8, 4])
-def test_watched_decoder_is_the_same_and_tells_of_every_job(tmp_path: Path, bits: int) -> None:
+def compiled(tmp_path: Path, core: str = "int8", bits: int = 8) -> Program:
     model = load(read_gguf(write(tmp_path / "m.gguf")))
-    tokens = np.random.default_rng(1).integers(0, len(TOKENS), 5)
-    jobs: list[Job] = []
-    own, units = watched(model, jobs.append)
-    found = Decoder(own, cache=8, bits=bits, units=units).step(tokens)
-    assert np.array_equal(found, Decoder(model, cache=8, bits=bits).step(tokens))
-    assert {job.kind for job in jobs} == set(ATTENTION)
-    # All multiplications by weights: each row of each matrix meets each token.
-    done = sum(job.a.size * job.b.shape[1] for job in jobs
-               if isinstance(job, ProductJob) and job.kind not in ("scores", "values"))  # fmt: skip
-    matrices = [one for layer in model.layers for one in layer.matrices.values()] + [model.head]
-    assert done == 5 * sum(one.integers.size for one in matrices)
-    # Each token meets itself and those before it, in each head of each block.
-    assert sum(job.a.size for job in jobs if job.kind == "values") == 2 * 2 * (1 + 2 + 3 + 4 + 5)
-    assert all(np.array_equal(job.a, np.rint(job.a)) for job in jobs)
+    return compile_decoder(model, Target(core_block(core, {})), cache=8, bits=bits)
+
+
+def answer(program: Program, own: Sample, tokens: list[int]) -> np.ndarray:
+    memory, (section,) = program.memory.copy(), program.sections
+    logits = program.results[LOGITS].view(memory)
+    decoder = ProgramDecoder(
+        program.parameters, memory, logits, lambda: own.execute(memory, section.start), 8
+    )
+    return decoder.step(np.array(tokens))
+
+
+def by_golden(
+    change: Callable[[Program, np.ndarray], None] = lambda program, memory: None,
+) -> Any:
+    """Return what takes the place of the simulated block."""
+
+    def make(program: Program, memory: np.ndarray, folder: Path) -> Callable[[Section], None]:
+        def run(section: Section) -> None:
+            execute(program.target.spec, memory, section.start)
+            change(program, memory)
+
+        return run
+
+    return make
+
+
+@pytest.mark.parametrize("core", ["int8", "lut_core"])
+@pytest.mark.parametrize("every", [True, False])
+def test_every_job_is_taken_with_its_operands(
+    core: str, every: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what is taken golden makes the same, and what differs is counted by its kind."""
+    program = compiled(tmp_path, core)
+    ours = Sample(program, every=every, seed=0, folder=tmp_path)
+    answer(program, ours, [3, 1, 4])
+    kinds = [kind for kind in KINDS if core == "int8" or kind != "attn"]
+    assert list(ours.jobs) == kinds
+    taken = [one for some in ours._taken.values() for one in some]
+    monkeypatch.setattr(sample, "by_block", by_golden())
+    ours.run()
+    facts = ours.facts()
+    assert facts["wrong"] == {}
+    assert facts["of_jobs"] == {kind: 3 * ours.kinds.count(kind) for kind in kinds}
+    assert facts["jobs"] == (facts["of_jobs"] if every else dict.fromkeys(kinds, 2))
+    assert sum(facts["jobs"].values()) == len(taken)
+    # All multiplications by weights, of each token.
+    if every and core == "int8":
+        model = load(read_gguf(tmp_path / "m.gguf"))
+        matrices = [one for layer in model.layers for one in layer.matrices.values()]
+        done = sum(one.job.m * one.job.n * one.job.k for one in taken
+                   if one.kind in PRODUCTS and one.kind != "attn")  # fmt: skip
+        assert done == 3 * sum(one.integers.size for one in [*matrices, model.head])
+
+    def wrong(program: Program, memory: np.ndarray) -> None:
+        for step in program.steps:
+            if getattr(step, "node", "") == "ffn_up":
+                memory[step.jobs[0].c] ^= 1  # type: ignore[union-attr]
+
+    monkeypatch.setattr(sample, "by_block", by_golden(wrong))
+    answer(program, ours, [3, 1, 4])
+    ours.run()
+    assert list(ours.facts()["wrong"]) == ["ffn_up"]
+
+
+def test_sample_is_of_the_seed_and_of_all_jobs(tmp_path: Path) -> None:
+    program = compiled(tmp_path)
+    memory = np.zeros(4096, np.uint8)
+    jobs = [
+        Job(a=64 * at, b=0, c=2048, m=1, n=16, k=0, lda=32, ldb=0, ldc=64, a_format=1,
+            vector="softmax")
+        for at in range(6)
+    ]  # fmt: skip
+
+    def drawn(seed: int) -> list[int]:
+        found = Sample(program, every=False, seed=seed, folder=tmp_path)
+        for job in jobs:
+            found.take("softmax", job, memory)
+        return [one.job.a // 64 for one in found._taken["softmax"]]
+
+    assert drawn(1) == drawn(1)
+    assert len({tuple(drawn(seed)) for seed in range(6)}) > 2
+    assert {number for seed in range(12) for number in drawn(seed)} == set(range(6))
+
+
+@pytest.mark.parametrize("core", sorted(CORES))
+def test_large_jobs_are_cut(core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some columns, or rows, of what is there: results are those of the whole job."""
+    program = compiled(tmp_path, core)
+    ours = Sample(program, every=False, seed=3, folder=tmp_path)
+    monkeypatch.setattr(sample, "_CYCLES", 220)
+    monkeypatch.setattr(sample, "by_block", by_golden())
+    answer(program, ours, [5])
+    before = {kind: list(some) for kind, some in ours._taken.items()}
+    for kind in ("output", "ffn_up"):
+        for one in before[kind]:
+            cut = ours._cut(one)
+            assert cut.job.n < one.job.n
+            assert cut.rows["a"].tobytes() == one.rows["a"].tobytes()
+            assert all(row.tobytes() in whole.tobytes() for row, whole
+                       in zip(cut.rows["b"], one.rows["b"], strict=True))  # fmt: skip
+    ours.run()
+    assert ours.wrong == {}
 
 
 @pytest.mark.prove
-def test_chat_runs_a_sample_on_the_block(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chat_runs_a_sample_on_the_block(run: Run, tmp_path: Path) -> None:
     write(tmp_path / "m.gguf")
     chat = ("chat", "m.gguf", "--prompt", "hello", "--tokens", "2", "--cache", "8")
     plain = json.loads(run(*chat, "--json").out)
-    code, out, err = run(*chat, *OPTIONS, "--json")
+    code, out, err = run(*chat, "--simulate", "sample", "--core", "int8", "--json")
     assert code == 0, err
     facts: dict[str, Any] = json.loads(out)
     assert facts["text"] == plain["text"]
     found = facts["simulation"]
     assert found["wrong"] == {}
-    assert found["jobs"] == dict.fromkeys(ATTENTION[:-3], 2)
-    assert found["of_jobs"]["attn_q"] == 2 * 2 * 2
+    assert found["jobs"] == dict.fromkeys(KINDS, 2)
+    assert found["of_jobs"]["attn_q"] == 3 * 2 * 2
     assert 0.5 < found["cycles"] / sum(found["modelled_cycles"].values()) < 4
 
-    right = simulate.golden
 
-    def wrong(job: Job) -> np.ndarray:
-        return right(job) + (job.kind == "ffn_up")
+def test_chat_says_what_is_wrong(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "m.gguf")
 
-    monkeypatch.setattr(simulate, "golden", wrong)
-    code, out, err = run(*chat, *OPTIONS)
-    assert code == 1, err
-    assert "2 WRONG" in out
-    assert out.count("WRONG") == 1
+    def wrong(program: Program, memory: np.ndarray) -> None:
+        for step in program.steps:
+            if getattr(step, "node", "") == "silu":
+                memory[step.jobs[0].c] ^= 1  # type: ignore[union-attr]
 
-
-def test_sample_is_of_the_seed_and_of_all_jobs(tmp_path: Path) -> None:
-    model = load(read_gguf(write(tmp_path / "m.gguf")))
-    design = block_of("lut_core", {})
-    rows = [RowsJob(kind="softmax", a=np.array([[number]])) for number in range(6)]
-
-    def sample(seed: int) -> list[int]:
-        found = Simulation(design, model, length=8, every=False, seed=seed, folder=tmp_path)
-        for row in rows:
-            found.take(row)
-        return [int(job.a[0, 0]) for job in found.kept["softmax"]]
-
-    assert sample(1) == sample(1)
-    assert len({tuple(sample(seed)) for seed in range(6)}) > 2
-    assert {number for seed in range(12) for number in sample(seed)} == set(range(6))
+    monkeypatch.setattr(sample, "by_block", by_golden(wrong))
+    chat = ("chat", "m.gguf", "--prompt", "hello", "--tokens", "1", "--cache", "8")
+    done = run(*chat, "--simulate", "sample", "--core", "blocks")
+    assert done.code == 1, done.err
+    assert "1 WRONG" in done.out
+    assert done.out.count("WRONG") == 1
 
 
 def test_blocks_that_cannot_run_a_model_are_refused(run: Run, tmp_path: Path) -> None:
@@ -127,12 +175,11 @@ def test_blocks_that_cannot_run_a_model_are_refused(run: Run, tmp_path: Path) ->
         (("--simulate", "all", "--core", "gpu"), "--core must be one of lut_core, blocks, int8, "),
         (("-p", "m=8"), "-p needs --simulate"),
         (("--seed", "-1"), "--seed must be 0 or more, not -1"),
-        (("--simulate", "all", "-p", f"engine={narrow}"), "activations of 8 bits, not of 6"),
+        (("--simulate", "all", "-p", f"engine={narrow}"),
+         "engine must have A of int8, not -32..31"),
         (("--simulate", "all", "-p", "engine=systolic_os(k_max=16)"),
-         "K must be 1..16, the core's k_max, not 64"),
-        (("--simulate", "all", "--core", "ternary_core"),
-         "core must take the model's weights, of 2 bits or more, not ternary"),
-        (("--simulate", "all", "-p", "vector=vector_unit(width=12)"), "vector must be none, or "),
+         "K must be 1..16, the engine's k_max, not 64"),
+        (("--simulate", "all", "-p", "vector=vector_unit(width=12)"), "vector must be vector_unit"),
     ):  # fmt: skip
         code, out, err = run("chat", "m.gguf", "--prompt", "hi", *arguments)
         assert (code, out) == (2, ""), arguments
@@ -141,7 +188,7 @@ def test_blocks_that_cannot_run_a_model_are_refused(run: Run, tmp_path: Path) ->
 
 
 @pytest.mark.prove
-@pytest.mark.parametrize("core", sorted({*CORES} - {"ternary_core"}))
+@pytest.mark.parametrize("core", sorted(CORES))
 @pytest.mark.parametrize("kv", ["8", "4"])
 def test_all_jobs_are_goldens_on_each_core(run: Run, tmp_path: Path, core: str, kv: str) -> None:
     write(tmp_path / "m.gguf")
@@ -153,7 +200,7 @@ def test_all_jobs_are_goldens_on_each_core(run: Run, tmp_path: Path, core: str, 
     found = json.loads(out)["simulation"]
     assert found["wrong"] == {}
     assert found["jobs"] == found["of_jobs"]
-    assert set(found["jobs"]) == set(ATTENTION)
+    assert set(found["jobs"]) == {*KINDS} - ({"attn"} if core != "int8" else set())
 
 
 @pytest.mark.prove
@@ -163,7 +210,7 @@ def test_tiles_of_one_beat_follow_each_other(tmp_path: Path, tiles: int) -> None
 
     Each tile has one beat of either operand in a block: no side waits for the other in turn.
     """
-    design = block_of("lut_core", {"data_width": "512"})
+    design = core_block("lut_core", {"data_width": "512"})
     target, rng = Target(design), np.random.default_rng(1)
     a, b = ((one.low, one.high + 1) for one in (target.info.a, target.info.b))
     columns = tiles * target.info.stores.tile_n
@@ -180,20 +227,24 @@ def test_tiles_of_one_beat_follow_each_other(tmp_path: Path, tiles: int) -> None
 
 @pytest.mark.prove
 def test_token_of_smollm2_is_goldens_on_the_block(tmp_path: Path) -> None:
-    """All jobs of a token, of all 30 blocks, after a few others that golden alone has computed."""
+    """All jobs of a token, of all 30 blocks, after another that golden alone has computed."""
     model = load(read_gguf(smollm2()))
-    design = block_of("lut_core", {"data_width": "512"})
-    simulation = Simulation(design, model, length=16, every=True, seed=0, folder=tmp_path)
-    decoder = Decoder(model, cache=16)
-    decoder.step(np.arange(1000, 1008))
-    decoder.model, decoder.units = watched(model, simulation.take)
-    decoder.step(np.array([2000]))
-    simulation.run()
-    found = simulation.facts()
+    target = Target(core_block("lut_core", {"data_width": "512"}))
+    program = compile_decoder(model, target, cache=16)
+    memory, (section,) = program.memory, program.sections
+    own = Sample(program, every=True, seed=0, folder=tmp_path)
+    runs = [lambda: execute(target.spec, memory, section.start),
+            lambda: own.execute(memory, section.start)]  # fmt: skip
+    decoder = ProgramDecoder(
+        program.parameters, memory, program.results[LOGITS].view(memory), lambda: runs.pop(0)(), 16
+    )
+    decoder.step(np.array([1000, 2000]))
+    own.run()
+    found = own.facts()
     assert found["wrong"] == {}
     assert found["jobs"] == found["of_jobs"]
     groups = {"ffn_down": 48, **dict.fromkeys(("attn_q", "attn_output", "ffn_up"), 18)}
     assert {kind: found["jobs"][kind] for kind in groups} == {
         kind: 30 * count for kind, count in groups.items()
     }
-    assert (found["jobs"]["head"], found["jobs"]["rms_norm"]) == (18, 61)
+    assert (found["jobs"]["output"], found["jobs"]["rms_norm"]) == (2 * 18, 61)

@@ -1,44 +1,20 @@
 """``carrysave chat`` of models of characters: refused where wrong, golden's on the block."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from carrysave.compiler.decoder.recurrent import decoder_of
-from carrysave.compiler.decoder.simulate import CORES, block_of
-from carrysave.compiler.decoder.watch import Job, ProductJob, watched
-from carrysave.compiler.decoder.works import check
+from carrysave.compiler.decoder.compile import compile_decoder
+from carrysave.compiler.decoder.cores import core_block
 from carrysave.compiler.front.gguf import FORMS
 from carrysave.compiler.front.text import FORMATS, load_text
+from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target
 from verif.language.test_text import CHARACTERS, SIZES, write
 from verif.support.command import Run
-
-
-def fitting(bits: str) -> Iterator[str]:
-    """Name cores that have weights as narrow."""
-    yield from ("lut_core", "shift_add_core", "blocks")
-    if bits == "w1.58a8":
-        yield "ternary_core"
-    if bits == "w4a4":
-        yield "int8"
-
-
-@pytest.mark.parametrize("bits", FORMATS)
-def test_only_cores_with_weights_as_narrow_are_taken(tmp_path: Path, bits: str) -> None:
-    model, _ = load_text(write(tmp_path / "m.npz", bits=bits))
-    assert model.weight_format is not None
-    for core in CORES:
-        target = Target(block_of(core, {"vector": "none"}, model.weight_format[0]))
-        if core in fitting(bits):
-            check(target, 96, model.weight_format)
-        else:
-            with pytest.raises(ValueError, match=r"core must take the model's weights, \w+ ones"):
-                check(target, 96, model.weight_format)
 
 
 @pytest.mark.prove
@@ -50,7 +26,7 @@ def test_chat_continues_on_a_simulated_ternary_core(run: Run, tmp_path: Path) ->
     path = write(tmp_path / "m.npz", "recurrent", layers=1, width=32, hidden=32, heads=1)
     chat = ("chat", "m.npz", "--prompt", "ab", "--tokens", "2")
     plain = json.loads(run(*chat, "--json").out)
-    more = ("engine=ternary_core(m=1,n=8,k=10,k_max=32)", "trits=true", "vector=none")
+    more = ("engine=ternary_core(m=1,n=8,k=10,k_max=32)", "trits=true")
     code, out, err = run(*chat, "--simulate", "all", "--core", "ternary_core", "--json",
                          *(word for one in more for word in ("-p", one)))  # fmt: skip
     assert code == 0, err
@@ -59,21 +35,20 @@ def test_chat_continues_on_a_simulated_ternary_core(run: Run, tmp_path: Path) ->
     assert facts["text"] == plain["text"]
     assert (len(facts["text"]), found["wrong"]) == (2, {})
     assert found["jobs"] == found["of_jobs"] == dict.fromkeys(
-        ("mix_forget", "mix_candidate", "mix_gate", "mix_output", "ffn_gate", "ffn_up", "ffn_down",
-         "head"), 2,
-    )  # fmt: skip
-    jobs: list[Job] = []
-    model, units = watched(load_text(path)[0], jobs.append)
-    decoder_of(model, cache=8, bits=None, units=units).step(np.array([0, 1]))
-    kinds = {job.kind: job.b for job in jobs if isinstance(job, ProductJob)}
-    assert kinds["head"].shape == (32, len(CHARACTERS))
-    assert all({*np.unique(b)} == {-1, 0, 1} for b in kinds.values())
+        ("rms_norm", "mix_forget", "mix_candidate", "mix_gate", "silu", "mix_output", "ffn_gate",
+         "ffn_up", "ffn_down", "output"), 3,
+    ) | {"rms_norm": 3 * 5, "silu": 3 * 2}  # fmt: skip
+    target = Target(core_block("ternary_core", dict(one.split("=", 1) for one in more)))
+    program = compile_decoder(load_text(path)[0], target, cache=8)
+    jobs = [(step.node, job) for step in program.steps if isinstance(step, Start)
+            for job in step.jobs]  # fmt: skip
+    (job,) = (job for node, job in jobs if node == "output")
+    assert (job.m, job.n, job.k) == (1, len(CHARACTERS), 32)
 
 
 def test_chat_refuses_models_of_characters_in_one_line(run: Run, tmp_path: Path) -> None:
     write(tmp_path / "m.npz")
     write(tmp_path / "r.npz", "recurrent")
-    write(tmp_path / "wide.npz", bits="w4a4")
     whole = (tmp_path / "m.npz").read_bytes()
     (tmp_path / "short.npz").write_bytes(whole[:-100])
     np.savez(tmp_path / "other.npz", weights=np.zeros(3))
@@ -118,10 +93,6 @@ def test_chat_refuses_models_of_characters_in_one_line(run: Run, tmp_path: Path)
         (("bell.npz",), "characters must be printable, ends of lines or tabs, not 'ab\\x07'"),
         (("floats.npz",), "header: must be bytes"),
         (("large.npz",), "array '1.attn_q.scales': must be within fp16"),
-        (("wide.npz", "--simulate", "all", "--core", "ternary_core"),
-         "core must take the model's weights, uniform ones of 4 bits, not ternary"),
-        (("m.npz", "--simulate", "all", "-p", "engine=shift_add_core(m=1,n=16,b_width=4)"),
-         "core must take the model's weights, ternary ones of 2 bits, not 4 bits"),
     ):  # fmt: skip
         prompt = () if "--prompt" in arguments else ("--prompt", "abc")
         code, out, err = run("chat", *arguments, *prompt)
@@ -137,15 +108,13 @@ def test_chat_refuses_models_of_characters_in_one_line(run: Run, tmp_path: Path)
 def test_all_jobs_are_goldens_on_each_core(
     run: Run, tmp_path: Path, form: str, bits: str, core: str
 ) -> None:
-    if core not in fitting(bits):
-        pytest.skip("refused, as is tested")
     write(tmp_path / "m.npz", form, bits)
     code, out, err = run("chat", "m.npz", "--prompt", "ab", "--tokens", "3", "--simulate", "all",
                          "--core", core, "--json")  # fmt: skip
     assert code == 0, err
     found = json.loads(out)["simulation"]
     assert (found["wrong"], found["jobs"]) == ({}, found["of_jobs"])
-    assert {*FORMS[form], "rms_norm", "head"} <= set(found["jobs"])
+    assert {*FORMS[form], "rms_norm", "output"} <= set(found["jobs"])
 
 
 @pytest.mark.prove
@@ -163,4 +132,4 @@ def test_64_characters_on_the_block_are_goldens(
     facts = json.loads(out)
     found = facts["simulation"]
     assert (facts["tokens"], found["wrong"], found["jobs"]) == (64, {}, found["of_jobs"])
-    assert found["jobs"]["head"] == 64
+    assert found["jobs"]["output"] == 4 + 63

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from carrysave.compiler.decoder.lowering import POSITION, TOKEN, Lowering
+from carrysave.compiler.decoder.lowering import POSITION, SUMS, TOKEN, Lowering
 from carrysave.compiler.decoder.units import VECTOR
 from carrysave.compiler.front.gguf import Model
 from carrysave.compiler.program.assemble import assembled
@@ -38,7 +38,7 @@ def compile_decoder(
     Parameters
     ----------
     model : weights.
-    target : the co-processor, with A of int8, sums of 32 bits and the vector unit.
+    target : the co-processor, with A of int8, sums of 16 or 32 bits and the vector unit.
     cache : tokens that are taken at most; a recurrent state takes any number.
     bits : of a key or value in the cache, 8 or 4; None: the model's own.
 
@@ -73,8 +73,9 @@ def _check(model: Model, target: Target, cache: int) -> None:
     number = target.mode.a
     if (number.bits, number.low, number.high) != (8, -128, 127):
         wrong.append(f"engine must have A of int8, not {number.low}..{number.high}")
-    if info.sums.bits != 32:
-        wrong.append(f"engine must have sums of 32 bits in memory, not {info.sums.bits}")
+    if info.sums.bits not in SUMS:
+        bits = " or ".join(map(str, SUMS))
+        wrong.append(f"engine must have sums of {bits} bits in memory, not {info.sums.bits}")
     if target.mode.k_max < longest:
         wrong.append(f"K must be 1..{target.mode.k_max}, the engine's k_max, not {longest}")
     if unit is None or replace(unit, lanes=VECTOR.lanes) != VECTOR:

@@ -18,11 +18,13 @@ from carrysave.compiler.program.floats import Format, Operation
 from carrysave.driver import Requantisation
 from golden.lut.grouped import FastWeights
 
-__all__ = ["POSITION", "TOKEN", "Lowering"]
+__all__ = ["POSITION", "SUMS", "TOKEN", "Lowering"]
 
 TOKEN, POSITION = "token", "position"
 """Parameters of the program."""
 F32, F64, I8, I16, I32 = Format.F32, Format.F64, Format.I8, Format.I16, Format.I32
+SUMS = {16: I16, 32: I32}
+"""By their bits in memory."""
 _DIGIT = 7
 """Bits of a digit of a probability."""
 _ONE = 15
@@ -134,7 +136,7 @@ class Lowering:
         to, (groups, size, columns) = self.to, weights.integers.shape
         with to.naming(node, "MatMul"):
             b = to.weights(weights.integers.astype(np.int64))
-            every = [to.array(I32, columns, groups) for _ in b.parts]
+            every = [to.array(self._sums, columns, groups) for _ in b.parts]
             for sums, part in zip(every, b.parts, strict=True):
                 for group in range(groups):
                     to.product(
@@ -155,9 +157,14 @@ class Lowering:
     def _whole(self, every: list[Array], b: Weights, ones: Array | None) -> Array:
         """Add up the sums of digits, and what these are less."""
         to, total = self.to, every[0]
+        if (len(every) > 1 or b.offset) and total.format != I32:
+            total = to.floats(Operation.COPY, to.array(I32, total.columns, total.rows), total)
         for sums, place in zip(every[1:], b.places[1:], strict=True):
-            to.floats(Operation.COPY, sums, sums, shift=place)
-            to.floats(Operation.ADD, total, total, sums)
+            more = sums
+            if sums.format != I32:
+                more = to.array(I32, sums.columns, sums.rows)
+            to.floats(Operation.COPY, more, sums, shift=place)
+            to.floats(Operation.ADD, total, total, more)
         if b.offset:
             assert ones is not None
             less = to.array(I32, ones.rows).turned
@@ -165,9 +172,23 @@ class Lowering:
             to.floats(Operation.ADD, total, total, less)
         return total
 
+    @property
+    def _sums(self) -> Format:
+        return SUMS[self.to.image.target.info.sums.bits]
+
+    @property
+    def _attends(self) -> bool:
+        """Whether the engine has keys and values as operands: B of 8 bits."""
+        mode = self.to.image.target.mode
+        return mode.b_stored == mode.a
+
+    @property
+    def _attention_sums(self) -> Format:
+        return self._sums if self._attends else I32
+
     def _matmul(self, a: Array, b: Array, c: Array) -> None:
-        """Multiply integers of attention: by the engine, if B has 8 bits there."""
-        if self.to.image.target.mode.b_stored == self.to.image.target.mode.a:
+        """Multiply integers of attention."""
+        if self._attends:
             self.to.product(a, b, c)
         else:
             self.to.multiply(a, b, c)
@@ -310,7 +331,7 @@ class Lowering:
         part = scores
         if keys.offsets is not None:
             part = to.array(F64, self.cache, shape.heads).growing(POSITION)
-        sums = to.array(I32, self.cache, shape.heads).growing(POSITION)
+        sums = to.array(self._attention_sums, self.cache, shape.heads).growing(POSITION)
         for block in range(keys.blocks):
             own = q.across(block * size, size)
             for head in range(shape.shared):
@@ -356,7 +377,10 @@ class Lowering:
         weighted = to.array(F64, self.cache, heads).growing(POSITION)
         codes = to.array(I16, self.cache, heads).growing(POSITION)
         digits = to.array(I8, self.cache, 2 * heads).growing(POSITION)
-        powers, sums = to.array(Format.POWER, 1, heads), to.array(I32, size, 2 * heads)
+        powers, sums = (
+            to.array(Format.POWER, 1, heads),
+            to.array(self._attention_sums, size, 2 * heads),
+        )
         for block in range(values.blocks):
             for head in range(shape.shared):
                 part = slice_of(head, each)

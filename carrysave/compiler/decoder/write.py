@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.attention import Blocks
-from carrysave.compiler.decoder.compile import ProgramDecoder
+from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, compile_decoder
+from carrysave.compiler.decoder.cores import CORES, core_block
 from carrysave.compiler.decoder.folder import load_model, load_program
 from carrysave.compiler.decoder.recurrent import Recurrent, decoder_of
-from carrysave.compiler.decoder.simulate import CORES, SIMULATIONS, Simulation, block_of
-from carrysave.compiler.decoder.units import GOLDEN
-from carrysave.compiler.decoder.watch import watched
 from carrysave.compiler.front.gguf import CACHE_BITS
 from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
+from carrysave.compiler.run.sample import Sample
+from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, check_choice
 
-__all__ = ["WriteRequest", "write"]
+__all__ = ["SIMULATIONS", "WriteRequest", "write"]
+
+SIMULATIONS = ("none", "sample", "all")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +84,7 @@ def write(
     ``text``, ``prompt_tokens``, ``tokens``, why it ended: ``end``, ``tokens`` or ``cache``; and
     seconds, without those of a simulation: ``load_seconds``, ``prompt_seconds`` (until the first
     token), ``seconds``.
-    ``simulation``, if there was one: see :meth:`Simulation.facts`.
+    ``simulation``, if there was one: see :meth:`Sample.facts`.
     """
     start = time.monotonic()
     decoder, vocabulary, simulation = _decoder(request, note)
@@ -141,25 +143,31 @@ def write(
 
 def _decoder(
     request: WriteRequest, note: Callable[[str], None]
-) -> tuple[Blocks | ProgramDecoder, Vocabulary | Characters, Simulation | None]:
+) -> tuple[Blocks | ProgramDecoder, Vocabulary | Characters, Sample | None]:
     """Return what answers, its vocabulary, and what runs its jobs on the block, too."""
     if request.model.is_dir():
         if request.bits is not None or request.simulate != "none":
             raise UsageError("--kv and --simulate must be left out: the program is compiled")
-        program, words = load_program(request.model, request.cache)
-        return program, words, None
+        return *load_program(request.model, request.cache), None
     model, vocabulary, _ = load_model(request.model)
     if request.bits is not None and model.form != "attention":
         raise UsageError(f"--kv must be left out, as the model has no cache, not {request.bits}")
     most = min(request.cache, model.shape.context)
-    simulation, units = None, GOLDEN
-    if request.simulate != "none":
-        bits = model.weight_format[0] if model.weight_format else 4
-        simulation = Simulation(
-            block_of(request.core, request.parameters, bits), model,
-            length=most, every=request.simulate == "all", seed=request.seed,
-            folder=request.folder / "runs", tell=note,
-        )  # fmt: skip
-        model, units = watched(model, simulation.take)
-    decoder = decoder_of(model, cache=most, bits=request.bits, units=units)
-    return decoder, vocabulary, simulation
+    if request.simulate == "none":
+        return decoder_of(model, cache=most, bits=request.bits), vocabulary, None
+    bits = model.weight_format[0] if model.weight_format else 4
+    try:
+        target = Target(core_block(request.core, request.parameters, bits))
+        program = compile_decoder(model, target, cache=most, bits=request.bits)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    sample = Sample(
+        program, every=request.simulate == "all", seed=request.seed,
+        folder=request.folder / "runs", tell=note,
+    )  # fmt: skip
+    memory, (section,) = program.memory, program.sections
+    decoder = ProgramDecoder(
+        program.parameters, memory, program.results[LOGITS].view(memory),
+        lambda: sample.execute(memory, section.start), most,
+    )  # fmt: skip
+    return decoder, vocabulary, sample

@@ -1,5 +1,7 @@
 """Runs a program by the golden model: on bytes of memory, from the words that firmware reads."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from carrysave.compiler.program.golden_job import golden_job
@@ -13,8 +15,9 @@ __all__ = ["execute"]
 
 
 def execute(
-    spec: CoprocessorSpec, memory: np.ndarray, start: int, chip: np.ndarray | None = None
-) -> None:
+    spec: CoprocessorSpec, memory: np.ndarray, start: int, chip: np.ndarray | None = None,
+    watch: Callable[[Job], None] = lambda job: None,
+) -> None:  # fmt: skip
     """Run the steps at an address.
 
     Parameters
@@ -23,6 +26,7 @@ def execute(
     memory : uint8; what steps make is written into it.
     start : where their words are.
     chip : uint8, what is on chip; None: nothing of another section.
+    watch : sees each job before it runs.
 
     Raises
     ------
@@ -33,6 +37,7 @@ def execute(
 
     def run_jobs(jobs: list[Job]) -> np.ndarray:
         for number, job in enumerate(jobs):
+            watch(job)
             error = coprocessor(spec, memory, golden_job(job, spec), scratch)
             if error:
                 raise ValueError(f"job {number} of a start: the co-processor says {error.name}")
