@@ -41,9 +41,15 @@ def modes(spec: CoprocessorSpec) -> dict[tuple[str, str], Mode]:
             for side, bits in ((a, how.a_bits), (b, how.b_bits))
         ]
         found[names[a], names[b]] = Mode(
-            a=numbers[0], b=numbers[1], k_max=how.k_max, a_format=a, b_format=b,
-            codes=how.codes, exponent=0 if scaled else lane.lsb(a, b), **scaled,
-        )  # fmt: skip
+            a=numbers[0],
+            b=numbers[1],
+            k_max=how.k_max,
+            a_format=a,
+            b_format=b,
+            codes=how.codes,
+            exponent=0 if scaled else lane.lsb(a, b),
+            **scaled,
+        )
     return found
 
 

@@ -148,20 +148,23 @@ class Steps:
             self._bar.update(self._task, completed=ended)
             self._bar.tasks[0].total = tally.total
             self._bar.show(
-                {} if ended == tally.total else {
-                    "done": str(tally.done), "of": "?" if tally.total is None else str(tally.total),
-                    "running": str(tally.running), "failed": str(tally.failed),
+                {}
+                if ended == tally.total
+                else {
+                    "done": str(tally.done),
+                    "of": "?" if tally.total is None else str(tally.total),
+                    "running": str(tally.running),
+                    "failed": str(tally.failed),
                     "known before": str(tally.cached),
                     "time left": "?" if left is None else _span(left),
-                }, ["failed"] if tally.failed else [],
-            )  # fmt: skip
+                },
+                ["failed"] if tally.failed else [],
+            )
         if not tally.text:
             return
         failed = before is not None and tally.failed > before.failed
         last = ended == tally.total
-        if failed or (
-            not self._bar and (last or time.monotonic() - self._step_began >= _OFTEN)
-        ):  # fmt: skip
+        if failed or (not self._bar and (last or time.monotonic() - self._step_began >= _OFTEN)):
             self._step_began = time.monotonic()
             number = f"{ended}" if tally.total is None else f"{ended}/{tally.total}"
             times = _span(self.spent()) + ("" if left is None else f", about {_span(left)} to go")

@@ -48,12 +48,21 @@ RUNS: dict[str, tuple[str, ...]] = {
     "boards": (),
     "build": ("--board", "arty_a7_35t", "-p", "m=2", "-p", "n=2"),
     "soc": (
-        "--board", "ulx3s_85f", "-p", "engine=systolic_os(m=4,n=4,target=ecp5)", "--model",
-        "@model.onnx", "--input", "@images.npy", "--count", "1", "--simulate",
+        "--board",
+        "ulx3s_85f",
+        "-p",
+        "engine=systolic_os(m=4,n=4,target=ecp5)",
+        "--model",
+        "@model.onnx",
+        "--input",
+        "@images.npy",
+        "--count",
+        "1",
+        "--simulate",
     ),
     "doctor": ("generate", "verify"),
     "selftest": (),
-}  # fmt: skip
+}
 """Arguments of each command; @ is before files."""
 NEED_MORE = {"reproduce": ("hpca25", "--quick"), "demo": ()}
 """Commands that compute times of cells."""
@@ -98,15 +107,21 @@ def program(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
     }
     found = subprocess.check_output(
         [python, "-c", "import carrysave; print(carrysave.__file__)"],
-        cwd=folder, env=surroundings, text=True,
-    )  # fmt: skip
+        cwd=folder,
+        env=surroundings,
+        text=True,
+    )
     assert Path(found.strip()).is_relative_to(folder / "env")
 
     def call(name: str, *words: str, code: int = 0) -> str:
         done = subprocess.run(
             [folder / "env" / "bin" / name, *words],
-            cwd=folder, env=surroundings, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=folder,
+            env=surroundings,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == code, (name, words, done.stdout, done.stderr)
         return done.stderr if code else done.stdout
 

@@ -42,9 +42,10 @@ def run(
     """Return what becomes of each mutant, by its name."""
     result = folder / "fates.json"
     environment = os.environ | {
-        "CARRYSAVE_CACHE": str(folder / "cache"), "OPENBLAS_NUM_THREADS": "1",
+        "CARRYSAVE_CACHE": str(folder / "cache"),
+        "OPENBLAS_NUM_THREADS": "1",
         "PYTHONPATH": f"{root}{os.pathsep}{ROOT}",
-    }  # fmt: skip
+    }
     tests = dict.fromkeys(files.values())
     done = subprocess.run(
         [sys.executable, "-m", "verif.support.code_mutants", str(count), str(seed), result,

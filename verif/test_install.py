@@ -106,8 +106,10 @@ def build(source: Path, folder: Path, *targets: str) -> None:
     """Build packages as pip does."""
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-d", str(folder), *targets],
-        cwd=source, check=True, capture_output=True,
-    )  # fmt: skip
+        cwd=source,
+        check=True,
+        capture_output=True,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -135,11 +137,17 @@ def test_wheel_has_one_name_at_the_top(packages: Path) -> None:
     with zipfile.ZipFile(next(packages.glob("*.whl"))) as wheel:
         names = wheel.namelist()
         assert {name.partition("/")[0] for name in names} == {
-            "carrysave", f"carrysave-{carrysave.__version__}.dist-info",
-        }  # fmt: skip
+            "carrysave",
+            f"carrysave-{carrysave.__version__}.dist-info",
+        }
         assert not [name for name in names if re.search(r"/(test_\w+|conftest)\.py$", name)]
-        for name in ("data/digits.npz", "hw/soc/registers/coprocessor.rdl", "constraints/clock.sdc",
-                     "driver/c/carrysave.c", "asic/power/replay.cpp"):  # fmt: skip
+        for name in (
+            "data/digits.npz",
+            "hw/soc/registers/coprocessor.rdl",
+            "constraints/clock.sdc",
+            "driver/c/carrysave.c",
+            "asic/power/replay.cpp",
+        ):
             assert f"carrysave/{name}" in names
         # A name of a module in a string would not be found by who rewrites imports.
         named = rf"""(?<!removesuffix\()["']({"|".join(MOVED)})\.\w[\w.]*["']"""
@@ -218,13 +226,15 @@ def test_wheel_works(site: Path, plugin: Path, tmp_path: Path) -> None:
 
 
 def test_checkout_has_designs_of_other_packages(plugin: Path, tmp_path: Path) -> None:
-    plugin_works(*commands(
-        tmp_path,
-        [plugin, ROOT],
-        ("list", "--json"),
-        ("generate", "my_mac", *SMALL[1:], "--json"),
-        ("verify", "my_mac", *SMALL[1:], "--json"),
-    ))  # fmt: skip
+    plugin_works(
+        *commands(
+            tmp_path,
+            [plugin, ROOT],
+            ("list", "--json"),
+            ("generate", "my_mac", *SMALL[1:], "--json"),
+            ("verify", "my_mac", *SMALL[1:], "--json"),
+        )
+    )
 
 
 def test_wheel_leaves_names_to_others(site: Path, tmp_path: Path) -> None:
@@ -360,8 +370,9 @@ def test_driver_installs_alone(tmp_path: Path) -> None:
         wheel.extractall(tmp_path / "site")
     package, facts = sorted((tmp_path / "site").iterdir())
     assert (package.name, facts.name) == (
-        "carrysave_driver", f"carrysave_driver-{carrysave.__version__}.dist-info",
-    )  # fmt: skip
+        "carrysave_driver",
+        f"carrysave_driver-{carrysave.__version__}.dist-info",
+    )
     assert re.findall(r"Requires-Dist: (\w+)", (facts / "METADATA").read_text()) == ["numpy"]
     made = driver_sources.python(tmp_path / "copy")
     assert {path.name for path in made} | {"LICENSE"} == {path.name for path in package.iterdir()}

@@ -59,9 +59,12 @@ def test_lines_of_a_plan_in_seconds(clock: Clock) -> None:
         clock.now += 100
         steps.step("three")
     assert text(shown).splitlines() == [
-        "3 steps, about 4 min on two cores", "[1/3] one", "[2/3] two (60 s, about 8 min to go)",
-        "... a part", "[3/3] three (3 min, about 9 min to go)",
-    ]  # fmt: skip
+        "3 steps, about 4 min on two cores",
+        "[1/3] one",
+        "[2/3] two (60 s, about 8 min to go)",
+        "... a part",
+        "[3/3] three (3 min, about 9 min to go)",
+    ]
 
 
 def test_lines_of_a_plan_of_unknown_length(clock: Clock) -> None:
@@ -73,9 +76,12 @@ def test_lines_of_a_plan_of_unknown_length(clock: Clock) -> None:
             clock.now += 5
         assert steps.left() == 0
     assert text(shown).splitlines() == [
-        "3 steps", "[1/3] one", "[2/3] two (5 s, about 10 s to go)",
-        "[3/3] three (10 s, about 5 s to go)", "[4/4] one more (15 s, about 0 s to go)",
-    ]  # fmt: skip
+        "3 steps",
+        "[1/3] one",
+        "[2/3] two (5 s, about 10 s to go)",
+        "[3/3] three (10 s, about 5 s to go)",
+        "[4/4] one more (15 s, about 0 s to go)",
+    ]
 
 
 def test_bar() -> None:
@@ -110,12 +116,13 @@ def test_lines_of_jobs(clock: Clock) -> None:
         )
         steps.jobs(Tally(total=9, done=8, failed=1, cached=2, text="job 9: 0.1 s"))
     assert text(shown).splitlines() == [
-        "no worker yet: waiting for the first", "[2/9] a: known before (0 s)",
+        "no worker yet: waiting for the first",
+        "[2/9] a: known before (0 s)",
         "[5/9] job 5: 9.2 s (10 s, about 13 s to go)",
         "[6/9] job 6: failed: \\x1b[2J (10 s, about 8 s to go, 1 failed)",
         *(f"    {line}" for line in range(12, 20)),
         "[9/9] job 9: 0.1 s (10 s, about 0 s to go, 1 failed)",
-    ]  # fmt: skip
+    ]
 
 
 def test_table_of_jobs_on_a_terminal() -> None:
@@ -127,6 +134,11 @@ def test_table_of_jobs_on_a_terminal() -> None:
         heads, values = seen.splitlines()[-2:]
         steps.jobs(Tally(total=40, done=39, failed=1))
     assert re.split(r"\s{2,}", heads.strip()) == [
-        "done", "of", "running", "failed", "known before", "time left"
-    ]  # fmt: skip
+        "done",
+        "of",
+        "running",
+        "failed",
+        "known before",
+        "time left",
+    ]
     assert values.split()[:5] == ["7", "40", "2", "1", "3"]

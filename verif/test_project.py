@@ -53,17 +53,30 @@ def test_ci_has_no_settings_of_the_machine(tmp_path: Path) -> None:
     run.write_bytes((ROOT / ".ci" / "run").read_bytes())
     (tmp_path / "make").write_text('#!/bin/sh\necho "make $1"; ls -A "$HOME"; env\n')
     (tmp_path / "make").chmod(0o755)
-    hidden = ("PYTHONUNBUFFERED", "PYTHONPATH", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
-              "CARRYSAVE_CACHE", "XDG_CACHE_HOME")  # fmt: skip
+    hidden = (
+        "PYTHONUNBUFFERED",
+        "PYTHONPATH",
+        "OPENBLAS_NUM_THREADS",
+        "OMP_NUM_THREADS",
+        "CARRYSAVE_CACHE",
+        "XDG_CACHE_HOME",
+    )
     shown = {"PIP_CERT": "a.crt", "PIP_INDEX_URL": "b", "SSL_CERT_FILE": "c.crt", "LANG": "C"}
     home = tmp_path / "home"
     home.mkdir()
     (home / "settings").touch()
     done = subprocess.run(
-        ["bash", run], capture_output=True, text=True, check=True,
-        env={"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "HOME": str(home),
-             **dict.fromkeys(hidden, "1"), **shown},
-    )  # fmt: skip
+        ["bash", run],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(home),
+            **dict.fromkeys(hidden, "1"),
+            **shown,
+        },
+    )
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.startswith("make ")] == [
         f"make {target}" for target in ("setup", "check", "demo", "test")

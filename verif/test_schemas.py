@@ -34,18 +34,24 @@ def test_new_keys_must_be_written_into_the_schema(name: str) -> None:
         check(name, json.dumps(empty))
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    (lambda manifest: manifest.pop("ports"), "must contain"),
-    (lambda manifest: manifest.update(colour="red"), "must not contain {'colour'}"),
-    (lambda manifest: manifest.update(hash=5), r"data\.hash must be string"),
-    (lambda manifest: manifest.update(verilog_sha256="ab"), "must match pattern"),
-    (lambda manifest: manifest.update(latency_cycles=-1), "must be bigger than or equal to 0"),
-    (lambda manifest: manifest["ports"][0].update(direction="inout"), "must be one of"),
-    (lambda manifest: manifest["ports"][0].update(width="8"), "width must be integer"),
-    (lambda manifest: manifest["ports"][0].pop("is"), "must contain"),
-    (lambda manifest: manifest["versions"].update(yosys="0.9"), "must not contain {'yosys'}"),
-    (lambda manifest: manifest["throughput"].update(operations_per_cycle=0), "must be bigger than"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda manifest: manifest.pop("ports"), "must contain"),
+        (lambda manifest: manifest.update(colour="red"), "must not contain {'colour'}"),
+        (lambda manifest: manifest.update(hash=5), r"data\.hash must be string"),
+        (lambda manifest: manifest.update(verilog_sha256="ab"), "must match pattern"),
+        (lambda manifest: manifest.update(latency_cycles=-1), "must be bigger than or equal to 0"),
+        (lambda manifest: manifest["ports"][0].update(direction="inout"), "must be one of"),
+        (lambda manifest: manifest["ports"][0].update(width="8"), "width must be integer"),
+        (lambda manifest: manifest["ports"][0].pop("is"), "must contain"),
+        (lambda manifest: manifest["versions"].update(yosys="0.9"), "must not contain {'yosys'}"),
+        (
+            lambda manifest: manifest["throughput"].update(operations_per_cycle=0),
+            "must be bigger than",
+        ),
+    ],
+)
 def test_broken_manifest_is_refused(
     manifest: dict[str, Any], change: Callable[[dict[str, Any]], object], says: str
 ) -> None:

@@ -55,8 +55,11 @@ def test_what_is_in_no_sample_is_proven(tmp_path: Path) -> None:
         found = subprocess.run(
             [sys.executable, "-m", "pytest", "-s", *arguments],
             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "CI": "yes"},
-            cwd=tmp_path, capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         return {part[:2] for part in found.stdout.split("case ")[1:]}
 
     short, proven = cases(), cases("-m", "prove")
@@ -76,9 +79,10 @@ def test_rooms_are_folders_and_take_no_more_than_all_may() -> None:
     assert room_of("verif/test_tree.py::test_a") == "verif"
 
 
-@pytest.mark.parametrize(("spent", "where", "whole", "code"), [
-    (1.4, "yes", True, 0), (1.6, "yes", True, 1), (1.6, "", True, 0), (1.6, "yes", False, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spent", "where", "whole", "code"),
+    [(1.4, "yes", True, 0), (1.6, "yes", True, 1), (1.6, "", True, 0), (1.6, "yes", False, 0)],
+)
 def test_a_room_over_its_budget_fails(
     spent: float, where: str, whole: bool, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,12 +69,16 @@ class Estimate(Result):
 
     def page(self) -> Page:
         """Return the figures as a page."""
-        rows = [(name, *(_text(one[part]) for part in _PARTS))
-                for name, one in self.figures.items()]  # fmt: skip
+        rows = [
+            (name, *(_text(one[part]) for part in _PARTS)) for name, one in self.figures.items()
+        ]
         return Page(
-            title=self._title, says=" - ".join(self._lines), command=self.command,
-            versions=self["versions"], parts=[Section("figures", ("figure", *self._heads), rows)],
-        )  # fmt: skip
+            title=self._title,
+            says=" - ".join(self._lines),
+            command=self.command,
+            versions=self["versions"],
+            parts=[Section("figures", ("figure", *self._heads), rows)],
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each figure: ``figure estimate low high``."""
@@ -137,9 +141,16 @@ def estimate(
             value=known.target,
         )
     return Estimate({
-        "design": design.name, "module": design.module, "parameters": dict(design.parameters),
-        "target": known.target, "level": LEVEL, "figures": known.estimate(design),
-        "activity": known.activity, "measured": len(known.measured), "model": str(path),
-        "versions": dict(known.versions), "files": [],
+        "design": design.name,
+        "module": design.module,
+        "parameters": dict(design.parameters),
+        "target": known.target,
+        "level": LEVEL,
+        "figures": known.estimate(design),
+        "activity": known.activity,
+        "measured": len(known.measured),
+        "model": str(path),
+        "versions": dict(known.versions),
+        "files": [],
         "notes": [] if known.has_shape(design) else [_SHAPE],
-    })  # fmt: skip
+    })

@@ -92,12 +92,13 @@ class Exploration(Result):
         verdicts = ("front", "beaten_by", "verified", "allowed", "error")
         return [
             {
-                "module": row["module"], "design": row["design"],
+                "module": row["module"],
+                "design": row["design"],
                 **{axis: row["values"].get(axis) for axis in axes},
                 **{name: row[name] for name in (*self.objectives, *verdicts)},
             }
             for row in self["points"]
-        ]  # fmt: skip
+        ]
 
     def pictures(self) -> dict[str, bytes]:
         """Return ``explore``: the points by the first two figures, and the front."""

@@ -115,13 +115,16 @@ class Verification(Result):
         """Return a row for each test: ``test result seconds simulated_ns why``."""
         return [
             {
-                "test": case.name, "result": case.outcome, "seconds": case.seconds,
-                "simulated_ns": None if case.start is None or case.stop is None
+                "test": case.name,
+                "result": case.outcome,
+                "seconds": case.seconds,
+                "simulated_ns": None
+                if case.start is None or case.stop is None
                 else case.stop - case.start,
                 "why": case.why,
             }
             for case in self.cases
-        ]  # fmt: skip
+        ]
 
 
 def verify(

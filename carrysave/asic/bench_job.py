@@ -129,14 +129,16 @@ def run_bench(
         coverages = (result.directory / name for name in ("coverage.json", TRANSFERS))
         log = "" if result.ok else result.log.read_text(errors="replace")
         return found | {
-            "ok": result.ok, "tests": result.tests,
+            "ok": result.ok,
+            "tests": result.tests,
             "failed": [said.replace(f"; see {result.log}", "") for said in result.failed],
             "cases": [asdict(case) for case in cases(result.xml)],
             "coverage": [
                 one for path in coverages if path.exists() for one in json.loads(path.read_text())
             ],
-            "bench_seconds": result.seconds, "log": log[-_LOG:],
-        }  # fmt: skip
+            "bench_seconds": result.seconds,
+            "log": log[-_LOG:],
+        }
 
 
 def netlist_sources(design: Design, library: Library, folder: Path) -> list[Path]:
@@ -153,6 +155,7 @@ def _digest(bench: str) -> str:
     spec = find_spec(bench.partition(".")[0])
     assert spec is not None
     roots = map(Path, spec.submodule_search_locations or ())
-    files = sorted(path for root in roots for path in root.rglob("*.py")
-                   if not path.name.startswith("test_"))  # fmt: skip
+    files = sorted(
+        path for root in roots for path in root.rglob("*.py") if not path.name.startswith("test_")
+    )
     return store.digest(part for path in files for part in (path.name, path.read_bytes()))

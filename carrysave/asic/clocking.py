@@ -124,9 +124,10 @@ class _Module:
                     continue
                 else:
                     more = [
-                        bits for name, bits in cell["connections"].items()
+                        bits
+                        for name, bits in cell["connections"].items()
                         if cell["port_directions"][name] == "input"
-                    ]  # fmt: skip
+                    ]
                 for one in (one for bits in more for one in bits):
                     if isinstance(one, int) and one not in seen:
                         seen.add(one)

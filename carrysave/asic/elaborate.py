@@ -85,13 +85,14 @@ def _elaborate(sources: Sources, top: str, folder: Path) -> None:
             "modules": kinds,
             "names": design.names,
             "inputs": [
-                name for name, port in design.ports.items()
+                name
+                for name, port in design.ports.items()
                 if port["direction"] == "input" and len(port["bits"]) == 1
             ],
             "clocks": found.clocks,
             "asynchronous": found.asynchronous,
             "findings": [str(one) for one in design.findings],
-        }  # fmt: skip
+        }
     (folder / "facts.json").write_text(json.dumps(facts))
 
 

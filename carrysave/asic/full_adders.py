@@ -94,8 +94,10 @@ class _Paths:
             kind, ways = own["type"], own.get("port_directions")
             if ways is None:
                 ways = {pin.name: pin.direction for pin in library.cells[kind].pins}
-            bits = {port: [bit for bit in nets if isinstance(bit, int)]
-                    for port, nets in own["connections"].items()}  # fmt: skip
+            bits = {
+                port: [bit for bit in nets if isinstance(bit, int)]
+                for port, nets in own["connections"].items()
+            }
             if kind == cell.name:
                 into = [own["connections"][pin][0] for pin in inputs]
                 ends = [(own["connections"].get(pin) or [-1])[0] for pin in (carry, total)]
@@ -121,9 +123,10 @@ class _Paths:
         into, *ends = self.adders[name]
         for place, end in enumerate(ends):
             self.before[end] = [
-                (bit, own[place]) for bit, own in zip(into, delays, strict=True)
+                (bit, own[place])
+                for bit, own in zip(into, delays, strict=True)
                 if isinstance(bit, int)
-            ]  # fmt: skip
+            ]
 
     def take_apart(self, name: str) -> None:
         """Make gates of a full adder."""

@@ -118,9 +118,11 @@ def buffer(modules: Modules, top: str, conditions: sta.Conditions, library: Libr
     types = {name: {c["type"]: 1 for c in _instances(modules, name)} for name in modules}
     behind: dict[str, dict[str, list[int]]] = {}
     clock_ports = clocks(modules, top, conditions.clock)
-    timed = set() if conditions.ideal_resets else {
-        (name, pin) for name, cell in library.cells.items() for pin in cell.asynchronous
-    }  # fmt: skip
+    timed = (
+        set()
+        if conditions.ideal_resets
+        else {(name, pin) for name, cell in library.cells.items() for pin in cell.asynchronous}
+    )
     for name in reversed(order(types, top)):
         module = modules[name]
         trees, pins = _sinks(module, modules, clock_ports, behind, library, timed)
@@ -192,10 +194,13 @@ def _driver(library: Library, source: list[Any], net: int) -> dict[str, Any]:
     cell = library.driver
     pins = cell.inputs[0].name, cell.outputs[0].name
     return {
-        "hide_name": 0, "type": cell.name, "parameters": {}, "attributes": {},
+        "hide_name": 0,
+        "type": cell.name,
+        "parameters": {},
+        "attributes": {},
         "port_directions": {pins[0]: "input", pins[1]: "output"},
         "connections": {pins[0]: source, pins[1]: [net]},
-    }  # fmt: skip
+    }
 
 
 def rows(modules: dict[str, dict[str, int]], top: str, library: Library) -> list[dict[str, Any]]:
@@ -212,9 +217,12 @@ def rows(modules: dict[str, dict[str, int]], top: str, library: Library) -> list
         own = {kind: count for kind, count in modules[name].items() if kind not in modules}
         sequential, combinational = library.areas(own)
         found.append({
-            "module": name, "instances": uses[name], "cells": sum(own.values()),
-            "area_um2": sequential + combinational, "area_sequential_um2": sequential,
-        })  # fmt: skip
+            "module": name,
+            "instances": uses[name],
+            "cells": sum(own.values()),
+            "area_um2": sequential + combinational,
+            "area_sequential_um2": sequential,
+        })
         for kind, count in modules[name].items():
             if kind in modules:
                 uses[kind] += uses[name] * count
@@ -282,9 +290,14 @@ def analyse(
             ]
             loads[name] = _loads(json_modules[name], library, loads)
             limit, models[name] = port_model.model(
-                own, top=name, conditions=around, ports=ports, loads=loads[name],
-                library=library, models=inside,
-            )  # fmt: skip
+                own,
+                top=name,
+                conditions=around,
+                ports=ports,
+                loads=loads[name],
+                library=library,
+                models=inside,
+            )
         if limit > slowest["period_ns"]:
             slowest = {**found, "period_ns": limit}
     note = f"more than {TIMED_WHOLE} cells: timed module by module, ports by their worst bit"

@@ -141,16 +141,26 @@ def _front_end(
     gating = [f"clockgate -liberty {LIB} -min_net_size {CLOCK_GATE_MIN} {banned}"] if gate else []
     with tools.workplace() as work, library.placed(work):
         shutil.copy(design.rtlil, work)
-        yosys.run("\n".join([
-            "read_rtlil design.il",
-            *(f"setattr -mod -set keep_hierarchy 1 {yosys.word(name)}" for name in kept),
-            "flatten -noscopeinfo", f"hierarchy -top {yosys.word(design.top)}",
-            "opt", "wreduce", "peepopt", "opt_clean",
-            *FRONTS[front].split("; "),
-            "techmap", "opt -fast -full", *gating,
-            f"dfflibmap -liberty {LIB} {banned}", "opt",
-            "write_rtlil front.il",
-        ]), cwd=work)  # fmt: skip
+        yosys.run(
+            "\n".join([
+                "read_rtlil design.il",
+                *(f"setattr -mod -set keep_hierarchy 1 {yosys.word(name)}" for name in kept),
+                "flatten -noscopeinfo",
+                f"hierarchy -top {yosys.word(design.top)}",
+                "opt",
+                "wreduce",
+                "peepopt",
+                "opt_clean",
+                *FRONTS[front].split("; "),
+                "techmap",
+                "opt -fast -full",
+                *gating,
+                f"dfflibmap -liberty {LIB} {banned}",
+                "opt",
+                "write_rtlil front.il",
+            ]),
+            cwd=work,
+        )
         if adders:
             _keep_adders(library, adders, work)
         shutil.copy(work / "front.il", folder)
@@ -161,10 +171,16 @@ def _keep_adders(library: Library, adders: str, work: Path) -> None:
     cell = library.full_adder
     assert cell is not None
     (work / full_adders.PATTERN).write_text(full_adders.pattern(cell))
-    yosys.run("\n".join([
-        "read_rtlil front.il", f"extract -map {full_adders.PATTERN}", "opt_clean",
-        "write_rtlil front.il", "write_json front.json",
-    ]), cwd=work)  # fmt: skip
+    yosys.run(
+        "\n".join([
+            "read_rtlil front.il",
+            f"extract -map {full_adders.PATTERN}",
+            "opt_clean",
+            "write_rtlil front.il",
+            "write_json front.json",
+        ]),
+        cwd=work,
+    )
     if float(adders) >= 1:
         return
     design = json.loads((work / "front.json").read_text())
@@ -173,10 +189,15 @@ def _keep_adders(library: Library, adders: str, work: Path) -> None:
             module["cells"][name]["type"] = full_adders.LATE
     (work / "front.json").write_text(json.dumps(design))
     (work / full_adders.PATTERN).write_text(full_adders.pattern(cell, full_adders.LATE))
-    yosys.run("\n".join([
-        "read_json front.json", f"techmap -map {full_adders.PATTERN}", "opt_clean",
-        "write_rtlil front.il",
-    ]), cwd=work)  # fmt: skip
+    yosys.run(
+        "\n".join([
+            "read_json front.json",
+            f"techmap -map {full_adders.PATTERN}",
+            "opt_clean",
+            "write_rtlil front.il",
+        ]),
+        cwd=work,
+    )
 
 
 def _dont_use(library: Library) -> str:
@@ -202,9 +223,11 @@ def point(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
     """
     folder = _mapped(**_arguments(flow, recipe, delay_ns, lambda path: path))
     return {
-        "recipe": str(recipe), "delay_target_ns": delay_ns, "netlist": str(folder / "netlist.v"),
+        "recipe": str(recipe),
+        "delay_target_ns": delay_ns,
+        "netlist": str(folder / "netlist.v"),
         **json.loads((folder / "facts.json").read_text()),
-    }  # fmt: skip
+    }
 
 
 def point_job(flow: Flow, recipe: Recipe, delay_ns: float, facts: Mapping[str, Any]) -> jobs.Job:
@@ -216,18 +239,25 @@ def point_job(flow: Flow, recipe: Recipe, delay_ns: float, facts: Mapping[str, A
     """
     arguments = _arguments(flow, recipe, delay_ns, jobs.File)
     return jobs.Job(
-        function=measure, arguments=arguments,
+        function=measure,
+        arguments=arguments,
         content=[
-            str(FORMAT), str(hierarchy.TIMED_WHOLE), str(arguments.get("modelled", 1)),
+            str(FORMAT),
+            str(hierarchy.TIMED_WHOLE),
+            str(arguments.get("modelled", 1)),
             str(resized.FORMAT),
         ],
         tools=(yosys.version, sta.version),
         label=f"{flow.design.top}, {recipe}, target {delay_ns:.3f}",
         facts={
-            "kind": "point", "design": flow.design.top, "target": flow.library.name,
-            "recipe": str(recipe), "delay_target_ns": delay_ns, **facts,
+            "kind": "point",
+            "design": flow.design.top,
+            "target": flow.library.name,
+            "recipe": str(recipe),
+            "delay_target_ns": delay_ns,
+            **facts,
         },
-    )  # fmt: skip
+    )
 
 
 def measure(**arguments: Any) -> dict[str, Any]:
@@ -305,11 +335,18 @@ def _mapped(
         return cache.entry("synth/resized", key, resize)
 
     parts = [
-        source_key, script, cells.driver.name, str(cells.load_ff), *cells.dont_use,
-        repr(around), sta.version(), str(FORMAT), str(hierarchy.TIMED_WHOLE),
+        source_key,
+        script,
+        cells.driver.name,
+        str(cells.load_ff),
+        *cells.dont_use,
+        repr(around),
+        sta.version(),
+        str(FORMAT),
+        str(hierarchy.TIMED_WHOLE),
         f"port model {modelled}",
         *(corner.key for corner in cells.corners),
-    ]  # fmt: skip
+    ]
 
     def make(folder: Path) -> None:
         with tools.workplace() as work, cells.placed(work):
@@ -351,14 +388,24 @@ def _map(
     )
     (work / "abc").write_text(script + "\n")
     ties = library.ties
-    yosys.run("\n".join([
-        "read_rtlil front.il",
-        f"abc -exe {work}/abc.exe -liberty {LIB} -constr constr -script abc {_dont_use(library)}",
-        "opt_clean -purge", "setundef -zero",
-        *([f"hilomap -singleton -hicell {' '.join(ties[0])} -locell {' '.join(ties[1])}"]
-          if ties else []),
-        "opt_clean -purge", f"hierarchy -top {word}", "write_json logic.json",
-    ]), cwd=work)  # fmt: skip
+    yosys.run(
+        "\n".join([
+            "read_rtlil front.il",
+            f"abc -exe {work}/abc.exe -liberty {LIB} -constr constr -script abc"
+            f" {_dont_use(library)}",
+            "opt_clean -purge",
+            "setundef -zero",
+            *(
+                [f"hilomap -singleton -hicell {' '.join(ties[0])} -locell {' '.join(ties[1])}"]
+                if ties
+                else []
+            ),
+            "opt_clean -purge",
+            f"hierarchy -top {word}",
+            "write_json logic.json",
+        ]),
+        cwd=work,
+    )
     logic = json.loads((work / "logic.json").read_text())
     hierarchy.split_clock_gates(logic["modules"], library)
     hierarchy.buffer(logic["modules"], word, conditions, library)
@@ -368,11 +415,15 @@ def _map(
 
 def _write(top: str, work: Path) -> None:
     """Write ``mapped.json`` as ``mapped.v``, and count its cells in ``mapped.stat``."""
-    yosys.run("\n".join([
-        "read_json mapped.json", f"hierarchy -top {yosys.word(top)}",
-        "tee -q -o mapped.stat stat -json",
-        "write_verilog -simple-lhs -noattr -noexpr -nohex -nodec mapped.v",
-    ]), cwd=work)  # fmt: skip
+    yosys.run(
+        "\n".join([
+            "read_json mapped.json",
+            f"hierarchy -top {yosys.word(top)}",
+            "tee -q -o mapped.stat stat -json",
+            "write_verilog -simple-lhs -noattr -noexpr -nohex -nodec mapped.v",
+        ]),
+        cwd=work,
+    )
 
 
 def area(result: dict[str, Any]) -> float:

@@ -45,17 +45,25 @@ def best(
     for point in list(kinds.values())[:finalists]:
         flow = search.variants[point["variant"]].flow
         placed = place(
-            Path(search.netlist(point)), top=flow.design.top, library=flow.library,
-            conditions=flow.conditions, technology=technology, say=say,
-        )  # fmt: skip
+            Path(search.netlist(point)),
+            top=flow.design.top,
+            library=flow.library,
+            conditions=flow.conditions,
+            technology=technology,
+            say=say,
+        )
         text = placed.netlist.read_text()
         timings = [
             sta.analyse(
-                text, top=flow.design.top, library=corner, conditions=flow.conditions,
-                start_ns=point["period_ns"], wires=placed.wires.spef,
+                text,
+                top=flow.design.top,
+                library=corner,
+                conditions=flow.conditions,
+                start_ns=point["period_ns"],
+                wires=placed.wires.spef,
             )
             for corner in (flow.library, *flow.library.corners)
-        ]  # fmt: skip
+        ]
         timing = max(timings, key=lambda own: own["period_ns"])
         found.append(Timed(point, placed, timing))
         say(

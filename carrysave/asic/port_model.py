@@ -66,9 +66,11 @@ def model(
     outs = [name for direction, name, _ in ports if direction == "output"]
     shape = {name: f"{name}[*]" if width > 1 else name for _, name, width in ports}
     facts = {
-        "period": start / unit, "ins": " ".join(shape[name] for name in ins),
-        "outs": " ".join(shape[name] for name in outs), "slew": _SLEW / unit,
-    }  # fmt: skip
+        "period": start / unit,
+        "ins": " ".join(shape[name] for name in ins),
+        "outs": " ".join(shape[name] for name in outs),
+        "slew": _SLEW / unit,
+    }
     log = "".join(
         run(netlist, top, library, conditions, body.format(**facts), models)
         for body in (_FROM_REGISTERS, _FROM_INPUTS)
@@ -95,16 +97,19 @@ def _model_text(
             f'timing() {{ related_pin : "{related}"; timing_type : {kind}; '
             "timing_sense : non_unate; "
             + " ".join(table(f"cell_{edge}", value) for edge in ("rise", "fall"))
-            + " ".join(table(f"{edge}_transition", _SLEW) for edge in ("rise", "fall")) + " }"
-        )  # fmt: skip
+            + " ".join(table(f"{edge}_transition", _SLEW) for edge in ("rise", "fall"))
+            + " }"
+        )
 
     thresholds = [
-        f"{edge}_threshold_pct_{way} : 50;" for edge in ("input", "output")
+        f"{edge}_threshold_pct_{way} : 50;"
+        for edge in ("input", "output")
         for way in ("rise", "fall")
     ] + [
         f"slew_{level}_threshold_pct_{way} : {percent};"
-        for level, percent in (("lower", 20), ("upper", 80)) for way in ("rise", "fall")
-    ]  # fmt: skip
+        for level, percent in (("lower", 20), ("upper", 80))
+        for way in ("rise", "fall")
+    ]
     lines = []
     for direction, name, width in ports:
         arcs = []
@@ -113,9 +118,11 @@ def _model_text(
         if clock and ("in", name) in delays:
             arcs.append(
                 f'timing() {{ related_pin : "{clock}"; timing_type : setup_rising; '
-                + " ".join(table(f"{edge}_constraint", delays["in", name])
-                           for edge in ("rise", "fall")) + " }"
-            )  # fmt: skip
+                + " ".join(
+                    table(f"{edge}_constraint", delays["in", name]) for edge in ("rise", "fall")
+                )
+                + " }"
+            )
         if clock and ("out", name) in delays:
             arcs.append(delay(clock, "rising_edge", delays["out", name]))
         for key, value in delays.items():
@@ -133,7 +140,15 @@ def _model_text(
         f"library({top}_model) {{",
         'delay_model : table_lookup; time_unit : "1ns"; capacitive_load_unit(1, pf);',
         *thresholds,
-        *(f"type(bits{width}) {{ base_type : array; data_type : bit; bit_width : {width}; "
-          f"bit_from : {width - 1}; bit_to : 0; downto : true; }}" for width in widths),
-        f"cell({top}) {{", "area : 0; interface_timing : true;", *lines, "}", "}", "",
-    ])  # fmt: skip
+        *(
+            f"type(bits{width}) {{ base_type : array; data_type : bit; bit_width : {width}; "
+            f"bit_from : {width - 1}; bit_to : 0; downto : true; }}"
+            for width in widths
+        ),
+        f"cell({top}) {{",
+        "area : 0; interface_timing : true;",
+        *lines,
+        "}",
+        "}",
+        "",
+    ])

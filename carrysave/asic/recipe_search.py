@@ -131,10 +131,13 @@ class _Evolution:
             *passes, mapper, sizer = words.split(",")
             passes += [""] * (LENGTH - len(passes))
             known = {
-                "front": recipe.front, "mapper": mapper, "sizer": sizer, "adders": recipe.adders,
+                "front": recipe.front,
+                "mapper": mapper,
+                "sizer": sizer,
+                "adders": recipe.adders,
                 "target": point["delay_target_ns"],
                 **{f"pass{number}": word for number, word in enumerate(passes)},
-            }  # fmt: skip
+            }
             if known not in found:
                 found.append(known)
         return found[:PARENTS]

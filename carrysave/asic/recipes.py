@@ -110,16 +110,14 @@ def stored(
     """
     wanted = (_whole(design), library.sha, objective)
     every = [
-        found for found in load()
-        if (found.design, found.library_sha256, found.objective) == wanted
-    ]  # fmt: skip
+        found for found in load() if (found.design, found.library_sha256, found.objective) == wanted
+    ]
     own = _read(_path(*wanted))
     if own is not None:
         every.append(own)
     fitting = [
-        found for found in every
-        if found.place in where and hierarchy in (None, found.hierarchy)
-    ]  # fmt: skip
+        found for found in every if found.place in where and hierarchy in (None, found.hierarchy)
+    ]
     return min(fitting, key=lambda found: found.cost, default=None)
 
 
@@ -151,17 +149,24 @@ def of_search(
     best = {
         name: result[name] if result[name] is not None else result[relative]
         for name, relative in (
-            ("delay_target_ns", "delay_target_fo4"), ("area_um2", "area_ge"),
+            ("delay_target_ns", "delay_target_fo4"),
+            ("area_um2", "area_ge"),
             ("period_ns", "period_fo4"),
         )
-    }  # fmt: skip
+    }
     return StoredRecipe(
-        design=_whole(design), library=library.name, library_sha256=library.sha,
-        objective=objective, hierarchy=result["hierarchy_mode"], recipe=result["recipe"],
-        delay_target_ns=best["delay_target_ns"], area_um2=best["area_um2"],
-        period_ns=best["period_ns"], points=len(result["sweep"]),
+        design=_whole(design),
+        library=library.name,
+        library_sha256=library.sha,
+        objective=objective,
+        hierarchy=result["hierarchy_mode"],
+        recipe=result["recipe"],
+        delay_target_ns=best["delay_target_ns"],
+        area_um2=best["area_um2"],
+        period_ns=best["period_ns"],
+        points=len(result["sweep"]),
         versions={name: result["versions"][name] for name in ("yosys", "abc", "opensta")},
-    )  # fmt: skip
+    )
 
 
 def _whole(design: Design) -> dict[str, Any]:

@@ -55,10 +55,14 @@ def resize_netlist(
     """
     with tools.workplace() as work:
         (work / "netlist.v").symlink_to(netlist.resolve())
-        yosys.run("\n".join([
-            "read_verilog netlist.v", f"hierarchy -top {yosys.word(top)}",
-            "write_json netlist.json",
-        ]), cwd=work)  # fmt: skip
+        yosys.run(
+            "\n".join([
+                "read_verilog netlist.v",
+                f"hierarchy -top {yosys.word(top)}",
+                "write_json netlist.json",
+            ]),
+            cwd=work,
+        )
         modules: Modules = json.loads((work / "netlist.json").read_text())["modules"]
     flat, origins = _flatten(modules, top, library)
     if len(flat.cells) > MOST_CELLS:
@@ -100,8 +104,10 @@ def _flatten(modules: Modules, top: str, library: Library) -> tuple[Netlist, lis
             return nets[bit]
 
         for own, cell in modules[name]["cells"].items():
-            bits = {port: [net(bit) for bit in own_bits]
-                    for port, own_bits in cell["connections"].items()}  # fmt: skip
+            bits = {
+                port: [net(bit) for bit in own_bits]
+                for port, own_bits in cell["connections"].items()
+            }
             if cell["type"] in library.cells:
                 origins.append((name, own))
                 connected = {port: found[0] for port, found in bits.items() if found}

@@ -135,9 +135,15 @@ def _recipes(more: dict[str, Any] | None) -> list[str]:
 
 
 _PHYSICAL = (
-    "area_um2", "area_sequential_um2", "area_combinational_um2", "period_ns", "fmax_mhz",
-    "delay_target_ns", "gops", "gops_per_mm2",
-)  # fmt: skip
+    "area_um2",
+    "area_sequential_um2",
+    "area_combinational_um2",
+    "period_ns",
+    "fmax_mhz",
+    "delay_target_ns",
+    "gops",
+    "gops_per_mm2",
+)
 
 
 def _relative(record: dict[str, Any], operations: float | None) -> dict[str, Any]:
@@ -151,10 +157,13 @@ def _relative(record: dict[str, Any], operations: float | None) -> dict[str, Any
         **{key: value for key, value in found.items() if key not in _PHYSICAL},
         "operations_per_fo4": rate,
         "operations_per_fo4_kge": rate / record["kge"] if rate is not None else None,
-        "notes": [*record["notes"], "areas in gate equivalents (GE: a NAND2 is 1), times in FO4"
-                  " (delay of an inverter that drives four), by logical effort: no technology, no"
-                  " power; --liberty takes a real library"],
-    }  # fmt: skip
+        "notes": [
+            *record["notes"],
+            "areas in gate equivalents (GE: a NAND2 is 1), times in FO4"
+            " (delay of an inverter that drives four), by logical effort: no technology, no"
+            " power; --liberty takes a real library",
+        ],
+    }
 
 
 def _renamed_keys(value: Any) -> Any:
@@ -163,10 +172,13 @@ def _renamed_keys(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key.removesuffix("_um2") + "_ge" if key.endswith("_um2")
-        else key.removesuffix("_ns") + "_fo4" if key.endswith("_ns") else key: _renamed_keys(one)
+        key.removesuffix("_um2") + "_ge"
+        if key.endswith("_um2")
+        else key.removesuffix("_ns") + "_fo4"
+        if key.endswith("_ns")
+        else key: _renamed_keys(one)
         for key, one in value.items()
-    }  # fmt: skip
+    }
 
 
 def of_fpga(
@@ -188,10 +200,18 @@ def of_fpga(
         "corners", "delay_target_ns", "hierarchy_mode", "netlist", "placed", "recipe_search",
     ))  # fmt: skip
     return {
-        "design": top, "module": top, "target": target, **nothing, **found, **rates,
-        "versions": tools, "recipe": family(target).flow.synth, "sweep": [], "tried": [],
+        "design": top,
+        "module": top,
+        "target": target,
+        **nothing,
+        **found,
+        **rates,
+        "versions": tools,
+        "recipe": family(target).flow.synth,
+        "sweep": [],
+        "tried": [],
         "hierarchy": [],
-    }  # fmt: skip
+    }
 
 
 def rates_of(

@@ -128,7 +128,7 @@ class Search:
                 (0, recipe, max(AGAIN * logic - by, self.FASTEST))
                 for recipe, by in zip(recipes, late, strict=True)
                 if by > 0
-            ])  # fmt: skip
+            ])
             if any(point["period_ns"] <= self.period_ns for point in found):
                 return
 
@@ -153,22 +153,24 @@ class Search:
             done += first + self.full_speed([best], rest)
         chosen = self.variants[min(done, key=self.cost)["variant"]]
         others = [
-            number for number, variant in enumerate(self.variants)
+            number
+            for number, variant in enumerate(self.variants)
             if variant.hows == chosen.hows and variant.hierarchy != chosen.hierarchy
-        ]  # fmt: skip
+        ]
         done += self.full_speed(others, self.best_maps(done)[:BEST_RECIPES])
         fast = sorted(done, key=self.cost)
         self.run([
             (found["variant"], Recipe.parse(found["recipe"]), factor * self.logic(found))
             for found in fast[:BEST_RECIPES]
             for factor in RELAXED
-        ])  # fmt: skip
+        ])
         for _ in range(2):
             best = self.best()
             tried = sorted(
-                point["delay_target_ns"] for point in self.points
+                point["delay_target_ns"]
+                for point in self.points
                 if (point["variant"], point["recipe"]) == (best["variant"], best["recipe"])
-            )  # fmt: skip
+            )
             at = tried.index(best["delay_target_ns"])
             fastest = min(self.logic(point) for point in self.points)
             around = [max(value, 0.9 * fastest) for value in tried[max(at - 1, 0) : at + 2]]
@@ -192,9 +194,10 @@ class Search:
     def ways(self) -> list[int]:
         """Return the variants that are built otherwise than what was asked for."""
         return [
-            number for number, variant in enumerate(self.variants)
+            number
+            for number, variant in enumerate(self.variants)
             if variant.hows and variant.hierarchy == self.variants[0].hierarchy
-        ]  # fmt: skip
+        ]
 
     def combined(self, done: Sequence[dict[str, Any]]) -> list[int]:
         """Make a variant with the best value of each parameter, if there are several better."""
@@ -212,9 +215,10 @@ class Search:
         start = len(self.variants)
         wanted = {name: value for name, (_, value) in best.items()}
         self.variants += [
-            variant for variant in self.combine(wanted)
+            variant
+            for variant in self.combine(wanted)
             if variant.hierarchy == self.variants[0].hierarchy
-        ]  # fmt: skip
+        ]
         return list(range(start, len(self.variants)))
 
     @property
@@ -233,7 +237,7 @@ class Search:
                 (number, replace(recipe, adders=adders), target)
                 for number, recipe, target in list(found.values())[:ADDERS_OF]
                 for adders in ADDERS
-            ])  # fmt: skip
+            ])
 
     def resize(self, most: int | None = None) -> None:
         """Resize the cells of the best points, each of another variant or recipe.
@@ -269,9 +273,10 @@ class Search:
         found = self.sized([(*one, own) for one in wanted for own in adders])
         if self.has_adders:
             met = {
-                (result["variant"], recipe.map) for result in found
+                (result["variant"], recipe.map)
+                for result in found
                 if (recipe := Recipe.parse(result["recipe"])).adders and self.meets(result)
-            }  # fmt: skip
+            }
             found += self.sized([(*one, own) for one in wanted if one not in met for own in FEWER])
         least = min(found, key=lambda point: point["period_ns"])
         for result in found:
@@ -296,7 +301,7 @@ class Search:
         found = self.run([
             (number, Recipe(first[number], map_, own, sizes), _SLOWEST)
             for number, map_, own in wanted
-        ])  # fmt: skip
+        ])
         again = []
         for result in found:
             recipe, late = Recipe.parse(result["recipe"]), result["period_ns"] - self.period_ns
@@ -371,9 +376,11 @@ class Search:
                 failed = failed or outcome
                 continue
             result = {
-                "recipe": str(recipe), "delay_target_ns": target, **outcome.get(),
+                "recipe": str(recipe),
+                "delay_target_ns": target,
+                **outcome.get(),
                 "variant": number,
-            }  # fmt: skip
+            }
             found.append(result)
             self.points.append(result)
             variant = self.variants[number]
@@ -393,9 +400,7 @@ class Search:
         variant = self.variants[number]
         facts: dict[str, Any] = {"hierarchy": variant.hierarchy}
         if variant.design is not None:
-            facts |= {
-                "design": variant.design.name, "parameters": dict(variant.design.parameters),
-            }  # fmt: skip
+            facts |= {"design": variant.design.name, "parameters": dict(variant.design.parameters)}
         return point_job(variant.flow, recipe, target, facts)
 
     def netlist(self, found: dict[str, Any]) -> str:
@@ -420,8 +425,10 @@ class Search:
         if self.period_ns is not None:
             return (max(period - self.period_ns, 0.0), size)
         return {
-            "density": (period * size, period), "period": (period, size), "area": (size, period)
-        }[self.objective]  # fmt: skip
+            "density": (period * size, period),
+            "period": (period, size),
+            "area": (size, period),
+        }[self.objective]
 
     def tried(self) -> list[dict[str, Any]]:
         """Return what was tried of each variant, and the best that was found."""
@@ -432,10 +439,13 @@ class Search:
                 continue
             best = min(points, key=self.cost)
             rows.append({
-                "hierarchy": variant.hierarchy, "mapped_once": list(variant.flow.kept),
+                "hierarchy": variant.hierarchy,
+                "mapped_once": list(variant.flow.kept),
                 "hows": variant.hows,
                 "recipes": list(dict.fromkeys(point["recipe"] for point in points)),
                 "points": len({(p["recipe"], p["delay_target_ns"]) for p in points}),
-                "recipe": best["recipe"], "area_um2": area(best), "period_ns": best["period_ns"],
-            })  # fmt: skip
+                "recipe": best["recipe"],
+                "area_um2": area(best),
+                "period_ns": best["period_ns"],
+            })
         return rows

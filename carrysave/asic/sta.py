@@ -220,13 +220,16 @@ def run(
             liberties.append(f"model{number}.lib")
             texts[liberties[-1]] = model
         texts["script.tcl"] = _SCRIPT.format(
-            liberties=" ".join(liberties), top=word(top),
+            liberties=" ".join(liberties),
+            top=word(top),
             clock=word(conditions.clock) if conditions.clock else "",
-            resets=" ".join(map(word, conditions.resets)), ideal=int(conditions.ideal_resets),
+            resets=" ".join(map(word, conditions.resets)),
+            ideal=int(conditions.ideal_resets),
             wires="read_spef wires.spef" if wires else "",
-            driver=word(library.driver.name), body=body,
+            driver=word(library.driver.name),
+            body=body,
             load=library.load_ff * 1e-15 / library.capacitance_unit,
-        )  # fmt: skip
+        )
         for name, text in texts.items():
             (work / name).write_text(text)
         log = _sta(work, "-exit", "script.tcl")

@@ -17,8 +17,17 @@ FTDI = 3_000_000
 """Baud rate of FTDI's bridges, FT231X and FT2232H, which a clock of 12 MHz and more can make."""
 
 RATES = (
-    3_000_000, 2_000_000, 1_500_000, 1_000_000, 921_600, 460_800, 230_400, 115_200, 57_600, 9_600,
-)  # fmt: skip
+    3_000_000,
+    2_000_000,
+    1_500_000,
+    1_000_000,
+    921_600,
+    460_800,
+    230_400,
+    115_200,
+    57_600,
+    9_600,
+)
 """Baud rates that bridges and hosts know."""
 
 _TOLERANCE = 0.02
@@ -88,10 +97,16 @@ def _ecp5(
     m: int, n: int, *, sums: int, memory: int, requantisers: int = 2, more: str = ""
 ) -> dict[str, Any]:
     return {
-        "engine": _engine("ecp5", m, n, more), "data_width": 64, "address_width": 32,
-        "outstanding": 4, "sums": sums, "a_bytes": 2048, "b_bytes": 2048, "memory_bytes": memory,
+        "engine": _engine("ecp5", m, n, more),
+        "data_width": 64,
+        "address_width": 32,
+        "outstanding": 4,
+        "sums": sums,
+        "a_bytes": 2048,
+        "b_bytes": 2048,
+        "memory_bytes": memory,
         "requantisers": requantisers,
-    }  # fmt: skip
+    }
 
 
 # Of the 85F's 156 blocks, columns take 140, one requantiser 4; two rows are logic.
@@ -102,9 +117,13 @@ _8, _4 = _ecp5(8, 8, sums=1024, memory=1 << 16), _ecp5(4, 4, sums=256, memory=1 
 
 def _ulx3s(size: int, parameters: Mapping[str, Any], clock_mhz: float = 0) -> Board:
     return Board(
-        name=f"ulx3s_{size}f", title=f"ULX3S {size}F", family="ecp5", parameters=parameters,
-        clock_mhz=clock_mhz, loader="ulx3s",
-    )  # fmt: skip
+        name=f"ulx3s_{size}f",
+        title=f"ULX3S {size}F",
+        family="ecp5",
+        parameters=parameters,
+        clock_mhz=clock_mhz,
+        loader="ulx3s",
+    )
 
 
 BOARDS = {

@@ -257,8 +257,9 @@ def _largest(
     # Resources grow by about as much with each MAC.
     shares = [
         (limit - smallest[name]) / (taken[name] - smallest[name])
-        for name, limit in limits.items() if taken[name] > max(limit, smallest[name])
-    ]  # fmt: skip
+        for name, limit in limits.items()
+        if taken[name] > max(limit, smallest[name])
+    ]
     for m, n in _sizes(design, 1 + min(shares) * (macs - 1)):
         if fits(m, n):
             return f"m={m}, n={n} fits"

@@ -71,11 +71,12 @@ def mapped(
     synth = implementation.command(flow, part, kinds)
     yosys.run(
         [
-            "read_rtlil design.il", f"{synth} -top {top} -json top.json",
+            "read_rtlil design.il",
+            f"{synth} -top {top} -json top.json",
             "tee -q -o design.stat stat -json",
         ],
         cwd=folder,
-    )  # fmt: skip
+    )
     place.open_ports(flow, folder / "top.json")
     cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
     taken = implementation.resources(flow, cells)

@@ -54,15 +54,23 @@ def write(
         command = f"vivado -mode batch -source {folder / _PROGRAM}"
     report = folder / f"{board.name}.json"
     facts = {
-        "board": board.name, "design": design.module, "parameters": dict(design.parameters),
-        "family": board.family, "part": board.facts["part"],
+        "board": board.name,
+        "design": design.module,
+        "parameters": dict(design.parameters),
+        "family": board.family,
+        "part": board.facts["part"],
         "oscillator_mhz": board.oscillator_mhz,
         "clock_mhz": None if board.processor else board.oscillator_mhz,
         "baud": None if board.processor else rate_of(board, board.facts["clock_hz"]),
-        "ok": None, "gops": None, "capacity": {}, "fmax_mhz": None, "critical_path": [],
+        "ok": None,
+        "gops": None,
+        "capacity": {},
+        "fmax_mhz": None,
+        "critical_path": [],
         "notes": [f"no open tool places it; Vivado builds it: {command}"],
-        "versions": {}, "files": [str(path) for path in (*written, report)],
-    }  # fmt: skip
+        "versions": {},
+        "files": [str(path) for path in (*written, report)],
+    }
     cache.write(report, json.dumps(facts, indent=2) + "\n")
     return design, facts
 
@@ -75,9 +83,12 @@ def _program(board: Board, files: list[str]) -> str:
         *(f"read_verilog [file join $here {name}]" for name in sources),
         f"read_xdc [file join $here {pins}]",
         f"synth_design -top {TOP} -part {board.facts['part']}",
-        "opt_design", "place_design", "phys_opt_design", "route_design",
+        "opt_design",
+        "place_design",
+        "phys_opt_design",
+        "route_design",
         f"report_timing_summary -file [file join $here {board.name}_timing.rpt]",
         f"report_utilization -file [file join $here {board.name}_utilization.rpt]",
         f"write_bitstream -force [file join $here {board.name}.bit]",
-    ]  # fmt: skip
+    ]
     return "".join(f"{line}\n" for line in lines)

@@ -69,8 +69,12 @@ def command_line(arguments: Sequence[str]) -> App:
         known = None if name in arguments[:1] else text
         app.command(
             f"{__name__}.{name}:{function}",
-            name=name, help=known, sort_key=place, help_epilogue="", help_format="markdown",
-        )  # fmt: skip
+            name=name,
+            help=known,
+            sort_key=place,
+            help_epilogue="",
+            help_format="markdown",
+        )
     return app
 
 

@@ -37,9 +37,11 @@ def list_boards(
     for row in rows:
         kbaud = row["baud"] and row["baud"] / 1e3
         table.add_row(
-            row["board"], row["part"], f"{row['m']} x {row['n']}",
+            row["board"],
+            row["part"],
+            f"{row['m']} x {row['n']}",
             *map(_shown, (row["clock_mhz"], row["gops"], kbaud)),
-        )  # fmt: skip
+        )
     console.print(table)
     console.print("MHz, GOPS: of the default build, where they were measured.")
     console.print("kbaud: of its serial line.")

@@ -26,8 +26,16 @@ _WHOLE = ("value", "digest")
 _RUN = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What a formula of a spreadsheet begins with; the last four are the wide forms of the others."""
 _FIRST = ("kind", "design", "target", "recipe", "parameters")
-_FIGURES = ("area_um2", "period_ns", "power_mw", "pj_per_mac", "gops_per_mm2", "luts", "dsps",
-            "fmax_mhz")  # fmt: skip
+_FIGURES = (
+    "area_um2",
+    "period_ns",
+    "power_mw",
+    "pj_per_mac",
+    "gops_per_mm2",
+    "luts",
+    "dsps",
+    "fmax_mhz",
+)
 _LAST = ("seconds", "who", "at")
 _WIDTH = 180  # characters of a table in a file or a pipe
 _MOST = 100  # rows of a table on a terminal

@@ -103,9 +103,7 @@ def handshakes_of(design: Design) -> Handshakes:
         gates = json.loads((folder / "core.json").read_text())["modules"][CORE]
     reached = _reached(gates, outputs)
     fields = {name: width for name, width in ports["input"].items() if name not in controls}
-    reaching = [
-        name for name in fields if not reached.isdisjoint(gates["ports"][name]["bits"])
-    ]  # fmt: skip
+    reaching = [name for name in fields if not reached.isdisjoint(gates["ports"][name]["bits"])]
     return Handshakes(
         module, clock, reset, tuple(controls), fields, tuple(outputs), tuple(reaching), netlist
     )

@@ -185,9 +185,13 @@ def _both(core: Handshakes) -> str:
     given = {name: width for name, width in core.widths.items() if name != core.clock}
     high, last = sum(given.values()) - 1, len(core.outputs) - 1
     lines = [
-        "module both__;", "reg clock = 0;", f"reg [{high}:0] in_one, in_two;",
-        f"wire [{last}:0] one, two;", f"reg [{last}:0] known;", "integer file, cycle;",
-    ]  # fmt: skip
+        "module both__;",
+        "reg clock = 0;",
+        f"reg [{high}:0] in_one, in_two;",
+        f"wire [{last}:0] one, two;",
+        f"reg [{last}:0] known;",
+        "integer file, cycle;",
+    ]
     for copy in ("one", "two"):
         pins, top = [f".{yosys.word(core.clock)}(clock)"], high
         for name, width in given.items():
@@ -208,4 +212,4 @@ def _both(core: Handshakes) -> str:
         '  $display("alike %0d", cycle); $finish;',
         "end",
         "endmodule\n",
-    ])  # fmt: skip
+    ])

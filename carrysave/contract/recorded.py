@@ -83,7 +83,7 @@ def _recorder(core: Handshakes) -> str:
         f"bind {core.module} recorder__ recorder__(.clk({yosys.word(core.clock)}), "
         f".i({{{', '.join(map(yosys.word, given))}}}), "
         f".o({{{', '.join(map(yosys.word, reversed(core.outputs)))}}}));\n",
-    ])  # fmt: skip
+    ])
 
 
 def _read(path: Path, core: Handshakes) -> Recording:

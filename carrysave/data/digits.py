@@ -20,8 +20,16 @@ if TYPE_CHECKING:
     from sklearn.neural_network import MLPClassifier
 
 __all__ = [
-    "CODES", "Dense", "Multiply", "Network", "load", "matmul", "requantise", "split", "train",
-]  # fmt: skip
+    "CODES",
+    "Dense",
+    "Multiply",
+    "Network",
+    "load",
+    "matmul",
+    "requantise",
+    "split",
+    "train",
+]
 
 IntArray = NDArray[np.integer[Any]]
 Multiply = Callable[[IntArray, IntArray], IntArray]

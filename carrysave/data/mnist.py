@@ -57,9 +57,13 @@ def _fetch(folder: Path) -> None:
     if npm is None:
         raise UsageError(f"npm must be installed, to fetch {_PACKAGE}")
     done = subprocess.run(
-        [npm, "pack", _PACKAGE, "--silent"], cwd=folder, capture_output=True, text=True,
-        timeout=_SECONDS, check=False,
-    )  # fmt: skip
+        [npm, "pack", _PACKAGE, "--silent"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
     packed = sorted(folder.glob("*.tgz"))
     if done.returncode or len(packed) != 1:
         lines = [line for line in done.stderr.splitlines() if line.strip()]

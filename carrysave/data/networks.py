@@ -133,21 +133,26 @@ def digits_conv(folder: Path) -> Task:
             ),
             helper.make_node("Relu", [own["conv"]], [own["relu"]], own["relu"]),
             helper.make_node(
-                "MaxPool", [own["relu"]], [own["pool"]], own["pool"], kernel_shape=[2, 2],
+                "MaxPool",
+                [own["relu"]],
+                [own["pool"]],
+                own["pool"],
+                kernel_shape=[2, 2],
                 strides=[2, 2],
             ),
-        ]  # fmt: skip
+        ]
         now, channels = own["pool"], filters
     nodes.append(helper.make_node("Flatten", [now], ["features"], "flatten"))
     shape: list[str | int | None] = ["count", 1, 8, 8]
 
     def model(more: list[Any], output: str, size: int) -> onnx.ModelProto:
         graph = helper.make_graph(
-            [*nodes, *more], "digits_conv",
+            [*nodes, *more],
+            "digits_conv",
             [helper.make_tensor_value_info("image", TensorProto.FLOAT, shape)],
             [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["count", size])],
             constants,
-        )  # fmt: skip
+        )
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
     (features,) = ReferenceEvaluator(model([], "features", 64)).run(None, {"image": images})
@@ -217,9 +222,12 @@ def orientation(folder: Path) -> Task:
 
 
 MODELS: dict[str, Callable[[Path], Task]] = {
-    "digits": digits, "digits_conv": digits_conv, "magika": magika, "text_angle": text_angle,
+    "digits": digits,
+    "digits_conv": digits_conv,
+    "magika": magika,
+    "text_angle": text_angle,
     "orientation": orientation,
-}  # fmt: skip
+}
 """Makers of tasks, which take a folder to write to."""
 
 

@@ -36,17 +36,17 @@ def draw(structure: Structure) -> str:
     data = [link for link in structure.links if link.bits > 1]
     speaks = {link.source for link in data}
     control = [
-        link for link in structure.links
-        if link.bits == 1 and link.source in parts and link.source not in speaks
+        link
+        for link in structure.links
+        if link.bits == 1
+        and link.source in parts
+        and link.source not in speaks
         and link.target in parts
-    ]  # fmt: skip
+    ]
     ranks = _ranks(structure, data, control)
     boxes, width, height = _placed(ranks, parts)
     forward = [link for link in (*data, *control) if ranks[link.source] < ranks[link.target]]
-    back = [
-        link for link in (*data, *control)
-        if ranks[link.source] >= ranks[link.target]
-    ]  # fmt: skip
+    back = [link for link in (*data, *control) if ranks[link.source] >= ranks[link.target]]
     lines = []
     for link in forward:
         lines += _forward(boxes, link, ranks)
@@ -148,9 +148,8 @@ def _forward(boxes: dict[str, _Box], link: Link, ranks: dict[str, int]) -> list[
     x0, x1, y0, y1 = a.x + a.width, b.x, a.middle, b.middle
     bend = (x1 - x0) / 2
     between = [
-        box for name, box in boxes.items()
-        if ranks[link.source] < ranks[name] < ranks[link.target]
-    ]  # fmt: skip
+        box for name, box in boxes.items() if ranks[link.source] < ranks[name] < ranks[link.target]
+    ]
     if between and any(box.y - 8 < (y0 + y1) / 2 < box.y + box.height + 8 for box in between):
         high = min(box.y for box in between) - 9
         low = max(box.y + box.height for box in between) + 9

@@ -58,17 +58,20 @@ def _facts(library: Library) -> dict[str, object]:
         "areas and times": "gate equivalents, FO4" if library.relative else "um2, ns",
         "corner": ", ".join(
             f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
-            for key, value in corner.items() if value is not None
-        ) or "none",
+            for key, value in corner.items()
+            if value is not None
+        )
+        or "none",
         "full adder": _cell(library.full_adder),
         "clock gate": _cell(library.clock_gate),
         "driver of inputs": _cell(library.driver),
         "unit of area": _cell(library.nand2),
         "load of outputs, fF": f"{library.load_ff:.4g}",
-        "default wire load": "none" if load is None
+        "default wire load": "none"
+        if load is None
         else f"{load.capacitance:.4g} fF, {load.resistance:.4g} ohm for length 1",
         "SHA-256": f"`{library.sha[:16]}`",
-    }  # fmt: skip
+    }
 
 
 def _cell(cell: object) -> str:

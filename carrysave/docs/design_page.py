@@ -35,9 +35,15 @@ def write(name: str, folder: Path, figures: Path) -> None:
     if timing is not None:
         (folder / f"{name}.timing.svg").write_text(_coloured(timing[1]))
     parts = [
-        *_head(name, small), *_parameters(name), *_ports(small), *_timing(small, timing),
-        *_nest(name), *_figures(name, figures), *_evidence(name), *_python(name),
-    ]  # fmt: skip
+        *_head(name, small),
+        *_parameters(name),
+        *_ports(small),
+        *_timing(small, timing),
+        *_nest(name),
+        *_figures(name, figures),
+        *_evidence(name),
+        *_python(name),
+    ]
     (folder / f"{name}.md").write_text("\n\n".join(parts) + "\n")
 
 
@@ -64,10 +70,15 @@ def _parameters(name: str) -> Iterator[str]:
         " they are computed."
     )
     rows = [
-        (f"`{key}`", "how" if key in entry.build else "what", f"`{_default(kind.default)}`",
-         kind.legal, kind.doc)
+        (
+            f"`{key}`",
+            "how" if key in entry.build else "what",
+            f"`{_default(kind.default)}`",
+            kind.legal,
+            kind.doc,
+        )
         for key, kind in entry.parameters.items()
-    ]  # fmt: skip
+    ]
     yield table(("parameter", "kind", "default", "legal", "meaning"), rows)
     if entry.engine is not None:
         yield "Parameters that it does not know go to the engine."
@@ -87,11 +98,15 @@ def _ports(small: Design) -> Iterator[str]:
         (f"`{clock}`", "input", 1, "clock, rising edge"),
         (f"`{reset}`", "input", 1, f"synchronous reset, {level}"),
         *(
-            (f"`{port.name}`", "input" if port.inward else "output", len(port.value),
-             f"`{port.path}`")
+            (
+                f"`{port.name}`",
+                "input" if port.inward else "output",
+                len(port.value),
+                f"`{port.path}`",
+            )
             for port in flat_ports(component)
         ),
-    ]  # fmt: skip
+    ]
     yield table(("port", "direction", "bits", "is"), rows)
 
 

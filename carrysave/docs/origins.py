@@ -17,7 +17,7 @@ AFTER: dict[str, str] = {
     "digit_column": f"the columns of {_BIT_WEIGHT}",
     "laconic": 'ISCA 2019, "Laconic Deep Learning Inference Acceleration"',
     "lmul": 'arXiv 2410.00907, "Addition Is All You Need for Energy-efficient Language Models";'
-            " the conditional carry of exact products also after arXiv 2406.18441",
+    " the conditional carry of exact products also after arXiv 2406.18441",
     "lut_tables": _LUT,
     "lut_core": _LUT,
     "lut_unit": f"the instruction LMMA of {_LUT}",
@@ -27,8 +27,8 @@ AFTER: dict[str, str] = {
     "shift_gelu": "I-ViT, ICCV 2023",
     "block_scale": "OCP Microscaling Formats (MX) v1.0, and NVFP4",
     "aligned_dot": 'what was found of GPUs: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of'
-                   ' NVIDIA tensor cores", 2021',
-}  # fmt: skip
+    ' NVIDIA tensor cores", 2021',
+}
 """The paper or standard that a design is after; others are classic, or of our own."""
 
 _SHAPES = ("systolic_os", "systolic_ws", "cube", "adder_tree", "matrix_2d")

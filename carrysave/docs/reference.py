@@ -43,9 +43,18 @@ from hw.soc.registers.rdl import fields_of, parameters_of, register_map
 __all__ = ["BLOCKS", "NAMED", "commands", "files", "formats", "modules", "registers", "rules"]
 
 NAMED = (
-    "int2", "int3", "int4", "int8", "int16", "uint4", "uint8", *SHORT_NAMES, "posit4e1",
-    "posit8e0", "posit16e1",
-)  # fmt: skip
+    "int2",
+    "int3",
+    "int4",
+    "int8",
+    "int16",
+    "uint4",
+    "uint8",
+    *SHORT_NAMES,
+    "posit4e1",
+    "posit8e0",
+    "posit16e1",
+)
 BLOCKS = ("mx_e4m3", "mx_e5m2", "mx_e2m3", "mx_e3m2", "mx_e2m1", "mx_int8f6", "nvfp4")
 
 
@@ -66,20 +75,24 @@ def formats() -> str:
         for one in map(parse, BLOCKS)
         if isinstance(one, (MxFormat, NvFormat))
     ]
-    return "\n\n".join([
-        "# Number formats",
-        "By name, as a parameter or in Python (`golden.formats.names.parse`). Other names follow"
-        " the same pattern: `int5`, `uint8f4` (4 bits of fraction), `e4m3fnuz`, `posit6e1`.",
-        "## Elements",
-        table(("format", "bits", "least number > 0", "numbers", "not numbers"), rows),
-        "## Blocks",
-        "Elements that share a scale.",
-        table(("format", "elements", "in a block", "scale"), blocks),
-        *(
-            autodoc("class", f"{one.__module__}.{one.__qualname__}", "noindex")
+    return (
+        "\n\n".join([
+            "# Number formats",
+            "By name, as a parameter or in Python (`golden.formats.names.parse`). Other names"
+            " follow the same pattern: `int5`, `uint8f4` (4 bits of fraction), `e4m3fnuz`,"
+            " `posit6e1`.",
+            "## Elements",
+            table(("format", "bits", "least number > 0", "numbers", "not numbers"), rows),
+            "## Blocks",
+            "Elements that share a scale.",
+            table(("format", "elements", "in a block", "scale"), blocks),
+            *(
+                autodoc("class", f"{one.__module__}.{one.__qualname__}", "noindex")
                 for one in (IntFormat, MinifloatFormat, PositFormat, MxFormat, NvFormat)
-        ),
-    ]) + "\n"  # fmt: skip
+            ),
+        ])
+        + "\n"
+    )
 
 
 def _format(one: ElementFormat | BlockFormat) -> tuple[object, ...]:
@@ -87,22 +100,28 @@ def _format(one: ElementFormat | BlockFormat) -> tuple[object, ...]:
     assert isinstance(one, ElementFormat)
     least, greatest = 2.0**one.lsb, one.bounds[1] * 2.0**one.lsb
     special = [
-        word for word, key in (("infinity", "infinity_code"), ("NaN", "nan_code"))
+        word
+        for word, key in (("infinity", "infinity_code"), ("NaN", "nan_code"))
         if getattr(one, key, None) is not None
-    ]  # fmt: skip
+    ]
     low = one.bounds[0] * 2.0**one.lsb
     return (
-        f"`{one.name}`", one.width, f"{least:.6g}",
-        f"{low:.6g} .. {greatest:.6g}", ", ".join(special) or "none",
-    )  # fmt: skip
+        f"`{one.name}`",
+        one.width,
+        f"{least:.6g}",
+        f"{low:.6g} .. {greatest:.6g}",
+        ", ".join(special) or "none",
+    )
 
 
 def rules() -> str:
     """Write the rules of buses, from what watches their ports."""
     kinds = (
-        ("AXI4, reads", Axi4ReadRules), ("AXI4, writes", Axi4WriteRules),
-        ("AXI4-Lite", AxiLiteRules), ("AXI4-Stream", AxiStreamRules),
-    )  # fmt: skip
+        ("AXI4, reads", Axi4ReadRules),
+        ("AXI4, writes", Axi4WriteRules),
+        ("AXI4-Lite", AxiLiteRules),
+        ("AXI4-Stream", AxiStreamRules),
+    )
     parts = [
         "# Rules of buses",
         "`carrysave verify` and `carrysave regress` watch every bus at a design's ports with these"
@@ -127,12 +146,16 @@ def registers() -> str:
         rows.append((
             f"`{field.register.absolute_address:#05x}`",
             f"`{name if node.inst_name == 'value' else f'{name}.{node.inst_name}'}`",
-            bits, access(field), meaning,
-        ))  # fmt: skip
+            bits,
+            access(field),
+            meaning,
+        ))
     codes = [
         (code.value, code.name, code.meaning)
-        for field in fields_of(top) if field.name == "error_code" for code in field.codes
-    ]  # fmt: skip
+        for field in fields_of(top)
+        if field.name == "error_code"
+        for code in field.codes
+    ]
     return (
         "\n\n".join([
             "# Registers of the co-processor",
@@ -225,10 +248,12 @@ _MODULES: dict[str, tuple[ModuleType, ...]] = {
 
 def modules() -> str:
     """Write the page of the Python modules that are meant for others, from their docstrings."""
-    parts = ["# Python",
-             "In your own code the modules are below `carrysave`: `from carrysave.hw.catalog import"
-             " Design`. In a checkout they have the names below.",
-             "## carrysave"]  # fmt: skip
+    parts = [
+        "# Python",
+        "In your own code the modules are below `carrysave`: `from carrysave.hw.catalog import"
+        " Design`. In a checkout they have the names below.",
+        "## carrysave",
+    ]
     for name in carrysave.__all__:
         if not name.startswith("__"):
             kind = "class" if inspect.isclass(getattr(carrysave, name)) else "function"

@@ -31,6 +31,8 @@ def _engine(name: str) -> str:
 
 def command_of(design: Design) -> str:
     """Return the arguments of a command that name a design, such as ``mac -p a_width=4``."""
-    words = (f"-p '{key}={value}'" if "(" in str(value) else f"-p {key}={value}"
-             for key, value in design.changed.items())  # fmt: skip
+    words = (
+        f"-p '{key}={value}'" if "(" in str(value) else f"-p {key}={value}"
+        for key, value in design.changed.items()
+    )
     return " ".join([design.name, *words])

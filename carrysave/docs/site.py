@@ -10,9 +10,11 @@ from hw.catalog import CATALOG, STAGES
 __all__ = ["write"]
 
 _STAGES = {
-    "pe": "Elements", "tpe": "Integer engines", "npe": "Mixed precision, floats, scales",
+    "pe": "Elements",
+    "tpe": "Integer engines",
+    "npe": "Mixed precision, floats, scales",
     "soc": "Co-processors",
-}  # fmt: skip
+}
 
 
 def write(folder: Path, progress: Callable[[str], None]) -> None:
@@ -32,12 +34,15 @@ def write(folder: Path, progress: Callable[[str], None]) -> None:
     (designs / "index.md").write_text(_index())
     progress("other pages")
     pages = {
-        "commands": reference.commands(), "formats": reference.formats(),
-        "registers": reference.registers(), "files": reference.files(),
-        "python": reference.modules(), "cells": cells.cells(),
+        "commands": reference.commands(),
+        "formats": reference.formats(),
+        "registers": reference.registers(),
+        "files": reference.files(),
+        "python": reference.modules(),
+        "cells": cells.cells(),
         "status": status.status(folder / "figures"),
         "rules": reference.rules(),
-    }  # fmt: skip
+    }
     for name, text in pages.items():
         (place / f"{name}.md").write_text(text)
 

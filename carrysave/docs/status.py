@@ -102,8 +102,11 @@ def _design(name: str, figures: Path) -> tuple[object, ...]:
 def _engine(name: str) -> tuple[str, ...]:
     """Return the row of an engine."""
     kinds = CATALOG[name].parameters
-    words = [f"{side} {kinds[key].legal}" for side, key in (("A", "a_width"), ("B", "b_width"))
-             if key in kinds]  # fmt: skip
+    words = [
+        f"{side} {kinds[key].legal}"
+        for side, key in (("A", "a_width"), ("B", "b_width"))
+        if key in kinds
+    ]
     if "formats" in kinds:
         words = [kinds["formats"].legal]
     found = tests_with(rf"engine\W{{1,6}}{name}\b")
@@ -160,16 +163,20 @@ def _operators() -> Iterator[tuple[str, ...]]:
     block = {
         **dict.fromkeys(match_products.QUANTISED_PRODUCTS, "block, and requantised there"),
         **dict.fromkeys(match_products.INTEGER_PRODUCTS, "block"),
-        **{("", name): "block, between QuantizeLinear and DequantizeLinear"
-           for name in (*FLOAT_PRODUCTS, TRANSPOSED)},
+        **{
+            ("", name): "block, between QuantizeLinear and DequantizeLinear"
+            for name in (*FLOAT_PRODUCTS, TRANSPOSED)
+        },
         (MICROSOFT, MATMUL_N_BITS): "block, a product for each block of B",
         (MICROSOFT, recurrent.KIND): "products on the block, gates on the host",
-    }  # fmt: skip
+    }
     host = {
-        **{(MICROSOFT, name): f"host, as {to} of floats"
-           for name, to in (expand.BINARY | expand.UNARY | {expand.CONCAT: "Concat"}).items()},
+        **{
+            (MICROSOFT, name): f"host, as {to} of floats"
+            for name, to in (expand.BINARY | expand.UNARY | {expand.CONCAT: "Concat"}).items()
+        },
         **{(one.op_domain, one.__name__): "host, by an evaluator of ours" for one in OPERATORS},
-    }  # fmt: skip
+    }
     for (domain, name), runs in ({**host, **block}).items():
         yield f"`{name}`", domain or "ai.onnx", runs, _names(tests_with(rf"\b{name}\b"))
 
@@ -182,9 +189,10 @@ def reference_operators() -> list[str]:
 def _targets() -> Iterator[tuple[object, ...]]:
     """Yield the rows of all targets."""
     for name, said, placed in (
-        ("osu018", "Debian's library", "placed"), ("generic", "gates of our own", "mapped only"),
+        ("osu018", "Debian's library", "placed"),
+        ("generic", "gates of our own", "mapped only"),
         ("--liberty", "any Liberty file", "placed"),
-    ):  # fmt: skip
+    ):
         found = tests_with(rf"[\"' ]{name}[\"', =]")
         yield f"`{name}`: {said}", placed, "", "", "", _names(found)
     for name in device.NAMES:

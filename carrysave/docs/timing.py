@@ -18,8 +18,13 @@ __all__ = ["bench_tests", "diagram"]
 _PERIOD = 10.0
 """Of the benches' clock, ns."""
 _CYCLES = 30
-_TESTS = ("test_cycles", "test_latency_and_throughput", "test_latency", "test_cycles_of_data",
-          "test_matches_golden")  # fmt: skip
+_TESTS = (
+    "test_cycles",
+    "test_latency_and_throughput",
+    "test_latency",
+    "test_cycles_of_data",
+    "test_matches_golden",
+)
 """Tests that send without stalls, the best first."""
 
 
@@ -51,8 +56,11 @@ def diagram(design: Design) -> tuple[str, str] | None:
     """
     tests = bench_tests(design)
     test = next((name for name in _TESTS if name in tests), None)
-    streams = [port.path.removesuffix(".valid") for port in flat_ports(design.component())
-               if port.path.endswith(".valid")]  # fmt: skip
+    streams = [
+        port.path.removesuffix(".valid")
+        for port in flat_ports(design.component())
+        if port.path.endswith(".valid")
+    ]
     if test is None or not streams:
         return None
     parts = ["timing", design.key, digest_of_sources("hw", "golden", "verif", "carrysave/docs")]
@@ -68,9 +76,13 @@ def _simulated(design: Design, test: str) -> str:
         simulator = "verilator"
     with tools.workplace() as folder:
         result = runner.verify(
-            design, seed=1, waves=True, tests=rf"\.{test}(/|$)", simulator=simulator,
+            design,
+            seed=1,
+            waves=True,
+            tests=rf"\.{test}(/|$)",
+            simulator=simulator,
             directory=folder,
-        )  # fmt: skip
+        )
         if not result.ok or result.waves is None:
             raise RuntimeError(f"{design.module}: {test} failed: {result.log.read_text()[-2000:]}")
         return _drawn(design, result.waves)

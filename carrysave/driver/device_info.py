@@ -17,9 +17,17 @@ _FEATURES = tuple(
     name[9:] for name in FIELDS if name.startswith("features_") and name != "features_rounding"
 )
 _STORES = (
-    "tile_m", "tile_n", "tile_k", "a_bits", "b_bits", "data_width", "outstanding", "sums",
-    "a_bytes", "b_bytes",
-)  # fmt: skip
+    "tile_m",
+    "tile_n",
+    "tile_k",
+    "a_bits",
+    "b_bits",
+    "data_width",
+    "outstanding",
+    "sums",
+    "a_bytes",
+    "b_bytes",
+)
 
 
 PAIRS = ("add", "multiply")
@@ -30,12 +38,22 @@ REQUANTISED = ("gelu", "silu", *SECOND)
 """Operations of the vector unit whose jobs say how codes are made."""
 _SIZES = range(1, 1 << 24)
 _LEGAL = {
-    "tile_m": _SIZES, "tile_n": _SIZES, "tile_k": _SIZES, "a_bits": range(1, 129),
-    "b_bits": range(1, 129), "c_bits": range(1, 129), "sum_bytes": range(1, 65),
-    "data_width": range(8, 4097), "address_width": range(1, 65), "dimension_width": range(1, 33),
-    "k_max": range(1, 1 << 32), "sums": range(1, 1 << 32), "a_bytes": range(1, 1 << 32),
-    "b_bytes": range(1, 1 << 32), "outstanding": range(1, 1 << 16),
-}  # fmt: skip
+    "tile_m": _SIZES,
+    "tile_n": _SIZES,
+    "tile_k": _SIZES,
+    "a_bits": range(1, 129),
+    "b_bits": range(1, 129),
+    "c_bits": range(1, 129),
+    "sum_bytes": range(1, 65),
+    "data_width": range(8, 4097),
+    "address_width": range(1, 65),
+    "dimension_width": range(1, 33),
+    "k_max": range(1, 1 << 32),
+    "sums": range(1, 1 << 32),
+    "a_bytes": range(1, 1 << 32),
+    "b_bytes": range(1, 1 << 32),
+    "outstanding": range(1, 1 << 16),
+}
 """What fields can be; what one divides by, or counts up to, above all."""
 _PAGE = 12
 """Bits of an address in the least memory on chip."""
@@ -74,9 +92,11 @@ class VectorInfo:
             for name in ("width", "out_width", "scale_width", "norm_fraction")
         }
         length = field("vector_length")
-        for name, value, most in (("width", found["width"], 16),
-                                  ("out_width", found["out_width"], 16),
-                                  ("length", length, 1 << 24)):  # fmt: skip
+        for name, value, most in (
+            ("width", found["width"], 16),
+            ("out_width", found["out_width"], 16),
+            ("length", length, 1 << 24),
+        ):
             if not 1 <= value <= most:
                 raise CoprocessorError(f"vector_{name} must be 1..{most}, not {value}")
         built = field("vector")
@@ -199,8 +219,10 @@ class Info:
         deep = TRITS if trits else 1
         stores = Stores(**{name: field(name) for name in _STORES}, b_deep=deep)
         for name, held in (
-            ("a_bytes", stores.a_words), ("b_bytes", stores.b_words), ("sums", stores.rows),
-        ):  # fmt: skip
+            ("a_bytes", stores.a_words),
+            ("b_bytes", stores.b_words),
+            ("sums", stores.rows),
+        ):
             if not held:
                 raise CoprocessorError(f"{name} must be those of a tile or more, not {field(name)}")
         features = frozenset(name for name in _FEATURES if field(f"features_{name}"))

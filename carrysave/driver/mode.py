@@ -72,6 +72,10 @@ class Mode:
     def stores(self, stores: Stores) -> Stores:
         """Return the block limits for words of these formats; `stores` are those of the widest."""
         return replace(
-            stores, a_bits=self.codes * self.a.bits, b_bits=self.codes * self.b_stored.bits,
-            a_widest=stores.a_bits, b_widest=stores.b_bits, block=self.block // self.codes,
-        )  # fmt: skip
+            stores,
+            a_bits=self.codes * self.a.bits,
+            b_bits=self.codes * self.b_stored.bits,
+            a_widest=stores.a_bits,
+            b_widest=stores.b_bits,
+            block=self.block // self.codes,
+        )

@@ -168,9 +168,18 @@ class VectorControl(Control):
             raise ValueError(f"a must be of numbers of a byte, not of {a.number}")
         c = self._apart((n, m), a.number, out, {"a, which is turned": a})
         job = Job(
-            a=a.address, b=0, c=c.address, m=m, n=n, k=0, lda=a.distance, ldb=0, ldc=c.distance,
-            vector="transpose", c_bytes=int(unit.out_width > 8),
-        )  # fmt: skip
+            a=a.address,
+            b=0,
+            c=c.address,
+            m=m,
+            n=n,
+            k=0,
+            lda=a.distance,
+            ldb=0,
+            ldc=c.distance,
+            vector="transpose",
+            c_bytes=int(unit.out_width > 8),
+        )
         return VectorWork(job, {"a": a, "c": c})
 
     def _gathered(
@@ -193,10 +202,19 @@ class VectorControl(Control):
         m = b.shape[0]
         c = self._apart((m, n), a.number, out, {"a": a, "b": b})
         job = Job(
-            a=a.address, b=b.address, c=c.address, m=m, n=n, k=k, lda=a.distance, ldb=b.distance,
-            ldc=c.distance, a_format=wide, vector="gather",
+            a=a.address,
+            b=b.address,
+            c=c.address,
+            m=m,
+            n=n,
+            k=k,
+            lda=a.distance,
+            ldb=b.distance,
+            ldc=c.distance,
+            a_format=wide,
+            vector="gather",
             c_bytes=int(not wide and unit.out_width > 8),
-        )  # fmt: skip
+        )
         return VectorWork(job, {"a": a, "b": b, "c": c})
 
     def _apart(

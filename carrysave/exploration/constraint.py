@@ -53,8 +53,9 @@ class Constraint:
         for node in ast.walk(tree):
             if not isinstance(node, _PLAIN):
                 what = type(node).__name__
-                raise UsageError(f"constraint must be of names, numbers and operators: {text!r}"
-                                 f" has {what}")  # fmt: skip
+                raise UsageError(
+                    f"constraint must be of names, numbers and operators: {text!r} has {what}"
+                )
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         return cls(text, frozenset(names), sum(1 for _ in ast.walk(tree)))
 
@@ -87,9 +88,13 @@ _CHARACTERS = 1000
 _BITS = 4096
 """Of each number in between: a product of few long ones would take all memory."""
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
 
 
 def _bounded() -> dict[type[ast.operator], Callable[[Any, Any], Any]]:

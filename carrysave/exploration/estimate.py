@@ -20,9 +20,17 @@ from hw.emit import user_files
 __all__ = ["FEWEST", "FIGURES", "LEVEL", "Estimator", "Measured", "of_store", "shipped"]
 
 FIGURES = (
-    "area_um2", "area_ge", "period_ns", "period_fo4", "power_mw", "gops", "luts", "ffs", "dsps",
+    "area_um2",
+    "area_ge",
+    "period_ns",
+    "period_fo4",
+    "power_mw",
+    "gops",
+    "luts",
+    "ffs",
+    "dsps",
     "brams",
-)  # fmt: skip
+)
 LEVEL = 0.9
 """Share of designs whose figure is in its interval."""
 FEWEST = 20
@@ -76,9 +84,13 @@ class Estimator:
     """
 
     def __init__(
-        self, target: str, activity: str, versions: Mapping[str, str],
-        measured: Sequence[Measured], fits: Mapping[str, _Fit],
-    ) -> None:  # fmt: skip
+        self,
+        target: str,
+        activity: str,
+        versions: Mapping[str, str],
+        measured: Sequence[Measured],
+        fits: Mapping[str, _Fit],
+    ) -> None:
         self.target, self.activity, self.versions = target, activity, versions
         self.measured, self.fits = measured, fits
 

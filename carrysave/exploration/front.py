@@ -12,9 +12,17 @@ from hw.catalog import Design, nearest
 from hw.emit import user_files
 
 __all__ = [
-    "CELLS", "DEVICES", "GENERIC", "MAPPED", "OBJECTIVES", "beats", "check_objectives", "front",
-    "point_of", "values_of",
-]  # fmt: skip
+    "CELLS",
+    "DEVICES",
+    "GENERIC",
+    "MAPPED",
+    "OBJECTIVES",
+    "beats",
+    "check_objectives",
+    "front",
+    "point_of",
+    "values_of",
+]
 
 OBJECTIVES = {
     "gops_per_mm2": -1, "gops": -1, "gops_per_w": -1, "fmax_mhz": -1, "gops_per_1000_luts": -1,
@@ -23,9 +31,14 @@ OBJECTIVES = {
 }  # fmt: skip
 """Figure -> 1 if less of it is better, -1 if more is."""
 CELLS = (
-    "gops_per_mm2", "gops_per_w", "operations_per_fo4_kge", "area_um2", "kge", "power_mw",
+    "gops_per_mm2",
+    "gops_per_w",
+    "operations_per_fo4_kge",
+    "area_um2",
+    "kge",
+    "power_mw",
     "pj_per_mac",
-)  # fmt: skip
+)
 """Figures that only libraries of cells have."""
 DEVICES = ("gops_per_1000_luts", "gops_per_dsp", "luts", "ffs", "dsps", "brams")
 """Figures that only FPGAs have."""

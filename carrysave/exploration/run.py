@@ -103,11 +103,20 @@ class _Exploration:
         """Keep what is known of a point now, and tell the search."""
         point, request = self.points[number], self.request
         row: dict[str, Any] = {
-            "design": point.design.name, "module": point.design.module,
-            "parameters": dict(point.design.parameters), "values": dict(point.values),
-            "front": False, "beaten_by": [], "placed": None, "verified": None, "allowed": False,
-            "error": None, "log": None, "key": outcome.key, "seconds": outcome.seconds,
-        }  # fmt: skip
+            "design": point.design.name,
+            "module": point.design.module,
+            "parameters": dict(point.design.parameters),
+            "values": dict(point.values),
+            "front": False,
+            "beaten_by": [],
+            "placed": None,
+            "verified": None,
+            "allowed": False,
+            "error": None,
+            "log": None,
+            "key": outcome.key,
+            "seconds": outcome.seconds,
+        }
         values = None
         if outcome.failure is not None:
             row |= {"error": str(outcome.failure), "log": outcome.failure.log}
@@ -151,8 +160,9 @@ class _Exploration:
             self.steps.step(f"verify {len(wanted)} designs")
             outcomes = jobs.run(
                 [bench_job(Design(row["design"], row["parameters"])) for row in wanted],
-                ordered=True, progress=self.steps.jobs,
-            )  # fmt: skip
+                ordered=True,
+                progress=self.steps.jobs,
+            )
             for row, outcome in zip(wanted, outcomes, strict=True):
                 row["verified"] = outcome.failure is None and outcome.value["ok"]
                 if not row["verified"]:
@@ -184,8 +194,9 @@ class _Exploration:
                 figures = {**row, **record, **record["placed"]}
             row["placed"] = {
                 "error": None if outcome.failure is None else str(outcome.failure),
-                "front": False, **{name: figures.get(name) for name in request.objectives},
-            }  # fmt: skip
+                "front": False,
+                **{name: figures.get(name) for name in request.objectives},
+            }
         able = [row["placed"] for row in chosen if row["placed"]["error"] is None]
         marks = front([_less(placed, request.objectives) for placed in able]) if able else []
         for placed, mark in zip(able, marks, strict=True):
@@ -226,9 +237,13 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
     found.place()
     rows = sorted(
         found.rows.values(),
-        key=lambda row: (not row["front"], not row["allowed"], row[request.objectives[0]] is None,
-                         values_of(row, request.objectives[:1]) or []),
-    )  # fmt: skip
+        key=lambda row: (
+            not row["front"],
+            not row["allowed"],
+            row[request.objectives[0]] is None,
+            values_of(row, request.objectives[:1]) or [],
+        ),
+    )
     _compare(rows, request.objectives)
     notes = [] if installed("matplotlib") else [f"no picture, which needs {remedy('matplotlib')}"]
     library = request.target if isinstance(request.target, Library) else None

@@ -105,11 +105,13 @@ class Sampled(Search):
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             self.study.add_trial(
                 optuna.trial.create_trial(
-                    params=place, values=list(values) if values else None, state=state,
+                    params=place,
+                    values=list(values) if values else None,
+                    state=state,
                     distributions={name: self.kinds[name] for name in place},
                     system_attrs=marks,
                 )
-            )  # fmt: skip
+            )
 
     def ask(self, count: int) -> list[int]:
         """Propose the nearest points to the sampler's."""
@@ -128,9 +130,10 @@ class Sampled(Search):
         values = {"design": point.design.name, **point.values}
         return {
             name: self.axes[name].index(value)
-            if isinstance(self.kinds[name], optuna.distributions.IntDistribution) else value
+            if isinstance(self.kinds[name], optuna.distributions.IntDistribution)
+            else value
             for name, value in values.items()
-        }  # fmt: skip
+        }
 
     def _apart(self, number: int, wanted: dict[str, Any]) -> float:
         """Return how much a point differs from what is wanted: 1 for each axis at most."""

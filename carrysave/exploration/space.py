@@ -113,11 +113,14 @@ class Space:
         return cls(
             ("systolic_os", "systolic_ws", "matrix_2d", "cube", "adder_tree"),
             {
-                "m": sides, "n": sides, "k": sides, "k_max": (1024,),
+                "m": sides,
+                "n": sides,
+                "k": sides,
+                "k_max": (1024,),
                 **({} if blocks else {"pe": ("mac", "opt1", "opt2"), "encoding": ("booth", "ent")}),
             },
             (Constraint.parse(f"macs == {macs}"),),
-        )  # fmt: skip
+        )
 
     def __post_init__(self) -> None:
         """Check names and values."""

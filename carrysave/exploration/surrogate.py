@@ -163,9 +163,14 @@ def _search(places: Floats, values: Floats, start: Floats, bounds: Floats) -> tu
 
     normal = (values - values.mean()) / (values.std() or 1.0)
     found = minimize(
-        negative, start, args=(places, normal, _JITTER), method="L-BFGS-B", jac=True,
-        bounds=bounds, options={"maxiter": _STEPS},
-    )  # fmt: skip
+        negative,
+        start,
+        args=(places, normal, _JITTER),
+        method="L-BFGS-B",
+        jac=True,
+        bounds=bounds,
+        options={"maxiter": _STEPS},
+    )
     return found.x, float(found.fun)
 
 

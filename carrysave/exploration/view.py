@@ -74,7 +74,9 @@ def page(found: Mapping[str, Any]) -> Page:
         ["module", "design", *axes, *figures, *more, "beaten by", "verified"],
         [
             (
-                row["module"], row["design"], *(_plain(row["values"].get(axis)) for axis in axes),
+                row["module"],
+                row["design"],
+                *(_plain(row["values"].get(axis)) for axis in axes),
                 *(row[name] for name in found["objectives"]),
                 *((row["placed"] or {}).get(name) for name in found["objectives"] if placed),
                 "front" if row["front"] else ", ".join(map(str, row["beaten_by"])),
@@ -82,25 +84,34 @@ def page(found: Mapping[str, Any]) -> Page:
             )
             for row in able
         ],
-    )  # fmt: skip
+    )
     marked = [number for number, row in enumerate(able) if row["front"]]
     x, y = (*found["objectives"], *found["objectives"])[:2]
     parts: list[Part] = [Scatter(table, x, y, "design", marked, "front")] if able else []
     parts += pictures(found["files"], "Designs by the first two objectives, with their front.")
     if others:
-        parts.append(Section("no results", ["module", "why"], [
-            (row["module"], row["error"] or "not what the constraints of figures allow")
-            for row in others
-        ]))  # fmt: skip
+        parts.append(
+            Section(
+                "no results",
+                ["module", "why"],
+                [
+                    (row["module"], row["error"] or "not what the constraints of figures allow")
+                    for row in others
+                ],
+            )
+        )
     return Page(
         title=f"Search of designs on {found['target']}",
         says=_tried(found),
         command=found["command"],
         versions={**package_versions("optuna"), **short_versions(found["versions"])},
-        summary=[(f"best {name}", column.form.format(_best(able, name)))
-                 for name, column in zip(found["objectives"], figures, strict=True) if able],
+        summary=[
+            (f"best {name}", column.form.format(_best(able, name)))
+            for name, column in zip(found["objectives"], figures, strict=True)
+            if able
+        ],
         parts=[*parts, *([Text("notes", found["notes"])] if found["notes"] else ())],
-    )  # fmt: skip
+    )
 
 
 def _tried(found: Mapping[str, Any]) -> str:
@@ -161,9 +172,12 @@ def draw(facts: Mapping[str, Any]) -> bytes:
             for number in row["beaten_by"][:1]:
                 ends = (row, first[number])
                 axes.plot(
-                    [end[x] for end in ends], [end[y] for end in ends], color="0.85", linewidth=0.5,
+                    [end[x] for end in ends],
+                    [end[y] for end in ends],
+                    color="0.85",
+                    linewidth=0.5,
                     zorder=0,
-                )  # fmt: skip
+                )
         for design in dict.fromkeys(row["design"] for row in points):
             own = [row for row in points if row["design"] == design]
             axes.scatter([row[x] for row in own], [row[y] for row in own], s=12, label=design)

@@ -22,9 +22,17 @@ from hw.emit.naming import naming
 from hw.emit.sources import Renamed, Sources
 
 __all__ = [
-    "MOST_SEEDS", "SEEDS", "TARGETS", "FpgaError", "command", "part_of", "read_once", "resources",
-    "synthesise", "untimed_of",
-]  # fmt: skip
+    "MOST_SEEDS",
+    "SEEDS",
+    "TARGETS",
+    "FpgaError",
+    "command",
+    "part_of",
+    "read_once",
+    "resources",
+    "synthesise",
+    "untimed_of",
+]
 
 _FORMAT = 6  # of the cached results
 
@@ -111,13 +119,26 @@ def synthesise(
     flow = family(target).flow
     parts = (part_of(target, part),) if part is not None else flow.parts
     key: list[str | bytes] = [
-        str(_FORMAT), repr(flow), yosys.version(), nextpnr_version(target) or "", top, clock,
+        str(_FORMAT),
+        repr(flow),
+        yosys.version(),
+        nextpnr_version(target) or "",
+        top,
+        clock,
         *sources.contents,
-    ]  # fmt: skip
+    ]
     work = _Work(
-        target=target, flow=flow, top=top, clock=clock, sources=sources, place=place,
-        seeds=range(1, seeds + 1), parts=parts, key=key, progress=progress,
-    )  # fmt: skip
+        target=target,
+        flow=flow,
+        top=top,
+        clock=clock,
+        sources=sources,
+        place=place,
+        seeds=range(1, seeds + 1),
+        parts=parts,
+        key=key,
+        progress=progress,
+    )
 
     def make() -> dict[str, Any]:
         with tools.workplace() as folder, naming(sources.origins):
@@ -150,12 +171,19 @@ def _implement(work: _Work, folder: Path) -> dict[str, Any]:
         **taken,
         "blocks": _blocks(flow, cells),
         "cells": sum(count for kind, count in cells.items() if not kind.startswith("$")),
-        "device": None, "fmax_mhz": None, "fmax_best_mhz": None, "fmax_logic_mhz": None,
-        "period_ns": None, "critical_path": None, "seeds": [],
-        "conditions": {"ports": "not placed"}, "notes": [], "names": design.names,
+        "device": None,
+        "fmax_mhz": None,
+        "fmax_best_mhz": None,
+        "fmax_logic_mhz": None,
+        "period_ns": None,
+        "critical_path": None,
+        "seeds": [],
+        "conditions": {"ports": "not placed"},
+        "notes": [],
+        "names": design.names,
         # Registers of an FPGA have initial values.
         "findings": [str(one) for one in design.findings if one.construct != "initial value"],
-    }  # fmt: skip
+    }
     inputs = [name for name, port in design.ports.items() if port["direction"] == "input"]
     own_clock = design.port(work.clock)
     if taken["ffs"] and own_clock not in inputs:
@@ -169,8 +197,9 @@ def _implement(work: _Work, folder: Path) -> dict[str, Any]:
         largest = work.parts[-1]
         beyond = ", ".join(
             f"{taken[name]:,} {name} of {limit:,}"
-            for name, limit in largest.capacity.items() if taken[name] > _usable(name, limit)
-        )  # fmt: skip
+            for name, limit in largest.capacity.items()
+            if taken[name] > _usable(name, limit)
+        )
         result["notes"] = [f"larger than {largest.name}, {beyond}: not placed, no Fmax"]
     elif own_clock not in inputs:
         result["notes"] = ["no registers and no clock: not placed, no Fmax"]
@@ -192,10 +221,16 @@ def _map(
     for part in work.parts or (None,):
         synth = command(flow, part, work.kinds)
         if synth != last:
-            _run([
-                *read, f"{synth} {flow.bare} -top {yosys.word(design.top)}",
-                "tee -q -o design.stat stat -json", "write_json mapped.json",
-            ], folder, work.target)  # fmt: skip
+            _run(
+                [
+                    *read,
+                    f"{synth} {flow.bare} -top {yosys.word(design.top)}",
+                    "tee -q -o design.stat stat -json",
+                    "write_json mapped.json",
+                ],
+                folder,
+                work.target,
+            )
             last = synth
         found = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
         for kind in found:
@@ -253,9 +288,10 @@ def _refuse(kind: str, target: str) -> None:
     if any(re.fullmatch(pattern, kind) for pattern in known):
         return
     owners = [
-        name for name in NAMES
+        name
+        for name in NAMES
         if any(re.fullmatch(pattern, kind) for pattern in _kinds(family(name).flow))
-    ]  # fmt: skip
+    ]
     if owners:
         own = ", ".join(kind.replace("|", ", ") for kind in family(target).flow.counts["dsps"])
         raise ValueError(
@@ -296,9 +332,10 @@ def _blocks(flow: Flow, cells: Mapping[str, int]) -> dict[str, int]:
     named = {kind.removeprefix("\\"): count for kind, count in cells.items()}
     kinds = _kinds(flow)
     return {
-        kind: count for kind, count in sorted(named.items())
+        kind: count
+        for kind, count in sorted(named.items())
         if any(re.fullmatch(pattern, kind) for pattern in kinds)
-    }  # fmt: skip
+    }
 
 
 def _usable(name: str, limit: int) -> float:
@@ -320,8 +357,9 @@ def _place(
     synth = command(flow, device, work.kinds) + ("" if flow.pads else f" {flow.bare}")
     _run(
         [*read, "read_verilog wrapper.v", f"{synth} -top {TOP} -json wrapper.json"],
-        folder, work.target,
-    )  # fmt: skip
+        folder,
+        work.target,
+    )
     if flow.open_ports:
         open_ports(flow, folder / "wrapper.json")
     found = from_seeds(
@@ -361,9 +399,10 @@ def untimed_of(flow: Flow, cells: Mapping[str, Any]) -> list[Untimed]:
         )
 
     return [
-        untimed for untimed in flow.untimed
+        untimed
+        for untimed in flow.untimed
         if any(concerns(untimed, cell) for cell in cells.values())
-    ]  # fmt: skip
+    ]
 
 
 def _label(result: dict[str, Any], flow: Flow, cells: Mapping[str, Any]) -> None:

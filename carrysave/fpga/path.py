@@ -72,9 +72,10 @@ def critical_path(report: Mapping[str, Any], words: Words) -> list[dict[str, Any
     setup), ``delay_ns`` and ``arrival_ns``. The steps along a carry chain are one.
     """
     clocked = [
-        path["path"] for path in report.get("critical_paths", [])
+        path["path"]
+        for path in report.get("critical_paths", [])
         if "async" not in path["from"] and "async" not in path["to"]
-    ]  # fmt: skip
+    ]
     if not clocked:
         return []
     slowest = max(clocked, key=lambda path: sum(step["delay"] for step in path))
@@ -88,8 +89,12 @@ def critical_path(report: Mapping[str, Any], words: Words) -> list[dict[str, Any
             last |= {"to": to, "delay_ns": last["delay_ns"] + delay, "arrival_ns": arrival}
         else:
             steps.append({
-                "from": source, "to": to, "kind": kind, "delay_ns": delay, "arrival_ns": arrival,
-            })  # fmt: skip
+                "from": source,
+                "to": to,
+                "kind": kind,
+                "delay_ns": delay,
+                "arrival_ns": arrival,
+            })
     return steps
 
 

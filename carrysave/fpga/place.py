@@ -94,8 +94,12 @@ def from_seeds(
         jobs.Job(
             function=run_seed,
             arguments={
-                "target": target, "part": part.name, "netlist": jobs.File(folder / "wrapper.json"),
-                "names": dict(names), "seed": seed, "more": list(more),
+                "target": target,
+                "part": part.name,
+                "netlist": jobs.File(folder / "wrapper.json"),
+                "names": dict(names),
+                "seed": seed,
+                "more": list(more),
             },
             content=[*key, repr(part)],
             tools=(package_of(package),),
@@ -103,7 +107,7 @@ def from_seeds(
             facts={"kind": "seed", "target": target, "part": part.name, "seed": seed},
         )
         for seed in seeds
-    ]  # fmt: skip
+    ]
     found: list[dict[str, Any]] = []
     for outcome in jobs.run(wanted):
         last = _outcome(outcome)

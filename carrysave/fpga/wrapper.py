@@ -56,5 +56,9 @@ def wrapper(top: str, clock: str, ports: Mapping[str, Mapping[str, Any]], source
     loaded = all_of("output", outs) if outs else "1'b0"
     lines.append(f"    shift_out <= load ? {loaded} : {{shift_out, 1'b0}};")
     return "\n".join([
-        *lines, "  end", f"  assign so = shift_out[{width_out - 1}];", "endmodule", ""
-    ])  # fmt: skip
+        *lines,
+        "  end",
+        f"  assign so = shift_out[{width_out - 1}];",
+        "endmodule",
+        "",
+    ])

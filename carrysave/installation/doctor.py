@@ -120,8 +120,12 @@ def _state(row: Mapping[str, Any]) -> str:
 
 def _remedies(found: Mapping[str, Any]) -> list[str]:
     """List what brings what the commands lack, each once."""
-    every = (found["python"], *found["core"], *found["programs"],
-             *(part for own in found["extras"].values() for part in own))  # fmt: skip
+    every = (
+        found["python"],
+        *found["core"],
+        *found["programs"],
+        *(part for own in found["extras"].values() for part in own),
+    )
     lacking = {name for row in found["commands"] for way in row["ways"] for name in way["lacks"]}
     wrong = [part for part in every if not part["ok"] and part["name"] in lacking]
     return [*dict.fromkeys(part["remedy"] for part in wrong)]

@@ -51,8 +51,13 @@ def python() -> Part:
     wanted = _facts("Requires-Python")
     found = platform.python_version()
     problem = "" if _fits(found, wanted) else f"must be {wanted}, not {found}"
-    return Part("python", found, os.path.realpath(sys.executable), problem,
-                "install carrysave with another Python" if problem else "")  # fmt: skip
+    return Part(
+        "python",
+        found,
+        os.path.realpath(sys.executable),
+        problem,
+        "install carrysave with another Python" if problem else "",
+    )
 
 
 def system() -> list[Part]:
@@ -222,8 +227,11 @@ def _module(module: str, wanted: dict[str, str], extra: str) -> Part:
     name = package_of(module)
     if not installed(module):
         if others := elsewhere(name):
-            return Part(module, problem=f"not for Python {platform.python_version()}",
-                        remedy=f"take a Python {others}, for {name}")  # fmt: skip
+            return Part(
+                module,
+                problem=f"not for Python {platform.python_version()}",
+                remedy=f"take a Python {others}, for {name}",
+            )
         return Part(module, problem="not installed", remedy=remedy)
     part = _package(name, wanted.get(_plain(name), ""), remedy)
     return Part(module, part.version, "", part.problem, part.remedy)

@@ -31,9 +31,12 @@ def run(steps: Steps) -> dict[str, Any]:
     """
     start = time.monotonic()
     checks: list[tuple[str, Callable[[Path], str]]] = [
-        ("generate", _generated), ("verify", _verified), ("formats", _formats),
-        ("map to LUTs", _luts), ("verify the netlist of gates", _netlist),
-    ]  # fmt: skip
+        ("generate", _generated),
+        ("verify", _verified),
+        ("formats", _formats),
+        ("map to LUTs", _luts),
+        ("verify the netlist of gates", _netlist),
+    ]
     rows = []
     steps.plan(len(checks))
     with tools.workplace() as folder:
@@ -135,5 +138,7 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
     state = "works" if found["ok"] else "does not work: `carrysave doctor` may say why"
     console.print(
         f"carrysave {found['version']} {state}; {found['seconds']:.0f} s",
-        highlight=False, markup=False, soft_wrap=True,
-    )  # fmt: skip
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )

@@ -37,9 +37,14 @@ def draw(block: Facts) -> str:
         **ways,
     }
     arrows = [
-        ("registers", "jobs"), ("jobs", "engine"), ("a", "engine"), ("b", "engine"),
-        ("engine", "sums"), ("sums", "drain"), *ends,
-    ]  # fmt: skip
+        ("registers", "jobs"),
+        ("jobs", "engine"),
+        ("a", "engine"),
+        ("b", "engine"),
+        ("engine", "sums"),
+        ("sums", "drain"),
+        *ends,
+    ]
     lines = [
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 876 254" font-family="sans-serif"'
         ' font-size="13" text-anchor="middle">',

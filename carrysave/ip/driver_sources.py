@@ -20,10 +20,19 @@ _C_FOLDER = _FOLDER / "c"
 _UART_SOURCES = ("carrysave_uart.h", "carrysave_uart.c")
 _STREAM_SOURCES = ("carrysave_stream.h", "carrysave_stream.c")
 C_SOURCES = (
-    "carrysave.h", "carrysave_internal.h", "carrysave.c", "carrysave_device.c",
-    "carrysave_floats.c", "carrysave_job.c", "carrysave_plan.c", "carrysave_program.c",
-    "carrysave_program.h", "carrysave_run.c", "carrysave_text.c", "carrysave_vector.c",
-)  # fmt: skip
+    "carrysave.h",
+    "carrysave_internal.h",
+    "carrysave.c",
+    "carrysave_device.c",
+    "carrysave_floats.c",
+    "carrysave_job.c",
+    "carrysave_plan.c",
+    "carrysave_program.c",
+    "carrysave_program.h",
+    "carrysave_run.c",
+    "carrysave_text.c",
+    "carrysave_vector.c",
+)
 """The C driver, which includes the header ``carrysave_coprocessor.h`` of the register map."""
 
 

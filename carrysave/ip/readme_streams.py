@@ -17,10 +17,15 @@ def facts(block: Facts) -> dict[str, Any]:
     names = {"a": a, "a_scales": a, "c": c}
     sizes, parts = _example(block)
     rows = [
-        (f"`{names.get(name, b)}`", _TITLES[name], _span(numbers),
-         _span(range(first, first + size)), str(len(numbers) * -(-size // block.spec.bytes)))
+        (
+            f"`{names.get(name, b)}`",
+            _TITLES[name],
+            _span(numbers),
+            _span(range(first, first + size)),
+            str(len(numbers) * -(-size // block.spec.bytes)),
+        )
         for name, numbers, first, size in parts
-    ]  # fmt: skip
+    ]
     return {
         "streams": streams,
         "sizes": " x ".join(f"{size}" for size in sizes),
@@ -29,9 +34,13 @@ def facts(block: Facts) -> dict[str, Any]:
 
 
 _TITLES = {
-    "a": "A", "b": "B", "c": "C", "bias": "bias",
-    "a_scales": "scales of A", "b_scales": "scales of B",
-}  # fmt: skip
+    "a": "A",
+    "b": "B",
+    "c": "C",
+    "bias": "bias",
+    "a_scales": "scales of A",
+    "b_scales": "scales of B",
+}
 
 
 def _example(block: Facts) -> tuple[tuple[int, int, int], Iterator[tuple[str, range, int, int]]]:

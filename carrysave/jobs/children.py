@@ -93,10 +93,13 @@ class _Child:
         try:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", f"from carrysave.jobs.child import main; main({arguments})"],
-                stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
-                env={**os.environ, MARK: self._mark}, pass_fds=(theirs.fileno(), life),
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, MARK: self._mark},
+                pass_fds=(theirs.fileno(), life),
                 start_new_session=True,
-            )  # fmt: skip
+            )
         finally:
             theirs.close()
             os.close(life)

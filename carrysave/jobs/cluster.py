@@ -77,11 +77,15 @@ class Cluster:
             folder = self._stack.enter_context(tools.workplace())
             self._cluster = LocalCluster(
                 local_directory=str(folder),
-                n_workers=count, threads_per_worker=1, processes=False, memory_limit=0,
+                n_workers=count,
+                threads_per_worker=1,
+                processes=False,
+                memory_limit=0,
                 # Pages of it and of workers are nobody's outside this machine.
-                dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
+                dashboard_address="127.0.0.1:0",
+                worker_dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
-            )  # fmt: skip
+            )
             self._client = Client(self._cluster, set_as_default=False)
             self._versions: dict[str, str | None] = {}
             return
@@ -154,10 +158,14 @@ class Cluster:
         """Return what a worker needs to know of a job."""
         versions = {**self._versions, **tool_versions(job.tools)} if self.address else {}
         return Order(
-            key=job.key, function=name_of(job.function), arguments=dict(job.arguments),
-            seconds=seconds, memory=memory, tools=tuple(map(tool_name, job.tools)),
+            key=job.key,
+            function=name_of(job.function),
+            arguments=dict(job.arguments),
+            seconds=seconds,
+            memory=memory,
+            tools=tuple(map(tool_name, job.tools)),
             versions=versions,
-        )  # fmt: skip
+        )
 
     def submit(self, order: Order, attempt: int, done: Callable[["Future"], None]) -> "Future":
         """Hand an order out; `done` is called in another thread."""

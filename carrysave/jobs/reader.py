@@ -39,9 +39,11 @@ def select(
         )
     with told(path), contextlib.ExitStack() as stack:
         database = sqlite3.connect(
-            f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE,
+            f"{path.resolve().as_uri()}?mode=ro",
+            uri=True,
+            timeout=PATIENCE,
             check_same_thread=False,
-        )  # fmt: skip
+        )
         stack.callback(database.close)
         check_version(database, path)
         kinds = list(database.execute("SELECT name, type FROM pragma_table_info(?)", [table]))
@@ -53,8 +55,10 @@ def select(
             rows = _within(database, f"SELECT * FROM {table}{condition}", stack)
         except (sqlite3.DatabaseError, sqlite3.ProgrammingError, sqlite3.Warning) as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in {
-                sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR,
-            }:  # fmt: skip
+                sqlite3.SQLITE_BUSY,
+                sqlite3.SQLITE_LOCKED,
+                sqlite3.SQLITE_IOERR,
+            }:
                 raise
             raise ArgumentError(
                 "{where} must be an SQL expression over columns of {table}, not {value!r}: {error}",

@@ -132,9 +132,12 @@ class Session:
     def _here(self, job: Job) -> Outcome:
         """Do a job in this process."""
         order = Order(
-            key=job.key, function=name_of(job.function), arguments=dict(job.arguments),
-            seconds=self.options.seconds, memory=self.options.memory,
-        )  # fmt: skip
+            key=job.key,
+            function=name_of(job.function),
+            arguments=dict(job.arguments),
+            seconds=self.options.seconds,
+            memory=self.options.memory,
+        )
         outcome = outcome_of(job, compute(order), 1)
         self._keep(outcome)
         return outcome

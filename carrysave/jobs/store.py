@@ -40,10 +40,19 @@ SCHEMA = 1
 _APPLICATION = 0x63617379  # "casy": application_id, so that nobody else's database is written to
 PATIENCE = 10.0  # seconds that a store may be locked
 COLUMNS = {
-    "key": "TEXT PRIMARY KEY", "kind": "TEXT", "design": "TEXT", "target": "TEXT",
-    "recipe": "TEXT", "seconds": "REAL", "who": "TEXT", "at": "TEXT", "parameters": "TEXT",
-    "versions": "TEXT", "value": "TEXT", "digest": "TEXT",
-}  # fmt: skip
+    "key": "TEXT PRIMARY KEY",
+    "kind": "TEXT",
+    "design": "TEXT",
+    "target": "TEXT",
+    "recipe": "TEXT",
+    "seconds": "REAL",
+    "who": "TEXT",
+    "at": "TEXT",
+    "parameters": "TEXT",
+    "versions": "TEXT",
+    "value": "TEXT",
+    "digest": "TEXT",
+}
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS results ({", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())})
     WITHOUT ROWID;
@@ -140,22 +149,35 @@ class Store:
                 self._database.execute(
                     "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [
-                        outcome.key, _kind(outcome), outcome.job.text, failure.kind, failure.text,
-                        failure.log, outcome.attempts, outcome.seconds, outcome.who, _now(),
+                        outcome.key,
+                        _kind(outcome),
+                        outcome.job.text,
+                        failure.kind,
+                        failure.text,
+                        failure.log,
+                        outcome.attempts,
+                        outcome.seconds,
+                        outcome.who,
+                        _now(),
                     ],
-                )  # fmt: skip
+                )
 
     def _add_result(self, outcome: Outcome) -> None:
         result = outcome.value if isinstance(outcome.value, dict) else {"result": outcome.value}
         facts = {**result, **outcome.job.facts}
         value = json.dumps(outcome.value)
         row: dict[str, Any] = {
-            "key": outcome.key, "kind": _kind(outcome), "seconds": outcome.seconds,
-            "who": outcome.who, "at": _now(), "value": value, "digest": _sha(value),
+            "key": outcome.key,
+            "kind": _kind(outcome),
+            "seconds": outcome.seconds,
+            "who": outcome.who,
+            "at": _now(),
+            "value": value,
+            "digest": _sha(value),
             "parameters": json.dumps(facts.get("parameters") or {}, sort_keys=True),
             "versions": json.dumps(_versions(outcome.job, facts), sort_keys=True),
             **{name: facts.get(name) for name in ("design", "target", "recipe")},
-        }  # fmt: skip
+        }
         row |= self._placed(figures(facts))
         names = ", ".join(_quoted(name) for name in row)
         marks = ", ".join("?" * len(row))

@@ -135,6 +135,11 @@ def _said(outcome: Outcome) -> str:
 def outcome_of(job: Job, answer: Answer, attempts: int) -> Outcome:
     """Return the outcome of a job from what a process said of it."""
     return Outcome(
-        job=job, key=job.key, value=answer.value, failure=answer.failure, seconds=answer.seconds,
-        who=answer.who, attempts=attempts,
-    )  # fmt: skip
+        job=job,
+        key=job.key,
+        value=answer.value,
+        failure=answer.failure,
+        seconds=answer.seconds,
+        who=answer.who,
+        attempts=attempts,
+    )

@@ -50,9 +50,13 @@ class Table:
 
 def _of_ratios(source: str, rows: ratios.Rows) -> Table:
     return Table(
-        source, partial(ratios.measure, rows), ratios.sections, ratios.remarks, ratios.draw,
+        source,
+        partial(ratios.measure, rows),
+        ratios.sections,
+        ratios.remarks,
+        ratios.draw,
         ("period ns", "area um2", "comparison"),
-    )  # fmt: skip
+    )
 
 
 TABLES = {

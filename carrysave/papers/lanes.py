@@ -254,15 +254,25 @@ def _change(ratio: float) -> str:
 
 
 _LANES = (
-    ("format", "{}"), ("area alone, um2", "{:,.0f}"), ("kGE", "{:.2f}"), ("period ns", "{:.3f}"),
-    ("products per cycle", "{}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
-    ("array alone, um2", "{:,.0f}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
+    ("format", "{}"),
+    ("area alone, um2", "{:,.0f}"),
+    ("kGE", "{:.2f}"),
+    ("period ns", "{:.3f}"),
+    ("products per cycle", "{}"),
+    ("pJ/product alone", "{:.2f}"),
+    ("shared", "{:.2f}"),
+    ("array alone, um2", "{:,.0f}"),
+    ("pJ/product alone", "{:.2f}"),
+    ("shared", "{:.2f}"),
     ("operations per byte", "{}"),
-)  # fmt: skip
+)
 _FPGA_COLUMNS = (
-    ("FPGA", "{}"), ("LUTs, separate", "{:,.0f}"), ("LUTs, shared", "{:,.0f}"),
-    ("FFs, separate", "{:,.0f}"), ("FFs, shared", "{:,.0f}"),
-)  # fmt: skip
+    ("FPGA", "{}"),
+    ("LUTs, separate", "{:,.0f}"),
+    ("LUTs, shared", "{:,.0f}"),
+    ("FFs, separate", "{:,.0f}"),
+    ("FFs, shared", "{:,.0f}"),
+)
 
 
 def sections(found: Result, wide: bool) -> list[Section]:
@@ -272,17 +282,21 @@ def sections(found: Result, wide: bool) -> list[Section]:
     ]
     parts = [Section("Claims", ("claim", "paper", "ours", "measured against"), claims, 4)]
     if wide:
-        parts += [Section(
-            f"Lanes, least area; arrays of {found['side']} x {found['side']}; sums of"
-            f" {found['k_max']:,} products",
-            _LANES, list(_lines(found)),
-        )]  # fmt: skip
+        parts += [
+            Section(
+                f"Lanes, least area; arrays of {found['side']} x {found['side']}; sums of"
+                f" {found['k_max']:,} products",
+                _LANES,
+                list(_lines(found)),
+            )
+        ]
         rows = [
-            [fpga["target"], *(
-                fpga[of][key] for key in ("luts", "ffs") for of in ("separate", "shared")
-            )]
+            [
+                fpga["target"],
+                *(fpga[of][key] for key in ("luts", "ffs") for of in ("separate", "shared")),
+            ]
             for fpga in found["fpga"]
-        ]  # fmt: skip
+        ]
         parts.append(Section("Arrays on FPGAs, not placed", _FPGA_COLUMNS, rows))
     return parts
 
@@ -292,10 +306,18 @@ def _lines(found: Result) -> Iterator[list[Any]]:
     for entry, array in zip(found["lanes"], found["arrays"], strict=True):
         one, other, codes = entry["alone"], array["alone"], entry["codes_per_word"]
         yield [
-            entry["format"], one["area_um2"], one["kge"], one["period_ns"], codes,
-            one["pj_per_mac"], entry["shared_pj"], other["area_um2"], other["pj_per_mac"],
-            array["shared_pj"], found["side"] * codes,
-        ]  # fmt: skip
+            entry["format"],
+            one["area_um2"],
+            one["kge"],
+            one["period_ns"],
+            codes,
+            one["pj_per_mac"],
+            entry["shared_pj"],
+            other["area_um2"],
+            other["pj_per_mac"],
+            array["shared_pj"],
+            found["side"] * codes,
+        ]
     total: dict[str, float] = {
         key: sum(entry["alone"][key] for entry in found["lanes"]) for key in ("area_um2", "kge")
     }

@@ -177,9 +177,12 @@ def _counts(rival: Rival, fpga: str) -> jobs.Job:
         tools=(yosys.version,),
         label=f"{design.module}, {fpga}",
         facts={
-            "kind": "resources", "design": design.name, "parameters": parameters, "target": fpga,
+            "kind": "resources",
+            "design": design.name,
+            "parameters": parameters,
+            "target": fpga,
         },
-    )  # fmt: skip
+    )
 
 
 def _per_mac(rival: Rival, counts: dict[str, float]) -> Result:

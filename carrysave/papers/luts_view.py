@@ -10,29 +10,51 @@ __all__ = ["draw", "remarks", "sections"]
 Result = dict[str, Any]
 
 _CORES = (
-    ("activations", "{}"), ("weights", "{}"), ("unit", "{}"), ("MxNxK", "{}"),
-    ("area um2", "{:,.0f}"), ("period ns", "{:.2f}"), ("um2 per MAC per cycle", "{:,.1f}", "less"),
-    ("pJ/MAC", "{:.3f}", "less"), ("", "{}"),
-)  # fmt: skip
+    ("activations", "{}"),
+    ("weights", "{}"),
+    ("unit", "{}"),
+    ("MxNxK", "{}"),
+    ("area um2", "{:,.0f}"),
+    ("period ns", "{:.2f}"),
+    ("um2 per MAC per cycle", "{:,.1f}", "less"),
+    ("pJ/MAC", "{:.3f}", "less"),
+    ("", "{}"),
+)
 
 
 _STEPS = (
-    ("step", "{}"), ("area um2", "{:,.0f}"), ("um2 per MAC per cycle", "{:,.0f}"),
-    ("smaller, paper", "{:.2f}"), ("ours", "{:.2f}"),
-)  # fmt: skip
+    ("step", "{}"),
+    ("area um2", "{:,.0f}"),
+    ("um2 per MAC per cycle", "{:,.0f}"),
+    ("smaller, paper", "{:.2f}"),
+    ("ours", "{:.2f}"),
+)
 _COUNTS = (
-    ("FPGA", "{}"), ("weights", "{}"), ("unit", "{}"), ("LUTs", "{:,}"), ("FFs", "{:,}"),
-    ("DSPs", "{:,}"), ("LUTs per MAC per cycle", "{:.1f}"), ("", "{}"),
-)  # fmt: skip
+    ("FPGA", "{}"),
+    ("weights", "{}"),
+    ("unit", "{}"),
+    ("LUTs", "{:,}"),
+    ("FFs", "{:,}"),
+    ("DSPs", "{:,}"),
+    ("LUTs per MAC per cycle", "{:.1f}"),
+    ("", "{}"),
+)
 _PRODUCTS = (
-    ("product of E4M3", "{}"), ("area um2", "{:,.0f}"), ("kGE", "{:.3f}"), ("period ns", "{:.2f}"),
-)  # fmt: skip
+    ("product of E4M3", "{}"),
+    ("area um2", "{:,.0f}"),
+    ("kGE", "{:.3f}"),
+    ("period ns", "{:.2f}"),
+)
 
 
 _LAYERS = (
-    ("bits of a weight", "{}"), ("engine", "{}"), ("bit-exact", "{}"),
-    ("against floats, dB", "{:.1f}"), ("digits right", "{:.1%}"), ("in floats", "{:.1%}"),
-)  # fmt: skip
+    ("bits of a weight", "{}"),
+    ("engine", "{}"),
+    ("bit-exact", "{}"),
+    ("against floats, dB", "{:.1f}"),
+    ("digits right", "{:.1%}"),
+    ("in floats", "{:.1%}"),
+)
 
 
 def sections(found: Result, wide: bool) -> list[Section]:
@@ -41,23 +63,30 @@ def sections(found: Result, wide: bool) -> list[Section]:
     claims = [[claim[key] for key in keys] for claim in found["claims"]]
     cores = [
         (
-            entry["activation"], entry["weight"], entry["kind"],
-            "x".join(map(str, entry["tile"])), entry["area_um2"], entry["period_ns"],
-            entry["um2_per_mac"], entry["pj_per_mac"], "least" if entry["wins"] else "",
+            entry["activation"],
+            entry["weight"],
+            entry["kind"],
+            "x".join(map(str, entry["tile"])),
+            entry["area_um2"],
+            entry["period_ns"],
+            entry["um2_per_mac"],
+            entry["pj_per_mac"],
+            "least" if entry["wins"] else "",
         )
         for entry in found["cores"]
         if wide or entry["wins"]
-    ]  # fmt: skip
+    ]
     columns = ("kind", "area_um2", "um2_per_mac", "paper", "ours")
     steps = [[entry[key] for key in columns] for entry in found["ablation"]]
     fpga = [
         (
             *(entry[key] for key in ("target", "weight", "kind", "luts", "ffs", "dsps")),
-            entry["luts_per_mac"], "least" if entry["wins"] else "",
+            entry["luts_per_mac"],
+            "least" if entry["wins"] else "",
         )
         for entry in found["fpga"]
         if wide or entry["wins"]
-    ]  # fmt: skip
+    ]
     units = [
         [entry[key] for key in ("kind", "area_um2", "kge", "period_ns")]
         for entry in found["products"]
@@ -155,9 +184,14 @@ def draw(found: Result) -> bytes:
     activations = list(dict.fromkeys(entry["activation"] for entry in found["cores"]))
     weights = list(dict.fromkeys(entry["weight"] for entry in found["cores"]))
     figure, axes = pyplot.subplots(
-        2, len(activations), figsize=(3 + 4 * len(activations), 7), sharex=True, sharey="row",
-        squeeze=False, layout="constrained",
-    )  # fmt: skip
+        2,
+        len(activations),
+        figsize=(3 + 4 * len(activations), 7),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
+    )
     kinds = list(dict.fromkeys(entry["kind"] for entry in found["cores"]))
     colours = pyplot.get_cmap("tab20")
     for column, activation in enumerate(activations):
@@ -173,9 +207,13 @@ def draw(found: Result) -> bytes:
                 at = 0.5 * (number / max(1, len(kinds) - 1) - 0.5)
                 for x, y, wins in shown:
                     plot.plot(
-                        x + at, y, marker="*" if wins else "o", ms=12 if wins else 6, color=colour,
+                        x + at,
+                        y,
+                        marker="*" if wins else "o",
+                        ms=12 if wins else 6,
+                        color=colour,
                         linestyle="none",
-                    )  # fmt: skip
+                    )
                 if shown:
                     plot.plot([], [], "o", color=colour, label=kind)
             plot.set_yscale("log")
@@ -193,8 +231,11 @@ def draw(found: Result) -> bytes:
         for handle, label in zip(*plot.get_legend_handles_labels(), strict=True)
     }
     figure.legend(
-        handles.values(), handles.keys(), loc="outside right center", fontsize=8,
+        handles.values(),
+        handles.keys(),
+        loc="outside right center",
+        fontsize=8,
         title="star: least area",
-    )  # fmt: skip
+    )
     figure.suptitle(f"lut-tensor-core, {found['library']}, {found['clock_ns']} ns", fontsize=10)
     return svg(figure)

@@ -179,9 +179,19 @@ def _split(parts: dict[str, float]) -> str:
 
 
 _FACTS = (
-    "module", "parameters", "area_um2", "period_ns", "power_mw", "pj_per_mac", "gops",
-    "gops_per_mm2", "gops_per_w", "recipe", "activity", "annotated",
-)  # fmt: skip
+    "module",
+    "parameters",
+    "area_um2",
+    "period_ns",
+    "power_mw",
+    "pj_per_mac",
+    "gops",
+    "gops_per_mm2",
+    "gops_per_w",
+    "recipe",
+    "activity",
+    "annotated",
+)
 
 
 def _facts(result: Result) -> Result:
@@ -189,17 +199,28 @@ def _facts(result: Result) -> Result:
 
 
 _RATIOS = (
-    ("comparison", "{}"), ("GOPS/mm2", "{:,.1f}"), ("twin", "{:,.1f}"),
-    ("area eff., paper", "{:.2f}"), ("ours", "{:.2f}"), ("energy eff., paper", "{:.2f}"),
+    ("comparison", "{}"),
+    ("GOPS/mm2", "{:,.1f}"),
+    ("twin", "{:,.1f}"),
+    ("area eff., paper", "{:.2f}"),
     ("ours", "{:.2f}"),
-)  # fmt: skip
+    ("energy eff., paper", "{:.2f}"),
+    ("ours", "{:.2f}"),
+)
 _COLUMNS = (
-    ("comparison", "{}"), ("design", "{}"), ("area um2", "{:,.0f}", "less"),
-    ("period ns", "{:.3f}", "less"), ("power mW", "{:,.2f}"), ("GOPS", "{:,.2f}"),
-    ("GOPS/mm2", "{:,.1f}"), ("pJ/MAC", "{:,.2f}"),
-    ("area eff., paper", "{:.2f}"), ("ours", "{:.2f}"), ("energy eff., paper", "{:.2f}"),
+    ("comparison", "{}"),
+    ("design", "{}"),
+    ("area um2", "{:,.0f}", "less"),
+    ("period ns", "{:.3f}", "less"),
+    ("power mW", "{:,.2f}"),
+    ("GOPS", "{:,.2f}"),
+    ("GOPS/mm2", "{:,.1f}"),
+    ("pJ/MAC", "{:,.2f}"),
+    ("area eff., paper", "{:.2f}"),
     ("ours", "{:.2f}"),
-)  # fmt: skip
+    ("energy eff., paper", "{:.2f}"),
+    ("ours", "{:.2f}"),
+)
 
 
 def _ratios(table: dict[str, Any]) -> Iterator[list[Any]]:
@@ -217,10 +238,15 @@ def _cells(table: dict[str, Any]) -> Iterator[list[Any]]:
         for side in ("optimised", "baseline"):
             facts = row[side]
             values: list[Any] = [
-                row["name"], facts["module"], facts["area_um2"],
-                facts["period_ns"], facts["power_mw"], facts["gops"], facts["gops_per_mm2"],
+                row["name"],
+                facts["module"],
+                facts["area_um2"],
+                facts["period_ns"],
+                facts["power_mw"],
+                facts["gops"],
+                facts["gops_per_mm2"],
                 facts["pj_per_mac"],
-            ]  # fmt: skip
+            ]
             for kind in ("area_efficiency", "energy_efficiency"):
                 own = side == "optimised"
                 values += [row["paper"][kind], row["ours"][kind]] if own else ["", ""]

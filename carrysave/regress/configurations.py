@@ -87,9 +87,7 @@ def configurations(name: str, seed: int) -> Iterator[Design]:
 def samples(name: str, seed: int) -> dict[str, list[Any]]:
     """Return values of each parameter that are tried in pairs: all, or corners and drawn ones."""
     random = Random(f"values of {name} {seed}")
-    return {
-        key: _sample(random, key, kind) for key, kind in CATALOG[name].parameters.items()
-    }  # fmt: skip
+    return {key: _sample(random, key, kind) for key, kind in CATALOG[name].parameters.items()}
 
 
 def pairs(design: Design, values: Mapping[str, list[Any]]) -> set[Pair]:
@@ -127,9 +125,10 @@ def _design(random: Random, name: str, wanted: Mapping[str, Any] | None = None) 
     for number in range(_TRIES):
         kept = 1 - number / _TRIES_OF_ROW
         own = {
-            key: value for key, value in (wanted or {}).items()
+            key: value
+            for key, value in (wanted or {}).items()
             if not number or random.random() < kept
-        }  # fmt: skip
+        }
         design = _try(random, name, own)
         if design is not None:
             return design
@@ -141,11 +140,13 @@ def _try(random: Random, name: str, wanted: Mapping[str, Any]) -> Design | None:
     # Many defaults at times, few at others: some faults need one odd value, some need two.
     share = random.random()
     values = {
-        key: wanted[key] if key in wanted
-        else kind.default if _may_stay(key, kind) and random.random() < share
+        key: wanted[key]
+        if key in wanted
+        else kind.default
+        if _may_stay(key, kind) and random.random() < share
         else _value(random, key, kind)
         for key, kind in CATALOG[name].parameters.items()
-    }  # fmt: skip
+    }
     try:
         design = Design(name, values)
         design.component()

@@ -34,13 +34,16 @@ def merge(found: Iterable[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]
             holes.setdefault(key, set()).update(map(tuple, cross["holes"]))
     return [
         {
-            "design": key[0], "title": key[1], "points": [*key[2]],
-            "seen": len(seen), "legal": len(seen.keys() | holes[key]),
+            "design": key[0],
+            "title": key[1],
+            "points": [*key[2]],
+            "seen": len(seen),
+            "legal": len(seen.keys() | holes[key]),
             "holes": sorted([*bins] for bins in holes[key] - seen.keys()),
             "hits": [[*bins, count] for bins, count in sorted(seen.items())],
         }
         for key, seen in hits.items()
-    ]  # fmt: skip
+    ]
 
 
 def of_parameters(design: Design, values: Mapping[str, Sequence[Any]]) -> dict[str, Any]:

@@ -68,19 +68,33 @@ class _Regression:
         """Return the job of a run."""
         facts = {"kind": "regress", "recipe": f"{run.simulator}, {run.level}"}
         return bench_job(
-            run.design, seed=run.seed, simulator=run.simulator, facts=facts,
-            library=self.request.netlists.get(run.level), **{"largest": LARGEST, **more},
-        )  # fmt: skip
+            run.design,
+            seed=run.seed,
+            simulator=run.simulator,
+            facts=facts,
+            library=self.request.netlists.get(run.level),
+            **{"largest": LARGEST, **more},
+        )
 
     def take(self, run: Run, outcome: jobs.Outcome, mutant: str | None = None) -> dict[str, Any]:
         """Keep what became of a run."""
         row: dict[str, Any] = {
-            "label": run.label, "design": run.design.name, "module": run.design.module,
-            "parameters": dict(run.design.parameters), "seed": run.seed,
-            "simulator": run.simulator, "level": run.level, "mutant": mutant, "tests": 0,
-            "failed": [], "cases": [], "command": shlex.join(run.words()), "trace": None,
-            "seconds": outcome.seconds, "key": outcome.key,
-        }  # fmt: skip
+            "label": run.label,
+            "design": run.design.name,
+            "module": run.design.module,
+            "parameters": dict(run.design.parameters),
+            "seed": run.seed,
+            "simulator": run.simulator,
+            "level": run.level,
+            "mutant": mutant,
+            "tests": 0,
+            "failed": [],
+            "cases": [],
+            "command": shlex.join(run.words()),
+            "trace": None,
+            "seconds": outcome.seconds,
+            "key": outcome.key,
+        }
         self.rows.append(row)
         if outcome.failure is not None:
             return _add(row, outcome="error", why=str(outcome.failure), log=outcome.failure.log)
@@ -88,8 +102,9 @@ class _Regression:
         if value["skipped"]:
             return _add(row, outcome="skipped", why=value["skipped"], log="")
         _add(row, tests=value["tests"], failed=value["failed"], log=value["log"])
-        row["why"] = next((case["why"] for case in value["cases"] if case["outcome"] == "failed"),
-                          "")  # fmt: skip
+        row["why"] = next(
+            (case["why"] for case in value["cases"] if case["outcome"] == "failed"), ""
+        )
         if mutant is not None:
             return _add(row, outcome="survived" if value["ok"] else "killed")
         if run.design.name not in self.values:
@@ -124,9 +139,15 @@ class _Regression:
         for (run, found, number, job), outcome in zip(tries, results, strict=True):
             row = self.take(run, outcome, f"mutant {number}: {found.changes[number - 1]}")
             if row["outcome"] == "survived":
-                living.append((row, decision_job(
-                    run.design, job.arguments["verilog"].path, number, self.request.proof_seconds
-                )))  # fmt: skip
+                living.append((
+                    row,
+                    decision_job(
+                        run.design,
+                        job.arguments["verilog"].path,
+                        number,
+                        self.request.proof_seconds,
+                    ),
+                ))
             if row["outcome"] != "killed":
                 continue
             self.steps.step(f"reduce mutant {number} of {run.design.module}")
@@ -178,11 +199,15 @@ class _Regression:
         library = self.request.netlists.get(run.level)
         try:
             seen = runner.verify(
-                design, seed=run.seed, simulator=run.simulator, waves=True,
+                design,
+                seed=run.seed,
+                simulator=run.simulator,
+                waves=True,
                 netlist=netlist_sources(design, library, self.folder) if library else None,
-                tests=runner.named(case["name"]), directory=self.folder / "runs",
+                tests=runner.named(case["name"]),
+                directory=self.folder / "runs",
                 bench_parameters={} if transactions is None else {"transactions": transactions},
-            )  # fmt: skip
+            )
         except RuntimeError as error:
             reduced["why"] += f"; no waves: {error}"
         else:
@@ -202,22 +227,35 @@ class _Regression:
         return [one.value for one in self.results(wanted)]
 
     def described(
-        self, row: Mapping[str, Any], run: Run, words: list[str], case: Mapping[str, Any],
+        self,
+        row: Mapping[str, Any],
+        run: Run,
+        words: list[str],
+        case: Mapping[str, Any],
         transactions: int | None,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """Describe a reduced failure."""
         words = [*words, "--test", case["name"]]
         if transactions is not None:
             words += ["--transactions", str(transactions)]
         ended = case["stop"] is not None
         return {
-            "of": row["label"], "mutant": row["mutant"], "design": run.design.name,
-            "module": run.design.module, "parameters": dict(run.design.parameters),
-            "seed": run.seed, "simulator": run.simulator, "level": run.level,
-            "test": case["name"], "why": case["why"], "transactions": transactions,
+            "of": row["label"],
+            "mutant": row["mutant"],
+            "design": run.design.name,
+            "module": run.design.module,
+            "parameters": dict(run.design.parameters),
+            "seed": run.seed,
+            "simulator": run.simulator,
+            "level": run.level,
+            "test": case["name"],
+            "why": case["why"],
+            "transactions": transactions,
             "simulated_ns": case["stop"] - case["start"] if ended else None,
-            "command": shlex.join(words), "waves": None, "junit": None,
-        }  # fmt: skip
+            "command": shlex.join(words),
+            "waves": None,
+            "junit": None,
+        }
 
 
 def _add(row: dict[str, Any], **facts: Any) -> dict[str, Any]:
@@ -244,9 +282,16 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     cache.write(report, junit(found.rows))
     counts = Counter(row["outcome"] for row in found.rows)
     outcomes = (
-        "passed", "failed", "error", "skipped", "killed", "equivalent", "unreachable", "alive",
+        "passed",
+        "failed",
+        "error",
+        "skipped",
+        "killed",
+        "equivalent",
+        "unreachable",
+        "alive",
         "undecided",
-    )  # fmt: skip
+    )
     part, parts = request.shard
     facts: dict[str, Any] = {
         "ok": not counts["failed"]
@@ -280,9 +325,10 @@ def _by_design(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[str]) -> li
         own = [row for row in rows if row["design"] == name]
         counts = Counter(row["outcome"] for row in own)
         found.append({
-            "design": name, "configurations": len({row["module"] for row in own}),
+            "design": name,
+            "configurations": len({row["module"] for row in own}),
             **{outcome: counts[outcome] for outcome in outcomes},
             "tests": sum(row["tests"] for row in own),
             "seconds": sum(row["seconds"] for row in own),
-        })  # fmt: skip
+        })
     return found

@@ -8,9 +8,7 @@ from hw.emit.user_files import shown
 
 __all__ = ["junit"]
 
-_COUNTS = {
-    "tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped",
-}  # fmt: skip
+_COUNTS = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
 _MUTANTS = {"alive": "failed", "undecided": "skipped"}
 """What becomes of a test of a mutant."""
 _WHY = 4000
@@ -45,9 +43,13 @@ def junit(runs: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def _test(
-    suite: ElementTree.Element, run: Mapping[str, Any], name: str, seconds: float, outcome: str,
+    suite: ElementTree.Element,
+    run: Mapping[str, Any],
+    name: str,
+    seconds: float,
+    outcome: str,
     why: str,
-) -> None:  # fmt: skip
+) -> None:
     """Add a test. GitLab tells tests apart by class and name alone, so that these say all."""
     case = ElementTree.SubElement(
         suite, "testcase", classname=_text(run["label"]), name=_text(name), time=f"{seconds:.3f}"

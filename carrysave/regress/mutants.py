@@ -39,14 +39,15 @@ class Mutants:
         module = yosys.word(design.module)
         with tools.workplace() as folder:
             _run(
-                verilog_of(design), folder,
+                verilog_of(design),
+                folder,
                 # A mutant of what a register holds takes its initial value away, which is 0 of all.
                 f"hierarchy -top {module}\nproc\nflatten\nmemory\nopt_clean\nzinit\n"
                 # The first of the list is the one of no change.
                 f"mutate -list {count + 1:d} -seed {seed:d} -none -ctrl mutant 8 0 -o mutate.ys\n"
                 "script mutate.ys\nsetundef -init -zero\nopt_clean\n"
                 "write_verilog -noattr mutants.v",
-            )  # fmt: skip
+            )
             lines = (folder / "mutate.ys").read_text().splitlines()
             changes = [_change(line) for line in lines if line.startswith("mutate ")]
             return cls(module, changes[1:], (folder / "mutants.v").read_text())
@@ -55,10 +56,11 @@ class Mutants:
         """Return the Verilog of one mutant, with the ports of the design."""
         with tools.workplace() as folder:
             _run(
-                self.verilog, folder,
+                self.verilog,
+                folder,
                 f"proc\ncd {self.module}\ndelete -port mutant\n"
                 f"connect -set mutant 8'd{number:d}\ncd ..\nopt\nwrite_verilog -noattr one.v",
-            )  # fmt: skip
+            )
             return (folder / "one.v").read_text()
 
 
@@ -101,13 +103,16 @@ def decision_job(design: Design, verilog: Path, number: int, seconds: int) -> jo
     return jobs.Job(
         function=decided,
         arguments={
-            "name": design.name, "parameters": parameters, "verilog": jobs.File(verilog),
-            "number": number, "seconds": seconds,
+            "name": design.name,
+            "parameters": parameters,
+            "verilog": jobs.File(verilog),
+            "number": number,
+            "seconds": seconds,
         },
         tools=[yosys.version, yosys.abc_version],
         label=f"decide mutant {number} of {design.module}",
         facts={"kind": "mutants", "design": design.name, "parameters": parameters},
-    )  # fmt: skip
+    )
 
 
 def decided(

@@ -34,18 +34,27 @@ def _runs(found: dict[str, Any]) -> Section:
 
 def _coverage(found: dict[str, Any]) -> Section:
     columns = (
-        "design", "what", "cross", ("seen", "{:,}"), ("of", "{:,}"), ("share", "{:.0%}", "more", 1),
+        "design",
+        "what",
+        "cross",
+        ("seen", "{:,}"),
+        ("of", "{:,}"),
+        ("share", "{:.0%}", "more", 1),
         "never seen",
-    )  # fmt: skip
+    )
     rows = [
         (
-            row["design"], row["title"], " x ".join(row["points"]), row["seen"], row["legal"],
+            row["design"],
+            row["title"],
+            " x ".join(row["points"]),
+            row["seen"],
+            row["legal"],
             row["seen"] / row["legal"] if row["legal"] else None,
             "; ".join(", ".join(bins) for bins in row["holes"][:5])
             + (f"; and {len(row['holes']) - 5} more" if len(row["holes"]) > 5 else ""),
         )
         for row in found["coverage"]
-    ]  # fmt: skip
+    ]
     return Section("functional coverage of all runs", columns, rows, 3)
 
 
@@ -80,13 +89,30 @@ def make(found: dict[str, Any]) -> Page:
     parts: list[Part] = [_designs(found)]
     pictures = [row for row in found["reduced"] if row["waves"]][:_PICTURES]
     if found["reduced"]:
-        columns = ("failure", "mutant", "test", "why", ("simulated", "{:,.0f} ns", "less"),
-                   ("transactions", "{:,}"), "command")  # fmt: skip
+        columns = (
+            "failure",
+            "mutant",
+            "test",
+            "why",
+            ("simulated", "{:,.0f} ns", "less"),
+            ("transactions", "{:,}"),
+            "command",
+        )
         rows = [
-            [row[name] for name in ("of", "mutant", "test", "why", "simulated_ns", "transactions",
-                                    "command")]
+            [
+                row[name]
+                for name in (
+                    "of",
+                    "mutant",
+                    "test",
+                    "why",
+                    "simulated_ns",
+                    "transactions",
+                    "command",
+                )
+            ]
             for row in found["reduced"]
-        ]  # fmt: skip
+        ]
         parts.append(Section("failures, reduced", columns, rows, 4))
     for row in pictures:
         parts += [

@@ -24,9 +24,10 @@ def render(page: Page, pictures: Mapping[str, bytes]) -> str:
     own = [part.svg for part in page.parts if isinstance(part, Picture)]
     shown = dict.fromkeys([*pictures.values(), *own])
     parts = [
-        described(number, part, _ROWS) for number, part in enumerate(page.parts)
+        described(number, part, _ROWS)
+        for number, part in enumerate(page.parts)
         if not isinstance(part, Picture)
-    ]  # fmt: skip
+    ]
     urls = [base64.b64encode(svg).decode() for svg in shown]
     says = [part.says for part in page.parts if isinstance(part, Picture)]
     return Markup(

@@ -171,20 +171,26 @@ def data(
     found = changes(before, after) if before is not None and after is not None else []
     rows = [
         {
-            "figure": change.figure.key, "placed": change.placed, "better": change.figure.better,
-            "before": change.before, "after": change.after,
+            "figure": change.figure.key,
+            "placed": change.placed,
+            "better": change.figure.better,
+            "before": change.before,
+            "after": change.after,
             "share": None if change.share == inf else change.share,
             "worse": change.is_worse(threshold),
         }
         for change in found
-    ]  # fmt: skip
+    ]
     worse = after is None or any(row["worse"] for row in rows)
     differ = conditions(before, after) if before is not None and after is not None else []
     return {
-        "module": one["module"], "target": one["target"],
+        "module": one["module"],
+        "target": one["target"],
         "state": "new" if before is None else "gone" if after is None else "both",
-        "worse": worse, "figures": rows, "conditions": differ,
-    }, worse  # fmt: skip
+        "worse": worse,
+        "figures": rows,
+        "conditions": differ,
+    }, worse
 
 
 def _value(figure: Figure, value: float | None) -> str:

@@ -47,22 +47,24 @@ def compared(
     """
     first = results[0]
     keys = [
-        figure.key for figure in FIGURES
+        figure.key
+        for figure in FIGURES
         if figure.key not in NO_RATIO
         and ratio(first.get(figure.key), first.get(figure.key)) is not None
-    ]  # fmt: skip
+    ]
     return {
         "command": command,
         "target": first["target"],
         "notes": [],
         "designs": [
             {
-                "name": name, "result": result,
+                "name": name,
+                "result": result,
                 "ratios": {key: ratio(result.get(key), first[key]) for key in keys},
             }
             for name, result in zip(names, results, strict=True)
         ],
-    }  # fmt: skip
+    }
 
 
 def write_comparison(folder: Path, found: dict[str, Any]) -> list[str]:
@@ -89,26 +91,35 @@ def draw(found: dict[str, Any]) -> bytes:
     results = [entry["result"] for entry in entries]
     fpga = results[0]["luts"] is not None
     panels = [
-        panel for panel in _PANELS
+        panel
+        for panel in _PANELS
         if (panel[0] in _OF_FPGAS) == fpga and any(result.get(panel[0]) for result in results)
-    ]  # fmt: skip
+    ]
     height = 1.2 + 0.5 * len(entries)
     with as_text():
         figure, axes = pyplot.subplots(
-            1, len(panels), figsize=(2 + 2.6 * len(panels), height), sharey=True,
-            layout="constrained", squeeze=False,
-        )  # fmt: skip
+            1,
+            len(panels),
+            figsize=(2 + 2.6 * len(panels), height),
+            sharey=True,
+            layout="constrained",
+            squeeze=False,
+        )
         for plot, (key, title, form) in zip(axes[0], panels, strict=True):
             values = [result.get(key) or 0.0 for result in results]
             bars = plot.barh(
-                range(len(values)), values, height=0.6,
+                range(len(values)),
+                values,
+                height=0.6,
                 color=["0.7", *["tab:blue"] * (len(values) - 1)],
-            )  # fmt: skip
+            )
             labels = [
-                "none" if result.get(key) is None else form.format(result[key])
+                "none"
+                if result.get(key) is None
+                else form.format(result[key])
                 + (f"  {own:.2f}x" if (own := entry["ratios"].get(key)) is not None else "")
                 for entry, result in zip(entries, results, strict=True)
-            ]  # fmt: skip
+            ]
             plot.bar_label(bars, labels=labels, padding=3, fontsize=8)
             plot.margins(x=0.6)
             plot.set_xlabel(title)

@@ -109,9 +109,10 @@ def print_packed_model(console: Console, files: Sequence[Path], index: dict[str,
     print_line(console, f"{len(files)} files in {files[-1].parent}; index {files[-1].name}")
     for bits in sorted({one["bits"] for one in index["tensors"].values()}):
         own = [one for one in index["tensors"].values() if one["bits"] == bits]
-        weights, size = (sum(values) for values in zip(
-            *((one["k"] * one["n"], one["bytes"]) for one in own), strict=True
-        ))  # fmt: skip
+        weights, size = (
+            sum(values)
+            for values in zip(*((one["k"] * one["n"], one["bytes"]) for one in own), strict=True)
+        )
         print_line(
             console,
             f"  {len(own):>4} matrices of {bits} bits: {weights:>13,} weights, {size:>13,} bytes,"

@@ -108,9 +108,11 @@ def placed_table(result: dict[str, Any]) -> Section:
         before, after = result.get(key), placed[key]
         if after is not None:
             rows.append((
-                label, form.format(before) if before else "", form.format(after),
+                label,
+                form.format(before) if before else "",
+                form.format(after),
                 after / before if before else "",
-            ))  # fmt: skip
+            ))
     most = placed["congestion"]
     rows.append(("wire by um2 of die", "", f"{most['mean']:.2f} um, up to {most['most']:.2f}", ""))
     columns = ("", "mapped", "placed", ("ratio", "{:.3f}"))
@@ -173,16 +175,24 @@ def tried_table(label: str, result: dict[str, Any]) -> Section:
     """Tabulate what a search tried besides recipes and delay targets, and the best of each."""
     measure = measures(result)
     columns = (
-        "hierarchy", "mapped once", "recipe", ("points", "{:,}"),
-        (measure.area_unit, "{:,.0f}"), (measure.time_unit, "{:.3f}"),
-    )  # fmt: skip
+        "hierarchy",
+        "mapped once",
+        "recipe",
+        ("points", "{:,}"),
+        (measure.area_unit, "{:,.0f}"),
+        (measure.time_unit, "{:.3f}"),
+    )
     rows = [
         (
-            variant_of(row), ", ".join(row["mapped_once"]) or None, row["recipe"], row["points"],
-            row[measure.area], row[measure.period],
+            variant_of(row),
+            ", ".join(row["mapped_once"]) or None,
+            row["recipe"],
+            row["points"],
+            row[measure.area],
+            row[measure.period],
         )
         for row in result["tried"]
-    ]  # fmt: skip
+    ]
     return Section(f"tried for {label}, the best of each", columns, rows, 3)
 
 
@@ -205,12 +215,15 @@ def path_table(label: str, path: Sequence[dict[str, Any]]) -> Section:
         return Section(title, ("pin", "cell", *figures), rows, 2)
     steps = [
         (
-            step["from"], "" if step["to"] == step["from"] else step["to"], step["kind"],
-            step["delay_ns"], step["arrival_ns"],
+            step["from"],
+            "" if step["to"] == step["from"] else step["to"],
+            step["kind"],
+            step["delay_ns"],
+            step["arrival_ns"],
         )
         for step in path
         if step["delay_ns"] or step is path[-1]
-    ]  # fmt: skip
+    ]
     return Section(title, ("from", "to", "kind", *figures), steps, 3)
 
 
@@ -223,14 +236,19 @@ def sweep_table(result: dict[str, Any]) -> Section:
     )
     target = "delay_target_" + measure.period.rpartition("_")[2]
     columns = (
-        "recipe", "variant", ("delay target", f"{{:.3f}} {measure.time_unit}"),
+        "recipe",
+        "variant",
+        ("delay target", f"{{:.3f}} {measure.time_unit}"),
         *((figure.name, figure.form, figure.better) for figure in (period, area)),
-    )  # fmt: skip
+    )
     rows = [
         (
-            point["recipe"], variant_of(point), point[target], point[measure.period],
+            point["recipe"],
+            variant_of(point),
+            point[target],
+            point[measure.period],
             point[measure.area],
         )
         for point in result["sweep"]
-    ]  # fmt: skip
+    ]
     return Section("points of the search", columns, rows, 2)

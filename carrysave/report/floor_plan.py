@@ -36,26 +36,29 @@ def draw(result: dict[str, Any]) -> bytes:
     wide, high = placed["die_um"]
     areas = placed["cell_areas"]
     height = placed["technology"]["row_height"]
-    boxes = np.array([
-        (x, y, areas[kind] / height, height) for kind, _, x, y, _ in cells.values()
-    ])  # fmt: skip
+    boxes = np.array([(x, y, areas[kind] / height, height) for kind, _, x, y, _ in cells.values()])
     scopes = [scope.split(".")[0] or "top" for _, scope, _, _, _ in cells.values()]
     common = sorted(set(scopes), key=lambda name: (-scopes.count(name), name))[:_MODULES]
     place = {name: index for index, name in enumerate(common)}
     colours = pyplot.get_cmap("tab10")
     own = np.array([
         colours(place[name])[:3] if name in place else (0.6, 0.6, 0.6) for name in scopes
-    ])  # fmt: skip
+    ])
     slack = np.array([cell[4] for cell in cells.values()]) / placed["period_ns"]
     worst = pyplot.get_cmap("RdYlGn")(np.clip(slack / 0.5, 0, 1))[:, :3]
     figure, axes = pyplot.subplots(1, 2, figsize=(12, 7), layout="constrained")
-    path = [cells[name] for step in placed["critical_path"]
-            if (name := step["point"].rpartition("/")[0]) in cells]  # fmt: skip
+    path = [
+        cells[name]
+        for step in placed["critical_path"]
+        if (name := step["point"].rpartition("/")[0]) in cells
+    ]
     for axis, tint in zip(axes, (own, worst), strict=True):
         axis.imshow(
-            _image(boxes, tint, (wide, high)), origin="lower", extent=(0, wide, 0, high),
+            _image(boxes, tint, (wide, high)),
+            origin="lower",
+            extent=(0, wide, 0, high),
             interpolation="nearest",
-        )  # fmt: skip
+        )
         if path:
             axis.plot([at[2] for at in path], [at[3] for at in path], "k-", lw=1.1)
             axis.plot(path[0][2], path[0][3], "ko", ms=4)
@@ -63,8 +66,9 @@ def draw(result: dict[str, Any]) -> bytes:
     axes[0].set_ylabel("um")
     axes[0].set_title(
         f"{result['module']}: {len(cells):,} cells, {placed['utilisation']:.0%} of"
-        f" {wide:,.0f} x {high:,.0f} um", fontsize=10,
-    )  # fmt: skip
+        f" {wide:,.0f} x {high:,.0f} um",
+        fontsize=10,
+    )
     axes[1].set_title(
         f"slack: red 0, green half of {placed['period_ns']:.3f} ns; the critical path", fontsize=10
     )

@@ -200,9 +200,10 @@ def _render(page: Page, most: int) -> str:
     """Return the HTML of a page whose tables have at most a number of rows."""
     parts = [described(number, part, most) for number, part in enumerate(page.parts)]
     return TEMPLATES.get_template("page.html.j2").render(
-        page=page, parts=parts,
+        page=page,
+        parts=parts,
         vega=Markup(_vega()) if any("chart" in part for part in parts) else "",
-    )  # fmt: skip
+    )
 
 
 def described(number: int, part: Part, most: int) -> dict[str, Any]:
@@ -241,11 +242,16 @@ def _table(table: Section, most: int) -> dict[str, Any]:
     ]
     end = len(cells) - table.totals
     return {
-        "columns": kinds, "names": table.names, "sorts": end > 1 and bool(kinds[0].head),
-        "rows": cells[:end][:most], "all_rows": end, "totals": cells[end:],
-        "prose": [any(row[place]["style"] == "prose" for row in cells)
-                  for place in range(len(kinds))],
-    }  # fmt: skip
+        "columns": kinds,
+        "names": table.names,
+        "sorts": end > 1 and bool(kinds[0].head),
+        "rows": cells[:end][:most],
+        "all_rows": end,
+        "totals": cells[end:],
+        "prose": [
+            any(row[place]["style"] == "prose" for row in cells) for place in range(len(kinds))
+        ],
+    }
 
 
 def _cell(column: Column, value: Any, text: str) -> dict[str, Any]:
@@ -261,20 +267,24 @@ def _chart(part: Scatter, count: int) -> dict[str, Any]:
     heads, kinds = part.table.heads, part.table.kinds
     rows = part.table.rows[:count]
     axes = [
-        place for place in range(len(heads))
+        place
+        for place in range(len(heads))
         if sum(_is_number(row[place]) for row in rows) > 0 and heads[place] != part.group
-    ]  # fmt: skip
+    ]
     x, y = heads.index(part.x), heads.index(part.y)
     fronts = {f"{a},{b}": front(rows, kinds, a, b) for a, b in combinations(axes, 2)}
     return {
-        "x": x, "y": y, "axes": axes,
+        "x": x,
+        "y": y,
+        "axes": axes,
         "titles": [shown(kind.title) for kind in kinds],
         "shares": [place for place in axes if kinds[place].form.endswith("%}")],
         "group": heads.index(part.group) if part.group else None,
-        "marked": [row for row in part.marked if row < count], "mark": part.mark,
+        "marked": [row for row in part.marked if row < count],
+        "mark": part.mark,
         "fronts": {axes: rows for axes, rows in fronts.items() if rows},
         "guides": [{"name": name, "points": points} for name, points in part.guides],
-    }  # fmt: skip
+    }
 
 
 def _picture(part: Picture) -> dict[str, Any]:
@@ -284,9 +294,11 @@ def _picture(part: Picture) -> dict[str, Any]:
     inside = Markup(part.svg[start:].decode()) if own else None
     data = base64.b64encode(part.svg).decode()
     return {
-        "inside": inside, "url": None if own else f"data:image/svg+xml;base64,{data}",
-        "says": part.says, "width": part.width,
-    }  # fmt: skip
+        "inside": inside,
+        "url": None if own else f"data:image/svg+xml;base64,{data}",
+        "says": part.says,
+        "width": part.width,
+    }
 
 
 def _vega() -> str:

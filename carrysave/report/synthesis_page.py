@@ -22,9 +22,19 @@ from carrysave.report.tables import Section
 __all__ = ["compare_page", "synthesis_page"]
 
 _FIRST = (
-    "area_um2", "area_ge", "luts", "ffs", "dsps", "period_ns", "period_fo4", "fmax_mhz",
-    "pj_per_mac", "gops", "gops_per_mm2", "operations_per_fo4_kge",
-)  # fmt: skip
+    "area_um2",
+    "area_ge",
+    "luts",
+    "ffs",
+    "dsps",
+    "period_ns",
+    "period_fo4",
+    "fmax_mhz",
+    "pj_per_mac",
+    "gops",
+    "gops_per_mm2",
+    "operations_per_fo4_kge",
+)
 """Keys of the figures that a page begins with."""
 _STEPS = 100
 """Points of a curve."""
@@ -64,9 +74,7 @@ def compare_page(found: dict[str, Any]) -> Page:
     titles = {figure.key: head for head, (figure, _) in zip(heads, across, strict=True)}
     better = [(figure, values) for figure, values in across if figure.better]
     columns = ["design", *((titles[own.key], own.form, own.better) for own, _ in better)]
-    rows = [
-        [name, *(values[place] for _, values in better)] for place, name in enumerate(names)
-    ]  # fmt: skip
+    rows = [[name, *(values[place] for _, values in better)] for place, name in enumerate(names)]
     table = Section("designs", columns, rows)
     axes = _axes(titles)
     parts: list[Part] = [Scatter(table, *axes, group="design") if axes else table]
@@ -90,10 +98,11 @@ def compare_page(found: dict[str, Any]) -> Page:
 def _with_ratios(figure: Figure, values: Sequence[Any]) -> list[str | None]:
     """Format values, each with its ratio to the first."""
     return [
-        None if value is None
+        None
+        if value is None
         else figure.form.format(value) + (f" ({own:.2f}x)" if own is not None else "")
         for value, own in zip(values, ratios_to_first(figure, values), strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _axes(titles: dict[str, str]) -> tuple[str, str] | None:
@@ -141,8 +150,10 @@ def _parts(label: str, result: dict[str, Any]) -> list[Part]:
         columns = ("corner", ("minimum period", "{:.3f} ns"))
         parts.append(Section(f"corners of {label}", columns, rows))
     placed = result.get("placed") or {}
-    for text, path in ((label, result.get("critical_path")),
-                       (f"{label}, placed", placed.get("critical_path"))):  # fmt: skip
+    for text, path in (
+        (label, result.get("critical_path")),
+        (f"{label}, placed", placed.get("critical_path")),
+    ):
         if path:
             parts.append(path_table(text, path))
     if result.get("notes"):
@@ -155,9 +166,10 @@ def _sweep(result: dict[str, Any]) -> Scatter:
     table, measure = sweep_table(result), measures(result)
     period, area = result[measure.period], result[measure.area]
     best = [
-        number for number, point in enumerate(result["sweep"])
+        number
+        for number, point in enumerate(result["sweep"])
         if (point[measure.period], point[measure.area]) == (period, area)
-    ]  # fmt: skip
+    ]
     periods = [point[measure.period] for point in result["sweep"]]
     low, high = 0.9 * min(periods), 1.1 * max(periods)
     across = [low + (high - low) * step / _STEPS for step in range(_STEPS + 1)]

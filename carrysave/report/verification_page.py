@@ -10,9 +10,7 @@ from carrysave.sim.results import Case, cases
 
 __all__ = ["first_failure", "make", "waves_of"]
 
-_COLUMNS = (
-    "test", "result", ("time", "{:.3f} s"), ("simulated", "{:,.0f} ns"), "why",
-)  # fmt: skip
+_COLUMNS = ("test", "result", ("time", "{:.3f} s"), ("simulated", "{:,.0f} ns"), "why")
 _PICTURES = 3
 """Failures that have a picture of their waves."""
 
@@ -33,15 +31,20 @@ def make(found: dict[str, Any], *, command: str, seen: tuple[Path, Path | None])
         that failed in it.
     """
     ran = cases(Path(found["junit"]))
-    counts = {outcome: sum(case.outcome == outcome for case in ran)
-              for outcome in ("passed", "failed", "skipped")}  # fmt: skip
+    counts = {
+        outcome: sum(case.outcome == outcome for case in ran)
+        for outcome in ("passed", "failed", "skipped")
+    }
     rows = [
         (
-            case.name, case.outcome, case.seconds,
-            None if case.start is None or case.stop is None else case.stop - case.start, case.why,
+            case.name,
+            case.outcome,
+            case.seconds,
+            None if case.start is None or case.stop is None else case.stop - case.start,
+            case.why,
         )
         for case in sorted(ran, key=lambda case: case.outcome != "failed")
-    ]  # fmt: skip
+    ]
     return Page(
         title=f"{found['design']}: {'passed' if found['ok'] else 'FAILED'}",
         says=f"{found['of']}, seed {found['seed']}",
@@ -65,11 +68,13 @@ def waves_of(xml: Path, dump: Path | None) -> list[Part]:
         return []
     return [
         Picture(
-            f"waves before {case.name} failed", waves.around(dump, case.stop or 0.0),
-            f"Signals of the ports before {case.name} failed.", width=900,
+            f"waves before {case.name} failed",
+            waves.around(dump, case.stop or 0.0),
+            f"Signals of the ports before {case.name} failed.",
+            width=900,
         )
         for case in _failures(xml)[:_PICTURES]
-    ]  # fmt: skip
+    ]
 
 
 def _files(found: dict[str, Any], dump: Path | None) -> Text:

@@ -27,9 +27,10 @@ def around(
     cycles : of the signal that is called ``clk`` or ``aclk``; of 10 ns without one.
     """
     clocks = [
-        trace for trace in read(path, max(time - 100 * _PERIOD, 0), time, signals)
+        trace
+        for trace in read(path, max(time - 100 * _PERIOD, 0), time, signals)
         if trace.name in _CLOCKS
-    ]  # fmt: skip
+    ]
     edges = _edges(clocks[0]) if clocks else []
     periods = [later - sooner for sooner, later in pairwise(edges)]
     period = median(periods) if periods else _PERIOD
@@ -113,7 +114,7 @@ def draw(
                 said = f"<title>{escape(shown(trace.name))} = {_digits(value)}, {_time(time)}"
                 parts += _span(
                     trace.width, value, x(time), x(until), top, time > start, f"{said}</title>"
-                )  # fmt: skip
+                )
     if mark is not None:
         parts.append(f'<path class="mark" d="M{x(mark)} {_TOP - 6}V{high - 4}"/>')
         parts.append(

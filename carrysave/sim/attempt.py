@@ -20,9 +20,11 @@ from hw.emit.naming import renamed
 __all__ = ["Result", "attempt"]
 
 _PLAIN = ",".join((
-    "carrysave.sim.cocotb.plain:start", "cocotb.logging:_configure",
-    "cocotb._init:init_package_from_simulation", "cocotb.regression:_run_regression",
-))  # fmt: skip
+    "carrysave.sim.cocotb.plain:start",
+    "cocotb.logging:_configure",
+    "cocotb._init:init_package_from_simulation",
+    "cocotb.regression:_run_regression",
+))
 """What runs in a simulator without pytest, see :mod:`carrysave.sim.cocotb.plain`: cocotb's own
 start comes after it."""
 

@@ -170,8 +170,11 @@ def multiply(
     result = run(
         build(sources_of(design, folder), design.module),
         "carrysave.sim.cocotb.job_multiply_formats",
-        parameters=describe(design), directory=folder, deadline=deadline, poll=poll,
-    )  # fmt: skip
+        parameters=describe(design),
+        directory=folder,
+        deadline=deadline,
+        poll=poll,
+    )
     if not result.ok:
         raise RuntimeError(f"simulation failed: {', '.join(result.failed)}; see {result.log}")
     parts = []
@@ -192,16 +195,23 @@ def _tiles(spec: NpeSpec, given: Operands, k: slice) -> list[Tile]:
         return [Tile(left, right, given.pair) for left in a for right in b]
     ours, theirs = given.scales
     return [
-        Tile(left, right, given.pair, _padded(ours[i], (spec.m, None)),
-             _padded(theirs[:, j], (None, spec.n)))
-        for i, left in zip(rows, a, strict=True) for j, right in zip(columns, b, strict=True)
-    ]  # fmt: skip
+        Tile(
+            left,
+            right,
+            given.pair,
+            _padded(ours[i], (spec.m, None)),
+            _padded(theirs[:, j], (None, spec.n)),
+        )
+        for i, left in zip(rows, a, strict=True)
+        for j, right in zip(columns, b, strict=True)
+    ]
 
 
 def _padded(array: np.ndarray, shape: tuple[int | None, int | None]) -> np.ndarray:
     """Append zeros, which stand for 0 in every format."""
-    widths = [(0, 0 if want is None else want - has) for has, want in zip(array.shape, shape,
-                                                                         strict=True)]  # fmt: skip
+    widths = [
+        (0, 0 if want is None else want - has) for has, want in zip(array.shape, shape, strict=True)
+    ]
     return np.pad(array, widths)
 
 
@@ -222,6 +232,9 @@ def _joined(
         )
     exponent = spec.element.lsb(*pair)
     return FormatProduct(
-        codes=codes, exponent=exponent, format=spec.result, invalid=invalid,
+        codes=codes,
+        exponent=exponent,
+        format=spec.result,
+        invalid=invalid,
         _numbers=lambda sums: np.ldexp(sums.astype(np.float64), exponent),
-    )  # fmt: skip
+    )

@@ -19,9 +19,10 @@ from hw.emit.flat_ports import clock_and_reset, flat_ports
 __all__ = ["Channel", "channels_of", "shell", "shell_name"]
 
 _BUSES = {
-    "AXI4": ("aw", "w", "b", "ar", "r"), "AXI4LITE": ("aw", "w", "b", "ar", "r"),
+    "AXI4": ("aw", "w", "b", "ar", "r"),
+    "AXI4LITE": ("aw", "w", "b", "ar", "r"),
     "AXI4STREAM": ("t",),
-}  # fmt: skip
+}
 """Channels of a bus: what the names of their ports begin with."""
 
 
@@ -90,8 +91,9 @@ def shell(design: Design) -> str:
     checks = [(name, f"{name} is neither 0 nor 1", "") for name in plain if not inward[name]]
     checks += [
         (name, f"{name} has x while {of.valid} is 1", f"{of.valid} && ")
-        for name, of in payload.items() if name in widths and not inward[name]
-    ]  # fmt: skip
+        for name, of in payload.items()
+        if name in widths and not inward[name]
+    ]
     lines = [
         f"module {shell_name(design)} (",
         ",\n".join(

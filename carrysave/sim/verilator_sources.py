@@ -8,16 +8,24 @@ from pathlib import Path
 __all__ = ["ARGUMENTS", "INSIDE", "Sources", "control"]
 
 ARGUMENTS = [
-    "-cc", "--exe", "--prefix", "Vtop", "--vpi", "--timescale", "1ns/1ps",
+    "-cc",
+    "--exe",
+    "--prefix",
+    "Vtop",
+    "--vpi",
+    "--timescale",
+    "1ns/1ps",
     # Verilator's warnings stop a build; test_catalog lints what is generated.
     "-Wno-fatal",
     # Registers without a reset value start random, as flip-flops do.
-    "--x-initial", "unique",
+    "--x-initial",
+    "unique",
     # It makes every element of an array a little different.
     "-fno-dfg",
     # Verilator makes several files of each module, and most of their time goes into its headers.
-    "--output-groups", "2",
-]  # fmt: skip
+    "--output-groups",
+    "2",
+]
 INSIDE = ["--public-depth", "1"]
 """Lets a bench reach all signals of the top module, as cocotb's runner does with those of all: they
 have to be kept then, and a softmax of one element is compiled in five times the time."""

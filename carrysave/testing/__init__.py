@@ -42,14 +42,22 @@ if TYPE_CHECKING:
 
 _STREAMS, _ENGINES = "carrysave.sim.cocotb.streams", "carrysave.sim.cocotb.engine_driver"
 _PUBLIC = {
-    "watch": "carrysave.testing.inside", "monitors": "carrysave.testing.inside",
-    "drivers": "carrysave.testing.inside", "Source": _STREAMS, "Sink": _STREAMS,
-    "Monitor": "carrysave.sim.cocotb.monitors", "EngineDriver": _ENGINES,
-    "EngineMonitor": "carrysave.sim.cocotb.engine_monitor", "Ports": _ENGINES, "pack": _STREAMS,
+    "watch": "carrysave.testing.inside",
+    "monitors": "carrysave.testing.inside",
+    "drivers": "carrysave.testing.inside",
+    "Source": _STREAMS,
+    "Sink": _STREAMS,
+    "Monitor": "carrysave.sim.cocotb.monitors",
+    "EngineDriver": _ENGINES,
+    "EngineMonitor": "carrysave.sim.cocotb.engine_monitor",
+    "Ports": _ENGINES,
+    "pack": _STREAMS,
     "NpeMonitor": "carrysave.sim.cocotb.npe_monitor",
-    "unpack": _STREAMS, "schedule": _STREAMS, "generator": _STREAMS,
+    "unpack": _STREAMS,
+    "schedule": _STREAMS,
+    "generator": _STREAMS,
     "reset": "carrysave.testing.inside",
-}  # fmt: skip
+}
 """What is public, and its module: each is loaded when it is first used."""
 
 __all__ = [*_PUBLIC]

@@ -75,9 +75,15 @@ class Bench:
             pytest.fail(str(error), pytrace=False)
         parent, module = _module(self._path)
         found = run(
-            built, bench or module, tests=test and named(test), seed=self._seed, directory=folder,
-            waves=self._waves, deadline=deadline, folders=[parent],
-        )  # fmt: skip
+            built,
+            bench or module,
+            tests=test and named(test),
+            seed=self._seed,
+            directory=folder,
+            waves=self._waves,
+            deadline=deadline,
+            folders=[parent],
+        )
         if not found.ok:
             pytest.fail(_reasons(top, found), pytrace=False)
         return found

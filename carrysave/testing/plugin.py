@@ -35,10 +35,11 @@ def carrysave_bench(request: pytest.FixtureRequest, tmp_path: Path) -> "Bench":
     from carrysave.testing.bench import Bench
 
     return Bench(
-        request.path, tmp_path,
+        request.path,
+        tmp_path,
         seed=request.config.getoption("carrysave_seed"),
         waves=request.config.getoption("carrysave_waves"),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture

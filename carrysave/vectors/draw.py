@@ -63,9 +63,18 @@ def thresholds(fmt: ElementFormat, codes: np.ndarray) -> np.ndarray:
     top = float(max(map(abs, fmt.bounds))) * 2.0**fmt.lsb
     least = 2.0**fmt.lsb
     ends = np.array([
-        top * 1.25, top * 2, top * 1e3, least / 2, least / 4, least * 0.75, 1 / 3, 1e-300, 1e300,
-        np.inf, 0.0,
-    ])  # fmt: skip
+        top * 1.25,
+        top * 2,
+        top * 1e3,
+        least / 2,
+        least / 4,
+        least * 0.75,
+        1 / 3,
+        1e-300,
+        1e300,
+        np.inf,
+        0.0,
+    ])
     # Overflow begins half a step above the largest number.
     place = int(np.frexp(top)[1]) - 1
     halves = np.arange(1, fmt.significand_width + 2)

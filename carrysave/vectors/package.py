@@ -117,17 +117,21 @@ def write(
 def _described(fmt: ElementFormat | BlockFormat) -> dict[str, Any]:
     """Say what a format is, in plain values."""
     parameters = {
-        one.name: getattr(fmt, one.name) for one in fields(fmt)  # type: ignore[arg-type]
-    }  # fmt: skip
+        one.name: getattr(fmt, one.name)
+        for one in fields(fmt)  # type: ignore[arg-type]
+    }
     plain = {
         name: value.name if isinstance(value, ElementFormat) else value
         for name, value in parameters.items()
     }
     element = fmt.element if isinstance(fmt, BlockFormat) else fmt
     found = {
-        "name": fmt.name, "kind": type(fmt).__name__.removesuffix("Format").lower(),
-        "width": element.width, "parameters": plain, "element": element.name,
-    }  # fmt: skip
+        "name": fmt.name,
+        "kind": type(fmt).__name__.removesuffix("Format").lower(),
+        "width": element.width,
+        "parameters": plain,
+        "element": element.name,
+    }
     return found | {"codes": _codes(element)}
 
 

@@ -16,9 +16,18 @@ __all__ = ["GgufFile", "read_gguf"]
 
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 _NUMBERS = {
-    0: "<u1", 1: "<i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", 7: "?", 10: "<u8",
-    11: "<i8", 12: "<f8",
-}  # fmt: skip
+    0: "<u1",
+    1: "<i1",
+    2: "<u2",
+    3: "<i2",
+    4: "<u4",
+    5: "<i4",
+    6: "<f4",
+    7: "?",
+    10: "<u8",
+    11: "<i8",
+    12: "<f8",
+}
 _STRING, _ARRAY = 8, 9
 _MOST_AXES = 4
 
@@ -78,9 +87,13 @@ def read_gguf(path: Path) -> GgufFile:
 
 
 def _tensor(
-    path: Path, data: bytes, name: str, shape: tuple[int, ...], number: int,
+    path: Path,
+    data: bytes,
+    name: str,
+    shape: tuple[int, ...],
+    number: int,
     where: tuple[int, int, int],
-) -> GgufTensor:  # fmt: skip
+) -> GgufTensor:
     """Return a tensor of the file's bytes, which must all be there."""
     place = f"tensor '{shown(name)}'"
     kind = KINDS.get(number)
@@ -96,9 +109,11 @@ def _tensor(
     here = len(data) - start - offset
     if offset % alignment or here < wanted:
         raise FileError(
-            path, f"must be {wanted:,} bytes from a multiple of {alignment} on, within the file, "
-            f"not from {offset:,} of {max(len(data) - start, 0):,}", place,
-        )  # fmt: skip
+            path,
+            f"must be {wanted:,} bytes from a multiple of {alignment} on, within the file, "
+            f"not from {offset:,} of {max(len(data) - start, 0):,}",
+            place,
+        )
     view = memoryview(data)[start + offset : start + offset + wanted]
     return GgufTensor(name=name, shape=shape, kind=kind, data=view)
 

@@ -162,8 +162,11 @@ def _find(tensors: Mapping[str, Tensor], request: PackRequest) -> tuple[str, str
                 source = kind
     if source in ("words", "codes", *FORMATS):
         part = "codes" if source == "codes" else "qweight"
-        layers = [name[: -len(part)].rstrip(".") for name in tensors
-                  if name == part or name.endswith(f".{part}")]  # fmt: skip
+        layers = [
+            name[: -len(part)].rstrip(".")
+            for name in tensors
+            if name == part or name.endswith(f".{part}")
+        ]
         layer = _choose(layers, request.tensor, f"layers with {part}")
         if source == "words":
             members = _members(tensors, layer)
@@ -172,8 +175,9 @@ def _find(tensors: Mapping[str, Tensor], request: PackRequest) -> tuple[str, str
             )
             source = "awq" if awq else "gptq"
         return source, layer
-    matrices = [name for name, tensor in tensors.items()
-                if tensor.is_float and tensor.array.ndim == 2]  # fmt: skip
+    matrices = [
+        name for name, tensor in tensors.items() if tensor.is_float and tensor.array.ndim == 2
+    ]
     return source, _choose(matrices, request.tensor, "matrices of floats")
 
 

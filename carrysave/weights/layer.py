@@ -17,9 +17,16 @@ from golden.lut.weights import GroupedWeights, decode_scales, encode_scales
 from hw.emit.user_files import shown
 
 __all__ = [
-    "SOURCES", "PackRequest", "check_finite", "from_checkpoint", "from_codes", "from_float",
-    "to_checkpoint", "to_codes", "to_parts",
-]  # fmt: skip
+    "SOURCES",
+    "PackRequest",
+    "check_finite",
+    "from_checkpoint",
+    "from_codes",
+    "from_float",
+    "to_checkpoint",
+    "to_codes",
+    "to_parts",
+]
 
 SOURCES = ("auto", "float", "codes", *FORMATS)
 _OFFSETS = {"symmetric": 0, "asymmetric": 0, "odd": 0, "ternary": 1}
@@ -240,8 +247,11 @@ def from_checkpoint(
 
 def check_finite(weights: GroupedWeights) -> None:
     """Refuse infinite scales and offsets, and NaNs, which some formats have codes for."""
-    kinds = {"scales": weights.scale_format, "offsets": weights.scale_format,
-             "column_scales": "fp32"}  # fmt: skip
+    kinds = {
+        "scales": weights.scale_format,
+        "offsets": weights.scale_format,
+        "column_scales": "fp32",
+    }
     for name, kind in kinds.items():
         codes = getattr(weights, name)
         if codes is not None:

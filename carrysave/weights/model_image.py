@@ -82,15 +82,23 @@ def _write_all(
         written, manifest = _write(model, key, request, folder, name)
         files += written
         described[key] = {
-            "image": manifest["image"], "manifest": f"{name}.json", "k": manifest["k"],
-            "n": manifest["n"], "bits": manifest["layout"]["bits"], "bytes": manifest["bytes"],
-        }  # fmt: skip
+            "image": manifest["image"],
+            "manifest": f"{name}.json",
+            "k": manifest["k"],
+            "n": manifest["n"],
+            "bits": manifest["layout"]["bits"],
+            "bytes": manifest["bytes"],
+        }
     floats = {
         key: Tensor(array=one.floats().view(np.uint32), format="fp32")
-        for key, one in model.tensors.items() if not one.grouped
-    }  # fmt: skip
-    facts = {key: value for key, value in model.facts.items() if isinstance(value, (int, float))
-             or (isinstance(value, str) and len(value) <= 200)}  # fmt: skip
+        for key, one in model.tensors.items()
+        if not one.grouped
+    }
+    facts = {
+        key: value
+        for key, value in model.facts.items()
+        if isinstance(value, (int, float)) or (isinstance(value, str) and len(value) <= 200)
+    }
     found = {
         "model": model.path.name,
         "facts": facts,

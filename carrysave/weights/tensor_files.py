@@ -20,17 +20,31 @@ SUFFIXES = (*array_files.SUFFIXES, ".safetensors")
 
 # Formats of floats by their names in safetensors: ours, and the integers that hold the codes.
 _FLOATS = {
-    "F64": (None, "<f8"), "F32": ("fp32", "<u4"), "F16": ("fp16", "<u2"), "BF16": ("bf16", "<u2"),
-    "F8_E4M3": ("e4m3", "u1"), "F8_E5M2": ("e5m2", "u1"),
-}  # fmt: skip
+    "F64": (None, "<f8"),
+    "F32": ("fp32", "<u4"),
+    "F16": ("fp16", "<u2"),
+    "BF16": ("bf16", "<u2"),
+    "F8_E4M3": ("e4m3", "u1"),
+    "F8_E5M2": ("e5m2", "u1"),
+}
 _INTEGERS = {
-    "I8": "i1", "U8": "u1", "I16": "<i2", "U16": "<u2", "I32": "<i4", "U32": "<u4", "I64": "<i8",
-    "U64": "<u8", "BOOL": "?",
-}  # fmt: skip
+    "I8": "i1",
+    "U8": "u1",
+    "I16": "<i2",
+    "U16": "<u2",
+    "I32": "<i4",
+    "U32": "<u4",
+    "I64": "<i8",
+    "U64": "<u8",
+    "BOOL": "?",
+}
 _WRITTEN = {
-    "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F8_E4M3": "float8_e4m3fn",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F32": "float32",
+    "F8_E4M3": "float8_e4m3fn",
     "F8_E5M2": "float8_e5m2",
-}  # fmt: skip
+}
 _DTYPES = {form: kind for kind, (form, _) in _FLOATS.items() if form is not None}
 FLOATS = tuple(_DTYPES)
 """Formats of floats in files, but doubles."""

@@ -231,9 +231,13 @@ def main() -> None:
         names = [name for name in SIDES if name in only]
         with steps, jobs.session():
             sizes = measure_sizes(
-                names, arguments.sizes or SIZES, library, steps, lambda rows: keep("sizes", rows),
+                names,
+                arguments.sizes or SIZES,
+                library,
+                steps,
+                lambda rows: keep("sizes", rows),
                 arguments.recipe,
-            )  # fmt: skip
+            )
         show(console, "Cost against size", sizes, SIZE_COLUMNS)
         if arguments.docs:
             write_table("sizes", markdown(sizes, SIZE_COLUMNS))

@@ -23,9 +23,17 @@ from scripts.figures.bench import markdown, show
 from scripts.upkeep.pages import write_table
 
 COLUMNS = {
-    "board": "{}", "FPGA": "{}", "engine": "{}", "LUTs": "{}", "DSPs": "{}", "RAMs": "{}",
-    "Fmax, MHz": "{:.1f}", "clock, MHz": "{:.1f}", "GOPS": "{:.2f}", "baud": "{:,}",
-}  # fmt: skip
+    "board": "{}",
+    "FPGA": "{}",
+    "engine": "{}",
+    "LUTs": "{}",
+    "DSPs": "{}",
+    "RAMs": "{}",
+    "Fmax, MHz": "{:.1f}",
+    "clock, MHz": "{:.1f}",
+    "GOPS": "{:.2f}",
+    "baud": "{:,}",
+}
 
 
 def main() -> None:
@@ -64,11 +72,18 @@ def measure(name: str, steps: Steps) -> dict[str, Any]:
     inside = design.spec.inside
     used = {part: f"{found[part]:,} of {limit:,}" for part, limit in found["capacity"].items()}
     return {
-        "board": name, "FPGA": found["part"], "engine": f"{inside.m} x {inside.n}",
-        "LUTs": used["luts"], "DSPs": used.get("dsps", used.get("places")), "RAMs": used["brams"],
-        "Fmax, MHz": found["fmax_mhz"], "clock, MHz": found["clock_mhz"], "GOPS": found["gops"],
-        "baud": found["baud"], "ok": found["ok"],
-    }  # fmt: skip
+        "board": name,
+        "FPGA": found["part"],
+        "engine": f"{inside.m} x {inside.n}",
+        "LUTs": used["luts"],
+        "DSPs": used.get("dsps", used.get("places")),
+        "RAMs": used["brams"],
+        "Fmax, MHz": found["fmax_mhz"],
+        "clock, MHz": found["clock_mhz"],
+        "GOPS": found["gops"],
+        "baud": found["baud"],
+        "ok": found["ok"],
+    }
 
 
 if __name__ == "__main__":

@@ -33,9 +33,15 @@ LATENCY = 50
 BURSTS = 64
 # M, K, N: large, and the small, thin and odd shapes that are hard.
 JOBS = [
-    (256, 256, 256), (1, 256, 256), (256, 1, 256), (256, 256, 1), (10, 10, 10), (100, 200, 300),
-    (64, 64, 4096), (64, 4096, 64),
-]  # fmt: skip
+    (256, 256, 256),
+    (1, 256, 256),
+    (256, 1, 256),
+    (256, 256, 1),
+    (10, 10, 10),
+    (100, 200, 300),
+    (64, 64, 4096),
+    (64, 4096, 64),
+]
 # Of one size, so many on one start: they overlap.
 RINGS = [(10, 10, 10, 100)]
 SIDES = (8, 16)
@@ -62,13 +68,11 @@ def measure(side: int, jobs: list[tuple[int, int, int]], folder: Path) -> list[d
     result = runner.run(
         build([verilog], design.module),
         "verif.soc.benches.measure",
-        parameters={
-            **describe(design), "latency_cycles": LATENCY, "jobs": jobs, "rings": RINGS
-        },
+        parameters={**describe(design), "latency_cycles": LATENCY, "jobs": jobs, "rings": RINGS},
         seed=1,
         directory=run,
         deadline=3600,
-    )  # fmt: skip
+    )
     if not result.ok:
         raise SystemExit(f"failed: {', '.join(result.failed)}; see {result.log}")
     rows = json.loads((run / "measured.json").read_text())
@@ -115,14 +119,24 @@ def draw(path: Path, rows: list[dict[str, Any]], beat: int = 16) -> None:
             labels.setdefault(place, []).append((x, y, name))
         for points in labels.values():
             axes.annotate(
-                "\n".join(name for *_, name in points), points[0][:2], fontsize=6, color=colour,
-                va="top" if side == SIDES[0] else "bottom", textcoords="offset points",
+                "\n".join(name for *_, name in points),
+                points[0][:2],
+                fontsize=6,
+                color=colour,
+                va="top" if side == SIDES[0] else "bottom",
+                textcoords="offset points",
                 xytext=(4, -4 if side == SIDES[0] else 4),
-            )  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="products per byte, busier direction of the bus",
-             ylabel="products per cycle")  # fmt: skip
-    axes.set_title(f"M x K x N on {', '.join(f'{side} x {side}' for side in SIDES)}, int8,"
-                   " 16 bytes per cycle", fontsize=9)  # fmt: skip
+            )
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="products per byte, busier direction of the bus",
+        ylabel="products per cycle",
+    )
+    axes.set_title(
+        f"M x K x N on {', '.join(f'{side} x {side}' for side in SIDES)}, int8, 16 bytes per cycle",
+        fontsize=9,
+    )
     cache.write(path, svg(figure))
 
 

@@ -37,18 +37,30 @@ LEAST = [
 ``mac`` as it is today, and that of the array of these."""
 
 _PARTS = {
-    "flip-flops": "flip_flops", "clock pins": "clock_pins", "clock gates": "clock_gates",
-    "logic": "logic", "glitches": "glitches",
-}  # fmt: skip
+    "flip-flops": "flip_flops",
+    "clock pins": "clock_pins",
+    "clock gates": "clock_gates",
+    "logic": "logic",
+    "glitches": "glitches",
+}
 _OF_MAC = ("um2 a MAC", "flip-flops, um2")
 SPENT = {
-    "module": "{}", "ns": "{:.3f}", **dict.fromkeys(_OF_MAC, "{:,.0f}"), "pJ": "{:.2f}",
-    **dict.fromkeys(_PARTS, "{:.2f}"), "transitions that are glitches": "{:.0%}",
-}  # fmt: skip
+    "module": "{}",
+    "ns": "{:.3f}",
+    **dict.fromkeys(_OF_MAC, "{:,.0f}"),
+    "pJ": "{:.2f}",
+    **dict.fromkeys(_PARTS, "{:.2f}"),
+    "transitions that are glitches": "{:.0%}",
+}
 QUIET = {
-    "module": "{}", "period, ns": "{:.3f}", "recipe": "{}", "ns": "{:.3f}", "um2": "{:,.0f}",
-    "pJ": "{:.2f}", **dict.fromkeys(_PARTS, "{:.2f}"),
-}  # fmt: skip
+    "module": "{}",
+    "period, ns": "{:.3f}",
+    "recipe": "{}",
+    "ns": "{:.3f}",
+    "um2": "{:,.0f}",
+    "pJ": "{:.2f}",
+    **dict.fromkeys(_PARTS, "{:.2f}"),
+}
 
 
 def row(found: dict[str, Any]) -> dict[str, Any]:
@@ -56,12 +68,16 @@ def row(found: dict[str, Any]) -> dict[str, Any]:
     macs = found["power_mw"] * found["period_ns"] / found["pj_per_mac"]  # in a cycle
     areas = found["area_um2"] / macs, found["area_sequential_um2"] / macs
     return {
-        "module": found["module"], "ns": found["period_ns"], "um2": found["area_um2"],
-        **dict(zip(_OF_MAC, areas, strict=True)), "pJ": found["pj_per_mac"],
+        "module": found["module"],
+        "ns": found["period_ns"],
+        "um2": found["area_um2"],
+        **dict(zip(_OF_MAC, areas, strict=True)),
+        "pJ": found["pj_per_mac"],
         **{name: found["energy_parts"][key] / macs for name, key in _PARTS.items()},
-        "transitions that are glitches": found["glitches"], "recipe": found["recipe"],
+        "transitions that are glitches": found["glitches"],
+        "recipe": found["recipe"],
         "versions": found["versions"],
-    }  # fmt: skip
+    }
 
 
 def measure(

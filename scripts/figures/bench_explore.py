@@ -143,10 +143,12 @@ def measure_searches(known: Estimator, steps: Steps) -> list[dict[str, Any]]:
             runs = [replay(known, objectives, method, seed, skip=True, most=most) for seed in SEEDS]
             shares = [volume(table[run]) / whole for run in runs]
             rows.append({
-                "objectives": ", ".join(objectives), "method": method,
+                "objectives": ", ".join(objectives),
+                "method": method,
                 "measured": f"{most} of {count}",
-                "median": float(np.median(shares)), "worst": min(shares),
-            })  # fmt: skip
+                "median": float(np.median(shares)),
+                "worst": min(shares),
+            })
     return rows
 
 
@@ -164,8 +166,9 @@ def measure_stages(known: Estimator, steps: Steps) -> list[dict[str, Any]]:
         rows.append({
             "objectives": ", ".join(objectives),
             "skipped": 1 - float(np.mean([len(run) for run in runs])) / len(table),
-            "median": float(np.median(shares)), "worst": min(shares),
-        })  # fmt: skip
+            "median": float(np.median(shares)),
+            "worst": min(shares),
+        })
     return rows
 
 
@@ -175,10 +178,11 @@ def measure_estimates(known: Estimator, steps: Steps) -> list[dict[str, Any]]:
     random = np.random.default_rng(2).permutation(count) % FOLDS["designs"]
     shapes: dict[Any, int] = {}
     own = [
-        shapes.setdefault((one.design.name, *(one.design.parameters.get(n) for n in "mnk")),
-                          len(shapes))
+        shapes.setdefault(
+            (one.design.name, *(one.design.parameters.get(n) for n in "mnk")), len(shapes)
+        )
         for one in known.measured
-    ]  # fmt: skip
+    ]
     shape = np.random.default_rng(3).permutation(len(shapes))[own] % FOLDS["shapes"]
     rows = []
     for what, part in (("designs", random), ("shapes", shape)):
@@ -192,17 +196,20 @@ def measure_estimates(known: Estimator, steps: Steps) -> list[dict[str, Any]]:
                 for name, guess in guesses.items():
                     true = one.figures[name]
                     found.setdefault(name, []).append((
-                        abs(guess["estimate"] / true - 1), guess["low"] <= true <= guess["high"],
+                        abs(guess["estimate"] / true - 1),
+                        guess["low"] <= true <= guess["high"],
                         guess["high"] / guess["estimate"] - 1,
-                    ))  # fmt: skip
+                    ))
         for name, each in found.items():
             errors, inside_it, reach = zip(*each, strict=True)
             rows.append({
-                "never seen": what, "figure": name, "median error": float(np.median(errors)),
+                "never seen": what,
+                "figure": name,
+                "median error": float(np.median(errors)),
                 "90 % below": float(np.quantile(errors, 0.9)),
                 f"in {LEVEL:.0%} intervals": float(np.mean(inside_it)),
                 "interval, +": float(np.median(reach)),
-            })  # fmt: skip
+            })
     return rows
 
 

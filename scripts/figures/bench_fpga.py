@@ -105,10 +105,20 @@ ROWS = (
 """What the table has."""
 
 COLUMNS = {
-    "target": "{}", "array": "{}", "LUTs": "{:,}", "FFs": "{:,}", "DSP": "{:,}", "RAM": "{:g}",
-    "MHz": "{:.0f}", "MHz but blocks": "{:.0f}", "GOPS": "{:.2f}", "GOPS/kLUT": "{:.2f}",
-    "GOPS/DSP": "{:.3f}", "x plain": "{:.2f}", "x pipelined": "{:.2f}",
-}  # fmt: skip
+    "target": "{}",
+    "array": "{}",
+    "LUTs": "{:,}",
+    "FFs": "{:,}",
+    "DSP": "{:,}",
+    "RAM": "{:g}",
+    "MHz": "{:.0f}",
+    "MHz but blocks": "{:.0f}",
+    "GOPS": "{:.2f}",
+    "GOPS/kLUT": "{:.2f}",
+    "GOPS/DSP": "{:.3f}",
+    "x plain": "{:.2f}",
+    "x pipelined": "{:.2f}",
+}
 
 
 NARROW = {
@@ -119,10 +129,18 @@ NARROW = {
 """By bits of information in a weight: kinds of :func:`carrysave.papers.rivals.rivals`."""
 
 NARROW_COLUMNS = {
-    "target": "{}", "weight": "{}", "kind": "{}", "MACs/cycle": "{:g}", "LUTs": "{:,}",
-    "FFs": "{:,}", "DSP": "{:,}", "MHz": "{:.0f}", "LUTs/MAC": "{:.1f}", "GOPS": "{:.2f}",
+    "target": "{}",
+    "weight": "{}",
+    "kind": "{}",
+    "MACs/cycle": "{:g}",
+    "LUTs": "{:,}",
+    "FFs": "{:,}",
+    "DSP": "{:,}",
+    "MHz": "{:.0f}",
+    "LUTs/MAC": "{:.1f}",
+    "GOPS": "{:.2f}",
     "smallest": "{}",
-}  # fmt: skip
+}
 
 
 def narrow_designs(target: str) -> Iterator[tuple[str, str, Design]]:
@@ -143,11 +161,9 @@ def measured_narrow(
     """Measure each; the smallest is that with the fewest LUTs for a MAC in a cycle."""
     asked = [(target, *each) for target in targets for each in narrow_designs(target)]
     wanted = [
-        design_job(
-            design, target, activity="none", place=options["place"], seeds=options["seeds"]
-        )
+        design_job(design, target, activity="none", place=options["place"], seeds=options["seeds"])
         for target, _, _, design in asked
-    ]  # fmt: skip
+    ]
     rows: list[dict[str, Any]] = []
     outcomes = jobs.run(wanted, ordered=True, progress=steps.jobs)
     for (target, weight, kind, design), outcome in zip(asked, outcomes, strict=True):
@@ -155,11 +171,19 @@ def measured_narrow(
         macs = design.component().operations_per_cycle / 2
         fmax = found["fmax_mhz"]
         rows.append({
-            "target": target, "weight": weight, "kind": kind, "design": design.module,
-            "MACs/cycle": macs, "LUTs": found["luts"], "FFs": found["ffs"], "DSP": found["dsps"],
-            "MHz": fmax, "LUTs/MAC": found["luts"] / macs,
-            "GOPS": None if fmax is None else 2e-3 * macs * fmax, "notes": found["notes"],
-        })  # fmt: skip
+            "target": target,
+            "weight": weight,
+            "kind": kind,
+            "design": design.module,
+            "MACs/cycle": macs,
+            "LUTs": found["luts"],
+            "FFs": found["ffs"],
+            "DSP": found["dsps"],
+            "MHz": fmax,
+            "LUTs/MAC": found["luts"] / macs,
+            "GOPS": None if fmax is None else 2e-3 * macs * fmax,
+            "notes": found["notes"],
+        })
     for row in rows:
         rivals_of = [
             other["LUTs/MAC"]
@@ -296,8 +320,10 @@ def main() -> None:
     try:
         with Steps(Console(stderr=True)) as steps, jobs.session(jobs.Options(seconds=SECONDS)):
             options = {
-                "place": not arguments.quick, "seeds": arguments.seeds, "progress": steps.note,
-            }  # fmt: skip
+                "place": not arguments.quick,
+                "seeds": arguments.seeds,
+                "progress": steps.note,
+            }
             if arguments.narrow:
                 found = list(measured_narrow(arguments.only or ["ecp5"], options, steps))
             else:

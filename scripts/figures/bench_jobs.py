@@ -73,11 +73,16 @@ def measure_speed(count: int, steps: Steps, parts: list[str]) -> list[dict[str, 
         failed = sum(outcome.failure is not None for outcome in outcomes)
         ideal = sum(outcome.seconds for outcome in outcomes) / WORKERS
         if "speed" in parts:
-            rows.append(row(
-                f"{count} small syntheses on {WORKERS} workers: time / (sum of their times /"
-                f" {WORKERS})", taken / ideal, MOST_RATIO, f"{taken:.1f} s, {failed} failed",
-                ok=not failed,
-            ))  # fmt: skip
+            rows.append(
+                row(
+                    f"{count} small syntheses on {WORKERS} workers: time / (sum of their times /"
+                    f" {WORKERS})",
+                    taken / ideal,
+                    MOST_RATIO,
+                    f"{taken:.1f} s, {failed} failed",
+                    ok=not failed,
+                )
+            )
         if "cached" in parts:
             wanted = [design_job(each, "osu018", activity="none") for each in designs(count)]
             start = time.perf_counter()
@@ -85,10 +90,15 @@ def measure_speed(count: int, steps: Steps, parts: list[str]) -> list[dict[str, 
                 again = list(jobs.run(wanted))
             each_ms = 1e3 * (time.perf_counter() - start) / len(wanted)
             known = sum(outcome.cached for outcome in again)
-            rows.append(row(
-                "overhead of a job that was done before, ms", each_ms, MOST_CACHED_MS,
-                f"{known} of {len(again)} known", ok=known == len(again),
-            ))  # fmt: skip
+            rows.append(
+                row(
+                    "overhead of a job that was done before, ms",
+                    each_ms,
+                    MOST_CACHED_MS,
+                    f"{known} of {len(again)} known",
+                    ok=known == len(again),
+                )
+            )
     return rows
 
 
@@ -113,20 +123,27 @@ def measure_memory(count: int, steps: Steps) -> list[dict[str, Any]]:
             done = sum(outcome.failure is None for outcome in jobs.run(wanted))
         taken = time.perf_counter() - start
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-    return [row(
-        f"{count:,} jobs of no work: MB of driver and scheduler together", most / 1e6,
-        MOST_BYTES / 1e6,
-        f"{before * 1024 / 1e6:.0f} MB before; {done:,} done, {1e3 * taken / count:.1f} ms each",
-        ok=done == count,
-    )]  # fmt: skip
+    return [
+        row(
+            f"{count:,} jobs of no work: MB of driver and scheduler together",
+            most / 1e6,
+            MOST_BYTES / 1e6,
+            f"{before * 1024 / 1e6:.0f} MB before; {done:,} done,"
+            f" {1e3 * taken / count:.1f} ms each",
+            ok=done == count,
+        )
+    ]
 
 
 def row(what: str, found: float, most: float, remark: str, *, ok: bool) -> dict[str, Any]:
     """Return a line of the table."""
     return {
-        "what": what, "found": found, "at most": most,
-        "held": "yes" if ok and found <= most else "NO", "remark": remark,
-    }  # fmt: skip
+        "what": what,
+        "found": found,
+        "at most": most,
+        "held": "yes" if ok and found <= most else "NO",
+        "remark": remark,
+    }
 
 
 def main() -> None:
@@ -146,11 +163,13 @@ def main() -> None:
         if "memory" in arguments.parts:
             rows += measure_memory(arguments.idle, steps)
     versions = {
-        "python": platform.python_version(), "distributed": version("distributed"),
-        "yosys": yosys.version(), "opensta": sta.version(),
+        "python": platform.python_version(),
+        "distributed": version("distributed"),
+        "yosys": yosys.version(),
+        "opensta": sta.version(),
         "machine": f"{platform.machine()}, {jobs.cores()} cores",
         "load": f"{os.getloadavg()[0]:.1f}",
-    }  # fmt: skip
+    }
     if arguments.json:
         print(json.dumps({"rows": rows, "versions": versions}, indent=2))
     else:

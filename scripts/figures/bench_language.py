@@ -70,16 +70,20 @@ def measure(settings: Sequence[str], count: int, steps: Steps) -> list[dict[str,
         perplexity = 2 ** (each.sum() / (windows.size - len(windows)))
         first = rows[0]["perplexity"] if rows else perplexity
         rows.append({
-            "by golden's units": setting, "tokens": windows.size, "perplexity": perplexity,
+            "by golden's units": setting,
+            "tokens": windows.size,
+            "perplexity": perplexity,
             "more than floats": perplexity / first - 1,
-        })  # fmt: skip
+        })
     return rows
 
 
 COLUMNS = {
-    "by golden's units": "{}", "tokens": "{:,}", "perplexity": "{:.3f}",
+    "by golden's units": "{}",
+    "tokens": "{:,}",
+    "perplexity": "{:.3f}",
     "more than floats": "{:+.2%}",
-}  # fmt: skip
+}
 
 
 def main() -> None:

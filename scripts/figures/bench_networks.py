@@ -30,25 +30,46 @@ from scripts.upkeep.pages import write_table
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = {
-    "network": "{}", "products": "{}", "MMACs": "{:.3g}", "inputs": "{}", "cycles": "{:,}",
-    "utilisation": "{:.1%}", "same top-1": "{:.1%}", "accuracy": "{:.1%}",
-    "accuracy, onnxruntime": "{:.1%}", "max difference": "{:.3g}", "differing codes": "{}",
-    "host": "{:.1%}", "uJ": "{:,.2f}",
-}  # fmt: skip
+    "network": "{}",
+    "products": "{}",
+    "MMACs": "{:.3g}",
+    "inputs": "{}",
+    "cycles": "{:,}",
+    "utilisation": "{:.1%}",
+    "same top-1": "{:.1%}",
+    "accuracy": "{:.1%}",
+    "accuracy, onnxruntime": "{:.1%}",
+    "max difference": "{:.3g}",
+    "differing codes": "{}",
+    "host": "{:.1%}",
+    "uJ": "{:,.2f}",
+}
 ON_BOARDS = {
-    "network": "{}", "board": "{}", "engine": "{}", "MHz": "{:g}", "bus": "{}", "cycles": "{:,}",
-    "inputs/s": "{:,.1f}", "memory, KiB": "{:,.0f}", "of board": "{:,.0f}",
-    "line, KiB": "{:,.1f}", "inputs/s, line": "{:.3g}",
-}  # fmt: skip
+    "network": "{}",
+    "board": "{}",
+    "engine": "{}",
+    "MHz": "{:g}",
+    "bus": "{}",
+    "cycles": "{:,}",
+    "inputs/s": "{:,.1f}",
+    "memory, KiB": "{:,.0f}",
+    "of board": "{:,.0f}",
+    "line, KiB": "{:,.1f}",
+    "inputs/s, line": "{:.3g}",
+}
 QUICK, BATCH = 16, 8
 
 
 def measure(name: str, model: Path, task: Task, most: int | None, steps: Steps) -> dict[str, Any]:
     """Run a network, and return the results, per input."""
     found = carrysave.run(
-        model, task.inputs[:most], labels=task.labels[:most], energy="osu018",
-        folder=ROOT / "build", progress=steps,
-    )  # fmt: skip
+        model,
+        task.inputs[:most],
+        labels=task.labels[:most],
+        energy="osu018",
+        folder=ROOT / "build",
+        progress=steps,
+    )
     found.command = f"scripts/figures/bench_networks.py: {name}"
     found.save(ROOT / "build" / "run" / name)
     if not found.ok:

@@ -46,22 +46,34 @@ from scripts.upkeep.pages import write_table
 
 PARTS = ("digits", "tuned", "lines", "encoder", "text")
 SIZES = {
-    "digits": (10_000, 1000), "tuned": (10_000, 400), "lines": (600, 100), "encoder": (256, 48),
+    "digits": (10_000, 1000),
+    "tuned": (10_000, 400),
+    "lines": (600, 100),
+    "encoder": (256, 48),
     "text": (512, 256),
-}  # fmt: skip
+}
 """Inputs of each, and of a quick run."""
 _ACCURACY = {
-    "digits": precision_digits.digits, "tuned": precision_tuned.tuned,
+    "digits": precision_digits.digits,
+    "tuned": precision_tuned.tuned,
     "lines": precision_lines.lines,
-}  # fmt: skip
+}
 CALIBRATION = {"encoder": 16, "text": 32}
 """Sentences; tokens."""
 _VERSION = "2"
 """Of what is kept in the cache."""
 COLUMNS = {
-    "network": "{}", "figure": "{}", "inputs": "{}", "formats": "{}", "bits": "{:.2f}",
-    "KiB": "{:,.1f}", "value": "{}", "95 %": "{}", "change from floats": "{}", "change, 95 %": "{}",
-}  # fmt: skip
+    "network": "{}",
+    "figure": "{}",
+    "inputs": "{}",
+    "formats": "{}",
+    "bits": "{:.2f}",
+    "KiB": "{:,.1f}",
+    "value": "{}",
+    "95 %": "{}",
+    "change from floats": "{}",
+    "change, 95 %": "{}",
+}
 _TEXTS = {
     "encoder": ("all-MiniLM-L6-v2", "rank correlation", precision_encoder.encoder),
     "text": ("SmolLM2-135M", "bits a character", precision_language.language),
@@ -87,7 +99,7 @@ def text_rows(part: str, count: int, keep: Keep, steps: Steps) -> list[dict[str,
     options = Options([
         {(pair[0], pair[1]): GroupOption(**unit) for pair, unit in own}
         for own in keep("sensitivity", measured)
-    ])  # fmt: skip
+    ])
     floats = keep("floats", lambda: asdict(model().judge(None)))
     inputs, weights = keep("inputs", lambda: (model().inputs, model().rounded.count))
     rows = [_row(name, figure, inputs, "floats", None, weights, floats, "{:.4f}")]
@@ -104,9 +116,15 @@ def _judging(model: Callable[[], Text], picks: Sequence[Pair]) -> Callable[[], d
 
 
 def _row(
-    name: str, figure: str, inputs: str, title: str, size: float | None, weights: int,
-    found: dict[str, Any], form: str,
-) -> dict[str, Any]:  # fmt: skip
+    name: str,
+    figure: str,
+    inputs: str,
+    title: str,
+    size: float | None,
+    weights: int,
+    found: dict[str, Any],
+    form: str,
+) -> dict[str, Any]:
     """Make a row of the table; `found` is a figure with its intervals."""
 
     def span(ends: Sequence[float] | None, own: str) -> str | None:
@@ -115,13 +133,18 @@ def _row(
     signed = form.replace(":", ":+")
     change = found["change"]
     return {
-        "network": name, "figure": figure, "inputs": inputs, "formats": title,
+        "network": name,
+        "figure": figure,
+        "inputs": inputs,
+        "formats": title,
         "bits": None if size is None else 8 * size / weights,
         "KiB": None if size is None else size / 1024,
-        "value": form.format(found["value"]), "95 %": span(found["interval"], form),
+        "value": form.format(found["value"]),
+        "95 %": span(found["interval"], form),
         "change from floats": None if change is None else signed.format(change),
-        "change, 95 %": span(found["change_interval"], signed), "facts": found,
-    }  # fmt: skip
+        "change, 95 %": span(found["change_interval"], signed),
+        "facts": found,
+    }
 
 
 def measure(part: str, quick: bool, steps: Steps) -> list[dict[str, Any]]:

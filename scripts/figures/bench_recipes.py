@@ -34,25 +34,40 @@ DESIGNS = (
     Design("requantiser", {"n": 1}),
 )
 COLUMNS = {
-    "design": "{}", "points of the list": "{:,}", "recipes": "{:,}", "failed": "{}",
-    "best of the list": "{}", "um2 x ns": "{:,.0f}", "best found": "{}", "gain, %": "{:.1f}",
-}  # fmt: skip
+    "design": "{}",
+    "points of the list": "{:,}",
+    "recipes": "{:,}",
+    "failed": "{}",
+    "best of the list": "{}",
+    "um2 x ns": "{:,.0f}",
+    "best found": "{}",
+    "gain, %": "{:.1f}",
+}
 
 
 def measure(design: Design, target: Any, trials: int, steps: Steps) -> dict[str, Any]:
     """Return what a search gains for a design."""
     found = synthesis.synthesise_design(
-        design, target, sweep=True, activity="none", hierarchy="flat", search_recipes=trials,
+        design,
+        target,
+        sweep=True,
+        activity="none",
+        hierarchy="flat",
+        search_recipes=trials,
         progress=steps.note,
-    )  # fmt: skip
+    )
     told = found["recipe_search"]
     before, after = told["before"], told["after"]
     return {
-        "design": design.module, "points of the list": len(found["sweep"]) - told["trials"],
-        "recipes": told["trials"], "failed": told["failed"], "best of the list": before["recipe"],
+        "design": design.module,
+        "points of the list": len(found["sweep"]) - told["trials"],
+        "recipes": told["trials"],
+        "failed": told["failed"],
+        "best of the list": before["recipe"],
         "um2 x ns": before["area_um2"] * before["period_ns"],
-        "best found": after["recipe"], "gain, %": 100 * told["gain"],
-    }  # fmt: skip
+        "best found": after["recipe"],
+        "gain, %": 100 * told["gain"],
+    }
 
 
 def main() -> None:

@@ -49,16 +49,27 @@ MAPPING = "-nowidelut -cmp2softlogic"
 # A wire takes three times as long here as the flow assumes: logic is as deep as it has to be. The
 # second of ABC9's scripts takes fewer tables than its default.
 LUTS = [
-    "scratchpad -copy abc9.script.flow2 abc9.script", "techmap -map +/lattice/latches_map.v",
-    "abc9 -maxlut 4 -W 900", "clean",
-]  # fmt: skip
+    "scratchpad -copy abc9.script.flow2 abc9.script",
+    "techmap -map +/lattice/latches_map.v",
+    "abc9 -maxlut 4 -W 900",
+    "clean",
+]
 COLUMNS = {
-    "module": "{}", "times": "{}", "LUT4": "{:,}", "CCU2C": "{:,}", "LUT RAM": "{:,}",
-    "LUTs": "{:,}", "FFs": "{:,}", "DSPs": "{:,}", "BRAMs": "{:,}",
-}  # fmt: skip
-TABLE = {"shell, 64-bit bus": "{}"} | {
-    name: COLUMNS[name] for name in ("LUTs", "LUT RAM", "FFs", "DSPs", "BRAMs")
-} | {"MHz": "{:.0f}", "seeds": "{}"}  # fmt: skip
+    "module": "{}",
+    "times": "{}",
+    "LUT4": "{:,}",
+    "CCU2C": "{:,}",
+    "LUT RAM": "{:,}",
+    "LUTs": "{:,}",
+    "FFs": "{:,}",
+    "DSPs": "{:,}",
+    "BRAMs": "{:,}",
+}
+TABLE = (
+    {"shell, 64-bit bus": "{}"}
+    | {name: COLUMNS[name] for name in ("LUTs", "LUT RAM", "FFs", "DSPs", "BRAMs")}
+    | {"MHz": "{:.0f}", "seeds": "{}"}
+)
 KINDS = {"LUT4": "LUT4", "CCU2C": "CCU2C", "LUT RAM": "TRELLIS_DPR16X4"}
 
 
@@ -80,8 +91,12 @@ def main() -> None:
             design, box = shell(parameters)
             verilog = without(Emission(design).verilog, box)
             if given:
-                show(console, "Modules, mapped apart; each with those inside",
-                     modules(verilog, design.module), COLUMNS)  # fmt: skip
+                show(
+                    console,
+                    "Modules, mapped apart; each with those inside",
+                    modules(verilog, design.module),
+                    COLUMNS,
+                )
             row = {"shell, 64-bit bus": name} | modules(verilog, design.module, flat=True)[0]
             speeds: list[float] = []
             if arguments.seeds and name in PLACED:
@@ -118,11 +133,14 @@ def modules(verilog: str, top: str, *, flat: bool = False) -> list[dict[str, Any
     flow = family("ecp5").flow
     with tools.workplace() as folder:
         (folder / "design.v").write_text(verilog)
-        yosys.run([
-            "read_verilog design.v",
-            *mapping(top, "" if flat else "-noflatten"),
-            "tee -q -o design.stat stat -json",
-        ], cwd=folder)  # fmt: skip
+        yosys.run(
+            [
+                "read_verilog design.v",
+                *mapping(top, "" if flat else "-noflatten"),
+                "tee -q -o design.stat stat -json",
+            ],
+            cwd=folder,
+        )
         found = json.loads((folder / "design.stat").read_text())["modules"]
     cells = {
         name.removeprefix("\\"): {
@@ -152,7 +170,7 @@ def modules(verilog: str, top: str, *, flat: bool = False) -> list[dict[str, Any
             "FFs": taken["ffs"],
             "DSPs": taken["dsps"],
             "BRAMs": taken["brams"],
-        })  # fmt: skip
+        })
     return sorted(rows, key=lambda row: -row["LUTs"] * row["times"])
 
 
@@ -181,9 +199,12 @@ def with_stand_in(verilog: str, box: str) -> str:
     text = verilog[start:end]
     widths = {
         name: int(high or 0) + 1
-        for high, name in re.findall(r"put (?:\[(\d+):0\] )?(i_a__payload|i_b__payload"
-                                     r"|o_c__payload)", text)
-    }  # fmt: skip
+        for high, name in re.findall(
+            r"put (?:\[(\d+):0\] )?(i_a__payload|i_b__payload"
+            r"|o_c__payload)",
+            text,
+        )
+    }
     a, b, c = (widths[f"{port}__payload"] for port in ("i_a", "i_b", "o_c"))
     inputs = [name for name in ("i_a", "i_b") if f"output {name}__ready" in text]
     ready = {"i_a": "i_b__valid", "i_b": "i_a__valid"}
@@ -211,13 +232,21 @@ def place(verilog: str, top: str, seeds: int, progress: Callable[[str], None]) -
 
     with tools.workplace() as folder:
         (folder / "design.v").write_text(verilog)
-        yosys.run(["read_verilog design.v", f"hierarchy -top {top}", "proc",
-                   "write_json ports.json"], cwd=folder)  # fmt: skip
+        yosys.run(
+            ["read_verilog design.v", f"hierarchy -top {top}", "proc", "write_json ports.json"],
+            cwd=folder,
+        )
         ports = json.loads((folder / "ports.json").read_text())["modules"][top]["ports"]
         (folder / "wrapper.v").write_text(wrapper(top, "aclk", ports))
-        yosys.run(["read_verilog design.v", "read_verilog wrapper.v",
-                   *mapping("carrysave_wrapper"), "write_json wrapper.json"],
-                  cwd=folder)  # fmt: skip
+        yosys.run(
+            [
+                "read_verilog design.v",
+                "read_verilog wrapper.v",
+                *mapping("carrysave_wrapper"),
+                "write_json wrapper.json",
+            ],
+            cwd=folder,
+        )
         key = "bench_shell", yosys.version(), *mapping(""), verilog
         part = part_of("ecp5", PART)
         wanted = range(1, seeds + 1)

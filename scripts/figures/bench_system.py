@@ -47,9 +47,11 @@ def add(image: Image, shape: tuple[int, int, int], own: bool) -> tuple[dict[str,
     m, k, n = shape
     how = Requantisation(multiplier=np.full(n, 1 << 20), shift=np.full(n, 30), zero_point=0)
     work = Work(
-        a=np.zeros((m, k)), b=np.zeros((k, n), np.int64), bias=np.zeros(n, np.int64),
+        a=np.zeros((m, k)),
+        b=np.zeros((k, n), np.int64),
+        bias=np.zeros(n, np.int64),
         requantisation=how,
-    )  # fmt: skip
+    )
     stride = image.stride(8, k)
     a = image.room(m * stride) + stride * np.arange(m)[:, None] + np.arange(k)
     job, _ = image.product(work, a, None, "", "")
@@ -62,10 +64,13 @@ def add(image: Image, shape: tuple[int, int, int], own: bool) -> tuple[dict[str,
         "shape": list(shape),
         "blocks": [job.block_m, job.block_n, job.block_k, job.by_columns],
         "places": {
-            "a": [job.a, job.lda], "b": [job.b, job.ldb], "c": [job.c, job.ldc],
-            "bias": [job.bias, 0], "records": [job.records, 0],
+            "a": [job.a, job.lda],
+            "b": [job.b, job.ldb],
+            "c": [job.c, job.ldc],
+            "bias": [job.bias, 0],
+            "records": [job.records, 0],
         },
-    }  # fmt: skip
+    }
     counters = image.room(COUNTERS)
     image.steps.append(
         Start(node="", operator="", jobs=(job,), cycles=0, macs=0, counters=counters)
@@ -88,9 +93,17 @@ def main() -> None:
     folder = ROOT / "build" / "bench_system"
     hertz = 1e6 * chosen.clock_mhz
     written = write(
-        board, chosen, target.design, folder, print, clock_hz=hertz,
-        baud=hertz / CPUS["vexriscv"].divisor, cpu="vexriscv", bus="wishbone", simulated=True,
-    )  # fmt: skip
+        board,
+        chosen,
+        target.design,
+        folder,
+        print,
+        clock_hz=hertz,
+        baud=hertz / CPUS["vexriscv"].divisor,
+        cpu="vexriscv",
+        bus="wishbone",
+        simulated=True,
+    )
     # Operands need not be there.
     bare = Plan({start: image.parts[start]}, start, {}, layers)
     (outcome,) = simulate(written, bare, [{}], folder / "runs").outcomes

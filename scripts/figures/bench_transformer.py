@@ -41,25 +41,47 @@ BATCH = 32
 SIDES = (8, 16)
 PARTS = ("vectors", "attention", "chip")
 COLUMNS = {
-    "sentences": "{:,}", "tokens": "{:,}", "cosine, mean": "{:.4f}", "cosine, least": "{:.4f}",
+    "sentences": "{:,}",
+    "tokens": "{:,}",
+    "cosine, mean": "{:.4f}",
+    "cosine, least": "{:.4f}",
     "rank correlation": "{:.4f}",
-}  # fmt: skip
+}
 JOBS = {
-    "array": "{}", "jobs of": "{}", "count": "{:,}", "MACs": "{:,}", "cycles": "{:,}",
+    "array": "{}",
+    "jobs of": "{}",
+    "count": "{:,}",
+    "MACs": "{:,}",
+    "cycles": "{:,}",
     "share": "{:.1%}",
-}  # fmt: skip
+}
 LAYERS = {
-    "array": "{}", "tokens": "{:,}", "roofline": "{:,.0f}", "products": "{:,.0f}",
-    "all jobs": "{:,.0f}", "over the roofline": "{:.1%}", "others beside products": "{:.1%}",
+    "array": "{}",
+    "tokens": "{:,}",
+    "roofline": "{:,.0f}",
+    "products": "{:,.0f}",
+    "all jobs": "{:,.0f}",
+    "over the roofline": "{:.1%}",
+    "others beside products": "{:.1%}",
     "cycles a token": "{:,.0f}",
-}  # fmt: skip
+}
 ATTENTION = {
-    "array": "{}", "products": "{:,}", "softmax": "{:,}", "head": "{:,}", "of products": "{:.2f}",
-}  # fmt: skip
+    "array": "{}",
+    "products": "{:,}",
+    "softmax": "{:,}",
+    "head": "{:,}",
+    "of products": "{:.2f}",
+}
 CHIP = {
-    "what": "{}", "bus": "{}", "on chip": "{:,}", "jobs": "{:,}", "cycles": "{:,}",
-    "by the model": "{:,}", "bytes on the bus": "{:,}", "bytes by the model": "{:,}",
-}  # fmt: skip
+    "what": "{}",
+    "bus": "{}",
+    "on chip": "{:,}",
+    "jobs": "{:,}",
+    "cycles": "{:,}",
+    "by the model": "{:,}",
+    "bytes on the bus": "{:,}",
+    "bytes by the model": "{:,}",
+}
 TABLES = {
     "transformer": ("Vectors of sentences", COLUMNS),
     "transformer_jobs": ("Jobs of a list", JOBS),
@@ -94,26 +116,38 @@ def measure(count: int, steps: Steps) -> dict[str, Any]:
         for side in SIDES:
             facts = execute(requested(model, folder, side, count), folder, steps, "")
             if side == SIDES[0]:
-                found["transformer"] = [{
-                    "sentences": facts["sentences"], "tokens": facts["tokens"],
-                    "cosine, mean": facts["cosine_mean"], "cosine, least": facts["cosine_least"],
-                    "rank correlation": facts["rank_correlation"],
-                }]  # fmt: skip
+                found["transformer"] = [
+                    {
+                        "sentences": facts["sentences"],
+                        "tokens": facts["tokens"],
+                        "cosine, mean": facts["cosine_mean"],
+                        "cosine, least": facts["cosine_least"],
+                        "rank correlation": facts["rank_correlation"],
+                    }
+                ]
             array = f"{side} x {side}"
             beside = max(facts["layer_products"], facts["layer_rest"])
             found["transformer_jobs"] += [
-                {"array": array, "jobs of": row["kind"], "count": row["jobs"],
-                 "MACs": row["macs"], "cycles": row["cycles"], "share": row["share"]}
+                {
+                    "array": array,
+                    "jobs of": row["kind"],
+                    "count": row["jobs"],
+                    "MACs": row["macs"],
+                    "cycles": row["cycles"],
+                    "share": row["share"],
+                }
                 for row in facts["kinds"]
-            ]  # fmt: skip
+            ]
             found["transformer_layers"].append({
-                "array": array, "tokens": facts["batch_tokens"],
-                "roofline": facts["layer_roofline"], "products": facts["layer_products"],
+                "array": array,
+                "tokens": facts["batch_tokens"],
+                "roofline": facts["layer_roofline"],
+                "products": facts["layer_products"],
                 "all jobs": facts["layer_cycles"],
                 "over the roofline": facts["layer_cycles"] / facts["layer_roofline"] - 1,
                 "others beside products": beside / facts["layer_roofline"] - 1,
                 "cycles a token": facts["cycles_per_token"],
-            })  # fmt: skip
+            })
     return found
 
 

@@ -28,10 +28,17 @@ LENGTHS = tuple(1 << power for power in range(13))
 DEVIATIONS = (0.0, 0.3, 1.0, 2.0, 3.0)
 VALUES = 1 << 14
 COLUMNS = {
-    "length": "{:,}", "bits": "{}", "sum": "{:.2%}", "probability": "{:.4f}",
-    "layer norm": "{:.4f}", "rms norm": "{:.4f}", "gelu": "{:.4f}", "silu": "{:.4f}",
-    "gelu, rms": "{:.4f}", "silu, rms": "{:.4f}",
-}  # fmt: skip
+    "length": "{:,}",
+    "bits": "{}",
+    "sum": "{:.2%}",
+    "probability": "{:.4f}",
+    "layer norm": "{:.4f}",
+    "rms norm": "{:.4f}",
+    "gelu": "{:.4f}",
+    "silu": "{:.4f}",
+    "gelu, rms": "{:.4f}",
+    "silu, rms": "{:.4f}",
+}
 
 
 def measure(length: int, width: int) -> dict[str, Any]:
@@ -42,7 +49,7 @@ def measure(length: int, width: int) -> dict[str, Any]:
     rows = np.concatenate([
         rng.normal(0, deviation, (min(max(VALUES // length, 4), 512), length))
         for deviation in DEVIATIONS
-    ])  # fmt: skip
+    ])
     codes = np.clip(np.rint(rows * unit), spec.in_format.low, spec.in_format.high).astype(np.int64)
     reals = codes / unit
     found, exponents = softmax(spec, codes)

@@ -23,12 +23,17 @@ TARGETS = ("xilinx7", "ecp5")
 PLACED = "LFE5U-85F-6CABGA756"
 """The part in which the tile with registers is placed; xilinx7 has no open place and route."""
 LUT_COLUMNS = {
-    "rows x columns": "{}", "k": "{}", "chain": "{}", "registers": "{}",
-    **{f"{target}, {what}": form for target in TARGETS for what, form in (
-        ("LUTs", "{:,}"), ("for a product", "{:.1f}"), ("from bytes", "{:.1f}"),
-    )},
+    "rows x columns": "{}",
+    "k": "{}",
+    "chain": "{}",
+    "registers": "{}",
+    **{
+        f"{target}, {what}": form
+        for target in TARGETS
+        for what, form in (("LUTs", "{:,}"), ("for a product", "{:.1f}"), ("from bytes", "{:.1f}"))
+    },
     "ecp5, MHz": "{:.0f}",
-}  # fmt: skip
+}
 TILES = ((4, 4, 80, 8, 0), (4, 2, 80, 8, 0), (4, 2, 30, 4, 4))
 """Rows, columns, k, chain, registers; those with registers are placed."""
 
@@ -44,8 +49,11 @@ def luts(steps: Steps) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for m, n, k, chain, registers in TILES:
         row: dict[str, Any] = {
-            "rows x columns": f"{m} x {n}", "k": k, "chain": chain, "registers": registers,
-        }  # fmt: skip
+            "rows x columns": f"{m} x {n}",
+            "k": k,
+            "chain": chain,
+            "registers": registers,
+        }
         for target in TARGETS:
             own = next(found)
             row[f"{target}, LUTs"] = own["luts"]
@@ -58,18 +66,31 @@ def luts(steps: Steps) -> list[dict[str, Any]]:
 
 
 def _design(m: int, n: int, k: int, chain: int, registers: int) -> Design:
-    return Design("ternary_core", {
-        "m": m, "n": n, "k": k, "k_max": 4096, "together": True, "chain": chain,
-        "pipeline": registers, "adder": "operator",
-    })  # fmt: skip
+    return Design(
+        "ternary_core",
+        {
+            "m": m,
+            "n": n,
+            "k": k,
+            "k_max": 4096,
+            "together": True,
+            "chain": chain,
+            "pipeline": registers,
+            "adder": "operator",
+        },
+    )
 
 
 def _job(m: int, n: int, k: int, chain: int, registers: int, target: str) -> jobs.Job:
     place = bool(registers) and target == "ecp5"
     return design_job(
-        _design(m, n, k, chain, registers), target, activity="none", place=place,
-        part=PLACED if place else None, seeds=1,
-    )  # fmt: skip
+        _design(m, n, k, chain, registers),
+        target,
+        activity="none",
+        place=place,
+        part=PLACED if place else None,
+        seeds=1,
+    )
 
 
 class _Packed(Elaboratable):

@@ -50,9 +50,7 @@ ENERGETIC = {"64 bits, 1,600 MT/s": DRAM_PJ, "HBM2, 32 channels": HBM_PJ}
 """Memories whose energy is told, and pJ of a bit."""
 
 _SLICE: dict[str, Any] = {"k_max": 4096, "b_width": 4}
-_TABLES: dict[str, Any] = _SLICE | {
-    "m": 1, "n": 8, "lookups": 4, "folded": False, "parallel": True,
-}  # fmt: skip
+_TABLES: dict[str, Any] = _SLICE | {"m": 1, "n": 8, "lookups": 4, "folded": False, "parallel": True}
 _BEATS: dict[str, Any] = _SLICE | {"m": 1, "n": 8, "k": 8, "b_width": 2}
 SLICES = {
     "W4A8, lut_core": Design("lut_core", _TABLES),
@@ -66,24 +64,42 @@ SLICES = {
 """Parts of the cores whose energy is measured, on osu018."""
 
 TOKENS_COLUMNS = {
-    "model": "{}", "core": "{}", "memory": "{}", "GB/s": "{:,.3g}", "MHz": "{:,.4g}",
-    "products a cycle": "{:,}", "cycles, 1": "{:,}", "tokens/s, 1": "{:,.2f}", "of bound": "{:.0%}",
-    "tokens/s for each GB/s": "{:.2f}", "cycles, 16": "{:,}", "tokens/s, 16": "{:,.1f}",
-    "cycles, prompt": "{:,}", "tokens/s, prompt": "{:,.1f}",
-}  # fmt: skip
+    "model": "{}",
+    "core": "{}",
+    "memory": "{}",
+    "GB/s": "{:,.3g}",
+    "MHz": "{:,.4g}",
+    "products a cycle": "{:,}",
+    "cycles, 1": "{:,}",
+    "tokens/s, 1": "{:,.2f}",
+    "of bound": "{:.0%}",
+    "tokens/s for each GB/s": "{:.2f}",
+    "cycles, 16": "{:,}",
+    "tokens/s, 16": "{:,.1f}",
+    "cycles, prompt": "{:,}",
+    "tokens/s, prompt": "{:,.1f}",
+}
 _CASES = ("1", f"{BATCH}", "prompt")
 ENERGY_COLUMNS = {
-    "model": "{}", "core": "{}", "memory": "{}", "pJ a product": "{:.2f}",
+    "model": "{}",
+    "core": "{}",
+    "memory": "{}",
+    "pJ a product": "{:.2f}",
     "MB of the model": "{:,.0f}",
 } | {
     f"{what}, {case}": form
     for case in _CASES
     for what, form in (("MB", "{:,.1f}"), ("mJ", "{:,.2f}"), ("memory", "{:.0%}"))
-}  # fmt: skip
+}
 RIVAL_COLUMNS = {
-    "what": "{}", "on": "{}", "tokens/s": "{}", "size": "{}", "from": "{}", "ours": "{}",
+    "what": "{}",
+    "on": "{}",
+    "tokens/s": "{}",
+    "size": "{}",
+    "from": "{}",
+    "ours": "{}",
     "ours, tokens/s": "{}",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +176,10 @@ def rates(memory: Memory, costs: dict[str, Cost]) -> dict[str, Any]:
     """Return the cells of a row of the table of tokens."""
     one = costs["1"]
     found: dict[str, Any] = {
-        "GB/s": memory.gigabytes, "MHz": memory.clock_mhz, "products a cycle": one.peak,
-    }  # fmt: skip
+        "GB/s": memory.gigabytes,
+        "MHz": memory.clock_mhz,
+        "products a cycle": one.peak,
+    }
     for case, cost in costs.items():
         found[f"cycles, {case}"] = cost.cycles
         found[f"tokens/s, {case}"] = cost.tokens * memory.clock_mhz * 1e6 / cost.cycles
@@ -189,8 +207,12 @@ def beside(tokens: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         own = rows[rival.ours]
         alone, each = own["tokens/s, 1"], own["tokens/s for each GB/s"]
         yield {
-            "what": rival.what, "on": rival.on, "tokens/s": rival.rate, "size": rival.size,
-            "from": rival.source, "ours": ", ".join(rival.ours),
+            "what": rival.what,
+            "on": rival.on,
+            "tokens/s": rival.rate,
+            "size": rival.size,
+            "from": rival.source,
+            "ours": ", ".join(rival.ours),
             "ours, tokens/s": f"{alone:,.1f}; {each:.2f} for each GB/s; "
             f"prompt {own['tokens/s, prompt']:,.0f}",
-        }  # fmt: skip
+        }

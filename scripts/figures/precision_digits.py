@@ -64,9 +64,15 @@ class RoundedNetwork:
     """A network, with what its layers cost, and who judges it."""
 
     def __init__(
-        self, path: Path, calibration: np.ndarray, inputs: np.ndarray, labels: np.ndarray,
-        batch: int, keep: Keep, steps: Steps,
-    ) -> None:  # fmt: skip
+        self,
+        path: Path,
+        calibration: np.ndarray,
+        inputs: np.ndarray,
+        labels: np.ndarray,
+        batch: int,
+        keep: Keep,
+        steps: Steps,
+    ) -> None:
         self.graph: Graph = load(path)
         name = next(iter(self.graph.inputs))
         design = Design.parse("coprocessor", {"engine": ENGINE, "requantise": "false"})
@@ -77,15 +83,21 @@ class RoundedNetwork:
 
         def options() -> list[Any]:
             table = sensitivity.measure(
-                self.graph, self.target, self.layers, pairs, {name: calibration}, batch=batch,
-                energy=None, steps=steps,
-            )  # fmt: skip
+                self.graph,
+                self.target,
+                self.layers,
+                pairs,
+                {name: calibration},
+                batch=batch,
+                energy=None,
+                steps=steps,
+            )
             return [[[pair, asdict(option)] for pair, option in own.items()] for own in table]
 
         self.options = Options([
             {(pair[0], pair[1]): _option(option) for pair, option in own}
             for own in keep("sensitivity", options)
-        ])  # fmt: skip
+        ])
         self._judge = Judge(self.graph, self.target, self.layers, {name: inputs}, labels, batch)
 
     def configurations(self) -> dict[str, list[Pair]]:
@@ -133,10 +145,11 @@ def _figure(counts: Sequence[int], total: int, floats: bool) -> dict[str, Any]:
     """Make a figure of the counts of all inputs."""
     right, in_floats, more, less = counts
     return {
-        "value": right / total, "interval": wilson(right, total),
+        "value": right / total,
+        "interval": wilson(right, total),
         "change": None if floats else (right - in_floats) / total,
         "change_interval": None if floats else change(more, less, total),
-    }  # fmt: skip
+    }
 
 
 @dataclass
@@ -150,15 +163,20 @@ class _Row:
         """Return the members of a row of the table."""
         floats = title == "floats"
         return {
-            "title": title, "size": None if floats else self.bytes / parts,
+            "title": title,
+            "size": None if floats else self.bytes / parts,
             "found": _figure(self.counts, total, floats),
-        }  # fmt: skip
+        }
 
 
 def measured(
-    name: str, inputs: str, makers: Sequence[Callable[[Keep], Network]], total: int,
-    keep: Keep, steps: Steps,
-) -> list[dict[str, Any]]:  # fmt: skip
+    name: str,
+    inputs: str,
+    makers: Sequence[Callable[[Keep], Network]],
+    total: int,
+    keep: Keep,
+    steps: Steps,
+) -> list[dict[str, Any]]:
     """Measure networks, each of which has a part of the inputs, in all configurations."""
     rows: dict[str, _Row] = {}
 
@@ -182,10 +200,14 @@ def measured(
             add(title, counts, size)
     order = ["floats", *(title for title in rows if title != "floats")]
     return [
-        {"name": name, "inputs": inputs, "weights": network.weights,
-         **rows[title].figures(len(makers), total, title)}
+        {
+            "name": name,
+            "inputs": inputs,
+            "weights": network.weights,
+            **rows[title].figures(len(makers), total, title),
+        }
         for title in order
-    ]  # fmt: skip
+    ]
 
 
 def digits(count: int, keep: Keep, steps: Steps) -> list[dict[str, Any]]:
@@ -197,9 +219,14 @@ def digits(count: int, keep: Keep, steps: Steps) -> list[dict[str, Any]]:
     def network(number: int, keep: Keep) -> RoundedNetwork:
         own, others = np.flatnonzero(parts[number])[:each], np.flatnonzero(~parts[number])
         return RoundedNetwork(
-            train_mnist.network(number), pixels[others[:CALIBRATION]], pixels[own],
-            classes[own], 100, keep, steps,
-        )  # fmt: skip
+            train_mnist.network(number),
+            pixels[others[:CALIBRATION]],
+            pixels[own],
+            classes[own],
+            100,
+            keep,
+            steps,
+        )
 
     makers = [partial(network, number) for number in range(train_mnist.FOLDS)]
     total = each * train_mnist.FOLDS

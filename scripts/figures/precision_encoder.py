@@ -35,8 +35,11 @@ def encoder(count: int, few: int, names: Sequence[str]) -> Text:
         ]
     sentences, calibration = tokens
     known: Any = {name: parse(name) for name in names}
-    blocks = {f"{number}.{part}": getattr(block, part) for number, block in enumerate(model.blocks)
-              for part in ("qkv", "out", "up", "down")}  # fmt: skip
+    blocks = {
+        f"{number}.{part}": getattr(block, part)
+        for number, block in enumerate(model.blocks)
+        for part in ("qkv", "out", "up", "down")
+    }
     rows: dict[str, np.ndarray] = {}
 
     def keep(name: str, layer: Dense, x: np.ndarray) -> np.ndarray:
@@ -66,17 +69,21 @@ def encoder(count: int, few: int, names: Sequence[str]) -> Text:
         return ranked(wanted if picks is None else vectors(sentences, picks), wanted)
 
     return Text(
-        f"{count} sentences", [[name] for name in blocks], rounded,
-        lambda picks: vectors(calibration[:8], picks), judge,
-    )  # fmt: skip
+        f"{count} sentences",
+        [[name] for name in blocks],
+        rounded,
+        lambda picks: vectors(calibration[:8], picks),
+        judge,
+    )
 
 
 def ranked(found: np.ndarray, wanted: np.ndarray) -> Figure:
     """Return the rank correlation, and its interval by leaving out groups in turn (jackknife)."""
     value = rank_correlation(found, wanted) or 0.0
     groups = np.arange(len(found)) * PARTS // len(found)
-    left = np.array([rank_correlation(found[groups != one], wanted[groups != one])
-                     for one in range(PARTS)])  # fmt: skip
+    left = np.array([
+        rank_correlation(found[groups != one], wanted[groups != one]) for one in range(PARTS)
+    ])
     error = float(((PARTS - 1) / PARTS * ((left - left.mean()) ** 2).sum()) ** 0.5)
     low, high = around(value, error)
     return Figure(value, (low, min(high, 1.0)), None, None)

@@ -59,7 +59,7 @@ def language(count: int, few: int, names: Sequence[str]) -> Text:
     characters = np.concatenate([
         _blocks(np.array([len("".join(vocabulary.words(iter([one])))) for one in window[1:]]))
         for window in windows.tolist()
-    ])  # fmt: skip
+    ])
 
     def measured(picks: Sequence[Pair] | None) -> np.ndarray:
         own = made(picks)
@@ -78,9 +78,12 @@ def language(count: int, few: int, names: Sequence[str]) -> Text:
         return Figure(value, span, float(apart.sum() / characters.sum()), ratio(apart, characters))
 
     return Text(
-        f"{windows[:, 1:].size:,} tokens", groups, rounded,
-        lambda picks: logits(made(picks), calibration), judge,
-    )  # fmt: skip
+        f"{windows[:, 1:].size:,} tokens",
+        groups,
+        rounded,
+        lambda picks: logits(made(picks), calibration),
+        judge,
+    )
 
 
 def _windows(

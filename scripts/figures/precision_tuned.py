@@ -64,18 +64,30 @@ class _Network:
         name, fitted = picks
         formats = self._target.formats
         options = [
-            Option(choice=layer.choice(formats, (name, name)), noise=0.0, bytes=0.0, cycles=0.0,
-                   weight_bits=layer.weight_bits(formats[name].width), slots=0.0)
+            Option(
+                choice=layer.choice(formats, (name, name)),
+                noise=0.0,
+                bytes=0.0,
+                cycles=0.0,
+                weight_bits=layer.weight_bits(formats[name].width),
+                slots=0.0,
+            )
             for layer in self._layers
-        ]  # fmt: skip
+        ]
         graph = None
         if fitted:
-            choices = {layer.name: option.choice
-                       for layer, option in zip(self._layers, options, strict=True)}  # fmt: skip
+            choices = {
+                layer.name: option.choice
+                for layer, option in zip(self._layers, options, strict=True)
+            }
             graph = tune(
-                self._graph, choices, formats, {self._name: self._pixels[self._others]},
-                epochs=EPOCHS, steps=self._steps,
-            ).graph  # fmt: skip
+                self._graph,
+                choices,
+                formats,
+                {self._name: self._pixels[self._others]},
+                epochs=EPOCHS,
+                steps=self._steps,
+            ).graph
         return counts_of(self._judge, self._judge.run(options, graph))
 
 

@@ -124,10 +124,15 @@ def _row(
     """Return a row; `counted` are cycles, and bytes on the bus; None: it was not simulated."""
     cycles, moved = counted or (None, None)
     return {
-        "what": what, "bus": build[0], "on chip": build[1], "jobs": modelled.jobs,
-        "cycles": cycles, "by the model": modelled.cycles, "bytes on the bus": moved,
+        "what": what,
+        "bus": build[0],
+        "on chip": build[1],
+        "jobs": modelled.jobs,
+        "cycles": cycles,
+        "by the model": modelled.cycles,
+        "bytes on the bus": moved,
         "bytes by the model": modelled.moved,
-    }  # fmt: skip
+    }
 
 
 def _simulated(program: Program, folder: Path) -> tuple[int, int, Spent]:

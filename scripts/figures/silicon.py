@@ -9,8 +9,15 @@ from carrysave.asic.liberty.cells import Library
 from hw.catalog import Design
 
 __all__ = [
-    "GROWN", "PAIRS", "QUALITY", "SIDES", "designs", "is_array", "measure_grown", "measure_pairs",
-]  # fmt: skip
+    "GROWN",
+    "PAIRS",
+    "QUALITY",
+    "SIDES",
+    "designs",
+    "is_array",
+    "measure_grown",
+    "measure_pairs",
+]
 
 # A design and the twin that it is measured against, in the same run and under the same flow.
 PAIRS = [
@@ -95,9 +102,12 @@ def measure_pairs(
                 for tier in _TIERS
             }
             rows.append({
-                "module": result["module"], **own, **ratios, "points": len(result["sweep"]),
+                "module": result["module"],
+                **own,
+                **ratios,
+                "points": len(result["sweep"]),
                 **{key: result[key] for key in ("recipe", "hierarchy_mode", "versions")},
-            })  # fmt: skip
+            })
         keep(rows)
     return rows
 
@@ -109,10 +119,13 @@ def measure_grown(sides: Sequence[int], library: Library, keep: Keep) -> list[di
     for side, result in zip(sides, _results(arrays, library), strict=True):
         placed = result["placed"]
         rows.append({
-            "array": f"{side} x {side}", **_figures(result),
-            "wire, m": placed["wire_um"] * 1e-6, "cells take": f"{placed['utilisation']:.0%}",
-            "recipe": result["recipe"], "versions": result["versions"],
-        })  # fmt: skip
+            "array": f"{side} x {side}",
+            **_figures(result),
+            "wire, m": placed["wire_um"] * 1e-6,
+            "cells take": f"{placed['utilisation']:.0%}",
+            "recipe": result["recipe"],
+            "versions": result["versions"],
+        })
         keep(rows)
     return rows
 

@@ -80,9 +80,13 @@ def _train(fold: int, weights: Weights, epochs: int, rate: float) -> Weights:
         first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, slopes)
         second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, slopes)
         params = jax.tree.map(
-            lambda p, m, v: p - now * m / (1 - 0.9**time)
-            / (jnp.sqrt(v / (1 - 0.999**time)) + 1e-8), params, first, second,
-        )  # fmt: skip
+            lambda p, m, v: (
+                p - now * m / (1 - 0.9**time) / (jnp.sqrt(v / (1 - 0.999**time)) + 1e-8)
+            ),
+            params,
+            first,
+            second,
+        )
         return params, first, second
 
     rng = np.random.default_rng(200 + fold)
@@ -94,8 +98,9 @@ def _train(fold: int, weights: Weights, epochs: int, rate: float) -> Weights:
         for start in range(0, len(own) - BATCH + 1, BATCH):
             part = order[start : start + BATCH]
             moves = rng.integers(-2, 3, (len(part), 2))
-            moved = np.stack([np.roll(pixels[one], move, (1, 2))
-                              for one, move in zip(part, moves, strict=True)])  # fmt: skip
+            moved = np.stack([
+                np.roll(pixels[one], move, (1, 2)) for one, move in zip(part, moves, strict=True)
+            ])
             now = rate * 0.5 * (1 + np.cos(np.pi * done / total))
             done += 1
             state = step(*state, float(done), now, moved, classes[part])
@@ -125,11 +130,15 @@ def _write(weights: Weights, path: Path) -> None:
         side = LAYERS[name][1]
         nodes += [
             helper.make_node(
-                "Conv", [now, f"{name}.weights", f"{name}.bias"], [f"{name}.sums"], name,
-                strides=[2, 2], pads=[side // 2] * 4,
+                "Conv",
+                [now, f"{name}.weights", f"{name}.bias"],
+                [f"{name}.sums"],
+                name,
+                strides=[2, 2],
+                pads=[side // 2] * 4,
             ),
             helper.make_node("Relu", [f"{name}.sums"], [f"{name}.relu"], f"{name}.relu"),
-        ]  # fmt: skip
+        ]
         now = f"{name}.relu"
     nodes.append(helper.make_node("Flatten", [now], ["features"], "flatten"))
     kernel = weights[f"{last}.weights"]

@@ -50,10 +50,15 @@ HELD = 32
 _OFTEN = 100
 """Characters that are rarer in the text are left out."""
 COLUMNS = {
-    "form": "{}", "weights and activations": "{}", "parameters": "{:,}", "steps": "{:,}",
-    "CPU minutes": "{:.1f}", "bits per character, JAX": "{:.4f}", "golden": "{:.4f}",
+    "form": "{}",
+    "weights and activations": "{}",
+    "parameters": "{:,}",
+    "steps": "{:,}",
+    "CPU minutes": "{:.1f}",
+    "bits per character, JAX": "{:.4f}",
+    "golden": "{:.4f}",
     "difference": "{:+.2%}",
-}  # fmt: skip
+}
 
 
 def texts() -> tuple[str, str]:
@@ -75,9 +80,12 @@ def data() -> tuple[str, np.ndarray, np.ndarray]:
     both = texts()
     counts = Counter(both[0])
     characters = "".join(
-        sorted(one for one, count in counts.items()
-               if count >= _OFTEN and (one.isprintable() or one in "\n\t"))
-    )  # fmt: skip
+        sorted(
+            one
+            for one, count in counts.items()
+            if count >= _OFTEN and (one.isprintable() or one in "\n\t")
+        )
+    )
     vocabulary = Characters(characters)
     kept = ("".join(one for one in text if one in characters) for text in both)
     learnt, held = (vocabulary.tokens(text).astype(np.int32) for text in kept)
@@ -145,27 +153,41 @@ def make(arguments: argparse.Namespace) -> dict[str, Any]:
     characters, learnt, held = data()
     header = {
         "kind": "carrysave text",
-        "form": arguments.form, "format": arguments.format, "layers": arguments.layers,
-        "width": arguments.width, "hidden": arguments.hidden, "heads": arguments.width // 32,
-        "context": WINDOW, "cache_bits": arguments.kv, "characters": characters,
-    }  # fmt: skip
+        "form": arguments.form,
+        "format": arguments.format,
+        "layers": arguments.layers,
+        "width": arguments.width,
+        "hidden": arguments.hidden,
+        "heads": arguments.width // 32,
+        "context": WINDOW,
+        "cache_bits": arguments.kv,
+        "characters": characters,
+    }
     check_header(header)
     network = Network(header=header)
     start = time.monotonic(), time.process_time()
     weights = train(network, learnt, arguments.steps, arguments.rate, arguments.seed)
-    minutes = [(now - then) / 60 for now, then in
-               zip((time.monotonic(), time.process_time()), start, strict=True)]  # fmt: skip
+    minutes = [
+        (now - then) / 60
+        for now, then in zip((time.monotonic(), time.process_time()), start, strict=True)
+    ]
     path = arguments.output or OUT / f"{arguments.form}-{arguments.format}.npz"
     save_text(path, header, network.rounded(weights))
     rows = windows(held, HELD)
     theirs = float(jax.jit(network.loss)(weights, rows))
     ours = golden_bits(path, rows)
     return {
-        "path": str(path), "form": arguments.form, "weights and activations": arguments.format,
-        "parameters": sum(one.size for one in weights.values()), "steps": arguments.steps,
-        "minutes": minutes[0], "CPU minutes": minutes[1], "bits per character, JAX": theirs,
-        "golden": ours, "difference": ours / theirs - 1,
-    }  # fmt: skip
+        "path": str(path),
+        "form": arguments.form,
+        "weights and activations": arguments.format,
+        "parameters": sum(one.size for one in weights.values()),
+        "steps": arguments.steps,
+        "minutes": minutes[0],
+        "CPU minutes": minutes[1],
+        "bits per character, JAX": theirs,
+        "golden": ours,
+        "difference": ours / theirs - 1,
+    }
 
 
 def main() -> None:

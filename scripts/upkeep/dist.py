@@ -51,9 +51,11 @@ def _build(folder: Path, name: str, zone: str, umask: int, seed: str) -> dict[st
     _git("archive", "-o", str(archive), "HEAD")
     made = folder / name / "dist"
     surroundings = {
-        **os.environ, "TZ": zone, "PYTHONHASHSEED": seed,
+        **os.environ,
+        "TZ": zone,
+        "PYTHONHASHSEED": seed,
         "SOURCE_DATE_EPOCH": _git("show", "-s", "--format=%ct", "HEAD"),
-    }  # fmt: skip
+    }
     # With the time of now, unlike the other build's: a second is the least that archives tell.
     unpack = ["tar", "-x", "--touch", "-f", str(archive), "-C", str(source)]
     build = [sys.executable, "-m", "hatchling", "build", "-d", str(made)]

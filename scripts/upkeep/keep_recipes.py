@@ -48,18 +48,25 @@ def main() -> None:
     again = [json.loads(design.key) for design in wanted]
     steps = Steps(Console(stderr=True))
     found = [
-        kept for kept in recipes.load()
+        kept
+        for kept in recipes.load()
         if kept.library_sha256 != library.sha or (arguments.only and kept.design not in again)
-    ]  # fmt: skip
+    ]
     file = Path(__file__).parents[2] / "carrysave" / "asic" / "recipes.json"
     with steps, jobs.session(jobs.Options(jobs=arguments.jobs)):
         steps.plan(len(wanted))
         for design in wanted:
             steps.step(f"search {design.module}")
             result = synthesis.synthesise_design(
-                design, library, sweep=True, brief=silicon.is_array(design), activity="none",
-                objective=OBJECTIVE, hierarchy=HIERARCHY, progress=steps.note,
-            )  # fmt: skip
+                design,
+                library,
+                sweep=True,
+                brief=silicon.is_array(design),
+                activity="none",
+                objective=OBJECTIVE,
+                hierarchy=HIERARCHY,
+                progress=steps.note,
+            )
             found.append(recipes.of_search(design, library, result, OBJECTIVE))
             found.sort(key=lambda kept: (kept.library, json.dumps(kept.design, sort_keys=True)))
             file.write_text(recipes.dump(found))

@@ -66,8 +66,9 @@ def main() -> None:
     """Run the parts on each processor; the exit code is 1 if one differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], metavar="PART")
-    parser.add_argument("--processors", nargs="+", choices=PROCESSORS, default=[*PROCESSORS],
-                        metavar="NAME")  # fmt: skip
+    parser.add_argument(
+        "--processors", nargs="+", choices=PROCESSORS, default=[*PROCESSORS], metavar="NAME"
+    )
     chosen = parser.parse_args()
     if set(chosen.processors) & set(EMULATED) and not shutil.which("qemu-x86_64"):
         raise SystemExit("needs qemu-x86_64: apt-get install qemu-user")
@@ -97,9 +98,14 @@ def _show(part: str, processor: str) -> str | None:
 
     def run(*words: str) -> str:
         done = subprocess.run(
-            [*command, *words], cwd=ROOT, env=environment, check=False, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            [*command, *words],
+            cwd=ROOT,
+            env=environment,
+            check=False,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
         if done.returncode:
             raise ValueError(done.stdout)
         return done.stdout

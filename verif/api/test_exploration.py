@@ -51,9 +51,17 @@ def test_a_search_is_that_of_the_command(run: Run, tmp_path: Path) -> None:
 
     rows = found.records()
     assert list(rows[0]) == [
-        "module", "design", "a_width", "b_width", *FIGURES,
-        "front", "beaten_by", "verified", "allowed", "error",
-    ]  # fmt: skip
+        "module",
+        "design",
+        "a_width",
+        "b_width",
+        *FIGURES,
+        "front",
+        "beaten_by",
+        "verified",
+        "allowed",
+        "error",
+    ]
     assert [bool(row["beaten_by"]) for row in rows] == [False, False, True, True, True]
     assert [row["front"] for row in rows] == [True, True, False, False, False]
     assert "Front on osu018" in str(found)

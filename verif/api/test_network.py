@@ -42,8 +42,12 @@ def test_a_run_is_that_of_the_command(run: Run, tmp_path: Path) -> None:
     assert (output["equal"], output["accuracy"]) == (True, 1.0)
     (row,) = found.records()
     assert [row[key] for key in ("operator", "m", "k", "n", "products")] == [
-        "MatMulInteger", 3, 4, 3, 1,
-    ]  # fmt: skip
+        "MatMulInteger",
+        3,
+        4,
+        3,
+        1,
+    ]
     assert row["cycles"] == found.cycles > 36 / 8
     assert "y: of 3 inputs, equal to onnxruntime's bit for bit" in str(found)
     assert found._repr_html_().count("<img") == 1
@@ -56,9 +60,13 @@ def test_a_run_is_that_of_the_command(run: Run, tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", x=X)
     np.save(tmp_path / "labels.npy", labels)
     plain = carrysave.run(
-        tmp_path / "model.onnx", tmp_path / "x.npz", DESIGN, labels=tmp_path / "labels.npy",
-        simulate="none", energy="none",
-    )  # fmt: skip
+        tmp_path / "model.onnx",
+        tmp_path / "x.npz",
+        DESIGN,
+        labels=tmp_path / "labels.npy",
+        simulate="none",
+        energy="none",
+    )
     said = run("run", "model.onnx", "--input", "x.npz", "--labels", "labels.npy", "--simulate",
                "none", "--energy", "none", "-p", "engine=systolic_os(m=2,n=4)", "-p",
                "data_width=32", "--json")  # fmt: skip

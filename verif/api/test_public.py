@@ -20,9 +20,11 @@ LIST = Path(__file__).with_name("public.json")
 def arguments(found: Any) -> list[str] | None:
     """Return how arguments are given: ``name`` by place or name, ``name=`` by name alone."""
     marks: dict[Any, str] = {
-        inspect.Parameter.KEYWORD_ONLY: "{}=", inspect.Parameter.VAR_POSITIONAL: "*{}",
-        inspect.Parameter.VAR_KEYWORD: "**{}", inspect.Parameter.POSITIONAL_ONLY: "{}/",
-    }  # fmt: skip
+        inspect.Parameter.KEYWORD_ONLY: "{}=",
+        inspect.Parameter.VAR_POSITIONAL: "*{}",
+        inspect.Parameter.VAR_KEYWORD: "**{}",
+        inspect.Parameter.POSITIONAL_ONLY: "{}/",
+    }
     if not callable(found):
         return None
     return [
@@ -61,10 +63,14 @@ def test_what_was_deprecated_a_release_ago_is_gone() -> None:
 @pytest.mark.parametrize(
     ("since", "version", "over"),
     [
-        ("0.2.0", "0.2.0", False), ("0.2.0", "0.2.9", False), ("0.2.3", "0.3.0", True),
-        ("0.9.0", "0.10.0", True), ("0.9.0", "1.0.0", True), ("1.0.0", "0.9.0", False),
+        ("0.2.0", "0.2.0", False),
+        ("0.2.0", "0.2.9", False),
+        ("0.2.3", "0.3.0", True),
+        ("0.9.0", "0.10.0", True),
+        ("0.9.0", "1.0.0", True),
+        ("1.0.0", "0.9.0", False),
     ],
-)  # fmt: skip
+)
 def test_a_deprecation_lasts_for_a_release(since: str, version: str, over: bool) -> None:
     assert Deprecation(what="a", instead="b", since=since).over(version) is over
 

@@ -65,10 +65,13 @@ cell (XORT) { area : 1; cell_leakage_power : 0;
       rise_power(scalar) { values("0.1"); } fall_power(scalar) { values("0.3"); } }
     internal_power() { related_pin : "B";
       rise_power(scalar) { values("50"); } fall_power(scalar) { values("50"); } } } }
-""".replace("ARC", " ".join(
-    f'{kind}(scalar) {{ values("0.2"); }}'
-    for kind in ("cell_rise", "cell_fall", "rise_transition", "fall_transition")
-))  # fmt: skip
+""".replace(
+    "ARC",
+    " ".join(
+        f'{kind}(scalar) {{ values("0.2"); }}'
+        for kind in ("cell_rise", "cell_fall", "rise_transition", "fall_transition")
+    ),
+)
 
 
 def lossless(library: Library, tmp_path: Path) -> Library:
@@ -97,9 +100,13 @@ def measured(tmp_path: Path, text: str, library: Library, outputs: dict[str, Any
     delays = timing(flat, netlist, library, sta.Conditions(), PERIOD).delays
     switching, driven = replay(flat, trace, "clk", delays)
     return Activity(
-        flat=flat, switching=switching, annotated=activity.annotated(flat, driven),
-        stimulus="none", cycles=cycles // 2, products_per_cycle=1,
-    )  # fmt: skip
+        flat=flat,
+        switching=switching,
+        annotated=activity.annotated(flat, driven),
+        stimulus="none",
+        cycles=cycles // 2,
+        products_per_cycle=1,
+    )
 
 
 def estimate(found: Activity, tmp_path: Path, library: Library) -> dict[str, Any]:
@@ -171,9 +178,10 @@ def test_internal_energy_is_that_worked_out_by_hand(tmp_path: Path) -> None:
     difference = sum(with_energy.internal.values()) - sum(without.internal.values())
     assert difference == pytest.approx(300, rel=1e-6)
     clock = next(
-        entry for entry in energies(library, ["DFFPOSX1"])["DFFPOSX1"].internal
+        entry
+        for entry in energies(library, ["DFFPOSX1"])["DFFPOSX1"].internal
         if entry.pin == "CLK"
-    )  # fmt: skip
+    )
     at = np.array([0.06]), np.array([0.0])
     assert 2 * clock.energy(*at)[0] == pytest.approx(6.865 + 110.34, rel=1e-6)  # fJ a cycle
 
@@ -232,9 +240,12 @@ def test_activity_is_that_of_verilator(tmp_path: Path, gated: bool) -> None:
     (folder / "operands.npz").write_bytes(activity._job(design, "normal")[1])
     done = run(
         build([netlist, models], design.module, waves=True),
-        "carrysave.sim.cocotb.job_record_ports", seed=1,
-        parameters=describe(design), directory=folder, waves=True,
-    )  # fmt: skip
+        "carrysave.sim.cocotb.job_record_ports",
+        seed=1,
+        parameters=describe(design),
+        directory=folder,
+        waves=True,
+    )
     assert done.ok, done
     assert done.waves is not None
     starts = np.load(folder / "ports.npz")["starts"]

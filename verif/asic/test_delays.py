@@ -30,9 +30,10 @@ cell (DFFT) { area : 1;
   pin (QN) { direction : output; function : "IQN";
     timing() { related_pin : "CLK"; timing_type : rising_edge; timing_sense : non_unate;
       cell_rise(scalar) { values("1.1"); } cell_fall(scalar) { values("1.3"); } SLEWS } } }
-""".replace("SLEWS", " ".join(
-    f'{edge}_transition(scalar) {{ values("0.2"); }}' for edge in ("rise", "fall")
-))  # fmt: skip
+""".replace(
+    "SLEWS",
+    " ".join(f'{edge}_transition(scalar) {{ values("0.2"); }}' for edge in ("rise", "fall")),
+)
 WIRES = """
 wire_load("w") { capacitance : 0.01; resistance : 0.5; area : 0; slope : 1; fanout_length(1, 1); }
 default_wire_load : "w";
@@ -113,8 +114,11 @@ endmodule
     whole = timing(flat, tmp_path / "top.v", library, sta.Conditions(), 10.0).delays
     monkeypatch.setattr("carrysave.asic.power.delays.DELAYS_WHOLE", 0)
     parts = timing(flat, tmp_path / "top.v", library, sta.Conditions(), 10.0).delays
-    assert set(whole) == set(parts) == {("half", "INVT", "Y"), ("half", "DFFT", "Q"),
-                                        ("half", "DFFT", "QN")}  # fmt: skip
+    assert (
+        set(whole)
+        == set(parts)
+        == {("half", "INVT", "Y"), ("half", "DFFT", "Q"), ("half", "DFFT", "QN")}
+    )
     for key, delays in whole.items():
         np.testing.assert_allclose(parts[key], delays, rtol=1e-6)
     assert np.nanmax(parts["half", "INVT", "Y"]) == pytest.approx(0.5)

@@ -39,8 +39,9 @@ def ripple(bits: int) -> str:
     return (
         f"module ripple(input [{bits - 1}:0] a, b, input i, output [{bits - 1}:0] s, output o);\n"
         f"  wire [{bits}:0] c;\n  assign c[0] = i;\n  assign o = c[{bits}];\n"
-        + "\n".join(lines) + "\nendmodule\n"
-    )  # fmt: skip
+        + "\n".join(lines)
+        + "\nendmodule\n"
+    )
 
 
 def flow(tmp_path: Path, text: str, top: str) -> Flow:
@@ -79,11 +80,15 @@ def test_late_full_adders_are_gates_again(tmp_path):
 
 def test_a_path_is_no_longer_than_its_share(tmp_path):
     """Of adders in a row and of one beside it, only those in the row are late."""
-    text = ripple(6).replace("output o)", "output o, input [2:0] z, output [1:0] w)").replace(
-        "endmodule",
-        "  assign w[0] = (z[0] ^ z[1]) ^ z[2];\n"
-        "  assign w[1] = (z[0] & z[1]) | ((z[0] ^ z[1]) & z[2]);\nendmodule",
-    )  # fmt: skip
+    text = (
+        ripple(6)
+        .replace("output o)", "output o, input [2:0] z, output [1:0] w)")
+        .replace(
+            "endmodule",
+            "  assign w[0] = (z[0] ^ z[1]) ^ z[2];\n"
+            "  assign w[1] = (z[0] & z[1]) | ((z[0] ^ z[1]) & z[2]);\nendmodule",
+        )
+    )
     own = flow(tmp_path, text, "ripple")
     source = mapping.front_end(own.design, "tree", (), LIBRARY, "1")
     (tmp_path / "front.il").symlink_to(source)
@@ -106,7 +111,9 @@ def test_a_path_is_no_longer_than_its_share(tmp_path):
     assert full_adders.late(module, LIBRARY, 1.0) == []
 
 
-@pytest.mark.parametrize("text", ["tree+dch", "tree+amap+adders@0.9", "booth+nf+sizes@2.5",
-                                  "tree+amap+adders@1+sizes@density"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    ["tree+dch", "tree+amap+adders@0.9", "booth+nf+sizes@2.5", "tree+amap+adders@1+sizes@density"],
+)
 def test_recipes_are_read_as_they_are_written(text):
     assert str(Recipe.parse(text)) == text

@@ -32,20 +32,25 @@ BOOK: dict[str, tuple[dict[str, float], float, int]] = {
     "AOI22X1": (dict.fromkeys("ABCD", 2), 4, 8),
 }
 COMPUTES: dict[str, Callable[..., Any]] = {
-    "INV": lambda a: not a, "BUF": lambda a: a, "AND2": lambda a, b: a and b,
-    "OR2": lambda a, b: a or b, "NAND2": lambda a, b: not (a and b),
+    "INV": lambda a: not a,
+    "BUF": lambda a: a,
+    "AND2": lambda a, b: a and b,
+    "OR2": lambda a, b: a or b,
+    "NAND2": lambda a, b: not (a and b),
     "NAND3": lambda a, b, c: not (a and b and c),
     "NAND4": lambda a, b, c, d: not (a and b and c and d),
-    "NOR2": lambda a, b: not (a or b), "NOR3": lambda a, b, c: not (a or b or c),
+    "NOR2": lambda a, b: not (a or b),
+    "NOR3": lambda a, b, c: not (a or b or c),
     "AOI21": lambda a, b, c: not ((a and b) or c),
     "AOI22": lambda a, b, c, d: not ((a and b) or (c and d)),
     "AOI211": lambda a, b, c, d: not ((a and b) or c or d),
     "OAI21": lambda a, b, c: not ((a or b) and c),
     "OAI22": lambda a, b, c, d: not ((a or b) and (c or d)),
     "OAI211": lambda a, b, c, d: not ((a or b) and c and d),
-    "XOR2": lambda a, b: a != b, "XNOR2": lambda a, b: a == b,
+    "XOR2": lambda a, b: a != b,
+    "XNOR2": lambda a, b: a == b,
     "MUXI2": lambda a, b, s: not (b if s else a),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)

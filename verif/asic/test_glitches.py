@@ -72,8 +72,13 @@ def switching(flat: Flat, picoseconds: dict[str, Any], **ports: Any) -> Switchin
 def transitions(flat: Flat, found: Switching, port: str) -> list[tuple[float, float]]:
     """Return all and functional transitions of each bit of a port over the cycles that count."""
     nets, cycles = flat.port(port), CYCLES // 2
-    return list(zip((found.density[nets] * cycles).tolist(),
-                    (found.functional[nets] * cycles).tolist(), strict=True))  # fmt: skip
+    return list(
+        zip(
+            (found.density[nets] * cycles).tolist(),
+            (found.functional[nets] * cycles).tolist(),
+            strict=True,
+        )
+    )
 
 
 TOGGLE = [0, 1] * (CYCLES // 2)
@@ -92,9 +97,13 @@ def test_share_of_glitches_is_that_worked_out_by_hand(tmp_path: Path) -> None:
     flat = flat_of(tmp_path, LATE)
     found = switching(flat, {"first": 10, "second": 20, "cmp": 30}, a=TOGGLE, q=[0] * CYCLES)
     own = Activity(
-        flat=flat, switching=found, annotated=1.0, stimulus="a toggles", cycles=CYCLES // 2,
+        flat=flat,
+        switching=found,
+        annotated=1.0,
+        stimulus="a toggles",
+        cycles=CYCLES // 2,
         products_per_cycle=0.0,
-    )  # fmt: skip
+    )
     # In each cycle the clock has two transitions, three nets have one, q has its pulse.
     assert own.glitches == pytest.approx(2 / 7)
     assert own.describe() == (
@@ -103,9 +112,10 @@ def test_share_of_glitches_is_that_worked_out_by_hand(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("late", "fall", "rise", "passes"), [
-    (40, 40, 5, True), (39, 40, 5, False), (40, 5, 300, True), (4, 5, 3, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("late", "fall", "rise", "passes"),
+    [(40, 40, 5, True), (39, 40, 5, False), (40, 5, 300, True), (4, 5, 3, False)],
+)
 def test_nand_makes_a_pulse_of_each_rise(
     tmp_path: Path, late: int, fall: int, rise: int, passes: bool
 ) -> None:
@@ -123,12 +133,15 @@ A_FALLS, A_RISES, B_FALLS, B_RISES = 50, 80, 60, 70
 ARCS = [[[999, A_FALLS], [A_RISES, 999]], [[999, B_FALLS], [B_RISES, 999]]]
 
 
-@pytest.mark.parametrize(("a", "b", "falls", "rises"), [
-    ("a", "1'b1", A_FALLS, A_RISES),
-    ("1'b1", "a", B_FALLS, B_RISES),
-    # Either input lets the output rise, so the first one does; both must be there for a fall.
-    ("a", "a", min(A_FALLS, B_FALLS), max(A_RISES, B_RISES)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("a", "b", "falls", "rises"),
+    [
+        ("a", "1'b1", A_FALLS, A_RISES),
+        ("1'b1", "a", B_FALLS, B_RISES),
+        # Either input lets the output rise, so the first one does; both must be there for a fall.
+        ("a", "a", min(A_FALLS, B_FALLS), max(A_RISES, B_RISES)),
+    ],
+)
 def test_delay_is_that_of_the_arc(tmp_path: Path, a: str, b: str, falls: int, rises: int) -> None:
     flat = flat_of(tmp_path, RACE.format(a=a, b=b))
 

@@ -13,15 +13,24 @@ from hw.catalog import CATALOG, Design
 from verif.support.cases import long
 
 SMALL: dict[str, Any] = {
-    "m": 2, "n": 2, "k": 2, "k_max": 20, "a_width": 4, "b_width": 4, "accumulator_width": 12,
+    "m": 2,
+    "n": 2,
+    "k": 2,
+    "k_max": 20,
+    "a_width": 4,
+    "b_width": 4,
+    "accumulator_width": 12,
     "formats": "int4,e2m1",
-}  # fmt: skip
+}
 
 ROW: dict[str, Any] = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
 ENGINE: dict[str, Any] = {
-    "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,k_max=300)", "data_width": 32,
-    "sums": 16, "a_bytes": 64, "b_bytes": 64,
-}  # fmt: skip
+    "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,k_max=300)",
+    "data_width": 32,
+    "sums": 16,
+    "a_bytes": 64,
+    "b_bytes": 64,
+}
 OWN: dict[str, dict[str, Any]] = {
     "requantiser": {"n": 1, "width": 6, "multiplier_width": 4, "out_width": 3},
     "shiftmax": ROW,

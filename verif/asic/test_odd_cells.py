@@ -41,7 +41,9 @@ ODD: dict[str, tuple[str, Change, str]] = {
     "area": ("AND2X2", swap(r"area *: *[^;]*;", "area : big;"), "area must be 0..1e+30"),
     "infinite": ("OR2X1", swap(r"area *: *[^;]*;", "area : 1e400;"), "area must be 0..1e+30"),
     "capacitance": (
-        "OR2X2", swap(r"\bcapacitance *: *[^;]*;", "capacitance : -1;"), "capacitance of pin A",
+        "OR2X2",
+        swap(r"\bcapacitance *: *[^;]*;", "capacitance : -1;"),
+        "capacitance of pin A",
     ),
     "direction": ("OAI21X1", swap(DIRECTION, "direction : inptu;"), "internal, not 'inptu'"),
     "no direction": ("OAI22X1", swap(DIRECTION, ""), "internal, not none"),
@@ -59,7 +61,7 @@ ODD: dict[str, tuple[str, Change, str]] = {
     "two ends": ("INVX2", swap(r"area *:", "} area :"), "a brace too many"),
     "end of a pin": ("NOR2X1", swap(r"direction", "} direction"), "a brace too many"),
     "twice": ("TBUFX2", swap(r"TBUFX2", "INVX1"), "a cell of its name is at line"),
-}  # fmt: skip
+}
 LEGAL = """
 cell (FILL) { pin (A) { capacitance : 0.1; } }
 cell (KEEPER) { area : 3; pin (A) { direction : inout; } }

@@ -26,15 +26,21 @@ def inner(before: int, after: int, through: int) -> str:
     wires = [f"{name}{i}" for name, count in names.items() for i in range(count)]
     chains = [
         f"  INVX1 i{name}{i}(.A({f'{name}{i - 1}' if i else starts[name]}), .Y({name}{i}));"
-        for name, count in names.items() for i in range(count)
-    ]  # fmt: skip
+        for name, count in names.items()
+        for i in range(count)
+    ]
     last = {name: f"{name}{count - 1}" for name, count in names.items()}
     return "\n".join([
-        "module inner(clk, d, q);", "  input clk, d;", "  output q;",
-        f"  wire held, {', '.join(wires)};", *chains,
+        "module inner(clk, d, q);",
+        "  input clk, d;",
+        "  output q;",
+        f"  wire held, {', '.join(wires)};",
+        *chains,
         f"  DFFPOSX1 r(.CLK(clk), .D({last['before']}), .Q(held));",
-        f"  OR2X1 o(.A({last['after']}), .B({last['through']}), .Y(q));", "endmodule", "",
-    ])  # fmt: skip
+        f"  OR2X1 o(.A({last['after']}), .B({last['through']}), .Y(q));",
+        "endmodule",
+        "",
+    ])
 
 
 @pytest.mark.parametrize("lengths", [(30, 2, 2), (2, 30, 2), (2, 2, 30)])
@@ -43,11 +49,8 @@ def test_an_input_with_setup_and_a_way_through_is_no_latch(lengths):
     text = inner(*lengths)
     whole = sta.analyse(text + TOP, top="top", library=LIBRARY, conditions=CONDITIONS)
     inside, model = port_model.model(
-        text, top="inner", conditions=CONDITIONS, ports=PORTS, loads={"d": [20.0]},
-        library=LIBRARY,
-    )  # fmt: skip
-    found = sta.analyse(
-        TOP, top="top", library=LIBRARY, models=[model], conditions=CONDITIONS
-    )  # fmt: skip
+        text, top="inner", conditions=CONDITIONS, ports=PORTS, loads={"d": [20.0]}, library=LIBRARY
+    )
+    found = sta.analyse(TOP, top="top", library=LIBRARY, models=[model], conditions=CONDITIONS)
     assert whole["period_ns"] > 1.0
     assert max(inside, found["period_ns"]) == pytest.approx(whole["period_ns"], rel=0.1)

@@ -72,8 +72,9 @@ def test_the_best_is_kept_and_used(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("recipe", ["tree+dch,amap,fan8+adders@1", "tree+dch+sizes@density"])
 def test_a_recipe_alone(run: Run, recipe: str) -> None:
     """What a report names can be run again; another recipe gives another netlist."""
-    first, other = (check("synthesis", run(*LINE, "--recipe", one).out)
-                    for one in (recipe, "tree+dch"))  # fmt: skip
+    first, other = (
+        check("synthesis", run(*LINE, "--recipe", one).out) for one in (recipe, "tree+dch")
+    )
     for found, wanted in ((first, recipe), (other, "tree+dch")):
         (point,) = found["sweep"]
         assert found["recipe"] == point["recipe"] == wanted
@@ -104,20 +105,29 @@ def test_a_recipe_that_fails_is_left_out(run: Run, monkeypatch: pytest.MonkeyPat
     assert told["after"]["area_um2"] > 0
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    ("--search-recipes 0", "--search-recipes must be 1 to 10000, not 0"),
-    ("--search-recipes 5 --objective energy --period 3", "not for energy"),
-    ("--search-recipes 5 --target ecp5", "are for cell libraries, not for ecp5"),
-    ("--recipe dch2", "--recipe must be one of tree, tree42, booth, + and a mapping, then"),
-    ("--recipe tree+dch2+adders@2", "(0 to 1) and +sizes@GOAL (density, period or ns) if wanted"),
-    ("--recipe tree+dch2+sizes@-1", "if wanted, not 'tree+dch2+sizes@-1'"),
-    ("--recipe tree+dch2+sizes@area", "if wanted, not 'tree+dch2+sizes@area'"),
-    ("--recipe tree+dch2+more@1", "if wanted, not 'tree+dch2+more@1'"),
-    ("--recipe tree+dch9", "a mapping must be one of dch2, "),
-    ("--recipe tree+dch2 --sweep", "--recipe excludes --sweep, --search-recipes, --period and"),
-    ("--recipe tree+dch2 --period 5", "--recipe excludes --sweep, --search-recipes, --period and"),
-    ("--recipe tree+dch2 --target ecp5", "--recipe is for cell libraries, not for ecp5"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--search-recipes 0", "--search-recipes must be 1 to 10000, not 0"),
+        ("--search-recipes 5 --objective energy --period 3", "not for energy"),
+        ("--search-recipes 5 --target ecp5", "are for cell libraries, not for ecp5"),
+        ("--recipe dch2", "--recipe must be one of tree, tree42, booth, + and a mapping, then"),
+        (
+            "--recipe tree+dch2+adders@2",
+            "(0 to 1) and +sizes@GOAL (density, period or ns) if wanted",
+        ),
+        ("--recipe tree+dch2+sizes@-1", "if wanted, not 'tree+dch2+sizes@-1'"),
+        ("--recipe tree+dch2+sizes@area", "if wanted, not 'tree+dch2+sizes@area'"),
+        ("--recipe tree+dch2+more@1", "if wanted, not 'tree+dch2+more@1'"),
+        ("--recipe tree+dch9", "a mapping must be one of dch2, "),
+        ("--recipe tree+dch2 --sweep", "--recipe excludes --sweep, --search-recipes, --period and"),
+        (
+            "--recipe tree+dch2 --period 5",
+            "--recipe excludes --sweep, --search-recipes, --period and",
+        ),
+        ("--recipe tree+dch2 --target ecp5", "--recipe is for cell libraries, not for ecp5"),
+    ],
+)
 def test_what_is_refused(run: Run, tmp_path: Path, words: str, says: str) -> None:
     found = run("synth", "mac", *words.split())
     assert (found.code, found.out) == (2, "")

@@ -62,9 +62,10 @@ def contents(path: str, work: Path) -> dict[str, dict[str, tuple[str, dict[str, 
     found = {}
     for name, module in json.loads((work / "n.json").read_text())["modules"].items():
         nets = {
-            bit: f"{net} {index}" for net, own in module["netnames"].items()
+            bit: f"{net} {index}"
+            for net, own in module["netnames"].items()
             for index, bit in enumerate(own["bits"])
-        }  # fmt: skip
+        }
         found[name] = {
             own: (
                 cell["type"],
@@ -74,7 +75,7 @@ def contents(path: str, work: Path) -> dict[str, dict[str, tuple[str, dict[str, 
                 },
             )
             for own, cell in module["cells"].items()
-        }  # fmt: skip
+        }
     return found
 
 

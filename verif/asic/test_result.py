@@ -48,9 +48,12 @@ def no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def of_device(target: str = "ecp5", **changed: Any) -> dict[str, Any]:
     found = {
-        "names": {"top_": "top", "x_": "x", "made": "$y"}, "notes": ["slow"], "period_ns": 4.0,
-        "luts": 500, "dsps": 2,
-    }  # fmt: skip
+        "names": {"top_": "top", "x_": "x", "made": "$y"},
+        "notes": ["slow"],
+        "period_ns": 4.0,
+        "luts": 500,
+        "dsps": 2,
+    }
     return of_fpga(found | changed, "top", target, 8.0)
 
 
@@ -59,9 +62,7 @@ def test_rates_on_a_device_are_by_tables_and_blocks() -> None:
     assert (found["design"], found["target"]) == ("top_", "ecp5")
     rates = found["gops"], found["gops_per_1000_luts"], found["gops_per_dsp"]
     assert rates == (2.0, 4.0, 1.0)
-    assert found["notes"] == [
-        "top_ is 'top' in the source", "x_ is 'x' in the source", "slow",
-    ]  # fmt: skip
+    assert found["notes"] == ["top_ is 'top' in the source", "x_ is 'x' in the source", "slow"]
     assert found["versions"] == {"carrysave": "0", "nextpnr": "7"}
     assert found["recipe"] == "synth_ecp5"
     assert (found["gops_per_mm2"], found["gops_per_w"], found["area_um2"]) == (None,) * 3
@@ -77,29 +78,53 @@ def searched(*, relative: bool) -> tuple[Any, dict[str, Any]]:
     corner = {"voltage": 1.8}
     other = SimpleNamespace(name="slow", sha="b")
     library: Any = SimpleNamespace(
-        name="lib", sha="a", relative=relative, corner=corner, corners=(other,),
-        nand2=SimpleNamespace(area=5.0), notes=["odd"],
-    )  # fmt: skip
+        name="lib",
+        sha="a",
+        relative=relative,
+        corner=corner,
+        corners=(other,),
+        nand2=SimpleNamespace(area=5.0),
+        notes=["odd"],
+    )
     flow = SimpleNamespace(
-        library=library, design=SimpleNamespace(top="top", names={}),
+        library=library,
+        design=SimpleNamespace(top="top", names={}),
         conditions=SimpleNamespace(describe=lambda own: {"of": own.name}),
-    )  # fmt: skip
-    variants = [SimpleNamespace(flow=flow, hierarchy=one, hows={"n": one}, design=None)
-                for one in ("flat", "coarse")]  # fmt: skip
+    )
+    variants = [
+        SimpleNamespace(flow=flow, hierarchy=one, hows={"n": one}, design=None)
+        for one in ("flat", "coarse")
+    ]
 
     def point(target: float, variant: int, areas: tuple[float, float]) -> dict[str, Any]:
         whole, inside = areas
         rows = [
-            {"module": "top", "instances": 1, "cells": 4, "area_um2": whole,
-             "area_sequential_um2": 10.0},
-            {"module": "pe", "instances": 3, "cells": 5, "area_um2": inside,
-             "area_sequential_um2": 20.0},
-        ]  # fmt: skip
+            {
+                "module": "top",
+                "instances": 1,
+                "cells": 4,
+                "area_um2": whole,
+                "area_sequential_um2": 10.0,
+            },
+            {
+                "module": "pe",
+                "instances": 3,
+                "cells": 5,
+                "area_um2": inside,
+                "area_sequential_um2": 20.0,
+            },
+        ]
         return {
-            "recipe": "tree", "delay_target_ns": target, "variant": variant, "hierarchy": rows,
-            "period_ns": 2.0 * target, "critical_path": ["path"], "notes": ["note"],
-            "netlist": "text", "corners": [2.0, 3.0],
-        }  # fmt: skip
+            "recipe": "tree",
+            "delay_target_ns": target,
+            "variant": variant,
+            "hierarchy": rows,
+            "period_ns": 2.0 * target,
+            "critical_path": ["path"],
+            "notes": ["note"],
+            "netlist": "text",
+            "corners": [2.0, 3.0],
+        }
 
     points = [point(1.0, 0, (40.0, 90.0)), point(2.0, 1, (100.0, 50.0))]
     search: Any = SimpleNamespace(
@@ -109,9 +134,14 @@ def searched(*, relative: bool) -> tuple[Any, dict[str, Any]]:
 
 
 POWER: dict[str, Any] = {
-    "power_mw": 1.0, "activity": "random", "annotated": 1.0, "glitches": None, "pj_per_mac": 0.5,
-    "energy_parts": None, "notes": ["power"],
-}  # fmt: skip
+    "power_mw": 1.0,
+    "activity": "random",
+    "annotated": 1.0,
+    "glitches": None,
+    "pj_per_mac": 0.5,
+    "energy_parts": None,
+    "notes": ["power"],
+}
 
 
 def test_areas_of_a_record_are_of_all_instances() -> None:
@@ -128,8 +158,10 @@ def test_areas_of_a_record_are_of_all_instances() -> None:
     assert found["corner"] == {"voltage": 1.8}
     assert (found["hierarchy_mode"], found["design"]) == ("coarse", "top")
     assert found["notes"] == ["odd", "note", "power"]
-    rows = [(one["hierarchy"], one["area_um2"], one["period_ns"], one["gops_per_mm2"])
-            for one in found["sweep"]]  # fmt: skip
+    rows = [
+        (one["hierarchy"], one["area_um2"], one["period_ns"], one["gops_per_mm2"])
+        for one in found["sweep"]
+    ]
     assert rows == [("flat", 310.0, 2.0, pytest.approx(4e6 / 310)), ("coarse", 250.0, 4.0, 8000.0)]
 
 
@@ -157,16 +189,28 @@ def test_records_of_the_generic_library_are_in_gates_and_fo4() -> None:
     ("gain", "failed", "says"),
     [
         (0.0, 0, "9 recipes tried beyond the fixed list: none is better than old"),
-        (0.0, 2, "9 recipes tried beyond the fixed list, 2 of which failed: none is better than"
-                 " old"),
-        (0.125, 0, "9 recipes tried beyond the fixed list: 12.5 % better with new than with old;"
-                   " kept, and used from now on"),
+        (
+            0.0,
+            2,
+            "9 recipes tried beyond the fixed list, 2 of which failed: none is better than old",
+        ),
+        (
+            0.125,
+            0,
+            "9 recipes tried beyond the fixed list: 12.5 % better with new than with old;"
+            " kept, and used from now on",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_search_of_recipes_gained_is_told(gain: float, failed: int, says: str) -> None:
     search, best = searched(relative=False)
-    more = {"trials": 9, "failed": failed, "gain": gain, "before": {"recipe": "old"},
-            "after": {"recipe": "new"}}  # fmt: skip
+    more = {
+        "trials": 9,
+        "failed": failed,
+        "gain": gain,
+        "before": {"recipe": "old"},
+        "after": {"recipe": "new"},
+    }
     found = of_cells(search, "lib", best, 8.0, POWER, more)
     assert found["notes"] == ["odd", "note", "power", says]
     assert found["recipe_search"] is more

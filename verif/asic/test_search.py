@@ -137,25 +137,35 @@ class Told(search.Search):
         self, wanted: Iterable[tuple[int, Recipe, float]], *, required: bool = True
     ) -> list[dict[str, Any]]:
         found = [
-            {"variant": number, "recipe": str(recipe), "period_ns": PERIODS[recipe.adders],
-             "hierarchy": []}
+            {
+                "variant": number,
+                "recipe": str(recipe),
+                "period_ns": PERIODS[recipe.adders],
+                "hierarchy": [],
+            }
             for number, recipe, _ in wanted
-        ]  # fmt: skip
+        ]
         self.points += found
         return found
 
 
 @pytest.mark.parametrize(
     ("period", "kept", "best"),
-    [(4.0, [], "tree+amap+adders@1+sizes@4"), (3.0, ["0.77", "0.74"], "tree+amap+sizes@3"),
-     (2.9, ["0.77", "0.74"], "tree+amap+adders@0.77+sizes@2.9")],
-)  # fmt: skip
+    [
+        (4.0, [], "tree+amap+adders@1+sizes@4"),
+        (3.0, ["0.77", "0.74"], "tree+amap+sizes@3"),
+        (2.9, ["0.77", "0.74"], "tree+amap+adders@0.77+sizes@2.9"),
+    ],
+)
 def test_fewer_full_adders_are_kept_where_none_meet_a_period(period, kept, best):
     """At 3 ns a netlist without full adders meets it, and is no reason to try no fewer of them."""
     told = Told(
-        [], objective="energy", overhead_ns=0.0, period_ns=period,
+        [],
+        objective="energy",
+        overhead_ns=0.0,
+        period_ns=period,
         energy=lambda point: 10 - point["period_ns"],
-    )  # fmt: skip
+    )
     told.quiet([0], ["amap"])
     adders = dict.fromkeys(Recipe.parse(point["recipe"]).adders for point in told.points)
     assert list(adders) == ["", "1", "0.91", "0.85", *kept]
@@ -164,7 +174,7 @@ def test_fewer_full_adders_are_kept_where_none_meet_a_period(period, kept, best)
     again = [one for one in told.points if f"@{period:g}" not in one["recipe"]]
     assert {one["period_ns"] for one in again} == {
         late for late in PERIODS.values() if period < late < 1.05 * period
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.prove
@@ -195,12 +205,24 @@ def test_hows_that_are_better_alone_are_combined(monkeypatch):
     for name in ("RELAXED", "ADDERS"):
         monkeypatch.setattr(search, name, ())
     monkeypatch.setattr(search, "RESIZED", 0)
-    design = Design("mac", {"a_width": 4, "b_width": 4, "accumulator_width": 10,
-                            "adder": "ripple", "encoding": "operator"})  # fmt: skip
+    design = Design(
+        "mac",
+        {
+            "a_width": 4,
+            "b_width": 4,
+            "accumulator_width": 10,
+            "adder": "ripple",
+            "encoding": "operator",
+        },
+    )
     found = synthesis.synthesise_design(
-        design, "osu018", sweep=True, objective="period", activity="none",
+        design,
+        "osu018",
+        sweep=True,
+        objective="period",
+        activity="none",
         search_parameters=["adder", "encoding"],
-    )  # fmt: skip
+    )
     tried = [row["hows"] for row in found["tried"]]
     alone = [hows for hows in tried if len(hows) == 1]
     assert {name for hows in alone for name in hows} == {"adder", "encoding"}

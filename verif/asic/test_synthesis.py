@@ -113,12 +113,17 @@ def mismatches(
     renamed = re.sub(r"\bmodule (\w+)", r"module \1_rtl", rtl)
     renamed = re.sub(r"(?m)^  cell4 ", "  cell4_rtl ", renamed)
     files = {
-        "rtl.v": renamed, "netlist.v": netlist, "cells.v": liberty.cell_models(library),
+        "rtl.v": renamed,
+        "netlist.v": netlist,
+        "cells.v": liberty.cell_models(library),
         "bench.v": BENCH.format(
-            a=width[0], y=width[1], top=top, rtl=connect.replace("@", "want"),
+            a=width[0],
+            y=width[1],
+            top=top,
+            rtl=connect.replace("@", "want"),
             netlist=connect.replace("@", "have"),
         ),
-    }  # fmt: skip
+    }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     subprocess.run(["iverilog", "-o", "run", *files], cwd=tmp_path, check=True)
@@ -131,8 +136,14 @@ def mismatches(
 
 
 MAC_PORTS = {"clk": "clk", "en": "en", "clear": "clear", "a": "a", "b": "b", "sum": "@"}
-PAIR_PORTS = {"clk": "clk", "en": "en", "clear": "clear", "a": "a", "q": "@[99:96]",
-              "sum": "@[95:0]"}  # fmt: skip
+PAIR_PORTS = {
+    "clk": "clk",
+    "en": "en",
+    "clear": "clear",
+    "a": "a",
+    "q": "@[99:96]",
+    "sum": "@[95:0]",
+}
 
 
 @pytest.mark.sample(2)
@@ -186,10 +197,15 @@ def test_few_mappings_are_tried_until_one_meets_the_clock(monkeypatch, tmp_path,
         assert ordered
         for job in wanted:
             target, slow = job.facts["delay_target_ns"], job.facts["recipe"] == "tree+amap"
-            yield jobs.Outcome(job=job, key=job.key, value={
-                "critical_path": [], "period_ns": max(target, 1.0) + late * slow,
-                "hierarchy": [{"instances": 1, "area_um2": 9.0 - target}],
-            })  # fmt: skip
+            yield jobs.Outcome(
+                job=job,
+                key=job.key,
+                value={
+                    "critical_path": [],
+                    "period_ns": max(target, 1.0) + late * slow,
+                    "hierarchy": [{"instances": 1, "area_um2": 9.0 - target}],
+                },
+            )
 
     monkeypatch.setattr(jobs, "run", made_up)
     monkeypatch.setattr(search.Search, "fronts", lambda *_: ["tree"])
@@ -278,9 +294,10 @@ def fan_out(count: int) -> str:
 
 
 REGISTERED = (
-    fan_out(8).replace("input [3:0] a, output [255", "input [3:0] d, output [255")
+    fan_out(8)
+    .replace("input [3:0] a, output [255", "input [3:0] d, output [255")
     .replace(");\n  cell4 x0", ");\n  reg [3:0] a; always @(posedge clk) a <= d;\n  cell4 x0")
-)  # fmt: skip
+)
 
 
 @pytest.mark.prove
@@ -355,8 +372,11 @@ def test_period_of_a_loop_by_hand(tmp_path):
         periods.append(launch + gate + setup)
     assert found["period_ns"] == pytest.approx(max(periods), rel=1e-3)
     assert [step["cell"] for step in found["critical_path"]] == [
-        "DFFPOSX1", "DFFPOSX1", "INVX1", "DFFPOSX1"
-    ]  # fmt: skip
+        "DFFPOSX1",
+        "DFFPOSX1",
+        "INVX1",
+        "DFFPOSX1",
+    ]
 
 
 def test_path_into_a_clock_gate_counts(tmp_path):

@@ -19,9 +19,10 @@ def library(text: str) -> Any:
 
 
 PLANE = Table(
-    np.array([1.0, 2.0, 4.0]), np.array([10.0, 30.0, 40.0]),
+    np.array([1.0, 2.0, 4.0]),
+    np.array([10.0, 30.0, 40.0]),
     np.array([[5.0, 9.0, 10.0], [6.0, 14.0, 24.0], [20.0, 40.0, 42.0]]),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +67,7 @@ def table_of(kind: str, inside: str) -> Table:
     text = f"{TEMPLATES} cell (X) {{ cell_rise ({kind}) {{ {inside} }} }} cell (Y) {{ area : 1; }}"
     made = library(text)
     cells, templates = read_cells(made, {"X"}, frozenset())
-    assert (list(cells), sorted(templates)) == (
-        ["X"], ["alone", "by_load", "by_slew", "limits"]
-    )  # fmt: skip
+    assert (list(cells), sorted(templates)) == (["X"], ["alone", "by_load", "by_slew", "limits"])
     return read_table(cells["X"].groups[0], templates, made, 3.0)
 
 
@@ -79,15 +78,20 @@ VALUES = 'values ("1, 2, 3", "4, 5, 6");'
     ("kind", "inside", "slews", "loads", "values"),
     [
         ("by_slew", VALUES, [0.01, 0.02], [2, 6, 10], [[3, 6, 9], [12, 15, 18]]),
-        ("by_slew", f'index_1 ("1, 4"); {VALUES}', [0.01, 0.04], [2, 6, 10],
-         [[3, 6, 9], [12, 15, 18]]),
+        (
+            "by_slew",
+            f'index_1 ("1, 4"); {VALUES}',
+            [0.01, 0.04],
+            [2, 6, 10],
+            [[3, 6, 9], [12, 15, 18]],
+        ),
         ("by_load", VALUES, [0.01, 0.03, 0.05], [2, 4], [[3, 12], [6, 15], [9, 18]]),
         # A clock's transition is the load of a constraint, a time.
         ("limits", VALUES, [0.01, 0.03, 0.05], [0.01, 0.02], [[3, 12], [6, 15], [9, 18]]),
         ("alone", 'values ("1, 2");', [0.01, 0.02], [0], [[3], [6]]),
         ("scalar", 'values ("7");', [0], [0], [[21]]),
     ],
-)  # fmt: skip
+)
 def test_tables_are_read_by_their_axes(
     kind: str, inside: str, slews: list[float], loads: list[float], values: list[list[float]]
 ) -> None:
@@ -142,8 +146,10 @@ def test_wire_load_is_exact() -> None:
     double = WireLoad(2.0, 30.0, wires.lengths, 4.0)
     assert double.farads(pins).tolist() == [2 * length for length in lengths]
     # Ohm by fF are 1e-6 ns; each pin has as much of the wire as any other.
-    due = [30 * own / max(pin, 1) * (2 * own / max(pin, 1) + 3) * 1e-6
-           for own, pin in zip(lengths, pins, strict=True)]  # fmt: skip
+    due = [
+        30 * own / max(pin, 1) * (2 * own / max(pin, 1) + 3) * 1e-6
+        for own, pin in zip(lengths, pins, strict=True)
+    ]
     assert double.delay(pins, np.full(7, 3.0)).tolist() == pytest.approx(due)
 
 
@@ -163,8 +169,12 @@ def test_wire_load_of_what_the_library_leaves_out() -> None:
     assert WireLoad.of(library("default_wire_load : w; wire_load (w) { slope : 1; }")) is None
     small = WireLoad.of(library("default_wire_load : w; wire_load (w) { fanout_length(2, 6); }"))
     assert small == WireLoad(0.0, 0.0, (6.0, 6.0), 0.0)
-    for wrong in ("fanout_length(0, 1)", "fanout_length(1001, 1)", "fanout_length(1, -1)",
-                  "slope : -1; fanout_length(1, 1)"):  # fmt: skip
+    for wrong in (
+        "fanout_length(0, 1)",
+        "fanout_length(1001, 1)",
+        "fanout_length(1, -1)",
+        "slope : -1; fanout_length(1, 1)",
+    ):
         with pytest.raises(ValueError, match="must be"):
             WireLoad.of(library(f"default_wire_load : w; wire_load (w) {{ {wrong}; }}"))
     edges = "fanout_length(1, 0); fanout_length(1000, 999)"
@@ -195,9 +205,12 @@ def test_energies_are_exact() -> None:
     x = found["X"]
     where = [(one.pin, one.related, one.when, one.supply) for one in x.internal]
     assert where == [
-        ("A", "C", "!C", "VDD"), ("A", "D", "!C", "VDD"), ("B", "C", "!C", "VDD"),
-        ("B", "D", "!C", "VDD"), ("C", None, None, None),
-    ]  # fmt: skip
+        ("A", "C", "!C", "VDD"),
+        ("A", "D", "!C", "VDD"),
+        ("B", "C", "!C", "VDD"),
+        ("B", "D", "!C", "VDD"),
+        ("C", None, None, None),
+    ]
     at = np.zeros(2)
     energy = [one.energy(at, at).tolist() for one in x.internal]
     # 2 fF by 4 V^2 is 8 fJ; the mean of both edges.
@@ -210,8 +223,10 @@ def test_energies_are_exact() -> None:
 
 
 def test_units_of_energies_have_defaults() -> None:
-    text = 'cell (X) { cell_leakage_power : 2; pin (A) { internal_power () { power (scalar) {' \
-        ' values ("5"); } } } }'  # fmt: skip
+    text = (
+        "cell (X) { cell_leakage_power : 2; pin (A) { internal_power () { power (scalar) {"
+        ' values ("5"); } } } }'
+    )
     (x,) = energies(library(text), {"X"}).values()
     at = np.zeros(1)
     assert leakage(x) == [(None, 2)]

@@ -34,7 +34,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         ("opt3", SMALL),
         ("lmul", {"format": "e4m3"}),
     ]),
-]  # fmt: skip
+]
 
 
 def miter(design: Design) -> str:
@@ -45,8 +45,11 @@ def miter(design: Design) -> str:
     emission = Emission(design)
     clock, reset = (port["name"] for port in emission.ports[:2])
     ports = {port["is"]: port for port in emission.ports}
-    pins = ", ".join(f"input [{port['width'] - 1}:0] {port['name']}" for port in ports.values()
-                     if port["direction"] == "input")  # fmt: skip
+    pins = ", ".join(
+        f"input [{port['width'] - 1}:0] {port['name']}"
+        for port in ports.values()
+        if port["direction"] == "input"
+    )
     lines, differ = [], []
     for path, port in ports.items():
         if port["direction"] == "output":
@@ -62,10 +65,13 @@ def miter(design: Design) -> str:
         } | {reset: f"{reset} || !begun"}
         lines.append(f"{module} {copy} ({', '.join(f'.{a}({b})' for a, b in given.items())});")
     return "\n".join([
-        f"module miter({pins}, output bad);", "reg begun = 0;",
-        f"always @(posedge {clock}) begun <= 1;", *lines,
-        f"assign bad = begun && ({' || '.join(f'({one})' for one in differ)});", "endmodule\n",
-    ])  # fmt: skip
+        f"module miter({pins}, output bad);",
+        "reg begun = 0;",
+        f"always @(posedge {clock}) begun <= 1;",
+        *lines,
+        f"assign bad = begun && ({' || '.join(f'({one})' for one in differ)});",
+        "endmodule\n",
+    ])
 
 
 def equal(design: Design, netlist: Path, models: Path, folder: Path) -> bool:
@@ -110,8 +116,12 @@ def test_icarus_ends_with_an_x_all_the_same(tmp_path: Path) -> None:
     sources = netlist_sources(design, cells.osu018(), tmp_path)
     for simulator, ok in (("verilator", True), ("icarus", False)):
         found = runner.verify(
-            design, seed=1, netlist=sources, simulator=simulator, directory=tmp_path,
+            design,
+            seed=1,
+            netlist=sources,
+            simulator=simulator,
+            directory=tmp_path,
             tests=runner.named("test_operand_pairs"),
-        )  # fmt: skip
+        )
         assert found.ok == ok
         assert ("X or Z in" in found.log.read_text()) != ok

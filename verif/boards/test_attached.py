@@ -39,8 +39,9 @@ class Device:
         self.memory = np.zeros(design.spec.memory_bytes, np.uint8)
         self.hardware = SoftwareDevice(design.spec, self.memory)
         self.hardware.constants |= {
-            "hash_lo": int(design.digest, 16) & 0xFFFFFFFF, "hash_hi": int(design.digest, 16) >> 32,
-        }  # fmt: skip
+            "hash_lo": int(design.digest, 16) & 0xFFFFFFFF,
+            "hash_hi": int(design.digest, 16) >> 32,
+        }
         self.link = HostLink(self.memory, self)
         self.torn = 0
         self._own, other = os.openpty()
@@ -146,9 +147,19 @@ def test_network_on_a_board(device: Device, run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", rng.integers(-128, 128, (4, 16), np.int8))
     report(tmp_path / "out" / "boards", design_of(BOARD, {}), 115200)
     line = [
-        "run", model, "--input", tmp_path / "x.npy", "--board", "ulx3s_25f", "--simulate", "all",
-        "--energy", "none", "-o", tmp_path / "out",
-    ]  # fmt: skip
+        "run",
+        model,
+        "--input",
+        tmp_path / "x.npy",
+        "--board",
+        "ulx3s_25f",
+        "--simulate",
+        "all",
+        "--energy",
+        "none",
+        "-o",
+        tmp_path / "out",
+    ]
     found = run(*line, "--port", device.port, "--json")
     assert found.code == 0, found.err
     facts = check("run", found.out)
@@ -156,8 +167,9 @@ def test_network_on_a_board(device: Device, run: Run, tmp_path: Path) -> None:
     assert device.hardware.starts
     found = run(*line, "--port", device.port, "-p", "m=2")
     assert (found.code, found.err.strip()) == (
-        2, "carrysave: -p is not for --port: the design is the one that was built"
-    )  # fmt: skip
+        2,
+        "carrysave: -p is not for --port: the design is the one that was built",
+    )
     found = run(*line, "--port", tmp_path / "none")
     assert found.code in {1, 2}
     assert str(tmp_path / "none") in found.err

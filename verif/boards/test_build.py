@@ -43,9 +43,14 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float]]:
             tried.append(mhz)
             facts = dict.fromkeys(board.part.capacity, 1)
             return {
-                **facts, "carry": 0, "lutrams": 0, "fmax_mhz": fmax(mhz), "critical_path": [],
-                "untimed": untimed, "notes": [],
-            }, b"bits"  # fmt: skip
+                **facts,
+                "carry": 0,
+                "lutrams": 0,
+                "fmax_mhz": fmax(mhz),
+                "critical_path": [],
+                "untimed": untimed,
+                "notes": [],
+            }, b"bits"
 
         monkeypatch.setattr(builds, "_implement", implement)
         return tried
@@ -164,11 +169,16 @@ ERROR: Placing design failed.
 """What nextpnr says of a design that has as many cells, and no place for each."""
 
 
-@pytest.mark.parametrize(("says", "wanted"), [
-    (_CROWDED, "4,723 logic cells of 5,280 are too many to be placed"),
-    ("ERROR: Failed to expand region (0, 0) |_> (9, 9) of 7051 ICESTORM_LCs",
-     "7,051 logic cells of 5,280"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("says", "wanted"),
+    [
+        (_CROWDED, "4,723 logic cells of 5,280 are too many to be placed"),
+        (
+            "ERROR: Failed to expand region (0, 0) |_> (9, 9) of 7051 ICESTORM_LCs",
+            "7,051 logic cells of 5,280",
+        ),
+    ],
+)
 def test_design_without_a_placement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, wanted: str
 ) -> None:
@@ -238,8 +248,9 @@ def test_load(
     line = ["build", "--board", "orangecrab_25f", "--load", "-o", tmp_path / "out"]
     outcome = run(*line)
     assert outcome.code == 1
-    assert "openFPGALoader is not installed: run `sudo apt-get install openfpgaloader`" \
-        in outcome.err  # fmt: skip
+    assert (
+        "openFPGALoader is not installed: run `sudo apt-get install openfpgaloader`" in outcome.err
+    )
     assert not (tmp_path / "out").exists()
 
     program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n')

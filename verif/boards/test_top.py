@@ -52,20 +52,28 @@ def test_top_connects_all_ports(name: str) -> None:
 def test_reset_waits_for_the_clock() -> None:
     """Until the PLL has locked the design is in reset, and for 16 cycles more."""
     board = BOARDS["ulx3s_85f"]
-    text = top(board, "block", Clock(50.0, "module pll(input clkin, output clkout0, locked);\n"
-        "assign clkout0 = clkin; reg [3:0] n = 0; always @(posedge clkin) n <= n + !n[3];\n"
-        "assign locked = n[3]; endmodule\n"))  # fmt: skip
+    text = top(
+        board,
+        "block",
+        Clock(
+            50.0,
+            "module pll(input clkin, output clkout0, locked);\n"
+            "assign clkout0 = clkin; reg [3:0] n = 0; always @(posedge clkin) n <= n + !n[3];\n"
+            "assign locked = n[3]; endmodule\n",
+        ),
+    )
     text += "module block(input clk, rst, rx, output tx, busy); assign busy = !rst;\n"
     text += "assign tx = rx; endmodule\n"
     with tools.workplace() as folder:
         (folder / "t.v").write_text(text)
         yosys.run(
             [
-                "read_verilog t.v", f"prep -top {TOP} -flatten",
+                "read_verilog t.v",
+                f"prep -top {TOP} -flatten",
                 "sim -clock clk -n 40 -zinit -vcd t.vcd",
             ],
             cwd=folder,
-        )  # fmt: skip
+        )
         vcd = (folder / "t.vcd").read_text()
     code = next(
         line.split()[3] for line in vcd.splitlines() if line.startswith("$var") and " busy " in line

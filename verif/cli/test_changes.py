@@ -28,19 +28,22 @@ def write(path: Path, **new: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("new", "threshold", "row"), [
-    ({}, 0, None),
-    ({"area_um2": 1020.0}, 2, None),  # just as much as is allowed
-    ({"area_um2": 1020.1}, 2, "| area | 1,000 um2 | 1,020 um2 | +2.01% | **worse** |"),
-    ({"area_um2": 500.0}, 0, None),
-    ({"fmax_mhz": 480.0}, 5, None),
-    ({"fmax_mhz": 480.0}, 3, "| fmax | 500 MHz | 480 MHz | -4.00% | **worse** |"),
-    ({"fmax_mhz": 900.0}, 0, None),
-    ({"dsps": 1}, 90, "| DSPs | 0 | 1 | from 0 | **worse** |"),
-    ({"period_ns": None}, 90, "| minimum period | 2.000 ns | - | gone | **worse** |"),
-    ({"power_mw": 4.0}, 0, None),
-    ({"cells": 99}, 0, None),  # neither better nor worse
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("new", "threshold", "row"),
+    [
+        ({}, 0, None),
+        ({"area_um2": 1020.0}, 2, None),  # just as much as is allowed
+        ({"area_um2": 1020.1}, 2, "| area | 1,000 um2 | 1,020 um2 | +2.01% | **worse** |"),
+        ({"area_um2": 500.0}, 0, None),
+        ({"fmax_mhz": 480.0}, 5, None),
+        ({"fmax_mhz": 480.0}, 3, "| fmax | 500 MHz | 480 MHz | -4.00% | **worse** |"),
+        ({"fmax_mhz": 900.0}, 0, None),
+        ({"dsps": 1}, 90, "| DSPs | 0 | 1 | from 0 | **worse** |"),
+        ({"period_ns": None}, 90, "| minimum period | 2.000 ns | - | gone | **worse** |"),
+        ({"power_mw": 4.0}, 0, None),
+        ({"cells": 99}, 0, None),  # neither better nor worse
+    ],
+)
 def test_worse_by_more_than_the_threshold(
     run: Run, tmp_path: Path, new: dict[str, Any], threshold: float, row: str | None
 ) -> None:
@@ -109,16 +112,19 @@ def test_folders_are_compared_by_file_name(run: Run, tmp_path: Path) -> None:
     assert "**Gone.**" in outcome.out
 
 
-@pytest.mark.parametrize(("new", "says"), [
-    ({"target": "ecp5"}, "b.json: target must be osu018, as before, not ecp5"),
-    ({"area_um2": "9"}, "b.json: area_um2: must be a number from 0 to 1e+30, not '9'"),
-    ({"area_um2": float("nan")}, "area_um2: must be a number from 0 to 1e+30, not nan"),
-    ({"area_um2": 10**400}, "area_um2: must be a number from 0 to 1e+30, not 1000"),
-    ({"area_um2": -1}, "area_um2: must be a number from 0 to 1e+30, not -1"),
-    ({"placed": {"period_ns": True}}, "placed.period_ns: must be a number from 0"),
-    ({"placed": 3}, "b.json: placed: must be an object, not 3"),
-    ({"module": None}, "b.json: must be what carrysave synth writes, with module and target"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("new", "says"),
+    [
+        ({"target": "ecp5"}, "b.json: target must be osu018, as before, not ecp5"),
+        ({"area_um2": "9"}, "b.json: area_um2: must be a number from 0 to 1e+30, not '9'"),
+        ({"area_um2": float("nan")}, "area_um2: must be a number from 0 to 1e+30, not nan"),
+        ({"area_um2": 10**400}, "area_um2: must be a number from 0 to 1e+30, not 1000"),
+        ({"area_um2": -1}, "area_um2: must be a number from 0 to 1e+30, not -1"),
+        ({"placed": {"period_ns": True}}, "placed.period_ns: must be a number from 0"),
+        ({"placed": 3}, "b.json: placed: must be an object, not 3"),
+        ({"module": None}, "b.json: must be what carrysave synth writes, with module and target"),
+    ],
+)
 def test_broken_reports_are_refused(
     run: Run, tmp_path: Path, new: dict[str, Any], says: str
 ) -> None:
@@ -128,14 +134,17 @@ def test_broken_reports_are_refused(
     assert outcome.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(("line", "says"), [
-    ("none.json a.json", "none.json: No such file"),
-    ("empty a.json", "empty: must be a file, as the other one is, or both must be folders"),
-    ("empty empty", "empty: must have a report of synthesis, .json, not none"),
-    ("a.json a.json --threshold -1", "--threshold must be a percentage from 0 up, not -1"),
-    ("a.json a.json --threshold nan", "--threshold must be a percentage from 0 up, not nan"),
-    ("text a.json", "text: Expecting value"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("none.json a.json", "none.json: No such file"),
+        ("empty a.json", "empty: must be a file, as the other one is, or both must be folders"),
+        ("empty empty", "empty: must have a report of synthesis, .json, not none"),
+        ("a.json a.json --threshold -1", "--threshold must be a percentage from 0 up, not -1"),
+        ("a.json a.json --threshold nan", "--threshold must be a percentage from 0 up, not nan"),
+        ("text a.json", "text: Expecting value"),
+    ],
+)
 def test_wrong_usage_is_refused(run: Run, tmp_path: Path, line: str, says: str) -> None:
     write(tmp_path / "a.json")
     (tmp_path / "text").write_text("none")

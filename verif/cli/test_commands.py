@@ -511,12 +511,15 @@ def test_a_design_for_a_device(name: str, texts: dict[str, str], expected: dict[
     assert {key: found.parameters[key] for key in expected} == expected
 
 
-@pytest.mark.parametrize(("unit", "adder", "exponential"), [
-    ("vector_unit", "operator", "table"),
-    ("vector_unit(width=9)", "operator", "logic"),
-    ("vector_unit(adder=sklansky)", "sklansky", "table"),
-    ("vector_unit(adder=ripple, exponential=logic)", "ripple", "logic"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("unit", "adder", "exponential"),
+    [
+        ("vector_unit", "operator", "table"),
+        ("vector_unit(width=9)", "operator", "logic"),
+        ("vector_unit(adder=sklansky)", "sklansky", "table"),
+        ("vector_unit(adder=ripple, exponential=logic)", "ripple", "logic"),
+    ],
+)
 def test_a_vector_unit_beside_an_engine_of_a_device(
     unit: str, adder: str, exponential: str
 ) -> None:

@@ -28,8 +28,13 @@ def test_demo_takes_kept_recipes_or_searches(
         return {"gops_per_mm2": 30.0 if design == demo.DESIGN else 20.0}
 
     checked = SimpleNamespace(tests=3, failures=0, xml="results.xml", ok=True)
-    seen = {"images": 5, "accuracy": 1.0, "golden_accuracy": 1.0, "equal": True,
-            "counters": {"cycles": 7}}  # fmt: skip
+    seen = {
+        "images": 5,
+        "accuracy": 1.0,
+        "golden_accuracy": 1.0,
+        "equal": True,
+        "counters": {"cycles": 7},
+    }
     monkeypatch.setattr(synthesis, "synthesise_design", synthesise)
     monkeypatch.setattr(runner, "verify", lambda *_, **__: checked)
     monkeypatch.setattr(demo, "_classify", lambda folder: seen)

@@ -26,9 +26,9 @@ UNITS = 'time_unit : "{}"; capacitive_load_unit ({});'
 
 
 @pytest.fixture(autouse=True)
-def bounded(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[
-    None
-]:  # fmt: skip
+def bounded(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     # Facts of a file that was read by mistake must not be found again.
     monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path_factory.mktemp("cache")))
     with little_memory():
@@ -118,31 +118,42 @@ FILES = {
 }  # fmt: skip
 """By name of the file, what it holds."""
 
-OPTIONS = {
-    "inf.npz": ("--bits", "4"), "zeros.npz": ("--bits", "4", "--scheme", "asymmetric"),
-}  # fmt: skip
+OPTIONS = {"inf.npz": ("--bits", "4"), "zeros.npz": ("--bits", "4", "--scheme", "asymmetric")}
 SAYS = {
     "shape12.npy": "shape (1000000000000,) must be 4,000,000,000,000 bytes, not 0",
-    "wraps.npy": "must be 73,786,976,294,838,206,464 bytes", "negative.npy": "shape (-2, -2)",
-    "object.npy": "must be numbers, not object", "more.npy": "must be 128 bytes, not 129",
+    "wraps.npy": "must be 73,786,976,294,838,206,464 bytes",
+    "negative.npy": "shape (-2, -2)",
+    "object.npy": "must be numbers, not object",
+    "more.npy": "must be 128 bytes, not 129",
     "twice.npz": "member 'w.npy': must be there once, not twice",
-    "other.npz": "member 'readme': must be an array", "huge.npy": "weights must be finite",
-    "inf.npz": "scales must be finite", "zeros.npz": "zeros must be integers, -16000..16000",
-    "many.npz": "at most 10000 members", "time0.lib": "time_unit must be 1e-06..1e+06, not '0'",
-    "load2.lib": "capacitive_load_unit must be like 1nf, not '1,zz'", "deep.lib": "at most 32 deep",
+    "other.npz": "member 'readme': must be an array",
+    "huge.npy": "weights must be finite",
+    "inf.npz": "scales must be finite",
+    "zeros.npz": "zeros must be integers, -16000..16000",
+    "many.npz": "at most 10000 members",
+    "time0.lib": "time_unit must be 1e-06..1e+06, not '0'",
+    "load2.lib": "capacitive_load_unit must be like 1nf, not '1,zz'",
+    "deep.lib": "at most 32 deep",
     "area0.lib": "A at line 1 cannot be used: area must be 0..1e+30, not 'inf'",
     "farads2.lib": "capacitance of pin A must be",
-    "macro.v": "line 2: `include must have a name in quotes", "latin.toml": "line 1: must be UTF-8",
-    "deep.toml": "recursion", "nan.npz": "scales must be finite",
+    "macro.v": "line 2: `include must have a name in quotes",
+    "latin.toml": "line 1: must be UTF-8",
+    "deep.toml": "recursion",
+    "nan.npz": "scales must be finite",
     "path.json": "'/dev/zero', which is not beside it",
-}  # fmt: skip
+}
 """What the first check that a file meets says of it."""
 
 COMMANDS = {
-    "npy": ("pack",), "npz": ("pack",), "safetensors": ("pack",), "json": ("pack", "--unpack"),
-    "lib": ("synth", "mac", "--liberty"), "gz": ("synth", "mac", "--liberty"),
-    "v": ("synth", "--top", "t", "--verilog"), "toml": ("generate", "--config"),
-}  # fmt: skip
+    "npy": ("pack",),
+    "npz": ("pack",),
+    "safetensors": ("pack",),
+    "json": ("pack", "--unpack"),
+    "lib": ("synth", "mac", "--liberty"),
+    "gz": ("synth", "mac", "--liberty"),
+    "v": ("synth", "--top", "t", "--verilog"),
+    "toml": ("generate", "--config"),
+}
 
 
 def refused(run: Run, name: str) -> str:

@@ -37,14 +37,17 @@ def children(mark: str) -> list[str]:
 @pytest.mark.parametrize(
     ("command", "seconds"),
     [
-        ("help", 0.4), ("generate", 0.6), ("verify", 3), ("synth", 2.5),
+        ("help", 0.4),
+        ("generate", 0.6),
+        ("verify", 3),
+        ("synth", 2.5),
         *(
             pytest.param(name, s, marks=pytest.mark.prove)
             for name in WORK
             for s in (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 4, 6, 9, 13)
         ),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_one_line_and_nothing_left(
     command: str, seconds: float, number: signal.Signals, tmp_path: Path
@@ -53,12 +56,18 @@ def test_one_line_and_nothing_left(
     folder.mkdir()
     mark = f"{os.getpid()}-{command}-{seconds}-{number}"
     environment = os.environ | {
-        "TMPDIR": str(folder), "CARRYSAVE_CACHE": str(tmp_path / "cache"), "OWN_MARK": mark,
-    }  # fmt: skip
+        "TMPDIR": str(folder),
+        "CARRYSAVE_CACHE": str(tmp_path / "cache"),
+        "OWN_MARK": mark,
+    }
     process = subprocess.Popen(
-        heeding("-m", "carrysave", *WORK[command]), cwd=tmp_path, env=environment,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        heeding("-m", "carrysave", *WORK[command]),
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     time.sleep(seconds)
     process.send_signal(number)
     _, said = process.communicate(timeout=10)
@@ -98,8 +107,11 @@ carrysave.__main__.main()
 def test_what_python_drops_ends_it_too(number: signal.Signals) -> None:
     done = subprocess.run(
         heeding("-c", _DROPPED.format(number=int(number))),
-        capture_output=True, text=True, timeout=20, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (128 + number, "carrysave: interrupted\n")
 
 
@@ -123,9 +135,13 @@ def test_what_is_missing_is_named(
     environment = os.environ | {"PATH": str(bin_), "CARRYSAVE_CACHE": str(tmp_path / "cache")}
     command = WORK["synth"][:-1] if program == "sta" else WORK["verify"]
     done = subprocess.run(
-        [sys.executable, "-m", "carrysave", *command], cwd=tmp_path, env=environment,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "carrysave", *command],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     package = {"c++": "g++", "make": "make", "sta": "opensta"}[program]
     assert done.returncode == 1
     assert f"sudo apt-get install {package}" in done.stderr.splitlines()[-1]

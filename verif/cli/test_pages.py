@@ -50,11 +50,20 @@ def test_failure_has_a_page_with_its_waves(
     assert browser.ask("document.querySelectorAll('td.bad').length") == len(found["failures"])
 
 
-@pytest.mark.parametrize("line", [
-    ("synth", "mac"), ("compare", "mac", "opt1"), ("reproduce", "ent"), ("verify", "mac"),
-    ("explore",), ("regress",), ("run", "m.onnx", "--input", "x.npy"),
-    ("precision", "m.onnx", "--calibration", "x.npy", "--budget", "bytes=60%"),
-], ids=lambda line: line[0])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("synth", "mac"),
+        ("compare", "mac", "opt1"),
+        ("reproduce", "ent"),
+        ("verify", "mac"),
+        ("explore",),
+        ("regress",),
+        ("run", "m.onnx", "--input", "x.npy"),
+        ("precision", "m.onnx", "--calibration", "x.npy", "--budget", "bytes=60%"),
+    ],
+    ids=lambda line: line[0],
+)
 def test_page_that_cannot_be_is_refused_first(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: tuple[str, ...]
 ) -> None:

@@ -149,11 +149,13 @@ def test_tables_of_papers_compare_what_origins_say() -> None:
     """Of ratios, the designs of all rows; of the others, those that their code names."""
     found = {
         name: {
-            one.name for quick in (True, False) for row in rows(quick)
+            one.name
+            for quick in (True, False)
+            for row in rows(quick)
             for one in (*row.optimised, *row.baseline)
         }
         for name, rows in (("hpca25", ratios.hpca25), ("ent", ratios.ent))
-    }  # fmt: skip
+    }
     for name, modules, parts in (
         ("xr-npe", (lanes,), set()),
         ("lut-tensor-core", (rivals, layer), {"mac"}),  # the element of `adder_tree`

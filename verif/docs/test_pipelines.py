@@ -65,15 +65,18 @@ def test_pipeline_is_as_published(path: Path) -> None:
     of(path)(load(path))
 
 
-@pytest.mark.parametrize(("path", "change"), [
-    (GITHUB[0], lambda found: found.pop("on")),
-    (GITHUB[0], lambda found: found["jobs"]["make"].pop("runs-on")),
-    (GITHUB[0], lambda found: found["jobs"]["make"].update(step=[])),
-    (GITHUB[0], lambda found: found.update(permissions={"contents": "all"})),
-    (GITLAB[0], lambda found: found["test"].update(scripts=["make test"])),
-    (GITLAB[0], lambda found: found["test"]["artifacts"].update(when="sometimes")),
-    (GITLAB[1], lambda found: found["regress"].update(parallel=0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        (GITHUB[0], lambda found: found.pop("on")),
+        (GITHUB[0], lambda found: found["jobs"]["make"].pop("runs-on")),
+        (GITHUB[0], lambda found: found["jobs"]["make"].update(step=[])),
+        (GITHUB[0], lambda found: found.update(permissions={"contents": "all"})),
+        (GITLAB[0], lambda found: found["test"].update(scripts=["make test"])),
+        (GITLAB[0], lambda found: found["test"]["artifacts"].update(when="sometimes")),
+        (GITLAB[1], lambda found: found["regress"].update(parallel=0)),
+    ],
+)
 def test_broken_pipeline_is_refused(path: Path, change: Callable[[Any], Any]) -> None:
     broken = copy.deepcopy(load(path))
     change(broken)
@@ -89,8 +92,9 @@ def lines(path: Path) -> Iterator[str]:
         scripts = [step["run"] for step in steps if "run" in step]
     else:
         jobs = [found["default"], *(one for one in found.values() if "script" in one)]
-        scripts = [line for job in jobs for key in ("before_script", "script")
-                   for line in job.get(key, ())]  # fmt: skip
+        scripts = [
+            line for job in jobs for key in ("before_script", "script") for line in job.get(key, ())
+        ]
     for script in scripts:
         yield from (line.strip() for line in script.splitlines())
 
@@ -100,8 +104,10 @@ def variables(path: Path) -> dict[str, str]:
     found = load(path)
     return {
         **(found.get("env") or found.get("variables") or {}),
-        "CI_NODE_INDEX": "3", "CI_NODE_TOTAL": "4", "code": "1",
-    }  # fmt: skip
+        "CI_NODE_INDEX": "3",
+        "CI_NODE_TOTAL": "4",
+        "code": "1",
+    }
 
 
 def commands(path: Path) -> list[list[str]]:

@@ -20,14 +20,23 @@ import carrysave
 from verif.support.snippets import RUN, SHOWN, Block, arguments, blocks, given, sessions
 
 ROOT = Path(carrysave.__file__).parents[1]
-PAGES = [path for path in (
-    *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")),
-    *sorted((ROOT / "packages").rglob("*.md")),
-) if blocks(path)]  # fmt: skip
+PAGES = [
+    path
+    for path in (
+        *sorted(ROOT.glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "packages").rglob("*.md")),
+    )
+    if blocks(path)
+]
 NEEDS = {
-    "a board", "a cluster", "a fresh machine", "a network service", "half an hour",
+    "a board",
+    "a cluster",
+    "a fresh machine",
+    "a network service",
+    "half an hour",
     "results of its reader",
-}  # fmt: skip
+}
 """What tests have not."""
 PROGRAMS = {".", "cp", "iverilog", "ls", "mkdir", "python", "python3", "vvp"}
 """Other commands of pages."""
@@ -107,8 +116,10 @@ def _check_pip(words: list[str]) -> None:
         path, _, names = word.rstrip("]").partition("[")
         assert set(filter(None, names.split(","))) <= set(extras["optional-dependencies"]), word
         lock = (ROOT / "requirements.txt").read_text().splitlines()
-        known = {"carrysave", *(each.split("==")[0] for each in
-                                (*extras["optional-dependencies"]["dev"], *lock))}  # fmt: skip
+        known = {
+            "carrysave",
+            *(each.split("==")[0] for each in (*extras["optional-dependencies"]["dev"], *lock)),
+        }
         assert path in known or (ROOT / path / "pyproject.toml").exists(), word
 
 
@@ -116,8 +127,12 @@ def _check_pip(words: list[str]) -> None:
 def test_arguments_are_right(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all blocks, also of those that run: a slip is seen before `make prove`."""
     monkeypatch.chdir(tmp_path)
-    own = [part for one in blocks(page) if one.mark == "file"
-           for part in Path(one.detail).with_suffix("").parts]  # fmt: skip
+    own = [
+        part
+        for one in blocks(page)
+        if one.mark == "file"
+        for part in Path(one.detail).with_suffix("").parts
+    ]
     for block in blocks(page):
         if block.language == "python":
             for node in ast.walk(ast.parse(block.text, block.place)):
@@ -139,10 +154,14 @@ def test_wrong_arguments_are_seen() -> None:
     from cyclopts import CycloptsError
 
     wrong = [
-        "carrysave regress --shards 1/2", "carrysave generate systolic_os -p m=0",
-        "make everything", "pip install '.[fpgas]'", "dask worker --workers 1", "carrysaves list",
+        "carrysave regress --shards 1/2",
+        "carrysave generate systolic_os -p m=0",
+        "make everything",
+        "pip install '.[fpgas]'",
+        "dask worker --workers 1",
+        "carrysaves list",
         ".venv/bin/python scripts/figures/bench.py --all-of-it",
-    ]  # fmt: skip
+    ]
     for text in wrong:
         (words,) = arguments(text)
         with pytest.raises((CycloptsError, ValueError, AssertionError)):
@@ -201,8 +220,12 @@ def run(page: Path, folder: Path, *marks: str) -> None:
     paths = os.pathsep.join(map(str, (ROOT, folder / "site", folder)))
     known |= {"PATH": path, "COLUMNS": "80", "CARRYSAVE_SEED": "1", "PYTHONPATH": paths}
     # What a page installs is a package of its own folder: for it alone, and without a network.
-    known |= {"PIP_TARGET": str(folder / "site"), "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1",
-              "PIP_NO_BUILD_ISOLATION": "0"}  # fmt: skip
+    known |= {
+        "PIP_TARGET": str(folder / "site"),
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",
+    }
     program = [sys.executable, str(Path(__file__).with_name("run_page.py")), "blocks.json"]
     done = subprocess.run(
         program, cwd=folder, env=known, capture_output=True, text=True, check=False

@@ -159,11 +159,15 @@ def test_command(run: Run) -> None:
     [
         (["mac"], "design must be one of systolic_os, matrix_2d, cube, adder_tree, digit_column, "),
         ([*SMALL[:-1], "k_max=64"], "k_max of systolic_os must be 1024, as it was measured for"),
-        ([*SMALL, "-p", "pe=mac", "-p", "encoding=none"],
-         "encoding of systolic_os must be booth or ent, as it was measured for osu018, not none"),
+        (
+            [*SMALL, "-p", "pe=mac", "-p", "encoding=none"],
+            "encoding of systolic_os must be booth or ent, as it was measured for osu018, not none",
+        ),
         ([*SMALL, "-p", "pipeline=4"], "pipeline of systolic_os must be 0..2, as"),
-        ([*SMALL[:1], "-p", "m=2", "-p", "n=2", "-p", "k_max=1024"],
-         "lanes (m x n x k) of systolic_os must be 16..64"),
+        (
+            [*SMALL[:1], "-p", "m=2", "-p", "n=2", "-p", "k_max=1024"],
+            "lanes (m x n x k) of systolic_os must be 16..64",
+        ),
         ([*SMALL, "--target", "ecp5"], "--target must be one of osu018, of which carrysave has a"),
         ([*SMALL, "--target", "tsmc"], "--target must be one of osu018, generic, "),
         (["--fit", "mac"], "--fit takes no design"),
@@ -171,7 +175,7 @@ def test_command(run: Run) -> None:
         (["--fit", "--store", "none.sqlite"], "there is no such file"),
         ([*SMALL, "--model", "own.json"], "own.json: not what `carrysave estimate --fit` writes"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(run: Run, tmp_path: Path, line: list[str], says: str) -> None:
     (tmp_path / "own.json").write_text(
         '{"format": 2, "figures": {}, "parameters": [], "rows": [[1]]}'
@@ -185,24 +189,31 @@ def test_what_is_refused(run: Run, tmp_path: Path, line: list[str], says: str) -
 def told(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return figures of a design: the job's function."""
     return {
-        "area_um2": 10.0 * parameters["a_width"] * parameters["b_width"], "luts": None,
-        "period_ns": 1.0 + parameters["a_width"], "target": "osu018", "activity": "normal",
-    }  # fmt: skip
+        "area_um2": 10.0 * parameters["a_width"] * parameters["b_width"],
+        "luts": None,
+        "period_ns": 1.0 + parameters["a_width"],
+        "target": "osu018",
+        "activity": "normal",
+    }
 
 
 def test_fit_of_a_store(run: Run, tmp_path: Path) -> None:
     """A model of what was measured estimates what was not; too few designs are refused."""
     designs = [
-        Design("mac", {"a_width": a, "b_width": b}) for a in range(2, 9) for b in range(2, 9)
+        Design("mac", {"a_width": a, "b_width": b})
+        for a in range(2, 9)
+        for b in range(2, 9)
         if (a, b) != (5, 5)
-    ]  # fmt: skip
+    ]
     wanted = [
         jobs.Job(
-            function=told, arguments={"name": "mac", "parameters": dict(design.parameters)},
-            facts={"design": "mac", "parameters": dict(design.parameters)}, content=["told"],
+            function=told,
+            arguments={"name": "mac", "parameters": dict(design.parameters)},
+            facts={"design": "mac", "parameters": dict(design.parameters)},
+            content=["told"],
         )
         for design in designs
-    ]  # fmt: skip
+    ]
     store = tmp_path / "store.sqlite"
     with jobs.session(jobs.Options(jobs=1, store=store)):
         assert all(outcome.failure is None for outcome in jobs.run(wanted))

@@ -37,9 +37,12 @@ def measure(name: str, parameters: dict[str, Any], target: str, options: Any) ->
     if (a, b) == (5, 2):
         raise ValueError("this one cannot be built")
     found = {
-        "gops_per_mm2": 100.0 * a - b, "pj_per_mac": a * a / b + k_max / 100, "area_um2": a * b,
-        "power_mw": None, "versions": {"yosys": "0.70 of a test"},
-    }  # fmt: skip
+        "gops_per_mm2": 100.0 * a - b,
+        "pj_per_mac": a * a / b + k_max / 100,
+        "area_um2": a * b,
+        "power_mw": None,
+        "versions": {"yosys": "0.70 of a test"},
+    }
     if not options.get("place"):
         return found
     if a == 2:
@@ -68,11 +71,13 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
         return jobs.Job(
             function=measure,
             arguments={
-                "name": design.name, "parameters": dict(design.parameters), "target": "t",
+                "name": design.name,
+                "parameters": dict(design.parameters),
+                "target": "t",
                 "options": differing(options),
             },
             facts=facts,
-        )  # fmt: skip
+        )
 
     def bench(design: Design) -> jobs.Job:
         return jobs.Job(function=checked, arguments={"parameters": dict(design.parameters)})
@@ -112,22 +117,26 @@ def test_front_is_of_designs_that_work(run: Run, tmp_path: Path) -> None:
     ]
     figures = {one: (b - 100.0 * a, a * a / b + k / 100) for one in able for a, b, k in (one,)}
     best = {
-        one for one in able
+        one
+        for one in able
         if not any(
             all(x <= y for x, y in zip(figures[other], figures[one], strict=True))
-            and figures[other] != figures[one] for other in able
+            and figures[other] != figures[one]
+            for other in able
         )
-    }  # fmt: skip
+    }
     assert chosen == best
     assert all(row["verified"] for row in rows if row["front"])
     # What beats each of the others is told by its number in the front.
     places = [tuple(row["parameters"][name] for name in names) for row in rows]
     for row, place in zip(rows, places, strict=True):
         beating = [
-            number for number, other in enumerate(places[: len(best)])
-            if place in able and figures[other] != figures[place]
+            number
+            for number, other in enumerate(places[: len(best)])
+            if place in able
+            and figures[other] != figures[place]
             and all(x <= y for x, y in zip(figures[other], figures[place], strict=True))
-        ]  # fmt: skip
+        ]
         assert row["beaten_by"] == beating
         assert bool(beating) == (place in able and place not in best)
 
@@ -154,8 +163,9 @@ def test_the_front_is_placed(run: Run, tmp_path: Path, browser: Browser) -> None
     """Figures with wires beside those without, and which of the front none beats there."""
     pytest.importorskip("coloquinte")
     line = options(tmp_path, "--method", "grid", "--place", "--verify", "none")
-    plain = check("explore", run(*options(tmp_path, "--method", "grid", "--json",
-                                          "--verify", "none")).out)  # fmt: skip
+    plain = check(
+        "explore", run(*options(tmp_path, "--method", "grid", "--json", "--verify", "none")).out
+    )
     assert {row["placed"] for row in plain["points"]} == {None}
     found = run(*line, "--html", "a/page.html", "--json")
     assert found.code == 0, found.err
@@ -164,8 +174,10 @@ def test_the_front_is_placed(run: Run, tmp_path: Path, browser: Browser) -> None
     assert all((row["placed"] is not None) == row["front"] for row in rows)
     placed = {row["parameters"]["a_width"]: row["placed"] for row in rows if row["front"]}
     assert {2, 4, 5} <= set(placed)
-    assert (placed[2]["error"], placed[2]["pj_per_mac"]) == ("ValueError: this one has no room",
-                                                             None)  # fmt: skip
+    assert (placed[2]["error"], placed[2]["pj_per_mac"]) == (
+        "ValueError: this one has no room",
+        None,
+    )
     assert (placed[4]["front"], placed[4]["gops_per_mm2"]) == (True, 400.0)
     assert (placed[5]["front"], placed[5]["error"]) == (False, None)
     text = browser.check(tmp_path / "a" / "page.html", charts=1)
@@ -184,14 +196,25 @@ def test_page(run: Run, tmp_path: Path, browser: Browser) -> None:
     facts = check("explore", found.out)
     assert facts["files"][-1] == "a/page.html"
     text = browser.check(tmp_path / "a" / "page.html", charts=1)
-    for part in ("Search of designs on osu018", "0.70 of a test", "optuna", "--method grid",
-                 "20 of 20 designs measured by grid", "best pj_per_mac"):  # fmt: skip
+    for part in (
+        "Search of designs on osu018",
+        "0.70 of a test",
+        "optuna",
+        "--method grid",
+        "20 of 20 designs measured by grid",
+        "best pj_per_mac",
+    ):
         assert part in text
     columns = "[...document.querySelectorAll('#part0-table thead th')].map((h) => h.innerText)"
     axes = ["a_width", "b_width", "accumulator_width"]
     assert browser.ask(columns) == [
-        "module", "design", *axes, *facts["objectives"], "beaten by", "verified",
-    ]  # fmt: skip
+        "module",
+        "design",
+        *axes,
+        *facts["objectives"],
+        "beaten by",
+        "verified",
+    ]
     cells = (
         "[...document.querySelectorAll('#part{}-table tbody tr')].map((r) => r.cells[0].innerText)"
     )
@@ -254,15 +277,17 @@ def test_every_point_is_proposed_once(method: str) -> None:
         "designs": ["mac", "opt1"],
         "parameters": {"a_width": [2, 4, 6], "b_width": [2, 4, 6], "encoding": ["booth", "ent"]},
         "constraints": {"all": ["a_width >= b_width"]},
-    }).points()  # fmt: skip
+    }).points()
     ways = search(method, points, 3, 2, 30, skip=False)
     seen: list[int] = []
     while numbers := ways.ask(5):
         seen += numbers
         for number in numbers:
             values = points[number].values
-            ways.tell(number, [float(values["a_width"]), -float(values["b_width"])]
-                      if number % 5 else None)  # fmt: skip
+            ways.tell(
+                number,
+                [float(values["a_width"]), -float(values["b_width"])] if number % 5 else None,
+            )
     assert sorted(seen) == list(range(len(points)))
     if method == "grid":
         assert seen == sorted(seen)
@@ -277,7 +302,7 @@ def test_samplers_find_more_than_chance(method: str) -> None:
     points = Space.of_table({
         "designs": ["mac"],
         "parameters": {"a_width": list(range(2, 17)), "b_width": list(range(2, 17))},
-    }).points()  # fmt: skip
+    }).points()
 
     def values(number: int) -> list[float]:
         a, b = (float(points[number].values[name]) for name in ("a_width", "b_width"))
@@ -306,7 +331,7 @@ def test_search_ends_when_nothing_has_a_chance() -> None:
     points = Space.of_table({
         "designs": ["mac"],
         "parameters": {"a_width": list(range(2, 12)), "b_width": list(range(2, 12))},
-    }).points()  # fmt: skip
+    }).points()
     widths = [(int(one.values["a_width"]), int(one.values["b_width"])) for one in points]
     every = [[1.0 + b + (a - 5) ** 2, 1.0 + b + (a - 7) ** 2] for a, b in widths]
     best = {number for number, one in enumerate(front(every)) if one}
@@ -376,8 +401,11 @@ def test_figure_that_the_target_has_not(run: Run, tmp_path: Path) -> None:
 @pytest.mark.prove
 def test_objectives_of_the_generic_library(run: Run, tmp_path: Path) -> None:
     """It has no area, period or power: its own are the default, and others refused at once."""
-    line = [one for one in options(tmp_path, "--target", "generic", "--verify", "none")
-            if one not in ("--objective", "gops_per_mm2", "pj_per_mac")]  # fmt: skip
+    line = [
+        one
+        for one in options(tmp_path, "--target", "generic", "--verify", "none")
+        if one not in ("--objective", "gops_per_mm2", "pj_per_mac")
+    ]
     (tmp_path / "space.toml").write_text(SPACE.replace("[2, 3, 4, 5]", "[2]"))
     facts = check("explore", run(*line, "--json").out)
     assert facts["objectives"] == ["operations_per_fo4_kge", "kge"]

@@ -45,10 +45,14 @@ def test_a_point_beats_what_it_is_as_good_as_and_better_once() -> None:
 def test_points_of_a_file_are_those_of_the_front(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
     rows = [(4, False), (5, True), (6, True)]
-    path.write_text(json.dumps({"points": [
-        {"design": "mac", "parameters": {"a_width": width}, "front": is_front}
-        for width, is_front in rows
-    ]}))  # fmt: skip
+    path.write_text(
+        json.dumps({
+            "points": [
+                {"design": "mac", "parameters": {"a_width": width}, "front": is_front}
+                for width, is_front in rows
+            ]
+        })
+    )
     assert [point_of(path, number).parameters["a_width"] for number in (0, 1)] == [5, 6]
     for number in (-1, 2):
         with pytest.raises(UsageError, match=rf"point must be 0\.\.1, the front's, not {number}"):
@@ -65,10 +69,13 @@ def likelihood(theta: np.ndarray, places: np.ndarray, values: np.ndarray, jitter
     whole = np.zeros((count, count))
     for one in range(count):
         for other in range(count):
-            apart = math.sqrt(5 * sum(
-                ((places[one, axis] - places[other, axis]) / lengths[axis]) ** 2
-                for axis in range(axes)
-            ))  # fmt: skip
+            apart = math.sqrt(
+                5
+                * sum(
+                    ((places[one, axis] - places[other, axis]) / lengths[axis]) ** 2
+                    for axis in range(axes)
+                )
+            )
             whole[one, other] = variance * (1 + apart + apart**2 / 3) * math.exp(-apart)
             if one == other:
                 whole[one, other] += math.exp(theta[axes + 1]) + jitter

@@ -13,11 +13,14 @@ from hw.catalog import Design
 TABLE: dict[str, Any] = {
     "designs": ["systolic_os", "cube"],
     "parameters": {
-        "m": [2, 4, 8], "n": [2, 4, 8], "k": [1, 2], "pe": ["mac", "opt1"],
+        "m": [2, 4, 8],
+        "n": [2, 4, 8],
+        "k": [1, 2],
+        "pe": ["mac", "opt1"],
         "k_max": {"min": 256, "max": 4096, "factor": 4},
     },
     "constraints": {"all": ["m * n == 16", "luts <= 300"]},
-}  # fmt: skip
+}
 
 
 def test_points_are_those_that_constraints_allow() -> None:
@@ -68,7 +71,7 @@ def test_points_of_large_spaces_are_not_built(monkeypatch: pytest.MonkeyPatch) -
         "designs": ["systolic_os", "matrix_2d"],
         "parameters": {"m": [2, 4, 8], "pe": ["mac", "opt1"], "k_max": {"min": 256, "max": 4096}},
         "constraints": {"all": ["m * n == 64", "luts <= 20000"]},
-    })  # fmt: skip
+    })
     points = space.points()
     assert len(points) == 2 * 2 * 3841
     assert {point.design.spec.m for point in points} == {8}
@@ -97,10 +100,15 @@ def test_macs_of_the_default_space(macs: int) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("m * n == 12", True), ("m + n < 7", False), ("m < n and not m == 2", True),
-        ("pe in ('mac', 'opt1')", True), ("m / 0 > 1", False), ("n % m", True), ("-m > 0", False),
+        ("m * n == 12", True),
+        ("m + n < 7", False),
+        ("m < n and not m == 2", True),
+        ("pe in ('mac', 'opt1')", True),
+        ("m / 0 > 1", False),
+        ("n % m", True),
+        ("-m > 0", False),
     ],
-)  # fmt: skip
+)
 def test_constraints(text: str, value: bool) -> None:
     assert Constraint.parse(text).holds({"m": 3, "n": 4, "pe": "mac"}) is value
 
@@ -108,10 +116,19 @@ def test_constraints(text: str, value: bool) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "__import__('os')", "m.real", "m ** 9 ** 9 ** 9", "[m for m in 'ab']", "lambda: 1", "m = 1",
-        "", "(" * 500, 7, "f'{m}'", "m[0]",
+        "__import__('os')",
+        "m.real",
+        "m ** 9 ** 9 ** 9",
+        "[m for m in 'ab']",
+        "lambda: 1",
+        "m = 1",
+        "",
+        "(" * 500,
+        7,
+        "f'{m}'",
+        "m[0]",
     ],
-)  # fmt: skip
+)
 def test_constraints_do_nothing_else(text: object) -> None:
     with pytest.raises(UsageError, match="constraint must be"):
         Constraint.parse(text)

@@ -63,9 +63,12 @@ def test_blocks_that_are_not_timed_have_no_fmax(run: Callable[..., dict[str, Any
     ids=["named", "inferred"],
 )
 def test_named_blocks_keep_their_registers(
-    run: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    text: str, registers: str,
-) -> None:  # fmt: skip
+    run: Callable[..., dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    registers: str,
+) -> None:
     """Where Yosys puts multiplications into blocks, it would take those of named ones away."""
     netlists = []
     run_yosys = yosys.run
@@ -92,7 +95,7 @@ def test_named_blocks_keep_their_registers(
         (XC7, "ultrascale", "DSP48E1, as xilinx7 has, not 'ultrascale', which has DSP48E2"),
     ],
     ids=["ecp5", "ice40", "ultrascale"],
-)  # fmt: skip
+)
 def test_blocks_of_another_family(
     run: Callable[..., dict[str, Any]], text: str, target: str, says: str
 ) -> None:

@@ -18,9 +18,15 @@ from verif.support.cases import long
 
 ARRAY = {"m": 4, "n": 4}
 FOR_FPGA = {"pe": "mac", "encoding": "operator", "adder": "operator"}
-TINY = Design("mac", {"a_width": 3, "b_width": 3, "accumulator_width": 8, **{
-    how: value for how, value in FOR_FPGA.items() if how != "pe"
-}})  # fmt: skip
+TINY = Design(
+    "mac",
+    {
+        "a_width": 3,
+        "b_width": 3,
+        "accumulator_width": 8,
+        **{how: value for how, value in FOR_FPGA.items() if how != "pe"},
+    },
+)
 
 ODD_PORTS = r"""
 module odd(input clock, input [0:3] x, input [7:4] y, input \en.a[0] , output reg [3:0] sum);
@@ -84,8 +90,9 @@ def test_fpga_places_and_routes(target: str) -> None:
     found = synthesise_design(TINY, target, seeds=2)
     assert 50 < found["fmax_mhz"] <= found["fmax_best_mhz"] < 1000
     assert sorted(each["fmax_mhz"] for each in found["seeds"]) == [
-        found["fmax_mhz"], found["fmax_best_mhz"],
-    ]  # fmt: skip
+        found["fmax_mhz"],
+        found["fmax_best_mhz"],
+    ]
     assert found["period_ns"] == pytest.approx(1e3 / found["fmax_mhz"])
     assert found["gops"] == pytest.approx(2 / found["period_ns"])
     assert found["gops_per_1000_luts"] == pytest.approx(1000 * found["gops"] / found["luts"])
@@ -121,9 +128,12 @@ def test_fpga_without_registers_is_counted_not_placed(tmp_path: Path) -> None:
 
 def test_fpga_beyond_the_largest_device_is_not_placed(monkeypatch: pytest.MonkeyPatch) -> None:
     def small(flow: Flow) -> Flow:
-        return replace(flow, parts=tuple(
-            replace(part, capacity={**part.capacity, "luts": 10}) for part in flow.parts
-        ))  # fmt: skip
+        return replace(
+            flow,
+            parts=tuple(
+                replace(part, capacity={**part.capacity, "luts": 10}) for part in flow.parts
+            ),
+        )
 
     change_flows(monkeypatch, small)
     found = synthesise_design(TINY, "ice40")

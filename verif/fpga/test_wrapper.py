@@ -11,9 +11,12 @@ from hw.emit import yosys
 _PORTS = {
     name: {"direction": direction, "bits": [0] * width}
     for direction, name, width in (
-        ("input", "clk", 1), ("input", "x", 4), ("input", "y", 3), ("output", "z", 4),
+        ("input", "clk", 1),
+        ("input", "x", 4),
+        ("input", "y", 3),
+        ("output", "z", 4),
     )
-}  # fmt: skip
+}
 _DESIGN = """
 module top(input clk, input [3:0] x, input [2:0] y, output reg [3:0] z);
   reg [3:0] x1; reg [2:0] y1, y2;
@@ -68,7 +71,10 @@ def test_wrapper_is_as_wide_as_the_ports() -> None:
     alone = wrapper("top", "clk", {"clk": _PORTS["clk"]}, "made").splitlines()
     assert alone[:5] == [
         f"module {TOP}(input si, input load, output so);",
-        "  wire clk;", "  made", "  reg [0:0] shift_in;", "  reg [0:0] shift_out;",
-    ]  # fmt: skip
+        "  wire clk;",
+        "  made",
+        "  reg [0:0] shift_in;",
+        "  reg [0:0] shift_out;",
+    ]
     assert alone[-3:] == ["  end", "  assign so = shift_out[0];", "endmodule"]
     assert "    shift_out <= load ? 1'b0 : {shift_out, 1'b0};" in alone

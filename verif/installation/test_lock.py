@@ -23,10 +23,17 @@ GLIBC = 36
 """Debian 12's, behind the 2."""
 PLATFORMS = {"any", "linux_x86_64", *(f"manylinux{one}_x86_64" for one in ("1", "2010", "2014"))}
 COMPILED = {
-    "cocotb==2.1.0", "coloquinte==0.4.1", "fastcrc==0.5.0", "markupsafe==3.0.4", "ml-dtypes==0.6.0",
-    "msgpack==1.2.4", "nanobind-backend==1.0.0", "onnx==1.23.2", "pyosys==0.70",
+    "cocotb==2.1.0",
+    "coloquinte==0.4.1",
+    "fastcrc==0.5.0",
+    "markupsafe==3.0.4",
+    "ml-dtypes==0.6.0",
+    "msgpack==1.2.4",
+    "nanobind-backend==1.0.0",
+    "onnx==1.23.2",
+    "pyosys==0.70",
     "universal-dtypes==2.5.1",
-}  # fmt: skip
+}
 """What is compiled for one version of Python and says nothing of others: pip was asked for both."""
 
 
@@ -87,15 +94,17 @@ def test_highest_and_lowest_are_what_the_project_says() -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("soupsieve==4.1.3  # >=3.11.5",
-         "soupsieve 4.1.3 needs Python >=3.11.5, and here is 3.11.2"),
+        (
+            "soupsieve==4.1.3  # >=3.11.5",
+            "soupsieve 4.1.3 needs Python >=3.11.5, and here is 3.11.2",
+        ),
         ("old==1  # <3.11", "old 1 needs Python <3.11, and here is 3.11.2"),
         ('new==1; python_version < "3.12"  # >=3.12', "new 1 needs Python >=3.12, and"),
         ('other==1; python_version >= "3.12"  # >=3.12', ""),
         ("any==1", ""),
         ("tests==1  # !=3.0.*,>=2.7", ""),
     ],
-)  # fmt: skip
+)
 def test_setup_names_what_excludes_this_python(line: str, says: str) -> None:
     found = refusals(f"# a comment\n{line}\n", LOWEST)
     assert [one.startswith(says) for one in found] == ([True] if says else [])

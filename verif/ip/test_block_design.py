@@ -15,13 +15,12 @@ from hw.emit.verilog import Emission
 from hw.soc.registers.rdl import MAP
 from verif.ip.vivado import Vivado, block_of, calls_of
 
-SMALL = {
-    "engine": "systolic_os(m=2,n=2)", "data_width": "64", "sums": "16", "requantise": "false",
-}  # fmt: skip
+SMALL = {"engine": "systolic_os(m=2,n=2)", "data_width": "64", "sums": "16", "requantise": "false"}
 PARTS = {
-    "xc7z020clg400-1": "processing_system7", "xczu7ev-ffvc1156-2-e": "zynq_ultra_ps_e",
+    "xc7z020clg400-1": "processing_system7",
+    "xczu7ev-ffvc1156-2-e": "zynq_ultra_ps_e",
     "xck26-sfvc784-2LV-c": "zynq_ultra_ps_e",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module", params=["coprocessor", "coprocessor_stream"])
@@ -65,8 +64,12 @@ def test_block_design_is_whole(pack: Any, part: str) -> None:
     mhz = [value for name, value in vivado.cells["ps"].values.items() if name.endswith("FREQMHZ")]
     assert mhz == ["125"]
     ends = {end: link for link in vivado.links for end in link}
-    own = {name: link for end, link in ends.items()
-           for cell, _, name in [end.partition("/")] if cell == "matmul"}  # fmt: skip
+    own = {
+        name: link
+        for end, link in ends.items()
+        for cell, _, name in [end.partition("/")]
+        if cell == "matmul"
+    }
     names = {"s_axis_a", "s_axis_b", "m_axis_c"} if "stream" in module else {"m_axi"}
     assert set(own) == {"s_axi"} | names
     segments = {segment for _, segment in vivado.assigned}
@@ -98,14 +101,19 @@ def test_block_design_takes_a_board(pack: Any) -> None:
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize(("arguments", "says"), [
-    ((), "either -part or -board must be given"),
-    (("-part", "xc7z020", "-board", "b"), "either -part or -board must be given"),
-    (("-part",), "options must have a value each, not: -part"),
-    (("-parts", "x"), "options are -part, -board, -folder, -synthesise, not -parts"),
-    (("-part", "xc7a35tcpg236-1"),
-     "part must be a Zynq-7000 or a Zynq UltraScale+, not xc7a35tcpg236-1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "either -part or -board must be given"),
+        (("-part", "xc7z020", "-board", "b"), "either -part or -board must be given"),
+        (("-part",), "options must have a value each, not: -part"),
+        (("-parts", "x"), "options are -part, -board, -folder, -synthesise, not -parts"),
+        (
+            ("-part", "xc7a35tcpg236-1"),
+            "part must be a Zynq-7000 or a Zynq UltraScale+, not xc7a35tcpg236-1",
+        ),
+    ],
+)
 def test_block_design_refuses(pack: Any, arguments: tuple[str, ...], says: str) -> None:
     """Before there is a project."""
     calls, error = calls_of(pack[0] / NAME, *arguments)
@@ -113,20 +121,23 @@ def test_block_design_refuses(pack: Any, arguments: tuple[str, ...], says: str) 
     assert not calls
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    (r"\nbus control/M00_AXI.*", ""),
-    (r"(\nbus matmul/.*)", r"\1\1"),
-    (r"\nreach (matmul|dma_a)/.*", ""),
-    (r"matmul/interrupt", "matmul/interrup"),
-    (r"matmul/aresetn", "matmul/aclk"),
-    (r"\nwire matmul/interrupt.*", ""),
-    (r"NUM_SI \d CONFIG.NUM_MI 1\b", "NUM_SI 4 CONFIG.NUM_MI 1"),
-    (r"PCW_USE_S_AXI_HP0 1", "PCW_USE_S_AXI_HP0 0"),
-    (r"PCW_USE_S_AXI_HP0", "PCW_USE_S_AXI_HPO"),
-    (r"proc_sys_reset reset", "proc_sys_rst reset"),
-    (r"S_AXI_HP0/HP0_DDR_LOWOCM", "S_AXI_HP0/DDR"),
-    (r"-type module", "-kind module"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (r"\nbus control/M00_AXI.*", ""),
+        (r"(\nbus matmul/.*)", r"\1\1"),
+        (r"\nreach (matmul|dma_a)/.*", ""),
+        (r"matmul/interrupt", "matmul/interrup"),
+        (r"matmul/aresetn", "matmul/aclk"),
+        (r"\nwire matmul/interrupt.*", ""),
+        (r"NUM_SI \d CONFIG.NUM_MI 1\b", "NUM_SI 4 CONFIG.NUM_MI 1"),
+        (r"PCW_USE_S_AXI_HP0 1", "PCW_USE_S_AXI_HP0 0"),
+        (r"PCW_USE_S_AXI_HP0", "PCW_USE_S_AXI_HPO"),
+        (r"proc_sys_reset reset", "proc_sys_rst reset"),
+        (r"S_AXI_HP0/HP0_DDR_LOWOCM", "S_AXI_HP0/DDR"),
+        (r"-type module", "-kind module"),
+    ],
+)
 def test_block_design_model_sees_mistakes(pack: Any, old: str, new: str) -> None:
     """Each of these changes is refused by the model, so that it would be seen above."""
     program = (pack[0] / NAME).read_text()

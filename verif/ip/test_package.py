@@ -34,10 +34,16 @@ from verif.support.schemas import check
 from verif.test_catalog import ports
 
 PARAMETERS = {
-    "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,k_max=300)", "data_width": 64,
-    "address_width": 40, "sums": 16, "a_bytes": 64, "b_bytes": 64, "outstanding": 4, "burst": 16,
+    "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,k_max=300)",
+    "data_width": 64,
+    "address_width": 40,
+    "sums": 16,
+    "a_bytes": 64,
+    "b_bytes": 64,
+    "outstanding": 4,
+    "burst": 16,
     "requantise": False,
-}  # fmt: skip
+}
 NAMES = ("coprocessor", "coprocessor_stream")
 IDS = {"coprocessor": {"id_width": 3}}
 DOCUMENTED = "coprocessor_stream"
@@ -131,8 +137,12 @@ def test_pack_lists_every_file(made: Made) -> None:
     top = {f"{made.module}{end}" for end in (".v", ".json", ".xml", ".core", ".f", "_litex.py")}
     folders = {"constraints", "drivers", "licences", "registers"}
     assert {path.name for path in made.folder.iterdir()} == {
-        *top, *folders, "README.md", "block.svg", "block_design.tcl",
-    }  # fmt: skip
+        *top,
+        *folders,
+        "README.md",
+        "block.svg",
+        "block_design.tcl",
+    }
     readme = made.text("README.md")
     assert all(f"`{name}" in readme for name in top | folders)
     assert (made.folder / "registers" / f"{MAP}_html" / "index.html").exists() == made.docs
@@ -153,11 +163,14 @@ def test_pack_lists_every_file(made: Made) -> None:
 def test_pack_verilog_says_what_ports_are_for(made: Made) -> None:
     """By hand, what Vivado's rules ask for; each attribute at its own port."""
     top = made.verilog[made.verilog.index(f"\nmodule {made.module}(") :].partition("endmodule")[0]
-    found = dict(re.findall(
-        r'  \(\* X_INTERFACE_INFO = "([^"]*)" \*\)\n'
-        r'(?:  \(\* X_INTERFACE_PARAMETER = "[^"]*" \*\)\n)?'
-        r"  (?:input|output) .*?(\w+);\n", top,
-    ))  # fmt: skip
+    found = dict(
+        re.findall(
+            r'  \(\* X_INTERFACE_INFO = "([^"]*)" \*\)\n'
+            r'(?:  \(\* X_INTERFACE_PARAMETER = "[^"]*" \*\)\n)?'
+            r"  (?:input|output) .*?(\w+);\n",
+            top,
+        )
+    )
     expected = {
         "xilinx.com:signal:clock:1.0 aclk CLK": "aclk",
         "xilinx.com:signal:reset:1.0 aresetn RST": "aresetn",
@@ -223,24 +236,33 @@ def test_pack_ip_xact_is_valid_and_agrees(made: Made) -> None:
     for bus in root.findall("x:busInterfaces/x:busInterface", SPACE):
         (role,) = (way for way in ("slave", "master") if bus.find(f"x:{way}", SPACE) is not None)
         roles[bus.findtext("x:name", None, SPACE)] = (
-            bus.find("x:busType", SPACE).get("name"), role,  # type: ignore[union-attr]
-        )  # fmt: skip
+            bus.find("x:busType", SPACE).get("name"),  # type: ignore[union-attr]
+            role,
+        )
         mapped += [name.text for name in bus.findall(".//x:physicalPort/x:name", SPACE)]
-    own = {
-        "s_axis_a": ("AXI4Stream", "slave"), "s_axis_b": ("AXI4Stream", "slave"),
-        "m_axis_c": ("AXI4Stream", "master"),
-    } if made.streams else {"m_axi": ("AXI4", "master")}  # fmt: skip
+    own = (
+        {
+            "s_axis_a": ("AXI4Stream", "slave"),
+            "s_axis_b": ("AXI4Stream", "slave"),
+            "m_axis_c": ("AXI4Stream", "master"),
+        }
+        if made.streams
+        else {"m_axi": ("AXI4", "master")}
+    )
     assert roles == own | {
-        "aclk": ("clock", "slave"), "aresetn": ("reset", "slave"),
-        "s_axi": ("AXI4-Lite", "slave"), "interrupt": ("interrupt", "master"),
-    }  # fmt: skip
+        "aclk": ("clock", "slave"),
+        "aresetn": ("reset", "slave"),
+        "s_axi": ("AXI4-Lite", "slave"),
+        "interrupt": ("interrupt", "master"),
+    }
     assert sorted(filter(None, mapped)) == sorted(name for name, *_ in made.ports)
     maps = [
         ElementTree.canonicalize(
-            ElementTree.tostring(tree.find("x:memoryMaps", SPACE)), strip_text=True  # type: ignore[arg-type]
+            ElementTree.tostring(tree.find("x:memoryMaps", SPACE)),  # type: ignore[arg-type]
+            strip_text=True,
         )
         for tree in (root, ElementTree.parse(made.folder / "registers" / f"{MAP}.xml").getroot())
-    ]  # fmt: skip
+    ]
     assert maps[0] == maps[1]
     assert root.find(".//x:memoryMapRef", SPACE).get("memoryMapRef") in maps[0]  # type: ignore[union-attr, operator]
     space = root.findtext(".//x:addressSpace/x:range", None, SPACE)
@@ -383,17 +405,25 @@ def test_pack_is_a_litex_module(made: Made, standard: str, tmp_path: Path) -> No
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-B", "-c", program],
-        cwd=tmp_path, env={**os.environ, "PYTHONWARNINGS": ""}, text=True, capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONWARNINGS": ""},
+        text=True,
+        capture_output=True,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     # Of the block, its ports; the other tests are of what is inside.
     shell = tmp_path / "shell.v"
     shell.write_text(module_of(made))
     lint = verilator(
-        "--lint-only", "-Wall", "-Wno-fatal", "--top-module", "soc",
-        str(tmp_path / "soc.v"), str(shell),
-    )  # fmt: skip
+        "--lint-only",
+        "-Wall",
+        "-Wno-fatal",
+        "--top-module",
+        "soc",
+        str(tmp_path / "soc.v"),
+        str(shell),
+    )
     assert lint.code == 0, lint.output
     at_instance = [
         line for line in lint.output.splitlines() if re.search(r"-PIN|port connection", line)
@@ -513,8 +543,9 @@ def test_pack_readme_shows_the_order_of_streams(made: Made) -> None:
         )
         assert int(beats) == (bottom - top + 1) * -(-(last - first + 1) // 8)
         at, distance = places[name]
-        told += [(at * far + row * distance + first, last - first + 1)
-                 for row in range(top, bottom + 1)]  # fmt: skip
+        told += [
+            (at * far + row * distance + first, last - first + 1) for row in range(top, bottom + 1)
+        ]
     assert told == [(row.address, row.bytes) for row in stream_rows(made.design.spec, job)]
     assert len(told) == 2 * (2 * m + k + 1 + m)
 
@@ -530,9 +561,18 @@ def test_pack_drivers_are_whole(made: Made, tmp_path: Path) -> None:
     main_c = tmp_path / "main.c"
     main_c.write_text(f"{head}\nint main(void) {{\n{body}return 0; }}\n")
     sources = made.folder / "drivers" / "c"
-    command = ["cc", "-std=c99", "-Wall", "-Werror", f"-I{sources}",
-               f"-I{made.folder / 'registers'}", str(main_c), *map(str, sources.glob("*.c")), "-o",
-               str(tmp_path / "main")]  # fmt: skip
+    command = [
+        "cc",
+        "-std=c99",
+        "-Wall",
+        "-Werror",
+        f"-I{sources}",
+        f"-I{made.folder / 'registers'}",
+        str(main_c),
+        *map(str, sources.glob("*.c")),
+        "-o",
+        str(tmp_path / "main"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -40,9 +40,12 @@ _COMMANDS = {
 """Commands that change or report something: options with a value, and without one."""
 
 _OBJECTS = {
-    "cells": "bd_cell", "intf_pins": "bd_intf_pin", "pins": "bd_pin",
-    "addr_spaces": "bd_addr_space", "addr_segs": "bd_addr_seg",
-}  # fmt: skip
+    "cells": "bd_cell",
+    "intf_pins": "bd_intf_pin",
+    "pins": "bd_pin",
+    "addr_spaces": "bd_addr_space",
+    "addr_segs": "bd_addr_seg",
+}
 
 _PRELUDE = """
 proc tell {{args}} {{
@@ -71,9 +74,10 @@ def calls_of(program: Path, *arguments: str, **properties: str) -> tuple[list[Ca
     """
     known = {"PROGRESS": "100%", "OFFSET": "0xA0000000", **properties}
     prelude = _PRELUDE.format(
-        commands=" ".join(_COMMANDS), objects=" ".join(_OBJECTS),
+        commands=" ".join(_COMMANDS),
+        objects=" ".join(_OBJECTS),
         properties=" ".join(f"{name} {{{value}}}" for name, value in known.items()),
-    )  # fmt: skip
+    )
     text = f"""
 set tcl [interp create]
 $tcl eval {{{prelude}}}
@@ -84,8 +88,11 @@ if {{[catch {{$tcl eval {{source {{{program}}}}}}} text]}} {{ puts "error\\x1f$t
     assert sta is not None
     done = subprocess.run(
         [sta, "-no_init", "-no_splash", "-exit", "/dev/stdin"],
-        input=text, text=True, capture_output=True, check=True,
-    )  # fmt: skip
+        input=text,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
     words = [line.rstrip("\x1f").split("\x1f") for line in done.stdout.splitlines()]
     calls = [call for call in words if call[0] in _COMMANDS or call[0].startswith("get_bd_")]
     errors = [call[1] for call in words if call[0] == "error"]
@@ -145,10 +152,14 @@ def _smartconnect() -> Cell:
 
 def _reset() -> Cell:
     pins = {
-        "slowest_sync_clk": _CLOCK, "ext_reset_in": _RESET, "aux_reset_in": _RESET,
-        "mb_debug_sys_rst": _RESET, "dcm_locked": ("data", "in"),
-        "peripheral_aresetn": ("reset", "out"), "interconnect_aresetn": ("reset", "out"),
-    }  # fmt: skip
+        "slowest_sync_clk": _CLOCK,
+        "ext_reset_in": _RESET,
+        "aux_reset_in": _RESET,
+        "mb_debug_sys_rst": _RESET,
+        "dcm_locked": ("data", "in"),
+        "peripheral_aresetn": ("reset", "out"),
+        "interconnect_aresetn": ("reset", "out"),
+    }
     free = frozenset({"aux_reset_in", "mb_debug_sys_rst", "dcm_locked"})
     return Cell({}, lambda values: ({}, pins), free=free)
 
@@ -170,14 +181,19 @@ def _dma() -> Cell:
     widths = [str(1 << n) for n in range(5, 11)]
     return Cell(
         {
-            "c_include_sg": _BITS, "c_sg_include_stscntrl_strm": _BITS, "c_include_mm2s": _BITS,
-            "c_include_s2mm": _BITS, "c_sg_length_width": [str(n) for n in range(8, 27)],
-            "c_m_axi_mm2s_data_width": widths, "c_m_axis_mm2s_tdata_width": ["8", "16", *widths],
+            "c_include_sg": _BITS,
+            "c_sg_include_stscntrl_strm": _BITS,
+            "c_include_mm2s": _BITS,
+            "c_include_s2mm": _BITS,
+            "c_sg_length_width": [str(n) for n in range(8, 27)],
+            "c_m_axi_mm2s_data_width": widths,
+            "c_m_axis_mm2s_tdata_width": ["8", "16", *widths],
             "c_m_axi_s2mm_data_width": widths,
         },
-        shape, {"S_AXI_LITE/Reg": "S_AXI_LITE"},
+        shape,
+        {"S_AXI_LITE/Reg": "S_AXI_LITE"},
         {"Data_MM2S": "M_AXI_MM2S", "Data_S2MM": "M_AXI_S2MM"},
-    )  # fmt: skip
+    )
 
 
 def _zynq() -> Cell:
@@ -194,8 +210,10 @@ def _zynq() -> Cell:
     names = ("USE_M_AXI_GP0", "USE_S_AXI_HP0", "USE_FABRIC_INTERRUPT", "IRQ_F2P_INTR")
     return Cell(
         {"PCW_FPGA0_PERIPHERAL_FREQMHZ": None, **{f"PCW_{name}": _BITS for name in names}},
-        shape, {"S_AXI_HP0/HP0_DDR_LOWOCM": "S_AXI_HP0"}, {"Data": "M_AXI_GP0"},
-    )  # fmt: skip
+        shape,
+        {"S_AXI_HP0/HP0_DDR_LOWOCM": "S_AXI_HP0"},
+        {"Data": "M_AXI_GP0"},
+    )
 
 
 def _zynq_ultrascale() -> Cell:
@@ -212,15 +230,20 @@ def _zynq_ultrascale() -> Cell:
             pins["pl_ps_irq0"] = ("interrupt", "in")
         return buses, pins
 
-    names = ("FPGA_PL0_ENABLE", "USE__M_AXI_GP0", "USE__M_AXI_GP1", "USE__M_AXI_GP2",
-             "USE__S_AXI_GP2", "USE__IRQ0")  # fmt: skip
+    names = (
+        "FPGA_PL0_ENABLE",
+        "USE__M_AXI_GP0",
+        "USE__M_AXI_GP1",
+        "USE__M_AXI_GP2",
+        "USE__S_AXI_GP2",
+        "USE__IRQ0",
+    )
     return Cell(
-        {
-            "PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ": None,
-            **{f"PSU__{name}": _BITS for name in names},
-        },
-        shape, {"SAXIGP2/HP0_DDR_LOW": "S_AXI_HP0_FPD"}, {"Data": "M_AXI_HPM0_FPD"},
-    )  # fmt: skip
+        {"PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ": None, **{f"PSU__{name}": _BITS for name in names}},
+        shape,
+        {"SAXIGP2/HP0_DDR_LOW": "S_AXI_HP0_FPD"},
+        {"Data": "M_AXI_HPM0_FPD"},
+    )
 
 
 _CATALOGUE: dict[str, Callable[[], Cell]] = {
@@ -305,9 +328,12 @@ class Vivado:
         """Find an object, as the program does."""
         cell, rest = self._split(path)
         found: Any = {
-            "cells": {""}, "intf_pins": cell.buses, "pins": cell.pins,
-            "addr_spaces": cell.spaces, "addr_segs": cell.segments,
-        }[kind]  # fmt: skip
+            "cells": {""},
+            "intf_pins": cell.buses,
+            "pins": cell.pins,
+            "addr_spaces": cell.spaces,
+            "addr_segs": cell.segments,
+        }[kind]
         assert rest in found, f"there is no {path}; there are {sorted(found)}"
 
     def _create_project(self, options: dict[str, str], name: str, folder: str) -> None:

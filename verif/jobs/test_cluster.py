@@ -42,21 +42,36 @@ def standing(folder: Path, **variables: str) -> Iterator[tuple[str, psutil.Proce
         port = free.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
     environment = {
-        **os.environ, "CARRYSAVE_CACHE": str(folder / "theirs"), "PYTHONPATH": str(ROOT),
-        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s", **variables,
-    }  # fmt: skip
+        **os.environ,
+        "CARRYSAVE_CACHE": str(folder / "theirs"),
+        "PYTHONPATH": str(ROOT),
+        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s",
+        **variables,
+    }
     commands = [
         ["scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"],
-        ["worker", address, "--nworkers", str(WORKERS), "--nthreads", "1", "--no-dashboard",
-         "--local-directory", str(folder)],
-    ]  # fmt: skip
+        [
+            "worker",
+            address,
+            "--nworkers",
+            str(WORKERS),
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+            "--local-directory",
+            str(folder),
+        ],
+    ]
     with contextlib.ExitStack() as stack:
         log = stack.enter_context((folder / "dask.log").open("w"))
         for command in commands:
             process = subprocess.Popen(
-                [sys.executable, "-m", "dask", *command], stdout=log, stderr=log, env=environment,
+                [sys.executable, "-m", "dask", *command],
+                stdout=log,
+                stderr=log,
+                env=environment,
                 cwd=folder,
-            )  # fmt: skip
+            )
             stack.callback(process.wait)
             stack.callback(process.terminate)
         for _ in range(2400):
@@ -147,8 +162,11 @@ def test_a_driver_that_is_killed_leaves_no_job_on_a_cluster(
         # The same cluster serves the next one.
         with jobs.session(jobs.Options(scheduler=address)):
             assert [outcome.get()["sum"] for outcome in jobs.run(sums(4), ordered=True)] == [
-                1, 2, 3, 4
-            ]  # fmt: skip
+                1,
+                2,
+                3,
+                4,
+            ]
 
 
 @pytest.mark.prove

@@ -134,14 +134,13 @@ def table(path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_a_job_with_a_limit_is_never_done_here(tmp_path: Path):
-    for limited in (
-        jobs.Options(seconds=0.5), jobs.Options(jobs=1),
-    ):  # fmt: skip
+    for limited in (jobs.Options(seconds=0.5), jobs.Options(jobs=1)):
         seconds = 0.5 if limited.seconds != 0.5 else None
         alone = jobs.Job(
-            function=work.slow, arguments={"a": 1, "seconds": 60, "log": str(tmp_path / "log")},
+            function=work.slow,
+            arguments={"a": 1, "seconds": 60, "log": str(tmp_path / "log")},
             seconds=seconds,
-        )  # fmt: skip
+        )
         with jobs.session(limited):
             (found,) = jobs.run([alone])
         assert found.failure is not None
@@ -166,19 +165,24 @@ def test_keys_are_of_content(tmp_path: Path):
     assert same[0] == same[1]
     two.write_text("module b; endmodule")
     keys = {
-        same[0], job(work.read, file=jobs.File(two)).key, job(work.add, a=1, b=2).key,
+        same[0],
+        job(work.read, file=jobs.File(two)).key,
+        job(work.add, a=1, b=2).key,
         job(work.add, a=2, b=1).key,
         jobs.Job(function=work.add, arguments={"a": 1, "b": 2}, content=["other"]).key,
         jobs.Job(function=work.add, arguments={"a": 1, "b": 2}).key,
         jobs.Job(
             function=work.add, arguments={"a": 1, "b": 2}, content=["test"], tools=[work.version]
         ).key,
-    }  # fmt: skip
+    }
     assert len(keys) == 7
     assert job(work.add, b=2, a=1).key == job(work.add, a=1, b=2).key
-    found = [outcome.get() for outcome in jobs.run(
-        [job(work.read, file=jobs.File(path)) for path in (one, two)], ordered=True
-    )]  # fmt: skip
+    found = [
+        outcome.get()
+        for outcome in jobs.run(
+            [job(work.read, file=jobs.File(path)) for path in (one, two)], ordered=True
+        )
+    ]
     assert found == ["module a; endmodule", "module b; endmodule"]
 
 
@@ -201,9 +205,13 @@ def test_failures_are_reported_and_the_rest_goes_on(tmp_path: Path):
     tried = tmp_path / "tried"
     tried.mkdir()
     wanted = [
-        *sums(3), job(work.end, how=signal.SIGSEGV), job(work.refuse, a=3), job(work.leave),
-        job(work.sometimes, folder=str(tried)), *sums(8),
-    ]  # fmt: skip
+        *sums(3),
+        job(work.end, how=signal.SIGSEGV),
+        job(work.refuse, a=3),
+        job(work.leave),
+        job(work.sometimes, folder=str(tried)),
+        *sums(8),
+    ]
     found = list(jobs.run(wanted, ordered=True))
     died, refused, left, sometimes = found[3:7]
     assert all(outcome.failure is None for outcome in (*found[:3], *found[7:]))

@@ -26,15 +26,19 @@ STOPPED = 6.0
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path):
     log = tmp_path / "log"
     environment = {
-        **os.environ, "CARRYSAVE_CACHE": str(tmp_path / "cache"),
+        **os.environ,
+        "CARRYSAVE_CACHE": str(tmp_path / "cache"),
         "CARRYSAVE_STORE": str(tmp_path / "store.sqlite"),
         # So that seconds do for the minutes of its default.
         "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "1s",
-    }  # fmt: skip
+    }
     with subprocess.Popen(
         [sys.executable, "-c", DRIVER, str(log)],
-        cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True,
-    ) as driver:  # fmt: skip
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as driver:
         try:
             assert content(log)
             driver.send_signal(signal.SIGSTOP)

@@ -44,12 +44,22 @@ def add(store: jobs.Store, value: Any, number: int = 0, **facts: Any) -> None:
 def filled(path: Path) -> Path:
     with jobs.Store(path) as store:
         for number in range(3):
-            add(store, {
-                "design": "mac", "target": "osu018", "recipe": "tree+amap",
-                "parameters": {"width": 2 + number, "encoding": "booth", "signed": True},
-                "area_um2": 100 * number, "placed": {"period_ns": 2.5}, "path": [1, 2],
-                "versions": {"yosys": "0.70"}, "netlist": "n.v", "power_mw": None,
-            }, number)  # fmt: skip
+            add(
+                store,
+                {
+                    "design": "mac",
+                    "target": "osu018",
+                    "recipe": "tree+amap",
+                    "parameters": {"width": 2 + number, "encoding": "booth", "signed": True},
+                    "area_um2": 100 * number,
+                    "placed": {"period_ns": 2.5},
+                    "path": [1, 2],
+                    "versions": {"yosys": "0.70"},
+                    "netlist": "n.v",
+                    "power_mw": None,
+                },
+                number,
+            )
     return path
 
 
@@ -64,9 +74,11 @@ def test_each_figure_has_a_column(filled: Path):
     assert (row["who"], row["seconds"], row["recipe"]) == ("me@here", 1.5, "tree+amap")
     assert json.loads(row["parameters"]) == {"encoding": "booth", "signed": True, "width": 4}
     assert json.loads(row["versions"]) == {
-        "carrysave": carrysave.__version__, "python": platform.python_version(), "yosys": "0.70",
+        "carrysave": carrysave.__version__,
+        "python": platform.python_version(),
+        "yosys": "0.70",
         "work": "1.0",
-    }  # fmt: skip
+    }
     assert json.loads(row["value"])["path"] == [1, 2]
     assert not {"path", "power_mw"} & set(names)
 
@@ -106,12 +118,20 @@ def test_where_selects(filled: Path, where: str, count: int):
 @pytest.mark.parametrize(
     "where",
     [
-        "1); DELETE FROM results; --", "1; DROP TABLE results", "load_extension('x')", "none > 1",
-        "(DELETE FROM results RETURNING 1)", "1) UNION SELECT * FROM pragma_wal_checkpoint; --",
-        "area_um2 >", "", "writefile('x', 'y')", "\0",
-        "1); ATTACH 'other.sqlite' AS other; --", "1); PRAGMA writable_schema = 1; --",
+        "1); DELETE FROM results; --",
+        "1; DROP TABLE results",
+        "load_extension('x')",
+        "none > 1",
+        "(DELETE FROM results RETURNING 1)",
+        "1) UNION SELECT * FROM pragma_wal_checkpoint; --",
+        "area_um2 >",
+        "",
+        "writefile('x', 'y')",
+        "\0",
+        "1); ATTACH 'other.sqlite' AS other; --",
+        "1); PRAGMA writable_schema = 1; --",
     ],
-)  # fmt: skip
+)
 def test_where_can_only_read(
     filled: Path, where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -141,8 +161,11 @@ reader.select(Path(sys.argv[1]), sys.argv[2])
 def test_where_has_a_time_limit(filled: Path, where: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", ASKED, filled, where, "0.5"],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert "where must be done within 0.5 s, and is not" in done.stderr.splitlines()[-1]
 
 
@@ -153,8 +176,10 @@ def test_where_has_a_time_limit(filled: Path, where: str) -> None:
 def test_where_hears_signals(filled: Path, where: str, number: signal.Signals) -> None:
     process = subprocess.Popen(
         heeding("-m", "carrysave", "results", "--where", where, "--store", str(filled)),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     time.sleep(2.5)
     process.send_signal(number)
     _, said = process.communicate(timeout=5)
@@ -169,11 +194,16 @@ def test_where_makes_no_long_texts(filled: Path) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "DELETE FROM results", "DROP TABLE results", "UPDATE results SET key = 'x'",
-        "ATTACH 'other.sqlite' AS other", "PRAGMA writable_schema = 1", "BEGIN",
-        "CREATE TABLE other (a)", "SELECT load_extension('x')",
+        "DELETE FROM results",
+        "DROP TABLE results",
+        "UPDATE results SET key = 'x'",
+        "ATTACH 'other.sqlite' AS other",
+        "PRAGMA writable_schema = 1",
+        "BEGIN",
+        "CREATE TABLE other (a)",
+        "SELECT load_extension('x')",
     ],
-)  # fmt: skip
+)
 def test_a_reader_may_not_write_where_it_could(filled: Path, statement: str):
     """The second fence, should the first, a connection that is open to read only, ever fall."""
     with contextlib.closing(sqlite3.connect(filled)) as database:
@@ -249,8 +279,9 @@ def test_several_drivers_write_to_one_store(path: Path):
     assert {f"figure{number}" for number in range(7)} <= set(names)
     place = names.index("figure3")
     found = {row[names.index("key")]: row[place] for row in rows if row[place] is not None}
-    assert found == {f"key{n}": float(n) for f in (0, 100, 200) for n in range(f, f + 20)
-                     if n % 7 == 3}  # fmt: skip
+    assert found == {
+        f"key{n}": float(n) for f in (0, 100, 200) for n in range(f, f + 20) if n % 7 == 3
+    }
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,16 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Design, dict[str, Any
         asked.append((design, options))
         several = "," in design.parameters.get("formats", "")
         return {
-            "module": design.module, "target": "osu018", "area_um2": lane_area(design),
-            "kge": lane_area(design) / 1e3, "period_ns": 3.0 if design.name == "sl8" else 2.0,
-            "pj_per_mac": 6.0 if several else 5.0, "activity": options["activity"],
-            "recipe": "x", "versions": {"tool": "1"},
-        }  # fmt: skip
+            "module": design.module,
+            "target": "osu018",
+            "area_um2": lane_area(design),
+            "kge": lane_area(design) / 1e3,
+            "period_ns": 3.0 if design.name == "sl8" else 2.0,
+            "pj_per_mac": 6.0 if several else 5.0,
+            "activity": options["activity"],
+            "recipe": "x",
+            "versions": {"tool": "1"},
+        }
 
     def synthesise(verilog: Verilog, target: str, *, place: bool) -> dict[str, Any]:
         top = verilog.top

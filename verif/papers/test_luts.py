@@ -37,21 +37,38 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Design, dict[str, Any]]
         found.append((design, options))
         late = design.name == "bitserial_core"
         return {
-            "module": design.module, "parameters": dict(design.parameters), "target": "osu018",
-            "area_um2": area(design), "kge": area(design) / 1e3, "pj_per_mac": 1.0,
+            "module": design.module,
+            "parameters": dict(design.parameters),
+            "target": "osu018",
+            "area_um2": area(design),
+            "kge": area(design) / 1e3,
+            "pj_per_mac": 1.0,
             "period_ns": 2.0 if design.name == "mac" else 6.0 if late else 2.9,
-            "activity": options["activity"], "versions": {"tool": "1"},
-        }  # fmt: skip
+            "activity": options["activity"],
+            "versions": {"tool": "1"},
+        }
 
     monkeypatch.setattr(synthesis, "synthesise_design", synthesise_design)
     monkeypatch.setenv(MARK, "here")  # as within a job: no process that knows another synthesis
-    monkeypatch.setattr(resources, "count", lambda design, fpga: {
-        "luts": 900 if design.name == "adder_tree" else 700, "ffs": 1, "dsps": 0,
-    })  # fmt: skip
-    layers = [{
-        "weight": "2", "module": "lut_core", "exact": True, "sqnr_db": 11.0, "accuracy": 0.925,
-        "in_floats": 0.975,
-    }] * len(layer.LAYERS)  # fmt: skip
+    monkeypatch.setattr(
+        resources,
+        "count",
+        lambda design, fpga: {
+            "luts": 900 if design.name == "adder_tree" else 700,
+            "ffs": 1,
+            "dsps": 0,
+        },
+    )
+    layers = [
+        {
+            "weight": "2",
+            "module": "lut_core",
+            "exact": True,
+            "sqnr_db": 11.0,
+            "accuracy": 0.925,
+            "in_floats": 0.975,
+        }
+    ] * len(layer.LAYERS)
     monkeypatch.setattr(layer, "measure", lambda folder, images: layers)
     return found
 
@@ -100,9 +117,7 @@ def test_claims_and_files(
     steps = [entry["area_um2"] for entry in found["ablation"]]
     assert steps == [2999, 2999, 2499, 2299, 2299, 2296, 2792]
     # Tiles of one beat of two planes, a cycle between, and 4 products; or 16.
-    assert ours[-5:-2] == [
-        f"{2999 / size:.2f}x smaller" for size in (2299, 2299, 2296 / 4)
-    ]  # fmt: skip
+    assert ours[-5:-2] == [f"{2999 / size:.2f}x smaller" for size in (2299, 2299, 2296 / 4)]
     assert ours[-2] == f"{4 * 2999 / 2792:.2f}x smaller"
     assert ours[-1] == "-25 %"
     check("reproduce", tmp_path / "reproduce" / "lut-tensor-core.quick.osu018.json")

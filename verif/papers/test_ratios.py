@@ -22,11 +22,21 @@ def made_up(design: Design, target: Any, **options: Any) -> dict[str, Any]:
     period = 2.0 if pe in ("mac", "laconic") else 1.0
     gops = 2 / period
     return {
-        "module": design.module, "parameters": dict(design.parameters), "target": "osu018",
-        "area_um2": area, "period_ns": period, "power_mw": 3.0, "pj_per_mac": 3.0 * period,
-        "gops": gops, "gops_per_mm2": gops / area * 1e6, "gops_per_w": gops / 3e-3,
-        "recipe": "x", "activity": "normal", "annotated": 1.0, "versions": {"tool": "1"},
-    }  # fmt: skip
+        "module": design.module,
+        "parameters": dict(design.parameters),
+        "target": "osu018",
+        "area_um2": area,
+        "period_ns": period,
+        "power_mw": 3.0,
+        "pj_per_mac": 3.0 * period,
+        "gops": gops,
+        "gops_per_mm2": gops / area * 1e6,
+        "gops_per_w": gops / 3e-3,
+        "recipe": "x",
+        "activity": "normal",
+        "annotated": 1.0,
+        "versions": {"tool": "1"},
+    }
 
 
 @pytest.fixture

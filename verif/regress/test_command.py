@@ -32,9 +32,14 @@ def tell(parameters: dict[str, Any], seed: int, tests: str | None, count: int) -
         raise RuntimeError("cannot build it")
     wrong = width >= 4 and parameters["adder"] == "operator" and count >= 8
     found: dict[str, Any] = {
-        "ok": not wrong, "tests": 2, "failed": [], "cases": [], "log": "said",
-        "bench_seconds": 1.0, "skipped": "too much" if width == 6 else None,
-    }  # fmt: skip
+        "ok": not wrong,
+        "tests": 2,
+        "failed": [],
+        "cases": [],
+        "log": "said",
+        "bench_seconds": 1.0,
+        "skipped": "too much" if width == 6 else None,
+    }
     cross = {
         "points": ["width", "seed"],
         "hits": [[str(width), str(seed), 1]],
@@ -44,9 +49,13 @@ def tell(parameters: dict[str, Any], seed: int, tests: str | None, count: int) -
     for name in ("test_operand_pairs", "test_latency"):
         bad = wrong and name == "test_operand_pairs"
         found["cases"].append({
-            "name": name, "outcome": "failed" if bad else "passed", "seconds": 0.5, "start": 0.0,
-            "stop": 10.0 * count, "why": f"{count} of 9 sums differ <&\x1b>" if bad else "",
-        })  # fmt: skip
+            "name": name,
+            "outcome": "failed" if bad else "passed",
+            "seconds": 0.5,
+            "start": 0.0,
+            "stop": 10.0 * count,
+            "why": f"{count} of 9 sums differ <&\x1b>" if bad else "",
+        })
         found["failed"] += [name] * bad
     return found
 
@@ -59,10 +68,14 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
         count = more.get("options", {}).get("transactions", 100)
         return jobs.Job(
             function=tell,
-            arguments={"parameters": dict(design.parameters), "seed": seed, "tests": tests,
-                       "count": count},
+            arguments={
+                "parameters": dict(design.parameters),
+                "seed": seed,
+                "tests": tests,
+                "count": count,
+            },
             content=[Path(__file__).read_bytes()],
-        )  # fmt: skip
+        )
 
     def list_all(name: str, seed: int) -> Iterator[Design]:
         return (Design(name, TINY | {"a_width": width}) for width in range(2, 17))
@@ -78,15 +91,32 @@ def options(tmp_path: Path, *more: object) -> list[object]:
 @pytest.mark.usefixtures("told")
 def test_a_pass(run: Run, tmp_path: Path) -> None:
     """All of it, and once more: nothing is run again."""
-    arguments = options(tmp_path, "--designs", "mac,opt1,mac", "--configurations", "2", "--json",
-                        "--seeds", "2", "--seed", "5")  # fmt: skip
+    arguments = options(
+        tmp_path,
+        "--designs",
+        "mac,opt1,mac",
+        "--configurations",
+        "2",
+        "--json",
+        "--seeds",
+        "2",
+        "--seed",
+        "5",
+    )
     found = run(*arguments)
     assert found.code == 0, found.err
     facts = check("regress", found.out)
     assert facts["counts"] == {
-        "passed": 8, "failed": 0, "error": 0, "skipped": 0, "killed": 0, "equivalent": 0,
-        "unreachable": 0, "alive": 0, "undecided": 0,
-    }  # fmt: skip
+        "passed": 8,
+        "failed": 0,
+        "error": 0,
+        "skipped": 0,
+        "killed": 0,
+        "equivalent": 0,
+        "unreachable": 0,
+        "alive": 0,
+        "undecided": 0,
+    }
     assert [row["seed"] for row in facts["runs"]] == [5, 6] * 4
     assert [row["design"] for row in facts["designs"]] == ["mac", "opt1"]
     drawn, told, *_ = facts["coverage"]
@@ -112,10 +142,12 @@ def test_failures(
 
     monkeypatch.setattr(runner, "verilog_of", wrong)
     monkeypatch.setattr(
-        plan, "configurations",
-        lambda name, seed: (Design(name, TINY | {"a_width": width, "adder": "operator"})
-                            for width in range(3, 17)),
-    )  # fmt: skip
+        plan,
+        "configurations",
+        lambda name, seed: (
+            Design(name, TINY | {"a_width": width, "adder": "operator"}) for width in range(3, 17)
+        ),
+    )
     page = tmp_path / "page.html"
     found = run(*options(tmp_path, "--designs", "mac", "--configurations", "5", "--html", page,
                          "--jobs", "2", "--json"))  # fmt: skip
@@ -123,8 +155,12 @@ def test_failures(
     facts = check("regress", found.out)
     assert not facts["ok"]
     assert [row["outcome"] for row in facts["runs"]] == [
-        "passed", "failed", "error", "skipped", "failed"
-    ]  # fmt: skip
+        "passed",
+        "failed",
+        "error",
+        "skipped",
+        "failed",
+    ]
     [reduced] = facts["reduced"]
     assert reduced["of"] == facts["runs"][1]["label"]
     assert reduced["parameters"]["a_width"] == 4
@@ -167,9 +203,12 @@ def test_a_run_of_which_every_job_failed_fails(
 
 def test_shards_are_a_partition() -> None:
     facts: dict[str, Any] = {
-        "designs": ("encoder", "requantiser"), "configurations": 5, "seeds": 2, "seed": 3,
+        "designs": ("encoder", "requantiser"),
+        "configurations": 5,
+        "seeds": 2,
+        "seed": 3,
         "simulators": ("verilator", "icarus"),
-    }  # fmt: skip
+    }
     whole = planned(Request(**facts))
     assert len(whole) == len(set(whole)) == 2 * 5 * 2 * 2
     parts = [planned(Request(**facts, shard=(part, 3))) for part in (1, 2, 3)]
@@ -178,21 +217,27 @@ def test_shards_are_a_partition() -> None:
     assert planned(Request(**facts, shard=(99, 99))) == []
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    ("--designs nac", "unknown design 'nac'; did you mean mac"),
-    ("--designs mac,,opt1", "--designs must be names with commas between them, not 'mac,,opt1'"),
-    ("--configurations 0", "--configurations must be 1..1000000, not 0"),
-    ("--seeds 0", "--seeds must be 1..1000000, not 0"),
-    ("--seed -1", "--seed must be 0..2147483647, not -1"),
-    ("--mutants 256", "--mutants must be 0..255, not 256"),
-    ("--shard 9/8", "--shard must be 1/N..N/N, not 9/8"),
-    ("--shard 0/8", "--shard must be 1/N..N/N, not 0/8"),
-    ("--shard 8", "--shard must be K/N, such as 3/8, not '8'"),
-    ("--simulators vcs", "--simulators must be one of verilator, icarus, not 'vcs'"),
-    ("--netlist ecp5", "--netlist must be osu018, generic or a Liberty file"),
-    ("--html .", "--html must be a file, not the folder '.'"),
-    ("--jobs 0", "--jobs must be at least 1, not 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--designs nac", "unknown design 'nac'; did you mean mac"),
+        (
+            "--designs mac,,opt1",
+            "--designs must be names with commas between them, not 'mac,,opt1'",
+        ),
+        ("--configurations 0", "--configurations must be 1..1000000, not 0"),
+        ("--seeds 0", "--seeds must be 1..1000000, not 0"),
+        ("--seed -1", "--seed must be 0..2147483647, not -1"),
+        ("--mutants 256", "--mutants must be 0..255, not 256"),
+        ("--shard 9/8", "--shard must be 1/N..N/N, not 9/8"),
+        ("--shard 0/8", "--shard must be 1/N..N/N, not 0/8"),
+        ("--shard 8", "--shard must be K/N, such as 3/8, not '8'"),
+        ("--simulators vcs", "--simulators must be one of verilator, icarus, not 'vcs'"),
+        ("--netlist ecp5", "--netlist must be osu018, generic or a Liberty file"),
+        ("--html .", "--html must be a file, not the folder '.'"),
+        ("--jobs 0", "--jobs must be at least 1, not 0"),
+    ],
+)
 def test_what_is_refused(run: Run, tmp_path: Path, words: str, says: str) -> None:
     found = run("regress", *words.split())
     assert (found.code, found.out) == (2, "")

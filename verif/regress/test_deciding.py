@@ -18,9 +18,13 @@ REQUANTISER = {"n": 2, "width": 4, "multiplier_width": 2, "out_width": 3, "per_c
 CONFIG = "i_config_valid & "
 LOW, HIGH = "$signed(i_config_low)", "$signed(i_config_high)"
 ZEROS = {
-    "scale": "int8", "sum_width": 4, "depth": 2, "zeros": "odd", "zero_width": 3,
+    "scale": "int8",
+    "sum_width": 4,
+    "depth": 2,
+    "zeros": "odd",
+    "zero_width": 3,
     "activation_width": 4,
-}  # fmt: skip
+}
 TINY = {"a_width": 2, "b_width": 2, "accumulator_width": 6}
 ENGINE = {"m": 1, "n": 1, "k": 2, "a_width": 2, "b_width": 2, "k_max": 5}
 ONE = ENGINE | {"k_max": 1}
@@ -29,8 +33,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("requantiser", REQUANTISER, f"{CONFIG}({LOW} > {HIGH})", "unreachable"),
     *long([("requantiser", REQUANTISER, f"{CONFIG}({LOW} >= {HIGH})", "alive")]),
     # The second zero point is beyond the greatest code, which a ReLU does not allow.
-    ("requantiser", REQUANTISER,
-     f"{CONFIG}($signed(i_config_zero_point[5:3]) > {HIGH}) & i_config_relu", "unreachable"),
+    (
+        "requantiser",
+        REQUANTISER,
+        f"{CONFIG}($signed(i_config_zero_point[5:3]) > {HIGH}) & i_config_relu",
+        "unreachable",
+    ),
     ("requantiser", REQUANTISER, f"{CONFIG}($signed(i_config_zero_point[5:3]) > {HIGH})", "alive"),
     ("group_scale", ZEROS, "i_valid & i_sum[0] & ~i_zero[0]", "unreachable"),
     *long([("group_scale", ZEROS, "i_valid & i_sum[0]", "alive")]),
@@ -44,7 +52,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     *long([("cube", ONE, "i_a_valid & (i_a_data[3:2] != 0)", "unreachable")]),
     *long([("cube", ONE, "i_b_valid & (i_b_data[3:2] != 0)", "undecided")]),
     *long([("cube", ONE, "i_b_valid & (i_b_data[1:0] != 0)", "alive")]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "parameters", "fault", "outcome"), CASES)
@@ -57,20 +65,22 @@ def test_illegal_inputs_make_no_fault(
     assert found.outcome == outcome, found.why
 
 
-@pytest.mark.parametrize(("valid", "total", "carry", "outcome"), [
-    # A sum and its carry may be others, if together they are the same modulo 2^6.
-    ("1", "i_a + wrong", "i_b - wrong", "equivalent"),
-    ("1", "i_a + wrong", "i_b", "alive"),
-    # What is not valid is nothing.
-    ("i_a[0]", "i_a - (i_a == 2 && wrong)", "i_b", "equivalent"),
-    ("i_a[0]", "i_a - (i_a == 1 && wrong)", "i_b", "alive"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("valid", "total", "carry", "outcome"),
+    [
+        # A sum and its carry may be others, if together they are the same modulo 2^6.
+        ("1", "i_a + wrong", "i_b - wrong", "equivalent"),
+        ("1", "i_a + wrong", "i_b", "alive"),
+        # What is not valid is nothing.
+        ("i_a[0]", "i_a - (i_a == 2 && wrong)", "i_b", "equivalent"),
+        ("i_a[0]", "i_a - (i_a == 1 && wrong)", "i_b", "alive"),
+    ],
+)
 def test_outputs_differ_as_the_contract_says(
     valid: str, total: str, carry: str, outcome: str, tmp_path: Path
 ) -> None:
     design = Design("opt1", TINY)
-    stand_in(design, "1", tmp_path,
-             outputs={"o_valid": valid, "o_sum": total, "o_carry": carry})  # fmt: skip
+    stand_in(design, "1", tmp_path, outputs={"o_valid": valid, "o_sum": total, "o_carry": carry})
     found = decide(design, tmp_path, 1, 5)
     assert found.outcome == outcome, found.why
 

@@ -104,9 +104,19 @@ def test_thirty_mutants_of_designs_that_no_test_has(run: Run, tmp_path: Path) ->
         "mac,opt1,opt3,opt4c,systolic_os,systolic_ws,digit_column,encoder,requantiser,lut_tables"
     )
     facts = regress(
-        run, tmp_path, "--designs", names, "--configurations", "1", "--mutants", "3", "--seed",
-        "42", "--jobs", "1",
-    )  # fmt: skip
+        run,
+        tmp_path,
+        "--designs",
+        names,
+        "--configurations",
+        "1",
+        "--mutants",
+        "3",
+        "--seed",
+        "42",
+        "--jobs",
+        "1",
+    )
     counts = facts["counts"]
     assert counts["killed"] + counts["equivalent"] == 30
     assert counts["killed"] >= 24

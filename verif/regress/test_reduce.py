@@ -23,8 +23,12 @@ def test_smallest_keeps_what_the_fault_needs() -> None:
     wanted = {"a_width": 11, "b_width": 9, "accumulator_width": 40, "k": 3, "adder": "ripple"}
     found = smallest(Design("mac", wanted), fails)
     assert {name: found.parameters[name] for name in wanted} == {
-        "a_width": 5, "b_width": 2, "accumulator_width": 4, "k": 1, "adder": "ripple",
-    }  # fmt: skip
+        "a_width": 5,
+        "b_width": 2,
+        "accumulator_width": 4,
+        "k": 1,
+        "adder": "ripple",
+    }
     assert len(tried) == len({one.key for one in tried}) < 60
 
 
@@ -58,8 +62,14 @@ def test_smallest_reduces_the_engine_inside() -> None:
 
 
 def case(name: str, stop: float | None, why: str = "3 of 9 sums differ") -> dict[str, Any]:
-    return {"name": name, "outcome": "failed", "start": 100.0, "stop": stop, "why": why,
-            "seconds": 1.0}  # fmt: skip
+    return {
+        "name": name,
+        "outcome": "failed",
+        "start": 100.0,
+        "stop": stop,
+        "why": why,
+        "seconds": 1.0,
+    }
 
 
 def test_shortest_takes_the_shortest_test_and_the_fewest_transactions() -> None:

@@ -27,10 +27,14 @@ def test_bars_are_as_long_as_their_values() -> None:
 
 @pytest.mark.parametrize(
     ("longest", "ticks"),
-    [(0, ["0"]), (40, ["0", "20", "40"]), (11, ["0", "5", "10"]),
-     (0.35, ["0", "0.1", "0.2", "0.3"]),
-     (999999, ["0", "200,000", "400,000", "600,000", "800,000"])],
-)  # fmt: skip
+    [
+        (0, ["0"]),
+        (40, ["0", "20", "40"]),
+        (11, ["0", "5", "10"]),
+        (0.35, ["0", "0.1", "0.2", "0.3"]),
+        (999999, ["0", "200,000", "400,000", "600,000", "800,000"]),
+    ],
+)
 def test_axes_have_round_numbers(longest: float, ticks: list[str]) -> None:
     """From 0 on, and none beyond the longest bar."""
     root = ElementTree.fromstring(draw("", ["r"], [Bars("x", [[longest]], ["red"], [""], 100)]))

@@ -17,13 +17,18 @@ from verif.support.browser import Browser
 
 HOSTILE = "</script><script>throw 1</script><img src=x onerror=alert(1)>\"'&\x1b[2J"
 ROWS = [
-    ("a10", 3.0, 400.0, 0.5, "one"), ("a9", 1.0, 90_000.0, 1.0, "two"),
-    (HOSTILE, 2.0, 60_000.0, None, "one"), ("a2", 2.5, 70_000.0, 0.25, "two"),
-]  # fmt: skip
+    ("a10", 3.0, 400.0, 0.5, "one"),
+    ("a9", 1.0, 90_000.0, 1.0, "two"),
+    (HOSTILE, 2.0, 60_000.0, None, "one"),
+    ("a2", 2.5, 70_000.0, 0.25, "two"),
+]
 COLUMNS = (
-    "design", ("period", "{:.2f} ns", "less"), ("area", "{:,.0f} um2", "less"),
-    ("covered", "{:.0%}", "more", 1.0), "kind",
-)  # fmt: skip
+    "design",
+    ("period", "{:.2f} ns", "less"),
+    ("area", "{:,.0f} um2", "less"),
+    ("covered", "{:.0%}", "more", 1.0),
+    "kind",
+)
 TABLE = Section("points", COLUMNS, ROWS)
 SUMS = Section("sums", ("part", ("um2", "{:,.0f}")), [("x", 2), ("y", 1), ("all", 3)], 1, 1)
 WAVES = [
@@ -177,8 +182,11 @@ def test_row_shows_the_point(browser: Browser, page: Path) -> None:
     browser.mouse("mouseMoved", *middle(row))
     browser.wait("document.querySelector('#part0-table tbody tr:nth-child(2)').matches(':hover')")
     assert [now > before for now, before in zip(sizes(), plain, strict=True)] == [
-        False, True, False, False,
-    ]  # fmt: skip
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_rectangle_selects_rows(browser: Browser, page: Path) -> None:
@@ -190,9 +198,13 @@ def test_rectangle_selects_rows(browser: Browser, page: Path) -> None:
     browser.mouse("mousePressed", left - 14, up)
     for part in (0.5, 1.0):
         browser.tell(
-            "Input.dispatchMouseEvent", type="mouseMoved", button="left", buttons=1,
-            x=left - 14 + part * (right - left + 28), y=up + part * (down - up),
-        )  # fmt: skip
+            "Input.dispatchMouseEvent",
+            type="mouseMoved",
+            button="left",
+            buttons=1,
+            x=left - 14 + part * (right - left + 28),
+            y=up + part * (down - up),
+        )
     browser.mouse("mouseReleased", right + 14, down)
     browser.wait("document.querySelector('output').textContent")
     assert browser.ask("document.querySelector('output').textContent") == "2 of 4 rows selected"
@@ -211,8 +223,10 @@ def test_axes_can_be_chosen(browser: Browser, page: Path) -> None:
     assert len(re.findall("[ML]", max(drawn, key=len))) == 3  # of the points, a2 is beaten
     select = browser.driver.find_element(By.NAME, "x")
     assert [one.text for one in select.find_elements(By.TAG_NAME, "option")] == [
-        "period, ns", "area, um2", "covered",
-    ]  # fmt: skip
+        "period, ns",
+        "area, um2",
+        "covered",
+    ]
     select.send_keys("covered")
     browser.wait("document.querySelector('figure.chart').dataset.drawn === '3,2'")
     titles = browser.ask(
@@ -241,11 +255,17 @@ def colour(browser: Browser, selector: str, of: str) -> Any:
 
 
 TEXTS = {
-    "h1": "color", "header p": "color", "#part0-table td": "color", "figcaption .hint": "color",
-    ".plot .role-axis-label text": "fill", ".plot .role-axis-title text": "fill",
-    ".plot .role-legend-label text": "fill", ".waves .time": "fill", ".waves .said": "fill",
+    "h1": "color",
+    "header p": "color",
+    "#part0-table td": "color",
+    "figcaption .hint": "color",
+    ".plot .role-axis-label text": "fill",
+    ".plot .role-axis-title text": "fill",
+    ".plot .role-legend-label text": "fill",
+    ".waves .time": "fill",
+    ".waves .said": "fill",
     ".versions dt": "color",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -276,10 +296,13 @@ def test_tables_say_what_they_are(browser: Browser, page: Path) -> None:
     browser.open(page)
     for query, count in (
         ("#part0-table thead th[scope=col][aria-sort]", len(COLUMNS)),
-        ("#part0-table tbody th[scope=row]", len(ROWS)), ("html[lang=en]", 1), ("main", 1),
-        ("h1", 1), (".plot[aria-label='area, um2 over period, ns']", 1),
+        ("#part0-table tbody th[scope=row]", len(ROWS)),
+        ("html[lang=en]", 1),
+        ("main", 1),
+        ("h1", 1),
+        (".plot[aria-label='area, um2 over period, ns']", 1),
         ("img[alt='a floor plan']", 1),
-    ):  # fmt: skip
+    ):
         assert len(browser.driver.find_elements(By.CSS_SELECTOR, query)) == count, query
 
 

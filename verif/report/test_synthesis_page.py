@@ -32,15 +32,28 @@ def result(name: str, area: float, period: float, **more: Any) -> dict[str, Any]
 
 def searched() -> dict[str, Any]:
     sweep = [
-        {"recipe": recipe, "hierarchy": "flat", "hows": {}, "delay_target_ns": 1.0,
-         "period_ns": period, "area_um2": area}
+        {
+            "recipe": recipe,
+            "hierarchy": "flat",
+            "hows": {},
+            "delay_target_ns": 1.0,
+            "period_ns": period,
+            "area_um2": area,
+        }
         for recipe, period, area in POINTS
-    ]  # fmt: skip
+    ]
     tried = [
-        {"hierarchy": "flat", "hows": hows, "mapped_once": ["pe"], "recipe": "tree+nf", "points": 3,
-         "area_um2": 900.0, "period_ns": 2.0}
+        {
+            "hierarchy": "flat",
+            "hows": hows,
+            "mapped_once": ["pe"],
+            "recipe": "tree+nf",
+            "points": 3,
+            "area_um2": 900.0,
+            "period_ns": 2.0,
+        }
         for hows in ({}, {"encoding": "ent"})
-    ]  # fmt: skip
+    ]
     placed = {
         "area_um2": 1000.0, "period_ns": 2.2, "pj_per_mac": 3.0, "power_mw": 1.0, "gops": 0.9,
         "gops_per_mm2": 900.0, "gops_per_mm2_die": 800.0, "utilisation": 0.8, "die_um2": 1250.0,
@@ -79,12 +92,25 @@ def test_page_of_an_fpga(browser: Browser, tmp_path: Path) -> None:
         {"from": "a", "to": to, "kind": kind, "delay_ns": delay, "arrival_ns": 1.0}
         for to, kind, delay in (("a", "clk-to-q", 0.5), ("b", "routing", 0.0), ("b", "setup", 0.5))
     ]
-    found = result("mac", 1.0, 4.0, luts=100, ffs=30, critical_path=steps, area_um2=None,
-                   blocks={"MULT18X18D": 2}, conditions=None, activity=None)  # fmt: skip
+    found = result(
+        "mac",
+        1.0,
+        4.0,
+        luts=100,
+        ffs=30,
+        critical_path=steps,
+        area_um2=None,
+        blocks={"MULT18X18D": 2},
+        conditions=None,
+        activity=None,
+    )
     text = browser.check(write(tmp_path / "a.html", synthesis_page(found)), charts=0)
     assert "2 MULT18X18D" in text
-    (path,) = (part for part in synthesis_page(found).parts
-               if isinstance(part, Section) and part.title.startswith("critical"))  # fmt: skip
+    (path,) = (
+        part
+        for part in synthesis_page(found).parts
+        if isinstance(part, Section) and part.title.startswith("critical")
+    )
     assert path.lines == [
         ["a", "", "clk-to-q", "0.50", "1.00"],
         ["a", "b", "setup", "0.50", "1.00"],
@@ -97,8 +123,14 @@ def test_page_of_a_comparison(browser: Browser, tmp_path: Path) -> None:
     made: Page = compare_page(compared(names, results, "carrysave compare mac ..."))
     chart = made.parts[0]
     assert isinstance(chart, Scatter)
-    assert chart.table.lines[1] == ["theirs(clock=ck)", "450 um2", "4.000 ns", "250 MHz",
-                                    "0.50 GOPS", "1,111.1 GOPS/mm2"]  # fmt: skip
+    assert chart.table.lines[1] == [
+        "theirs(clock=ck)",
+        "450 um2",
+        "4.000 ns",
+        "250 MHz",
+        "0.50 GOPS",
+        "1,111.1 GOPS/mm2",
+    ]
     figures = made.parts[1]
     assert isinstance(figures, Section)
     assert figures.lines[0] == ["area", "900 um2", "450 um2 (0.50x)", "990 um2 (1.10x)"]

@@ -137,10 +137,13 @@ b11111111 =|
         ("no waves\n", None, "must be a VCD file, with $enddefinitions"),
         ("$scope modul top $end\n$enddefinitions $end\n", None, "a.vcd: "),
         ("$enddefinitions $end\n#0\n", None, "must declare signals"),
-        ("$scope module a $end $var wire 1 ! b $end $upscope $end\n$enddefinitions $end\n",
-         ["c"], "has no signal 'c'"),
+        (
+            "$scope module a $end $var wire 1 ! b $end $upscope $end\n$enddefinitions $end\n",
+            ["c"],
+            "has no signal 'c'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_other_files_are_refused(
     tmp_path: Path, text: str, names: list[str] | None, says: str
 ) -> None:

@@ -33,9 +33,14 @@ def results(folder: Path, *texts: str) -> dict[str, Any]:
         f"<testsuites><testsuite>{''.join(texts)}</testsuite></testsuites>"
     )
     return {
-        "design": "mac", "of": "verilog", "ok": len(texts) == 1, "seconds": 1.25, "seed": 7,
-        "junit": str(folder / "a.xml"), "log": "a.log",
-    }  # fmt: skip
+        "design": "mac",
+        "of": "verilog",
+        "ok": len(texts) == 1,
+        "seconds": 1.25,
+        "seed": 7,
+        "junit": str(folder / "a.xml"),
+        "log": "a.log",
+    }
 
 
 def test_cases_are_read(tmp_path: Path) -> None:

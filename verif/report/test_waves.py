@@ -69,8 +69,10 @@ def test_edges_are_where_the_signal_changes() -> None:
 
 
 def test_time_around_a_failure_is_drawn(tmp_path: Path) -> None:
-    lines = ["$timescale 1ns $end $scope module top $end $var wire 1 ! clk $end"
-             " $var wire 8 # n $end $upscope $end $enddefinitions $end"]  # fmt: skip
+    lines = [
+        "$timescale 1ns $end $scope module top $end $var wire 1 ! clk $end"
+        " $var wire 8 # n $end $upscope $end $enddefinitions $end"
+    ]
     for cycle in range(500):
         lines += [f"#{4 * cycle}", "1!", f"b{cycle % 256:b} #", f"#{4 * cycle + 2}", "0!"]
     (tmp_path / "a.vcd").write_text("\n".join(lines) + "\n")

@@ -14,10 +14,17 @@ __all__ = ["Browser"]
 
 _SECONDS = 60
 _SWITCHES = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage", "--hide-scrollbars",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+)
 
 
 class Browser:
@@ -44,8 +51,11 @@ class Browser:
         """Open a page, as wide as a screen, and wait until its charts are drawn."""
         self.tell(
             "Emulation.setDeviceMetricsOverride",
-            width=width, height=900, deviceScaleFactor=1, mobile=width < 500,
-        )  # fmt: skip
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=width < 500,
+        )
         self.media(dark=dark)
         self.driver.get(page.as_uri())
         self.wait("[...document.querySelectorAll('figure.chart')].every((f) => f.dataset.drawn)")

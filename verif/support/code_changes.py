@@ -161,7 +161,8 @@ def apply(mutant: Mutant) -> None:
     change(node)
     whole = compile(tree, live.__code__.co_filename, "exec")
     live.__code__ = next(
-        code for code in _codes(whole)
+        code
+        for code in _codes(whole)
         if (code.co_qualname, code.co_firstlineno)
         == (live.__code__.co_qualname, live.__code__.co_firstlineno)
-    )  # fmt: skip
+    )

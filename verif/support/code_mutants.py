@@ -60,9 +60,10 @@ class _Run:
         ]
         gc.unfreeze()
         memories = [
-            one for one in gc.get_objects()
+            one
+            for one in gc.get_objects()
             if isinstance(one, functools._lru_cache_wrapper) and "carrysave" in one.__module__
-        ]  # fmt: skip
+        ]
         gc.freeze()
         found = {}
         for mutant in sample(every, self.count, self.seed):

@@ -128,9 +128,12 @@ def _round(
 
     @seed(number)
     @settings(
-        max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck),
+        max_examples=100,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
         phases=(Phase.generate, Phase.shrink),
-    )  # fmt: skip
+    )
     @given(files)
     def one(data: bytes) -> None:
         nonlocal found

@@ -66,16 +66,25 @@ def _results() -> Iterator[tuple[str, bytes]]:
     a, b = (rng.integers(-(1 << 15), 1 << 15, shape) for shape in ((33, 4096), (4096, 17)))
     yield "integers", _bytes(matmul(wide, a, b))
     for name, accumulation in (
-        ("e4m3", "exact"), ("fp16", "fp32"), ("e5m2", "aligned"), ("posit16e1", "exact"),
-        ("mx_e4m3", "fp32"), ("nvfp4", "exact"),
-    ):  # fmt: skip
+        ("e4m3", "exact"),
+        ("fp16", "fp32"),
+        ("e5m2", "aligned"),
+        ("posit16e1", "exact"),
+        ("mx_e4m3", "fp32"),
+        ("nvfp4", "exact"),
+    ):
         fmt = parse(name)
         spec = GemmSpec(a_format=fmt, b_format=fmt, accumulation=accumulation)
         left, right = _drawn(rng, fmt, (9, 96), -1), _drawn(rng, fmt, (96, 7), 0)
         yield f"gemm/{name}/{accumulation}", _bytes(gemm(spec, left, right))
     weights = rng.integers(-(1 << 20), 1 << 20, (256, 24)) / 3.0
-    for scheme, bits in (("symmetric", 4), ("asymmetric", 3), ("odd", 1), ("ternary", 2),
-                         ("bcq", 3)):  # fmt: skip
+    for scheme, bits in (
+        ("symmetric", 4),
+        ("asymmetric", 3),
+        ("odd", 1),
+        ("ternary", 2),
+        ("bcq", 3),
+    ):
         for scales in ("fp16", "fp32"):
             made = quantise(QuantiseSpec(scheme=scheme, bits=bits, scale_format=scales), weights)
             yield f"quantise/{scheme}/{scales}", _bytes(made.codes, made.scales, made.values())

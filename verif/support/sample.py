@@ -36,6 +36,7 @@ def leave_out(items: Sequence[pytest.Item]) -> None:
 
 def spread(size: int, count: int) -> set[int]:
     """Return `count` places below `size`, far from each other and in step with no period of it."""
-    step = next(step for step in range(max(1, round(size * 0.618)), 2 * size + 2)
-                if gcd(step, size) == 1)  # fmt: skip
+    step = next(
+        step for step in range(max(1, round(size * 0.618)), 2 * size + 2) if gcd(step, size) == 1
+    )
     return {place * step % size for place in range(min(count, size))}

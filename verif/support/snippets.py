@@ -59,18 +59,25 @@ def blocks(page: Path) -> list[Block]:
     text = page.read_text()
     return [
         Block(
-            page, text.count("\n", 0, match.start("text")) + 1, match["language"], match["text"],
-            match["mark"] or "", match["detail"] or "",
+            page,
+            text.count("\n", 0, match.start("text")) + 1,
+            match["language"],
+            match["text"],
+            match["mark"] or "",
+            match["detail"] or "",
         )
         for match in _FENCE.finditer(text)
         if not match["language"].startswith("{")
-    ]  # fmt: skip
+    ]
 
 
 def given(page: Path) -> list[str]:
     """Return the files that a page takes from its reader."""
-    return [name for found in re.findall(r"^<!-- given (.*) -->$", page.read_text(), re.M)
-            for name in found.split()]  # fmt: skip
+    return [
+        name
+        for found in re.findall(r"^<!-- given (.*) -->$", page.read_text(), re.M)
+        for name in found.split()
+    ]
 
 
 def sessions(block: Block) -> Iterator[tuple[str, str]]:

@@ -12,8 +12,16 @@ def corners(fmt: IntFormat) -> np.ndarray:
     """Return the codes that break things: extremes, around zero, alternating bits."""
     ones = (1 << fmt.width) - 1
     patterns = np.array([
-        fmt.low, fmt.low + 1, fmt.high, fmt.high - 1, 0, 1, ones, ones // 3, ones - ones // 3
-    ])  # fmt: skip
+        fmt.low,
+        fmt.low + 1,
+        fmt.high,
+        fmt.high - 1,
+        0,
+        1,
+        ones,
+        ones // 3,
+        ones - ones // 3,
+    ])
     return np.unique(fmt.wrap(patterns))
 
 
@@ -36,5 +44,7 @@ def scaling(rng: np.random.Generator, unit: RequantiserSpec, top: int) -> Requan
     return Requantisation(
         multiplier=np.array([multiplier]),
         shift=np.array([min(max(shift, 0), unit.shift_format.high)]),
-        zero_point=np.array([zero_point]), low=low, high=high,
-    )  # fmt: skip
+        zero_point=np.array([zero_point]),
+        low=low,
+        high=high,
+    )

@@ -53,9 +53,11 @@ async def nothing_is_multiplied(dut):
 def test_helpers_inside_of_the_simulator(tmp_path: Path) -> None:
     bench = Bench(Path(__file__), tmp_path, seed=1, waves=False)
     found = bench(
-        "pair", ["benches/widths.svh", "benches/pair.sv"],
-        Design("systolic_os", {"m": 2, "n": 2, "k_max": 16}), bench="verif.testing.benches.tb_pair",
-    )  # fmt: skip
+        "pair",
+        ["benches/widths.svh", "benches/pair.sv"],
+        Design("systolic_os", {"m": 2, "n": 2, "k_max": 16}),
+        bench="verif.testing.benches.tb_pair",
+    )
     assert found.tests == 5
 
 
@@ -70,8 +72,14 @@ def test_lanes_are_watched(tmp_path: Path) -> None:
 @pytest.mark.prove
 @pytest.mark.parametrize("scale", ["e8m0", "e4m3"])
 def test_lanes_with_scales_are_watched(scale: str, tmp_path: Path) -> None:
-    parameters = {"m": 2, "n": 3, "formats": "int4,e2m1", "result": "fp32", "block": 4,
-                  "scale": scale}  # fmt: skip
+    parameters = {
+        "m": 2,
+        "n": 3,
+        "formats": "int4,e2m1",
+        "result": "fp32",
+        "block": 4,
+        "scale": scale,
+    }
     design = Design("npe", parameters)
     bench = Bench(Path(__file__), tmp_path, seed=None, waves=False)
     bench(
@@ -87,8 +95,18 @@ def test_an_example_of_a_user(tmp_path: Path) -> None:
     """It passes; a bench that is wrong fails with the reason, the seed and the log."""
     shutil.copytree(EXAMPLES / "classifier", tmp_path / "own")
     (tmp_path / "own" / "test_wrong.py").write_text(WRONG)
-    program = [sys.executable, "-m", "pytest", "-p", "carrysave.testing.plugin", "-q",
-               "--carrysave-seed", "7", "--basetemp", str(tmp_path / "runs")]  # fmt: skip
+    program = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "carrysave.testing.plugin",
+        "-q",
+        "--carrysave-seed",
+        "7",
+        "--basetemp",
+        str(tmp_path / "runs"),
+    ]
     done = subprocess.run(
         program, cwd=tmp_path / "own", capture_output=True, text=True, check=False
     )
@@ -124,8 +142,10 @@ def test_what_is_public_is_there() -> None:
 
 def test_the_plugin_is_light() -> None:
     """It is loaded by every run of pytest where carrysave is installed."""
-    program = "import sys, pytest; before = set(sys.modules); import carrysave.testing.plugin; " \
-        "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"  # fmt: skip
+    program = (
+        "import sys, pytest; before = set(sys.modules); import carrysave.testing.plugin; "
+        "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )

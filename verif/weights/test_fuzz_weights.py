@@ -27,20 +27,29 @@ FLOATS = RNG.normal(size=(6, 20)).astype(np.float32)
 LAYERS: tuple[dict[str, np.ndarray], ...] = (
     {"up.weight": FLOATS},
     {"a": FLOATS.astype(np.float64), "b": np.arange(5)},
-    {"q.codes": RNG.integers(-8, 8, (4, 8)).astype(np.int8),
-     "q.scales": RNG.random((2, 4)).astype(np.float16)},
-    {"codes": RNG.integers(0, 8, (4, 8)), "scales": RNG.random((2, 4)).astype(np.float32),
-     "zeros": RNG.integers(0, 8, (2, 4)).astype(np.int16)},
-    {"g.qweight": RNG.integers(-99, 99, (4, 8)).astype(np.int32),
-     "g.qzeros": RNG.integers(-99, 99, (2, 1)).astype(np.int32),
-     "g.scales": RNG.random((2, 8)).astype(np.float16),
-     "g.g_idx": (np.arange(32) // 16).astype(np.int32)},
-)  # fmt: skip
+    {
+        "q.codes": RNG.integers(-8, 8, (4, 8)).astype(np.int8),
+        "q.scales": RNG.random((2, 4)).astype(np.float16),
+    },
+    {
+        "codes": RNG.integers(0, 8, (4, 8)),
+        "scales": RNG.random((2, 4)).astype(np.float32),
+        "zeros": RNG.integers(0, 8, (2, 4)).astype(np.int16),
+    },
+    {
+        "g.qweight": RNG.integers(-99, 99, (4, 8)).astype(np.int32),
+        "g.qzeros": RNG.integers(-99, 99, (2, 1)).astype(np.int32),
+        "g.scales": RNG.random((2, 8)).astype(np.float16),
+        "g.g_idx": (np.arange(32) // 16).astype(np.int32),
+    },
+)
 REQUESTS = (
-    PackRequest(), PackRequest(bits=4), PackRequest(bits=3, scheme="asymmetric"),
+    PackRequest(),
+    PackRequest(bits=4),
+    PackRequest(bits=3, scheme="asymmetric"),
     PackRequest(group="4", scales="int8", layout="beats", fold=0),
     PackRequest(scheme="bcq", bits=2, rows="in"),
-)  # fmt: skip
+)
 WORDS = (
     b"'descr'", b"'<f4'", b"'|O'", b"'<f8'", b"'|S0'", b"'>i8'", b"'<c16'", b"True", b"(1,)", b"L,",
     b"'fortran_order'", b"'shape'", b"(2**64,)", b"\\d", b"F32", b"BF16", b"F8_E4M3", b"U64",
@@ -65,13 +74,22 @@ def npz(members: Sequence[tuple[str, bytes]], kind: int = zipfile.ZIP_STORED) ->
 
 
 ARRAYS = [npy(array) for layer in LAYERS for array in layer.values()]
-ARCHIVES = [npz([(f"{name}.npy", npy(array)) for name, array in layer.items()])
-            for layer in LAYERS]  # fmt: skip
+ARCHIVES = [npz([(f"{name}.npy", npy(array)) for name, array in layer.items()]) for layer in LAYERS]
 ONES = [save(layer) for layer in LAYERS]
 HOSTILE = (
-    "..npy", "../../x.npy", "a\x1b[2J\n.npy", "/etc/x.npy", "readme.txt", ".npy", "\u202e.npy",
-    "codes.npy", "scales.npy", "zeros.npy", "weight.npy", "x" * 300 + ".npy",
-)  # fmt: skip
+    "..npy",
+    "../../x.npy",
+    "a\x1b[2J\n.npy",
+    "/etc/x.npy",
+    "readme.txt",
+    ".npy",
+    "\u202e.npy",
+    "codes.npy",
+    "scales.npy",
+    "zeros.npy",
+    "weight.npy",
+    "x" * 300 + ".npy",
+)
 
 
 @st.composite
@@ -144,8 +162,13 @@ VALUES: tuple[Any, ...] = (
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Where a manifest has something."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(
-        value, list) else ()  # fmt: skip
+    inside = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     return [*([path] if path else []), *(p for key, v in inside for p in places(v, (*path, key)))]
 
 

@@ -152,16 +152,18 @@ def test_damaged_gguf_is_refused_in_one_line(tmp_path: Path) -> None:
         "within the file, not from": whole[:-100],
         "items from": whole[:8] + struct.pack("<Q", 1 << 60) + whole[16:],
         "axes must be 1..4, not 9": whole[:first] + struct.pack("<I", 9) + whole[first + 4 :],
-        "whole blocks of 32, not 97": whole[: first + 4] + struct.pack("<Q", 97)
+        "whole blocks of 32, not 97": whole[: first + 4]
+        + struct.pack("<Q", 97)
         + whole[first + 12 :],
-        "must be 1,855,425,871,872": whole[: first + 4] + struct.pack("<Q", 1 << 39)
+        "must be 1,855,425,871,872": whole[: first + 4]
+        + struct.pack("<Q", 1 << 39)
         + whole[first + 12 :],
         "must not be empty": whole[: first + 4] + bytes(8) + whole[first + 12 :],
         "not of number 99": whole[: first + 20] + struct.pack("<I", 99) + whole[first + 24 :],
         "kind must be 0..12": whole[:fact] + struct.pack("<I", 77) + whole[fact + 4 :],
         "once, not twice": whole.replace(b"blk.Q4_1.weight", b"blk.Q4_0.weight"),
         "text must be UTF-8": whole.replace(b"of a test", b"of \xff test"),
-    }  # fmt: skip
+    }
     for says, data in damaged.items():
         path.write_bytes(data)
         with pytest.raises(FileError, match=says) as caught:

@@ -53,8 +53,9 @@ def test_pack_writes_an_image_and_a_manifest(run: Run, tmp_path: Path) -> None:
     manifest = check("weights", tmp_path / "build/layer.json")
     assert manifest["bytes"] == (tmp_path / "build/layer.bin").stat().st_size
     assert sorted(path.name for path in (tmp_path / "build").iterdir()) == [
-        "layer.bin", "layer.json"
-    ]  # fmt: skip
+        "layer.bin",
+        "layer.json",
+    ]
     first = (tmp_path / "build/layer.bin").read_bytes()
     run("layer.npy", "--bits", "2", "--group", "32", "-o", "again")
     assert (tmp_path / "again/layer.bin").read_bytes() == first
@@ -94,8 +95,9 @@ def test_pack_takes_bf16_of_safetensors(run: Run) -> None:
     manifest_of(run, "model.safetensors", "--scales", "bf16", "--group", "64")
     code, _, err = run("--unpack", "build/up.weight.json")
     assert (code, err.strip()) == (
-        2, "carrysave: --to must be safetensors, as scales is of bf16, not npz"
-    )  # fmt: skip
+        2,
+        "carrysave: --to must be safetensors, as scales is of bf16, not npz",
+    )
     code, _, err = run("--unpack", "build/up.weight.json", "--to", "safetensors")
     assert code == 0, err
     raw = dict(safetensors.deserialize(Path("build/up.weight_unpacked.safetensors").read_bytes()))
@@ -119,9 +121,11 @@ def test_pack_of_checkpoints_comes_back_bit_by_bit(run: Run, kind: str, layout: 
         layer = {"qweight": words(rng, (128, 8)), "qzeros": words(rng, (4, 8)), "scales": scales}
     else:
         layer = {
-            "qweight": words(rng, (16, 64)), "qzeros": words(rng, (4, 8)), "scales": scales,
+            "qweight": words(rng, (16, 64)),
+            "qzeros": words(rng, (4, 8)),
+            "scales": scales,
             "g_idx": rng.permutation(np.arange(128) // 32).astype(np.int32),
-        }  # fmt: skip
+        }
     tensors = {f"model.{name}": array for name, array in layer.items()}
     save_file({**tensors, "other.weight": floats()}, "model.safetensors")
     manifest = manifest_of(run, "model.safetensors", "--from", kind, "--layout", layout)
@@ -160,13 +164,16 @@ def test_pack_of_codes_comes_back(
 ) -> None:
     rng = np.random.default_rng(5)
     shape = (64, 6) if rows == "in" else (6, 64)
-    parts: dict[str, Any] = {"codes": rng.integers(low, high + 1, shape).astype(np.int8),
-             "scales": rng.random((2, 6)).astype(np.float16).astype(np.float64)}  # fmt: skip
+    parts: dict[str, Any] = {
+        "codes": rng.integers(low, high + 1, shape).astype(np.int8),
+        "scales": rng.random((2, 6)).astype(np.float16).astype(np.float64),
+    }
     if scheme == "asymmetric":
         parts["zeros"] = rng.integers(0, 8, (2, 6)).astype(np.int16)
     np.savez("codes.npz", **parts)
-    manifest_of(run, "codes.npz", "--scheme", scheme, "--bits", bits, "--rows", rows,
-                "--scales", "fp16")  # fmt: skip
+    manifest_of(
+        run, "codes.npz", "--scheme", scheme, "--bits", bits, "--rows", rows, "--scales", "fp16"
+    )
     code, _, err = run("--unpack", "build/codes.json")
     assert code == 0, err
     back = dict(np.load("build/codes_unpacked.npz"))
@@ -185,8 +192,18 @@ def test_pack_of_codes_comes_back(
 def test_pack_of_trits_takes_fewer_bits(run: Run, layout: str) -> None:
     np.save("w.npy", floats((64, 480)))
     plain = manifest_of(run, "w.npy", "--scheme", "ternary", "--group", "tensor")
-    small = manifest_of(run, "w.npy", "--scheme", "ternary", "--group", "tensor",
-                        "--layout", layout, "--name", "small")  # fmt: skip
+    small = manifest_of(
+        run,
+        "w.npy",
+        "--scheme",
+        "ternary",
+        "--group",
+        "tensor",
+        "--layout",
+        layout,
+        "--name",
+        "small",
+    )
     size, least = (m["sections"]["codes"]["bytes"] for m in (plain, small))
     assert size == 64 * 480 * 2 // 8
     assert least == 64 * 480 // 5
@@ -230,15 +247,19 @@ def test_pack_of_trits_takes_fewer_bits(run: Run, layout: str) -> None:
         (("--unpack", "other.json", "--bits", "2"), "--bits is not for --unpack"),
         (("--unpack", "other.json", "--to", "pt"), "--to must be one of npz, safetensors, not"),
     ],
-)  # fmt: skip
+)
 def test_pack_refuses_in_one_line(
     run: Run, tmp_path: Path, arguments: tuple[str, ...], says: str
 ) -> None:
     np.save("w.npy", floats())
     np.save("nan.npy", np.full((2, 2), np.nan))
     np.savez("two.npz", a=floats(), b=floats())
-    np.savez("q.npz", qweight=np.zeros((8, 1), np.int32), qzeros=np.zeros((1, 1), np.int32),
-             scales=np.zeros((1, 8), np.float16))  # fmt: skip
+    np.savez(
+        "q.npz",
+        qweight=np.zeros((8, 1), np.int32),
+        qzeros=np.zeros((1, 1), np.int32),
+        scales=np.zeros((1, 8), np.float16),
+    )
     np.savez("c.npz", codes=np.full((4, 8), 1), scales=np.full((1, 4), 0.3, np.float32))
     for name in ("bad.npy", "bad.safetensors", "w.txt"):
         Path(name).write_bytes(b"nothing")
@@ -272,10 +293,13 @@ def test_edited_manifests_are_refused(run: Run) -> None:
     np.save("w.npy", floats())
     manifest = manifest_of(run, "w.npy", "--bits", "2")
     edits: dict[str, Any] = {
-        "k": 69, "n": 11, "layout": {**manifest["layout"], "bits": 3}, "image": "v.bin",
+        "k": 69,
+        "n": 11,
+        "layout": {**manifest["layout"], "bits": 3},
+        "image": "v.bin",
         "sections": {**manifest["sections"], "scales": None},
         "source": {**manifest["source"], "rows": "in"},
-    }  # fmt: skip
+    }
     for name, value in edits.items():
         Path("build/x.json").write_text(json.dumps({**manifest, name: value}))
         Path("build/v.bin").write_bytes(Path("build/w.bin").read_bytes())
@@ -307,14 +331,19 @@ def test_names_of_tensors_are_no_paths(run: Run, tmp_path: Path) -> None:
         assert json.loads(made[1].read_text())["source"]["layer"] == name
     assert run("--unpack", made[1])[0] == 0
     assert {path.name for path in tmp_path.iterdir()} == {
-        "model.safetensors", "build", *(f"build{number}" for number in range(len(NAMES)))
-    }  # fmt: skip
+        "model.safetensors",
+        "build",
+        *(f"build{number}" for number in range(len(NAMES))),
+    }
 
 
 def test_names_of_layers_that_no_archive_has(run: Run) -> None:
     rng = np.random.default_rng(4)
-    layer = {"qweight": words(rng, (8, 64)), "qzeros": words(rng, (1, 8)),
-             "scales": rng.random((1, 64)).astype(np.float16)}  # fmt: skip
+    layer = {
+        "qweight": words(rng, (8, 64)),
+        "qzeros": words(rng, (1, 8)),
+        "scales": rng.random((1, 64)).astype(np.float16),
+    }
     save_file({f"../../x.{name}": array for name, array in layer.items()}, "m.safetensors")
     assert run("m.safetensors", "--name", "m")[0] == 0
     found = run("--unpack", "build/m.json")

@@ -77,8 +77,9 @@ def _arcs(cell: Group, templates: dict[str, Group], library: Library) -> Arcs:
                 kind = group.attributes.get("timing_type", "combinational")
                 tables = {
                     table.kind: read_table(table, templates, library, scale)
-                    for table in group.groups if table.kind.split("_")[0] in {*_EDGES, "cell"}
-                }  # fmt: skip
+                    for table in group.groups
+                    if table.kind.split("_")[0] in {*_EDGES, "cell"}
+                }
                 for start in group.attributes.get("related_pin", "").split():
                     if kind == "combinational":
                         logic += _of_edges(group, start, name.strip(), tables)
@@ -87,8 +88,9 @@ def _arcs(cell: Group, templates: dict[str, Group], library: Library) -> Arcs:
                     elif kind == "setup_rising":
                         setup += [
                             Setup(name.strip(), edge, tables[f"{word}_constraint"])
-                            for word, edge in _EDGES.items() if f"{word}_constraint" in tables
-                        ]  # fmt: skip
+                            for word, edge in _EDGES.items()
+                            if f"{word}_constraint" in tables
+                        ]
     return Arcs(_merged(logic), _merged(clocked), tuple(setup))
 
 
@@ -102,9 +104,10 @@ def _of_edges(
     flips = _SENSES.get(group.attributes.get("timing_sense", ""), (0, 1))
     return [
         Arc(start, edge, end, end_edge, tables[f"cell_{word}"], tables[f"{word}_transition"])
-        for word, end_edge in _EDGES.items() if f"cell_{word}" in tables
+        for word, end_edge in _EDGES.items()
+        if f"cell_{word}" in tables
         for edge in ([end_edge ^ flip for flip in flips] if start_edge is None else [start_edge])
-    ]  # fmt: skip
+    ]
 
 
 def _merged(found: list[Arc]) -> tuple[Arc, ...]:
@@ -112,9 +115,13 @@ def _merged(found: list[Arc]) -> tuple[Arc, ...]:
     merged: dict[tuple[str, int, str, int], Arc] = {}
     for arc in found:
         other = merged.get(arc.key)
-        merged[arc.key] = arc if other is None else Arc(
-            *arc.key, _slower(arc.delay, other.delay), _slower(arc.transition, other.transition)
-        )  # fmt: skip
+        merged[arc.key] = (
+            arc
+            if other is None
+            else Arc(
+                *arc.key, _slower(arc.delay, other.delay), _slower(arc.transition, other.transition)
+            )
+        )
     return tuple(merged[key] for key in sorted(merged))
 
 

@@ -46,12 +46,22 @@ OSU018 = [
 # hold fixing and clock trees, scan and enable flip-flops, tri-states.
 DONT_USE = {
     "sky130_*": (
-        "*__lpflow_*", "*__probe*", "*__macro*", "*__dly*", "*__clkdly*", "*__clkbuf*",
-        "*__clkinv*", "*__sdf*", "*__edf*", "*__sed*", "*__ebuf*", "*__einv*",
+        "*__lpflow_*",
+        "*__probe*",
+        "*__macro*",
+        "*__dly*",
+        "*__clkdly*",
+        "*__clkbuf*",
+        "*__clkinv*",
+        "*__sdf*",
+        "*__edf*",
+        "*__sed*",
+        "*__ebuf*",
+        "*__einv*",
     ),
     "gf180mcu_*": ("*__dly*", "*__clk*", "*__sdf*", "*__bufz*", "*__invz*", "*__hold*"),
     "osu0*": ("CLKBUF*", "TBUF*", "PAD*"),
-}  # fmt: skip
+}
 
 _SHOWN = 20  # cells in one note
 _FORMAT = 8  # of what is cached; raise it with any change of the classes of cells
@@ -124,28 +134,37 @@ class Library:
         unwanted : names of cells to leave out.
         """
         facts = cache.remembered(
-            "liberty", [str(_FORMAT), data, *unwanted],
+            "liberty",
+            [str(_FORMAT), data, *unwanted],
             lambda: facts_of(data.decode("utf-8", "replace"), unwanted),
-        )  # fmt: skip
+        )
         cells = {cell["name"]: Cell.from_plain(cell) for cell in facts.pop("cells")}
         odd, cuts = (tuple(map(tuple, facts.pop(name))) for name in ("odd", "cuts"))
         return cls(
-            data=data, sha=hashlib.sha256(data).hexdigest(), cells=cells, odd=odd, cuts=cuts,
-            others=tuple(facts.pop("others")), **facts,
-        )  # fmt: skip
+            data=data,
+            sha=hashlib.sha256(data).hexdigest(),
+            cells=cells,
+            odd=odd,
+            cuts=cuts,
+            others=tuple(facts.pop("others")),
+            **facts,
+        )
 
     @classmethod
     def _joined(cls, libraries: "Sequence[Library]") -> "Library":
         """Return the first with the others as its corners; what is odd in one is in none."""
         odd = {
-            name for one in libraries for name in (*(row[0] for row in one.odd), *one.others)
+            name
+            for one in libraries
+            for name in (*(row[0] for row in one.odd), *one.others)
             if name not in one.cells
-        }  # fmt: skip
+        }
         first, *others = (
             replace(cls.of(one.data, unwanted), file=one.file)
-            if (unwanted := sorted(odd & set(one.cells))) else one
+            if (unwanted := sorted(odd & set(one.cells)))
+            else one
             for one in libraries
-        )  # fmt: skip
+        )
         for other in others:
             first.check_corner(other)
         return replace(first, corners=tuple(others)) if others else first
@@ -232,9 +251,10 @@ class Library:
         rows = [globs for pattern, globs in DONT_USE.items() if fnmatch(self.name, pattern)]
         globs = [glob for row in rows for glob in row]
         return sorted(
-            name for name, cell in self.cells.items()
+            name
+            for name, cell in self.cells.items()
             if cell.dont_use or any(fnmatch(name, glob) for glob in globs)
-        )  # fmt: skip
+        )
 
     def with_table(self, *tables: tuple[int, ...]) -> list[Cell]:
         """Return usable cells whose outputs compute exactly the tables, smallest first."""
@@ -289,10 +309,13 @@ class Library:
     def clock_gate(self) -> Cell | None:
         """The smallest integrated clock gate for rising-edge flip-flops without a test pin."""
         gates = [
-            cell for cell in self.cells.values()
-            if cell.gate and cell.gate["style"] == "latch_posedge" and "test" not in cell.gate
+            cell
+            for cell in self.cells.values()
+            if cell.gate
+            and cell.gate["style"] == "latch_posedge"
+            and "test" not in cell.gate
             and cell.name not in self._banned
-        ]  # fmt: skip
+        ]
         return min(gates, key=lambda cell: (cell.area, cell.name)) if gates else None
 
     @functools.cached_property
@@ -382,12 +405,16 @@ def cell_models(library: Library) -> str:
 
     def make() -> str:
         with tools.workplace() as folder, library.placed(folder):
-            yosys.run("\n".join([
-                "read_liberty -ignore_miss_func -ignore_miss_dir -ignore_miss_data_latch"
-                f" -ignore_buses {LIB}",
-                *(f"delete {yosys.word(cell.name)}" for cell in gates),
-                "proc", "write_verilog -noattr cells.v",
-            ]), cwd=folder)  # fmt: skip
+            yosys.run(
+                "\n".join([
+                    "read_liberty -ignore_miss_func -ignore_miss_dir -ignore_miss_data_latch"
+                    f" -ignore_buses {LIB}",
+                    *(f"delete {yosys.word(cell.name)}" for cell in gates),
+                    "proc",
+                    "write_verilog -noattr cells.v",
+                ]),
+                cwd=folder,
+            )
             text = (folder / "cells.v").read_text()
         return text + "".join(map(_gate_model, gates))
 

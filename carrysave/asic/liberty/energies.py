@@ -82,11 +82,14 @@ def _energies(
                     tables *= 2  # `power` is that of either edge
                 internal += [
                     Internal(
-                        name.strip(), related or None, group.attributes.get("when"),
-                        group.attributes.get("related_pg_pin"), tables,
+                        name.strip(),
+                        related or None,
+                        group.attributes.get("when"),
+                        group.attributes.get("related_pg_pin"),
+                        tables,
                     )
                     for related in group.attributes.get("related_pin", "").split() or [""]
-                ]  # fmt: skip
+                ]
     leakage = [
         (
             group.attributes.get("when"),

@@ -133,17 +133,20 @@ def _cell(group: Group, femtofarads: float) -> Cell:
         _check_name(" of a pin", pin.name, r"[A-Za-z_]\w*(\[\d+(:\d+)?\])?")
         farads = {
             what: number(f"{what} of pin {pin.name}", pin.attributes[what], 0) * femtofarads
-            for what in ("capacitance", "max_capacitance") if what in pin.attributes
-        }  # fmt: skip
-        pins.append(Pin(
-            name=pin.name,
-            direction=pin.attributes.get("direction", "internal"),
-            capacitance=farads.get("capacitance", 0.0),
-            max_capacitance=farads.get("max_capacitance"),
-            function=pin.attributes.get("function"),
-            clock=pin.attributes.get("clock") == "true",
-            three_state="three_state" in pin.attributes,
-        ))  # fmt: skip
+            for what in ("capacitance", "max_capacitance")
+            if what in pin.attributes
+        }
+        pins.append(
+            Pin(
+                name=pin.name,
+                direction=pin.attributes.get("direction", "internal"),
+                capacitance=farads.get("capacitance", 0.0),
+                max_capacitance=farads.get("max_capacitance"),
+                function=pin.attributes.get("function"),
+                clock=pin.attributes.get("clock") == "true",
+                three_state="three_state" in pin.attributes,
+            )
+        )
         for role in ("clock", "enable", "out", "test"):
             if pin.attributes.get(f"clock_gate_{role}_pin") == "true":
                 roles[role] = pin.name
@@ -154,19 +157,21 @@ def _cell(group: Group, femtofarads: float) -> Cell:
         pins=tuple(pins),
         sequential=bool(style) or any(each.kind in STATES for each in group.groups),
         dont_use=flags.get("dont_use", False),
-        gate={"style": style, **roles} if style and {"clock", "enable", "out"} <= set(roles)
+        gate={"style": style, **roles}
+        if style and {"clock", "enable", "out"} <= set(roles)
         else None,
         register=_register(group),
         asynchronous=_asynchronous(group, {pin.name for pin in pins}),
-    )  # fmt: skip
+    )
 
 
 def _asynchronous(cell: Group, pins: Set[str]) -> tuple[str, ...]:
     texts = [
         state.attributes.get(kind, "")
-        for state in cell.groups if state.kind in {"ff", "latch", "ff_bank", "latch_bank"}
+        for state in cell.groups
+        if state.kind in {"ff", "latch", "ff_bank", "latch_bank"}
         for kind in ("clear", "preset")
-    ]  # fmt: skip
+    ]
     return tuple(sorted(pins & set(re.findall(r"[A-Za-z_]\w*", " ".join(texts)))))
 
 
@@ -178,7 +183,8 @@ def _register(cell: Group) -> Register | None:
         return None
     state, _, inverse = found[0].name.partition(",")
     return Register(
-        state=state.strip(), inverse=inverse.strip(),
+        state=state.strip(),
+        inverse=inverse.strip(),
         clocked_on=found[0].attributes["clocked_on"],
         next_state=found[0].attributes["next_state"],
-    )  # fmt: skip
+    )

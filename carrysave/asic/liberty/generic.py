@@ -172,9 +172,11 @@ def _gate(name: str, stages: tuple[Stage, ...], size: int) -> str:
                 late[stage.output][source] = max(before, delay + own)
         function = f"!{_formula(stage.network, inner)}"
         inner[stage.output] = f"({function})"
-    sense = "non_unate" if name[0] in "XM" else (
-        "negative_unate" if len(stages) % 2 else "positive_unate"
-    )  # fmt: skip
+    sense = (
+        "non_unate"
+        if name[0] in "XM"
+        else ("negative_unate" if len(stages) % 2 else "positive_unate")
+    )
     arcs = [
         _arc(pin, f"timing_sense : {sense};", delay, size)
         for pin, delay in late[last.output].items()
@@ -203,37 +205,59 @@ def _registers() -> Iterator[str]:
     data = _input("D", 1.0, checks)
     for name, area, state, pins in (
         ("DFFX1", _FLIP_FLOP, "", []),
-        ("DFFSRX1", _FLIP_FLOP_SR, 'clear : "!RN"; preset : "!SN"; clear_preset_var1 : L;'
-         " clear_preset_var2 : L;", ["RN", "SN"]),
-    ):  # fmt: skip
+        (
+            "DFFSRX1",
+            _FLIP_FLOP_SR,
+            'clear : "!RN"; preset : "!SN"; clear_preset_var1 : L; clear_preset_var2 : L;',
+            ["RN", "SN"],
+        ),
+    ):
         arcs = [_arc("CK", launch, _LAUNCH, 1)]
         for pin, kind in zip(pins, ("clear", "preset"), strict=False):
             sense = "positive_unate" if kind == "clear" else "negative_unate"
             arcs.append(_arc(pin, f"timing_type : {kind}; timing_sense : {sense};", _LAUNCH, 1))
-        yield _cell(name, area, [
-            f'ff(IQ, IQN) {{ next_state : "D"; clocked_on : "CK"; {state} }}', clock, data,
-            *(_input(pin, 1.0, _edges("recovery_rising", "CK", _SETUP)) for pin in pins),
-            _output("Q", "IQ", 1, arcs),
-        ])  # fmt: skip
+        yield _cell(
+            name,
+            area,
+            [
+                f'ff(IQ, IQN) {{ next_state : "D"; clocked_on : "CK"; {state} }}',
+                clock,
+                data,
+                *(_input(pin, 1.0, _edges("recovery_rising", "CK", _SETUP)) for pin in pins),
+                _output("Q", "IQ", 1, arcs),
+            ],
+        )
     open_ = _edges("setup_falling", "G", _SETUP)
-    yield _cell("LATCHX1", _LATCH, [
-        'latch(IQ, IQN) { data_in : "D"; enable : "G"; }',
-        _input("G", 1.0, "clock : true;"), _input("D", 1.0, open_),
-        _output("Q", "IQ", 1, [
-            _arc("G", launch, FO4, 1),
-            _arc("D", "timing_sense : positive_unate;", FO4, 1),
-        ]),
-    ])  # fmt: skip
+    yield _cell(
+        "LATCHX1",
+        _LATCH,
+        [
+            'latch(IQ, IQN) { data_in : "D"; enable : "G"; }',
+            _input("G", 1.0, "clock : true;"),
+            _input("D", 1.0, open_),
+            _output(
+                "Q",
+                "IQ",
+                1,
+                [_arc("G", launch, FO4, 1), _arc("D", "timing_sense : positive_unate;", FO4, 1)],
+            ),
+        ],
+    )
     arc = _arc("CK", "timing_sense : positive_unate;", FO4, 4)
     out = 'clock_gate_out_pin : true; state_function : "CK*EQ";'
     gated = _output("GCK", "", 4, [arc]).replace('function : "";', out)
-    yield _cell("CLKGATEX4", _CLOCK_GATE, [
-        'clock_gating_integrated_cell : "latch_posedge";',
-        'statetable("CK E", "EQ") { table : "L L : - : L, L H : - : H, H - : - : N"; }',
-        'pin(EQ) { direction : internal; internal_node : "EQ"; }',
-        _input("CK", 1.0, "clock : true; clock_gate_clock_pin : true;"),
-        _input("E", 1.0, "clock_gate_enable_pin : true; " + checks), gated,
-    ])  # fmt: skip
+    yield _cell(
+        "CLKGATEX4",
+        _CLOCK_GATE,
+        [
+            'clock_gating_integrated_cell : "latch_posedge";',
+            'statetable("CK E", "EQ") { table : "L L : - : L, L H : - : H, H - : - : N"; }',
+            'pin(EQ) { direction : internal; internal_node : "EQ"; }',
+            _input("CK", 1.0, "clock : true; clock_gate_clock_pin : true;"),
+            _input("E", 1.0, "clock_gate_enable_pin : true; " + checks),
+            gated,
+        ],
+    )
 
 
 def text() -> str:

@@ -16,14 +16,25 @@ STATES = frozenset({"ff", "latch", "ff_bank", "latch_bank", "statetable"})
 
 _DIRECTIONS = ("input", "output", "inout", "internal")
 _EXPRESSIONS = (
-    "clocked_on", "clocked_on_also", "next_state", "enable", "enable_also", "data_in", "clear",
+    "clocked_on",
+    "clocked_on_also",
+    "next_state",
+    "enable",
+    "enable_also",
+    "data_in",
+    "clear",
     "preset",
-)  # fmt: skip
+)
 _DELAYS = frozenset({"cell_rise", "cell_fall"})
 _TABLES = _DELAYS | {
-    "rise_transition", "fall_transition", "rise_constraint", "fall_constraint", "rise_power",
-    "fall_power", "power",
-}  # fmt: skip
+    "rise_transition",
+    "fall_transition",
+    "rise_constraint",
+    "fall_constraint",
+    "rise_power",
+    "fall_power",
+    "power",
+}
 _WORDS = re.compile(r"[^\s,]+")
 _NAMES = re.compile(r"[A-Za-z_][\w\[\]]*")
 

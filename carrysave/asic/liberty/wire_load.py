@@ -63,9 +63,11 @@ class WireLoad:
         }
         farads = library.capacitance_unit * 1e15
         return cls(
-            values["capacitance"] * farads, values["resistance"] * ohms,
-            tuple(lengths.tolist()), values["slope"],
-        )  # fmt: skip
+            values["capacitance"] * farads,
+            values["resistance"] * ohms,
+            tuple(lengths.tolist()),
+            values["slope"],
+        )
 
     def length(self, pins: Ids) -> Floats:
         """Return the length of nets by the pins that they drive."""

@@ -152,8 +152,9 @@ def _insert(die: Die, net: int, sinks: Sequence[Sink]) -> Sink:
     nets: dict[str, int | str] = {kind.inputs[0].name: net, kind.outputs[0].name: after}
     netlist.cells[name] = Instance(kind.name, nets, scope)
     die.places[name] = (
-        sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points),
-    )  # fmt: skip
+        sum(x for x, _ in points) / len(points),
+        sum(y for _, y in points) / len(points),
+    )
     for sink in sinks:
         netlist.drive(sink, after)
     return Sink(name, kind.inputs[0].name)

@@ -50,8 +50,9 @@ def _below(die: Die, driver: Sink, sinks: list[Sink]) -> tuple[int, float]:
         for cluster in own:
             inside = [points[index] for index in cluster]
             centre = (
-                sum(x for x, _ in inside) / len(inside), sum(y for _, y in inside) / len(inside),
-            )  # fmt: skip
+                sum(x for x, _ in inside) / len(inside),
+                sum(y for _, y in inside) / len(inside),
+            )
             centres.append(centre)
             wire += _length([centre, *inside])
         buffers += len(own)

@@ -61,8 +61,11 @@ class Die:
         area = max(netlist.area / utilisation, _LEAST * netlist.library.nand2.area)
         rows = max(math.ceil(math.sqrt(area) / technology.row_height), 1)
         size = area / (rows * technology.row_height), rows * technology.row_height
-        bits = [Sink("", name, bit) for name, (_, own) in netlist.ports.items()
-                for bit in range(len(own))]  # fmt: skip
+        bits = [
+            Sink("", name, bit)
+            for name, (_, own) in netlist.ports.items()
+            for bit in range(len(own))
+        ]
         around = 2 * (size[0] + size[1])
         pads = {
             sink: _on_edge(size, (index + 0.5) / len(bits) * around)
@@ -110,8 +113,10 @@ class Die:
             widths = [min(max(room, 1.0), _ROOM) * width for width in widths]
         else:
             corners = zip(names, widths, strict=True)
-            start = [(self.places[name][0] - width / 2, self.places[name][1] - height / 2)
-                     for name, width in corners]  # fmt: skip
+            start = [
+                (self.places[name][0] - width / 2, self.places[name][1] - height / 2)
+                for name, width in corners
+            ]
         job = Job(widths, height, self.size, nets, list(self.pads.values()), start, rough)
         found = zip(names, widths, place(job), strict=True)
         self.places = {name: (x + width / 2, y + height / 2) for name, width, (x, y) in found}
@@ -136,10 +141,8 @@ class Die:
         farads, delays = np.zeros(timing.count), np.zeros(len(timing.pin_cell) + 1)
         place = {
             (timing.names[cell], timing.pin_names[name]): index
-            for index, (cell, name) in enumerate(
-                zip(timing.pin_cell, timing.pin_name, strict=True)
-            )
-        }  # fmt: skip
+            for index, (cell, name) in enumerate(zip(timing.pin_cell, timing.pin_name, strict=True))
+        }
         loads = [*timing.capacitance[timing.kind[timing.pin_cell], timing.pin_name], 0.0]
         for net, pins, tree in self.wires() if wires is None else wires:
             farads[timing.nets[net]] = tree.length * self.technology.capacitance

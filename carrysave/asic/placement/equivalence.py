@@ -27,15 +27,18 @@ def prove(mapped: Path, placed: Path, top: str, library: Library) -> None:
     gold, gate = Netlist.read(mapped, top, library), Netlist.read(placed, top, library, named=True)
     registers = {
         name: (cell.register, cell.gate, [pin.name for pin in cell.pins])
-        for name, cell in ((name, gold.cell(name)) for name in gold.cells) if cell.sequential
-    }  # fmt: skip
+        for name, cell in ((name, gold.cell(name)) for name in gold.cells)
+        if cell.sequential
+    }
     found = {
         name: (cell.register, cell.gate, [pin.name for pin in cell.pins])
-        for name, cell in ((name, gate.cell(name)) for name in gate.cells) if cell.sequential
-    }  # fmt: skip
+        for name, cell in ((name, gate.cell(name)) for name in gate.cells)
+        if cell.sequential
+    }
     if registers != found:
-        odd = sorted(name for name in {*registers, *found}
-                     if registers.get(name) != found.get(name))  # fmt: skip
+        odd = sorted(
+            name for name in {*registers, *found} if registers.get(name) != found.get(name)
+        )
         raise Difference(f"{top} must have the same registers, not others: {', '.join(odd[:5])}")
     with tools.workplace() as work:
         (work / "cells.v").write_text(cell_models(library))
@@ -43,14 +46,22 @@ def prove(mapped: Path, placed: Path, top: str, library: Library) -> None:
         selected = " ".join(f"t:{yosys.word(box)}" for box in boxes)
         for name, netlist in (("gold", gold), ("gate", gate)):
             netlist.write(work / f"{name}.v")
-            yosys.run("\n".join([
-                "read_verilog cells.v",
-                *(f"blackbox {yosys.word(box)}" for box in boxes),
-                f"read_verilog {name}.v", f"hierarchy -top {yosys.word(top)}",
-                "flatten -noscopeinfo", f"select -set registers {selected}",
-                "expose -evert @registers", "opt_clean", "techmap", "aigmap",
-                f"write_blif {name}.blif",
-            ]), cwd=work)  # fmt: skip
+            yosys.run(
+                "\n".join([
+                    "read_verilog cells.v",
+                    *(f"blackbox {yosys.word(box)}" for box in boxes),
+                    f"read_verilog {name}.v",
+                    f"hierarchy -top {yosys.word(top)}",
+                    "flatten -noscopeinfo",
+                    f"select -set registers {selected}",
+                    "expose -evert @registers",
+                    "opt_clean",
+                    "techmap",
+                    "aigmap",
+                    f"write_blif {name}.blif",
+                ]),
+                cwd=work,
+            )
         log = yosys.run_abc("cec gold.blif gate.blif", cwd=work)
     if "Networks are equivalent" not in log:
         last = log.strip().splitlines()[-1:]

@@ -88,9 +88,15 @@ def place(
     """
     needs("coloquinte")
     parts: list[str | bytes] = [
-        str(_FORMAT), netlist.read_bytes(), library.key, str(library.load_ff), repr(conditions),
-        repr(technology), repr(utilisation), version("coloquinte"),
-    ]  # fmt: skip
+        str(_FORMAT),
+        netlist.read_bytes(),
+        library.key,
+        str(library.load_ff),
+        repr(conditions),
+        repr(technology),
+        repr(utilisation),
+        version("coloquinte"),
+    ]
 
     def make(folder: Path) -> None:
         mapped = Netlist.read(netlist, top, library)
@@ -176,24 +182,33 @@ def _write(die: Die, sizes: Sizes, folder: Path) -> None:
     netlist.write(folder / "netlist.v")
     (folder / "wires.spef").write_text(die.spef(wires))
     facts = {
-        "area_um2": area, "die_um": die.size, "utilisation": area / (die.size[0] * die.size[1]),
-        "wire_um": length, "buffers": sum(name.startswith("buffer_") for name in netlist.cells),
-        "clock_buffers": buffers, "congestion": congestion(die, wires),
+        "area_um2": area,
+        "die_um": die.size,
+        "utilisation": area / (die.size[0] * die.size[1]),
+        "wire_um": length,
+        "buffers": sum(name.startswith("buffer_") for name in netlist.cells),
+        "clock_buffers": buffers,
+        "congestion": congestion(die, wires),
         "cell_areas": {kind: netlist.library.cells[kind].area for kind in sorted(kinds)},
-    }  # fmt: skip
+    }
     found = {
         "facts": facts,
         "wires": [
-            (pins[0].cell, pins[0].pin, tree.length * farads) for _, pins, tree in wires
+            (pins[0].cell, pins[0].pin, tree.length * farads)
+            for _, pins, tree in wires
             if pins[0].cell
         ],
         "clock": [
             (tree.driver.cell, tree.driver.pin, tree.buffers, tree.wire * farads) for tree in trees
         ],
         "cells": {
-            name: [cell.kind, cell.scope, *(round(at, 3) for at in die.places[name]),
-                   round(slacks.get(name, 0.0), 4)]
+            name: [
+                cell.kind,
+                cell.scope,
+                *(round(at, 3) for at in die.places[name]),
+                round(slacks.get(name, 0.0), 4),
+            ]
             for name, cell in netlist.cells.items()
         },
-    }  # fmt: skip
+    }
     (folder / "places.json").write_text(json.dumps(found))

@@ -32,10 +32,11 @@ class Stack:
         self.loads = np.stack([_stretch(pair[0].loads, max(columns, 2)) for pair in pairs])
         at = np.broadcast_arrays(self.slews[:, :, None], self.loads[:, None, :])
         self.values = [
-            np.stack([pair[k].look_up(slews, loads)
-                      for pair, slews, loads in zip(pairs, *at, strict=True)])
+            np.stack([
+                pair[k].look_up(slews, loads) for pair, slews, loads in zip(pairs, *at, strict=True)
+            ])
             for k in range(len(pairs[0]))
-        ]  # fmt: skip
+        ]
 
     def look_up(self, table: Ids, slew: Floats, load: Floats) -> list[Found]:
         """Interpolate linearly, and extrapolate."""
@@ -45,9 +46,7 @@ class Stack:
         at = (table * rows + i) * columns + j
         found = []
         for values in self.values:
-            v00, v01, v10, v11 = (
-                values.take(at + step) for step in (0, 1, columns, columns + 1)
-            )  # fmt: skip
+            v00, v01, v10, v11 = (values.take(at + step) for step in (0, 1, columns, columns + 1))
             low, up = v00 + (v10 - v00) * x, v01 + (v11 - v01) * x
             by_slew = ((v10 - v00) * (1 - y) + (v11 - v01) * y) / wide
             found.append(Found(low + (up - low) * y, by_slew, (up - low) / high))

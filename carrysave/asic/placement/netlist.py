@@ -61,10 +61,15 @@ class Netlist:
         """
         with tools.workplace() as work:
             (work / "netlist.v").symlink_to(path.resolve())
-            yosys.run("\n".join([
-                "read_verilog netlist.v", f"hierarchy -top {yosys.word(top)}",
-                "flatten -noscopeinfo", "write_json netlist.json",
-            ]), cwd=work)  # fmt: skip
+            yosys.run(
+                "\n".join([
+                    "read_verilog netlist.v",
+                    f"hierarchy -top {yosys.word(top)}",
+                    "flatten -noscopeinfo",
+                    "write_json netlist.json",
+                ]),
+                cwd=work,
+            )
             module = json.loads((work / "netlist.json").read_text())["modules"][top]
         cells = {}
         for index, (full, cell) in enumerate(module["cells"].items()):
@@ -203,11 +208,15 @@ class Netlist:
         for name, cell in self.cells.items():
             known = self.library.cells[cell.kind]
             cells[name] = {
-                "hide_name": 0, "type": cell.kind, "parameters": {}, "attributes": {},
-                "port_directions": {pin.name: pin.direction for pin in known.pins
-                                    if pin.name in cell.nets},
+                "hide_name": 0,
+                "type": cell.kind,
+                "parameters": {},
+                "attributes": {},
+                "port_directions": {
+                    pin.name: pin.direction for pin in known.pins if pin.name in cell.nets
+                },
                 "connections": {pin: [bit] for pin, bit in cell.nets.items()},
-            }  # fmt: skip
+            }
         ports = {name: {"direction": way, "bits": bits} for name, (way, bits) in self.ports.items()}
         names = {
             name: {"hide_name": 0, "bits": p["bits"], "attributes": {}} for name, p in ports.items()
@@ -220,8 +229,12 @@ class Netlist:
         module = {"attributes": {}, "ports": ports, "cells": cells, "netnames": names}
         with tools.workplace() as work:
             (work / "netlist.json").write_text(json.dumps({"modules": {self.top: module}}))
-            yosys.run("\n".join([
-                "read_json netlist.json", f"hierarchy -top {yosys.word(self.top)}",
-                "write_verilog -simple-lhs -noattr -noexpr -nohex -nodec netlist.v",
-            ]), cwd=work)  # fmt: skip
+            yosys.run(
+                "\n".join([
+                    "read_json netlist.json",
+                    f"hierarchy -top {yosys.word(self.top)}",
+                    "write_verilog -simple-lhs -noattr -noexpr -nohex -nodec netlist.v",
+                ]),
+                cwd=work,
+            )
             path.write_text(sta.sanitise((work / "netlist.v").read_text()))

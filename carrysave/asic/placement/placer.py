@@ -116,9 +116,9 @@ def _work(path: Path) -> None:
         circuit.place_global(parameters)
     circuit.legalize(parameters)
     circuit.place_detailed(parameters)
-    places = [
-        (x * UNIT, y * UNIT) for x, y in zip(circuit.cell_x, circuit.cell_y, strict=True)
-    ][:cells]  # fmt: skip
+    places = [(x * UNIT, y * UNIT) for x, y in zip(circuit.cell_x, circuit.cell_y, strict=True)][
+        :cells
+    ]
     Path("places.json").write_text(json.dumps(places))
 
 

@@ -113,11 +113,12 @@ class Sizes:
         most = max(map(len, pairs.values()))
         self.swaps = [
             self._shift({
-                kind.key: kind.swapped(*pairs[kind.name][number]) for kind in self.kinds
+                kind.key: kind.swapped(*pairs[kind.name][number])
+                for kind in self.kinds
                 if number < len(pairs[kind.name])
             })
             for number in range(most)
-        ]  # fmt: skip
+        ]
 
     def _step(self, step: int) -> Ids:
         """Return the kind so many sizes stronger than each."""
@@ -133,7 +134,7 @@ class Sizes:
         """Return the number of another kind for each; -1 if there is none."""
         return np.array([
             self._places[others[kind.key].key] if kind.key in others else -1 for kind in self.kinds
-        ])  # fmt: skip
+        ])
 
     def _slots(self) -> Ids:
         """Return the arc of each kind that takes the place of each of its arcs."""
@@ -182,9 +183,11 @@ def _pairs(cell: Cell, own: Arcs) -> list[tuple[str, str]]:
         turned = {(places.get(start, start), *rest) for start, *rest in keys}
         same = all(
             table[point] == table[point ^ (1 << i) ^ (1 << j)]
-            for table in tables if table is not None
-            for point in range(len(table)) if (point >> i ^ point >> j) & 1
-        )  # fmt: skip
+            for table in tables
+            if table is not None
+            for point in range(len(table))
+            if (point >> i ^ point >> j) & 1
+        )
         if same and turned == keys:
             found.append((one, other))
     return found

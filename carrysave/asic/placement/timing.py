@@ -271,11 +271,13 @@ class Timing:
             slewed = by_slew[end] * passes[own]
             np.add.at(node, start, arcs[own])
             np.add.at(
-                by_slew, start,
+                by_slew,
+                start,
                 arcs[own] * times.delay.by_slew[own] + slewed * times.transition.by_slew[own],
-            )  # fmt: skip
+            )
             np.add.at(
-                by_load, end // 2,
+                by_load,
+                end // 2,
                 arcs[own] * times.delay.by_load[own] + slewed * times.transition.by_load[own],
-            )  # fmt: skip
+            )
         return Slopes(arcs, by_slew, by_load, passes)

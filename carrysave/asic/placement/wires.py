@@ -28,8 +28,10 @@ class Tree:
 
     def delays(self, technology: Technology, loads: Sequence[float]) -> list[float]:
         """Return Elmore's delay to each pin, ns, with the capacitance of the pins, fF."""
-        below = [load + length * technology.capacitance / 2
-                 for load, length in zip(loads, self.lengths, strict=True)]  # fmt: skip
+        below = [
+            load + length * technology.capacitance / 2
+            for load, length in zip(loads, self.lengths, strict=True)
+        ]
         for pin in range(len(below) - 1, 0, -1):
             # A pin hangs from one before it, so that its own sum is complete here.
             half = self.lengths[pin] * technology.capacitance / 2
@@ -91,13 +93,15 @@ def spef(top: str, nets: Iterator[tuple[str, Sequence[str], Tree]], technology: 
             kind = "*I" if ":" in end else "*P"
             lines.append(f"{kind} {end} {'O' if (index == 0) == (kind == '*I') else 'I'}")
         lines.append("*CAP")
-        lines += [f"{at + 1} {pin} {own:.4f}" for at, (pin, own) in
-                  enumerate(zip(pins, farads, strict=True))]  # fmt: skip
+        lines += [
+            f"{at + 1} {pin} {own:.4f}"
+            for at, (pin, own) in enumerate(zip(pins, farads, strict=True))
+        ]
         lines.append("*RES")
         lines += [
             f"{pin} {pins[tree.above[pin]]} {pins[pin]} "
             f"{max(tree.lengths[pin] * technology.resistance, 0.001):.3f}"
             for pin in range(1, len(pins))
-        ]  # fmt: skip
+        ]
         lines.append("*END")
     return "\n".join([*lines, ""])

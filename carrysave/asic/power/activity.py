@@ -85,10 +85,13 @@ def measure(design: Design, stimulus: str, flat: Flat, delays: Delays) -> Activi
     trace = record(design, stimulus)
     switching, driven = replay(flat, trace, "clk", delays)
     return Activity(
-        flat=flat, switching=switching, annotated=annotated(flat, driven),
-        stimulus=Stimulus.parse(design, stimulus).describe(), cycles=trace.end - trace.first,
+        flat=flat,
+        switching=switching,
+        annotated=annotated(flat, driven),
+        stimulus=Stimulus.parse(design, stimulus).describe(),
+        cycles=trace.end - trace.first,
         products_per_cycle=trace.products / (trace.end - trace.first),
-    )  # fmt: skip
+    )
 
 
 def assume(flat: Flat, conditions: Conditions) -> Activity:
@@ -111,9 +114,13 @@ def assume(flat: Flat, conditions: Conditions) -> Activity:
     if conditions.ideal_resets:
         words += ", 0 on resets"
     return Activity(
-        flat=flat, switching=Switching(density, density, duty), annotated=1.0, stimulus=words,
-        cycles=0, products_per_cycle=0.0,
-    )  # fmt: skip
+        flat=flat,
+        switching=Switching(density, density, duty),
+        annotated=1.0,
+        stimulus=words,
+        cycles=0,
+        products_per_cycle=0.0,
+    )
 
 
 def record(design: Design, stimulus: str) -> Trace:
@@ -125,9 +132,12 @@ def record(design: Design, stimulus: str) -> Trace:
             source = cache.write(work / f"{design.module}.v", verilog_of(design))
             cache.write(work / "run" / "operands.npz", operands)
             result = runner.run(
-                build([source], design.module), "carrysave.sim.cocotb.job_record_ports", seed=_SEED,
-                parameters=describe(design), directory=work / "run",
-            )  # fmt: skip
+                build([source], design.module),
+                "carrysave.sim.cocotb.job_record_ports",
+                seed=_SEED,
+                parameters=describe(design),
+                directory=work / "run",
+            )
             if not result.ok:
                 log = cache.folder() / "activity" / f"{design.module}.log"
                 cache.write(log, result.log.read_bytes())
@@ -139,9 +149,7 @@ def record(design: Design, stimulus: str) -> Trace:
         ports = dict(found)
     starts = ports.pop("starts")
     products = sum(a.shape[0] * a.shape[1] * b.shape[1] for a, b in sums[WARM_UP:-1])
-    return Trace(
-        ports=ports, first=int(starts[WARM_UP]), end=int(starts[-1]), products=products
-    )  # fmt: skip
+    return Trace(ports=ports, first=int(starts[WARM_UP]), end=int(starts[-1]), products=products)
 
 
 def key(design: Design, stimulus: str) -> str:

@@ -79,10 +79,11 @@ def clock_tree_fj(
     nets = {
         (cell, pin): int(flat.nets_of[name][0, ids[index]])
         for name, module in flat.modules.items()
-        for group in module.groups if group.cell.gate
+        for group in module.groups
+        if group.cell.gate
         for pin, ids in group.pins.items()
         for index, cell in enumerate(group.names)
-    }  # fmt: skip
+    }
     total = 0.0
     for branch in branches:
         if branch.cell:
@@ -96,9 +97,10 @@ def clock_tree_fj(
         if branch.buffers:
             each = np.array([farads / branch.buffers])
             own = sum(
-                float(entry.energy(np.array([_SLEW]), each)[0]) for entry in internal
+                float(entry.energy(np.array([_SLEW]), each)[0])
+                for entry in internal
                 if entry.when is None
-            )  # fmt: skip
+            )
             total += branch.buffers * own * rate
     return total
 

@@ -101,9 +101,12 @@ def flatten(netlist: Path, top: str, library: Library) -> Flat:
     parent = _join(modules, instances, own, total)
     names, numbers = np.unique(np.append(parent, [ZERO, ONE, UNKNOWN]), return_inverse=True)
     return Flat(
-        top=top, modules=modules, instances=instances, nets=len(names),
+        top=top,
+        modules=modules,
+        instances=instances,
+        nets=len(names),
         nets_of={name: numbers[nets].astype(np.int32) for name, nets in own.items()},
-    )  # fmt: skip
+    )
 
 
 def _join(
@@ -129,8 +132,9 @@ def _join(
                 for port, nets in connections.items():
                     pairs = zip(
                         own[name][index, nets].tolist(),
-                        inside[modules[kind].ports[port][1]].tolist(), strict=True,
-                    )  # fmt: skip
+                        inside[modules[kind].ports[port][1]].tolist(),
+                        strict=True,
+                    )
                     for outer, inner in pairs:
                         low, high = sorted((root(outer), root(inner)))
                         parent[high] = low

@@ -117,12 +117,22 @@ def logic(flat: Flat, delays: Delays) -> Logic:
     if np.isin(np.concatenate([register_clock, gate_clock]), gate_out).any():
         raise SimulationError("no simulation of logic on the clock")
     return Logic(
-        nets=fresh, gate_in=gate_in, gate_out=gate_out, gate_table=gate_table,
+        nets=fresh,
+        gate_in=gate_in,
+        gate_out=gate_out,
+        gate_table=gate_table,
         gate_delays=gate_delays.reshape(-1).astype(np.int32),
-        delays=rows.reshape(-1, GATE_INPUTS, 2, 2), data=data, q=q, qn=qn,
-        register_clock=register_clock, q_delays=q_delays, qn_delays=qn_delays,
-        gate_clock=gate_clock, enable=enable, gated=gated,
-    )  # fmt: skip
+        delays=rows.reshape(-1, GATE_INPUTS, 2, 2),
+        data=data,
+        q=q,
+        qn=qn,
+        register_clock=register_clock,
+        q_delays=q_delays,
+        qn_delays=qn_delays,
+        gate_clock=gate_clock,
+        enable=enable,
+        gated=gated,
+    )
 
 
 def _steps(group: CellGroup, delays: NDArray[np.float64]) -> Ids:
@@ -221,8 +231,9 @@ def _order(gates: list[_Gates], nets: int) -> tuple[Ids, Ids, NDArray[np.uint64]
     inputs = np.concatenate([np.zeros((0, GATE_INPUTS), np.int32), *(g.inputs for g in gates)])
     outputs = np.concatenate([np.zeros(0, np.int32), *(g.out for g in gates)])
     tables = np.concatenate([
-        np.zeros(0, np.uint64), *(np.full(len(g.out), g.table, np.uint64) for g in gates)
-    ])  # fmt: skip
+        np.zeros(0, np.uint64),
+        *(np.full(len(g.out), g.table, np.uint64) for g in gates),
+    ])
     none = np.zeros((0, GATE_INPUTS, 2, 2), np.int32)
     delays = np.concatenate([none, *(g.delays for g in gates)])
     level = np.zeros(nets, np.int32)

@@ -69,11 +69,18 @@ def report(
     top, library, conditions = flow.design.top, flow.library, flow.conditions
     measured = design is not None and stimulus != "assumed"
     parts: list[str | bytes] = [
-        str(_FORMAT), netlist.read_bytes(), library.key, str(library.load_ff), repr(conditions),
-        repr(period_ns), repr(operations), sta.version(), stimulus,
+        str(_FORMAT),
+        netlist.read_bytes(),
+        library.key,
+        str(library.load_ff),
+        repr(conditions),
+        repr(period_ns),
+        repr(operations),
+        sta.version(),
+        stimulus,
         activity.key(design, stimulus) if measured and design else "",
         *([wires.spef, repr(wires.clock)] if wires else []),
-    ]  # fmt: skip
+    ]
 
     def make() -> dict[str, Any]:
         flat = flatten(netlist, top, library)
@@ -87,9 +94,13 @@ def report(
                     activity.assume(flat, conditions), products_per_cycle=(operations or 0.0) / 2
                 )
             return estimate(
-                found, times.slews, library=library, period_ns=period_ns, wires=wires,
+                found,
+                times.slews,
+                library=library,
+                period_ns=period_ns,
+                wires=wires,
                 clock=conditions.clock,
-            )  # fmt: skip
+            )
         except (SimulationError, LibertyError) as error:
             return {**_NOTHING, "notes": [f"{error}: no power"]}
 
@@ -129,9 +140,12 @@ def estimate(
     ``notes``.
     """
     facts = {
-        **_NOTHING, "activity": found.describe(), "annotated": found.annotated, "notes": [],
+        **_NOTHING,
+        "activity": found.describe(),
+        "annotated": found.annotated,
+        "notes": [],
         "glitches": found.glitches if found.cycles else None,
-    }  # fmt: skip
+    }
     if found.annotated < LEAST_ANNOTATED:
         note = f"only {found.annotated:.1%} of the pins have a known activity: no power"
         return {**facts, "notes": [note]}
@@ -297,8 +311,9 @@ def _weight(
         if entry.when is not None:
             return _probability(entry.when, cell, ones)
         others = [e.when for e in entries if e.when is not None and e.related is None]
-        return 1.0 - sum((_probability(when, cell, ones) for when in others),
-                         np.zeros(rates[entry.pin].shape))  # fmt: skip
+        return 1.0 - sum(
+            (_probability(when, cell, ones) for when in others), np.zeros(rates[entry.pin].shape)
+        )
     rate = rates.get(entry.related, np.zeros(rates[entry.pin].shape))
     if entry.when is not None:
         return rate * _probability(entry.when, cell, ones)

@@ -58,15 +58,20 @@ class Switching:
 
 class _Netlist(ctypes.Structure):
     _fields_ = (
-        ("nets", ctypes.c_int64), ("gates", ctypes.c_int64),
-        *((name, ctypes.c_void_p)
-          for name in ("gate_in", "gate_out", "gate_table", "gate_delays", "delays")),
+        ("nets", ctypes.c_int64),
+        ("gates", ctypes.c_int64),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("gate_in", "gate_out", "gate_table", "gate_delays", "delays")
+        ),
         ("registers", ctypes.c_int64),
-        *((name, ctypes.c_void_p)
-          for name in ("data", "q", "qn", "register_clock", "q_delays", "qn_delays")),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("data", "q", "qn", "register_clock", "q_delays", "qn_delays")
+        ),
         ("clock_gates", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("gate_clock", "enable", "gated")),
-    )  # fmt: skip
+    )
 
 
 def replay(flat: Flat, trace: Trace, clock: str, delays: Delays) -> tuple[Switching, Ids]:
@@ -101,9 +106,7 @@ def replay(flat: Flat, trace: Trace, clock: str, delays: Delays) -> tuple[Switch
     clocks = np.append(what.gated, clock_net)
     clocks = clocks[clocks < flat.nets]
     duty[clocks] = density[clocks] / 4  # high for half of each cycle in which it rises
-    driven = np.concatenate([
-        pins["input"], clocks, what.gate_out, what.q, what.qn, [ZERO, ONE]
-    ])  # fmt: skip
+    driven = np.concatenate([pins["input"], clocks, what.gate_out, what.q, what.qn, [ZERO, ONE]])
     return Switching(density, settled, duty), driven
 
 

@@ -15,9 +15,15 @@ from hw.emit import yosys
 from hw.emit.verilog import Emission
 
 __all__ = [
-    "SECONDS", "Verdict", "by_outputs", "by_reachability", "by_states", "decide", "equivalent",
+    "SECONDS",
+    "Verdict",
+    "by_outputs",
+    "by_reachability",
+    "by_states",
+    "decide",
+    "equivalent",
     "proven",
-]  # fmt: skip
+]
 
 PATIENCE = 400
 """Seconds for a proof by reachability."""
@@ -105,10 +111,12 @@ def replayed(design: Design, folder: Path, mutant: int, given: Inputs) -> tuple[
     ]
     clock = {"path": ["\\in_clk"], "edge": "posedge", "offset": 0}
     witness = {
-        "format": "Yosys Witness Trace", "clocks": [clock], "signals": signals,
+        "format": "Yosys Witness Trace",
+        "clocks": [clock],
+        "signals": signals,
         # The last signal comes first.
         "steps": [{"bits": line[::-1]} for line in inputs],
-    }  # fmt: skip
+    }
     (folder / f"{name}.yw").write_text(json.dumps(witness))
     yosys.run(
         f"{_both(design, folder, mutant, given)}hierarchy -top legal\nproc\nflatten\n"
@@ -159,8 +167,9 @@ def by_induction(design: Design, folder: Path, mutant: int, deadline: float = fl
             "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
             "equiv_struct\nequiv_simple -undef\nequiv_induct -undef -seq 3\n"
             "equiv_status -assert",
-            cwd=folder, deadline=deadline,
-        )  # fmt: skip
+            cwd=folder,
+            deadline=deadline,
+        )
     except yosys.YosysError as error:
         if "unproven" not in str(error) and "not done within" not in str(error):
             raise

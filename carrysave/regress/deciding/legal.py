@@ -49,8 +49,12 @@ def legal(design: Design, given: Inputs) -> str:
         more, allowed = _rules(design, every, strict=strict)
         lines += more
         bad += allowed
-    return "\n".join([*lines, f"miter both({', '.join(pins)});", f"assign bad = {bad};",
-                      "endmodule\n"])  # fmt: skip
+    return "\n".join([
+        *lines,
+        f"miter both({', '.join(pins)});",
+        f"assign bad = {bad};",
+        "endmodule\n",
+    ])
 
 
 def _rules(
@@ -85,9 +89,10 @@ def _streams(ports: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of streams into a design."""
     ready = {port["name"] for port in ports if port["direction"] == "output"}
     names = [
-        port["name"].removesuffix("_valid") for port in ports
+        port["name"].removesuffix("_valid")
+        for port in ports
         if port["direction"] == "input" and port["name"].endswith("_valid")
-    ]  # fmt: skip
+    ]
     return [name for name in names if f"{name}_ready" in ready]
 
 
@@ -113,9 +118,10 @@ def _steady_offers(
         ]
         breaks.append(f"waits_{stream} & {offer} != was_{stream}")
     return [
-        *lines, f"wire breaks = {' | '.join(f'({one})' for one in breaks)};\nreg broke = 0;",
+        *lines,
+        f"wire breaks = {' | '.join(f'({one})' for one in breaks)};\nreg broke = 0;",
         f"always @(posedge in_{clock}) broke <= broke | breaks;",
-    ]  # fmt: skip
+    ]
 
 
 def _tables(spec: Any) -> dict[str, str]:

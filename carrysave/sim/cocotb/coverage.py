@@ -40,8 +40,10 @@ def _write() -> None:
         "points": ["stream", "taken", "offered"],
         "hits": [[name, *bins, hits] for name, own in _seen.items() for bins, hits in own.items()],
         "holes": [
-            [name, *bins] for name, own in _seen.items()
-            for bins in product(_TAKEN, _BEFORE) if bins not in own
+            [name, *bins]
+            for name, own in _seen.items()
+            for bins in product(_TAKEN, _BEFORE)
+            if bins not in own
         ],
-    }  # fmt: skip
+    }
     Path(FILE).write_text(json.dumps([{"title": "Transfers", "crosses": [cross]}]))

@@ -76,8 +76,10 @@ class EngineDriver(Bench):
         super().__init__(dut, spec, ports)
         self.spec = spec
         named: dict[str, Any] = {
-            "clk": getattr(dut, ports.clk), "valid": ports.valid, "ready": ports.ready,
-        }  # fmt: skip
+            "clk": getattr(dut, ports.clk),
+            "valid": ports.valid,
+            "ready": ports.ready,
+        }
         self.a = Source(dut, ports.a, [ports.data, ports.last], **named)
         self.b = Source(dut, ports.b, [ports.data], **named)
         self.c = Sink(dut, ports.c, [ports.data, ports.last], **named)

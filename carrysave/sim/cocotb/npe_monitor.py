@@ -57,8 +57,10 @@ class NpeMonitor(TileMonitor):
         scales = () if self.spec.scale == "none" else self._scales(a, b, pair)
         tile = Tile(
             left.swapaxes(0, 1).reshape(self.spec.m, -1),
-            right.swapaxes(1, 2).reshape(-1, self.spec.n), pair, *scales,
-        )  # fmt: skip
+            right.swapaxes(1, 2).reshape(-1, self.spec.n),
+            pair,
+            *scales,
+        )
         data, invalid, overflow, _ = zip(*c, strict=True)
         rows = Rows(
             numbers_of(self.spec, data),

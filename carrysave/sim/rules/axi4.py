@@ -24,7 +24,7 @@ def _address(channel: str) -> tuple[Rule, ...]:
         "memory": (f"{AXI} A4.4", "CACHE allocates nowhere unless transactions are modifiable."),
         "burst": ("the port's MAX_BURST_LENGTH", "A burst has no more beats than declared."),
         "many": ("the port's NUM_OUTSTANDING", "No more bursts are under way than declared."),
-    }  # fmt: skip
+    }
     return tuple(
         Rule(f"{channel}_{name}", "manager", section, says)
         for name, (section, says) in rules.items()
@@ -100,14 +100,23 @@ class Axi4ReadRules(_Axi4Rules):
         *handshake("ar", "manager"),
         *_address("ar"),
         *handshake("r", "subordinate"),
-        Rule("r_asked", "subordinate", f"{AXI} A3.3.1", "Data come after their address, not with"
-             " it."),
-        Rule("r_last", "subordinate", f"{AXI} A3.2.2", "RLAST is at the last beat that LEN asks"
-             " for, and at no other."),
+        Rule(
+            "r_asked", "subordinate", f"{AXI} A3.3.1", "Data come after their address, not with it."
+        ),
+        Rule(
+            "r_last",
+            "subordinate",
+            f"{AXI} A3.2.2",
+            "RLAST is at the last beat that LEN asks for, and at no other.",
+        ),
         Rule("r_okay", "subordinate", f"{AXI} A3.4.4", "EXOKAY answers exclusive reads alone."),
-        Rule("r_id", "subordinate", f"{AXI} A5.3", "Data have the ID of the oldest burst; all"
-             " bursts under way have one ID."),
-    )  # fmt: skip
+        Rule(
+            "r_id",
+            "subordinate",
+            f"{AXI} A5.3",
+            "Data have the ID of the oldest burst; all bursts under way have one ID.",
+        ),
+    )
 
     def watch(self, m: Module) -> None:
         """Claim every rule."""

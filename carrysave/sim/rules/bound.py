@@ -48,13 +48,16 @@ def watched(interface: Interface, widths: dict[str, int], **options: Any) -> Ite
     if interface.kind == "AXI4":
         told, way = interface.parameters, "NUM_{}_OUTSTANDING"
         found = (
-            (kind, channels, {
-                "burst": told["MAX_BURST_LENGTH"], "outstanding": told[way.format(name)],
-            })
-            for kind, channels, name in (
-                (Axi4ReadRules, "ar r", "READ"), (Axi4WriteRules, "aw w b", "WRITE"),
+            (
+                kind,
+                channels,
+                {"burst": told["MAX_BURST_LENGTH"], "outstanding": told[way.format(name)]},
             )
-        )  # fmt: skip
+            for kind, channels, name in (
+                (Axi4ReadRules, "ar r", "READ"),
+                (Axi4WriteRules, "aw w b", "WRITE"),
+            )
+        )
     elif interface.kind == "AXI4LITE":
         found = iter([(AxiLiteRules, "aw w b ar r", {})])
     elif interface.kind == "AXI4STREAM":

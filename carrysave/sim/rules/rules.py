@@ -34,9 +34,9 @@ class Rule(NamedTuple):
 
 def handshake(channel: str, by: str, *, stream: bool = False) -> tuple[Rule, ...]:
     """Return the rules of any channel that `by` drives."""
-    hand, reset = (f"{STREAM} 2.2.1", f"{STREAM} 2.7.2") if stream else (
-        f"{AXI} A3.2.1", f"{AXI} A3.1.2",
-    )  # fmt: skip
+    hand, reset = (
+        (f"{STREAM} 2.2.1", f"{STREAM} 2.7.2") if stream else (f"{AXI} A3.2.1", f"{AXI} A3.1.2")
+    )
     name = channel.upper()
     return (
         Rule(f"{channel}_stays", by, hand, f"{name}VALID stays high until {name}READY is."),
@@ -115,9 +115,10 @@ class Rules(wiring.Component):  # type: ignore[type-arg]
         """Claim the rules of :func:`handshake`, of all signals of a channel."""
         valid, ready = self.port(f"{channel}valid"), self.port(f"{channel}ready")
         names = [
-            name for name in self.signature.members
+            name
+            for name in self.signature.members
             if name.startswith(channel) and name not in (f"{channel}valid", f"{channel}ready")
-        ]  # fmt: skip
+        ]
         payload = Cat(self.port(name) for name in names)
         waits = Signal(name=f"{channel}_waits")
         before = Signal.like(payload, name=f"{channel}_before")

@@ -65,14 +65,17 @@ def test_what_is_given_comes_first(tmp_path: Path) -> None:
         technology(other, lef=lef)
 
 
-@pytest.mark.parametrize(("text", "says"), [
-    ("VERSION 5.7 ;", "no routing layer and no site of core cells in it"),
-    ("LAYER m1 TYPE ROUTING ; WIDTH wide ; END m1", "WIDTH of layer m1 must be a number"),
-    ("LAYER m1 TYPE ROUTING ; WIDTH -1 ; END m1", "WIDTH of layer m1 must be positive, not -1"),
-    ("LAYER m1 TYPE ROUTING ; WIDTH 1 ;", "LAYER m1 has no END"),
-    ("SITE a CLASS CORE ; END a", "SIZE of site a must be a number"),
-    (CELLS + "SITE b CLASS CORE ; SIZE 1 BY 3 ; END b", "must have one height, not 2.72, 3 um"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("VERSION 5.7 ;", "no routing layer and no site of core cells in it"),
+        ("LAYER m1 TYPE ROUTING ; WIDTH wide ; END m1", "WIDTH of layer m1 must be a number"),
+        ("LAYER m1 TYPE ROUTING ; WIDTH -1 ; END m1", "WIDTH of layer m1 must be positive, not -1"),
+        ("LAYER m1 TYPE ROUTING ; WIDTH 1 ;", "LAYER m1 has no END"),
+        ("SITE a CLASS CORE ; END a", "SIZE of site a must be a number"),
+        (CELLS + "SITE b CLASS CORE ; SIZE 1 BY 3 ; END b", "must have one height, not 2.72, 3 um"),
+    ],
+)
 def test_what_is_no_lef(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(FileError, match=says):
         read_lef(written(tmp_path, text))

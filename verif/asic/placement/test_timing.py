@@ -31,9 +31,10 @@ def die(tmp_path_factory: pytest.TempPathFactory) -> Die:
     rng = np.random.default_rng(1)
     own.places = {
         name: (float(x), float(y))
-        for name, (x, y) in zip(netlist.cells, rng.uniform(0, 150, (len(netlist.cells), 2)),
-                                strict=True)
-    }  # fmt: skip
+        for name, (x, y) in zip(
+            netlist.cells, rng.uniform(0, 150, (len(netlist.cells), 2)), strict=True
+        )
+    }
     return own
 
 
@@ -44,9 +45,12 @@ def timing(die: Die) -> Timing:
 
 
 def test_many_tables_are_looked_up_as_one_is() -> None:
-    own = [arc for name in ("NAND2X1", "XOR2X1", "DFFPOSX1")
-           for known in [arcs(LIBRARY, [name])[name]]
-           for arc in (*known.logic, *known.clocked)]  # fmt: skip
+    own = [
+        arc
+        for name in ("NAND2X1", "XOR2X1", "DFFPOSX1")
+        for known in [arcs(LIBRARY, [name])[name]]
+        for arc in (*known.logic, *known.clocked)
+    ]
     stack = Stack([(arc.delay, arc.transition) for arc in own])
     rng = np.random.default_rng(1)
     tables = rng.integers(0, len(own), 200)
@@ -64,8 +68,9 @@ def test_many_tables_are_looked_up_as_one_is() -> None:
             value = at(slew, load)
             assert one.value[index] == pytest.approx(value)
             for slope, grown in (
-                (one.by_slew, at(slew + step, load)), (one.by_load, at(slew, load + step)),
-            ):  # fmt: skip
+                (one.by_slew, at(slew + step, load)),
+                (one.by_load, at(slew, load + step)),
+            ):
                 change = (grown - value) / step
                 assert slope[index] == pytest.approx(change, rel=1e-3, abs=1e-6)
 
@@ -74,13 +79,18 @@ def test_period_is_that_of_opensta(die: Die, timing: Timing, tmp_path: Path) -> 
     """OpenSTA has a capacitance for each edge, and effective ones of wires with resistance."""
     die.netlist.write(tmp_path / "netlist.v")
     found = sta.analyse(
-        (tmp_path / "netlist.v").read_text(), top=die.netlist.top, library=LIBRARY,
-        conditions=CONDITIONS, wires=die.spef(list(die.wires())),
-    )  # fmt: skip
-    without = sta.analyse(
-        (tmp_path / "netlist.v").read_text(), top=die.netlist.top, library=LIBRARY,
+        (tmp_path / "netlist.v").read_text(),
+        top=die.netlist.top,
+        library=LIBRARY,
         conditions=CONDITIONS,
-    )  # fmt: skip
+        wires=die.spef(list(die.wires())),
+    )
+    without = sta.analyse(
+        (tmp_path / "netlist.v").read_text(),
+        top=die.netlist.top,
+        library=LIBRARY,
+        conditions=CONDITIONS,
+    )
     period = timing.times().period
     assert period == pytest.approx(found["period_ns"], rel=0.02)
     assert period > 1.2 * without["period_ns"]

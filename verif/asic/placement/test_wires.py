@@ -25,10 +25,14 @@ def shortest(points: list[Point]) -> float:
                 at, steps = parents[at], steps + 1
             seen.append(at == 0)
         if all(seen):
-            best = min(best, sum(
-                abs(points[pin][0] - points[parents[pin]][0])
-                + abs(points[pin][1] - points[parents[pin]][1]) for pin in range(1, count)
-            ))  # fmt: skip
+            best = min(
+                best,
+                sum(
+                    abs(points[pin][0] - points[parents[pin]][0])
+                    + abs(points[pin][1] - points[parents[pin]][1])
+                    for pin in range(1, count)
+                ),
+            )
     return best
 
 
@@ -60,9 +64,11 @@ def test_delays_are_those_of_elmore() -> None:
     ohms = [length * TECHNOLOGY.resistance for length in tree.lengths]
     trunk = ohms[1] * (farads[1] / 2 + loads[1] + farads[2] + loads[2] + farads[3] + loads[3])
     wanted = [
-        0.0, trunk, trunk + ohms[2] * (farads[2] / 2 + loads[2]),
+        0.0,
+        trunk,
+        trunk + ohms[2] * (farads[2] / 2 + loads[2]),
         trunk + ohms[3] * (farads[3] / 2 + loads[3]),
-    ]  # fmt: skip
+    ]
     assert tree.delays(TECHNOLOGY, loads) == pytest.approx([own * 1e-6 for own in wanted])
     with pytest.raises(ValueError, match="longer"):
         tree.delays(TECHNOLOGY, loads[:3])

@@ -18,12 +18,21 @@ DESIGNS = {
     for design in (
         Design("npe", {"m": 2, "n": 2, "formats": "int8,e4m3"}),
         *(
-            Design("npe", {"m": 2, "n": 3, "formats": "int4,e2m1", "result": "fp32", "block": 4,
-                           "scale": scale})
+            Design(
+                "npe",
+                {
+                    "m": 2,
+                    "n": 3,
+                    "formats": "int4,e2m1",
+                    "result": "fp32",
+                    "block": 4,
+                    "scale": scale,
+                },
+            )
             for scale in ("e8m0", "e4m3")
         ),
     )
-}  # fmt: skip
+}
 
 
 def design_of(dut: Any) -> Design:

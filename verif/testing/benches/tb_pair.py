@@ -18,9 +18,15 @@ SPEC = DESIGN.spec
 
 def ports(lane: int) -> testing.Ports:
     return testing.Ports(
-        a=f"s{lane}_a", b=f"s{lane}_b", c=f"m{lane}_c",
-        clk="aclk", valid="tvalid", ready="tready", data="tdata", last="tlast",
-    )  # fmt: skip
+        a=f"s{lane}_a",
+        b=f"s{lane}_b",
+        c=f"m{lane}_c",
+        clk="aclk",
+        valid="tvalid",
+        ready="tready",
+        data="tdata",
+        last="tlast",
+    )
 
 
 def inner(dut: Any, lane: int) -> Any:
