@@ -30,6 +30,7 @@ C_SOURCES = (
     "carrysave_program.c",
     "carrysave_program.h",
     "carrysave_run.c",
+    "carrysave_single.c",
     "carrysave_text.c",
     "carrysave_vector.c",
 )

@@ -14,9 +14,9 @@ from carrysave.boards.implement import mapped, routed
 from carrysave.compiler.front.inputs import read_inputs, read_labels
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
-from carrysave.compiler.graph.names import within_file
-from carrysave.compiler.passes.pipeline import lower
-from carrysave.compiler.passes.tables import tables
+from carrysave.compiler.graph.names import quoted, within_file
+from carrysave.compiler.passes.pipeline import PASSES, lower
+from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.network import check_target, compile_network
 from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.program.read import is_program, read
@@ -197,12 +197,19 @@ def _compiled(
 ) -> Program:
     """Compile a network; refuse one with host segments before anything is computed."""
     check_target(target)
-    lowered = tables(lower(graph, target))
+    lowered = lower(graph, target, until=PASSES[-1].name)
     if reasons := between(lowered, target):
         raise ValueError("; ".join(reasons))
-    return compile_network(
+    program = compile_network(
         lowered, target, inputs, memory=request.chosen.timing(target), most=_MEMORY
     )
+    floats = [step for step in program.steps if isinstance(step, Floats)]
+    if floats:
+        raise ValueError(
+            f"{floats[0].operator} {quoted(floats[0].node)}: takes floats, for which the ROM of the"
+            " system has no room"
+        )
+    return program
 
 
 def _write_network(program: Program, folder: Path) -> Path:

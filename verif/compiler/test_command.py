@@ -125,10 +125,18 @@ def test_products_are_those_of_the_model(run: Run, tmp_path: Path) -> None:
 
 
 def test_host_segments_are_told(run: Run, tmp_path: Path) -> None:
-    found, _ = written(run, tmp_path, convolutions(between="Softmax"))
+    found, _ = written(run, tmp_path, convolutions(between="Hardmax"))
     assert found["host_segments"] == 1
     (host,) = (one for one in found["nodes"] if one["runs_on"] == "host")
-    assert host["reasons"][0].startswith("Softmax 'Softmax_o': between products")
+    assert host["reasons"][0].startswith("Hardmax 'Hardmax_o': between products")
+
+
+def test_floats_are_the_processors(run: Run, tmp_path: Path) -> None:
+    found, _ = written(run, tmp_path, convolutions(between="Softmax"))
+    assert not found["host_segments"]
+    (own,) = (one for one in found["nodes"] if one["operator"] == "Softmax")
+    assert (own["runs_on"], own["jobs"]) == ("processor", 0)
+    assert own["numbers"] > own["float_steps"] > 0
 
 
 @pytest.mark.parametrize(("more", "says"), [

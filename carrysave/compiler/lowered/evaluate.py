@@ -10,6 +10,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from carrysave.compiler.graph import host_quantisers
+from carrysave.compiler.graph.arithmetic import ARITHMETIC
 from carrysave.compiler.graph.code_table import TABLE
 from carrysave.compiler.graph.graph import DOMAIN
 from carrysave.compiler.graph.host_operators import OPERATORS
@@ -126,6 +127,12 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
             made = lowered.tables[index].run(codes)
             return (observe(self.onnx_node.output[0], made),)
 
+    class Arithmetic(OpRun):
+        op_domain = DOMAIN
+
+        def _run(self, *given: Any, index: int = 0) -> tuple[np.ndarray]:
+            return (lowered.arithmetic[index].run(given),)
+
     class QuantizeLinear(host_quantisers.QuantizeLinear):
         def _run(self, *given: Any, **attributes: Any) -> tuple[np.ndarray]:
             (codes,) = super()._run(*given, **attributes)
@@ -141,6 +148,7 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         Recurrent,
         Fallback,
         Table,
+        Arithmetic,
         QuantizeLinear,
         DynamicQuantizeLinear,
         *OPERATORS,
@@ -157,4 +165,6 @@ def _of_model(lowered: Lowered, node: NodeProto) -> NodeProto:
         return node
     if node.op_type == "Fallback":
         return lowered.fallbacks[helper.get_node_attr_value(node, "index")].node
+    if node.op_type == ARITHMETIC:
+        return lowered.arithmetic[helper.get_node_attr_value(node, "index")].node
     return lowered.recurrent[node.name].node

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from onnx import ModelProto
 
+from carrysave.compiler.graph.arithmetic import ArithmeticNode
 from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS
 from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.graph.fallback import Fallback
@@ -43,6 +44,7 @@ class Lowered:
     fallbacks : nodes that onnxruntime runs.
     refused : products that the host runs, since the block cannot, with reasons.
     tables : of codes, in place of operators of the host.
+    arithmetic : nodes that a processor beside the block does.
     """
 
     graph: Graph
@@ -53,6 +55,7 @@ class Lowered:
     fallbacks: Sequence[Fallback] = ()
     refused: Sequence[str] = ()
     tables: Sequence[CodeTable] = ()
+    arithmetic: Sequence[ArithmeticNode] = ()
 
     @cached_property
     def now(self) -> Graph:

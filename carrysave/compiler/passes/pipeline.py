@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.encoded import Choice
 from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.arithmetic import arithmetic
 from carrysave.compiler.passes.expand import expand
 from carrysave.compiler.passes.fall_back import without_subgraphs
 from carrysave.compiler.passes.floats import read
@@ -75,6 +76,12 @@ PASSES = (
         about="operators between codes become tables, and codes move in place of floats",
         run=lambda lowered, setting: tables(lowered),
     ),
+    Pass(
+        name="arithmetic",
+        about="floats between products become those of a processor beside the block",
+        run=lambda lowered, setting: arithmetic(lowered),
+        exact=False,
+    ),
 )
 """In their order."""
 
@@ -110,12 +117,14 @@ def lower(
     *,
     fallback: bool = False,
     without: Mapping[str, str] | None = None,
+    until: str = "products",
 ) -> Lowered:
-    """Run the passes up to products; see :class:`.setting.Setting`.
+    """Run the passes up to one of them; see :class:`.setting.Setting`.
 
     Parameters
     ----------
     choices : None: those in the model.
+    until : name of the pass.
 
     Raises
     ------
@@ -126,5 +135,5 @@ def lower(
         target=target, choices=read(graph) if choices is None else choices,
         fallback=fallback, without=without or {},
     )  # fmt: skip
-    *_, (_, lowered) = passed(graph, setting, "products")
+    *_, (_, lowered) = passed(graph, setting, until)
     return lowered

@@ -1,23 +1,32 @@
 """Operators between products: they move codes, look them up, or take the greatest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from onnx import NodeProto
 
+from carrysave.compiler.graph.arithmetic import ARITHMETIC, ArithmeticNode
+from carrysave.compiler.graph.arithmetic_rules import RULES
 from carrysave.compiler.graph.code_table import TABLE, CodeTable
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.graph.graph import DOMAIN
+from carrysave.compiler.graph.host_runtime import on_host
+from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.gate import GateProduct
+from carrysave.compiler.program.arithmetic import Emitter
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.moves import codes_of_bytes, greatest, looked_up
-from carrysave.compiler.program.reasons import GREATEST, MOVES, STEPS
+from carrysave.compiler.program.reasons import GREATEST, STEPS, moves
 from carrysave.driver.system import Tensor
 
 __all__ = ["Between", "gate"]
+
+_FLOAT = np.dtype(np.float32)
+_FAR = 1 << 40
+"""Added to addresses, and to codes in their place."""
 
 
 @dataclass
@@ -27,15 +36,22 @@ class Between:
     Members
     -------
     image : where codes are, and steps go.
-    tables : of the network.
+    tables, arithmetic : of the network.
+    uses : how often each tensor is read: what a processor alone reads needs no room after that.
+    opset : version of the network's operators.
     constants : tensors that are known, by name.
     tensors : where codes are, by name.
     """
 
     image: Image
     tables: Sequence[CodeTable]
+    arithmetic: Sequence[ArithmeticNode]
+    uses: dict[str, int]
+    opset: int
     constants: dict[str, np.ndarray]
     tensors: dict[str, Tensor] = field(default_factory=dict)
+    _users: dict[int, set[str]] = field(default_factory=dict)
+    """Names of the tensors that are in each room of the pool."""
 
     def run(self, node: Any) -> bool:
         """Do an operator; return whether it can be done."""
@@ -45,22 +61,68 @@ class Between:
         if any(name not in self.constants and name not in self.tensors
                for name in own.input if name):  # fmt: skip
             return False
+        before, steps = set(self.image.pool.taken), len(self.image.steps)
+        try:
+            made = self._made(node)
+        except Unsupported:
+            del self.image.steps[steps:]
+            made = None
+        if made is not None:
+            self.tensors |= dict(zip(own.output, made, strict=False))
+        self._give_back(own, before, made)
+        return made is not None
+
+    def _made(self, node: Any) -> list[Tensor] | None:
+        own: NodeProto = node.onnx_node
+        if own.domain == DOMAIN and own.op_type == ARITHMETIC:
+            return self._arithmetic(own, self.arithmetic[own.attribute[0].i])
         if own.domain == DOMAIN and own.op_type == TABLE:
-            made: list[Tensor] | None = self._table(own, self.tables[own.attribute[0].i])
-        elif own.domain:
-            made = None
-        elif own.op_type in STEPS:
-            made = self._step(own)
-        elif own.op_type in GREATEST:
-            made = self._greatest(own)
-        elif own.op_type in MOVES:
-            made = self._moved(node)
-        else:
-            made = None
+            return self._table(own, self.tables[own.attribute[0].i])
+        if own.domain:
+            return None
+        if own.op_type in STEPS:
+            return self._step(own)
+        if own.op_type in GREATEST:
+            return self._greatest(own)
+        return self._moved(node) if moves(own) else None
+
+    def _give_back(self, node: NodeProto, before: set[int], made: list[Tensor] | None) -> None:
+        """Give back what was needed for a node alone, and what it was the last one to read."""
+        pool = self.image.pool
+        for name, tensor in zip(node.output, made or (), strict=False):
+            for at in pool.holding(tensor.sources):
+                self._users.setdefault(at, set()).add(name)
+        for at in set(pool.taken) - before - set(self._users):
+            pool.give(at)
         if made is None:
-            return False
-        self.tensors |= dict(zip(own.output, made, strict=False))
-        return True
+            return
+        for name in filter(None, node.input):
+            self.uses[name] -= 1
+            if self.uses[name] or name not in self.tensors:
+                continue
+            for at in [at for at, names in self._users.items() if name in names]:
+                self._users[at].discard(name)
+                if not self._users[at]:
+                    del self._users[at]
+                    pool.give(at)
+
+    def _arithmetic(self, node: NodeProto, own: ArithmeticNode) -> list[Tensor]:
+        """Do an operator on floats."""
+        emitter = self._emitter(own.node)
+
+        def taken(name: str) -> Callable[[], Any]:
+            if name in self.tensors:
+                return lambda: emitter.decoded(self.tensors[name])
+            known = self.constants.get(name)
+            if known is None or known.dtype != np.float32:
+                return lambda: known
+            return lambda: emitter.constant(known)
+
+        known = [self.constants.get(name) for name in node.input]
+        return [own.on(emitter, _Given([taken(name) for name in node.input]), known)]
+
+    def _emitter(self, node: NodeProto) -> Emitter:
+        return Emitter(self.image, node.name or node.output[0], node.op_type)
 
     def _step(self, node: NodeProto) -> list[Tensor] | None:
         """Remember what codes stand for, or take the same codes again."""
@@ -72,8 +134,12 @@ class Between:
         if node.op_type == "DequantizeLinear":
             return [replace(x, scale=found)] if x.scale is None else None
         kind = np.dtype(np.uint8) if zero is None else zero.dtype
-        same = x.scale == found and x.kind == kind
-        return [replace(x, scale=None)] if same else None
+        if x.scale == found and x.kind == kind:
+            return [replace(x, scale=None)]
+        if (x.scale is None and x.kind != _FLOAT) or limits(kind) is None:
+            return None
+        emitter = self._emitter(node)
+        return [emitter.encoded(emitter.decoded(x), *found, kind)]
 
     def _moved(self, node: Any) -> list[Tensor] | None:
         """Move addresses as the operator moves codes."""
@@ -86,12 +152,38 @@ class Between:
         if own.op_type == "Shape":
             self.constants |= dict(zip(own.output, node.run(first.sources), strict=True))
             return []
-        if any(one is None or (one.kind, one.scale, one.offset)
-               != (first.kind, first.scale, first.offset) for one in given):  # fmt: skip
+        there = [one for one in given if one is not None]
+        if len(there) < len(given):
             return None
-        operands: list[Any] = [one.sources for one in given if one is not None]
-        operands += [self.constants.get(name) for name in own.input[len(data) :]]
-        return [replace(first, sources=made) for made in node.run(*operands)]
+        if len({(one.kind, one.scale, one.offset) for one in there}) > 1:
+            if any(one.scale is None and one.kind != _FLOAT for one in there):
+                return None
+            there = [self._emitter(own).decoded(one) for one in there]
+            first = there[0]
+        others = [self.constants.get(name) for name in own.input[len(data) :]]
+        if own.op_type in ("Resize", "Upsample"):
+            return [replace(first, sources=_resized(node, first.sources, others, self.opset))]
+        if own.op_type == "Pad":
+            return self._padded(node, first, others)
+        made = node.run(*(one.sources for one in there), *others)
+        return [replace(first, sources=sources) for sources in made]
+
+    def _padded(self, node: Any, x: Tensor, given: list[Any]) -> list[Tensor] | None:
+        """Move addresses, and codes of the number that is beyond the edges."""
+        pads, value, *axes = [*given, None, None][: max(2, len(given))]
+        fill = 0.0 if value is None else float(value.reshape(()))
+        if x.kind == _FLOAT:
+            beyond = int(self._emitter(node.onnx_node).constant(np.float32(fill)).sources)
+        else:
+            step, zero = x.scale or (1.0, 0)
+            code = fill / np.float32(step) + zero
+            low, high = limits(x.kind) or (0, -1)
+            if code != round(code) or not low <= code <= high:
+                return None
+            beyond = int(self.image.constant(np.array(round(code) - x.offset)))
+        # Addresses are not below 0, but codes are.
+        moved = node.run(x.sources + _FAR, pads, np.int64(beyond + _FAR), *axes)
+        return [replace(x, sources=one - _FAR) for one in moved]
 
     def _table(self, node: NodeProto, table: CodeTable) -> list[Tensor] | None:
         given = [self.tensors.get(name) for name in node.input]
@@ -111,7 +203,35 @@ class Between:
 
     def _greatest(self, node: NodeProto) -> list[Tensor] | None:
         x = self.tensors.get(node.input[0])
-        return None if x is None or len(node.output) != 1 else [greatest(self.image, node, x)]
+        if x is None or len(node.output) != 1:
+            return None
+        if x.kind == _FLOAT:
+            return self._arithmetic(node, ArithmeticNode(node, 0, RULES[node.op_type]))
+        return [greatest(self.image, node, x)]
+
+
+def _resized(node: Any, sources: np.ndarray, given: list[Any], opset: int) -> np.ndarray:
+    """Take the nearest addresses: the host's own operator does it with numbers of places."""
+    if sources.size >= 1 << np.finfo(np.float32).nmant:
+        raise Unsupported(f"it must have fewer than {1 << 23:,} numbers, not {sources.size:,}")
+    places = np.arange(sources.size, dtype=np.float32).reshape(sources.shape)
+    (made,) = on_host(node, [places, *given], {"": opset})
+    return sources.reshape(-1)[made.astype(np.int64)]
+
+
+class _Given(Sequence[Any]):
+    """Inputs of a rule, each placed when it is taken."""
+
+    def __init__(self, makers: list[Callable[[], Any]]) -> None:
+        self._makers = makers
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        return self._makers[at]()
 
 
 def gate(image: Image, product: GateProduct, a: Tensor, b: Tensor) -> Tensor:

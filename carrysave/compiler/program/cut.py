@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.lowered.engine_codes import check_depth
 from carrysave.compiler.lowered.mean import MeanProduct
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.program.image import Image
 from carrysave.driver.batch import Work
 from carrysave.driver.system import Tensor
 
-__all__ = ["Sources", "cut"]
+__all__ = ["Sources", "computed", "cut"]
 
 _FAR = 1 << 40
 """Added to addresses, so that they are no codes."""
@@ -65,6 +66,53 @@ def cut(product: QuantisedProduct, a: Tensor, image: Image) -> Sources:
         works=works, a=[*sources], b=[None] * len(works),
         shaped=lambda places: shaped(join(places)), macs=compiled.macs,
     )  # fmt: skip
+
+
+def computed(product: QuantisedProduct, a: Tensor, b: Tensor, image: Image) -> Sources:
+    """Make products of matrices that are both in memory.
+
+    A code of A is a byte and a number, and one of B as well: of the product of both sums, the bytes
+    are one part of K, the bytes of one with the number of the other two more parts of it, and the
+    numbers alone a bias.
+    """
+    offsets = a.offset - product.a_zero, b.offset - int(product.b_zero)
+    rights = b.sources if b.sources.ndim > 1 else b.sources[:, None]
+    lefts = a.sources.T if product.transposed else a.sources
+    outer = np.broadcast_shapes(lefts.shape[:-2], rights.shape[:-2])
+    (rows, depth), columns = lefts.shape[-2:], rights.shape[-1]
+    lefts = np.broadcast_to(lefts, (*outer, rows, depth)).reshape(-1, rows, depth)
+    rights = np.broadcast_to(rights, (*outer, depth, columns)).reshape(-1, depth, columns)
+    (work,) = product.compile(
+        image.target, np.zeros((1, depth), a.kind), np.zeros((depth, columns), b.kind), True
+    ).works  # fmt: skip
+    known = np.zeros(columns, np.int64) if product.bias is None else product.bias.astype(np.int64)
+    bias = known + offsets[0] * offsets[1] * depth
+    work = replace(work, bias=bias if bias.any() else None)
+    number = image.target.mode.a
+    ones, others = [lefts], [rights]
+    for far in _parts(offsets[1], number.low, number.high):
+        ones.append(lefts)
+        others.append(np.full_like(rights, image.constant(np.array(far))))
+    for far in _parts(offsets[0], number.low, number.high):
+        ones.append(np.full_like(lefts, image.constant(np.array(far))))
+        others.append(rights)
+    whole, below = np.concatenate(ones, axis=2), np.concatenate(others, axis=1)
+    check_depth(image.target, below.shape[1])
+    shape = (*outer, rows, columns)
+    return Sources(
+        works=[work] * len(whole), a=list(whole), b=list(below),
+        shaped=lambda places: np.stack(places).reshape(shape),
+        macs=len(whole) * rows * depth * columns,
+    )  # fmt: skip
+
+
+def _parts(number: int, low: int, high: int) -> list[int]:
+    """Return codes whose sum is a number."""
+    found = []
+    while number:
+        found.append(min(max(number, low), high))
+        number -= found[-1]
+    return found
 
 
 def _mean(product: MeanProduct, a: Tensor, image: Image) -> Sources | None:

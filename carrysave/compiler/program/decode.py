@@ -7,6 +7,7 @@ import numpy as np
 
 from carrysave.compiler.program.floats import (
     FLOAT_WORDS,
+    LOOPS,
     OPERAND_WORDS,
     OPERANDS,
     Floats,
@@ -93,8 +94,12 @@ def _floats(words: _Words, node: str, operator: str, numbers: int) -> Floats:
         address, kind, row, column = words.take(OPERAND_WORDS)
         if kind:
             operands[name] = Operand(address=address, format=Format(kind), row=row, column=column)
-    rows, columns, shift, width, low, high = head[1:]
+    rows, columns, shift, width, low, high, around = head[1:]
+    if not 0 <= around <= LOOPS:
+        raise ValueError(f"a step on floats must have 0..{LOOPS} loops around it, not {around}")
+    loops = [words.take(1 + len(OPERANDS[operation])) for _ in range(around)]
     return Floats(
         node=node, operator=operator, operation=operation, rows=rows, columns=columns,
         operands=operands, shift=shift, width=width, low=low, high=high, numbers=numbers,
+        loops=tuple((one[0], tuple(one[1:])) for one in loops),
     )  # fmt: skip

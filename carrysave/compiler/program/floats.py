@@ -1,9 +1,10 @@
 """Steps of a program on floats: what neither the block has, nor a move of bytes is.
 
 A step reads and writes matrices of rows x columns, whose numbers lie at any distance: zero repeats
-one. Numbers are read as doubles, exactly; sums, products, quotients and roots are those of IEEE 754
-in doubles, rounded to the nearest, and so is what is stored in fewer bits. Every processor that has
-IEEE 754, in software too, makes the same bytes. Numbers are finite.
+one. Loops around it do so again, with all operands further on. Numbers are read as doubles,
+exactly; sums, products, quotients and roots are those of IEEE 754 in doubles, rounded to the
+nearest, and so is what is stored in fewer bits. Every processor that has IEEE 754, in software too,
+makes the same bytes. Numbers are finite.
 
 Words of a step are those of :attr:`Floats.fields`.
 """
@@ -14,7 +15,7 @@ from enum import IntEnum
 from carrysave.compiler.program.steps import Move, Start, Varies
 
 __all__ = [
-    "FLOAT_WORDS", "OPERANDS", "OPERAND_WORDS", "Floats", "Format", "Operand", "Operation",
+    "FLOAT_WORDS", "LOOPS", "OPERANDS", "OPERAND_WORDS", "Floats", "Format", "Operand", "Operation",
     "SectionStep",
 ]  # fmt: skip
 
@@ -53,6 +54,11 @@ class Operation(IntEnum):
         :func:`golden.npe.elements.sigmoid` with `width` bits after the point.
     ALIGN : each row of a to integers of `width` bits and one power of two, as
         :mod:`golden.lut.align`; rows below 2^-60 become zeros.
+    QUOTIENT : a / b.
+    MAXIMUM, MINIMUM : a or b; b if one of them is no number.
+    EXP, LOGISTIC, TANH, ERF : of a in float32, by :mod:`golden.single`.
+    DECODE : (a + shift) * b.
+    ENCODE : a / b in float32, to the nearest integer, plus shift.
     GROUPS : of each column the sum over rows, in float32, from the first on, of a times the row's
         power times b; then, if there are offsets, of the row's `ones` times its power times its
         offset, as :func:`golden.lut.scale.scale_groups`. Integers a and ones have 24 bits at most.
@@ -74,6 +80,15 @@ class Operation(IntEnum):
     ALIGN = 13
     GROUPS = 14
     PRODUCT = 15
+    QUOTIENT = 16
+    MAXIMUM = 17
+    MINIMUM = 18
+    EXP = 19
+    LOGISTIC = 20
+    TANH = 21
+    ERF = 22
+    DECODE = 23
+    ENCODE = 24
 
 
 OPERANDS: dict[Operation, tuple[str, ...]] = {
@@ -85,6 +100,11 @@ OPERANDS: dict[Operation, tuple[str, ...]] = {
             Operation.MULTIPLY,
             Operation.DIVIDE,
             Operation.PRODUCT,
+            Operation.QUOTIENT,
+            Operation.MAXIMUM,
+            Operation.MINIMUM,
+            Operation.DECODE,
+            Operation.ENCODE,
         ),
         ("out", "a", "b"),
     ),
@@ -92,11 +112,13 @@ OPERANDS: dict[Operation, tuple[str, ...]] = {
     Operation.GROUPS: ("out", "a", "b", "powers", "ones", "offsets"),
 }
 """Operands of each, in order."""
-_HEAD = ("operation", "rows", "columns", "shift", "width", "low", "high")
+_HEAD = ("operation", "rows", "columns", "shift", "width", "low", "high", "around")
 FLOAT_WORDS = len(_HEAD)
 """Before operands."""
 _PARTS = ("address", "format", "row", "column")
 OPERAND_WORDS = len(_PARTS)
+LOOPS = 6
+"""Around a step, at most. Each has its size, and bytes from one to the next of each operand."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +149,8 @@ class Floats:
     rows, columns : how often.
     operands : by the names of :data:`OPERANDS`; GROUPS may lack `ones` and `offsets`.
     shift, width, low, high : see :class:`Operation` and :class:`Format`.
+    loops : around it, the outermost first: how often, and what is added to the addresses of
+        operands each time, in the order of :data:`OPERANDS`.
     varies : what parameters change.
     numbers : that it computes or adds up, at most.
     """
@@ -141,8 +165,14 @@ class Floats:
     width: int = 0
     low: int = -(1 << 31)
     high: int = (1 << 31) - 1
+    loops: tuple[tuple[int, tuple[int, ...]], ...] = ()
     varies: tuple[Varies, ...] = ()
     numbers: int = 0
+
+    @property
+    def around(self) -> int:
+        """Loops around it."""
+        return len(self.loops)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -156,7 +186,8 @@ class Floats:
         none = Operand(address=0, format=Format.NONE)
         every = [self.operands.get(name, none) for name in OPERANDS[self.operation]]
         head = [int(getattr(self, name)) for name in _HEAD]
-        return [*head, *(int(getattr(one, part)) for one in every for part in _PARTS)]
+        parts = (int(getattr(one, part)) for one in every for part in _PARTS)
+        return [*head, *parts, *(word for size, steps in self.loops for word in (size, *steps))]
 
 
 SectionStep = Move | Start | Floats

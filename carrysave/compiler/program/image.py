@@ -7,8 +7,10 @@ import numpy as np
 from carrysave.compiler.program.buffers import Buffer, packed
 from carrysave.compiler.program.cost import cycles_of, planned
 from carrysave.compiler.program.cycles import Memory
+from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.jobs import product
 from carrysave.compiler.program.patterns import patterns
+from carrysave.compiler.program.pool import Pool
 from carrysave.compiler.program.steps import Move, Start
 from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.target.target import Target
@@ -42,6 +44,7 @@ class Image:
     end : behind the last byte in use.
     steps : of the program so far.
     buffers : by name.
+    pool : of rooms that are needed for a while.
     """
 
     target: Target
@@ -49,8 +52,14 @@ class Image:
     most: int = 1 << 31
     parts: dict[int, bytes] = field(default_factory=dict)
     end: int = 0
-    steps: list[Move | Start] = field(default_factory=list)
+    steps: list[SectionStep] = field(default_factory=list)
     buffers: dict[str, Buffer] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Have a pool for what is needed for a while."""
+        self.pool = Pool(self.room)
+        self._shared: dict[bytes, int] = {}
+        self._constants: dict[tuple[bytes, int, int], Buffer] = {}
 
     def room(self, size: int) -> int:
         """Return the address of so many free bytes.
@@ -71,6 +80,12 @@ class Image:
         at = self.room(len(data))
         self.parts[at] = data
         return at
+
+    def shared(self, data: bytes) -> int:
+        """Place bytes that others may have, too; return their address."""
+        if data not in self._shared:
+            self._shared[data] = self.put(data)
+        return self._shared[data]
 
     def stride(self, bits: int, columns: int) -> int:
         """Return the bytes of a row in whole beats."""
@@ -131,12 +146,19 @@ class Image:
         """Place codes, each row in whole beats."""
         return self.place(name, codes, bits, self.stride(bits, codes.shape[1]))
 
+    def known(self, name: str, codes: np.ndarray, bits: int) -> Buffer:
+        """Place codes that no step changes, each row in whole beats: the same ones once."""
+        key = np.asarray(codes, np.int64).tobytes(), codes.shape[1], bits
+        if key not in self._constants:
+            self._constants[key] = self.aligned(name, codes, bits)
+        return self._constants[key]
+
     def records(self, name: str, how: Requantisation | None, columns: int) -> Buffer | None:
         """Place how columns are requantised, if that is not the same for all."""
         if how is None or not how.per_column:
             return None
         codes = how.records(columns).view("<i8").reshape(1, -1)
-        return self.place(f"{name}.records", codes, 64)
+        return self.known(f"{name}.records", codes, 64)
 
     def start(self, node: str, operator: str, job: Job, *, macs: int | None = None) -> None:
         """Have a job run, on one start with those before it of the same node.
@@ -186,7 +208,7 @@ class Image:
         count_of_patterns, words = patterns(sources, row or count)
         self.steps.append(Move(
             node=node, operator=operator, to=to, bytes=count, taps=taps, patterns=count_of_patterns,
-            at=self.put(words.astype("<i4").tobytes()), table=self.put(table) if table else 0,
+            at=self.put(words.astype("<i4").tobytes()), table=self.shared(table) if table else 0,
         ))  # fmt: skip
         return to
 
@@ -217,12 +239,12 @@ class Image:
         sides = [(work.a, a, "a"), (work.b, b, "b")]
         left, right = (
             self.rows(node, operator, sources) if sources is not None
-            else self.aligned(f"{node}.{side}", np.asarray(codes), 8)
+            else self.known(f"{node}.{side}", np.asarray(codes), 8)
             for codes, sources, side in sides
         )  # fmt: skip
         bias = None
         if work.bias is not None:
-            bias = self.aligned(f"{node}.bias", work.bias[None], self.target.info.sums.bits)
+            bias = self.known(f"{node}.bias", work.bias[None], self.target.info.sums.bits)
         n = right.columns
         records = self.records(node, work.requantisation, n)
         c = self.reserve(node, left.rows, n, 8, stride=self.stride(8, n))

@@ -6,6 +6,7 @@ steps of the host, each with its reason; those before the first product and behi
 at the edges of the program.
 """
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.between import Between, gate
-from carrysave.compiler.program.cut import cut
+from carrysave.compiler.program.cut import computed, cut
 from carrysave.compiler.program.cycles import Memory
 from carrysave.compiler.program.host_parts import HostParts
 from carrysave.compiler.program.image import Image
@@ -73,6 +74,7 @@ def compile_network(
         return compiled.finish(zeros)
 
     evaluate(lowered, inputs, sized)
+    shapes |= {name: (array.shape, array.dtype) for name, array in inputs.items()}
     return _Compiler(lowered, Image(target, memory, most), shapes, inputs).compile()
 
 
@@ -94,7 +96,16 @@ class _Compiler:
         self._target = target = image.target
         machine = evaluator(lowered, _not_run, lambda name, codes: codes)
         self._nodes: list[Any] = machine.rt_nodes_
-        self._between = Between(image, lowered.tables, dict(machine.rt_inits_))
+        uses = Counter(name for node in lowered.proto.graph.node for name in node.input)
+        uses.update(lowered.graph.outputs)
+        self._between = Between(
+            image,
+            lowered.tables,
+            lowered.arithmetic,
+            uses,
+            machine.opsets[""],
+            dict(machine.rt_inits_),
+        )
         self._tensors, self._constants = self._between.tensors, self._between.constants
         self._host = HostParts(self._tensors, lambda node: reason_of(lowered, node, target))
         self._layers: list[Layer] = []
@@ -106,6 +117,10 @@ class _Compiler:
             own: NodeProto = node.onnx_node
             if own.domain == DOMAIN and own.op_type == "Product":
                 self._product(own)
+            elif not own.domain and own.op_type == "Shape" and own.input[0] in self._shapes:
+                # Sizes of inputs are the program's.
+                made = node.run(np.empty(self._shapes[own.input[0]][0], np.int8))
+                self._constants |= dict(zip(own.output, made, strict=True))
             elif own.input and all(name in self._constants for name in own.input if name):
                 made = node.run(*(self._constants.get(name) for name in own.input))
                 self._constants |= dict(zip(own.output, made, strict=False))
@@ -155,9 +170,14 @@ class _Compiler:
                 return
             self._tensors[product.y] = gate(self._image, product, a, b)
             return
+        b = self._tensors.get(product.b)
+        if product.b and (a is None or b is None or a.kind != product.a_type):
+            self._host.add(node)
+            return
         assert a is not None
         offset = code_offset("C", product.y_type, self._target.info.codes)
-        sources = cut(product, a, self._image)
+        sources = (cut(product, a, self._image) if b is None
+                   else computed(product, a, b, self._image))  # fmt: skip
         jobs, places, before = [], [], len(self._image.steps)
         count = len(sources.works)
         for work, left, right in zip(sources.works, sources.a, sources.b, strict=True):

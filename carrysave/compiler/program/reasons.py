@@ -1,9 +1,12 @@
 """Which nodes of a lowered network a program can have as steps, and why not the others."""
 
+import numpy as np
 from onnx import NodeProto
 
+from carrysave.compiler.graph.arithmetic import ARITHMETIC
 from carrysave.compiler.graph.code_table import TABLE
 from carrysave.compiler.graph.graph import DOMAIN
+from carrysave.compiler.graph.kernels import attributes
 from carrysave.compiler.graph.names import label, quoted
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
@@ -18,16 +21,18 @@ __all__ = [
     "NO_OPERATOR",
     "STEPS",
     "between",
+    "moves",
     "named",
     "not_a_job",
     "reason_of",
 ]
 
 MOVES = (
-    "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Shape",
-    "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze",
+    "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "Identity", "Pad", "Reshape", "Resize",
+    "Shape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze",
+    "Upsample",
 )  # fmt: skip
-"""Operators that move codes."""
+"""Operators that move codes; those that resize do it if they take the nearest one."""
 GREATEST = ("MaxPool", "GlobalMaxPool")
 """Those that take the greatest of codes."""
 STEPS = ("DequantizeLinear", "QuantizeLinear")
@@ -38,9 +43,14 @@ NO_OPERATOR = "between products, the firmware has no such operator"
 def between(lowered: Lowered, target: Target) -> list[str]:
     """Return why a program of a network would have host segments, before anything is computed."""
     codes: set[str] = set()
+    # Sizes are known before a network runs, and so is what is made of them and of constants.
+    sizes = {"", *lowered.now.constants}
     lost: dict[str, NodeProto] = {}
     found: dict[str, None] = {}
     for node in lowered.proto.graph.node:
+        if node.op_type == "Shape" or (node.input and sizes.issuperset(node.input)):
+            sizes.update(node.output)
+            continue
         before = next((lost[name] for name in node.input if name in lost), None)
         if node.domain == DOMAIN and node.op_type == "Product":
             product = lowered.products[node.attribute[0].i]
@@ -57,13 +67,21 @@ def between(lowered: Lowered, target: Target) -> list[str]:
         elif before is None and not codes.intersection(node.input):
             continue
         elif before is None and (
-            (not node.domain and node.op_type in (*MOVES, *GREATEST, *STEPS))
-            or node.op_type == TABLE
+            (not node.domain and node.op_type in (*GREATEST, *STEPS))
+            or moves(node)
+            or node.op_type in (TABLE, ARITHMETIC)
         ):
             codes.update(node.output)
             continue
         lost |= dict.fromkeys(node.output, node if before is None else before)
     return list(found)
+
+
+def moves(node: NodeProto) -> bool:
+    """Tell whether an operator moves codes, and makes no others."""
+    mode = attributes(node).get("mode", b"nearest")
+    resizes = node.op_type in ("Resize", "Upsample")
+    return not node.domain and node.op_type in MOVES and (not resizes or mode == b"nearest")
 
 
 def named(lowered: Lowered, node: NodeProto) -> str:
@@ -73,6 +91,8 @@ def named(lowered: Lowered, node: NodeProto) -> str:
         return f"{shown(product.operator, 100)} {quoted(product.name)}"
     if node.domain == DOMAIN and node.op_type == "Recurrent":
         node = lowered.recurrent[node.name].node
+    if node.domain == DOMAIN and node.op_type == ARITHMETIC:
+        node = lowered.arithmetic[node.attribute[0].i].node
     return label(node)
 
 
@@ -80,8 +100,8 @@ def not_a_job(product: Operands, target: Target) -> str:
     """Return why a product is no job; empty if it is."""
     if not isinstance(product, QuantisedProduct) or product.scale is None or product.late:
         return "must have constant weights, and codes as results"
-    if product.b and not isinstance(product, GateProduct):
-        return "must have constant weights, and codes as results"
+    if product.b and np.size(product.b_zero) != 1:
+        return "must have one zero point of a B that is computed"
     if not isinstance(product, GateProduct) and not target.requantises(product.scale.size):
         return "must be requantised by the co-processor"
     return ""

@@ -1,7 +1,7 @@
 """Does the steps of a program on floats; see :mod:`carrysave.compiler.program.floats`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from carrysave.compiler.program.floats import (
     Operation,
 )
 from golden.npe.activation import exp_parts
+from golden.single import SINGLES
 
 __all__ = ["calculate"]
 
@@ -37,13 +38,24 @@ def calculate(memory: np.ndarray, words: Sequence[int]) -> int:
     """
     if words[0] not in OPERANDS:
         raise ValueError(f"an operation on floats must be 1..{len(OPERANDS)}, not {words[0]}")
-    operation, rows, columns, shift, width, low, high = words[:FLOAT_WORDS]
-    names = OPERANDS[Operation(operation)]
-    end = FLOAT_WORDS + OPERAND_WORDS * len(names)
-    step = _Step(memory, {
-        name: _Place(*words[at : at + OPERAND_WORDS])
-        for name, at in zip(names, range(FLOAT_WORDS, end, OPERAND_WORDS), strict=True)
-    })  # fmt: skip
+    names = OPERANDS[Operation(words[0])]
+    around, end = words[FLOAT_WORDS - 1], FLOAT_WORDS + OPERAND_WORDS * len(names)
+    loops = np.array(words[end : end + around * (1 + len(names))], np.int64)
+    loops = loops.reshape(around, 1 + len(names))
+    places = [
+        _Place(*words[at : at + OPERAND_WORDS]) for at in range(FLOAT_WORDS, end, OPERAND_WORDS)
+    ]
+    for index in np.ndindex(*loops[:, 0].tolist()):
+        more = (np.array(index, np.int64) @ loops[:, 1:]).tolist() if index else [0] * len(names)
+        own = (replace(one, address=one.address + far)
+               for one, far in zip(places, more, strict=True))  # fmt: skip
+        _once(_Step(memory, dict(zip(names, own, strict=True))), words)
+    return end + loops.size
+
+
+def _once(step: "_Step", words: Sequence[int]) -> None:
+    """Do a step without the loops around it."""
+    operation, rows, columns, shift, width, low, high = words[: FLOAT_WORDS - 1]
     size = rows, columns
     with np.errstate(all="ignore"):
         match operation:
@@ -58,12 +70,17 @@ def calculate(memory: np.ndarray, words: Sequence[int]) -> int:
                 made = step.view("a", size).astype(np.int64) >> shift & (1 << width) - 1
             case Operation.SIGMOID:
                 made = _sigmoid(step.view("a", size), shift, width, high)
+            case Operation.DECODE:
+                made = (step.load("a", size) + shift) * step.load("b", size)
+            case Operation.ENCODE:
+                code = (step.load("a", size) / step.load("b", size)).astype(np.float32)
+                inside = np.where(code < high - shift, code, high - shift)
+                made = np.rint(np.where(code > low - shift, inside, low - shift)) + float(shift)
             case _:
                 made = np.ldexp(step.made(operation, size), shift)
                 if operation == Operation.HALF_UP:
                     made = np.floor(made + 0.5)
         step.store("out", made, low, high)
-    return end
 
 
 @dataclass(frozen=True)
@@ -122,6 +139,15 @@ class _Step:
                 return a * b
             case Operation.DIVIDE:
                 return np.asarray(a / np.where(b > 0, b, 1))
+            case Operation.QUOTIENT:
+                return np.asarray(a / b)
+            case Operation.MAXIMUM:
+                return np.where(a > b, a, b)
+            case Operation.MINIMUM:
+                return np.where(a < b, a, b)
+            case Operation.EXP | Operation.LOGISTIC | Operation.TANH | Operation.ERF:
+                single = SINGLES[Operation(operation).name.lower()](a.astype(np.float32))
+                return single.astype(np.float64)
             case Operation.GREATEST:
                 return np.asarray(a.max(axis=1, keepdims=True) + 0.0)  # no 0 has a sign
             case Operation.LEAST:

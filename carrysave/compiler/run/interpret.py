@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from carrysave.compiler.program.floats import FLOAT_WORDS, OPERAND_WORDS, OPERANDS
+from carrysave.compiler.program.floats import FLOAT_WORDS, LOOPS, OPERAND_WORDS, OPERANDS
 from carrysave.compiler.program.words import (
     HEAD_WORDS,
     JOB_WORDS,
@@ -18,7 +18,8 @@ from carrysave.driver.job import Job
 
 __all__ = ["interpret", "move", "set_parameters"]
 
-_LONGEST = FLOAT_WORDS + OPERAND_WORDS * max(map(len, OPERANDS.values()))
+_MOST = max(map(len, OPERANDS.values()))
+_LONGEST = FLOAT_WORDS + OPERAND_WORDS * _MOST + LOOPS * (1 + _MOST)
 
 
 def interpret(

@@ -76,6 +76,8 @@ def codes_of(program: Program, name: str, memory: np.ndarray) -> np.ndarray:
     if name not in program.tensors:
         return program.buffers[name].read(memory)
     tensor = program.tensors[name]
+    if tensor.kind == np.float32:
+        return memory.view(np.float32)[tensor.sources // 4]
     codes = (memory.view(np.int8)[tensor.sources].astype(np.int64) + tensor.offset).astype(
         tensor.kind
     )

@@ -15,9 +15,9 @@ typedef enum { NONE, I8, I16, I32, F16, F32, F64, POWER, FRACTION } format;
 
 enum {
     COPY = 1, HALF_UP, ROOT, ADD, SUBTRACT, MULTIPLY, DIVIDE, GREATEST, LEAST, SUM, BITS, SIGMOID,
-    ALIGN, GROUPS, PRODUCT
+    ALIGN, GROUPS, PRODUCT, QUOTIENT, MAXIMUM, MINIMUM, DECODE = 23, ENCODE
 };
-enum { HEAD = 7, PART = 4, LEAST_POWER = -60, MOST_EXPONENT = 127 };
+enum { HEAD = 8, PART = 4, LOOPS = 6, OPERANDS = 6, LEAST_POWER = -60, MOST_EXPONENT = 127 };
 
 #define MANTISSA ((UINT64_C(1) << 52) - 1u)
 #define HIDDEN (UINT64_C(1) << 52)
@@ -209,6 +209,9 @@ static double pair(uint32_t operation, double a, double b)
     case ADD: return a + b;
     case SUBTRACT: return a - b;
     case MULTIPLY: return a * b;
+    case QUOTIENT: return a / b;
+    case MAXIMUM: return a > b ? a : b;
+    case MINIMUM: return a < b ? a : b;
     default: return b > 0 ? a / b : a;
     }
 }
@@ -221,6 +224,12 @@ static double product(const step *by, uint32_t row, uint32_t column)
     for (place = 0; place < by->width; place++)
         total += load(&by->a, row, place) * load(&by->b, place, column);
     return total;
+}
+
+/* An integer of a quotient that is rounded to 32 bits first. */
+static double encoded(const step *by, double quotient)
+{
+    return (double)limited((float)quotient, by->low - by->shift, by->high - by->shift) + by->shift;
 }
 
 static double one_of(const step *by, uint32_t operation, uint32_t row, uint32_t column)
@@ -239,6 +248,12 @@ static double one_of(const step *by, uint32_t operation, uint32_t row, uint32_t 
     case HALF_UP:
         whole = nearest(a * power(by->shift) + 0.5);
         return whole > a * power(by->shift) + 0.5 ? whole - 1 : whole;
+    case DECODE: return (a + by->shift) * load(&by->b, row, column);
+    case ENCODE: return encoded(by, a / load(&by->b, row, column));
+    case CARRYSAVE_EXP:
+    case CARRYSAVE_LOGISTIC:
+    case CARRYSAVE_TANH:
+    case CARRYSAVE_ERF: return (double)carrysave_single(operation, (float)a) * power(by->shift);
     default: return pair(operation, a, load(&by->b, row, column)) * power(by->shift);
     }
 }
@@ -309,15 +324,42 @@ static operand operand_of(uint8_t *memory, const uint32_t *word)
     return of;
 }
 
+static uint32_t operands_of(uint32_t operation)
+{
+    if (operation == GROUPS)
+        return 6;
+    return (operation >= ADD && operation <= DIVIDE) || operation == ALIGN
+        || (operation >= PRODUCT && operation <= MINIMUM) || operation >= DECODE ? 3 : 2;
+}
+
+static void once(const step *by, uint32_t operation)
+{
+    uint32_t row, column;
+
+    if (operation == GROUPS) {
+        for (column = 0; column < by->columns; column++)
+            add_groups(by, column);
+        return;
+    }
+    for (row = 0; row < by->rows; row++) {
+        if (operation >= GREATEST && operation <= SUM)
+            reduce(by, operation, row);
+        else if (operation == ALIGN)
+            align(by, row);
+        else
+            for (column = 0; column < by->columns; column++)
+                store(&by->out, by, row, column, one_of(by, operation, row, column));
+    }
+}
+
 const uint32_t *carrysave_floats(uint8_t *memory, const uint32_t *word)
 {
-    const uint32_t operation = word[0];
-    const uint32_t pairs = (operation >= ADD && operation <= DIVIDE) || operation == PRODUCT;
-    const uint32_t operands = operation == GROUPS ? 6 : pairs || operation == ALIGN ? 3 : 2;
-    uint32_t row, column;
+    const uint32_t operation = word[0], operands = operands_of(operation), around = word[7];
+    const uint32_t *places = word + HEAD, *loops = places + operands * PART;
+    uint32_t index[LOOPS] = {0}, more[OPERANDS] = {0}, loop, at;
     step by;
 
-    if (operation < COPY || operation > PRODUCT)
+    if (operation < COPY || operation > ENCODE || around > LOOPS)
         return 0;
     memset(&by, 0, sizeof by);
     by.rows = word[1];
@@ -326,29 +368,28 @@ const uint32_t *carrysave_floats(uint8_t *memory, const uint32_t *word)
     by.width = word[4];
     by.low = (int32_t)word[5];
     by.high = (int32_t)word[6];
-    word += HEAD;
-    by.out = operand_of(memory, word);
-    by.a = operand_of(memory, word + PART);
-    if (operation == ALIGN)
-        by.powers = operand_of(memory, word + 2 * PART);
-    else if (operands > 2)
-        by.b = operand_of(memory, word + 2 * PART);
-    if (operation == GROUPS) {
-        by.powers = operand_of(memory, word + 3 * PART);
-        by.ones = operand_of(memory, word + 4 * PART);
-        by.offsets = operand_of(memory, word + 5 * PART);
-        for (column = 0; column < by.columns; column++)
-            add_groups(&by, column);
-        return word + operands * PART;
-    }
-    for (row = 0; row < by.rows; row++) {
-        if (operation >= GREATEST && operation <= SUM)
-            reduce(&by, operation, row);
-        else if (operation == ALIGN)
-            align(&by, row);
-        else
-            for (column = 0; column < by.columns; column++)
-                store(&by.out, &by, row, column, one_of(&by, operation, row, column));
-    }
-    return word + operands * PART;
+    do {
+        by.out = operand_of(memory + (int32_t)more[0], places);
+        by.a = operand_of(memory + (int32_t)more[1], places + PART);
+        if (operation == GROUPS) {
+            by.b = operand_of(memory + (int32_t)more[2], places + 2 * PART);
+            by.powers = operand_of(memory + (int32_t)more[3], places + 3 * PART);
+            by.ones = operand_of(memory + (int32_t)more[4], places + 4 * PART);
+            by.offsets = operand_of(memory + (int32_t)more[5], places + 5 * PART);
+        } else if (operands > 2) {
+            by.b = by.powers = operand_of(memory + (int32_t)more[2], places + 2 * PART);
+        }
+        once(&by, operation);
+        /* The innermost loop goes on; one that is through begins again, and the next one goes on. */
+        for (loop = around; loop--;) {
+            const uint32_t *steps = loops + loop * (1 + operands) + 1;
+            const uint32_t through = ++index[loop] == steps[-1];
+            for (at = 0; at < operands; at++)
+                more[at] += through ? steps[at] - index[loop] * steps[at] : steps[at];
+            if (!through)
+                break;
+            index[loop] = 0;
+        }
+    } while (loop != UINT32_MAX);
+    return loops + around * (1 + operands);
 }

@@ -89,6 +89,10 @@ carrysave_status carrysave_start_checked(carrysave *device, const carrysave_job 
 carrysave_status carrysave_start_jobs(carrysave *device, const carrysave_job *jobs, uint32_t count,
                                       void *ring, uint64_t address, bool checked);
 
+/* Functions of floats of 32 bits, by their numbers in a step. */
+enum { CARRYSAVE_EXP = 19, CARRYSAVE_LOGISTIC, CARRYSAVE_TANH, CARRYSAVE_ERF };
+float carrysave_single(uint32_t which, float x);
+
 /* Do the step of a program on floats that begins with some words; return the words behind it, or null
  * if there is no such step. */
 const uint32_t *carrysave_floats(uint8_t *memory, const uint32_t *word);

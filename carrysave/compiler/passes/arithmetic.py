@@ -1,0 +1,100 @@
+"""Float operators between products become nodes that a processor beside the block does.
+
+Their results are those of a few operators of its own, element by element: the same bits on every
+runner, and units in the last place from the host's.
+"""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import NodeProto, helper
+
+from carrysave.compiler.graph.arithmetic import ARITHMETIC, ArithmeticNode
+from carrysave.compiler.graph.arithmetic_rules import RULES
+from carrysave.compiler.graph.code_table import TABLE
+from carrysave.compiler.graph.graph import DOMAIN, Graph
+from carrysave.compiler.graph.host_runtime import since
+from carrysave.compiler.graph.kernels import attributes
+from carrysave.compiler.graph.tensors import without_constants
+from carrysave.compiler.lowered.lowered import Lowered
+
+__all__ = ["arithmetic"]
+
+_FLOAT = np.dtype(np.float32)
+
+
+def arithmetic(lowered: Lowered) -> Lowered:
+    """Return a lowered model whose float operators between products are a processor's."""
+    graph = Graph(lowered.proto)
+    kinds = _kinds(lowered, graph)
+    inner = _between(graph)
+    version = next(one.version for one in lowered.proto.opset_import if not one.domain)
+    nodes: list[NodeProto] = []
+    made: list[ArithmeticNode] = []
+    for node in graph.nodes:
+        rule = None if node.domain or id(node) not in inner else RULES.get(node.op_type)
+        given = [name for name in node.input if name]
+        floats = bool(given) and kinds.get(given[0]) == kinds.get(node.output[0]) == _FLOAT
+        if rule is None or not floats or len([one for one in node.output if one]) != 1:
+            nodes.append(node)
+            continue
+        nodes.append(helper.make_node(
+            ARITHMETIC, node.input, node.output[:1], node.name or node.output[0], domain=DOMAIN,
+            index=len(made),
+        ))  # fmt: skip
+        made.append(ArithmeticNode(node, since(node.op_type, version), rule))
+    if not made:
+        return lowered
+    proto = without_constants(lowered.proto)
+    del proto.graph.node[:]
+    proto.graph.node.extend(nodes)
+    proto.graph.initializer.extend(lowered.proto.graph.initializer)
+    host = Counter(one.op_type for one in nodes if one.domain != DOMAIN or one.op_type == TABLE)
+    return replace(lowered, proto=proto, arithmetic=made, host=host)
+
+
+def _between(graph: Graph) -> set[int]:
+    """Return the nodes that depend on a product, and on which another one depends."""
+    behind: set[str] = set()
+    for node in graph.nodes:
+        if _is_product(node) or behind.intersection(node.input):
+            behind.update(node.output)
+    before: set[str] = set()
+    found = set()
+    for node in reversed(graph.nodes):
+        if before.intersection(node.output) and behind.intersection(node.output):
+            found.add(id(node))
+        if _is_product(node) or before.intersection(node.output):
+            before.update(node.input)
+    return found
+
+
+def _is_product(node: NodeProto) -> bool:
+    return node.domain == DOMAIN and node.op_type in ("Product", "Recurrent")
+
+
+def _kinds(lowered: Lowered, graph: Graph) -> "dict[str, np.dtype[Any]]":
+    """Return the types of tensors, as far as nodes tell."""
+    kinds = dict(graph.types) | dict(lowered.graph.types)
+    kinds |= {name: values.dtype for name, values in graph.constants.items()}
+    for node in graph.nodes:
+        kind: np.dtype[Any] | None = None
+        if node.domain == DOMAIN:
+            index = attributes(node).get("index", 0)
+            if node.op_type == "Product":
+                kind = np.dtype(lowered.products[index].y_type)
+            elif node.op_type == TABLE:
+                kind = lowered.tables[index].values.dtype
+        elif node.op_type == "DequantizeLinear":
+            kind = kinds.get(node.input[1])
+        elif node.op_type == "Cast":
+            kind = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(attributes(node)["to"]))
+        elif node.op_type not in ("QuantizeLinear", "Shape", "Equal") and node.input:
+            kind = kinds.get(node.input[0])
+        for name in node.output:
+            if name not in kinds and kind is not None:
+                kinds[name] = kind
+    return kinds
