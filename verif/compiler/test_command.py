@@ -53,7 +53,7 @@ def test_what_is_written_runs(run: Run, tmp_path: Path) -> None:
 def test_a_folder_runs_without_its_model(run: Run, tmp_path: Path) -> None:
     """Inputs in batches; and what goes with a model alone is refused."""
     ort = pytest.importorskip("onnxruntime")
-    model = convolutions(5, between="Softmax")
+    model = convolutions(5, between="Hardmax")
     _, folder = written(run, tmp_path, model)
     (tmp_path / "model.onnx").unlink()
     x = np.random.default_rng(9).integers(0, 256, (3, *SHAPE[1:])).astype(np.uint8)
