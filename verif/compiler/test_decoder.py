@@ -168,6 +168,10 @@ def test_chat_takes_what_compile_writes(run: Run, kind: str, tmp_path: Path) -> 
     assert {one["runs_on"] for one in found["nodes"]} == {"block", "processor"}
     assert {"RMSNormalization", "MatMul", "SiLU"} <= {one["operator"] for one in found["nodes"]
                                                       if one["runs_on"] == "block"}  # fmt: skip
+    for one in found["nodes"]:
+        if one["runs_on"] == "block":  # what it multiplies by, at least
+            assert one["bus_bytes"] >= one["macs"] * (one["operator"] == "MatMul")
+            assert one["cycles"] > 0
     chat = ("--prompt", "hello" if kind == "m.gguf" else "abc", "--tokens", "9", "--json")
     ours, theirs = (
         json.loads(run("chat", model, *chat, *more).out)

@@ -10,9 +10,10 @@ import numpy as np
 from carrysave.compiler.decoder.engines import Core
 from carrysave.compiler.decoder.units import GROUP, VECTOR
 from carrysave.compiler.front.gguf import Shape
+from carrysave.compiler.target.cost import product_cost
 from carrysave.compiler.target.mapping import START
 from golden.npe.vector_unit import cycles as vector_cycles
-from golden.soc.blocking import Stores, cost, plan
+from golden.soc.blocking import Stores
 from golden.soc.spec import CoprocessorSpec
 
 __all__ = ["MODELS", "Cost", "Memory", "cost_of", "weight_bytes"]
@@ -175,8 +176,7 @@ class _Model:
         """
         digits = 1 if bits == self.core.bits else -(-bits // self.core.digit)
         columns = (n if whole else -(-n // self.memory.copies)) * digits
-        blocks = plan(self.stores, m, columns, k, _SUM_BITS)
-        found = cost(self.stores, blocks, m, columns, k, _SUM_BITS)
+        found = product_cost(self.stores, m, k, columns, _SUM_BITS)
         scales = round(found.read_beats * more / self.core.stored)
         beats = found.read_beats + scales + found.write_beats
         shares = 1 if whole else self.memory.copies

@@ -1,11 +1,13 @@
 """What a program is, node by node."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from onnx import NodeProto
 
+from carrysave.compiler.program.cost import spent
 from carrysave.compiler.program.floats import Floats, SectionStep
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import HostStep, Move, Start
@@ -19,9 +21,10 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
     Returns
     -------
     ``command model design parameters bytes jobs moves float_steps host_segments cycles nodes``; of
-    each node ``node operator runs_on jobs moves float_steps numbers moved_bytes cycles macs
-    utilisation reasons``: `runs_on` is the block, the processor (moves, and steps on floats, which
-    compute `numbers` at most), or the host; cycles are of its jobs by the cost model.
+    each node ``node operator runs_on jobs moves float_steps numbers moved_bytes bus_bytes cycles
+    macs utilisation reasons``: `runs_on` is the block, the processor (moves, and steps on floats,
+    which compute `numbers` at most), or the host; cycles, and bytes on the bus, are of its jobs by
+    the cost model, at the greatest values of parameters.
     """
     target = program.target
     nodes = list(_nodes(program))
@@ -58,11 +61,23 @@ def _nodes(program: Program) -> Iterator[dict[str, Any]]:
             "float_steps": len(floats),
             "numbers": sum(step.numbers for step in floats),
             "moved_bytes": sum(step.bytes for step in moves),
+            "bus_bytes": sum(_bus_bytes(step, program) for step in starts),
             "cycles": cycles,
             "macs": macs,
             "utilisation": macs / (peak * cycles) if cycles else None,
             "reasons": [r for step in group if isinstance(step, HostStep) for r in step.reasons],
         }
+
+
+def _bus_bytes(step: Start, program: Program) -> int:
+    """Count bytes on the bus, of jobs as large as parameters make them."""
+    ranges = {one.name: one.high - one.low for one in program.parameters}
+    jobs = list(step.jobs)
+    for way in step.varies:
+        job: Any = jobs[way.job]
+        grown = getattr(job, way.field) + way.factor * ranges[way.parameter]
+        jobs[way.job] = replace(job, **{way.field: grown})
+    return sum(spent(job, program.target).moved for job in jobs)
 
 
 def name_of(step: SectionStep | HostStep) -> tuple[str, str]:

@@ -16,21 +16,22 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
     table = Table(title=f"{found['model']} on {found['design']}", title_justify="left")
     for head in ("node", "operator", "runs on"):
         table.add_column(head)
-    for head in ("jobs", "cycles", "utilisation", "moved bytes", "floats"):
+    for head in ("jobs", "cycles", "utilisation", "bus bytes", "moved bytes", "floats"):
         table.add_column(head, justify="right")
     for one in found["nodes"]:
         share = one["utilisation"]
         table.add_row(
             shown(one["node"], 40), shown(one["operator"], 30), one["runs_on"],
             _count(one["jobs"]), _count(one["cycles"]), "" if share is None else f"{share:.1%}",
-            _count(one["moved_bytes"]), _count(one["numbers"]),
+            _count(one["bus_bytes"]), _count(one["moved_bytes"]), _count(one["numbers"]),
         )  # fmt: skip
     console.print(table)
-    moved, floats = (
-        sum(one[name] for one in found["nodes"]) for name in ("moved_bytes", "numbers")
+    bus, moved, floats = (
+        sum(one[name] for one in found["nodes"]) for name in ("bus_bytes", "moved_bytes", "numbers")
     )
     lines = [
-        f"{found['jobs']:,} jobs, {found['cycles']:,} cycles by the cost model;"
+        f"{found['jobs']:,} jobs, {found['cycles']:,} cycles and {bus:,} bytes on the bus by the"
+        " cost model;"
         f" {moved:,} bytes moved and {floats:,} floats computed by the processor;"
         f" {found['bytes']:,} bytes of memory",
         f"host segments: {found['host_segments']}",

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
-from golden.soc.blocking import cost, plan
+from golden.soc.blocking import Cost, Stores, cost, plan
 
-__all__ = ["Estimate", "cycles_of", "estimate", "rows_within", "work_estimate"]
+__all__ = ["Estimate", "cycles_of", "estimate", "product_cost", "rows_within", "work_estimate"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ def estimate(target: Target, works: Iterable[Work]) -> Estimate:
     return sum(parts, Estimate(0, 0, 0))
 
 
+def product_cost(stores: Stores, m: int, k: int, n: int, c_bits: int) -> Cost:
+    """Estimate a product of M x K by K x N, in the blocks that the planner chooses."""
+    return cost(stores, plan(stores, m, n, k, c_bits), m, n, k, c_bits)
+
+
 def cycles_of(
     target: Target, m: int, k: int, n: int, requantised: bool, *, wide: bool = False
 ) -> int:
@@ -46,7 +51,7 @@ def cycles_of(
     stores = mode.stores(target.info.stores)
     k = -(-k // mode.codes)
     bits = _bits_of_c(target, requantised, wide)
-    return cost(stores, plan(stores, m, n, k, bits), m, n, k, bits).cycles
+    return product_cost(stores, m, k, n, bits).cycles
 
 
 def rows_within(target: Target, work: Work, cycles: int) -> int:
@@ -65,7 +70,7 @@ def work_estimate(target: Target, work: Work, m: int) -> Estimate:
     stores = mode.stores(info.stores)
     k, n = -(-len(work.b) // mode.codes), work.b.shape[1]
     bits = _bits_of_c(target, work.requantisation is not None, work.wide)
-    costs = cost(stores, plan(stores, m, n, k, bits), m, n, k, bits)
+    costs = product_cost(stores, m, k, n, bits)
     slots = mode.codes
     for size, tile in ((m, stores.tile_m), (n, stores.tile_n), (k, stores.tile_k)):
         slots *= -(-size // tile) * tile
