@@ -22,6 +22,17 @@ class BitHeap:
     Parameters
     ----------
     width : columns, bits.
+
+    Examples
+    --------
+    >>> heap = BitHeap(6)
+    >>> for name in "abc":
+    ...     heap.add_term(Signal(4, name=name), signed=True)
+    >>> [len(column) for column in heap.columns], heap.constant  # minus three sign bits
+    ([3, 3, 3, 3, 0, 0], -24)
+    >>> rows = heap.compress(Module(), [2] * 6)
+    >>> [len(column) for column in rows]
+    [2, 2, 2, 2, 2, 2]
     """
 
     def __init__(self, width: int):

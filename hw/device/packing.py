@@ -30,6 +30,13 @@ class Packing:
     spacing : bits from one product to the next.
     a_wide : A's codes are in the wider operand of the block.
     halves : the two products are of the block's own halves, and their codes are packed as they are.
+
+    Examples
+    --------
+    >>> int8 = IntFormat(width=8)
+    >>> packing = Packing.densest(int8, int8, Multiplier(27, 18, 3))
+    >>> packing.rows, packing.columns, packing.spacing
+    (1, 2, 16)
     """
 
     a_format: IntFormat

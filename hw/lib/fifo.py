@@ -29,6 +29,27 @@ class Fifo(wiring.Component):
         Entries.
     o_level : Out
         Number of entries held, 0 .. `depth`.
+
+    Examples
+    --------
+    >>> from amaranth.sim import Simulator
+    >>> fifo, left = Fifo(8, 2), []
+    >>> async def bench(ctx):
+    ...     for number in (7, 11):
+    ...         ctx.set(fifo.i.payload, number)
+    ...         ctx.set(fifo.i.valid, 1)
+    ...         await ctx.tick()
+    ...     ctx.set(fifo.i.valid, 0)
+    ...     ctx.set(fifo.o.ready, 1)
+    ...     while ctx.get(fifo.o.valid):
+    ...         left.append(ctx.get(fifo.o.payload))
+    ...         await ctx.tick()
+    >>> simulator = Simulator(fifo)
+    >>> simulator.add_clock(1e-9)
+    >>> simulator.add_testbench(bench)
+    >>> simulator.run()
+    >>> left
+    [7, 11]
     """
 
     i: stream.Interface

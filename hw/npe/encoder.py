@@ -62,6 +62,14 @@ class Encoder(wiring.Component):
         :class:`Sum`, two's complement.
     o : Out(stream)
         :class:`Code`, in the format of `spec`.
+
+    Examples
+    --------
+    >>> encoder = Encoder(EncoderSpec(format="e4m3", width=20), pipeline=1)
+    >>> encoder.latency
+    2
+    >>> encoder.i.payload.shape(), encoder.o.payload.shape()
+    (StructLayout({'sum': 20, 'invalid': 1}), StructLayout({'code': 8}))
     """
 
     SPEC = EncoderSpec

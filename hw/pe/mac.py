@@ -73,6 +73,14 @@ class Mac(StreamPe):
     Computes :func:`golden.pe.mac.mac`, exactly. With a `target` it is built of that device's
     multiplier blocks, or of its logic with `dsps` 0, and a sum that is not taken stalls the input
     some sums later.
+
+    Examples
+    --------
+    >>> mac = Mac(MacSpec(k=2, a_width=4, b_width=8))
+    >>> mac.i.payload.shape()  # two codes of each operand, and the end of a run
+    StructLayout({'a': 8, 'b': 16, 'last': 1})
+    >>> mac.latency, mac.operations_per_cycle
+    (2, 4)
     """
 
     SPEC = MacSpec

@@ -202,22 +202,14 @@ class Datapath(wiring.Component):
         ]
         m.d.comb += [
             loader.i_free[Destination.BIAS].eq(sums.o_bias_release),
-            loader.i_free[Destination.RECORD].eq(writer.o_free & job.per_column),
-            loader.i_free[Destination.ADDEND].eq(writer.o_free & job.accumulate),
+            loader.i_free[Destination.RECORD].eq(writer.sums.free & job.per_column),
+            loader.i_free[Destination.ADDEND].eq(writer.sums.free & job.accumulate),
         ]
         if Destination.BIAS in self.columns:
             self._add_bias(m, self.columns[Destination.BIAS])
         if spec.requantise and spec.inside.result is None:
             self._scale(m)
-        m.d.comb += [
-            sums.en.eq(writer.en),
-            sums.i_half.eq(writer.o_half),
-            sums.i_address.eq(writer.o_address),
-            writer.i_row.eq(sums.o),
-            writer.i_row_complete.eq(sums.o_row_complete),
-            writer.i_half_complete.eq(sums.o_half_complete),
-            sums.i_free.eq(writer.o_free),
-        ]
+        connect(m, writer.sums, sums.read)
         connect(m, writer.o, flipped(self.o))
         connect(m, writer.o_rows, flipped(self.o_rows))
         self._report(m, loader, tiles, starts)
@@ -330,9 +322,9 @@ class Datapath(wiring.Component):
             rows.i_mode.wide.eq(self.i_job.mode.a_format),
             rows.i_start.eq(self.i_start & here),
             rows.i_base.eq(self.i_base),
-            router.i_row.valid.eq(Mux(here, rows.o_row.valid, loader.o.valid)),
-            router.i_row.payload.eq(Mux(here, rows.o_row.payload, loader.o.payload)),
-            rows.o_row.ready.eq(here & router.i_row.ready),
+            router.i_row.valid.eq(Mux(here, rows.memory.read_row.valid, loader.o.valid)),
+            router.i_row.payload.eq(Mux(here, rows.memory.read_row.payload, loader.o.payload)),
+            rows.memory.read_row.ready.eq(here & router.i_row.ready),
             loader.o.ready.eq(~here & router.i_row.ready),
             writer.i_of_rows.eq(here),
         ]
@@ -340,9 +332,9 @@ class Datapath(wiring.Component):
             m.d.comb += [rows.i_rows.eq(self.i_job.k), self.o_beyond.eq(rows.o_beyond)]
         if rows.scales:
             m.d.comb += [rows.i_scale[name].eq(self.i_job[name]) for name in SCALE]
-        connect(m, getattr(router, f"o{Destination.VECTOR}"), rows.i)
-        connect(m, rows.o_rows, writer.i_rows)
-        connect(m, rows.o, writer.i_words)
+        connect(m, getattr(router, f"o{Destination.VECTOR}"), rows.memory.read)
+        connect(m, rows.memory.write_row, writer.i_rows)
+        connect(m, rows.memory.write, writer.i_words)
 
     def _multiply(self, m: Module) -> None:
         """Connect the engine."""

@@ -60,6 +60,12 @@ class SystolicOs(RowsEngine):
 
     Computes :func:`golden.tpe.systolic_os.systolic_os`, exactly. A and B enter skewed; A moves
     right and B moves down one element per cycle.
+
+    Examples
+    --------
+    >>> array = SystolicOs(SystolicOsSpec(m=2, n=3), encoding="booth")
+    >>> array.latency, array.operations_per_cycle
+    (6, 12)
     """
 
     SPEC = SystolicOsSpec

@@ -61,6 +61,12 @@ class Packer(wiring.Component):
         :class:`Word`: the row's words, any kind from byte 0 on.
     o : Out(stream)
         :class:`Packed`: the row's beats.
+
+    Examples
+    --------
+    >>> packer = Packer(8, 12, 3)  # beats of 8 bytes, words of 12 or of 3
+    >>> packer.pieces, packer.latency
+    ([2, 1], 1)
     """
 
     i_clear: Signal

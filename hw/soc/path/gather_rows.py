@@ -1,17 +1,17 @@
 """Gather: rows of A, each by an index in a row of B, to rows of C."""
 
+from typing import Any
+
 from amaranth import Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.fifo import Fifo
-from hw.soc.bus.burst import Beat, Row
-from hw.soc.bus.packer import Word
+from hw.soc.path.memory_streams import MemoryStreams
 from hw.soc.path.word_slices import either, slices_of, word_slices
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
-from hw.soc.schedule.loader import RowRequest
 
 __all__ = ["GatherRows"]
 
@@ -50,14 +50,8 @@ class GatherRows(wiring.Component):
         All rows have been handed over.
     o_beyond : Out(1)
         An index is not one of the table's; until a reset.
-    o_row : Out(stream)
-        :class:`hw.soc.schedule.loader.RowRequest`, to read.
-    i : In(stream)
-        :class:`hw.soc.bus.burst.Beat`: words of each.
-    o_rows : Out(stream)
-        :class:`hw.soc.bus.burst.Row`, to write.
-    o : Out(stream)
-        :class:`hw.soc.bus.packer.Word`: as many codes as there are lanes.
+    memory : Out(MemoryStreams)
+        Rows of A, and of C.
     """
 
     AHEAD = 8
@@ -72,10 +66,7 @@ class GatherRows(wiring.Component):
     i_start: Signal
     o_ready: Signal
     o_beyond: Signal
-    o_row: stream.Interface
-    i: stream.Interface
-    o_rows: stream.Interface
-    o: stream.Interface
+    memory: Any
 
     def __init__(self, spec: CoprocessorSpec):
         assert spec.vector is not None
@@ -91,10 +82,7 @@ class GatherRows(wiring.Component):
             "i_start": In(1),
             "o_ready": Out(1),
             "o_beyond": Out(1),
-            "o_row": Out(stream.Signature(RowRequest(spec))),
-            "i": In(stream.Signature(Beat(8 * spec.vector_word_bytes))),
-            "o_rows": Out(stream.Signature(Row(spec))),
-            "o": Out(stream.Signature(Word(self.lanes * spec.vector_out_bytes))),
+            "memory": Out(MemoryStreams(spec, self.lanes * spec.vector_out_bytes)),
         })
 
     def elaborate(self, platform):
@@ -126,14 +114,14 @@ class GatherRows(wiring.Component):
 
     def _request(self, m: Module, indices: Fifo) -> Signal:
         """Request indices, and the rows of those that have come; return whether rows are left."""
-        job, row, moves = self.i_geometry, self.o_row.payload, Signal()
+        job, row, moves = self.i_geometry, self.memory.read_row.payload, Signal()
         requesting, left = Signal(), Signal(self.spec.dimension_width, name="requested_left")
         at = Signal(self.spec.address_width, name="requested_at")
         index, last = self._order(m, "requested", moves), left == 0
         ready, address = self._find(m, indices, moves & ~index)
         m.d.comb += [
-            self.o_row.valid.eq(index | ready),
-            moves.eq(self.o_row.valid & self.o_row.ready),
+            self.memory.read_row.valid.eq(index | ready),
+            moves.eq(self.memory.read_row.valid & self.memory.read_row.ready),
             row.address.eq(Mux(index, at, address)),
             row.bytes.eq(Mux(index, _INDEX, self._bytes)),
             row.to.eq(Destination.VECTOR),
@@ -185,7 +173,7 @@ class GatherRows(wiring.Component):
     def _write(self, m: Module, indices: Fifo) -> Signal:
         """Keep indices, and hand over rows; return whether rows are left."""
         job, lanes, size = self.i_geometry, self.lanes, self.spec.dimension_width
-        row, moves = self.o_rows.payload, Signal()
+        row, moves = self.memory.write_row.payload, Signal()
         writing, rows = Signal(), Signal(size, name="written_left")
         at = Signal(self.spec.address_width, name="written_at")
         # Codes of a row that are left, less one; the beat of a word.
@@ -195,24 +183,26 @@ class GatherRows(wiring.Component):
             for name in ("addressed", "addresses", "arrives", "sent", "ends", "final")
         )
         index = self._order(m, "arriving", moves)
-        codes, finals = zip(*word_slices(m, self.spec, self.i.payload.data, slice_), strict=True)
+        codes, finals = zip(
+            *word_slices(m, self.spec, self.memory.read.payload.data, slice_), strict=True
+        )
         m.d.comb += [
-            arrives.eq(self.i.valid & ~index),
-            indices.i.valid.eq(self.i.valid & index),
-            indices.i.payload.eq(self.i.payload.data),
-            self.o_rows.valid.eq(arrives & ~addressed),
+            arrives.eq(self.memory.read.valid & ~index),
+            indices.i.valid.eq(self.memory.read.valid & index),
+            indices.i.payload.eq(self.memory.read.payload.data),
+            self.memory.write_row.valid.eq(arrives & ~addressed),
             row.address.eq(at),
             row.bytes.eq(self._bytes),
             row.final.eq(rows == 0),
-            addresses.eq(self.o_rows.valid & self.o_rows.ready),
-            self.o.valid.eq(arrives & (addressed | addresses)),
-            self.o.payload.data.eq(either(self.i_wide, list(codes))),
-            sent.eq(self.o.valid & self.o.ready),
+            addresses.eq(self.memory.write_row.valid & self.memory.write_row.ready),
+            self.memory.write.valid.eq(arrives & (addressed | addresses)),
+            self.memory.write.payload.data.eq(either(self.i_wide, list(codes))),
+            sent.eq(self.memory.write.valid & self.memory.write.ready),
             ends.eq(left < lanes),
             final.eq(either(self.i_wide, list(finals)) | ends),
             # There is room for all indices that are asked for.
-            self.i.ready.eq(index | (sent & final)),
-            moves.eq((self.i.valid & index) | (sent & ends)),
+            self.memory.read.ready.eq(index | (sent & final)),
+            moves.eq((self.memory.read.valid & index) | (sent & ends)),
         ]
         with m.If(addresses):
             m.d.sync += addressed.eq(1)

@@ -24,6 +24,7 @@ from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.loader import Bases
 from hw.soc.schedule.result_addresses import ResultAddresses
 from hw.soc.schedule.tile_walk import BlockDone
+from hw.soc.stores.sum_store import SumRead
 
 __all__ = ["ResultWriter"]
 
@@ -93,18 +94,12 @@ class ResultWriter(wiring.Component):
         those of the columns ``o_piece`` of the last ``o_move``.
     i : In(stream)
         :class:`BlockDone`: the blocks to expect.
-    i_row_complete : In(1)
-        A row of C is complete in its half of the sum store.
-    i_half_complete : In(1)
-        A half of the store is complete, including rows below C.
-    en, o_half, o_address : Out
-        Read from the store; ``i_row`` is the row read with the last ``en``.
+    sums : Out(SumRead)
+        The sum store's rows.
     o_move, o_piece : Out
         Read scales: index of the columns in their row, counted in `requantisers`.
     o_last : Out(1)
         With ``o_move``: they are the last of their block.
-    o_free : Out(1)
-        The half can be refilled.
     o_invalid : Out(1)
         In this cycle a row with a NaN sum leaves.
     i_of_rows, i_rows, i_words : In(1), In(stream), In(stream)
@@ -124,16 +119,10 @@ class ResultWriter(wiring.Component):
     o_writes: Signal
     i_how: data.View
     i: stream.Interface
-    i_row_complete: Signal
-    i_half_complete: Signal
-    en: Signal
-    o_half: Signal
-    o_address: Signal
-    i_row: Signal
+    sums: Any
     o_move: Signal
     o_piece: Signal
     o_last: Signal
-    o_free: Signal
     o_invalid: Signal
     i_of_rows: Signal
     i_rows: stream.Interface
@@ -161,16 +150,10 @@ class ResultWriter(wiring.Component):
             "i_base": In(Bases(spec)),
             "o_writes": Out(1),
             "i": In(stream.Signature(BlockDone(spec))),
-            "i_row_complete": In(1),
-            "i_half_complete": In(1),
-            "en": Out(1),
-            "o_half": Out(1),
-            "o_address": Out(range(spec.rows)),
-            "i_row": In(spec.inside.n * spec.number_width),
+            "sums": Out(SumRead(spec)),
             "o_move": Out(1),
             "o_piece": Out(range(spec.rows * self.pieces)),
             "o_last": Out(1),
-            "o_free": Out(1),
             "o_invalid": Out(1),
             "o_rows": Out(stream.Signature(Row(spec))),
             "o": Out(stream.Signature(Packed(spec.bytes))),
@@ -305,35 +288,35 @@ class ResultWriter(wiring.Component):
         m.d.comb += [
             final.eq(right & below),
             available.eq(busy & ~complete[-1] & ((~final & ~added) | (full != 0))),
-            self.en.eq(available & row.move),
-            self.o_half.eq(half),
-            self.o_address.eq(base + column),
-            ends.eq(self.en & final),
+            self.sums.en.eq(available & row.move),
+            self.sums.half.eq(half),
+            self.sums.address.eq(base + column),
+            ends.eq(self.sums.en & final),
             # The store's output holds the last row until it is taken.
-            self.o_free.eq(row.ends_half & row.move),
+            self.sums.free.eq(row.ends_half & row.move),
             begins.eq(~busy | ends),
             blocks.i.valid.eq(self.i.valid & ~ahead),
             blocks.i.payload.eq(block),
             self.i.ready.eq(blocks.i.ready & ~ahead),
             takes.eq(self.i.valid & self.i.ready),
-            addresses.i_row.eq(self.en & (column == 0)),
+            addresses.i_row.eq(self.sums.en & (column == 0)),
             self.o_idle.eq(~busy & ~ahead & ~self.i.valid & addresses.o_idle),
         ]
         m.d.sync += ahead.eq(takes | (ahead & ~begins))
         with m.If(takes):
             m.d.sync += following.eq(block)
         m.d.sync += [
-            complete.eq(complete + self.i_row_complete - (self.en & right)),
-            full.eq(full + self.i_half_complete - ends),
+            complete.eq(complete + self.sums.row_complete - (self.sums.en & right)),
+            full.eq(full + self.sums.half_complete - ends),
         ]
-        with m.If(self.en):
+        with m.If(self.sums.en):
             m.d.sync += row.inside.eq(Cat(columns > number for number in range(n)))
             m.d.sync += [columns.eq(columns - n), column.eq(column + 1), right.eq(columns <= 2 * n)]
             with m.If(right):
                 m.d.sync += [columns.eq(width), column.eq(0), right.eq(narrow)]
                 m.d.sync += [base.eq(base + job.across), left.eq(left - 1), below.eq(left == 2)]
         with m.If(row.move):
-            m.d.sync += [row.valid.eq(self.en), row.ends_half.eq(ends)]
+            m.d.sync += [row.valid.eq(self.sums.en), row.ends_half.eq(ends)]
         with m.If(ends):
             m.d.sync += [half.eq(~half), busy.eq(0)]
         with m.If(begins):
@@ -377,7 +360,7 @@ class ResultWriter(wiring.Component):
             chosen = [at & row.inside[column] for column, at in enumerate(chosen)]
         columns = row.columns
         last_piece = Mux(row.right, (columns - 1)[: len(columns)] // across, pieces - 1)
-        with m.If(self.en):
+        with m.If(self.sums.en):
             m.d.sync += [ends_row.eq(row.right), most.eq(last_piece)]
             m.d.sync += final_piece.eq(last_piece == 0)
         with m.Elif(leaves):
@@ -386,7 +369,7 @@ class ResultWriter(wiring.Component):
             m.d.sync += [
                 waiting.eq(
                     Cat(
-                        Mux(at, self.i_row.word_select(column, bits), 0)
+                        Mux(at, self.sums.row.word_select(column, bits), 0)
                         for column, at in enumerate(chosen)
                     )
                 ),
@@ -397,7 +380,7 @@ class ResultWriter(wiring.Component):
         with m.If(leaves | sent):
             m.d.sync += waits.eq(leaves)
         if self.spec.inside.flags:
-            flags = Cat(self.i_row.word_select(column, bits)[-1] for column in range(n))
+            flags = Cat(self.sums.row.word_select(column, bits)[-1] for column in range(n))
             m.d.comb += self.o_invalid.eq(done & (flags & row.inside).any())
         return waits, waiting, sent
 

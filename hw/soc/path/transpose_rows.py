@@ -3,17 +3,15 @@
 from typing import Any
 
 from amaranth import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import UNINITIALISED
-from hw.soc.bus.burst import Beat, Row
-from hw.soc.bus.packer import Word
+from hw.soc.path.memory_streams import MemoryStreams
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
-from hw.soc.schedule.loader import RowRequest
 
 __all__ = ["TransposeRows"]
 
@@ -41,14 +39,8 @@ class TransposeRows(wiring.Component):
         Begin; only while ``o_ready``.
     o_ready : Out(1)
         All rows have been handed over.
-    o_row : Out(stream)
-        :class:`hw.soc.schedule.loader.RowRequest`, to read.
-    i : In(stream)
-        :class:`hw.soc.bus.burst.Beat`: a word of each.
-    o_rows : Out(stream)
-        :class:`hw.soc.bus.burst.Row`, to write.
-    o : Out(stream)
-        :class:`hw.soc.bus.packer.Word` of as many bytes as there are lanes.
+    memory : Out(MemoryStreams)
+        Rows of A, and of C.
     """
 
     AHEAD = 16
@@ -61,10 +53,7 @@ class TransposeRows(wiring.Component):
     i_c: Signal
     i_start: Signal
     o_ready: Signal
-    o_row: stream.Interface
-    i: stream.Interface
-    o_rows: stream.Interface
-    o: stream.Interface
+    memory: Any
 
     def __init__(self, spec: CoprocessorSpec):
         assert spec.vector is not None
@@ -79,10 +68,7 @@ class TransposeRows(wiring.Component):
             "i_c": In(spec.address_width),
             "i_start": In(1),
             "o_ready": Out(1),
-            "o_row": Out(stream.Signature(RowRequest(spec))),
-            "i": In(stream.Signature(Beat(8 * spec.vector_word_bytes))),
-            "o_rows": Out(stream.Signature(Row(spec))),
-            "o": Out(stream.Signature(Word(self.side))),
+            "memory": Out(MemoryStreams(spec, self.side)),
         })
 
     def elaborate(self, platform):
@@ -95,7 +81,7 @@ class TransposeRows(wiring.Component):
 
     def _request(self, m: Module, requesting: Signal, row_read: Value) -> None:
         """Request parts of rows, down A, then those beside them."""
-        job, side, row = self.i_geometry, self.across, self.o_row.payload
+        job, side, row = self.i_geometry, self.across, self.memory.read_row.payload
         ahead, moves = Signal(range(self.AHEAD + 1)), Signal()
         at, top = (
             Signal(self.spec.address_width, name=name) for name in ("requested_at", "requested_top")
@@ -107,8 +93,8 @@ class TransposeRows(wiring.Component):
         bottom, last = rows == 0, columns < side
         m.d.sync += ahead.eq(ahead + moves - row_read)
         m.d.comb += [
-            self.o_row.valid.eq(requesting & (ahead != self.AHEAD)),
-            moves.eq(self.o_row.valid & self.o_row.ready),
+            self.memory.read_row.valid.eq(requesting & (ahead != self.AHEAD)),
+            moves.eq(self.memory.read_row.valid & self.memory.read_row.ready),
             row.address.eq(at),
             row.bytes.eq(Mux(last, columns + 1, side)),
             row.to.eq(Destination.VECTOR),
@@ -138,12 +124,12 @@ class TransposeRows(wiring.Component):
         rows, columns = Signal(size), Signal(size)
         full, bottom, moves, ends = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            moves.eq(self.i.valid & ~full),
+            moves.eq(self.memory.read.valid & ~full),
             ends.eq(rest < side),
-            self.i.ready.eq(~full & (ends | (slice_ == count - 1))),
+            self.memory.read.ready.eq(~full & (ends | (slice_ == count - 1))),
         ]
         with m.If(moves):
-            m.d.sync += [slice_.eq(Mux(self.i.ready, 0, slice_ + 1)), group.eq(group + 1)]
+            m.d.sync += [slice_.eq(Mux(self.memory.read.ready, 0, slice_ + 1)), group.eq(group + 1)]
             m.d.sync += rest.eq(rest - side)
         with m.If(moves & ends):
             m.d.sync += [group.eq(0), rest.eq(self._width(columns))]
@@ -188,7 +174,7 @@ class TransposeRows(wiring.Component):
             m.d.comb += [
                 into.en.eq(write & (bank == place)),
                 into.addr.eq(address),
-                into.data.eq(self.i.payload.data.word_select(slice_, 8 * self.side)),
+                into.data.eq(self.memory.read.payload.data.word_select(slice_, 8 * self.side)),
             ]
             reads.append(memory.read_port(domain="comb"))
         return reads
@@ -204,7 +190,7 @@ class TransposeRows(wiring.Component):
         columns: Value,
     ) -> None:
         """Write columns of a block as parts of rows of C; tell when the last one has left."""
-        row, side, across = self.o_rows.payload, self.side, self.across
+        row, side, across = self.memory.write_row.payload, self.side, self.across
         # The column, its slice and its place there; the word that leaves.
         column, group, place = Signal(range(across)), Signal(range(self.WIDE)), Signal(range(side))
         piece = Signal(range(self.DEEP))
@@ -221,14 +207,16 @@ class TransposeRows(wiring.Component):
             self.o_left.eq(ends & final),
             after.eq(to + self.i_geometry.ldc[:BYTES_WIDTH]),
             down.eq(Mux(bottom, Mux(first, after, beside), begin + side * self.DEEP)),
-            self.o_rows.valid.eq(full & ~addressed),
+            self.memory.write_row.valid.eq(full & ~addressed),
             row.address.eq(to),
             row.bytes.eq(height),
             row.final.eq(final & bottom & (columns < across)),
-            addresses.eq(self.o_rows.valid & self.o_rows.ready),
-            self.o.valid.eq(full & (addressed | addresses)),
-            self.o.payload.data.eq(Cat(port.data.word_select(place, 8) for port in banks)),
-            sent.eq(self.o.valid & self.o.ready),
+            addresses.eq(self.memory.write_row.valid & self.memory.write_row.ready),
+            self.memory.write.valid.eq(full & (addressed | addresses)),
+            self.memory.write.payload.data.eq(
+                Cat(port.data.word_select(place, 8) for port in banks)
+            ),
+            sent.eq(self.memory.write.valid & self.memory.write.ready),
         ]
         with m.If(addresses):
             m.d.sync += addressed.eq(1)

@@ -3,24 +3,21 @@
 from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.bus.burst import Beat, Row
-from hw.soc.bus.packer import Word
 from hw.soc.path.gather_rows import GatherRows
+from hw.soc.path.memory_streams import MemoryStreams, share
 from hw.soc.path.transpose_rows import TransposeRows
 from hw.soc.path.word_slices import either, slices_of, word_slices
 from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
-from hw.soc.schedule.loader import Bases, RowRequest
+from hw.soc.schedule.loader import Bases
 
 __all__ = ["SCALE", "VectorRows"]
 
-_WAYS = ("o_row", "i", "o_rows", "o")
-"""Streams to and from memory."""
 SCALE = ("multiplier", "shift", "zero_point", "low", "high")
 """What a requantisation is of, in registers and in beats of the vector unit."""
 
@@ -58,14 +55,8 @@ class VectorRows(wiring.Component):
         An index of a gather is not one of A's rows; until a reset. Where jobs gather.
     i_base : In
         :class:`hw.soc.schedule.loader.Bases`, of A and C at least, before ``i_start``.
-    o_row : Out(stream)
-        :class:`hw.soc.schedule.loader.RowRequest`, to read.
-    i : In(stream)
-        :class:`hw.soc.bus.burst.Beat`: words of the rows.
-    o_rows : Out(stream)
-        :class:`hw.soc.bus.burst.Row`, to write.
-    o : Out(stream)
-        :class:`hw.soc.bus.packer.Word`: codes of the rows.
+    memory : Out(MemoryStreams)
+        Rows of A, and of C.
     """
 
     i_geometry: data.View
@@ -76,10 +67,7 @@ class VectorRows(wiring.Component):
     o_ready: Signal
     o_beyond: Signal
     i_base: data.View
-    o_row: stream.Interface
-    i: stream.Interface
-    o_rows: stream.Interface
-    o: stream.Interface
+    memory: Any
 
     def __init__(self, spec: CoprocessorSpec, unit: Any):
         assert spec.vector is not None
@@ -107,10 +95,7 @@ class VectorRows(wiring.Component):
             "i_start": In(1),
             "o_ready": Out(1),
             "i_base": In(Bases(spec)),
-            "o_row": Out(stream.Signature(RowRequest(spec))),
-            "i": In(stream.Signature(Beat(8 * spec.vector_word_bytes))),
-            "o_rows": Out(stream.Signature(Row(spec))),
-            "o": Out(stream.Signature(Word(self.word_bytes))),
+            "memory": Out(MemoryStreams(spec, self.word_bytes)),
         })
 
     def elaborate(self, platform):
@@ -118,7 +103,7 @@ class VectorRows(wiring.Component):
         m.submodules.unit = self.unit
         job = self.i_geometry
         self.starts = self.i_start
-        self.ways: dict[str, Any] = {name: getattr(self, name) for name in _WAYS}
+        self.streams: Any = self.memory
         if self.parts:
             self._share(m)
         width = self.spec.address_width
@@ -162,23 +147,11 @@ class VectorRows(wiring.Component):
         ]
         for name, part in self.parts.items():
             m.submodules[name] = part
-        for name in _WAYS:
-            port = getattr(self, name)
-            of_unit: Any = stream.Signature(port.payload.shape()).create(path=(f"unit_{name}",))
-            self.ways[name] = of_unit
-            ends = [(~here.any(), of_unit)]
-            ends += [(bit, getattr(part, name)) for bit, part in zip(here, others, strict=True)]
-            if name == "i":
-                for bit, end in ends:
-                    m.d.comb += [end.payload.eq(port.payload), end.valid.eq(port.valid & bit)]
-                m.d.comb += port.ready.eq(Cat(bit & end.ready for bit, end in ends).any())
-                continue
-            m.d.comb += port.valid.eq(Cat(bit & end.valid for bit, end in ends).any())
-            m.d.comb += [end.ready.eq(port.ready & bit) for bit, end in ends]
-            m.d.comb += port.payload.eq(of_unit.payload)
-            for bit, end in ends[1:]:
-                with m.If(bit):
-                    m.d.comb += Value.cast(port.payload).eq(Value.cast(end.payload))
+        signature = MemoryStreams(self.spec, self.word_bytes)
+        self.streams = signature.create(path=("of_unit",))
+        users = [(~here.any(), self.streams)]
+        users += [(bit, part.memory) for bit, part in zip(here, others, strict=True)]
+        share(m, self.memory, users)
 
     def _connect(
         self, m: Module, part: TransposeRows | GatherRows, bases: dict[Destination, Signal]
@@ -214,7 +187,7 @@ class VectorRows(wiring.Component):
 
     def _request(self, m: Module, bases: dict[Destination, Signal], row_read: Value) -> Value:
         """Request rows of A, and of B if the operation takes two; return whether there are more."""
-        row, moves = self.ways["o_row"].payload, Signal()
+        row, moves = self.streams.read_row.payload, Signal()
         ahead = Signal(range(self.ahead + 1))
         byte: Value = C(0, 1)
         if self.pairs:
@@ -226,8 +199,8 @@ class VectorRows(wiring.Component):
         codes = self.i_geometry.n + 1
         m.d.sync += ahead.eq(ahead + moves - row_read)
         m.d.comb += [
-            moves.eq(self.ways["o_row"].valid & self.ways["o_row"].ready),
-            self.ways["o_row"].valid.eq(there & (ahead != self.ahead)),
+            moves.eq(self.streams.read_row.valid & self.streams.read_row.ready),
+            self.streams.read_row.valid.eq(there & (ahead != self.ahead)),
             row.address.eq(at),
             row.bytes.eq(Mux(byte, 1, Mux(wide, codes << 1, codes))),
             row.to.eq(Destination.VECTOR),
@@ -268,7 +241,7 @@ class VectorRows(wiring.Component):
         awaits_exponent = Signal()
         values: list[Value] = []
         finals: list[Value] = []
-        bits = self.ways["i"].payload.data
+        bits = self.streams.read.payload.data
         for word, is_last in word_slices(m, spec, bits, slice_):
             size = len(word) // lanes
             values.append(
@@ -280,8 +253,8 @@ class VectorRows(wiring.Component):
             ends.eq(left < lanes),
             final.eq(either(self.i_mode.wide, finals)),
             moves.eq(unit.i.valid & unit.i.ready),
-            unit.i.valid.eq(self.ways["i"].valid & ~awaits_exponent),
-            self.ways["i"].ready.eq(awaits_exponent | (unit.i.ready & (final | ends))),
+            unit.i.valid.eq(self.streams.read.valid & ~awaits_exponent),
+            self.streams.read.ready.eq(awaits_exponent | (unit.i.ready & (final | ends))),
             beat.data.eq(either(self.i_mode.wide, values)),
             beat.operation.eq(self.i_mode.operation - self.numbers["softmax"]),
             beat.count.eq(Mux(ends, left, lanes - 1)),
@@ -294,7 +267,7 @@ class VectorRows(wiring.Component):
             # A row's exponent takes_exponent before it.
             exponent = Signal(len(beat.shift), reset_less=True)
             shift = Signal(len(beat.shift) + 1)
-            takes_exponent = awaits_exponent & self.ways["i"].valid
+            takes_exponent = awaits_exponent & self.streams.read.valid
             m.d.comb += shift.eq(self.i_scale.shift[: len(beat.shift)] + exponent)
             with m.If(self._is("scale")):
                 m.d.comb += beat.shift.eq(shift[:-1] | shift[-1].replicate(len(beat.shift)))
@@ -311,7 +284,7 @@ class VectorRows(wiring.Component):
 
     def _write(self, m: Module, base: Value, left: Signal) -> Value:
         """Write what the unit makes; return whether there is more."""
-        spec, unit, lanes, row = self.spec, self.unit, self.lanes, self.ways["o_rows"].payload
+        spec, unit, lanes, row = self.spec, self.unit, self.lanes, self.streams.write_row.payload
         codes, width, size = unit.o.payload, self.vector.out_width, 8 * spec.vector_out_bytes
         addressed, alone, ends, pops = Signal(), Signal(), Signal(), Signal()
         softmax = self.i_mode.operation == self.numbers["softmax"]
@@ -321,16 +294,16 @@ class VectorRows(wiring.Component):
         narrowed = self.i_geometry.narrowed if narrows else C(0, 1)
         there, at, last = self._walk(m, "writes", base, self.i_geometry.ldc, pops & ends)
         m.d.comb += [
-            addresses.eq(self.ways["o_rows"].valid & self.ways["o_rows"].ready),
-            self.ways["o_rows"].valid.eq(unit.o.valid & ~addressed),
+            addresses.eq(self.streams.write_row.valid & self.streams.write_row.ready),
+            self.streams.write_row.valid.eq(unit.o.valid & ~addressed),
             row.address.eq(at),
             row.bytes.eq(Mux(narrowed, count, count * spec.vector_out_bytes)),
             row.final.eq(last),
             ends.eq(left < lanes),
             # The exponent has no place behind the codes: it follows in a word of its own.
             more.eq(softmax & (left == lanes - 1) & ~alone),
-            self.ways["o"].valid.eq(unit.o.valid & (addressed | addresses)),
-            sent.eq(self.ways["o"].valid & self.ways["o"].ready),
+            self.streams.write.valid.eq(unit.o.valid & (addressed | addresses)),
+            sent.eq(self.streams.write.valid & self.streams.write.ready),
             unit.o.ready.eq(sent & ~more),
             pops.eq(sent & ~more),
         ]
@@ -360,10 +333,10 @@ class VectorRows(wiring.Component):
                 share = rounded[:high] | rounded[high].replicate(high)
                 byte = Mux(softmax, share, code[:8]) & kept.replicate(8)
                 bytes_.append(Mux(told_here, exponent, byte)[:8])
-        m.d.comb += self.ways["o"].payload.data.eq(Cat(words))
+        m.d.comb += self.streams.write.payload.data.eq(Cat(words))
         if narrows:
             with m.If(narrowed):
-                m.d.comb += self.ways["o"].payload.data.eq(Cat(bytes_))
+                m.d.comb += self.streams.write.payload.data.eq(Cat(bytes_))
         return there
 
 

@@ -14,7 +14,7 @@ from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.tile_walk import SumsRequest
 from hw.soc.stores.operand_store import Bank
 
-__all__ = ["StoredRow", "SumStore"]
+__all__ = ["StoredRow", "SumRead", "SumStore"]
 
 
 class StoredRow(data.StructLayout):
@@ -22,6 +22,37 @@ class StoredRow(data.StructLayout):
 
     def __init__(self, spec: CoprocessorSpec):
         super().__init__({"data": spec.inside.n * spec.number_width, "last": 1})
+
+
+class SumRead(wiring.Signature):
+    """Rows of complete sums, as whoever takes them sees the store.
+
+    Members
+    -------
+    en : Out(1)
+        Read; ``row`` is that of the last one, in the next cycle and until then.
+    half, address : Out
+        Where.
+    row : In
+        n sums, each with its flag if it has one.
+    row_complete : In(1)
+        A row of C is complete; one pulse for each.
+    half_complete : In(1)
+        A block is complete, including rows of its last tiles below C.
+    free : Out(1)
+        Its half can be refilled.
+    """
+
+    def __init__(self, spec: CoprocessorSpec):
+        super().__init__({
+            "en": Out(1),
+            "half": Out(1),
+            "address": Out(range(spec.rows)),
+            "row": In(spec.inside.n * spec.number_width),
+            "row_complete": In(1),
+            "half_complete": In(1),
+            "free": Out(1),
+        })
 
 
 class _Taken(NamedTuple):
@@ -76,16 +107,8 @@ class SumStore(wiring.Component):
         Columns whose biases are read; ``i_bias`` has them in the next cycle.
     o_bias_release : Out(1)
         The block's biases are not needed any more.
-    o_row_complete : Out(1)
-        A row of C is complete; one pulse for each.
-    o_half_complete : Out(1)
-        A block is complete, including rows of its last tiles below C.
-    i_free : In(1)
-        Its half can be refilled.
-    en, i_half, i_address : In
-        Read; half, and row.
-    o : Out
-        The row of the last ``en``.
+    read : In(SumRead)
+        Rows that leave.
     """
 
     i_geometry: data.View
@@ -98,13 +121,7 @@ class SumStore(wiring.Component):
     o_bias: Signal
     i_bias: Signal
     o_bias_release: Signal
-    o_row_complete: Signal
-    o_half_complete: Signal
-    i_free: Signal
-    en: Signal
-    i_half: Signal
-    i_address: Signal
-    o: Signal
+    read: Any
 
     def __init__(self, spec: CoprocessorSpec, *, copies: int = 1):
         self.spec = spec
@@ -124,13 +141,7 @@ class SumStore(wiring.Component):
             "o_bias": Out(range(spec.rows)),
             "i_bias": In(width),
             "o_bias_release": Out(1),
-            "o_row_complete": Out(1),
-            "o_half_complete": Out(1),
-            "i_free": In(1),
-            "en": In(1),
-            "i_half": In(1),
-            "i_address": In(range(spec.rows)),
-            "o": Out(width),
+            "read": In(SumRead(spec)),
         })
 
     @property
@@ -168,7 +179,7 @@ class SumStore(wiring.Component):
             self.o_bias.eq(request.column),
             self.o_bias_release.eq(done & self.i_geometry.biased),
         ]
-        m.d.sync += free.eq(free + self.i_free - done)
+        m.d.sync += free.eq(free + self.read.free - done)
         with m.If(taken):
             m.d.sync += [inside.eq(~row.last), below.eq(address + self.i_geometry.across)]
             m.d.sync += line.eq(Mux(row.last, 0, line + 1))
@@ -220,11 +231,11 @@ class SumStore(wiring.Component):
             m.d.sync += [terms.eq(rows), to.eq(write)]
             m.d.sync += [
                 stores.eq(writes),
-                self.o_row_complete.eq(row_complete),
-                self.o_half_complete.eq(full),
+                self.read.row_complete.eq(row_complete),
+                self.read.half_complete.eq(full),
             ]
         else:
-            m.d.comb += [self.o_row_complete.eq(row_complete), self.o_half_complete.eq(full)]
+            m.d.comb += [self.read.row_complete.eq(row_complete), self.read.half_complete.eq(full)]
         total = Signal(len(data_in))
         m.d.comb += total.eq(self._add(terms, Value.cast(reduce(or_, addends))))
         return _Store(stores, to, total)
@@ -242,9 +253,9 @@ class SumStore(wiring.Component):
             # What is read is looked at a cycle after the row is taken.
             inner.en.eq(self.i_rows.valid & self.i.payload.add),
             inner.o_address.eq(Cat(row.half, row.address)),
-            outer.en.eq(self.en),
-            outer.o_address.eq(Cat(self.i_half, self.i_address)),
-            self.o.eq(outer.o),
+            outer.en.eq(self.read.en),
+            outer.o_address.eq(Cat(self.read.half, self.read.address)),
+            self.read.row.eq(outer.o),
         ]
 
     def _read_half(self, m: Module, row: _Taken, store: _Store, banks: list[Any]) -> None:
@@ -252,18 +263,21 @@ class SumStore(wiring.Component):
         for number in range(2):
             m.submodules[f"half{number}"] = bank = banks[number]
             # Never both: what is added to does not leave.
-            leaves, added_to = self.en & (self.i_half == number), row.adds & (row.half == number)
+            leaves, added_to = (
+                self.read.en & (self.read.half == number),
+                row.adds & (row.half == number),
+            )
             m.d.comb += [
                 bank.write.eq(store.write & (store.to.half == number)),
                 bank.i_address.eq(store.to.address),
                 bank.i.eq(store.total),
                 bank.en.eq(leaves | added_to),
-                bank.o_address.eq(Mux(added_to, row.address, self.i_address)),
+                bank.o_address.eq(Mux(added_to, row.address, self.read.address)),
             ]
         left = Signal()
-        with m.If(self.en):
-            m.d.sync += left.eq(self.i_half)
-        m.d.comb += self.o.eq(Mux(left, banks[1].o, banks[0].o))
+        with m.If(self.read.en):
+            m.d.sync += left.eq(self.read.half)
+        m.d.comb += self.read.row.eq(Mux(left, banks[1].o, banks[0].o))
 
     def _add(self, one: Value, other: Value) -> Value:
         """Add rows element by element; NaN flags are sticky."""
