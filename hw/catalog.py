@@ -317,7 +317,7 @@ def engines() -> list[str]:
 
 
 def _is_engine(entry: Entry) -> bool:
-    """Tell whether a co-processor can hold it."""
+    """Return whether a co-processor can hold it."""
     from golden.engine import EngineSpec
     from golden.npe.npe import NpeSpec
 

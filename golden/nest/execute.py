@@ -219,7 +219,7 @@ class _Machine:
     def _has_digit(
         self, body: tuple[Node, ...], path: Path, at: dict[str, np.ndarray]
     ) -> np.ndarray:
-        """Tell whether any sequential iteration of the loops inside has a digit."""
+        """Return whether any sequential iteration of the loops inside has a digit."""
         for number, node in enumerate(body):
             if isinstance(node, Loop):
                 inner = (*path, number)

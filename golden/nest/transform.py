@@ -270,6 +270,6 @@ def _find(levels: list[_Level], wanted: Callable[[Loop], bool]) -> int:
 
 
 def _is(level: _Level, index: str, *, parallel: bool = False, nonzero: bool = False) -> bool:
-    """Tell if a level is a loop of this kind, and no chain."""
+    """Return whether a level is a loop of this kind, and no chain."""
     wanted = Loop(index, 1, parallel=parallel, nonzero=nonzero)
     return level.loop is not None and replace(level.loop, size=1) == wanted

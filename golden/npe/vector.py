@@ -113,7 +113,7 @@ class VectorUnitSpec:
         return tuple(self.operations.split(","))
 
     def builds(self, operations: Iterable[str]) -> bool:
-        """Tell whether any of some operations is built."""
+        """Return whether any of some operations is built."""
         return not set(self.built).isdisjoint(operations)
 
     @property

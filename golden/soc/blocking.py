@@ -91,7 +91,7 @@ class Stores:
         return self.sums // self.tile_n
 
     def fits(self, m: int, n: int, k: int) -> bool:
-        """Tell whether m x n tiles and k beats fit into the stores, with byte-aligned rows."""
+        """Return whether m x n tiles and k beats fit into the stores, with byte-aligned rows."""
         if self.block and not (m == n == 1 and k % self.block == 0):
             return False
         return (

@@ -172,7 +172,7 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
 
 
 def narrows(spec: CoprocessorSpec, job: Job) -> bool:
-    """Tell whether a vector job writes a byte of codes that take two."""
+    """Return whether a vector job writes a byte of codes that take two."""
     return spec.sizes and job.c_bytes == 1 and spec.vector_out_bytes > 1
 
 

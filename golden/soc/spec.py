@@ -302,7 +302,7 @@ class CoprocessorSpec(BusSpec):
         return bits if bits * self.inside.n % 8 == 0 else 8
 
     def fits(self, m: int, n: int, k: int, kind: FormatMode | None = None) -> bool:
-        """Tell whether m x n tiles and k beats fit into the stores, see :meth:`Stores.fits`."""
+        """Return whether m x n tiles and k beats fit into the stores, see :meth:`Stores.fits`."""
         return self.stores(kind).fits(m, n, k)
 
     def default_blocks(self, kind: FormatMode | None = None) -> tuple[int, int, int]:

@@ -214,7 +214,7 @@ def _packed(fmt: IntFormat, count: int, spacing: int) -> tuple[int, int]:
 
 
 def _bits(low: int, high: int, is_signed: bool = True) -> int:
-    """Bits that hold a range; without sign, if that is told."""
+    """Return the bits that hold a range; unsigned unless `is_signed`."""
     return max(high.bit_length(), (-low - 1).bit_length() if low < 0 else 0) + is_signed
 
 

@@ -79,10 +79,10 @@ def generate(
 
 def file_list(module: str, blocks: Collection[str]) -> str:
     """Return the list of a design's files for synthesis; it names those for simulation alone."""
-    told = "".join(
+    notes = "".join(
         f"// Simulation needs {name}, too; it is not for synthesis.\n" for name in blocks
     )
-    return f"{told}{module}.v\n"
+    return f"{notes}{module}.v\n"
 
 
 def models(emission: Emission) -> dict[str, str]:

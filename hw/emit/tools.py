@@ -1,4 +1,4 @@
-"""Runs other programs, so that nothing of them is left behind, in folders that all of them take."""
+"""Runs other programs, cleans up after them, and gives them paths that every tool accepts."""
 
 import contextlib
 import errno
@@ -232,7 +232,7 @@ def _kill(group: int) -> None:
 
 @contextlib.contextmanager
 def _start() -> Iterator[None]:
-    """Have a child that is known before anything else happens to this thread."""
+    """Defer interrupts until the new child is recorded."""
     global _starting
     main = threading.current_thread() is threading.main_thread()
     _starting = _starting or main
@@ -263,5 +263,5 @@ def kill_all() -> bool:
 
 
 def ending() -> bool:
-    """Tell whether the user wants to stop, see :func:`kill_all`."""
+    """Return whether the user wants to stop, see :func:`kill_all`."""
     return _ending.is_set()

@@ -123,21 +123,23 @@ class AlignedDot(FloatStream):
     def add(self, m: Module, total: Value, term: data.View) -> Value:
         """Align all to the largest exponent, truncate, add, and truncate to the format of sums."""
         spec, fmt, product = self.spec, self.spec.total, term.shape().product
-        kept = unpack(m, total, fmt, "kept")
+        accumulated = unpack(m, total, fmt, "kept")
         # All significands have two integer bits; the accumulator's first one is zero.
-        kept_exponent = Signal(signed(len(kept.exponent) + 1), name="kept_exponent")
+        kept_exponent = Signal(signed(len(accumulated.exponent) + 1), name="kept_exponent")
         low = min(product.low, 1)
-        m.d.comb += kept_exponent.eq(Mux(kept.significand.any(), kept.exponent + 1, low))
+        m.d.comb += kept_exponent.eq(
+            Mux(accumulated.significand.any(), accumulated.exponent + 1, low)
+        )
         top = greatest(m, [kept_exponent, term.top])
         heap = BitHeap(spec.fraction_width + 3 + spec.group.bit_length())
         terms = [(x.sign, x.significand, x.exponent) for x in term.products]
-        terms.append((kept.sign, Cat(kept.significand, C(0, 1)), kept_exponent))
+        terms.append((accumulated.sign, Cat(accumulated.significand, C(0, 1)), kept_exponent))
         for sign, significand, exponent in terms:
             cut = self._cut(m, significand, (top - exponent).as_unsigned())
             heap.add_term([*(cut ^ sign.replicate(len(cut))), sign], signed=True)
             heap.add_bit(sign, 0)
         number = resolve(m, heap.compress(m, [2] * heap.width), self.adder)
-        return self._round(m, kept, term, number, top)
+        return self._round(m, accumulated, term, number, top)
 
     def _cut(self, m: Module, significand: Value, distance: Value) -> Value:
         """Shift right, and truncate to the bits kept."""
@@ -150,15 +152,17 @@ class AlignedDot(FloatStream):
         m.d.comb += cut.eq(Mux(distance[levels:].any(), 0, shifted))
         return cut
 
-    def _round(self, m: Module, kept: data.View, term: data.View, sum_: Value, top: Value) -> Value:
+    def _round(
+        self, m: Module, accumulated: data.View, term: data.View, sum_: Value, top: Value
+    ) -> Value:
         """Truncate a sum whose top bit, not counting growth and sign, weighs 2^top."""
         fmt = self.spec.total
         lsb = -fmt.bias - (self.spec.fraction_width + 1)
         bounds = min(term.shape().product.low, 1), max(term.shape().product.high, 256)
         number = weighted(normal(m, sum_, top, minifloat_reach(fmt), bounds), lsb)
         plus, minus = (
-            term.plus | (kept.infinite & ~kept.sign),
-            term.minus | (kept.infinite & kept.sign),
+            term.plus | (accumulated.infinite & ~accumulated.sign),
+            term.minus | (accumulated.infinite & accumulated.sign),
         )
         # The magnitude of a complemented number may be the next power of two.
         scale = number.scale + number.offset
@@ -172,7 +176,7 @@ class AlignedDot(FloatStream):
             replace(number, sign=Mux(special, minus, number.sign)),
             how=Rounding(mode="rtz", saturate=False, adder=self.adder),
             infinite=special | over,
-            nan=term.nan | kept.nan | (plus & minus),
+            nan=term.nan | accumulated.nan | (plus & minus),
         )
         return Cat(code[:-1], code[-1] & code[:-1].any())
 

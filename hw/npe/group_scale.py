@@ -187,26 +187,28 @@ class GroupScale(FloatStream):
         spec, fmt = self.spec, self.spec.total
         if not spec.exact:
             return add(m, unpack(m, total, fmt, "kept"), term, fmt, self.adder)
-        kept = data.View(Exactly(spec, spec.accumulator_width), total)
+        accumulated = data.View(Exactly(spec, spec.accumulator_width), total)
         more = term.number[: spec.accumulator_width]
         sign = more[-1].replicate(spec.accumulator_width - len(more))
-        rows = zip(kept.number.as_unsigned(), Cat(more, sign), strict=True)
+        rows = zip(accumulated.number.as_unsigned(), Cat(more, sign), strict=True)
         number = resolve(m, [list(bits) for bits in rows], self.adder)
-        return Cat(kept.nan | term.nan, term.column, term.power, number)
+        return Cat(accumulated.nan | term.nan, term.column, term.power, number)
 
     def result(self, m: Module, total: Value, steps: Steps) -> Value:
         """Multiply an exact sum by its final scales, and round it."""
         spec, fmt = self.spec, self.spec.total
         if not spec.exact:
             return total
-        kept = data.View(Exactly(spec, spec.accumulator_width), total)
-        column = unpack(m, kept.column, fmt, "column")
-        some = kept.number.as_unsigned().any()
-        nan = kept.nan | column.nan | (column.infinite & ~some)
+        accumulated = data.View(Exactly(spec, spec.accumulator_width), total)
+        column = unpack(m, accumulated.column, fmt, "column")
+        some = accumulated.number.as_unsigned().any()
+        nan = accumulated.nan | column.nan | (column.infinite & ~some)
         if spec.aligned:
-            nan = nan | kept.power.all()
-        exponent = kept.power + (column.exponent - (fmt.bias + fmt.mantissa_bits - self._power))
-        product = self._times(m, kept.number.as_unsigned(), column.significand)
+            nan = nan | accumulated.power.all()
+        exponent = accumulated.power + (
+            column.exponent - (fmt.bias + fmt.mantissa_bits - self._power)
+        )
+        product = self._times(m, accumulated.number.as_unsigned(), column.significand)
         # Zero is +0.
         flip = column.sign & some & column.significand.any()
         flags = nan, column.infinite & some, flip

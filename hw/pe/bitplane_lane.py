@@ -130,10 +130,10 @@ class BitplaneLane(CarrySaveSum):
         return CarrySave([1 + (weight in self.frame.carries) for weight in range(self.width)])
 
     def _accumulate(
-        self, m: Module, products: BitHeap, kept: list[list[Value]]
+        self, m: Module, products: BitHeap, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
         """Put the accumulator on the heap of products, and compress to its own heights."""
-        products.add_columns(kept, arrival=ACCUMULATOR_ARRIVAL)
+        products.add_columns(accumulator, arrival=ACCUMULATOR_ARRIVAL)
         carries = self.frame.carries
         return products.compress(m, [1 + (at in carries) for at in range(products.width)])
 
@@ -151,8 +151,8 @@ class BitplaneLane(CarrySaveSum):
             lines = [~begins & ~controls[-1], ~begins & controls[-1]]
         total = self.frame.register("total")
         columns = self.frame.columns(total)
-        kept = self._kept(m, columns, lines)
-        added = self.step(m, self.en, self.i_a, self.i_b, kept)
+        accumulator = self._accumulator(m, columns, lines)
+        added = self.step(m, self.en, self.i_a, self.i_b, accumulator)
         with m.If(self.en & comes):
             m.d.sync += total.as_value().eq(self.frame.pack(added))
         m.d.comb += [
@@ -161,15 +161,15 @@ class BitplaneLane(CarrySaveSum):
         ]
         return m
 
-    def _kept(
+    def _accumulator(
         self, m: Module, columns: list[list[Value]], conditions: list[Value]
     ) -> list[list[Value]]:
         """Shift the sum by the amount whose condition holds; without any it is 0."""
         lines = [Signal(name=f"moves{number}") for number in range(len(conditions))]
         m.d.comb += [line.eq(condition) for line, condition in zip(lines, conditions, strict=True)]
-        kept: list[list[Value]] = []
+        accumulator: list[list[Value]] = []
         for column, height in enumerate(self._moved([len(bits) for bits in columns])):
-            kept.append([])
+            accumulator.append([])
             for row in range(height):
                 bit = Signal(name=f"kept{column}_{row}")
                 m.d.comb += bit.eq(
@@ -179,5 +179,5 @@ class BitplaneLane(CarrySaveSum):
                         if 0 <= column - up < len(columns) and row < len(columns[column - up])
                     ).any()
                 )
-                kept[column].append(bit)
-        return kept
+                accumulator[column].append(bit)
+        return accumulator

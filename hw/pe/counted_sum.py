@@ -51,12 +51,12 @@ class CountedSum(CarrySaveSum, Element):
         return 2 + max((-least - 1).bit_length() if least < 0 else 0, (most - 1).bit_length())
 
     def _accumulate(
-        self, m: Module, products: BitHeap, kept: list[list[Value]]
+        self, m: Module, products: BitHeap, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
         """Add to a sum that passes by, with both parts at the same time."""
         if self.upper == "heap":
-            return super()._accumulate(m, products, kept)
-        part = _Part(self._low(products), kept)
+            return super()._accumulate(m, products, accumulator)
+        part = _Part(self._low(products), accumulator)
         lower = part.add(m, products)
         moved = part.moved(m, f"upper{products.width}")
         return [*lower[:-1], *([bit, lower[-1][0]] for bit in moved)]
@@ -78,11 +78,11 @@ class CountedSum(CarrySaveSum, Element):
             lower = CarrySave([*(1 + (at in number.carries) for at in range(low)), 1])
             held = lower.register(f"total{weight}")
             upper = Signal(products.width - low, name=f"upper{weight}", reset_less=True)
-            kept = data.View(lower, Signal(lower.size, name=f"kept{weight}"))
-            m.d.comb += kept.as_value().eq(Mux(self.o_done, 0, held.as_value()))
+            accumulator = data.View(lower, Signal(lower.size, name=f"kept{weight}"))
+            m.d.comb += accumulator.as_value().eq(Mux(self.o_done, 0, held.as_value()))
             columns = lower.columns(held)
             part = _Part(low, [*columns[:-1], *([bit, columns[-1][0]] for bit in upper)])
-            adds = _Part(low, lower.columns(kept))
+            adds = _Part(low, lower.columns(accumulator))
             added, moved = adds.add(m, products), part.moved(m, f"upper{weight}")
             with m.If(self.en):
                 m.d.sync += held.as_value().eq(lower.pack(added))

@@ -134,7 +134,7 @@ def _digits(m: Module, code: Value, a_format: IntFormat) -> list[Digit]:
 
 
 def _reached(bits: Value, most: int) -> list[Value]:
-    """Tell whether at least 1, 2, ... `most` bits are set: a saturating count, as a tree."""
+    """Return whether at least 1, 2, ... `most` bits are set: a saturating count, as a tree."""
     if len(bits) == 1:
         return [bits, *[C(0, 1)] * (most - 1)]
     half = len(bits) // 2

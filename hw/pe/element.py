@@ -83,7 +83,7 @@ class SumModule(SharedModule):
         raise NotImplementedError
 
     def _accumulate(
-        self, m: Module, products: BitHeap, kept: list[list[Value]]
+        self, m: Module, products: BitHeap, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
         """Add products to an accumulator."""
         raise NotImplementedError
@@ -93,7 +93,7 @@ class SumModule(SharedModule):
         raise NotImplementedError
 
     def step(
-        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+        self, m: Module, enable: Value, a: Value, b: Value, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
         """Add the products of `a` and `b` to a sum; both are columns of :attr:`layout`.
 
@@ -101,7 +101,7 @@ class SumModule(SharedModule):
         """
         columns: list[list[Value]] = []
         for heap in self._products(m, enable, a, b).values():
-            columns += self._accumulate(m, heap, kept[len(columns) :][: heap.width])
+            columns += self._accumulate(m, heap, accumulator[len(columns) :][: heap.width])
         return columns
 
     def _finish(self, m: Module) -> None:
@@ -115,9 +115,9 @@ class SumModule(SharedModule):
         m = Module()
         self._finish(m)
         total = self.layout.register("total")
-        kept = data.View(self.layout, Signal(self.layout.size, name="kept"))
-        m.d.comb += kept.as_value().eq(Mux(self.o_done, 0, total.as_value()))
-        columns = self.step(m, self.en, self.i_a, self.i_b, self.layout.columns(kept))
+        accumulator = data.View(self.layout, Signal(self.layout.size, name="kept"))
+        m.d.comb += accumulator.as_value().eq(Mux(self.o_done, 0, total.as_value()))
+        columns = self.step(m, self.en, self.i_a, self.i_b, self.layout.columns(accumulator))
         with m.If(self.en):
             m.d.sync += total.as_value().eq(self.layout.pack(columns))
         m.d.comb += self.o.as_value().eq(total.as_value())
@@ -139,11 +139,11 @@ class CarrySaveSum(SumModule):
         return products.sum_heights(ACCUMULATOR_ARRIVAL)
 
     def _accumulate(
-        self, m: Module, products: BitHeap, kept: list[list[Value]]
+        self, m: Module, products: BitHeap, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
         """Put the accumulator on the heap of products, and compress to its own heights."""
-        products.add_columns(kept, arrival=ACCUMULATOR_ARRIVAL)
-        return products.compress(m, [len(column) for column in kept])
+        products.add_columns(accumulator, arrival=ACCUMULATOR_ARRIVAL)
+        return products.compress(m, [len(column) for column in accumulator])
 
 
 class Element(SumModule):

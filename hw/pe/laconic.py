@@ -77,12 +77,12 @@ class Reduction(wiring.Component):
         m.d.comb += self.o_done.eq(Cat(self.i_clear, late)[-1])
 
         total = self.layout.register("total")
-        kept = data.View(self.layout, Signal(self.layout.size, name="kept"))
-        m.d.comb += kept.as_value().eq(Mux(self.o_done, 0, total.as_value()))
+        accumulator = data.View(self.layout, Signal(self.layout.size, name="kept"))
+        m.d.comb += accumulator.as_value().eq(Mux(self.o_done, 0, total.as_value()))
         heap = self._heap(m, self.en, self.i)
-        kept_columns = self.layout.columns(kept)
-        heap.add_columns(kept_columns, arrival=ACCUMULATOR_ARRIVAL)
-        columns = heap.compress(m, [len(column) for column in kept_columns])
+        accumulator_columns = self.layout.columns(accumulator)
+        heap.add_columns(accumulator_columns, arrival=ACCUMULATOR_ARRIVAL)
+        columns = heap.compress(m, [len(column) for column in accumulator_columns])
         with m.If(self.en):
             m.d.sync += total.as_value().eq(self.layout.pack(columns))
         m.d.comb += self.o.as_value().eq(total.as_value())

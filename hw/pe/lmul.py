@@ -166,12 +166,12 @@ class Lmul(wiring.Component):
             heap.add_heap(plane, weight)
         product = resolve(m, heap.compress(m, [2] * heap.width), self.adder)
         high = product[-1]
-        kept = Mux(high, product[bits + 1 : -1], product[bits:-2])
+        unrounded = Mux(high, product[bits + 1 : -1], product[bits:-2])
         rest = Mux(high, product[: bits + 1], product[:bits] << 1)
         up = Signal()
-        m.d.comb += up.eq(rest[-1] & (rest[:-1].any() | kept[0]))
+        m.d.comb += up.eq(rest[-1] & (rest[:-1].any() | unrounded[0]))
         total = BitHeap(len(x) + 2)
-        total.add_term(list(kept), signed=False, arrival=8.0)
+        total.add_term(list(unrounded), signed=False, arrival=8.0)
         total.add_bit(up, 0, arrival=10.0)
         total.add_bit(high, bits, arrival=6.0)
         for side in (x, y):
@@ -181,7 +181,7 @@ class Lmul(wiring.Component):
 
 
 def _kind(code: Value, fmt: MinifloatFormat) -> tuple[Value, Value, Value]:
-    """Tell whether a code is zero or subnormal, NaN, infinity."""
+    """Return whether a code is zero or subnormal, NaN, infinity."""
     body = code[:-1]
     exponent = body[fmt.mantissa_bits :]
     zero, never = ~exponent.any(), C(0, 1)
@@ -208,10 +208,10 @@ def _rounded_up(mantissa_bits: int) -> list[int]:
         y, x = divmod(pair, one)
         product = (one + x) * (one + y)
         places = mantissa_bits + (product >= 2 * one * one)
-        kept, rest = divmod(product, 1 << places)
+        unrounded, rest = divmod(product, 1 << places)
         half = 1 << places - 1
-        kept += rest > half or (rest == half and kept & 1)
-        code = kept - one + (places - mantissa_bits) * one
+        unrounded += rest > half or (rest == half and unrounded & 1)
+        code = unrounded - one + (places - mantissa_bits) * one
         assert code - (x + y) in (0, 1)
         if code > x + y:
             found.append(pair)

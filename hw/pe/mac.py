@@ -59,10 +59,10 @@ class MacElement(Element):
         return heap.schedule([2] * heap.width).delay + 2 + heap.width.bit_length()
 
     def _accumulate(
-        self, m: Module, products: BitHeap, kept: list[list[Value]]
+        self, m: Module, products: BitHeap, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
         """Put the accumulator on the heap of products, and resolve it."""
-        products.add_columns(kept, arrival=ACCUMULATOR_ARRIVAL)
+        products.add_columns(accumulator, arrival=ACCUMULATOR_ARRIVAL)
         rows = products.compress(m, [2] * products.width)
         return [[bit] for bit in resolve(m, rows, self.adder)]
 

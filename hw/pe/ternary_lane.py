@@ -68,14 +68,14 @@ class TernaryLane(BitplaneLane):
         return heap
 
     def step(
-        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+        self, m: Module, enable: Value, a: Value, b: Value, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
         """Add what is selected to a sum; by adders, if there are chains."""
         if not self.chain:
-            return super().step(m, enable, a, b, kept)
+            return super().step(m, enable, a, b, accumulator)
         terms = [ChainedSum(*pair, 1) for pair in self._chosen(m, a[: self._operands], b)]
         total = chained(m, enable, terms, self.chain, self.pipeline)
-        own = ChainedSum(Cat(bit for (bit,) in kept), C(0, 1), 1)
+        own = ChainedSum(Cat(bit for (bit,) in accumulator), C(0, 1), 1)
         return [[bit] for bit in total.plus(m, own, self.width, "total_next").value]
 
     def _heights(self, products: BitHeap) -> list[int]:

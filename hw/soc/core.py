@@ -479,7 +479,7 @@ class Core(wiring.Component):
         return read, write
 
     def _beats(self, read: Any, write: Any) -> list[Any]:
-        """Tell of beats on the bus."""
+        """Return the assignments of events: beats on the bus."""
         events = self.o_events
         if self.scratch is None:
             return [events.read_beats.eq(read.o_beats), events.write_beats.eq(write.o_beats)]

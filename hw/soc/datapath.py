@@ -239,7 +239,7 @@ class Datapath(wiring.Component):
             ]
 
     def _report(self, m: Module, loader: Loader, tiles: TileWalk, starts: Value) -> None:
-        """Set what is known outside: readiness, the end, and events to be counted."""
+        """Drive the status outputs: ready, done, and events to be counted."""
         engine, rows, writer = self.engine, self.vector_rows, self.result_writer
         area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
         ended, computes = Signal(), Signal()

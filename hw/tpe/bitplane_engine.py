@@ -98,10 +98,10 @@ class ActivationSum(BitplaneLane):
         return heap
 
     def _accumulate(
-        self, m: Module, products: BitHeap, kept: list[list[Value]]
+        self, m: Module, products: BitHeap, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
         """Accumulate; the dropped bits are 0 after each cycle, and need no register."""
-        columns = super()._accumulate(m, products, kept)
+        columns = super()._accumulate(m, products, accumulator)
         return [
             [C(0, 1)] if place < self.correction.dropped and len(column) == 1 else column
             for place, column in enumerate(columns)

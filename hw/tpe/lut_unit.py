@@ -158,7 +158,7 @@ class LutUnit(wiring.Component):
         return m
 
     def _makes(self, pre: dict[str, Value]) -> Value:
-        """Tell whether an operation is an LPRE that this unit supports."""
+        """Return whether an operation is an LPRE that this unit supports."""
         spec = self.spec
         return (
             self._is("lpre", pre)
@@ -168,7 +168,7 @@ class LutUnit(wiring.Component):
         )
 
     def _multiplies(self, mma: dict[str, Value]) -> Value:
-        """Tell whether an operation is an LMMA that this unit supports, on existing tables."""
+        """Return whether an operation is an LMMA that this unit supports, on existing tables."""
         spec = self.spec
         return (
             self._is("lmma", mma)
@@ -183,7 +183,7 @@ class LutUnit(wiring.Component):
         )
 
     def _is(self, kind: str, fields: dict[str, Value]) -> Value:
-        """Tell whether an operation is of this kind, for tables as this unit's."""
+        """Return whether an operation is of this kind, for tables as this unit's."""
         demanded = self.spec.demanded[kind]
         return Cat(fields[name] == value for name, value in demanded.items()).all()
 

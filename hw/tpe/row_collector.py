@@ -12,7 +12,7 @@ __all__ = ["collect", "has_room"]
 
 
 def has_room(m: Module, ended: Value, o_c: Any, slots: int, late: int) -> Signal:
-    """Tell whether another tile may end, three cycles late: off the path of accepted beats.
+    """Return whether another tile may end, three cycles late: off the path of accepted beats.
 
     Parameters
     ----------

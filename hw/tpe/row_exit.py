@@ -15,7 +15,7 @@ _SLICE = 64
 
 
 def is_large(elements: int, bits: int) -> bool:
-    """Tell whether an array is so large that its clock enable is a register.
+    """Return whether an array is so large that its clock enable is a register.
 
     Parameters
     ----------

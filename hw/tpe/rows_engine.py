@@ -192,7 +192,7 @@ class RowsEngine(RowsArray):
 
 
 def is_large_array(spec: RowsEngineSpec) -> bool:
-    """Tell whether the clock enable of an array of elements is a register."""
+    """Return whether the clock enable of an array of elements is a register."""
     return is_large(spec.m * spec.n, spec.accumulator_width + spec.k * spec.b_width)
 
 

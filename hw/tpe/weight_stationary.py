@@ -112,12 +112,12 @@ class FirstPe(StationaryPe):
         clear = Signal(1 + self.pipeline, reset_less=True)
         with m.If(self.en):
             m.d.sync += clear.eq(Cat(self.i_clear, clear))
-        kept = data.View(self.layout, Signal(self.layout.size, name="kept"))
+        accumulator = data.View(self.layout, Signal(self.layout.size, name="kept"))
         m.d.comb += [
             self.o_clear.eq(clear[0]),
-            kept.as_value().eq(Mux(clear[-1], 0, self.i_sum.as_value())),
+            accumulator.as_value().eq(Mux(clear[-1], 0, self.i_sum.as_value())),
         ]
-        return kept
+        return accumulator
 
 
 class StationaryColumn(SharedModule):

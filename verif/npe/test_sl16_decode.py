@@ -21,15 +21,15 @@ ALL = f"{EIGHT},int16,posit16e1"
 DUAL, WIDE, CROSS = 1, 2, 4
 
 
-def operand(formats: str, passes: int, *, tells: bool) -> tuple[Sl16Spec, WideOperand]:
+def operand(formats: str, passes: int, *, has_kind: bool) -> tuple[Sl16Spec, WideOperand]:
     """Layout of an operand of words in some formats."""
     spec = Sl16Spec(formats=formats, accumulator_width=128, passes=passes)
-    return spec, WideOperand((LaneWidths(spec), LaneWidths(spec, 1)), tells=tells)
+    return spec, WideOperand((LaneWidths(spec), LaneWidths(spec, 1)), has_kind=has_kind)
 
 
-def halves_hold(formats: str, *, tells: bool, slip: int = 0) -> bool:
+def halves_hold(formats: str, *, has_kind: bool, slip: int = 0) -> bool:
     """Prove the operands of both halves, of words of codes of up to 8 bits."""
-    spec, layout = operand(formats, 2, tells=tells)
+    spec, layout = operand(formats, 2, has_kind=has_kind)
 
     def claim(m: Module, word: Signal, dual: Signal, wide: Signal) -> Value:
         kinds: list[Value] = []
@@ -87,19 +87,19 @@ def halves_hold(formats: str, *, tells: bool, slip: int = 0) -> bool:
         0,
     ),
 )
-def test_decoder_of_halves(formats: str, tells: bool) -> None:
-    assert halves_hold(formats, tells=tells)
+def test_decoder_of_halves(formats: str, has_kind: bool) -> None:
+    assert halves_hold(formats, has_kind=has_kind)
 
 
 def test_decoder_proof_of_halves_can_fail() -> None:
-    assert not halves_hold("int4,e2m1", tells=True, slip=1)
+    assert not halves_hold("int4,e2m1", has_kind=True, slip=1)
 
 
 def decoded(
-    formats: str, name: str, passes: int, mode: int, words: np.ndarray, *, tells: bool
+    formats: str, name: str, passes: int, mode: int, words: np.ndarray, *, has_kind: bool
 ) -> dict[str, np.ndarray]:
     """Decode words, in simulation."""
-    spec, layout = operand(formats, passes, tells=tells)
+    spec, layout = operand(formats, passes, has_kind=has_kind)
     m = Module()
     word, pattern, invalid = Signal(spec.WORD), Signal(layout.size), Signal()
     flags = C(mode & 1, 1), C(mode >> 1 & 1, 1), C(mode >> 2 & 1, 1)
@@ -131,14 +131,14 @@ def decoded(
 
 
 def check(
-    formats: str, name: str, passes: int, words: np.ndarray, mode: int, *, tells: bool
+    formats: str, name: str, passes: int, words: np.ndarray, mode: int, *, has_kind: bool
 ) -> None:
     """Compare magnitude, sign and exponent of words of one code with golden's values."""
-    spec, _ = operand(formats, passes, tells=tells)
+    spec, _ = operand(formats, passes, has_kind=has_kind)
     fmt = spec.elements[spec.index(name)]
-    found = decoded(formats, name, passes, mode, words, tells=tells)
+    found = decoded(formats, name, passes, mode, words, has_kind=has_kind)
     exact = fmt.decode(fmt.wrap(words & (1 << fmt.width) - 1))
-    change = bool(mode & CROSS) and not tells
+    change = bool(mode & CROSS) and not has_kind
     low, high = (found["high"], found["low"]) if change else (found["low"], found["high"])
     magnitude = low | high << 8
     exponent = found["exponent"] - (8 if change else 0)
@@ -153,7 +153,7 @@ def check(
 @pytest.mark.parametrize("step", [61, pytest.param(1, marks=pytest.mark.prove)])
 def test_decoder_of_posits_of_16_bits(step: int) -> None:
     """Every code, or some; the bench of the lane has them all."""
-    check("posit16e1", "posit16e1", 1, np.arange(0, 1 << 16, step), WIDE, tells=True)
+    check("posit16e1", "posit16e1", 1, np.arange(0, 1 << 16, step), WIDE, has_kind=True)
 
 
 @pytest.mark.sample(2)
@@ -165,10 +165,10 @@ def test_decoder_of_posits_of_16_bits(step: int) -> None:
         *long([(name, False) for name in ALL.split(",") if name != "int16"]),
     ],
 )
-def test_decoder_of_the_second_pass(name: str, tells: bool) -> None:
+def test_decoder_of_the_second_pass(name: str, has_kind: bool) -> None:
     """Halves of b change places, and its exponent is greater; of codes of up to 8 bits too."""
     words = np.random.default_rng(16).integers(0, 1 << 16, 300)
-    check(ALL, name, 2, words, WIDE | CROSS, tells=tells)
+    check(ALL, name, 2, words, WIDE | CROSS, has_kind=has_kind)
 
 
 @pytest.mark.sample(3)
@@ -177,4 +177,4 @@ def test_decoder_of_the_second_pass(name: str, tells: bool) -> None:
 def test_decoder_of_16_bits_only(formats: str, passes: int) -> None:
     words = np.random.default_rng(17).integers(0, 1 << 16, 300)
     for name in formats.split(","):
-        check(formats, name, passes, words, WIDE, tells=True)
+        check(formats, name, passes, words, WIDE, has_kind=True)

@@ -53,11 +53,11 @@ def golden(spec: LaneSpec, index: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return exact.significand, exponents, exact.fixed(fmt.lsb), exact.nan
 
 
-def decodes(formats: str, *, tells: bool, slip: int = 0) -> bool:
+def decodes(formats: str, *, has_kind: bool, slip: int = 0) -> bool:
     """Prove sign, magnitude and exponent of every word to be golden's value, or two of them."""
     spec = Sl8Spec(formats=formats)
     plan = LaneWidths(spec)
-    layout = DecodedOperand(plan, tells=tells)
+    layout = DecodedOperand(plan, has_kind=has_kind)
 
     def claim(m: Module, word: Signal, dual: Signal) -> Value:
         kinds = []
@@ -107,14 +107,14 @@ def fixed(magnitude: Value, negative: Value, exponent: list[Value]) -> Value:
         *long([(formats, False) for formats in SETS if formats not in FEW]),
     ],
 )
-def test_decoder_makes_golden_values(formats: str, tells: bool) -> None:
-    assert decodes(formats, tells=tells)
+def test_decoder_makes_golden_values(formats: str, has_kind: bool) -> None:
+    assert decodes(formats, has_kind=has_kind)
 
 
 @pytest.mark.prove
 @pytest.mark.parametrize("formats", [*long([ALL]), "e2m1,posit4e1,posit8e0", "int4"])
 def test_decoder_proof_can_fail(formats: str) -> None:
-    assert not decodes(formats, tells=True, slip=1)
+    assert not decodes(formats, has_kind=True, slip=1)
 
 
 def step_holds(formats: str, width: int, *, slip: int = 0, **build: Any) -> bool:

@@ -28,7 +28,7 @@ def join(choices: Choices, width: int) -> list[Value]:
 
 
 def any_of(is_format: dict[str, Value], *formats: ElementFormat) -> Value:
-    """Tell whether the format is one of these; a constant where it always is."""
+    """Return whether the format is one of these; a constant where it always is."""
     if len(formats) == len(is_format):
         return C(1, 1)
     return Cat(is_format[fmt.name] for fmt in formats).any()
@@ -86,7 +86,7 @@ class ByteDecoder:
         return signs, bits, (first, second)
 
     def _any(self, *formats: ElementFormat) -> Value:
-        """Tell whether the format is one of these; a constant where it always is."""
+        """Return whether the format is one of these; a constant where it always is."""
         return any_of(self.is_format, *formats)
 
     def _named(self, name: str, bits: list[Value]) -> list[Value]:

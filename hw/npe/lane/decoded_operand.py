@@ -22,9 +22,9 @@ class DecodedOperand(data.StructLayout):
     Parameters
     ----------
     plan : formats.
-    tells : whether it carries the number of codes per word; one of the two operands does.
+    has_kind : whether it carries the number of codes per word; one of the two operands does.
     crossed : whether its exponents are greater by 8 in every second cycle.
-    exact : formats of integers, if it tells whether it is of another one.
+    exact : formats of integers, if it says whether it is of another one.
 
     Members
     -------
@@ -39,7 +39,7 @@ class DecodedOperand(data.StructLayout):
         self,
         plan: LaneWidths,
         *,
-        tells: bool,
+        has_kind: bool,
         crossed: bool = False,
         exact: Sequence[str] = (),
     ):
@@ -52,7 +52,7 @@ class DecodedOperand(data.StructLayout):
             "negative": plan.signs,
             "exponent": len(plan.places(False, crossed)),
             "exponent1": len(plan.places(True)),
-            "dual": int(tells and plan.told),
+            "dual": int(has_kind and plan.needs_kind),
             "wide": int(0 < len(exact) < len(plan.formats)),
         })
 
@@ -79,10 +79,10 @@ class DecodedOperand(data.StructLayout):
             for second, bits in zip((False, True), exponents, strict=True)
         ]
         low, high = nibbles
-        told = [dual[: self["dual"].width]]
+        kinds = [dual[: self["dual"].width]]
         if wide is not None:
-            told.append(wide[: self["wide"].width])
-        return Cat(low[: plan.low_width], high[: plan.high_width], *signs, *held, *told)
+            kinds.append(wide[: self["wide"].width])
+        return Cat(low[: plan.low_width], high[: plan.high_width], *signs, *held, *kinds)
 
 
 class WideOperand(data.StructLayout):
@@ -93,7 +93,7 @@ class WideOperand(data.StructLayout):
     Parameters
     ----------
     plans : of both halves.
-    tells : whether it carries the number of codes per word, and which halves are multiplied.
+    has_kind : whether it carries the number of codes per word, and which halves are multiplied.
 
     Members
     -------
@@ -102,16 +102,16 @@ class WideOperand(data.StructLayout):
     cross : halves of different weight are multiplied.
     """
 
-    def __init__(self, plans: tuple[LaneWidths, LaneWidths], *, tells: bool):
+    def __init__(self, plans: tuple[LaneWidths, LaneWidths], *, has_kind: bool):
         self.plans = plans
         low, high = plans
-        self.crossed = low.crossed and not tells
+        self.crossed = low.crossed and not has_kind
         """Halves are swapped when those of different weight are multiplied."""
         super().__init__({
-            "first": DecodedOperand(low, tells=tells, crossed=self.crossed),
-            "second": DecodedOperand(high, tells=False),
-            "wide": int(tells and bool(low.wide) and bool(low.narrow)),
-            "cross": int(tells and low.crossed),
+            "first": DecodedOperand(low, has_kind=has_kind, crossed=self.crossed),
+            "second": DecodedOperand(high, has_kind=False),
+            "wide": int(has_kind and bool(low.wide) and bool(low.narrow)),
+            "cross": int(has_kind and low.crossed),
         })
 
     def pack(self, halves: Sequence[Half], mode: tuple[Value, Value, Value]) -> Value:

@@ -40,7 +40,7 @@ class Lane16(Lane8):
         if self.gated is not None:
             raise ValueError("accumulation must be carry_save or resolved for words of 16 bits")
         plans = self.plan, LaneWidths(self.spec, 1)
-        return WideOperand(plans, tells=True), WideOperand(plans, tells=False)
+        return WideOperand(plans, has_kind=True), WideOperand(plans, has_kind=False)
 
     def mode(
         self, m: Module, a_format: Value, b_format: Value, taken: Value
@@ -68,7 +68,7 @@ class Lane16(Lane8):
 
     def _slots(self, m: Module, enable: Value, x: data.View, y: data.View) -> list[Slot]:
         plan, upper = self.a_layout.plans
-        dual = x.first.dual if plan.told else C(plan.dual, 1)
+        dual = x.first.dual if plan.needs_kind else C(plan.dual, 1)
         wide = x.wide if plan.wide and plan.narrow else C(bool(plan.wide), 1)
         flags = [dual, wide, x.cross if plan.crossed else C(0, 1)]
         signs, amounts = self._shifts(m, plan, x.first, y.first)

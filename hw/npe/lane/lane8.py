@@ -109,14 +109,14 @@ class Lane8(SumModule):
 
     def _layouts(self) -> tuple[data.StructLayout, data.StructLayout]:
         """Make the layouts of both decoded operands."""
-        told = exact(self.spec) if self.gated else ()
+        exact_formats = exact(self.spec) if self.gated else ()
         return (
-            DecodedOperand(self.plan, tells=True, exact=told),
-            DecodedOperand(self.plan, tells=False, exact=told),
+            DecodedOperand(self.plan, has_kind=True, exact=exact_formats),
+            DecodedOperand(self.plan, has_kind=False, exact=exact_formats),
         )
 
     def dual(self, a_format: Value, b_format: Value) -> Value:
-        """Tell whether words of these formats, by index, have two codes."""
+        """Return whether words of these formats, by index, have two codes."""
         return is_of(self.spec, a_format, NIBBLE) & is_of(self.spec, b_format, NIBBLE)
 
     def mode(
@@ -156,11 +156,11 @@ class Lane8(SumModule):
         return products.sum_heights(ACCUMULATOR_ARRIVAL)
 
     def _accumulate(
-        self, m: Module, products: BitHeap, kept: list[list[Value]]
+        self, m: Module, products: BitHeap, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
-        products.add_columns(kept, arrival=ACCUMULATOR_ARRIVAL)
+        products.add_columns(accumulator, arrival=ACCUMULATOR_ARRIVAL)
         if self.accumulation == "carry_save":
-            return products.compress(m, [len(column) for column in kept])
+            return products.compress(m, [len(column) for column in accumulator])
         rows = products.compress(m, [2] * products.width)
         return [[bit] for bit in resolve(m, rows, self.adder)]
 
@@ -195,12 +195,12 @@ class Lane8(SumModule):
         return Terms(lower, rows, wide)
 
     def step(
-        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+        self, m: Module, enable: Value, a: Value, b: Value, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
         """Add the products of `a` and `b` to a sum; see :meth:`SumModule.step`."""
         if self.gated is None:
-            return super().step(m, enable, a, b, kept)
-        return self.gated.add(m, self._terms(m, enable, a, b, self.gated), kept)
+            return super().step(m, enable, a, b, accumulator)
+        return self.gated.add(m, self._terms(m, enable, a, b, self.gated), accumulator)
 
     def elaborate(self, platform):
         """Build the accumulator; a gated one has registers of its own."""
@@ -216,7 +216,7 @@ class Lane8(SumModule):
     def _slots(self, m: Module, enable: Value, x: data.View, y: data.View) -> list[Slot]:
         """Multiply magnitudes, and add exponents."""
         plan, cuts = self.plan, self.cuts
-        dual = x.dual if plan.told else C(plan.dual, 1)
+        dual = x.dual if plan.needs_kind else C(plan.dual, 1)
         signs, amounts = self._shifts(m, plan, x, y)
         low, high = blocks(m, plan, (x.low, y.low), (x.high, y.high), dual)
         if "rows" in cuts:
@@ -287,7 +287,7 @@ class Lane8(SumModule):
 
 
 def is_of(spec: LaneSpec, index: Value, container: int) -> Value:
-    """Tell whether the format with this index has codes of this many bits."""
+    """Return whether the format with this index has codes of this many bits."""
     return Cat(
         index == number for number in range(len(spec.names)) if spec.container(number) == container
     ).any()

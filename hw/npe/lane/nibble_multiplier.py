@@ -40,7 +40,7 @@ def blocks(
     for own, others in ((0, 1), (1, 0)):
         if wide:
             upper = high[own][:wide]
-            if plan.told:
+            if plan.needs_kind:
                 still = Signal(wide, name="isolated")
                 m.d.comb += still.eq(upper & (~dual).replicate(wide))
                 upper = still

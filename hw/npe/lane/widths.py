@@ -88,7 +88,7 @@ class LaneWidths:
         return self.single and self.dual
 
     @property
-    def told(self) -> bool:
+    def needs_kind(self) -> bool:
         """A lane needs to know which kind: both use the upper nibbles."""
         return self.mixed and self.magnitude_width > NIBBLE
 

@@ -264,7 +264,7 @@ def _pieces(value: Value, signed: bool) -> list[tuple[int, Value]]:
 
 
 def rounds_first(spec: RequantiserSpec, shift: Value) -> Value:
-    """Tell whether "double" rounds at 2^multiplier_width before it shifts further right."""
+    """Return whether "double" rounds at 2^multiplier_width before it shifts further right."""
     return shift >= spec.multiplier_width if spec.rounding == "double" else C(0, 1)
 
 

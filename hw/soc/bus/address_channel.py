@@ -107,7 +107,7 @@ class AddressChannel(wiring.Component):
         m.submodules.splitter = splitter = self.splitter
         m.submodules.pending = pending = self.pending
         burst, oldest = splitter.o.payload, pending.o.payload
-        # Kept, lest it share tables with what comes later.
+        # `keep`: else synthesis would merge this table with those that follow it.
         held, go = Signal(), Signal(attrs={"keep": 1})
         queued = rows.o.valid if rows.depth else C(0, 1)
         wrong, failed = Signal(), Signal()

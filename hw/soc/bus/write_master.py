@@ -83,7 +83,7 @@ class WriteMaster(wiring.Component):
         """Beats of bursts, less one, of which none has come."""
         self.soon = Fifo(8, 2)
         """The first of them: where stalls end."""
-        self.told = Signal()
+        self.length_valid = Signal()
         """A burst began in the cycle before: its length is the address's."""
         self.drops = Signal()
         """Beats that write nothing are made; also in the cycle after the last one."""
@@ -154,14 +154,14 @@ class WriteMaster(wiring.Component):
         m.d.comb += [
             axi.wdata.eq(wdata),
             axi.wstrb.eq(wstrb),
-            lengths.i.valid.eq(self.told),
+            lengths.i.valid.eq(self.length_valid),
             lengths.i.payload.eq(burst.length),
             room.eq(begun & (~axi.wvalid | axi.wready)),
             self.i_data.ready.eq(room & ~drop),
             offer.eq(room & (self.i_data.valid | self.drops)),
             soon.o.ready.eq(~begun | (offer & ends)),
         ]
-        m.d.sync += [self.told.eq(requests.o_begin), self.drops.eq(drop)]
+        m.d.sync += [self.length_valid.eq(requests.o_begin), self.drops.eq(drop)]
         with m.If(offer):
             m.d.sync += [left.eq(left - 1), ends.eq(left == 1)]
         with m.If(soon.o.ready):

@@ -82,7 +82,7 @@ class AccumulateIn(wiring.Component):
             m.d.sync += [column.eq(0), base.eq(base + self.i_geometry.across)]
         with m.If(self.o_full):
             m.d.sync += [base.eq(0), self.o_half.eq(~self.o_half)]
-        # A signal, lest every number have a multiplexer of its own.
+        # A signal: otherwise every number would have a multiplexer of its own.
         row = Signal(8 * spec.inside.n * spec.sum_bytes)
         m.d.comb += row.eq(self.i.payload.data.word_select(slice_, len(row)))
         numbers = [

@@ -55,7 +55,7 @@ class GatherRows(wiring.Component):
     """
 
     AHEAD = 8
-    """Indices that are on their way, or wait: memory answers late."""
+    """Indices that are requested and not used: memory answers late."""
 
     i_geometry: data.View
     i_rows: Signal
@@ -200,7 +200,7 @@ class GatherRows(wiring.Component):
             sent.eq(self.memory.write.valid & self.memory.write.ready),
             ends.eq(left < lanes),
             final.eq(either(self.i_wide, list(finals)) | ends),
-            # There is room for all indices that are asked for.
+            # There is room for all indices that are requested.
             self.memory.read.ready.eq(index | (sent & final)),
             moves.eq((self.memory.read.valid & index) | (sent & ends)),
         ]

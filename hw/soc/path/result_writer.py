@@ -238,7 +238,7 @@ class ResultWriter(wiring.Component):
         return sizes, kind
 
     def _address(self, m: Module, packer: Packer) -> tuple[ResultAddresses, Fifo]:
-        """Tell the bus and the packer of each row; return what makes addresses, and its blocks."""
+        """Send rows' addresses to the bus, and spans to the packer; return what makes them."""
         spec, depth = self.spec, self._depth
         # Addresses follow the rows that leave the store, without a gap between blocks.
         m.submodules.result_addresses = addresses = ResultAddresses(spec, lean=self.lean)

@@ -44,7 +44,7 @@ class TransposeRows(wiring.Component):
     """
 
     AHEAD = 16
-    """Parts of rows that are on their way, or come."""
+    """Parts of rows that are requested and not complete."""
     DEEP, WIDE = 4, 4
     """Rows and columns of a block, as times the lanes: what C is written by, and A read."""
 

@@ -19,7 +19,7 @@ from hw.soc.schedule.loader import Bases
 __all__ = ["SCALE", "VectorRows"]
 
 SCALE = ("multiplier", "shift", "zero_point", "low", "high")
-"""What a requantisation is of, in registers and in beats of the vector unit."""
+"""Fields of a requantisation, in registers and in beats of the vector unit."""
 
 
 class VectorRows(wiring.Component):
@@ -80,13 +80,13 @@ class VectorRows(wiring.Component):
         self.scales, self.pairs = self.vector.scales, self.vector.builds(self.vector.SECOND)
         self.shifts = self.vector.builds(["scale"])
         self.parts: dict[str, TransposeRows | GatherRows] = {}
-        """What does other jobs than the unit, by their operation."""
+        """Sub-units for operations that the vector unit does not have."""
         if spec.transpose:
             self.parts["transpose"] = TransposeRows(spec)
         if spec.gather:
             self.parts["gather"] = GatherRows(spec)
         self.ahead = 16 if self.shifts else 4
-        """Rows that are on their way, or come; more where many are short."""
+        """Rows that are requested and not complete; more where many are short."""
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_mode": In(data.StructLayout({"operation": 4, "wide": 1})),

@@ -169,7 +169,7 @@ class Registers(wiring.Component):
         self.map = register_map(parameters)
         self.file = RegisterFile(
             self.map,
-            kept=("ctrl_reset",),
+            preserved=("ctrl_reset",),
             widths=widths,
             words=range(0) if widths else _words("job"),
             elsewhere=_words("counters"),

@@ -83,7 +83,7 @@ class Counters(wiring.Component):
         sums, uppers = memories
         m.submodules.sums, m.submodules.uppers = sums, uppers
         write, read = sums.write_port(), sums.read_port(domain="comb")
-        keep, kept = uppers.write_port(), uppers.read_port(domain="comb")
+        stores, upper_half = uppers.write_port(), uppers.read_port(domain="comb")
 
         waiting: list[Value] = []
         for number, (name, width) in enumerate(self.widths.items()):
@@ -102,14 +102,14 @@ class Counters(wiring.Component):
             write.addr.eq(chosen),
             write.data.eq(total),
             write.en.eq(~self.i_clear),
-            keep.addr.eq(chosen),
-            keep.data.eq(total[32:]),
-            keep.en.eq(reads & ~upper),
-            kept.addr.eq(chosen),
+            stores.addr.eq(chosen),
+            stores.data.eq(total[32:]),
+            stores.en.eq(reads & ~upper),
+            upper_half.addr.eq(chosen),
             self.o.eq(
                 Mux(
                     upper,
-                    kept.data & seen.bit_select(chosen, 1).replicate(32),
+                    upper_half.data & seen.bit_select(chosen, 1).replicate(32),
                     total[:32],
                 )
             ),
@@ -117,6 +117,6 @@ class Counters(wiring.Component):
         hot = Cat(chosen == number for number in range(count))
         m.d.sync += [
             known.eq(Mux(self.i_clear, C(0), known | hot)),
-            seen.eq(Mux(self.i_restart, C(0), seen | (hot & keep.en.replicate(count)))),
+            seen.eq(Mux(self.i_restart, C(0), seen | (hot & stores.en.replicate(count)))),
         ]
         return m

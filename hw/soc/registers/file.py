@@ -39,7 +39,7 @@ class RegisterFile(wiring.Component):
     ----------
     top : AddrmapNode
         What: the map, of registers of 32 bits.
-    kept : tuple of str
+    preserved : tuple of str
         What: fields that a restart does not change.
     widths : mapping of str to int
         What: stored bits of argument fields, all by default: the highest stored bit is the OR of
@@ -59,7 +59,7 @@ class RegisterFile(wiring.Component):
     refused : Out(1)
         Such a write happens in this cycle.
     restart, restart_locked : In(1)
-        Resets all fields except those of `kept`: those without, or those with ``swwel``.
+        Resets all fields except those `preserved`: those without, or those with ``swwel``.
     <field> : Out
         Value of a stored field, such as ``ctrl_start`` or, for a field ``value``, ``job_m``.
     <field> : In
@@ -87,7 +87,7 @@ class RegisterFile(wiring.Component):
         self,
         top: "AddrmapNode",
         *,
-        kept: tuple[str, ...] = (),
+        preserved: tuple[str, ...] = (),
         widths: Mapping[str, int] = MappingProxyType({}),
         words: range = range(0),
         elsewhere: range = range(0),
@@ -95,7 +95,7 @@ class RegisterFile(wiring.Component):
         self.top = top
         self.elsewhere = elsewhere
         self.words = words
-        self.kept = kept
+        self.preserved = preserved
         self.widths = widths
         self.fields = tuple(fields_of(top))
         members: dict[str, Member] = {
@@ -229,7 +229,7 @@ class RegisterFile(wiring.Component):
         if field.kind == "wire":
             return value
         restart: Value = C(0, 1)
-        if field.name not in self.kept:
+        if field.name not in self.preserved:
             restart = self.restart_locked if field.has("swwel") else self.restart
         if field.plain:
             self._write_bytes(m, field, access.written)
@@ -292,7 +292,7 @@ class _Access(NamedTuple):
 
 
 def _among(addresses: Sequence[int], address: Value) -> Value:
-    """Tell whether an address is one of some."""
+    """Return whether an address is one of some."""
     return address.matches(*addresses)
 
 

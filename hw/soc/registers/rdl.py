@@ -91,7 +91,7 @@ class MapField(NamedTuple):
         return None if value is None else str(value.name)
 
     def has(self, name: str) -> bool:
-        """Tell whether a property of the SystemRDL source is set."""
+        """Return whether a property of the SystemRDL source is set."""
         return bool(self.node.get_property(name))
 
 

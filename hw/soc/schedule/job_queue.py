@@ -35,7 +35,7 @@ class JobQueue(wiring.Component):
     o_fetched : Out(1)
         The job is the descriptor's.
     o_more, i_next : Out(1), In(1)
-        There is another descriptor, at ``o_address``; the core has asked for it.
+        There is another descriptor, at ``o_address``; the core has requested it.
     i_idle, i_done, i_error : In
         From the core: idle, at the latest a cycle after it is done; done with the request, and its
         outcome, which is 0 while the core has nothing to do.

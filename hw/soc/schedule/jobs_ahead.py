@@ -1,4 +1,4 @@
-"""Jobs that are the last one at other addresses: their turns, while earlier ones are under way."""
+"""Jobs that differ from the last one only in addresses: fetched and checked while it runs."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring

@@ -1,4 +1,4 @@
-"""What is looked at of a vector job before it begins."""
+"""The checks of a vector job before it begins."""
 
 from typing import Any, NamedTuple
 
@@ -11,10 +11,16 @@ __all__ = ["VectorCheck", "vector_check"]
 
 
 class VectorCheck(NamedTuple):
-    """Of a job: whether it is a vector job, what is wrong with it, bytes of its rows less one.
+    """What is known of a job, and what is wrong with it if it is a vector job.
 
-    And whether it takes rows of B, too, and the bytes of these less one; and whether C has a row
-    for each column of A; or A is a table of K rows.
+    Members
+    -------
+    here : it is a vector job.
+    zero, large, unsupported, long : what is wrong, by the names of error codes.
+    bytes_a, bytes_b, bytes_c : bytes of a row of each matrix, minus one.
+    pair : it has rows of B, too.
+    turned : C has a row for each column of A.
+    gathers : A is a table of K rows.
     """
 
     here: Value

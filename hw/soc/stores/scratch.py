@@ -58,7 +58,7 @@ class Scratch(wiring.Component):
         return m
 
     def _inside(self, address: Any) -> Any:
-        """Tell whether an address is on chip."""
+        """Return whether an address is on chip."""
         return address[(self.spec.scratch - 1).bit_length() :].all()
 
     def _read(self, m: Module) -> None:
@@ -101,16 +101,16 @@ class Scratch(wiring.Component):
         # Beats may not wait until memory has taken their address: it may wait for them.
         m.submodules.beats = beats = Fifo(1, spec.outstanding)
         m.submodules.answers = answers = Fifo(1, spec.outstanding)
-        inside, told = self._inside(axi.awaddr), Signal()
+        inside, queued = self._inside(axi.awaddr), Signal()
         to_ram, of_ram = beats.o.payload[0], answers.o.payload[0]
-        m.d.sync += told.eq(axi.awvalid & ~axi.awready)
+        m.d.sync += queued.eq(axi.awvalid & ~axi.awready)
         m.d.comb += [
             *(getattr(memory, name).eq(getattr(axi, name)) for name in _address("aw", memory)),
             memory.awvalid.eq(axi.awvalid & ~inside),
             ram.awvalid.eq(axi.awvalid & inside),
             ram.awaddr.eq(axi.awaddr[:low]),
             axi.awready.eq(Mux(inside, ram.awready, memory.awready)),
-            *(queue.i.valid.eq(axi.awvalid & ~told) for queue in (beats, answers)),
+            *(queue.i.valid.eq(axi.awvalid & ~queued) for queue in (beats, answers)),
             *(queue.i.payload.eq(inside) for queue in (beats, answers)),
             beats.o.ready.eq(axi.wvalid & axi.wready & axi.wlast),
             memory.wvalid.eq(axi.wvalid & beats.o.valid & ~to_ram),

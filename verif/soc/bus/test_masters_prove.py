@@ -102,9 +102,9 @@ def write_claim(m: Module, dut: WriteMaster) -> tuple[Value, Value]:
         ~past(m, dut.i_stop) | ~dut.o_error,
         # No more bursts of data than addresses.
         full + ends <= sent + axi.awvalid,
-        dut.told + dut.lengths.o_level + dut.soon.o_level + dut.begun + full + ends
+        dut.length_valid + dut.lengths.o_level + dut.soon.o_level + dut.begun + full + ends
         == dut.requests.pending.o_level,
-        ~dut.told | axi.awvalid,
+        ~dut.length_valid | axi.awvalid,
         dut.soon.o_level <= 2,
     ]
     # A response comes after its address and its last beat.
@@ -176,7 +176,7 @@ class Beats:
         taken = axi.wvalid & axi.wready
         comes = dut.begun & (~axi.wvalid | axi.wready)
         comes &= dut.drops | dut.i_data.valid
-        with m.If(dut.told):
+        with m.If(dut.length_valid):
             m.d.sync += [lengths[self.tail].eq(axi.awlen)]
             m.d.sync += self.tail.eq(self.after(self.tail))
         with m.If(comes):
@@ -206,7 +206,7 @@ class Beats:
             ~axi.wvalid | (axi.wlast == (beat == lengths[now] + slip)),
             # Begun bursts are those that are offered.
             new == past(m, begin),
-            new == dut.told,
+            new == dut.length_valid,
             ~new | (axi.awlen == past(m, dut.requests.o_length)),
             # What the induction needs to know of the state.
             following == Mux(dut.begun, self.open, self.near),

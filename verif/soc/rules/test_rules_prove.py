@@ -133,7 +133,7 @@ MUTANTS = [
     (write_master, "axi.wlast.eq(ends)", "axi.wlast.eq(0)", "w_last"),
     (write_master, "ends.eq(left == 1)", "ends.eq(left == 2)", "w_last"),
     (write_master, "burst.address)", "burst.address | 1)", "w_lanes"),
-    (write_master, "lengths.i.valid.eq(self.told)", "lengths.i.valid.eq(1)", "w_many"),
+    (write_master, "lengths.i.valid.eq(self.length_valid)", "lengths.i.valid.eq(1)", "w_many"),
     # The registers' end of AXI4-Lite.
     (axi_lite, "with m.If(axi.bready)", "with m.If(1)", "b_stays"),
     (axi_lite, " & ~axi.bvalid & ~self", " & ~self", "b_same"),
