@@ -76,7 +76,7 @@ def halves_hold(formats: str, *, has_kind: bool, slip: int = 0) -> bool:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
-    ("formats", "tells"),
+    ("formats", "has_kind"),
     long(
         [
             (EIGHT, True),
@@ -158,7 +158,7 @@ def test_decoder_of_posits_of_16_bits(step: int) -> None:
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
-    ("name", "tells"),
+    ("name", "has_kind"),
     [
         *((name, True) for name in ALL.split(",")),
         ("int16", False),

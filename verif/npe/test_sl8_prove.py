@@ -100,7 +100,7 @@ def fixed(magnitude: Value, negative: Value, exponent: list[Value]) -> Value:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
-    ("formats", "tells"),
+    ("formats", "has_kind"),
     [
         *((formats, True) for formats in SETS),
         *((formats, False) for formats in FEW),
