@@ -82,6 +82,38 @@ def model(
     return inside, _model_text(top, clock, ports, loads, delays)
 
 
+def _table(kind: str, value: float) -> str:
+    return f'{kind}(scalar) {{ values("{value:.6f}"); }}'
+
+
+def _delay(related: str, kind: str, value: float) -> str:
+    return (
+        f'timing() {{ related_pin : "{related}"; timing_type : {kind}; '
+        "timing_sense : non_unate; "
+        + " ".join(_table(f"cell_{edge}", value) for edge in ("rise", "fall"))
+        + " ".join(_table(f"{edge}_transition", _SLEW) for edge in ("rise", "fall"))
+        + " }"
+    )
+
+
+def _arcs(name: str, clock: str | None, delays: dict[tuple[str, ...], float]) -> list[str]:
+    """Return what times a port."""
+    arcs = ["clock : true;"] if name == clock else []
+    if clock and ("in", name) in delays:
+        constraints = " ".join(
+            _table(f"{edge}_constraint", delays["in", name]) for edge in ("rise", "fall")
+        )
+        arcs.append(
+            f'timing() {{ related_pin : "{clock}"; timing_type : setup_rising; {constraints} }}'
+        )
+    if clock and ("out", name) in delays:
+        arcs.append(_delay(clock, "rising_edge", delays["out", name]))
+    for key, value in delays.items():
+        if key[0] == "through" and key[2] == name:
+            arcs.append(_delay(key[1], "combinational", value))
+    return arcs
+
+
 def _model_text(
     top: str,
     clock: str | None,
@@ -89,18 +121,6 @@ def _model_text(
     loads: Mapping[str, Sequence[float]],
     delays: dict[tuple[str, ...], float],
 ) -> str:
-    def table(kind: str, value: float) -> str:
-        return f'{kind}(scalar) {{ values("{value:.6f}"); }}'
-
-    def delay(related: str, kind: str, value: float) -> str:
-        return (
-            f'timing() {{ related_pin : "{related}"; timing_type : {kind}; '
-            "timing_sense : non_unate; "
-            + " ".join(table(f"cell_{edge}", value) for edge in ("rise", "fall"))
-            + " ".join(table(f"{edge}_transition", _SLEW) for edge in ("rise", "fall"))
-            + " }"
-        )
-
     thresholds = [
         f"{edge}_threshold_pct_{way} : 50;"
         for edge in ("input", "output")
@@ -112,22 +132,7 @@ def _model_text(
     ]
     lines = []
     for direction, name, width in ports:
-        arcs = []
-        if name == clock:
-            arcs.append("clock : true;")
-        if clock and ("in", name) in delays:
-            arcs.append(
-                f'timing() {{ related_pin : "{clock}"; timing_type : setup_rising; '
-                + " ".join(
-                    table(f"{edge}_constraint", delays["in", name]) for edge in ("rise", "fall")
-                )
-                + " }"
-            )
-        if clock and ("out", name) in delays:
-            arcs.append(delay(clock, "rising_edge", delays["out", name]))
-        for key, value in delays.items():
-            if key[0] == "through" and key[2] == name:
-                arcs.append(delay(key[1], "combinational", value))
+        arcs = _arcs(name, clock, delays)
         behind = [f"capacitance : {load * 1e-3:.6f};" for load in loads.get(name, ())]
         capacitance = behind[0] if behind and width == 1 else ""
         if behind and width > 1:

@@ -21,8 +21,9 @@ from carrysave.cli.options import (
     settings,
     write_page,
 )
-from carrysave.precision import command
 from carrysave.precision import view as pages
+from carrysave.precision.execution import execute
+from carrysave.precision.request import PrecisionRequest
 from carrysave.progress import Steps
 from hw.catalog import Design
 
@@ -71,9 +72,9 @@ class PrecisionFlags:
         Parameter(help="Library for the engine's energy: osu018, a Liberty file, or none."),
     ] = "none"
 
-    def request(self, model: Path) -> command.PrecisionRequest:
+    def request(self, model: Path) -> PrecisionRequest:
         """Return what is asked for."""
-        return command.PrecisionRequest(
+        return PrecisionRequest(
             model=model,
             calibration=self.calibration,
             data=self.input_,
@@ -120,7 +121,7 @@ def precision(
     request = flags.request(model)
     with Steps(errors) as steps:
         line = shlex.join(["carrysave", *sys.argv[1:]])
-        facts = command.execute(request, folder, steps, line)
+        facts = execute(request, folder, steps, line)
     facts["files"] = write_page(view.html, pages.page, facts)
     print_outcome(facts, pages.show, view.json_)
     return 0

@@ -142,6 +142,24 @@ class VectorInfo:
         return Number.of(bits, width - (positive and self.signed), not positive)
 
 
+def _check_build(field: Callable[[str], int]) -> None:
+    """Refuse another device, another register map, and numbers that no build has."""
+    magic, abi = field("magic"), field("abi")
+    if magic != MAGIC:
+        raise CoprocessorError(f"no co-processor: MAGIC must be {MAGIC:#x}, not {magic:#x}")
+    if abi != ABI:
+        raise CoprocessorError(f"ABI must be {ABI}, as this driver's, not {abi}")
+
+    for name, legal in _LEGAL.items():
+        if field(name) not in legal:
+            raise CoprocessorError(
+                f"{name} must be {legal.start}..{legal.stop - 1}, not {field(name)}"
+            )
+    for name in ("a_bits", "b_bits", "data_width"):
+        if field(name).bit_count() != 1:
+            raise CoprocessorError(f"{name} must be a power of two, not {field(name)}")
+
+
 @dataclass(frozen=True)
 class Info:
     """The discovery registers of a co-processor.
@@ -190,20 +208,7 @@ class Info:
             It is another device, or has another register map, or numbers that no build has, such as
             a broken link gives.
         """
-        magic, abi = field("magic"), field("abi")
-        if magic != MAGIC:
-            raise CoprocessorError(f"no co-processor: MAGIC must be {MAGIC:#x}, not {magic:#x}")
-        if abi != ABI:
-            raise CoprocessorError(f"ABI must be {ABI}, as this driver's, not {abi}")
-
-        for name, legal in _LEGAL.items():
-            if field(name) not in legal:
-                raise CoprocessorError(
-                    f"{name} must be {legal.start}..{legal.stop - 1}, not {field(name)}"
-                )
-        for name in ("a_bits", "b_bits", "data_width"):
-            if field(name).bit_count() != 1:
-                raise CoprocessorError(f"{name} must be a power of two, not {field(name)}")
+        _check_build(field)
 
         def number(name: str, bits: int) -> Number:
             width, signed = (field(f"numbers_{name}_{part}") for part in ("width", "signed"))

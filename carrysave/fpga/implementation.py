@@ -117,16 +117,8 @@ def synthesise(
     if not 1 <= seeds <= MOST_SEEDS:
         raise ValueError(f"seeds must be 1 to {MOST_SEEDS}, not {seeds!r}")
     flow = family(target).flow
-    parts = (part_of(target, part),) if part is not None else flow.parts
-    key: list[str | bytes] = [
-        str(_FORMAT),
-        repr(flow),
-        yosys.version(),
-        nextpnr_version(target) or "",
-        top,
-        clock,
-        *sources.contents,
-    ]
+    tools_of = (repr(flow), yosys.version(), nextpnr_version(target) or "")
+    key: list[str | bytes] = [str(_FORMAT), *tools_of, top, clock, *sources.contents]
     work = _Work(
         target=target,
         flow=flow,
@@ -135,7 +127,7 @@ def synthesise(
         sources=sources,
         place=place,
         seeds=range(1, seeds + 1),
-        parts=parts,
+        parts=(part_of(target, part),) if part is not None else flow.parts,
         key=key,
         progress=progress,
     )
@@ -189,26 +181,35 @@ def _implement(work: _Work, folder: Path) -> dict[str, Any]:
     if taken["ffs"] and own_clock not in inputs:
         theirs = ", ".join(design.names.get(name, name) for name in inputs)
         raise ValueError(f"clock must be an input of {top} ({theirs}), not {work.clock!r}")
-    if flow.nextpnr is None:
-        result["notes"] = ["no open place and route: no Fmax"]
-    elif not work.place:
-        result["notes"] = ["not placed, no Fmax"]
-    elif device is None:
-        largest = work.parts[-1]
-        beyond = ", ".join(
-            f"{taken[name]:,} {name} of {limit:,}"
-            for name, limit in largest.capacity.items()
-            if taken[name] > _usable(name, limit)
-        )
-        result["notes"] = [f"larger than {largest.name}, {beyond}: not placed, no Fmax"]
+    unplaced = _unplaced(work, taken, device)
+    if unplaced is not None:
+        result["notes"] = [unplaced]
     elif own_clock not in inputs:
         result["notes"] = ["no registers and no clock: not placed, no Fmax"]
     else:
+        assert device is not None
         result |= _place(work, device, folder, design, own_clock, read)
         _label(result, flow, netlist["cells"])
     if device is not None and device.infers and not _infers(flow, kinds) and "$mul" in kinds:
         result["notes"].append("multiplications that name no block are in LUTs")
     return result
+
+
+def _unplaced(work: _Work, taken: Mapping[str, float], device: Part | None) -> str | None:
+    """Return why a design is not placed, whatever its clock is; None if it can be."""
+    if work.flow.nextpnr is None:
+        return "no open place and route: no Fmax"
+    if not work.place:
+        return "not placed, no Fmax"
+    if device is not None:
+        return None
+    largest = work.parts[-1]
+    beyond = ", ".join(
+        f"{taken[name]:,} {name} of {limit:,}"
+        for name, limit in largest.capacity.items()
+        if taken[name] > _usable(name, limit)
+    )
+    return f"larger than {largest.name}, {beyond}: not placed, no Fmax"
 
 
 def _map(

@@ -176,6 +176,29 @@ def remarks(found: Result) -> list[str]:
     ]
 
 
+def _points(
+    plot: Any, entries: list[Result], key: str, weights: list[str], kinds: list[str]
+) -> None:
+    """Draw a figure of each core over its weights, kinds side by side."""
+    from matplotlib import pyplot
+
+    for number, kind in enumerate(kinds):
+        shown = [one for one in entries if one["kind"] == kind and one[key]]
+        colour = pyplot.get_cmap("tab20")(number % 20)
+        beside = 0.5 * (number / max(1, len(kinds) - 1) - 0.5)
+        for one in shown:
+            plot.plot(
+                weights.index(one["weight"]) + beside,
+                one[key],
+                marker="*" if one["wins"] else "o",
+                ms=12 if one["wins"] else 6,
+                color=colour,
+                linestyle="none",
+            )
+        if shown:
+            plot.plot([], [], "o", color=colour, label=kind)
+
+
 def draw(found: Result) -> bytes:
     """Draw the design space: area over weights for each kind of activation, and energy."""
     from matplotlib import pyplot
@@ -193,29 +216,11 @@ def draw(found: Result) -> bytes:
         layout="constrained",
     )
     kinds = list(dict.fromkeys(entry["kind"] for entry in found["cores"]))
-    colours = pyplot.get_cmap("tab20")
     for column, activation in enumerate(activations):
         for row, key in enumerate(("um2_per_mac", "pj_per_mac")):
             plot = axes[row][column]
-            for number, kind in enumerate(kinds):
-                shown = [
-                    (weights.index(entry["weight"]), entry[key], entry["wins"])
-                    for entry in found["cores"]
-                    if (entry["activation"], entry["kind"]) == (activation, kind) and entry[key]
-                ]
-                colour = colours(number % 20)
-                at = 0.5 * (number / max(1, len(kinds) - 1) - 0.5)
-                for x, y, wins in shown:
-                    plot.plot(
-                        x + at,
-                        y,
-                        marker="*" if wins else "o",
-                        ms=12 if wins else 6,
-                        color=colour,
-                        linestyle="none",
-                    )
-                if shown:
-                    plot.plot([], [], "o", color=colour, label=kind)
+            entries = [one for one in found["cores"] if one["activation"] == activation]
+            _points(plot, entries, key, weights, kinds)
             plot.set_yscale("log")
             plot.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7), numticks=20))
             plot.yaxis.set_major_formatter("{x:g}")

@@ -3,7 +3,7 @@
 The network learns its own outputs in floats, so that no labels are needed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,37 +79,9 @@ def tune(
     network = _Network(graph, choices, formats)
     wanted = list(Oracle(graph, {}).run(inputs).values())
     count = len(wanted[0])
-    power = [float((one**2).sum() / count) or 1.0 for one in wanted]
-
-    def loss(weights: Any, rounding: Any, batch: Any, right: Any) -> Any:
-        outputs = network.outputs(weights, rounding, batch)
-        apart = (((one - other) ** 2).sum() / len(other) for one, other in
-                 zip(outputs, right, strict=True))  # fmt: skip
-        return sum(apart) / sum(power)
-
-    @jax.jit
-    def step(state: Any, rounding: Any, batch: Any, right: Any, time: Any, rate: Any) -> Any:
-        weights, first, second = state
-        slopes = jax.grad(loss)(weights, rounding, batch, right)
-        first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, slopes)
-        second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, slopes)
-        moved = {
-            name: one - rate * network.size[name] * (first[name] / (1 - 0.9**time))
-            / (jnp.sqrt(second[name] / (1 - 0.999**time)) + 1e-12)
-            for name, one in weights.items()
-        }  # fmt: skip
-        return moved, first, second
-
-    judge = jax.jit(loss)
-
-    def noise(weights: Any) -> float:
-        rounding = network.rounding(weights)
-        parts = [slice(at, at + _BATCH) for at in range(0, count, _BATCH)]
-        return sum(
-            float(judge(weights, rounding, *_cut(inputs, wanted, part)))
-            * len(wanted[0][part]) / count for part in parts
-        )  # fmt: skip
-
+    loss = _loss(network, wanted)
+    step = _adam(network, loss)
+    noise = _noise(network, jax.jit(loss), inputs, wanted)
     rng = np.random.default_rng(seed)
     weights = network.weights
     zeros = {name: np.zeros_like(one) for name, one in weights.items()}
@@ -131,6 +103,58 @@ def tune(
             best = state[0]
     return Tuned(graph=_with(graph, {name: np.asarray(one) for name, one in best.items()}),
                  noise=noises)  # fmt: skip
+
+
+def _noise(
+    network: "_Network",
+    loss: Callable[..., Any],
+    inputs: dict[str, np.ndarray],
+    wanted: Sequence[np.ndarray],
+) -> Callable[[Any], float]:
+    """Return the noise over all inputs, as a function of weights."""
+    count = len(wanted[0])
+    parts = [slice(at, at + _BATCH) for at in range(0, count, _BATCH)]
+
+    def noise(weights: Any) -> float:
+        rounding = network.rounding(weights)
+        losses = (float(loss(weights, rounding, *_cut(inputs, wanted, part))) for part in parts)
+        shares = (len(wanted[0][part]) / count for part in parts)
+        return sum(one * share for one, share in zip(losses, shares, strict=True))
+
+    return noise
+
+
+def _loss(network: "_Network", wanted: Sequence[np.ndarray]) -> Callable[..., Any]:
+    """Return the noise of outputs relative to their power, as a function of weights."""
+    count = len(wanted[0])
+    power = [float((one**2).sum() / count) or 1.0 for one in wanted]
+
+    def loss(weights: Any, rounding: Any, batch: Any, right: Any) -> Any:
+        outputs = network.outputs(weights, rounding, batch)
+        apart = (((one - other) ** 2).sum() / len(other) for one, other in
+                 zip(outputs, right, strict=True))  # fmt: skip
+        return sum(apart) / sum(power)
+
+    return loss
+
+
+def _adam(network: "_Network", loss: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a step of Adam: weights and their first and second moments after a batch."""
+
+    @jax.jit
+    def step(state: Any, rounding: Any, batch: Any, right: Any, time: Any, rate: Any) -> Any:
+        weights, first, second = state
+        slopes = jax.grad(loss)(weights, rounding, batch, right)
+        first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, slopes)
+        second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, slopes)
+        moved = {
+            name: one - rate * network.size[name] * (first[name] / (1 - 0.9**time))
+            / (jnp.sqrt(second[name] / (1 - 0.999**time)) + 1e-12)
+            for name, one in weights.items()
+        }  # fmt: skip
+        return moved, first, second
+
+    return step
 
 
 def _cut(

@@ -174,6 +174,11 @@ def _limits(facts: Mapping[str, Any]) -> str:
 
 
 @tables.as_text()
+def _ends(span: Sequence[float] | None, member: str) -> list[float]:
+    """Return the ends of an interval as they are drawn; none if there is no interval."""
+    return [_decibels(end) if member == "noise" else end for end in span or ()]
+
+
 def draw(facts: Mapping[str, Any]) -> bytes:
     """Draw noise and accuracy over each cost, as SVG."""
     import matplotlib
@@ -208,14 +213,13 @@ def draw(facts: Mapping[str, Any]) -> bytes:
                      for one in outcomes]  # fmt: skip
                 axes.scatter(x, y, color=colour, marker=mark, label=name, zorder=2,
                              s=70 if mark == "*" else 20)  # fmt: skip
-                for one, at in zip(outcomes, x, strict=True):
-                    if span := one[f"{member}_interval"]:
-                        ends = [_decibels(end) if member == "noise" else end for end in span]
-                        bar = {"color": colour, "alpha": 0.6, "linewidth": 1}
-                        if np.isfinite(ends).all():
-                            axes.vlines(at, *ends, **bar)
-                        elif np.isfinite(ends[1]):
-                            open_below.append((axes, at, ends[1], bar))
+                ends = [_ends(one[f"{member}_interval"], member) for one in outcomes]
+                bar = {"color": colour, "alpha": 0.6, "linewidth": 1}
+                for at, span in zip(x, ends, strict=True):
+                    if span and np.isfinite(span).all():
+                        axes.vlines(at, *span, **bar)
+                    elif span and np.isfinite(span[1]):
+                        open_below.append((axes, at, span[1], bar))
                 if name == "uniform":
                     for one, at in zip(outcomes, zip(x, y, strict=True), strict=True):
                         axes.annotate(one["name"].removeprefix("all "), at, fontsize=6,

@@ -160,8 +160,8 @@ def markdown(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Measure, print, write."""
+def parsed() -> argparse.Namespace:
+    """Parse and check the command line; ``only`` and ``quick`` are names of designs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--liberty", type=Path, help="cell library; osu018 if absent")
     parser.add_argument(
@@ -180,8 +180,6 @@ def main() -> None:
     )
     parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/figures")
     arguments = parser.parse_args()
-    console = Console() if sys.stdout.isatty() else Console(width=140)
-    library = liberty.Library.load(arguments.liberty) if arguments.liberty else liberty.osu018()
     known = dict.fromkeys([*(pair[0].module for pair in silicon.PAIRS), *SIDES])
     only = arguments.only or list(known)
     quick = list(known) if arguments.quick == [] else arguments.quick or []
@@ -193,6 +191,16 @@ def main() -> None:
         parser.error("--docs excludes --recipe: the tables are of the first mapping")
     if arguments.docs and "wires" in arguments.parts and not arguments.liberty:
         parser.error("--docs has the part wires for --liberty only")
+    arguments.only, arguments.quick = only, quick
+    return arguments
+
+
+def main() -> None:
+    """Measure, print, write."""
+    arguments = parsed()
+    only, quick = arguments.only, arguments.quick
+    console = Console() if sys.stdout.isatty() else Console(width=140)
+    library = liberty.Library.load(arguments.liberty) if arguments.liberty else liberty.osu018()
     record: dict[str, Any] = {
         "library": library.name,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python "

@@ -80,32 +80,7 @@ def logic(flat: Flat, delays: Delays) -> Logic:
         set and reset, or clock gate; or a loop of gates; or logic on its clock; or a cell without
         a delay.
     """
-    fresh = flat.nets  # nets inside of flip-flops follow
-    gates: list[_Gates] = []
-    registers = [_Registers(np.zeros((4, 0), np.int32), np.zeros((2, 0, 2), np.int32))]
-    clocks: list[Ids] = []
-    for name, module in flat.modules.items():
-        copies = len(flat.instances[name])
-        for group in module.groups:
-            cell = group.cell
-            nets = {pin: flat.nets_of[name][:, ids].reshape(-1) for pin, ids in group.pins.items()}
-            if cell.gate:
-                if cell.gate["style"] != "latch_posedge" or "test" in cell.gate:
-                    raise SimulationError(f"no simulation of clock gate {cell.name}")
-                clocks.append(np.stack([nets[cell.gate[r]] for r in ("clock", "enable", "out")]))
-                continue
-            own = {
-                pin.name: np.tile(
-                    _steps(group, delays[name, cell.name, pin.name]), (copies, 1, 1, 1)
-                )
-                for pin in cell.outputs
-            }
-            if cell.register:
-                found, inside, fresh = _registers(cell, cell.register, nets, own, fresh)
-                registers.append(found)
-                gates += inside
-            else:
-                gates += _gates(cell, nets, own)
+    gates, registers, clocks, fresh = _cells(flat, delays)
     gate_in, gate_out, gate_table, steps = _order(gates, fresh)
     _check_delays(flat, delays)
     rows, gate_delays = np.unique(steps.reshape(len(steps), -1), axis=0, return_inverse=True)
@@ -133,6 +108,37 @@ def logic(flat: Flat, delays: Delays) -> Logic:
         enable=enable,
         gated=gated,
     )
+
+
+def _cells(flat: Flat, delays: Delays) -> tuple[list[_Gates], list[_Registers], list[Ids], int]:
+    """Return gates, flip-flops, clock gates, and the number of nets with those inside of cells."""
+    fresh = flat.nets  # nets inside of flip-flops follow
+    gates: list[_Gates] = []
+    registers = [_Registers(np.zeros((4, 0), np.int32), np.zeros((2, 0, 2), np.int32))]
+    clocks: list[Ids] = []
+    for name, module in flat.modules.items():
+        copies = len(flat.instances[name])
+        for group in module.groups:
+            cell = group.cell
+            nets = {pin: flat.nets_of[name][:, ids].reshape(-1) for pin, ids in group.pins.items()}
+            if cell.gate:
+                if cell.gate["style"] != "latch_posedge" or "test" in cell.gate:
+                    raise SimulationError(f"no simulation of clock gate {cell.name}")
+                clocks.append(np.stack([nets[cell.gate[r]] for r in ("clock", "enable", "out")]))
+                continue
+            steps = {
+                pin.name: np.tile(
+                    _steps(group, delays[name, cell.name, pin.name]), (copies, 1, 1, 1)
+                )
+                for pin in cell.outputs
+            }
+            if cell.register:
+                found, inside, fresh = _registers(cell, cell.register, nets, steps, fresh)
+                registers.append(found)
+                gates += inside
+            else:
+                gates += _gates(cell, nets, steps)
+    return gates, registers, clocks, fresh
 
 
 def _steps(group: CellGroup, delays: NDArray[np.float64]) -> Ids:

@@ -68,19 +68,11 @@ def report(
         return {**_NOTHING, "notes": []}
     top, library, conditions = flow.design.top, flow.library, flow.conditions
     measured = design is not None and stimulus != "assumed"
-    parts: list[str | bytes] = [
-        str(_FORMAT),
-        netlist.read_bytes(),
-        library.key,
-        str(library.load_ff),
-        repr(conditions),
-        repr(period_ns),
-        repr(operations),
-        sta.version(),
-        stimulus,
-        activity.key(design, stimulus) if measured and design else "",
-        *([wires.spef, repr(wires.clock)] if wires else []),
-    ]
+    parts: list[str | bytes] = [str(_FORMAT), netlist.read_bytes(), library.key]
+    parts += [str(library.load_ff), repr(conditions), repr(period_ns), repr(operations)]
+    parts += [sta.version(), stimulus]
+    parts += [activity.key(design, stimulus) if measured and design else ""]
+    parts += [wires.spef, repr(wires.clock)] if wires else []
 
     def make() -> dict[str, Any]:
         flat = flatten(netlist, top, library)

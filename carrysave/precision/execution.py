@@ -1,0 +1,190 @@
+"""``carrysave precision``: its options, checked before anything runs, and its output files."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from onnx import ModelProto
+
+from carrysave import cache
+from carrysave.compiler.front.inputs import batch_of, read_inputs, read_labels
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.names import within_file
+from carrysave.compiler.passes.floats import with_choices
+from carrysave.compiler.run.outputs import folder_name
+from carrysave.compiler.target import energy
+from carrysave.compiler.target.target import Target
+from carrysave.errors import UsageError, needs
+from carrysave.precision import layers as products
+from carrysave.precision import sensitivity, view
+from carrysave.precision.assess import Judge
+from carrysave.precision.options import Options, Pair
+from carrysave.precision.request import PrecisionRequest
+from carrysave.precision.sensitivity import Option
+from carrysave.progress import Steps
+
+__all__ = ["execute"]
+
+
+def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
+    """Choose formats, and write the model with them, figures, tables and a picture.
+
+    Returns
+    -------
+    A dict of plain values: ``model``, ``design``, ``command``, ``layers`` with what was chosen and
+    the ``sensitivity`` to each pair, ``limits``, ``chosen``, ``tuned``, ``uniform`` and ``pareto``
+    outcomes, ``energy``, ``files``.
+    """
+    needs("onnxruntime", "scipy", "matplotlib", *(["jax"] if request.fine_tune else []))
+    steps.step(f"read {request.model.name}")
+    graph = load(request.model)
+    calibration = read_inputs(request.calibration, graph, "--calibration")
+    data = calibration if request.data is None else read_inputs(request.data, graph, "--input")
+    labels = read_labels(request.labels, len(next(iter(data.values()))))
+    sizes = [batch_of(request.batch, graph, inputs) for inputs in (calibration, data)]
+    target = Target(request.design, golden=True)
+    pairs, every = _pairs(request, target)
+    with within_file(request.model):
+        layers = products.find(graph, calibration, sizes[0])
+    spent = _energy(request, target, every, steps)
+    with within_file(request.model):
+        table = sensitivity.measure(
+            graph, target, layers, every, calibration, batch=sizes[0], energy=spent, steps=steps
+        )
+    options = Options(table)
+    limits = request.limits(options, pairs)
+    taken = options.mix(pairs, limits)
+    judge = Judge(graph, target, layers, data, labels, sizes[1])
+    outcomes = _outcomes(judge, options, table, (pairs, every), (limits, taken), steps)
+    chosen = [row[pick] for row, pick in zip(table, taken, strict=True)]
+    choices = {layer.name: option.choice for layer, option in zip(layers, chosen, strict=True)}
+    tuned = None
+    if request.fine_tune:
+        from carrysave.precision.tuning import tune  # needs jax, which is slow to load
+
+        with within_file(request.model):
+            epochs = request.fine_tune
+            graph = tune(
+                graph, choices, target.formats, calibration, epochs=epochs, steps=steps
+            ).graph
+        steps.step("judge fine-tuned")
+        tuned = judge.assess("fine-tuned", chosen, graph)
+    facts = {
+        "model": request.model.name,
+        "command": command,
+        "design": target.design.module,
+        "calibration": len(next(iter(calibration.values()))),
+        "judged": len(next(iter(data.values()))),
+        "limits": limits,
+        "layers": _layers(layers, chosen, table),
+        "chosen": outcomes["chosen"],
+        "tuned": asdict(tuned) if tuned else None,
+        "uniform": outcomes["uniform"],
+        "pareto": outcomes["pareto"],
+        "energy": asdict(spent) if spent else None,
+    }
+    return _written(facts, request.model, with_choices(graph, choices), folder)
+
+
+def _energy(
+    request: PrecisionRequest, target: Target, pairs: Sequence[Pair], steps: Steps
+) -> energy.Energy | None:
+    """Measure the engine's energy of each pair of formats, if a library is given."""
+    if request.library is None:
+        return None
+    for note in () if isinstance(request.library, str) else request.library.notes:
+        steps.remark(note)
+    return energy.measure(target, [" x ".join(pair) for pair in pairs], request.library, steps)
+
+
+def _outcomes(
+    judge: Judge,
+    options: Options,
+    table: Sequence[Mapping[Pair, Option]],
+    formats: tuple[Sequence[Pair], Sequence[Pair]],
+    choice: tuple[Mapping[str, float], Sequence[Pair]],
+    steps: Steps,
+) -> dict[str, Any]:
+    """Judge what was chosen, one format for all layers, and the front of mixes.
+
+    Parameters
+    ----------
+    formats : pairs to choose from, and these with those to compare with.
+    choice : limits, and the pairs that were chosen.
+    """
+    (pairs, every), (limits, taken) = formats, choice
+
+    def assess(name: str, picks: Sequence[Pair]) -> dict[str, Any]:
+        steps.step(f"judge {name}")
+        return asdict(
+            judge.assess(name, [row[pick] for row, pick in zip(table, picks, strict=True)])
+        )
+
+    alike = {
+        f"all {' x '.join(dict.fromkeys(pair))}": options.alike(pair)
+        for pair in every
+        if pair[0] == pair[1] and options.has(pair)
+    }
+    kind = next(iter(limits))
+    return {
+        "chosen": assess("chosen", taken),
+        "uniform": [assess(name, picks) for name, picks in alike.items()],
+        "pareto": [
+            assess(f"{kind} {limit:,.{3 if kind == 'energy' else 0}f}", picks)
+            for limit, picks in options.front(pairs, kind)
+            if picks not in (taken, *alike.values())
+        ],
+    }
+
+
+def _layers(
+    layers: Sequence[Any], chosen: Sequence[Option], table: Sequence[Mapping[Pair, Option]]
+) -> list[dict[str, Any]]:
+    """Return what was chosen for each layer, and its sensitivity to each pair."""
+    return [
+        {
+            "layer": layer.name,
+            "operator": layer.node.op_type,
+            **_plain(option),
+            "sensitivity": {" x ".join(pair): _plain(other) for pair, other in row.items()},
+        }
+        for layer, option, row in zip(layers, chosen, table, strict=True)
+    ]
+
+
+def _written(facts: dict[str, Any], path: Path, model: ModelProto, folder: Path) -> dict[str, Any]:
+    """Write the model, a picture, tables and figures; return these with the files."""
+    folder = folder / "precision" / folder_name(path)
+    contents = {
+        path.name: model.SerializeToString(),
+        "precision.svg": view.draw(facts),
+        "precision.md": view.markdown(facts).encode(),
+    }
+    files = [cache.write(folder / name, content) for name, content in contents.items()]
+    facts["files"] = [str(file) for file in (*files, folder / "precision.json")]
+    cache.write(folder / "precision.json", json.dumps(facts, indent=2) + "\n")
+    return facts
+
+
+def _pairs(request: PrecisionRequest, target: Target) -> tuple[list[Pair], list[Pair]]:
+    """List the pairs of formats to choose from, and these with those to compare with."""
+    if not target.formats:
+        raise UsageError("engine must have several formats, such as npe, to choose from")
+    for option, given in (("--formats", request.formats), ("--against", request.against)):
+        for name in given:
+            if name not in target.formats:
+                has = ", ".join(target.formats)
+                raise UsageError(f"{option} must be of {has}, which the engine has, not {name!r}")
+    names = list(dict.fromkeys(request.formats)) or list(target.formats)
+    if request.pairs == "same":
+        pairs = [(name, name) for name in names]
+    else:
+        pairs = [(a, b) for a in names for b in names]
+    return pairs, list(dict.fromkeys([*pairs, *((name, name) for name in request.others)]))
+
+
+def _plain(option: Option) -> dict[str, Any]:
+    facts = asdict(option)
+    return {**facts.pop("choice"), **facts}
