@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from carrysave import cache
 from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
 from carrysave.compiler.decoder.folder import SUFFIXES, compile_file
+from carrysave.compiler.encoder.folder import compile_folder, is_encoder
 from carrysave.compiler.front.inputs import read_inputs
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
@@ -36,7 +37,11 @@ _NAMES = [one.name for one in PASSES]
 
 def compile_model(
     model: Annotated[
-        Path, Parameter(help="A quantised ONNX model; or a language model, .gguf or .npz.")
+        Path,
+        Parameter(
+            help="A quantised ONNX model; a language model, .gguf or .npz; or the folder of a text"
+            " encoder."
+        ),
     ],
     /,
     *,
@@ -64,6 +69,15 @@ def compile_model(
         int | None,
         Parameter(help="Of a language model: bits of a key or value, 8, 4. [default: as `chat`]"),
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        Parameter(
+            help="Of a text encoder: text, a sentence in each line, that steps are chosen for."
+        ),
+    ] = None,
+    tokens: Annotated[
+        int, Parameter(help="Of a text encoder: tokens of a sentence, at most.")
+    ] = 128,
     output: Folder = None,
     json_: Json = False,
 ) -> int:
@@ -78,12 +92,16 @@ def compile_model(
     A language model becomes a program of one token: the token and its position are parameters of
     it, logits its output, and caches stay in its memory. `carrysave chat` takes its folder.
 
+    A text encoder becomes a program of one sentence, whose count of tokens is a parameter; its
+    co-processor is that of `embed`, which takes the folder.
+
     **Examples:**
 
     - `carrysave compile model.onnx -p "engine=systolic_os(m=8,n=8)"`
     - `carrysave compile model.onnx --input images.npy --json`
     - `carrysave compile model.onnx --dump build/passes --stop-after tables`
     - `carrysave compile model.gguf -p "engine=systolic_os(m=4,n=16)" --cache 256`
+    - `carrysave compile all-MiniLM-L6-v2 --calibration sentences.txt --tokens 64`
     """
     folder, command = output_folder(output) / "compile" / model.stem, _command()
     if model.suffix in SUFFIXES:
@@ -94,6 +112,20 @@ def compile_model(
         with Steps(errors) as steps:
             steps.step(f"compile {model.name}")
             found = compile_file(model, settings(parameter), folder, command, cache=cache_, bits=kv)
+        print_outcome(found, view.show, json_)
+        return 0
+    if is_encoder(model):
+        if input_ is not None or batch != 1 or dump is not None or stop_after is not None:
+            raise UsageError(
+                f"--input, --batch, --dump and --stop-after must be left out of {model.name}"
+            )
+        if calibration is None:
+            raise UsageError(f"--calibration must be given for {model.name}")
+        with Steps(errors) as steps:
+            steps.step(f"compile {model.name}")
+            found = compile_folder(
+                model, calibration, settings(parameter), folder, command, tokens=tokens
+            )  # fmt: skip
         print_outcome(found, view.show, json_)
         return 0
     needs("onnxruntime")

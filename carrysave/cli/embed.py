@@ -9,6 +9,9 @@ from cyclopts import Parameter
 
 from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
 from carrysave.compiler.encoder import command, view
+from carrysave.compiler.encoder.folder import embed_by_program
+from carrysave.compiler.program.read import is_program
+from carrysave.errors import UsageError
 from carrysave.progress import Steps
 from hw.catalog import Design
 
@@ -18,7 +21,10 @@ __all__ = ["embed"]
 def embed(
     model: Annotated[
         Path,
-        Parameter(help="A text encoder: folder of config.json, model.safetensors, tokenizer.json."),
+        Parameter(
+            help="A text encoder: folder of config.json, model.safetensors, tokenizer.json; or its"
+            " program's, of `carrysave compile`."
+        ),
     ],
     text: Annotated[Path, Parameter(help="Text, a sentence in each line.")],
     /,
@@ -51,14 +57,24 @@ def embed(
     gathered before the list. With `scratch`, scores stay on chip. Vectors are compared
     with those in floats. With `--simulate`, jobs of the first sentence also run on the simulated
     block, through its driver, as far as it is built for them, and must match. Parameters are those
-    of `generate coprocessor`.
+    of `generate coprocessor`. A program's folder makes vectors without the encoder's weights.
 
     **Examples:**
 
     - `carrysave embed all-MiniLM-L6-v2 sentences.txt --calibration others.txt`
     - `carrysave embed all-MiniLM-L6-v2 sentences.txt -p m=16 -p n=16 --batch 8`
+    - `carrysave embed build/compile/all-MiniLM-L6-v2 sentences.txt`
     """
-    folder = output_folder(output)
+    folder, told = output_folder(output), shlex.join(["carrysave", *sys.argv[1:]])
+    if is_program(model):
+        given = {"--calibration": calibration, "-p": parameter,
+                 "--simulate": None if simulate_ == "none" else simulate_}  # fmt: skip
+        if more := [name for name, value in given.items() if value is not None]:
+            raise UsageError(f"{', '.join(more)} must be left out: the program is compiled")
+        with Steps(errors) as steps:
+            made = embed_by_program(model, text, folder, told, steps)
+        print_outcome(made, view.show_program, json_)
+        return 0
     texts = command.parameters(settings(parameter))
     request = command.EmbedRequest(
         model=model,
@@ -69,7 +85,6 @@ def embed(
         simulate=simulate_,
     )
     with Steps(errors) as steps:
-        told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
     print_outcome(found, view.show, json_)
     return 1 if found["wrong"] else 0

@@ -8,19 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.compiler.encoder.compile import TOKENS, VECTORS, compiled_for
+from carrysave.compiler.encoder.compile import compiled as compiled_encoder
+from carrysave.compiler.encoder.evaluate import vectors
+from carrysave.compiler.program.affine import affine
+from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.jobs import product
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import HostStep, Start
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.run.stepwise import first_difference, stepwise
 from carrysave.compiler.target.target import Target
-from carrysave.driver.system import Plan, Tensor
+from carrysave.driver.system import Parameter, Plan, Tensor
 from carrysave.system.boards import design_of, system_board_of
 from carrysave.system.generate import CPUS, Written, write
 from carrysave.system.simulate import simulate
 from verif.compiler import runners
-from verif.compiler.test_program import compiled, inputs, mixed
-from verif.networks.encoder.test_simulate import SMALL, small, small_compiled
+from verif.compiler.test_program import TARGET, compiled, inputs, mixed
+from verif.networks.encoder.test_simulate import SMALL, small, small_compiled, small_integers
 from verif.soc.driver.conftest import library as library
 from verif.system.networks import convolutions
 
@@ -49,6 +55,42 @@ def test_step_by_step(name: str, runner: str, library: Any, tmp_path: Path) -> N
         golden(section)
         other(section)
         assert first_difference(steps, theirs, ours, number) is None
+
+
+@pytest.mark.parametrize("runner", ["driver", "c"])
+def test_a_sentence_of_any_length(runner: str, library: Any, tmp_path: Path) -> None:
+    """Tokens are a parameter: programs of one length make nearly the same vectors."""
+    target = small(tmp_path / "model", 4).target
+    encoder, sentences = small_integers(tmp_path / "model", target)
+    program = compiled_for(encoder, 20, target)
+    memories = []
+    for on in (_zeros, runners.on_driver if runner == "driver" else runners.on_c(library)):
+        memory, own = on(program)
+        for tokens in (sentences[0], sentences[1][:1], sentences[1], sentences[2][:2]):
+            rows = np.zeros((20, 1), np.int64)
+            rows[: len(tokens), 0] = tokens
+            made = network.run(
+                program, {"words.rows": rows}, memory, own, {TOKENS: len(tokens)}
+            )[VECTORS][0]  # fmt: skip
+            alone = vectors(compiled_encoder(encoder, [tokens], target))[0]
+            assert made @ alone > 0.9995 * np.linalg.norm(made) * np.linalg.norm(alone)
+        memories.append(memory)
+    assert first_difference(program, memories[1], memories[0]) is None
+
+
+def test_what_does_not_grow_evenly_is_refused() -> None:
+    image = Image(TARGET)
+
+    def add(value: int) -> None:
+        a = image.buffers.get("a") or image.reserve("a", 99, 4, 8)
+        b = image.buffers.get("b") or image.reserve("b", 4, 4, 8)
+        c = image.buffers.get("c") or image.reserve("c", 99, 4, 32)
+        rows = (0, value * value)
+        job = product(TARGET, a.part(rows), b, c.part(rows))
+        image.start("n", "product", job)
+
+    with pytest.raises(ValueError, match="n: m must grow by as much with each 'p'"):
+        affine(image, Parameter(name="p", low=1, high=5), add)
 
 
 def test_steps_make_what_the_whole_makes() -> None:
@@ -123,7 +165,7 @@ def _system(program: Program, given: dict[str, np.ndarray], written: Written, fo
     (start,) = (section.start for section in program.sections)
     counters = next(step.counters for step in program.steps if isinstance(step, Start))
     plan = Plan(
-        {**program.image.parts}, start, {name: program.tensors[name] for name in given},
+        {0: program.memory.tobytes()}, start, {name: program.tensors[name] for name in given},
         [(tensor, [counters]) for tensor in tensors],
     )  # fmt: skip
     (outcome,) = simulate(written, plan, [given], folder / "runs").outcomes

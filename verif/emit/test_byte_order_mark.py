@@ -19,7 +19,7 @@ from carrysave import cli
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.placement.lef import read_lef
 from carrysave.cli.options import read_settings
-from carrysave.compiler.encoder.command import _lines as sentences
+from carrysave.compiler.encoder.command import lines_of as sentences
 from carrysave.compiler.front.sentences import read_tokens
 from carrysave.errors import UsageError
 from carrysave.exploration.estimate import Estimator
@@ -77,6 +77,7 @@ TEXTS = {
     "verilog of verify": ("carrysave/sim/verilator.py", "top.v"),  # its test has both simulators
     "file of pack": ("carrysave/weights/image.py", "manifest.json"),
     "text": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
+    "calibration of compile": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of embed": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "model of embed": ("carrysave/compiler/front/sentences.py", "tokenizer.json"),
 }
@@ -88,6 +89,7 @@ OTHERS = {
     "store",
     "input_",
     "labels",
+    "dump of compile",
     "calibration of precision",
     "model of run",
     "model of compile",

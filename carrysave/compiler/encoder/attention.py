@@ -1,7 +1,7 @@
 """Attention of a sentence, all heads, as jobs."""
 
 from carrysave.compiler.encoder.codes import CODE, WIDE, IntegerBlock, IntegerEncoder, scaled
-from carrysave.compiler.encoder.on_chip import held
+from carrysave.compiler.encoder.on_chip import Held, held
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.cost import planned
 from carrysave.compiler.program.image import Image
@@ -14,7 +14,7 @@ __all__ = ["attention"]
 
 def attention(
     image: Image, encoder: IntegerEncoder, layer: str, block: IntegerBlock, qkv: Buffer,
-    context: Buffer, chip: int | None = None,
+    context: Buffer, *, chip: int | None = None, most: int | None = None,
 ) -> None:  # fmt: skip
     """Add the jobs of a sentence.
 
@@ -31,8 +31,10 @@ def attention(
     qkv : queries, keys and values of the sentence.
     context : where its results go.
     chip : bytes on chip that are used; None: all.
+    most : tokens that buffers have room for; None: those of the sentence. If they are more, rows
+        are not computed in parts.
     """
-    _Attention(image, encoder, layer, block, qkv, context, chip).add()
+    _Attention(image, encoder, layer, block, qkv, context, chip, most).add()
 
 
 class _Attention:
@@ -40,52 +42,59 @@ class _Attention:
 
     def __init__(
         self, image: Image, encoder: IntegerEncoder, layer: str, block: IntegerBlock, qkv: Buffer,
-        context: Buffer, chip: int | None,
+        context: Buffer, chip: int | None, most: int | None,
     ) -> None:  # fmt: skip
         self.image, self.encoder, self.layer, self.block = image, encoder, layer, block
         self.qkv, self.context, self.target = qkv, context, image.target
         self.length, self.width = context.rows, encoder.words.shape[1]
         self.each = self.width // encoder.heads
+        self.most = most or self.length
         self.held = held(
-            encoder.heads, self.length, self.each, tile=self.target.info.stores.tile_m,
+            encoder.heads, self.most, self.each, tile=self.target.info.stores.tile_m,
             chip=self.target.spec.scratch if chip is None else chip,
         )  # fmt: skip
-        # Sums of shares times values are at most 2^most codes of 8 bits.
-        most = 6 + (self.length - 1).bit_length()
-        self.less = max(most + CODE.bit_length() - WIDE.bit_length(), 0)
+        if most is not None and self.held.rows < most:
+            self.held = Held(heads=encoder.heads, rows=most)
+        # Sums of shares times values are at most 2^bits codes of 8 bits.
+        bits = 6 + (self.most - 1).bit_length()
+        self.less = max(bits + CODE.bit_length() - WIDE.bit_length(), 0)
 
     def add(self) -> None:
         """Add them."""
         for heads in self.held.groups(self.encoder.heads):
-            turned = self._room("turned", len(heads) * self.each, self.length, 8, self.held.turned)
+            turned = self._room("turned", len(heads) * self.each, self.most, 8, self.held.turned)
             keys = self.qkv.part(None, self._columns(heads, self.width))
-            self._rows("scores", "transpose", keys, turned)
+            self._rows("scores", "transpose", keys, turned.part(None, (0, self.length)))
             for chunk in self.held.chunks(self.length):
                 self._some(heads, chunk, turned)
 
     def _some(self, heads: range, chunk: range, turned: Buffer) -> None:
         """Add the jobs of some heads, and some rows of these."""
-        length, count = self.length, len(heads)
-        scores = self._room("scores", len(chunk), count * length, 16, self.held.scores)
-        shares = self._room("shares", len(chunk), count * (length + 1), 8, self.held.scores)
-        mixed = self._room("mixed", len(chunk), count * self.each, 16, self.held.mixed)
+        length, most, count, own = self.length, self.most, len(heads), (0, len(chunk))
+        tall = len(chunk) if self.most == self.length else self.most
+        scores = self._room("scores", tall, count * most, 16, self.held.scores)
+        shares = self._room("shares", tall, count * (most + 1), 8, self.held.scores)
+        mixed = self._room("mixed", tall, count * self.each, 16, self.held.mixed)
         here = chunk.start, chunk.stop
         for place, head in enumerate(heads):
             q = self.qkv.part(here, self._columns(range(head, head + 1), 0))
-            c = scores.part(None, (place * length, (place + 1) * length))
-            keys = turned.part((place * self.each, (place + 1) * self.each))
+            c = scores.part(own, (place * most, place * most + length))
+            keys = turned.part((place * self.each, (place + 1) * self.each), (0, length))
             job = product(self.target, q, keys, c, how=self.block.scores[head])
             self._start("scores", "product", planned(job, self.target))
-        self._rows("shares", "softmax", scores.part(parts=count), shares.part(parts=count))
+        self._rows(
+            "shares", "softmax", scores.part(own, (0, length), parts=count),
+            shares.part(own, (0, length + 1), parts=count),
+        )  # fmt: skip
         averaged = scaled(2.0**-self.less, WIDE)
         for place, head in enumerate(heads):
             v = self.qkv.part(None, self._columns(range(head, head + 1), 2 * self.width))
-            start = place * (length + 1)
-            share = shares.part(None, (start, start + length))
-            c = mixed.part(None, (place * self.each, (place + 1) * self.each))
+            start = place * (most + 1)
+            share = shares.part(own, (start, start + length))
+            c = mixed.part(own, (place * self.each, (place + 1) * self.each))
             job = product(self.target, share, v, c, how=averaged)
             self._start("context", "product", planned(job, self.target))
-        self._scales(heads, here, mixed, shares)
+        self._scales(heads, here, mixed.part(own), shares.part(own))
 
     def _scales(
         self, heads: range, here: tuple[int, int], mixed: Buffer, shares: Buffer
@@ -99,7 +108,7 @@ class _Attention:
             self._rows("context", "scale", mixed.part(parts=count), c, exponents, how)
             return
         for place, head in enumerate(heads):
-            last = place * (length + 1) + length
+            last = place * (self.most + 1) + length
             self._rows(
                 "context", "scale", mixed.part(None, (place * self.each, (place + 1) * self.each)),
                 self.context.part(here, self._columns(range(head, head + 1), 0)),
@@ -121,6 +130,6 @@ class _Attention:
 
     def _room(self, name: str, rows: int, columns: int, bits: int, chip: int | None) -> Buffer:
         """Make room that others of the name, and of the same place, have too."""
-        name = f"{name}.{self.length}" if chip is None else f"{name}.{rows}x{columns}.chip{chip}"
+        name = f"{name}.{self.most}" if chip is None else f"{name}.{rows}x{columns}.chip{chip}"
         known = self.image.buffers.get(name)
         return known or self.image.reserve(name, rows, columns, bits, chip=chip)

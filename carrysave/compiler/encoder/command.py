@@ -35,7 +35,7 @@ from golden.npe.vector import VectorUnitSpec
 from hw.catalog import Design
 from hw.emit.user_files import FileError, read_text
 
-__all__ = ["PARAMETERS", "UNIT", "EmbedRequest", "execute", "parameters", "unit_of"]
+__all__ = ["PARAMETERS", "UNIT", "EmbedRequest", "execute", "lines_of", "parameters", "unit_of"]
 
 UNIT = (
     "vector_unit(width=16,scale_width=8,out_width=16,signed=true,norm_fraction=8,length=1024,"
@@ -122,12 +122,12 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
             f"length of the vector unit must be {encoder.width} or more, not {unit.length}"
         )
     most = min(len(encoder.positions), unit.length)
-    texts = _lines(request.text)
+    texts = lines_of(request.text)
     sentences, cut = read_tokens(request.model, texts, most)
     encoder.check(sentences)
     chosen = sentences
     if request.calibration is not None:
-        chosen, _ = read_tokens(request.model, _lines(request.calibration), most)
+        chosen, _ = read_tokens(request.model, lines_of(request.calibration), most)
         encoder.check(chosen)
     steps.step(f"choose steps by {len(chosen)} sentences")
     began = time.monotonic()
@@ -189,7 +189,7 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     return facts
 
 
-def _lines(path: Path) -> list[str]:
+def lines_of(path: Path) -> list[str]:
     """Read a file's lines; those without letters are left out."""
     found = [line for line in read_text(path).splitlines() if line.strip()]
     if not found:

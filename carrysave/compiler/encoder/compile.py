@@ -13,6 +13,7 @@ from carrysave.compiler.encoder.codes import (
     scaled,
 )
 from carrysave.compiler.encoder.floats import rows_of
+from carrysave.compiler.program.affine import affine
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.cost import planned
@@ -21,9 +22,12 @@ from carrysave.compiler.program.jobs import product, rows, scaling
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
+from carrysave.driver.system import Parameter
 
-__all__ = ["VECTORS", "compiled"]
+__all__ = ["TOKENS", "VECTORS", "compiled", "compiled_for"]
 
+TOKENS = "tokens"
+"""Parameter of a program of one sentence: how many tokens it has."""
 VECTORS = "vectors"
 """Buffer of the vectors of sentences, one each in a row, of codes of 16 bits."""
 _MEAN = 1 << 7
@@ -42,30 +46,73 @@ def compiled(
     target : the co-processor.
     chip : bytes on chip that are used; None: all.
     """
-    return _Compiler(encoder, sentences, target, chip).compiled()
+    places = [(rows.start, rows.stop) for rows in rows_of(sentences)]
+    compiler = _Compiler(encoder, places[-1][1], target, chip)
+    compiler.add(np.concatenate(sentences), places)
+    return assembled(
+        compiler.image, [compiler.image.steps], inputs=compiler.inputs, outputs=(VECTORS,)
+    )
+
+
+def compiled_for(encoder: IntegerEncoder, most: int, target: Target) -> Program:
+    """Compile for one sentence, whose count of tokens is a parameter, at most so many.
+
+    Raises
+    ------
+    ValueError
+        The co-processor cannot gather, or the encoder takes fewer tokens.
+    """
+    if "gather" not in target.spec.vector_jobs:
+        raise ValueError("gather must be true: a program has tokens, and gathers their rows")
+    longest = min(len(encoder.positions), encoder.unit.length)
+    if not 2 <= most <= longest:
+        raise ValueError(f"tokens must be 2..{longest}, as of the encoder and unit, not {most}")
+    compiler = _Compiler(encoder, most, target, None)
+    parameter = Parameter(name=TOKENS, low=1, high=most)
+    steps = affine(compiler.image, parameter, lambda count: compiler.add(
+        np.zeros(most, np.int64), [(0, count)], most=most
+    ))  # fmt: skip
+    return assembled(
+        compiler.image, [steps], inputs=compiler.inputs, outputs=(VECTORS,), parameters=[parameter]
+    )
 
 
 class _Compiler:
-    """Adds jobs."""
+    """Adds jobs.
+
+    Members
+    -------
+    image : of the program.
+    inputs : names of buffers with tokens.
+    """
 
     def __init__(
-        self, encoder: IntegerEncoder, sentences: list[np.ndarray], target: Target,
-        chip: int | None,
-    ) -> None:  # fmt: skip
-        self.encoder, self.target, self.sentences, self.chip = encoder, target, sentences, chip
-        self.places = [(rows.start, rows.stop) for rows in rows_of(sentences)]
-        self.tokens = self.places[-1][1]
+        self, encoder: IntegerEncoder, tokens: int, target: Target, chip: int | None
+    ) -> None:
+        self.encoder, self.target, self.chip, self.tokens = encoder, target, chip, tokens
         self.width = encoder.words.shape[1]
         self.image = Image(target)
-        self.inputs: list[str] = []
+        self.inputs: tuple[str, ...] = ()
+        self.places: list[tuple[int, int]] = []
+        self.most: int | None = None
 
-    def compiled(self) -> Program:
-        encoder = self.encoder
-        tokens = np.concatenate(self.sentences)
+    def add(
+        self, tokens: np.ndarray, places: list[tuple[int, int]], *, most: int | None = None
+    ) -> None:
+        """Add the jobs of some sentences, on buffers that may be there from others.
+
+        Parameters
+        ----------
+        tokens : numbers of those of all sentences, as many as buffers have rows.
+        places : rows of each sentence.
+        most : tokens that the only sentence may have; None: there are no others.
+        """
+        encoder, self.places, self.most = self.encoder, places, most
         words = self.gathered("words", encoder.words, tokens)
-        self.inputs.append("words.rows" if "words.rows" in self.image.buffers else "words")
-        places = np.concatenate([np.arange(one.size) for one in self.sentences])
-        positions = self.gathered("positions", encoder.positions, places)
+        self.inputs = ("words.rows" if "words.rows" in self.image.buffers else "words",)
+        lengths = [self.tokens] if most else [stop - start for start, stop in places]
+        numbers = np.concatenate([np.arange(length) for length in lengths])
+        positions = self.gathered("positions", encoder.positions, numbers)
         sums = self.room("sums", self.width, 16)
         self.rows("embedding", "add", words, sums, positions, scaling(1.0, 16))
         x, residual = self.norm("embedding", sums, encoder.blocks[0].before)
@@ -73,44 +120,44 @@ class _Compiler:
             after = [*[one.before for one in encoder.blocks[1:]], encoder.last][number]
             x, residual = self.block(number, block, after, x, residual)
         self.pool(x)
-        return assembled(
-            self.image, [self.image.steps], inputs=tuple(self.inputs), outputs=(VECTORS,)
-        )
+
+    @property
+    def count(self) -> int:
+        """Tokens of all sentences."""
+        return self.places[-1][1]
 
     def gathered(self, name: str, table: np.ndarray, numbers: np.ndarray) -> Buffer:
         """Gather rows of a table, by a job, or before the program begins."""
         if "gather" not in self.target.spec.vector_jobs:
-            return self.image.place(name, table[numbers], 16)
-        whole = self.image.place(f"{name}.table", table, 16)
-        wanted = self.image.place(f"{name}.rows", numbers[:, None], 32)
+            return self.placed(name, table[numbers], 16)
+        whole = self.placed(f"{name}.table", table, 16)
+        wanted = self.placed(f"{name}.rows", numbers[:, None], 32)
         c = self.room(name, self.width, 16)
-        self.rows("embedding", "gather", whole, c, wanted)
+        self.rows("embedding", "gather", whole, c, wanted.part((0, self.count)))
         return c
 
+    def placed(self, name: str, codes: np.ndarray, bits: int) -> Buffer:
+        """Place codes, once."""
+        return self.image.buffers.get(name) or self.image.place(name, codes, bits)
+
     def room(self, name: str, columns: int, bits: int) -> Buffer:
-        return self.image.reserve(name, self.tokens, columns, bits)
+        known = self.image.buffers.get(name)
+        whole = known or self.image.reserve(name, self.tokens, columns, bits)
+        return whole.part((0, self.count))
 
     def rows(
         self, layer: str, operation: str, a: Buffer, c: Buffer, b: Buffer | None = None,
-        how: Requantisation | None = None,
+        how: Requantisation | None = None, *, once: bool = False,
     ) -> None:  # fmt: skip
         """Add an operation of the vector unit."""
-        self.image.start(layer, operation, rows(self.target, operation, a, c, b=b, how=how))
-
-    def product(
-        self, layer: str, a: Buffer, b: Buffer, c: Buffer, bias: np.ndarray, how: Requantisation
-    ) -> None:
-        """Add a product with biases."""
-        sums = self.image.place(f"{c.name}.bias", bias, self.target.info.sums.bits)
-        records = self.image.records(c.name, how, c.columns)
-        job = product(self.target, a, b, c, bias=sums, how=how, records=records)
-        self.image.start(layer, "product", planned(job, self.target))
+        job = rows(self.target, operation, a, c, b=b, how=how, once=once)
+        self.image.start(layer, operation, job)
 
     def scaled(self, layer: str, name: str, x: Buffer, row: Row, columns: int, bits: int) -> Buffer:
         """Multiply columns by factors."""
-        factors = self.image.place(f"{name}.row", row.codes, 16)
+        factors = self.placed(f"{name}.row", row.codes, 16)
         c = self.room(name, columns, bits)
-        self.rows(layer, "multiply", x, c, factors, scaling(row.scale, bits))
+        self.rows(layer, "multiply", x, c, factors, scaling(row.scale, bits), once=True)
         return c
 
     def norm(self, layer: str, sums: Buffer, after: NormCodes) -> tuple[Buffer, Buffer]:
@@ -126,10 +173,18 @@ class _Compiler:
         self, layer: str, x: Buffer, codes: DenseCodes, how: Requantisation, *, wide: bool = True
     ) -> Buffer:
         """Multiply by weights; to codes of 16 bits, or of 8."""
-        weights = self.image.place(f"{layer}.weights", codes.weights, 8)
+        weights = self.placed(f"{layer}.weights", codes.weights, 8)
+        bias = self.placed(f"{layer}.bias", codes.bias, self.target.info.sums.bits)
         c = self.room(f"{layer}.c", codes.weights.shape[1], 16 if wide else 8)
-        self.product(layer, x, weights, c, codes.bias, how)
+        records = self.records(layer, [how], c.columns)
+        job = product(self.target, x, weights, c, bias=bias, how=how, records=records)
+        self.image.start(layer, "product", planned(job, self.target))
         return c
+
+    def records(self, name: str, hows: list[Requantisation], columns: int) -> Buffer:
+        """Place how columns are requantised, in rows."""
+        codes = np.stack([how.records(columns).view("<i8").ravel() for how in hows])
+        return self.placed(f"{name}.records", codes, 64)
 
     def block(
         self, number: int, block: IntegerBlock, after: NormCodes, x: Buffer, residual: Buffer
@@ -168,21 +223,32 @@ class _Compiler:
         context = self.room(f"{b}context", self.width, 8)
         for own in self.places:
             attention(
-                self.image, self.encoder, b, block, qkv.part(own), context.part(own), self.chip
-            )
+                self.image, self.encoder, b, block, qkv.part(own), context.part(own),
+                chip=self.chip, most=self.most,
+            )  # fmt: skip
         return context
 
     def pool(self, x: Buffer) -> None:
         """Sum the codes of each sentence, and scale columns, to its mean."""
-        image, encoder = self.image, self.encoder
-        vectors = image.reserve(VECTORS, len(self.sentences), self.width, 16)
-        longest = max(stop - start for start, stop in self.places)
-        ones = image.place("ones", np.ones((1, longest), np.int64), 8)
+        encoder, sums = self.encoder, self.target.info.sums.bits
+        vectors = self.image.buffers.get(VECTORS) or self.image.reserve(
+            VECTORS, len(self.places), self.width, 16
+        )
+        found = [stop - start for start, stop in self.places]
+        # A row of biases and records for each sentence, or for each length that it may have.
+        lengths = found if self.most is None else range(1, self.most + 1)
+        ones = self.placed("ones", np.ones((1, max(lengths)), np.int64), 8)
         steps = encoder.last.steps / encoder.last.steps.max()
-        for number, (start, stop) in enumerate(self.places):
-            length = stop - start
-            bias = np.rint(encoder.beta * length).astype(np.int64)[None]
-            self.product(
-                "pool", ones.part(None, (0, length)), x.part((start, stop)),
-                vectors.part((number, number + 1)), bias, scaled(steps * _MEAN / length, WIDE),
+        hows = [scaled(steps * _MEAN / length, WIDE) for length in lengths]
+        biases = np.rint(encoder.beta.reshape(1, -1) * np.array([*lengths])[:, None])
+        bias = self.placed("pool.bias", biases.astype(np.int64), sums)
+        records = self.records("pool", hows, self.width)
+        for number, (own, length) in enumerate(zip(self.places, found, strict=True)):
+            row = number if self.most is None else length - 1
+            one = row, row + 1
+            job = product(
+                self.target, ones.part(None, (0, length)), x.part(own),
+                vectors.part((number, number + 1)), bias=bias.part(one), how=hows[row],
+                records=records.part(one),
             )  # fmt: skip
+            self.image.start("pool", "product", planned(job, self.target))

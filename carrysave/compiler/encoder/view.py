@@ -10,7 +10,7 @@ from carrysave.compiler.program.cost import Spent
 from carrysave.report import tables
 from carrysave.report.tables import Section
 
-__all__ = ["figures", "markdown", "show"]
+__all__ = ["figures", "markdown", "show", "show_program"]
 
 _COLUMNS = (
     ("jobs of", "{}"), ("count", "{:,}"), ("MACs", "{:,}"), ("cycles", "{:,}", "less"),
@@ -92,6 +92,18 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
     """Print the results."""
     tables.show(console, _table(found))
     for line in _sentences(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def show_program(console: Console, found: Mapping[str, Any]) -> None:
+    """Print what a program of an encoder has made."""
+    lines = [
+        f"{found['design']}: {found['sentences']:,} sentences, {found['tokens']:,} tokens;"
+        f" {found['cycles']:,} cycles of the longest by the cost model",
+        *([f"{found['cut']:,} sentences are too long, and cut"] if found["cut"] else ()),
+        *(f"wrote {file}" for file in found["files"]),
+    ]
+    for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -75,7 +75,7 @@ def product(
 
 def rows(
     target: Target, operation: str, a: Buffer, c: Buffer, *, b: Buffer | None = None,
-    how: Requantisation | None = None,
+    how: Requantisation | None = None, once: bool = False,
 ) -> Job:  # fmt: skip
     """Return an operation of the vector unit on each row of A.
 
@@ -84,6 +84,7 @@ def rows(
     b : of sums and products rows as those of A, or one for all; of a scale exponents, a column; of
         a gather numbers of rows, a column.
     how : of what is requantised.
+    once : the only row of B is for all rows of A, even if that has one, too.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def rows(
     _same(c, "must have codes'", (c.bits,), (8 if operation == "transpose" else bits,))
     return _checked(target, c.name, operation, Job(
         a=a.address, b=0 if b is None else b.address, c=c.address, m=m, n=a.columns, k=k,
-        lda=a.stride, ldb=0 if b is None or b.rows != m else b.stride, ldc=c.stride,
+        lda=a.stride, ldb=0 if b is None or once or b.rows != m else b.stride, ldc=c.stride,
         a_format=a.bits // 8 - 1, vector=operation, requantisation=how, c_bytes=int(small),
     ))  # fmt: skip
 

@@ -112,7 +112,7 @@ def batches(
     """
     takes = program.takes
     if not takes:
-        raise UsageError("the program takes no inputs: it is a language model's, of carrysave chat")
+        raise UsageError("the program takes text: carrysave chat or embed runs it")
     arrays = data if isinstance(data, Mapping) else dict.fromkeys(list(takes)[:1], data)
     if set(arrays) != set(takes):
         raise UsageError(f"{option} must be {', '.join(takes)}, not {', '.join(arrays)}")

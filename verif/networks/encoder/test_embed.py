@@ -13,6 +13,7 @@ from carrysave.compiler.front.encoder_weights import read_encoder
 from carrysave.compiler.front.sentences import read_tokens
 from verif.networks.encoder.encoders import SIZES, tensors, write
 from verif.support.command import Run
+from verif.support.schemas import check
 
 WORDS = ["the", "a", "cat", "dog", "sees", "likes", "red", "blue", "house", "and"]
 TEXT = "the cat sees a dog\na dog likes the red house\n\nblue and red and blue\nthe house\n"
@@ -75,6 +76,55 @@ def test_embed_writes_vectors_and_figures(run: Run, model: Path, tmp_path: Path)
     assert found["layer_cycles"] == found["layer_products"] + found["layer_rest"]
     assert json.loads((out / "embed" / "small" / "embed.json").read_text()) == found
     assert "product of weights" in (out / "embed" / "small" / "jobs.md").read_text()
+
+
+def test_a_program_embeds_without_the_model(run: Run, model: Path, tmp_path: Path) -> None:
+    """Sentences of any length, by one program: near those of programs of their lengths."""
+    text, out = tmp_path / "t.txt", tmp_path / "out"
+    text.write_text(TEXT)
+    np.save(tmp_path / "x.npy", np.zeros(3))
+    code, _, err = run("embed", str(model), str(text), "-o", str(out))
+    assert code == 0, err
+    wanted = np.load(out / "embed" / "small" / "vectors.npy")
+    given = ("--calibration", str(text), "--tokens", "16", "-o", str(out), "--json")
+    code, printed, err = run("compile", str(model), *given)
+    assert code == 0, err
+    found = check("compile", printed)
+    assert (found["moves"], found["host_segments"]) == (0, 0)
+    for file in model.iterdir():
+        file.unlink()
+    folder = out / "compile" / "small"
+    code, printed, err = run("embed", str(folder), str(text), "-o", str(out / "other"), "--json")
+    assert code == 0, err
+    made = np.load(out / "other" / "embed" / "small" / "vectors.npy")
+    assert made.shape == wanted.shape
+    assert (made * wanted).sum(axis=1).min() > 0.999
+    assert json.loads(printed)["cycles"] == found["cycles"]
+    for arguments, says in (
+        (("embed", folder, text, "--simulate", "layer"), "--simulate must be left out"),
+        (
+            ("run", folder, "--input", tmp_path / "x.npy"),
+            "the program takes text: carrysave chat",
+        ),
+        (("compile", model), ""),
+    ):
+        code, _, err = run(*map(str, arguments), "-o", str(out))
+        assert (code, says in err) == (2, True), err
+
+
+def test_compiling_an_encoder_refuses(run: Run, model: Path, tmp_path: Path) -> None:
+    text, out = tmp_path / "t.txt", tmp_path / "out"
+    text.write_text(TEXT)
+    given = ("--calibration", str(text))
+    for arguments, says in (
+        ((), "--calibration must be given for small"),
+        ((*given, "--batch", "2"), "--input, --batch, --dump and --stop-after must be left out"),
+        ((*given, "--tokens", "1"), "tokens must be 2..20, as of the encoder and unit, not 1"),
+        ((*given, "-p", "gather=false"), "gather must be true"),
+    ):
+        code, printed, err = run("compile", str(model), *arguments, "-o", str(out))
+        assert (code, printed, says in err) == (2, "", True), err
+    assert not out.exists()
 
 
 def test_embed_refuses_in_one_line(run: Run, model: Path, tmp_path: Path) -> None:
