@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -158,6 +159,27 @@ def test_no_circle_of_files(folder: str) -> None:
             used = f"{module}.{name}" if f"{module}.{name}" in names else module
             if used in names and used != own:
                 needs.setdefault(own, set()).add(used)
+    assert list(TopologicalSorter(needs).static_order())
+
+
+def test_no_circle_of_files_in_the_c_driver() -> None:
+    """No source calls another that calls it, at whatever distance."""
+    comment, function = re.compile(r"/\*.*?\*/", re.S), re.compile(r"^(?!static)\w.*?(\w+)\(", re.M)
+    texts = {
+        path.name: comment.sub("", path.read_text())
+        for path in sorted((ROOT / "carrysave/driver/c").glob("*.c"))
+    }
+    defined = {
+        name: file
+        for file, text in texts.items()
+        for name in function.findall(text)
+        if re.search(rf"^\w[^;{{}}=]*\b{name}\([^;{{}}]*\)\n{{", text, re.M)
+    }
+    assert defined["carrysave_matrix"] == "carrysave_matrix.c"
+    needs: dict[str, set[str]] = {}
+    for file, text in texts.items():
+        called = {defined[name] for name in re.findall(r"\b\w+(?=\()", text) if name in defined}
+        needs[file] = called - {file}
     assert list(TopologicalSorter(needs).static_order())
 
 

@@ -26,6 +26,7 @@ C_SOURCES = (
     "carrysave_device.c",
     "carrysave_floats.c",
     "carrysave_job.c",
+    "carrysave_matrix.c",
     "carrysave_plan.c",
     "carrysave_program.c",
     "carrysave_program.h",

@@ -26,6 +26,7 @@ _DRIVER = (
     "carrysave.c",
     "carrysave_device.c",
     "carrysave_job.c",
+    "carrysave_matrix.c",
     "carrysave_plan.c",
     "carrysave_program.c",
     "carrysave_run.c",

@@ -37,6 +37,13 @@ static inline uint64_t extent(const matrix *of)
     return (uint64_t)(of->rows - 1u) * of->distance + row_bytes(of);
 }
 
+/* Bytes of a row of a matrix, in whole beats. */
+static inline uint32_t whole_beats(const carrysave *device, matrix of)
+{
+    const uint32_t beat = device->info.data_width / 8u;
+    return beat * (uint32_t)((row_bytes(&of) + beat - 1u) / beat);
+}
+
 /* Words of A and of B, which an engine of integers has of one code each: bits, and how many along
  * K; a word of B may be as deep as several of A, so that it has fewer rows. */
 typedef struct {
@@ -62,9 +69,6 @@ bool carrysave_is_sensible(const carrysave *device, uint32_t sum_bytes, uint32_t
 
 /* One of the matrices of a job. */
 matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int which);
-
-/* Bytes of a row of it, in whole beats. */
-uint32_t carrysave_whole_beats(const carrysave *device, const carrysave_job *job, int which);
 
 /* The same of a vector job; whether the device has what it asks for; its part of MODE. */
 matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job, int which);

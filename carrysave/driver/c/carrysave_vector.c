@@ -165,13 +165,13 @@ void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint
     if ((operation == CARRYSAVE_TRANSPOSE || (operation == CARRYSAVE_GATHER && bytes == 1u))
         && width > 8u)
         job->c_bytes = 1u;
-    job->lda = carrysave_whole_beats(device, job, IN_A);
+    job->lda = whole_beats(device, carrysave_vector_matrix(device, job, IN_A));
     job->ldb = is_pair(operation) ? job->lda : 0u;
     if (operation == CARRYSAVE_SCALE)
-        job->ldb = carrysave_whole_beats(device, job, IN_B);
+        job->ldb = whole_beats(device, carrysave_vector_matrix(device, job, IN_B));
     if (operation == CARRYSAVE_GATHER)
         job->ldb = INDEX_BYTES;
-    job->ldc = carrysave_whole_beats(device, job, OUT_C);
+    job->ldc = whole_beats(device, carrysave_vector_matrix(device, job, OUT_C));
     job->requantise = is_scaled(operation);
     if (job->requantise && width) {
         job->low = -(int32_t)(1u << (width - 1u));

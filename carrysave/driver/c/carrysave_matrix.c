@@ -1,0 +1,46 @@
+#include "carrysave_internal.h"
+
+static matrix matrix_of(uint64_t address, uint32_t rows, uint32_t columns, uint32_t bits,
+                        uint32_t distance)
+{
+    matrix of;
+    of.address = address;
+    of.rows = rows;
+    of.columns = columns;
+    of.bits = bits;
+    of.distance = distance;
+    return of;
+}
+
+matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int which)
+{
+    const carrysave_info *info = &device->info;
+    const uint32_t block = job->mode.block;
+    const words w = words_of(device, job);
+
+    if (job->vector)
+        return carrysave_vector_matrix(device, job, which);
+    /* Only the one that is asked for: a small processor takes long for all of them. */
+    switch (which) {
+    case IN_A:
+        return matrix_of(job->a, job->m, w.k, w.a_bits, job->lda);
+    case IN_B:
+        return matrix_of(job->b, w.b_rows, job->n, w.b_bits, job->ldb);
+    case OUT_C:
+        return matrix_of(job->c, job->m, job->n,
+                         !job->requantise        ? info->sum.bits
+                             : job->c_bytes > 1u ? 8u * job->c_bytes
+                                                 : info->code.bits,
+                         job->ldc);
+    case IN_BIAS:
+        return matrix_of(job->bias, job->add_bias, job->n, info->sum.bits, 0u);
+    case IN_RECORDS:
+        return matrix_of(job->records, job->per_column, job->n, 8u * CARRYSAVE_RECORD_BYTES, 0u);
+    case IN_A_SCALES:
+        return matrix_of(job->a_scales, block ? job->m : 0u, block ? ceil_div(job->k, block) : 0u,
+                         8u, job->ldsa);
+    default:
+        return matrix_of(job->b_scales, block ? ceil_div(job->k, block) : 0u, job->n, 8u,
+                         job->ldsb);
+    }
+}
