@@ -1,0 +1,103 @@
+"""Compiles networks to programs, and counts what is in them.
+
+    .venv/bin/python scripts/figures/bench_programs.py            those whose packages are there
+    .venv/bin/python scripts/figures/bench_programs.py --models FOLDER    and others, from files
+    .venv/bin/python scripts/figures/bench_programs.py --docs     also rewrites the table of docs
+
+Writes build/programs.json.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from carrysave import cache
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.passes.pipeline import PASSES, lower
+from carrysave.compiler.program.facts import facts
+from carrysave.compiler.program.network import compile_network
+from carrysave.compiler.target.target import Target
+from carrysave.data.networks import MODELS, quantise
+from carrysave.progress import Steps
+from hw.catalog import Design
+from scripts.figures.bench import markdown, show
+from scripts.upkeep.pages import write_table
+from verif.compiler.others import OTHERS, quantised
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "programs"
+COLUMNS = {
+    "network": "{}",
+    "host segments": "{}",
+    "jobs": "{:,}",
+    "MMACs": "{:.4g}",
+    "cycles of jobs": "{:,}",
+    "utilisation": "{:.1%}",
+    "moved bytes": "{:,}",
+    "numbers in floats": "{:,}",
+    "bytes": "{:,}",
+}
+
+
+def networks(models: Path | None) -> Iterator[tuple[str, Path, np.ndarray]]:
+    """Yield the name of each network that is there, its file with codes, and an input."""
+    for name, make in MODELS.items():
+        task = make(FOLDER)
+        yield name, quantise(task, FOLDER / "codes" / f"{name}.onnx"), task.inputs[:1]
+    for name in OTHERS:
+        try:
+            yield name, *quantised(name, FOLDER / "codes", models)
+        except FileNotFoundError:
+            try:
+                yield name, *quantised(name, FOLDER / "codes")
+            except FileNotFoundError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+
+
+def row(name: str, path: Path, x: np.ndarray, target: Target) -> dict[str, Any]:
+    """Compile a network; return what is in the program."""
+    graph = load(path)
+    lowered = lower(graph, target, until=PASSES[-1].name)
+    program = compile_network(lowered, target, {next(iter(graph.inputs)): x})
+    found = facts(program, "", name)
+    macs = sum(one["macs"] for one in found["nodes"])
+    return {
+        "network": name,
+        "host segments": found["host_segments"],
+        "jobs": found["jobs"],
+        "MMACs": macs / 1e6,
+        "cycles of jobs": found["cycles"],
+        "utilisation": macs / (target.peak(None) * found["cycles"]),
+        "moved bytes": sum(one["moved_bytes"] for one in found["nodes"]),
+        "numbers in floats": sum(one["numbers"] for one in found["nodes"]),
+        "bytes": found["bytes"],
+    }
+
+
+def main() -> None:
+    """Compile, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", type=Path, help="folder with .onnx files of packages")
+    parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
+    arguments = parser.parse_args()
+    console = Console()
+    target = Target(Design.parse("coprocessor", {"engine": "systolic_os(m=8,n=8)"}))
+    rows = []
+    with Steps(Console(stderr=True)) as steps:
+        for name, path, x in networks(arguments.models):
+            steps.step(f"compile {name}")
+            rows.append(row(name, path, x, target))
+    show(console, "Programs for an 8 x 8 array, int8; one input", rows, COLUMNS)
+    if arguments.docs:
+        write_table("programs", markdown(rows, COLUMNS))
+    cache.write(ROOT / "build" / "programs.json", json.dumps(rows, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
