@@ -46,7 +46,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "carrysave/exploration/space.py": ("**", INTEGERS),
     "carrysave/exploration/surrogate.py": ("np.linalg scipy sklearn", SEARCH),
     "carrysave/compiler/decoder/rounded.py": ("@", TUNED),
-    "carrysave/compiler/decoder/units.py": ("@", INTEGERS),
+    "carrysave/compiler/decoder/attention.py": ("@", INTEGERS),
     "carrysave/compiler/encoder/evaluate.py": ("scipy", "ranks; a figure of 3 digits"),
     "carrysave/compiler/run/exact_product.py": ("@", INTEGERS),
     "carrysave/compiler/run/floats.py": ("@", INTEGERS),

@@ -7,6 +7,10 @@ import numpy as np
 __all__ = ["Matrix", "Space"]
 
 
+_PLAIN = {8: "<u1", 16: "<u2", 32: "<u4"}
+"""Types of codes by their bits."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
     """A matrix in memory; rows are packed from bit 0 of their first byte."""
@@ -33,6 +37,11 @@ class Matrix:
         starts = self.address + self.distance * rows
         return starts[:, None] + np.arange(self.row_bytes)
 
+    def _bytes(self, memory: np.ndarray) -> np.ndarray:
+        """Return the bytes of rows, in place; rows do not overlap."""
+        shape = self.rows, self.row_bytes
+        return np.ndarray(shape, np.uint8, memory, self.address, (self.distance, 1))
+
     def load(self, memory: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
         """Read codes, unsigned: rows x columns, int64; Python integers if of 64 bits or more.
 
@@ -41,6 +50,9 @@ class Matrix:
         memory : bytes.
         chosen : numbers of rows; None: all.
         """
+        if chosen is None and self.bits in _PLAIN:
+            data = np.ascontiguousarray(self._bytes(memory))
+            return data.view(_PLAIN[self.bits]).astype(np.int64)
         data = memory[self.places(chosen)]
         if self.bits < 8:
             parts = np.arange(0, 8, self.bits)
@@ -61,6 +73,10 @@ class Matrix:
             filled = np.pad(codes, [(0, 0), (0, -self.columns % count)]) & (1 << self.bits) - 1
             parts = filled.reshape(self.rows, -1, count) << self.bits * np.arange(count)
             memory[self.places()] = parts.sum(axis=-1).astype(np.uint8)
+            return
+        if self.bits in _PLAIN:
+            plain = np.ascontiguousarray(codes.astype(np.int64)).astype(_PLAIN[self.bits])
+            self._bytes(memory)[:] = plain.view(np.uint8)
             return
         steps = 8 * np.arange(self.bits // 8)
         parts = codes.astype(object if self.bits > 32 else np.int64)[..., None] >> steps & 0xFF

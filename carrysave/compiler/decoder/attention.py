@@ -176,7 +176,7 @@ class Decoder(Blocks):
         )
         scores = np.zeros((*queries.shape[:3], count))
         for block, (own, keys) in enumerate(parts):
-            sums = self._multiplied("scores", own, keys[:, 0, 0].swapaxes(1, 2))
+            sums = _product(own, keys[:, 0, 0].swapaxes(1, 2))
             scores += sums * steps[..., block]
             scores += own.sum(axis=-1, keepdims=True) * offsets[..., block]
         return scores
@@ -191,13 +191,14 @@ class Decoder(Blocks):
         for block, values in enumerate(np.split(codes, steps.shape[-1], axis=-1)):
             weighted = shares * steps[:, None, None, :, block]
             own, powers = self.units.aligned(weighted, SHARE_BITS, count)
-            sums = self._multiplied("values", own.astype(np.float64), values)
+            sums = _product(own.astype(np.float64), values)
             # One after the other, as other processors add them.
             rest = np.cumsum(shares * offsets[:, None, None, :, block], axis=-1)[..., -1:]
             made.append(np.ldexp(sums, powers) + rest)
         return np.concatenate(made, axis=-1)
 
-    def _multiplied(self, kind: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Multiply heads x heads of queries x rows x K by heads x K x N."""
-        flat = self.units.multiplied(kind, a.reshape(len(a), -1, a.shape[-1]), b)
-        return flat.reshape(*a.shape[:-1], b.shape[-1])
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply integers, heads x heads of queries x rows x K by heads x K x N, exactly."""
+    flat = a.reshape(len(a), -1, a.shape[-1]) @ b
+    return flat.reshape(*a.shape[:-1], b.shape[-1])

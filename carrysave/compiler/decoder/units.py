@@ -179,12 +179,6 @@ def kept(x: np.ndarray, bits: int, block: int) -> Kept:
     return codes.reshape(x.shape), step[..., 0], low[..., 0]
 
 
-def multiplied(kind: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Multiply integers of attention, of a kind ("scores", "values"), exactly in doubles."""
-    del kind
-    return a @ b
-
-
 @dataclass(frozen=True, kw_only=True)
 class Units:
     """How each step of a decoder is computed.
@@ -196,7 +190,6 @@ class Units:
     gated : gates and values to the SiLU of the gates times the values.
     probabilities : rows of scores to their softmax.
     kept : keys or values to those that the cache has, of some bits, scaled by blocks.
-    multiplied : products of integers of attention.
     sigmoid : values to their sigmoid.
     moved : a recurrent state, what is kept of it and what is fresh to the next state.
     rows : of queries that attend at once; what a row must not see yet has scores of -infinity.
@@ -207,7 +200,6 @@ class Units:
     gated: Callable[[np.ndarray, np.ndarray], np.ndarray] = gated
     probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
     kept: Callable[[np.ndarray, int, int], Kept] = kept
-    multiplied: Callable[[str, np.ndarray, np.ndarray], np.ndarray] = multiplied
     sigmoid: Callable[[np.ndarray], np.ndarray] = sigmoid
     moved: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] = moved
     rows: int = 32
