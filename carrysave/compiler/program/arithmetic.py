@@ -106,7 +106,9 @@ class Emitter:
         # What has codes stays: others may look at it.
         take = self._image.pool.take if kind == _FLOAT else self._image.room
         places = take(width * size) + width * np.arange(size)
-        return places.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
+        return places.reshape([shape[axis] for axis in order]).transpose(
+            np.argsort(order, kind="stable")
+        )
 
     def _step(
         self, what: str, shape: tuple[int, ...], to: Tensor, given: Sequence[Tensor],
@@ -160,7 +162,7 @@ class Emitter:
         row = width * turned.shape[-1] if turned.ndim else 0
         at = self._image.move(self._node, self._operator, bytes_, row=row)
         places = (at + width * np.arange(turned.size)).reshape(turned.shape)
-        return places.transpose(np.argsort(order))
+        return places.transpose(np.argsort(order, kind="stable"))
 
 
 def _floats(sources: np.ndarray) -> Tensor:
