@@ -1,5 +1,7 @@
 """``carrysave estimate``."""
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,13 +53,19 @@ def estimate(
     A model of designs that were measured gives each figure, and an interval that has the truth for
     nine designs of ten. Designs unlike those that were measured are refused. `--fit` makes a model
     of what your own runs of `synth`, `explore` and others measured, `OUTPUT/estimate/TARGET.json`.
+    A folder of `carrysave compile` in place of a design gives the program's cycles, node by node.
 
     **Examples:**
 
     - `carrysave estimate adder_tree -p n=4 -p k=8 -p k_max=1024 -p pipeline=2`
     - `carrysave estimate --fit --target ecp5`
+    - `carrysave estimate build/compile/model`
     - `carrysave estimate systolic_os -p m=4 --target ecp5 --model build/estimate/ecp5.json`
     """
+    if design is not None and Path(design).is_dir():
+        if parameter or config is not None or model is not None or fit or store is not None:
+            raise UsageError(f"other options must be left out: {design} is a program")
+        return _program(Path(design), raw=json_)
     needs("sklearn")
     check_choice("--target", target, TARGETS)
     if fit:
@@ -72,6 +80,19 @@ def estimate(
         raise UsageError("--store is for --fit")
     chosen, _ = choose(design, parameter, output, config)
     present(api.estimate(chosen, target, model=model), None, json_)
+    return 0
+
+
+def _program(folder: Path, *, raw: bool) -> int:
+    """Print what a program takes, node by node, and its files."""
+    # Of models, and their packages, this alone knows.
+    from carrysave.compiler.program import view
+    from carrysave.compiler.program.facts import facts
+    from carrysave.compiler.program.read import read
+
+    found = facts(read(folder), shlex.join(["carrysave", *sys.argv[1:]]), folder.name)
+    found["files"] = sorted(str(path) for path in folder.iterdir())
+    print_outcome(found, view.show, raw)
     return 0
 
 

@@ -54,7 +54,7 @@ def test_a_folder_runs_without_its_model(run: Run, tmp_path: Path) -> None:
     """Inputs in batches; and what goes with a model alone is refused."""
     ort = pytest.importorskip("onnxruntime")
     model = convolutions(5, between="Hardmax")
-    _, folder = written(run, tmp_path, model)
+    facts, folder = written(run, tmp_path, model)
     (tmp_path / "model.onnx").unlink()
     x = np.random.default_rng(9).integers(0, 256, (3, *SHAPE[1:])).astype(np.uint8)
     np.save(tmp_path / "x.npy", x)
@@ -71,6 +71,12 @@ def test_a_folder_runs_without_its_model(run: Run, tmp_path: Path) -> None:
     (output,) = found["outputs"]
     assert output["accuracy"] == np.mean(expected.argmax(axis=1) == 0)
     assert "host segments: 1" in run(*line).out
+    done = run("estimate", folder, "--json")
+    assert done.code == 0, done.err
+    estimated = check("compile", done.out)
+    same = {"command": "", "model": "", "files": []}
+    assert facts | same == estimated | same
+    assert run("estimate", folder, "-p", "m=2").code == 2
     np.save(tmp_path / "other.npy", x[:, :5])
     for more, says in (
         (["-p", "m=2"], "-p must be left out: the program is compiled"),
