@@ -34,7 +34,7 @@ def embed(
         Parameter(help="Sentences that steps are chosen for. [default: those of the text]"),
     ] = None,
     parameter: Sets = None,
-    batch: Annotated[int, Parameter(help="Sentences in one list of jobs.")] = 32,
+    batch: Annotated[int, Parameter(help="Sentences in one program.")] = 32,
     simulate_: Annotated[
         str,
         Parameter(
@@ -46,15 +46,15 @@ def embed(
     output: Folder = None,
     json_: Json = False,
 ) -> int:
-    """Turn sentences into vectors by a text encoder in int8, as one list of jobs.
+    """Turn sentences into vectors by a text encoder in int8, as one program.
 
     Encoders are those of BERT's kind, such as all-MiniLM-L6-v2, as floats. Weights and operands are
     rounded to int8, sums between layers to 16 bits. From numbers of tokens to vectors, which are
-    divided by their length at the end, all is a list of jobs on the co-processor and its vector
-    unit, computed by their golden models. The table counts the cycles of a list, by models.
+    divided by their length at the end, all is a program of jobs on the co-processor and its vector
+    unit, computed by their golden models. The table counts the cycles of a program, by models.
     Products make codes of 16 bits or of 8, as the vector unit's jobs do, so `code_bytes` must be 2,
     as it is by default; so are `transpose`, for keys, and `gather`, without which embeddings are
-    gathered before the list. With `scratch`, scores stay on chip. Vectors are compared
+    gathered before it runs. With `scratch`, scores stay on chip. Vectors are compared
     with those in floats. With `--simulate`, jobs of the first sentence also run on the simulated
     block, through its driver, as far as it is built for them, and must match. Parameters are those
     of `generate coprocessor`. A program's folder makes vectors without the encoder's weights.

@@ -65,7 +65,7 @@ class EmbedRequest:
     text : file, a sentence in each line.
     calibration : the same, of sentences that steps are chosen for; None: those of `text`.
     design : a co-processor with a vector unit.
-    batch : sentences in a list of jobs.
+    batch : sentences in a program.
     simulate : one of :data:`carrysave.compiler.encoder.simulate.SIMULATIONS`.
     """
 
@@ -106,7 +106,7 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     ``model``, ``command``, ``design``, ``sentences``, ``tokens``, ``cut`` (sentences that are
     longer than the encoder or the vector unit takes), ``calibration`` (sentences),
     ``cosine_mean`` and ``cosine_least`` with the vectors in floats, ``rank_correlation`` of all
-    pairs' cosines, ``batch`` (sentences in the first list of jobs), the figures of
+    pairs' cosines, ``batch`` (sentences in the first program), the figures of
     :func:`carrysave.compiler.encoder.view.figures` for that list, ``simulate``; ``simulated``
     (jobs of the first sentence), ``whole_cycles`` and ``whole_modelled`` (cycles of whole ones,
     counted and by models), ``simulated_cycles`` that the hardware counts, and ``wrong``,

@@ -19,7 +19,7 @@ _COLUMNS = (
 
 
 def figures(counted: Taken) -> dict[str, Any]:
-    """Return what a list of jobs takes as plain values.
+    """Return what a program takes as plain values.
 
     Returns
     -------

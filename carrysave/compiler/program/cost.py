@@ -96,11 +96,7 @@ def cycles_of(job: Job, target: Target, memory: Memory | None = None) -> int:
     found = matrices(target.spec, golden_job(job, target.spec))
     if job.vector is not None:
         return START + _rows_cycles(job, job.vector, found, target)
-    blocks = Blocks(job.block_m, job.block_n, job.block_k, job.by_columns)
-    if not job.block_m:
-        words = -(-job.k // target.mode.codes)
-        blocks = plan(_stores(target), job.m, job.n, words, found["c"].bits)
-    return _product_cycles(job, blocks, found, target, memory)
+    return _product_cycles(job, _blocks(job, found, target), found, target, memory)
 
 
 def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
@@ -124,9 +120,8 @@ def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
         one.rows * one.row_bytes for name, one in found.items() if name not in {*near, "records"}
     )
     stores, words = _stores(target), -(-job.k // target.mode.codes)
-    blocks = Blocks(job.block_m, job.block_n, job.block_k, job.by_columns)
     bits = {name: one.bits for name, one in found.items() if name != "records"}
-    parts = order(stores, blocks, bits, job.m, job.n, words)
+    parts = order(stores, _blocks(job, found, target), bits, job.m, job.n, words)
     return Spent(
         1, took, macs, max(macs / target.peak(None), 8 * moved / target.info.stores.data_width),
         sum(-(-part.bytes // beat) * beat for part in parts if part.name not in near),
@@ -135,6 +130,14 @@ def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
 
 def _stores(target: Target) -> Stores:
     return target.mode.stores(target.info.stores)
+
+
+def _blocks(job: Job, found: dict[str, Matrix], target: Target) -> Blocks:
+    """Return the blocks of a product; those of the planner where the hardware chooses."""
+    if job.block_m and job.block_n and job.block_k:
+        return Blocks(job.block_m, job.block_n, job.block_k, job.by_columns)
+    words = -(-job.k // target.mode.codes)
+    return plan(_stores(target), job.m, job.n, words, found["c"].bits)
 
 
 def _product_cycles(

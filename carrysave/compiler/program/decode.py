@@ -1,6 +1,7 @@
 """Steps of a section, from its words in memory and what these do not say."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,16 @@ from carrysave.compiler.program.floats import (
     SectionStep,
 )
 from carrysave.compiler.program.image import JOBS
-from carrysave.compiler.program.steps import Move, Start
-from carrysave.compiler.program.words import HEAD_WORDS, JOB_WORDS, MOVE_FIELDS, Kind, job_of
+from carrysave.compiler.program.steps import Move, Start, Varies
+from carrysave.compiler.program.words import (
+    HEAD_WORDS,
+    JOB_FIELDS,
+    JOB_WORDS,
+    MOVE_FIELDS,
+    Kind,
+    job_of,
+)
+from carrysave.driver.system import Parameter
 
 __all__ = ["decoded"]
 
@@ -31,8 +40,14 @@ class _Words:
     def __init__(self, memory: np.ndarray, start: int) -> None:
         if start % 4 or not 0 <= start < len(memory):
             raise ValueError(f"a section must begin at a word of memory, not at {start}")
+        self._start = start
         self._words = memory[start : start + (len(memory) - start) // 4 * 4].view("<i4")
         self._place = 0
+
+    @property
+    def address(self) -> int:
+        """Address of the next word."""
+        return self._start + 4 * self._place
 
     def take(self, count: int) -> list[int]:
         """Return the next words."""
@@ -44,7 +59,10 @@ class _Words:
 
 
 def decoded(
-    memory: np.ndarray, start: int, steps: Sequence[Mapping[str, Any]]
+    memory: np.ndarray,
+    start: int,
+    steps: Sequence[Mapping[str, Any]],
+    parameters: Sequence[Parameter] = (),
 ) -> tuple[SectionStep, ...]:
     """Return the steps at an address.
 
@@ -52,6 +70,7 @@ def decoded(
     ----------
     steps : of each its kind, node and operator; and of moves their bytes, of starts cycles and
         products of codes, of steps on floats how many numbers they compute.
+    parameters : by which words of steps vary.
 
     Raises
     ------
@@ -62,7 +81,33 @@ def decoded(
     count = words.take(HEAD_WORDS)[0]
     if count != len(steps):
         raise ValueError(f"the section at {start} must have {len(steps)} steps, not {count}")
-    return tuple(_step(words, one, len(memory)) for one in steps)
+    ways: dict[int, list[tuple[str, int]]] = {}
+    for parameter in parameters:
+        for address, factor in parameter.words:
+            ways.setdefault(address, []).append((parameter.name, factor))
+    found = []
+    for one in steps:
+        first = words.address
+        step = _step(words, one, len(memory))
+        varies = [
+            _way(step, (address - first) // 4, *way)
+            for address in range(first, words.address, 4)
+            for way in ways.get(address, ())
+        ]
+        found.append(replace(step, varies=tuple(varies)))
+    return tuple(found)
+
+
+def _way(step: SectionStep, place: int, parameter: str, factor: int) -> Varies:
+    """Say which word of a step varies."""
+    head = 3 if isinstance(step, Start) else 1
+    fields: Sequence[str] = JOB_FIELDS if isinstance(step, Start) else MOVE_FIELDS
+    if isinstance(step, Floats):
+        fields = step.fields
+    job, field = divmod(place - head, len(fields))
+    if place < head:
+        raise ValueError(f"parameter {parameter!r} must be in a job, move or step on floats")
+    return Varies(parameter=parameter, field=fields[field], factor=factor, job=job)
 
 
 def _step(words: _Words, one: Mapping[str, Any], size: int) -> SectionStep:

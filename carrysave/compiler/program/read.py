@@ -122,14 +122,15 @@ def _program(
         for one in lowered.proto.graph.initializer:
             constants[one.name] = numpy_helper.to_array(one)
     words = np.frombuffer(memory, np.uint8)
+    parameters = tuple(_parameter(one, size) for one in found["parameters"])
     return Program(
         target=target, image=image, ring=int(found["ring"]), tensors=tensors, results=results,
-        parts=tuple(_part(one, words, lowered, tensors) for one in found["parts"]),
+        parts=tuple(_part(one, words, lowered, tensors, parameters) for one in found["parts"]),
         constants=constants, inputs=_names(found["inputs"]), lowered=lowered,
         outputs=tuple(found["results"]),
         layers=tuple(_layer(one, tensors) for one in found["layers"]),
         scores=int(found["scores"][0]), classes=int(found["scores"][1]),
-        parameters=tuple(_parameter(one, size) for one in found["parameters"]),
+        parameters=parameters,
         states=tuple(State(**one) for one in found["states"]),
         takes={
             name: (np.dtype(kind), tuple(shape)) for name, (kind, shape) in found["takes"].items()
@@ -139,11 +140,15 @@ def _program(
 
 
 def _part(
-    one: Mapping[str, Any], words: np.ndarray, lowered: Lowered | None, tensors: Mapping[str, Any]
+    one: Mapping[str, Any],
+    words: np.ndarray,
+    lowered: Lowered | None,
+    tensors: Mapping[str, Any],
+    parameters: tuple[Parameter, ...],
 ) -> Section | HostStep:
     if "section" in one:
         start = int(one["section"])
-        return Section(decoded(words, start, one["steps"]), start)
+        return Section(decoded(words, start, one["steps"], parameters), start)
     proto = [] if lowered is None else lowered.proto.graph.node
     makers = {tuple(node.output): node for node in proto}
     for name in (*one["reads"], *one["writes"]):
