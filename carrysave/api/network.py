@@ -148,6 +148,9 @@ def run(
     host_fallback: bool = False,
     compare: bool = True,
     batch: int | None = None,
+    batch_axis: str | None = None,
+    constants: "Mapping[str, np.ndarray | Path_] | None" = None,
+    states: Mapping[str, str] | None = None,
     energy: "Energy" = None,
     folder: str | PathLike[str] = "build",
     progress: Steps | bool = False,
@@ -160,8 +163,8 @@ def run(
     Parameters
     ----------
     model : a quantised ONNX model: a file, or what ``onnx.load`` returns.
-    x : inputs, of the model's type, the first axis the sample: an array; arrays by name; or a file,
-        .npy or .npz.
+    x : inputs, of the model's type: an array; arrays by name; or a file, .npy or .npz. The first
+        axis is the sample, or that of ``batch_axis``.
     design : a co-processor; None: ``Design("coprocessor")``, or that of the board.
     labels : classes of the inputs, integers, or an .npy file.
     board : use the co-processor of `build` for this board, through its serial pins.
@@ -171,7 +174,12 @@ def run(
     host_fallback : onnxruntime runs nodes that are not supported.
     compare : with onnxruntime, which takes the whole model into memory; without it, constants in
         files beside the model are read product by product.
-    batch : inputs at once; None: the model's, or 8.
+    batch : inputs at once; None: the model's, or 8; with states it is 1.
+    batch_axis : name of the size that is the number of samples, in all inputs and outputs; None:
+        that of the first axis of the first input. Where no axis has it, the first is the sample.
+    constants : inputs that are a part of the model, arrays or .npy files by name.
+    states : outputs that are inputs of the next sample, as ``{"stateN": "state"}``. The first state
+        is in `x`, or zeros; of the outputs, the last state remains.
     energy : cells for the engine's energy, which is synthesised for them: ``osu018``, a Liberty
         file, a library, or a function that loads one; None or ``none``: no energy.
     folder : each simulation gets a folder of its own in ``folder/runs``; reports of `build` are in
@@ -204,6 +212,8 @@ def run(
         request = RunRequest(
             model=path, data=_given(x), labels=None if labels is None else _given(labels),
             design=design, simulate=simulate, requantise=requantise, batch=batch,
+            batch_axis=batch_axis, states=dict(states or {}),
+            constants={name: _given(one) for name, one in (constants or {}).items()},
             library=_library(energy), block=block, fallback=host_fallback,
             compare=compare,
         )  # fmt: skip

@@ -78,6 +78,27 @@ def run_model(
         ),
     ] = True,
     batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None,
+    batch_axis: Annotated[
+        str | None,
+        Parameter(
+            help="Name of the size that is the number of samples, wherever it stands."
+            " [default: that of the first axis of the first input]"
+        ),
+    ] = None,
+    constant: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help="An input that is a part of the model, `NAME=FILE.npy`; repeatable.",
+        ),
+    ] = None,
+    state: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help="An output that is an input of the next sample, `OUT=IN`; repeatable.",
+        ),
+    ] = None,
     energy: Annotated[
         str | None,
         Parameter(
@@ -106,6 +127,7 @@ def run_model(
 
     - `carrysave run model.onnx --input images.npy --labels classes.npy`
     - `carrysave run model.onnx --input images.npy -p m=16 -p n=16 --simulate none`
+    - `carrysave run vad.onnx --input frames.npy --state stateN=state --constant sr=rate.npy`
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f -p divisor=4`
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f --port /dev/ttyUSB0`
     - `carrysave run build/compile/model --input images.npy`
@@ -131,7 +153,9 @@ def run_model(
         found = api.run(
             model, input_, design, labels=labels, board=board, port=port, baud=baud,
             simulate=simulate_, requantise=requantise, host_fallback=host_fallback, compare=compare,
-            batch=batch,
+            batch=batch, batch_axis=batch_axis,
+            constants={key: Path(file) for key, file in _pairs("--constant", constant)},
+            states=dict(_pairs("--state", state)),
             energy=partial(cells_for_energy, energy), folder=folder, progress=steps,
         )  # fmt: skip
     present(found, html, json_, folder / "run" / folder_name(model))
@@ -151,3 +175,17 @@ def _program(
         )  # fmt: skip
     print_outcome(found, stored_view.show, raw)
     return 0 if found["different"] is None else 1
+
+
+def _pairs(option: str, texts: list[str] | None) -> list[tuple[str, str]]:
+    """Take two names at an equals sign."""
+    made: list[tuple[str, str]] = []
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not (key and equals and value):
+            what = "OUT=IN" if option == "--state" else "NAME=FILE.npy"
+            raise UsageError(f"{option} must be {what}, not {text!r}")
+        if key in dict(made):
+            raise UsageError(f"{option} {key} must be given once, not twice")
+        made.append((key, value))
+    return made

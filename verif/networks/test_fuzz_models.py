@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.run import view
@@ -64,7 +65,8 @@ def runs(data: bytes, folder: Path) -> bool:
         target = TARGETS[bool(graph.proto.metadata_props)]
         lowered = lower(graph, target)
         found = run(
-            lowered, target, inputs, batch=len(next(iter(inputs.values()))), simulation="none",
+            lowered, target, inputs, samples=Samples.of(graph),
+            batch=len(next(iter(inputs.values()))), simulation="none",
             in_hardware=True, block=simulated(target.design, folder), steps=Steps(console),
         )  # fmt: skip
         facts = {"model": "m", "command": "c", "notes": [],

@@ -4,20 +4,76 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from onnx import numpy_helper
 
+from carrysave.compiler.front.samples import Samples, sizes_text
 from carrysave.compiler.graph.graph import Graph
-from carrysave.errors import UsageError
+from carrysave.compiler.graph.tensors import without_constants
+from carrysave.errors import UsageError, check_choice
 from carrysave.weights.array_files import read_arrays
+from hw.emit.user_files import shown
 
-__all__ = ["batch_of", "read_inputs", "read_labels"]
+__all__ = ["batch_of", "folded", "read_inputs", "read_labels"]
 
 _BATCH = 8
 
 
+def folded(graph: Graph, constants: Mapping[str, Path | np.ndarray]) -> Graph:
+    """Return a model in which some inputs are constants.
+
+    Parameters
+    ----------
+    graph : the model.
+    constants : .npy files, or arrays, by the names of inputs.
+
+    Raises
+    ------
+    FileNotFoundError, FileError, UsageError
+        A file that is missing or damaged, a name that is no input, values that do not fit it.
+    """
+    if not constants:
+        return graph
+    proto = without_constants(graph.proto)
+    proto.graph.initializer.extend(graph.proto.graph.initializer)
+    for name, data in constants.items():
+        check_choice("--constant", name, list(graph.inputs))
+        values = read_arrays(data) if isinstance(data, Path) else np.asarray(data)
+        kind, shape = graph.inputs[name]
+        if not isinstance(values, np.ndarray):
+            raise UsageError(f"--constant {shown(name)} must be one array, an .npy")
+        fits = values.ndim == len(shape) and all(
+            isinstance(one, str) or one == size
+            for one, size in zip(shape, values.shape, strict=True)
+        )
+        if not fits or values.dtype != kind:
+            raise UsageError(
+                f"--constant {shown(name)} must be {sizes_text(shape)} of {kind}, not"
+                f" {sizes_text(values.shape)} of {values.dtype}"
+            )
+        proto.graph.initializer.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+    rest = [one for one in proto.graph.input if one.name not in constants]
+    del proto.graph.input[:]
+    proto.graph.input.extend(rest)
+    made = Graph(proto)
+    if not made.inputs:
+        raise UsageError("--constant: an input must stay")
+    return made
+
+
 def read_inputs(
-    data: Path | np.ndarray | Mapping[str, np.ndarray], graph: Graph, option: str
+    data: Path | np.ndarray | Mapping[str, np.ndarray],
+    graph: Graph,
+    option: str,
+    samples: Samples | None = None,
 ) -> dict[str, np.ndarray]:
     """Return inputs: an array for the only one, or all by name; of a file, or as they are.
+
+    Parameters
+    ----------
+    data : a file, .npy or .npz, or arrays.
+    graph : the model.
+    option : names them in errors.
+    samples : where samples are; states that are not given are zeros. None: along the first axes.
 
     Raises
     ------
@@ -26,25 +82,48 @@ def read_inputs(
     """
     arrays = read_arrays(data) if isinstance(data, Path) else data
     if not isinstance(arrays, Mapping):
-        if len(graph.inputs) != 1:
+        names = list(graph.inputs if samples is None else samples.inputs)
+        if len(names) != 1:
             raise UsageError(
-                f"{option} must be an .npz with {', '.join(graph.inputs)}, not one array"
+                f"{option} must be an .npz with {', '.join(names)}, not one array"
                 if isinstance(data, Path)
-                else f"{option} must be arrays by name, {', '.join(graph.inputs)}, not one"
+                else f"{option} must be arrays by name, {', '.join(names)}, not one"
             )
-        arrays = {next(iter(graph.inputs)): arrays}
+        arrays = {names[0]: arrays}
     arrays = {name: np.asarray(array) for name, array in arrays.items()}
-    sizes = {array.shape[:1] for array in arrays.values()}
+    axes = dict.fromkeys(arrays, 0) if samples is None else samples.inputs
+    if samples is not None:
+        arrays |= samples.first_states(graph, arrays)
+    if set(arrays) != set(graph.inputs):
+        graph.check_inputs(arrays, axes)
+    sizes = {
+        array.shape[axes[name] : axes[name] + 1] for name, array in arrays.items() if name in axes
+    }
     if len(sizes) != 1 or sizes == {()} or sizes == {(0,)}:
         raise UsageError(f"{option} must hold as many inputs, one or more, in each array")
-    graph.check_inputs(arrays)
+    graph.check_inputs(arrays, axes)
     return arrays
 
 
-def batch_of(batch: int | None, graph: Graph, inputs: dict[str, np.ndarray]) -> int:
-    """Return the batch size: the requested one, if the model's is open."""
-    count = len(next(iter(inputs.values())))
-    fixed = {shape[0] for _, shape in graph.inputs.values() if isinstance(shape[0], int)}
+def batch_of(
+    batch: int | None,
+    graph: Graph,
+    inputs: Mapping[str, np.ndarray],
+    samples: Samples | None = None,
+) -> int:
+    """Return the batch size: the requested one, if the model's is open.
+
+    Between states it is one: each sample begins where the one before ended.
+    """
+    samples = samples or Samples(inputs=dict.fromkeys(graph.inputs, 0), outputs={})
+    count = samples.count(inputs)
+    sizes = {graph.inputs[name][1][axis] for name, axis in samples.inputs.items()}
+    fixed = {size for size in sizes if isinstance(size, int)}
+    if samples.states:
+        if batch not in (None, 1) or fixed - {1}:
+            wrong = batch if batch not in (None, 1) else max(fixed)
+            raise UsageError(f"--batch must be 1 with --state, not {wrong}")
+        return 1
     if not fixed:
         return batch or _BATCH
     (size,) = fixed if len(fixed) == 1 else (0,)

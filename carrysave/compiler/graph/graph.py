@@ -1,6 +1,6 @@
 """ONNX models, and what is known about their tensors before they run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,12 +13,15 @@ from carrysave.compiler.graph.names import quoted
 from carrysave.compiler.graph.tensors import array_of, outline
 from hw.emit.user_files import shown
 
-__all__ = ["DOMAIN", "MICROSOFT", "Graph", "needed"]
+__all__ = ["DOMAIN", "MICROSOFT", "Graph", "Sizes", "needed"]
 
 DOMAIN = "carrysave"
 """Domain of the nodes that replace products; their attribute `index` is the product's index."""
 MICROSOFT = "com.microsoft"
 """Domain of onnxruntime's own operators."""
+
+Sizes = list[int | str]
+"""A shape; open sizes are names, or "?"."""
 
 
 @dataclass(frozen=True)
@@ -99,24 +102,35 @@ class Graph:
         return [one.name for one in self.proto.graph.output]
 
     @cached_property
-    def inputs(self) -> dict[str, tuple["np.dtype[Any]", list[int | str]]]:
+    def inputs(self) -> dict[str, tuple["np.dtype[Any]", Sizes]]:
         """Type and shape of each input; open sizes are names."""
-        inputs: dict[str, tuple[np.dtype[Any], list[int | str]]] = {}
+        inputs: dict[str, tuple[np.dtype[Any], Sizes]] = {}
         for one in self.proto.graph.input:
             if one.name in {constant.name for constant in self.proto.graph.initializer}:
                 continue
-            tensor = one.type.tensor_type
-            shape: list[int | str] = [
-                size.dim_value if size.dim_value > 0 else size.dim_param or "?"
-                for size in tensor.shape.dim
-            ]
-            inputs[one.name] = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type), shape
+            kind = onnx.helper.tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type)
+            inputs[one.name] = kind, _sizes_of(one)
         return inputs
 
-    def check_inputs(self, given: dict[str, np.ndarray]) -> None:
+    @cached_property
+    def output_sizes(self) -> dict[str, Sizes | None]:
+        """Shape of each output, as the file has it; None: the file has none."""
+        return {
+            one.name: _sizes_of(one) if one.type.tensor_type.HasField("shape") else None
+            for one in self.proto.graph.output
+        }
+
+    def check_inputs(
+        self, given: dict[str, np.ndarray], axes: Mapping[str, int] | None = None
+    ) -> None:
         """Refuse inputs of other names, types or shapes than the model's.
 
-        Sizes of one name must be one size, but that of the first axis, which is the sample.
+        Sizes of one name must be one size, but those of the samples.
+
+        Parameters
+        ----------
+        given : arrays by name.
+        axes : axis of the sample of each input that has samples; None: the first of all.
 
         Raises
         ------
@@ -129,18 +143,20 @@ class Graph:
         sizes: dict[str, tuple[int, str]] = {}
         for name, (kind, shape) in self.inputs.items():
             array = given[name]
+            axis = axes.get(name) if axes is not None else 0
+            rest = [at for at in range(len(shape)) if at != axis]
             legal = " x ".join(shown(str(size)) for size in shape) or "a number"
-            # The first axis is the sample; batches are slices of it.
-            fits = array.ndim == len(shape) > 0 and all(
-                isinstance(size, str) or size == actual_size
-                for size, actual_size in zip(shape[1:], array.shape[1:], strict=True)
+            # Along the axis of samples batches are slices.
+            fits = array.ndim == len(shape) and (axis is None or axis < len(shape))
+            fits = fits and all(
+                isinstance(shape[at], str) or shape[at] == array.shape[at] for at in rest
             )
             if not fits:
                 actual_size = " x ".join(map(str, array.shape)) or "a number"
                 raise ValueError(f"input {quoted(name)} must be {legal}, not {actual_size}")
             if array.dtype != kind:
                 raise ValueError(f"input {quoted(name)} must be of {kind}, not {array.dtype}")
-            for symbol, size in zip(shape[1:], array.shape[1:], strict=True):
+            for symbol, size in ((shape[at], array.shape[at]) for at in rest):
                 if isinstance(symbol, int) or symbol == "?":
                     continue
                 first, other = sizes.setdefault(symbol, (size, name))
@@ -149,6 +165,14 @@ class Graph:
                         f"{shown(symbol)} of input {quoted(name)} must be {first}, as of"
                         f" {quoted(other)}, not {size}"
                     )
+
+
+def _sizes_of(value: onnx.ValueInfoProto) -> Sizes:
+    """Return the shape of an input or output."""
+    return [
+        size.dim_value if size.dim_value > 0 else size.dim_param or "?"
+        for size in value.type.tensor_type.shape.dim
+    ]
 
 
 def needed(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> tuple[list[NodeProto], set[str]]:

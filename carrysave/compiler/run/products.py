@@ -3,13 +3,13 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.graph.names import quoted
+from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.tensors import let_go
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.evaluate import evaluate
@@ -102,6 +102,7 @@ class Run:
     host : operations of the host in the first batch, by operator, see
         :func:`carrysave.compiler.graph.host_work.operations`.
     seconds : by phase.
+    axes : of the sample in each output; a state has none, and is that behind the last sample.
     """
 
     outputs: dict[str, np.ndarray]
@@ -114,6 +115,7 @@ class Run:
     wrong: list[str]
     host: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    axes: Mapping[str, int] = field(default_factory=dict)
 
 
 def run(
@@ -121,6 +123,7 @@ def run(
     target: Target,
     inputs: dict[str, np.ndarray],
     *,
+    samples: Samples,
     batch: int,
     simulation: str,
     in_hardware: bool,
@@ -135,7 +138,8 @@ def run(
     ----------
     lowered : the network, compiled for
     target : the co-processor.
-    inputs : by name; the first axis is the sample.
+    inputs : by name, and the first of each state.
+    samples : where samples are in inputs and outputs.
     batch : batch size.
     simulation : one of :data:`SIMULATIONS`.
     in_hardware : the co-processor requantises; else the host, as onnxruntime does.
@@ -145,16 +149,18 @@ def run(
         no tables.
     compare : with onnxruntime, which takes the whole model into memory.
     """
-    count = len(next(iter(inputs.values())))
+    count = samples.count(inputs)
     machine = _Machine(target, in_hardware, simulation)
     comparison = Comparison(whole or lowered) if compare and installed("onnxruntime") else None
     found: list[dict[str, np.ndarray]] = []
     expected: list[dict[str, np.ndarray]] = []
+    states: dict[str, np.ndarray] = {}
+    expected_states: dict[str, np.ndarray] = {}
     host: Counter[str] = Counter()
     seconds = dict.fromkeys(("golden", "oracle", "simulation"), 0.0)
     for start in range(0, count, batch):
         steps.step(f"compute inputs {start + 1} to {min(start + batch, count)} of {count}")
-        part = {name: array[start : start + batch] for name, array in inputs.items()}
+        part = samples.part(inputs, start, batch) | states
         began = time.monotonic()
         keep = start == 0 or simulation == "all"
         machine.first = start == 0
@@ -162,9 +168,12 @@ def run(
         multiply = machine.keep if keep else machine.multiply
         found.append(evaluate(lowered, part, multiply, host=counts))
         middle = time.monotonic()
-        _check_samples(found[-1], min(batch, count - start))
+        samples.check(found[-1], min(batch, count - start))
+        states = samples.after(part, found[-1])
         if comparison is not None:
-            expected.append(comparison.run(part, machine.multiply))
+            # Its states are its own.
+            expected.append(comparison.run(part | expected_states, machine.multiply))
+            expected_states = samples.after(part, expected[-1])
         seconds["golden"] += middle - began
         seconds["oracle"] += time.monotonic() - middle
 
@@ -172,11 +181,12 @@ def run(
     wrong = _on_block(machine, block, steps)
     seconds["simulation"] = time.monotonic() - began
     layers = list(machine.layers.values())
-    outputs = _joined(found)
-    reference = _joined(expected) if comparison is not None else None
+    outputs = samples.joined(found)
+    reference = samples.joined(expected) if comparison is not None else None
     return Run(
-        outputs, reference, layers, comparison, count, batch, simulation, wrong, dict(host), seconds
-    )
+        outputs, reference, layers, comparison, count, batch, simulation, wrong, dict(host),
+        seconds, samples.outputs,
+    )  # fmt: skip
 
 
 class _Machine:
@@ -229,19 +239,6 @@ class _Machine:
         y = compiled.finish(results)
         let_go(product.weights)
         return compiled, results, y
-
-
-def _check_samples(outputs: dict[str, np.ndarray], count: int) -> None:
-    """Refuse outputs whose first axis is not the sample: those of batches would not be one."""
-    for name, array in outputs.items():
-        if not isinstance(array, np.ndarray) or array.shape[:1] != (count,):
-            actual = " x ".join(map(str, np.shape(array))) or "a number"
-            text = f"its first axis must be the sample, {count} of them, not {actual}"
-            raise ValueError(f"output {quoted(name)}: {text}")
-
-
-def _joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _on_block(machine: _Machine, block: Block, steps: Steps) -> list[str]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
-from carrysave.compiler.front.inputs import batch_of, read_inputs, read_labels
+from carrysave.compiler.front.inputs import batch_of, folded, read_inputs, read_labels
 from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.names import label, within_file
 from carrysave.compiler.lowered.evaluate import ProductError
 from carrysave.compiler.passes.pipeline import lower
@@ -47,6 +48,8 @@ class RunRequest:
     block : what runs the part of the products that `simulate` says; None: the simulated design.
     fallback : onnxruntime runs the nodes that neither the block nor the host can run.
     compare : results are compared with onnxruntime's, if that is there.
+    batch_axis, states : of :meth:`carrysave.compiler.front.samples.Samples.of`.
+    constants : inputs that are a part of the model, .npy files or arrays by name.
     """
 
     model: Path
@@ -60,6 +63,9 @@ class RunRequest:
     block: Block | None = None
     fallback: bool = False
     compare: bool = True
+    batch_axis: str | None = None
+    constants: Mapping[str, Path | np.ndarray] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the choices."""
@@ -92,9 +98,12 @@ def execute(
     """
     steps.step(f"read {request.model.name}")
     graph = load(request.model, subgraphs=request.fallback)
-    inputs = read_inputs(request.data, graph, "--input")
-    batch = batch_of(request.batch, graph, inputs)
-    labels = read_labels(request.labels, len(next(iter(inputs.values()))))
+    graph = folded(graph, request.constants)
+    with within_file(request.model):
+        samples = Samples.of(graph, request.batch_axis, request.states)
+    inputs = read_inputs(request.data, graph, "--input", samples)
+    batch = batch_of(request.batch, graph, inputs, samples)
+    labels = read_labels(request.labels, samples.count(inputs))
     alone = request.simulate == "none" and request.block is None
     target = Target(request.design, golden=alone)
     with within_file(request.model):
@@ -113,6 +122,7 @@ def execute(
                     lowered,
                     target,
                     inputs,
+                    samples=samples,
                     batch=batch,
                     simulation=request.simulate,
                     in_hardware=request.requantise == "hardware",

@@ -114,11 +114,12 @@ def _outputs(run: Run, labels: np.ndarray | None) -> list[dict[str, Any]]:
     found = []
     arrays = array_names(run.outputs)
     for name, ours in run.outputs.items():
-        classes = ours.ndim == 2 and ours.shape[1] > 1
+        classes = ours.ndim == 2 and ours.shape[1] > 1 and len(ours) == run.inputs
         top = ours.argmax(axis=1) if classes else None
         row: dict[str, Any] = {
             "name": name,
             "array": arrays[name],
+            "axis": run.axes.get(name),
             "judge": run.comparison.judge if run.comparison else None,
             "equal": None,
             "most": None,

@@ -1,0 +1,211 @@
+"""Where samples are in a network's inputs and outputs, and what goes from one to the next."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from carrysave.compiler.graph.graph import Graph, Sizes
+from carrysave.compiler.graph.names import quoted
+from carrysave.errors import UsageError, check_choice
+from hw.emit.user_files import shown
+
+__all__ = ["Samples", "sizes_text"]
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Samples:
+    """The axis of the sample in each tensor, and states.
+
+    Members
+    -------
+    inputs : axis of each input that has samples.
+    outputs : axis of each output; a state has none.
+    states : by output, the input that it is of the next sample.
+    """
+
+    inputs: Mapping[str, int]
+    outputs: Mapping[str, int]
+    states: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, graph: Graph, axis: str | None = None, states: Mapping[str, str] | None = None
+    ) -> "Samples":
+        """Find the axes, from the model's file alone.
+
+        Parameters
+        ----------
+        graph : the model.
+        axis : name of the size that is the number of samples; None: that of the first axis of the
+            first input. Where no axis has it, the first axis is the sample.
+        states : by output, the input that it is of the next sample.
+
+        Raises
+        ------
+        UsageError
+            A name that the model has not.
+        ValueError
+            An input or output that has no such axis, a state that is not what it becomes.
+        """
+        states = dict(states or {})
+        for name, to in states.items():
+            _check_state(graph, name, to)
+        if wrong := {to for to in states.values() if list(states.values()).count(to) > 1}:
+            raise UsageError(f"--state: input {quoted(wrong.pop())} must be of one output")
+        given = {name: own for name, own in graph.inputs.items() if name not in states.values()}
+        if not given:
+            raise UsageError("--state: an input must have samples, and be no state")
+        if axis is None:
+            (_, first), *_ = given.values()
+            symbol = first[0] if first and isinstance(first[0], str) and first[0] != "?" else None
+        else:
+            names = {one for _, own in given.values() for one in own if isinstance(one, str)}
+            check_choice("--batch-axis", axis, sorted(names - {"?"}))
+            symbol = axis
+        inputs = {
+            name: _axis("input", name, sizes, symbol, axis is not None)
+            for name, (_, sizes) in given.items()
+        }
+        fixed = {given[name][1][at] for name, at in inputs.items()}
+        batch = {one for one in fixed if isinstance(one, int)} or {1}
+        return cls(
+            inputs=inputs,
+            outputs={
+                name: _axis("output", name, sizes, symbol, False, batch)
+                for name, sizes in graph.output_sizes.items()
+                if name not in states
+            },
+            states=states,
+        )
+
+    def count(self, inputs: Mapping[str, np.ndarray]) -> int:
+        """Return the number of samples."""
+        name, axis = next(iter(self.inputs.items()))
+        return int(inputs[name].shape[axis])
+
+    def part(self, inputs: Mapping[str, np.ndarray], start: int, count: int) -> Arrays:
+        """Return some samples of the inputs; the first one is that of states, too."""
+        found = {
+            name: inputs[name][(*[slice(None)] * axis, slice(start, start + count))]
+            for name, axis in self.inputs.items()
+        }
+        return found | {name: inputs[name] for name in self.states.values()}
+
+    def after(self, part: Arrays, outputs: Mapping[str, np.ndarray]) -> Arrays:
+        """Return the states behind a part of the samples.
+
+        Raises
+        ------
+        ValueError
+            A state has other sizes than it had.
+        """
+        for name, to in self.states.items():
+            if np.shape(outputs[name]) != part[to].shape:
+                before, actual = (sizes_text(np.shape(one)) for one in (part[to], outputs[name]))
+                raise ValueError(
+                    f"output {quoted(name)} must be {before}, as input {quoted(to)}, not {actual}"
+                )
+        return {to: outputs[name] for name, to in self.states.items()}
+
+    def check(self, outputs: Mapping[str, np.ndarray], count: int) -> None:
+        """Refuse outputs of another number of samples: those of batches would not be one."""
+        for name, axis in self.outputs.items():
+            array = outputs[name]
+            if not isinstance(array, np.ndarray) or array.shape[axis : axis + 1] != (count,):
+                text = f"its {_place(axis)} must be the sample, {count} of them"
+                raise ValueError(
+                    f"output {quoted(name)}: {text}, not {sizes_text(np.shape(array))}"
+                )
+
+    def joined(self, parts: list[Arrays]) -> Arrays:
+        """Join the outputs of batches; of states the last remains."""
+        return {
+            name: parts[-1][name]
+            if name in self.states
+            else np.concatenate([part[name] for part in parts], axis=self.outputs[name])
+            for name in parts[0]
+        }
+
+    def first_states(self, graph: Graph, given: Mapping[str, np.ndarray]) -> Arrays:
+        """Return zeros for the states that are not given; of the samples' size one."""
+        batch = {graph.inputs[name][1][axis] for name, axis in self.inputs.items()}
+        return dict(_zeros(graph, set(self.states.values()) - set(given), batch))
+
+
+def _zeros(
+    graph: Graph, names: set[str], batch: set[int | str]
+) -> Iterator[tuple[str, np.ndarray]]:
+    for name in sorted(names):
+        kind, sizes = graph.inputs[name]
+        shape = [1 if size in batch else size for size in sizes]
+        if unknown := [size for size in shape if isinstance(size, str)]:
+            text = f"its size {shown(unknown[0])} is open: --input must have the first one"
+            raise UsageError(f"state {quoted(name)}: {text}")
+        yield name, np.zeros([int(size) for size in shape], kind)
+
+
+def _axis(
+    what: str, name: str, sizes: Sizes | None, symbol: str | None, asked: bool,
+    batch: set[int] | None = None,
+) -> int:  # fmt: skip
+    """Return the axis of the sample of a tensor.
+
+    Parameters
+    ----------
+    what, name, sizes : of the tensor; None: they are not known.
+    symbol : the axis of this name is it, if there is one.
+    asked : there must be one.
+    batch : what the size of another axis may be, if it is no name.
+    """
+    if sizes is None:
+        return 0
+    here = [at for at, size in enumerate(sizes) if symbol is not None and size == symbol]
+    if len(here) > 1:
+        text = f"axes {', '.join(map(str, here))} are both {shown(symbol or '')}"
+        raise ValueError(f"{what} {quoted(name)}: {text}: the sample must be one")
+    if here:
+        return here[0]
+    if asked:
+        text = f"must have an axis {symbol}, not be {sizes_text(sizes)}"
+        raise ValueError(f"{what} {quoted(name)} {text}; --constant or --state may give it")
+    if not sizes and what == "input":
+        more = f"--constant {name}=FILE.npy makes it a part of the model"
+        raise ValueError(f"input {quoted(name)} is one number, and has no samples: {more}")
+    if not sizes or (batch is not None and isinstance(sizes[0], int) and sizes[0] not in batch):
+        text = f"its first axis must be the sample, not {sizes_text(sizes)}"
+        more = "--batch-axis names another" if sizes else "it is one number"
+        raise ValueError(f"{what} {quoted(name)}: {text}; {more}")
+    return 0
+
+
+def _check_state(graph: Graph, name: str, to: str) -> None:
+    """Refuse a state whose output is not what its input takes."""
+    check_choice("--state: the output", name, graph.outputs)
+    check_choice("--state: the input", to, list(graph.inputs))
+    kind, sizes = graph.inputs[to]
+    own = graph.output_sizes[name]
+    same = own is None or (
+        len(own) == len(sizes)
+        and all(one == other for one, other in zip(own, sizes, strict=True)
+                if isinstance(one, int) and isinstance(other, int))
+    )  # fmt: skip
+    if not same:
+        raise ValueError(
+            f"--state {name}={to}: output {quoted(name)} must be {sizes_text(sizes)}, as the input,"
+            f" not {sizes_text(own or ())}"
+        )
+    made = graph.types.get(name, kind)
+    if made != kind:
+        raise ValueError(f"--state {name}={to}: output {quoted(name)} must be {kind}, not {made}")
+
+
+def _place(axis: int) -> str:
+    return "first axis" if axis == 0 else f"axis {axis}"
+
+
+def sizes_text(sizes: "Sizes | tuple[int, ...]") -> str:
+    """Return a shape as messages have it."""
+    return " x ".join(shown(str(size)) for size in sizes) or "a number"
