@@ -36,6 +36,10 @@ def make_system(
     simulate: Annotated[
         bool, Parameter(help="Simulate the system with its firmware; else build the bitstream.")
     ] = False,
+    serial: Annotated[
+        bool,
+        Parameter(help="Simulate the serial line's load of the network, too, as on a board."),
+    ] = False,
     port: Annotated[
         str | None,
         Parameter(help="Serial port of a board that has the system: run the network there."),
@@ -61,10 +65,10 @@ def make_system(
     has the project's C driver; a host writes a network into SDRAM over the line, then inputs, and
     gets classes and codes back (`carrysave.driver.system`). With `--model`, the network's program
     is written beside the system. `--simulate` runs the same system and firmware in Verilator with a
-    model of SDRAM: every code of every layer must be the golden model's. Without it, yosys and
-    nextpnr build the bitstream; fails if that does not meet the clock. `--port` runs the network on
-    a board instead, with the system that was built in the same `--output`. Parameters are those of
-    `generate coprocessor`.
+    model of SDRAM, in which the network is from the start: every byte must be the golden model's.
+    Without it, yosys and nextpnr build the bitstream; fails if that does not meet the clock.
+    `--port` runs the network on a board instead, with the system that was built in the same
+    `--output`. Parameters are those of `generate coprocessor`.
 
     **Examples:**
 
@@ -88,6 +92,7 @@ def make_system(
         labels=labels,
         count=count,
         simulated=simulate,
+        serial=serial,
         port=port,
         cpu=cpu,
         bus=bus,
@@ -105,6 +110,6 @@ def make_system(
     print_outcome(found, view.show, json_)
     bitstream = found["bitstream"]
     ran = found["simulation"] or found["attached"]
-    if ran is not None and ran["wrong"]:
+    if ran is not None and (ran["wrong"] or ran.get("difference")):
         return 1
     return 1 if bitstream is not None and not bitstream["ok"] else 0

@@ -28,6 +28,8 @@ COUNTERS = ("cycles", "compute", "stall_load", "stall_store", "read_beats", "wri
 _CHUNK = 1024
 """Bytes of one command: what is sent again if it is lost."""
 _ANSWER = 16
+_ADDRESS, _COUNT = 24, 16
+"""Bits of a frame's address, and of a count of bytes in its value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,12 +152,13 @@ class Outcome:
     -------
     cycles : of the firmware, from the first step to the last.
     best : number of the greatest of the last layer's codes.
-    codes, counters : of each layer; see :data:`COUNTERS`.
+    codes : of each layer; None of one whose codes were not read.
+    counters : of each layer; see :data:`COUNTERS`.
     """
 
     cycles: int
     best: int
-    codes: list[np.ndarray]
+    codes: list[np.ndarray | None]
     counters: list[dict[str, int]]
 
 
@@ -188,13 +191,18 @@ class System:
             progress(done, total)
 
     def run(
-        self, inputs: Mapping[str, np.ndarray], parameters: Mapping[str, int] | None = None
+        self,
+        inputs: Mapping[str, np.ndarray],
+        parameters: Mapping[str, int] | None = None,
+        *,
+        every: bool = True,
     ) -> Outcome:
         """Run the network on codes, by names of :attr:`Plan.inputs`.
 
         Parameters
         ----------
         parameters : values, by name; others stay as they are.
+        every : read the codes of all layers, not of the last alone.
 
         Raises
         ------
@@ -207,13 +215,17 @@ class System:
             self._write(tensor.span[0], tensor.stored(inputs[name]))
         usual, self._port.timeout = self._port.timeout, self._patience
         try:
-            answer, failed = self._line.command(Command.RUN, self._plan.start, size=_ANSWER)
+            answer, failed = self._command(Command.RUN, self._plan.start, answer=_ANSWER)
         finally:
             self._port.timeout = usual
         cycles, best, status, code = np.frombuffer(answer, "<u4").tolist()
         if failed or status:
             raise CoprocessorError(f"the run failed: status {status} of the C driver, error {code}")
-        codes = [tensor.found(self._read(*tensor.span)) for tensor, _ in self._plan.layers]
+        last = self._plan.layers[-1][0]
+        codes = [
+            tensor.found(self._read(*tensor.span)) if every or tensor is last else None
+            for tensor, _ in self._plan.layers
+        ]
         counters = [self._counters(addresses) for _, addresses in self._plan.layers]
         return Outcome(cycles, best, codes, counters)
 
@@ -225,11 +237,18 @@ class System:
     def _write(self, address: int, data: bytes) -> None:
         for first in range(0, len(data), _CHUNK):
             part = data[first : first + _CHUNK]
-            self._line.command(Command.WRITE, address + first, len(part), part)
+            self._command(Command.WRITE, address + first, len(part), part)
 
     def _read(self, address: int, size: int) -> bytes:
         found = b""
         for first in range(0, size, _CHUNK):
             count = min(_CHUNK, size - first)
-            found += self._line.command(Command.READ, address + first, count, size=count)[0]
+            found += self._command(Command.READ, address + first, count, answer=count)[0]
         return found
+
+    def _command(
+        self, command: Command, address: int, count: int = 0, data: bytes = b"", *, answer: int = 0
+    ) -> tuple[bytes, int]:
+        """Send a command; the bits of its address that frames have no room for are in its value."""
+        high, low = divmod(address, 1 << _ADDRESS)
+        return self._line.command(command, low, count | high << _COUNT, data, answer)

@@ -21,6 +21,7 @@ class SystemBoard:
     -------
     platform, arguments : module of litex_boards.platforms, and of its Platform.
     memory, memory_bits : LiteDRAM's name of the SDRAM, and bits of its data bus.
+    memory_bytes : of the SDRAM.
     size : rows and columns of the default engine.
     clock_mhz : default clock.
     """
@@ -29,6 +30,7 @@ class SystemBoard:
     arguments: Mapping[str, str] = field(default_factory=dict)
     memory: str
     memory_bits: int
+    memory_bytes: int
     size: int
     clock_mhz: float = 60.0
 
@@ -40,7 +42,7 @@ class SystemBoard:
 def _ulx3s(size: int, engine: int) -> SystemBoard:
     return SystemBoard(
         platform="radiona_ulx3s", arguments={"device": f"LFE5U-{size}F"}, memory="MT48LC16M16",
-        memory_bits=16, size=engine,
+        memory_bits=16, memory_bytes=1 << 25, size=engine,
     )  # fmt: skip
 
 

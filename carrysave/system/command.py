@@ -21,6 +21,7 @@ from carrysave.compiler.program.network import check_target, compile_network
 from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.program.read import is_program, read
 from carrysave.compiler.program.reasons import between
+from carrysave.compiler.run.stepwise import first_difference
 from carrysave.compiler.run.stored import batches
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Outcome
@@ -52,6 +53,7 @@ class SystemRequest:
     count : inputs that are run, from the first on; None: all.
     cpu, bus : LiteX's names of the processor, and of the standard of its bus.
     simulated : the system is simulated; else its bitstream is built.
+    serial : the simulated system gets the network over its serial line, as a board does.
     port : serial line of a board that has the system, on which the network is run instead.
     """
 
@@ -65,6 +67,7 @@ class SystemRequest:
     labels: Path | None
     count: int | None
     simulated: bool
+    serial: bool = False
     port: str | None = None
     cpu: str = "vexriscv"
     bus: str = "wishbone"
@@ -87,6 +90,8 @@ class SystemRequest:
         for option, wanted in (("--simulate", self.simulated), ("--port", self.port is not None)):
             if wanted and self.model is None:
                 raise UsageError(f"{option} needs --model and --input")
+        if self.serial and not self.simulated:
+            raise UsageError("--serial is for --simulate: a board has no other way")
         if self.count is not None and self.count < 1:
             raise UsageError(f"--count must be 1 or more, not {self.count}")
 
@@ -162,8 +167,6 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
 
 
 _Network = tuple[Program, list[dict[str, np.ndarray]], np.ndarray | None]
-_MEMORY = 1 << 24
-"""Bytes that an address of the serial line reaches."""
 
 
 def _network(request: SystemRequest, target: Target, steps: Steps) -> _Network | None:
@@ -175,8 +178,10 @@ def _network(request: SystemRequest, target: Target, steps: Steps) -> _Network |
         steps.step(f"read {request.model.name}")
         program = read(request.model, target)
         each = batches(program, read_arrays(request.data), "--input")
-        if len(program.memory) > _MEMORY:
-            raise ValueError(f"the program must take {_MEMORY:,} bytes of memory, not more")
+        most = request.chosen.memory_bytes
+        if len(program.memory) > most:
+            size = len(program.memory)
+            raise ValueError(f"the program must take {most:,} bytes of memory, not {size:,}")
         _ = program.plan
     else:
         steps.step(f"compile {request.model.name}")
@@ -200,8 +205,9 @@ def _compiled(
     lowered = lower(graph, target, until=PASSES[-1].name)
     if reasons := between(lowered, target):
         raise ValueError("; ".join(reasons))
+    chosen = request.chosen
     program = compile_network(
-        lowered, target, inputs, memory=request.chosen.timing(target), most=_MEMORY
+        lowered, target, inputs, memory=chosen.timing(target), most=chosen.memory_bytes
     )
     floats = [step for step in program.steps if isinstance(step, Floats)]
     if floats:
@@ -236,12 +242,17 @@ def _simulation(
     expected = [expect(program, one) for one in inputs]
     steps.step(f"simulate the system on {len(inputs)} inputs")
     found = simulate(
-        written, program.plan, [one.inputs for one in expected], folder / "runs", steps.advance
-    )
+        written, program.plan, [one.inputs for one in expected], folder / "runs", steps.advance,
+        memory=None if request.serial else program.memory,
+    )  # fmt: skip
     return {
         **_made(program, found.outcomes, expected, labels, request.clock_mhz),
         "boot_cycles": found.boot_cycles,
         "load_cycles": found.load_cycles,
+        "bytes": 0 if found.memory is None else found.memory.size,
+        "difference": None
+        if found.memory is None
+        else first_difference(program, found.memory, expected[-1].memory),
         "seconds": found.seconds,
     }
 
@@ -315,7 +326,11 @@ def _layer(
     layer: Layer, number: int, outcomes: list[Outcome], expected: list[Expected]
 ) -> dict[str, Any]:
     """Compare a layer of all inputs with the golden model, and its cycles with the cost model."""
-    ours, theirs = ([one.codes[number] for one in each] for each in (outcomes, expected))
+    pairs = [
+        (one.codes[number], other.codes[number])
+        for one, other in zip(outcomes, expected, strict=True)
+        if one.codes[number] is not None
+    ]
     counted = [outcome.counters[number] for outcome in outcomes]
     cycles = float(np.mean([one["cycles"] for one in counted]))
     model = layer.cycles
@@ -327,8 +342,8 @@ def _layer(
         "cycles": cycles,
         "cycles_by_model": model,
         "deviation": cycles / model - 1,
-        "codes": sum(one.size for one in theirs),
-        "differ": sum(int(np.sum(a != b)) for a, b in zip(ours, theirs, strict=True)),
+        "codes": sum(theirs.size for _, theirs in pairs),
+        "differ": sum(int(np.sum(ours != theirs)) for ours, theirs in pairs),
     }
 
 

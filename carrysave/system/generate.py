@@ -17,6 +17,7 @@ from carrysave.ip.facts import Facts
 from carrysave.system.boards import SystemBoard
 from carrysave.system.firmware import compile_firmware
 from carrysave.system.litex_soc import FACTS, PINS, TOP, Request
+from carrysave.system.memory_image import Banks, with_dump
 from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design
 from hw.device import models_of
@@ -64,6 +65,7 @@ class Written:
     pins : constraints of the board's pins; empty if it is simulated.
     firmware_bytes : of the ROM.
     divisor : cycles of a bit of the serial line, in simulation.
+    banks : of the simulated SDRAM; None: it is real.
     """
 
     sources: list[Path]
@@ -72,6 +74,7 @@ class Written:
     pins: str
     firmware_bytes: int
     divisor: int
+    banks: Banks | None = None
 
 
 def write(
@@ -125,8 +128,11 @@ def write(
         ).write(work / "request.json")  # fmt: skip
         progress(f"{board.name}: writing the system by LiteX")
         facts = _litex(work)
-        for name in [TOP + ".v", *facts["data"], *([] if simulated else [PINS])]:
+        for name in [*facts["data"], *([] if simulated else [PINS])]:
             cache.write(folder / name, (work / name).read_bytes())
+        banks = Banks.of(facts["banks"]) if simulated else None
+        top = (work / f"{TOP}.v").read_text()
+        cache.write(folder / f"{TOP}.v", top if banks is None else with_dump(top, banks))
     for name, text in made.items():
         cache.write(folder / name, text)
     others = [Path(path) for path in facts["sources"] if not path.endswith(f"{design.module}.v")]
@@ -146,6 +152,7 @@ def write(
         pins="" if simulated else (folder / PINS).read_text(),
         firmware_bytes=4 * len(words),
         divisor=CPUS[cpu].divisor,
+        banks=banks,
     )
 
 

@@ -80,7 +80,10 @@ def main(path: Path) -> None:
         Path(name).write_text(content)
     if not request.simulated:
         Path(PINS).write_text(_pins(platform, output))
-    Path(FACTS).write_text(json.dumps(_facts(soc, platform, output), indent=2) + "\n")
+    facts = _facts(soc, platform, output)
+    if request.simulated:
+        facts["banks"] = _banks(soc, request, output)
+    Path(FACTS).write_text(json.dumps(facts, indent=2) + "\n")
 
 
 def _simulated_platform() -> Any:
@@ -167,7 +170,11 @@ def _simulated(platform: Any, request: Request, memory: Any) -> tuple[Any, Any, 
         dfi_databits=request.memory_bits, nphases=1, rdphase=0, wrphase=0, cl=latency,
         read_latency=latency + 1, write_latency=0,
     )  # fmt: skip
-    return Crg(), line, SDRAMPHYModel(memory, settings=settings, clk_freq=request.clock_hz)
+    # Words of row 0 that say their bank, so that each bank has a file, which then is written anew.
+    row = memory.ncols * request.memory_bits // 32
+    first = [bank for bank in range(memory.nbanks) for _ in range(row)]
+    model = SDRAMPHYModel(memory, settings=settings, clk_freq=request.clock_hz, init=first)
+    return Crg(), line, model
 
 
 def _placed(platform: Any, request: Request) -> tuple[Any, Any, Any]:
@@ -237,6 +244,22 @@ def _facts(soc: Any, platform: Any, output: Any) -> dict[str, Any]:
         "data": sorted(output.data_files),
         "rom": next(name for name in output.data_files if "rom" in name),
     }
+
+
+def _banks(soc: Any, request: Request, output: Any) -> dict[str, Any]:
+    """Return the files of the SDRAM's banks, in their order, and the size of rows and words."""
+    geometry = soc.sdram.controller.settings.geom
+    size = (1 << geometry.colbits) * request.memory_bits // 32
+    by_bank = {}
+    for name, content in output.data_files.items():
+        words = [int(word, 16) for word in content.split()]
+        if len(words) == size * 32 // request.memory_bits and set(words) <= {words[0], 0}:
+            by_bank[max(words)] = name
+    assert sorted(by_bank) == list(range(1 << geometry.bankbits)), by_bank
+    return {
+        "files": [by_bank[bank] for bank in sorted(by_bank)], "columns": 1 << geometry.colbits,
+        "width": request.memory_bits // 8,
+    }  # fmt: skip
 
 
 _COMMANDS = {

@@ -3,7 +3,7 @@
 import pickle
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,12 @@ class Expected:
     -------
     inputs : codes that go to the system, by name.
     codes : of each layer.
+    memory : of the network, afterwards.
     """
 
     inputs: dict[str, np.ndarray]
     codes: list[np.ndarray]
+    memory: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +44,14 @@ class Simulated:
     Members
     -------
     outcomes : of each input.
-    boot_cycles, load_cycles : to the first answer, and to the last byte of the network.
+    memory : of the network, as the last input leaves it; None: it came over the line.
+    boot_cycles, load_cycles : to the first answer, and to the last byte of the network; the second
+        is 0 where it was in memory from the start.
     seconds : of the simulation.
     """
 
     outcomes: list[Outcome]
+    memory: np.ndarray | None
     boot_cycles: int
     load_cycles: int
     seconds: float
@@ -57,14 +62,16 @@ def expect(program: Program, inputs: dict[str, np.ndarray]) -> Expected:
     memory = program.memory.copy()
     run_program(program, inputs, memory, by_golden(program, memory))
 
-    def codes(tensor: Tensor) -> np.ndarray:
-        first, size = tensor.span
-        return tensor.found(memory[first : first + size].tobytes())
-
     return Expected(
-        {name: codes(program.tensors[name]) for name in program.inputs},
-        [codes(layer.y) for layer in program.layers],
+        {name: _codes(program.tensors[name], memory) for name in program.inputs},
+        [_codes(layer.y, memory) for layer in program.layers],
+        memory,
     )
+
+
+def _codes(tensor: Tensor, memory: np.ndarray) -> np.ndarray:
+    first, size = tensor.span
+    return tensor.found(memory[first : first + size].tobytes())
 
 
 def simulate(
@@ -73,9 +80,14 @@ def simulate(
     inputs: list[dict[str, np.ndarray]],
     folder: Path,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    deadline: float = 3600.0,
+    *,
+    memory: np.ndarray | None = None,
+    deadline: float = 36000.0,
 ) -> Simulated:
     """Run a network on a simulated system.
+
+    The network is in SDRAM from the start, or comes over the serial line as on a board; inputs
+    and the last layer's codes always go over that line.
 
     Parameters
     ----------
@@ -84,6 +96,8 @@ def simulate(
     inputs : codes of each input.
     folder : in which this run gets its own new folder.
     progress : told of inputs done, and their total.
+    memory : of the network, which is in SDRAM from the start; None: the network is loaded over the
+        line, and codes of all layers are read over it.
     deadline : seconds after which the simulation is ended.
 
     Raises
@@ -94,7 +108,10 @@ def simulate(
     own = new_folder(folder, TOP)
     for path in written.data:
         shutil.copy(path, own / path.name)
-    (own / "plan.pickle").write_bytes(pickle.dumps((plan, inputs)))
+    assert written.banks is not None
+    written.banks.write(np.zeros(1, np.uint8) if memory is None else memory, own)
+    given = plan if memory is None else replace(plan, parts={})
+    (own / "plan.pickle").write_bytes(pickle.dumps((given, inputs)))
     counter = own / "progress"
 
     def poll() -> None:
@@ -105,7 +122,7 @@ def simulate(
     result = run(
         build([*written.sources, *written.models], TOP),
         "carrysave.sim.cocotb.soc_host",
-        parameters={"divisor": written.divisor, "constants": constants},
+        parameters={"divisor": written.divisor, "constants": constants, "every": memory is None},
         directory=own,
         deadline=deadline,
         poll=poll,
@@ -113,4 +130,10 @@ def simulate(
     if not result.ok:
         raise RuntimeError(f"simulation failed: {', '.join(result.failed)}; see {result.log}")
     outcomes, cycles = pickle.loads((own / "outcomes.pickle").read_bytes())
-    return Simulated(outcomes, cycles[0], cycles[1] - cycles[0], result.seconds)
+    if memory is not None:
+        memory = written.banks.read(memory.size, own)
+        codes = [_codes(tensor, memory) for tensor, _ in plan.layers]
+        outcomes[-1] = replace(outcomes[-1], codes=codes)
+    for path in own.glob("*.after"):
+        path.unlink()
+    return Simulated(outcomes, memory, cycles[0], cycles[1] - cycles[0], result.seconds)

@@ -48,6 +48,9 @@ def _of_run(found: Mapping[str, Any], ran: Mapping[str, Any]) -> Iterator[str]:
     )
     if ran["right"] is not None:
         yield f"classes: {ran['right']} of {inputs} right"
+    if ran.get("bytes"):
+        memory = ran["difference"] or "as golden leaves them"
+        yield f"all {ran['bytes']:,} bytes of memory: {memory}"
     wrong = ", ".join(ran["wrong"])
     yield f"NOT equal to the golden model: {wrong}" if wrong else "equal to the golden model"
 

@@ -1,8 +1,9 @@
 """Not a test but a job: run a network on a system, at the pins of its serial line.
 
 Takes plan.pickle: a plan, and the codes of each input. Parameters of the bench: `divisor`, cycles
-of a bit. Writes what came back to outcomes.pickle, and the cycles that passed: to the first answer,
-to the last byte of the network, and to the end of each run; how far it is goes to progress.
+of a bit; `every`, whether the codes of all layers are read, not of the last alone. Writes what came
+back to outcomes.pickle, and the cycles that passed: to the first answer, to the last byte of the
+network, and to the end of each run; how far it is goes to progress.
 """
 
 import pickle
@@ -19,7 +20,9 @@ from carrysave.sim.cocotb.serial_line import SerialLine
 from carrysave.sim.cocotb.streams import PERIOD_NS, reset, start_clock
 from carrysave.sim.parameters import bench_parameters
 
-PATIENCE = 1e7
+BOOT = 1e4
+"""Bits of the line after which the system has booted."""
+PATIENCE = 1e9
 """Bits of the line that a run may take."""
 SILENCE = 300.0
 """Bits after which the line is silent, or an answer lost: several bytes, and what the firmware does
@@ -31,7 +34,8 @@ async def network(dut: Any) -> None:
     """Boot, load, run."""
     given: tuple[Plan, list[dict[str, np.ndarray]]] = pickle.loads(Path("plan.pickle").read_bytes())
     plan, inputs = given
-    line = SerialLine(dut, bench_parameters()["divisor"])
+    chosen = bench_parameters()
+    line = SerialLine(dut, chosen["divisor"])
     await start_clock(dut)
     await reset(dut)
 
@@ -39,7 +43,7 @@ async def network(dut: Any) -> None:
         return int(get_sim_time("ns")) // PERIOD_NS
 
     def host() -> None:
-        line.timeout = PATIENCE / 1e3  # until it has booted
+        line.timeout = BOOT
         system = System(line, plan, PATIENCE)
         cycles = [now()]
         line.timeout = SILENCE
@@ -47,7 +51,7 @@ async def network(dut: Any) -> None:
         cycles.append(now())
         outcomes: list[Outcome] = []
         for codes in inputs:
-            outcomes.append(system.run(codes))
+            outcomes.append(system.run(codes, every=chosen["every"]))
             cycles.append(now())
             Path("progress").write_text(str(len(outcomes)))
         Path("outcomes.pickle").write_bytes(pickle.dumps((outcomes, cycles)))

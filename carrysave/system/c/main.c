@@ -12,8 +12,6 @@
 #include "platform.h"
 #include "system.h"
 
-enum { MEMORY_BITS = 24 };
-
 /* A start that takes longer has failed. */
 #define MOST_CYCLES 0x40000000u
 
@@ -99,19 +97,25 @@ static void run(uint32_t start, outcome *found)
     found->cycles = cycles_now() - began;
 }
 
+/* A frame has 24 bits of an address; more are above a count of 16 bits in its value. */
+static uint32_t address_of(const request *asked)
+{
+    return asked->address | (asked->value >> 16 & 0xFFu) << 24;
+}
+
 static bool within(const request *asked)
 {
-    return asked->address + (asked->value & 0xFFFFu) <= 1u << MEMORY_BITS;
+    return address_of(asked) + (asked->value & 0xFFFFu) <= MAIN_RAM_SIZE;
 }
 
 static uint8_t *place(const request *asked)
 {
-    return within(asked) ? memory + asked->address : 0;
+    return within(asked) ? memory + address_of(asked) : 0;
 }
 
 int main(void)
 {
-    static const uint8_t bits = MEMORY_BITS;
+    static const uint8_t bits = __builtin_ctz(MAIN_RAM_SIZE);
     bool claimed = false;
     carrysave_status status;
 
@@ -131,11 +135,11 @@ int main(void)
         if (asked.command <= CLAIM) {
             line_answer(&asked, &bits, 1, fresh);
         } else if (asked.command == READ && claimed && within(&asked)) {
-            line_answer(&asked, memory + asked.address, asked.value & 0xFFFFu, 0);
+            line_answer(&asked, memory + address_of(&asked), asked.value & 0xFFFFu, 0);
         } else if (asked.command == WRITE && claimed) {
             line_answer(&asked, 0, 0, 0);
         } else if (asked.command == RUN && claimed && status == CARRYSAVE_OK) {
-            run(asked.address, &found);
+            run(address_of(&asked), &found);
             line_answer(&asked, (const uint8_t *)&found, sizeof found, 0);
         } else {
             memset(&found, 0, sizeof found);

@@ -1,0 +1,72 @@
+"""Memory of a simulated system: in files of its banks, and addresses beyond those of a frame."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from carrysave.driver.line import Command
+from carrysave.driver.system import Plan, System, Tensor
+from carrysave.system.memory_image import LAST, Banks, with_dump
+
+BANKS = Banks(files=("a.init", "b.init", "c.init", "d.init"), columns=8, width=2)
+
+
+@pytest.mark.parametrize("size", [1, 16, 17, 64, 65, 999])
+def test_bytes_come_back(size: int, tmp_path: Path) -> None:
+    memory = np.random.default_rng(size).integers(0, 256, size).astype(np.uint8)
+    BANKS.write(memory, tmp_path)
+    for name in BANKS.files:
+        words = (tmp_path / name).read_text()
+        (tmp_path / f"{name}.after").write_text(f"// 0x0\n@0\n{words}")
+    np.testing.assert_array_equal(BANKS.read(size, tmp_path), memory)
+
+
+def test_words_of_banks(tmp_path: Path) -> None:
+    """A row of a bank, then of the next; the low byte of a word first."""
+    memory = np.arange(16 * 4 * 2).astype(np.uint8)
+    BANKS.write(memory, tmp_path)
+    words = [(tmp_path / name).read_text().split() for name in BANKS.files]
+    assert (tmp_path / LAST).read_text() == "f\n"
+    assert [len(bank) for bank in words] == [16] * 4
+    assert words[0][:2] == ["0100", "0302"]
+    assert words[1][0] == "1110"
+    assert words[0][8] == "4140"
+
+
+def test_the_simulator_writes_each_bank() -> None:
+    verilog = "\n".join(f'initial $readmemh("{name}", mem_{number});'
+                        for number, name in enumerate(BANKS.files))  # fmt: skip
+    found = with_dump(f"module x;\n{verilog}\nendmodule\n", BANKS)
+    assert found.endswith("end\nendmodule\n")
+    assert '$writememh("c.init.after", mem_2, 0, sdram_last[0]);' in found
+
+
+class _Port:
+    """Notes commands."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[Any, ...]] = []
+        self.timeout: float | None = 1.0
+
+    def command(
+        self, command: Command, address: int, value: int, data: bytes, size: int
+    ) -> tuple[bytes, int]:
+        self.sent.append((command, address, value))
+        return bytes(size), 0
+
+
+def test_addresses_beyond_a_frame() -> None:
+    """24 bits are in its address, more above the count in its value."""
+    port = _Port()
+    tensor = Tensor(np.array([0x1234567]), np.dtype(np.int8), 0)
+    plan = Plan({0x1FFFFFF: b"x"}, 0x1000004, {}, [(tensor, [8])])
+    system = object.__new__(System)
+    system.__dict__ |= {"_port": port, "_plan": plan, "_patience": 2.0, "_line": port}
+    system.load()
+    system.run({})
+    assert port.sent == [
+        (Command.WRITE, 0xFFFFFF, 1 | 1 << 16), (Command.RUN, 4, 1 << 16),
+        (Command.READ, 0x234567, 1 | 1 << 16), (Command.READ, 8, 56),
+    ]  # fmt: skip
