@@ -114,7 +114,7 @@ def shell(parameters: Mapping[str, Any]) -> tuple[Design, str]:
     """Return a co-processor, and the module of its engine."""
     engine = f"systolic_os({','.join(f'{name}={value}' for name, value in ENGINE.items())})"
     design = Design("coprocessor", {"engine": engine, **SHELL, **parameters})
-    return design, f"{design.module}__core__path__engine"
+    return design, f"{design.module}__core__datapath__engine"
 
 
 def without(verilog: str, module: str) -> str:

@@ -11,9 +11,10 @@ from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.soc.registers.coprocessor import ADDRESSES, JobLayout, error_code
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
+from hw.soc.schedule.job_reasons import job_reasons
 from hw.soc.schedule.loader import Bases
 from hw.soc.schedule.matrix_ends import MatrixEnd, matrix_ends
-from hw.soc.schedule.vector_check import VectorCheck, vector_check
+from hw.soc.schedule.vector_check import vector_check
 
 __all__ = ["JobCheck"]
 
@@ -131,7 +132,7 @@ class JobCheck(wiring.Component):
         of_rows = vector_check(self.spec, self.i_job, out.n, out.m)
         splits = Signal()
         m.d.sync += splits.eq(self._splits(sizes))
-        reasons = self._reasons(formats, of_rows)
+        reasons = job_reasons(self.spec, self.i_job, formats, of_rows)
         refused = Signal(len(reasons))
         m.d.sync += refused.eq(Cat(condition for condition, _ in reasons))
         ends = matrix_ends(m, self.spec, self.i_job, out, of_rows)
@@ -225,40 +226,6 @@ class JobCheck(wiring.Component):
             m.d.comb += out.narrowed.eq(mode.c_bytes[0] & (spec.vector_out_bytes > 1))
         with m.If(fills):
             m.d.sync += [register[name].eq(value) for name, value in registered.items()]
-
-    def _reasons(
-        self, formats: tuple[Value, Value], of_rows: VectorCheck | None
-    ) -> list[tuple[Value, int]]:
-        """List what is refused at once, in order of precedence, with the error codes."""
-        spec, job, mode, size = self.spec, self.i_job, self.i_job.mode, self.spec.dimension_width
-        known, limit = formats
-        zero = (job.m == 0) | (job.n == 0) | (job.k == 0)
-        large = (job.m >> size != 0) | (job.n >> size != 0) | (job.k >> size != 0)
-        chosen = Cat(job.block_m, job.block_n, job.block_k).any()
-        unsupported = (
-            ~known
-            | (mode.per_column & ~(mode.requantise & spec.requantises_columns))
-            | (mode.accumulate & (mode.requantise | mode.bias | (not spec.accumulates)))
-            | (mode.bias & (not spec.bias))
-            | (mode.requantise & (not spec.requantise))
-            | ((mode.order | chosen) & (not spec.blocks))
-        )
-        if spec.sizes:
-            unsupported |= mode.c_bytes.all() | (mode.c_bytes.any() & ~mode.requantise)
-        long = job.k > limit
-        if of_rows is not None:
-            here = of_rows.here
-            zero, large = Mux(here, of_rows.zero, zero), Mux(here, of_rows.large, large)
-            unsupported = Mux(here, of_rows.unsupported, unsupported)
-            long &= ~here
-        reasons = [
-            (zero | large, error_code("zero_dimension")),
-            (unsupported, error_code("unsupported")),
-            (long, error_code("long_k")),
-        ]
-        if of_rows is not None:
-            reasons.append((of_rows.here & of_rows.long, error_code("long_row")))
-        return reasons
 
     def _multiplications(
         self, m: Module, ends: list[MatrixEnd], blocks: _BlockSizes

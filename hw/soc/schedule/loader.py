@@ -1,6 +1,6 @@
 """The loader: requests the rows of blocks, and their side data, in the order of use."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import reduce
 from itertools import count
 from operator import or_
@@ -16,7 +16,8 @@ from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import NO_COLLISION, UNINITIALISED
 from hw.soc.schedule.block_walk import Block, BlockWalk
 from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, block_widths, scales_of, words_bytes
+from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, block_widths
+from hw.soc.schedule.row_plan import RowPlan, row_plans
 
 __all__ = ["Bases", "Loader", "RowRequest", "parts"]
 
@@ -47,30 +48,6 @@ class Bases(data.StructLayout):
 
     def __init__(self, spec: CoprocessorSpec):
         super().__init__({"valid": 1, "to": range(len(Destination)), "address": spec.address_width})
-
-
-class _RowPlan(NamedTuple):
-    """The rows of one matrix that a block needs.
-
-    Members
-    -------
-    needed : whether it needs any.
-    rows, length, step : how many, bytes of each, and bytes from one to the next.
-    home : the first one is at the matrix's address; else at a place stored in `slot`.
-    before : bytes from there to the first one.
-    slot : where the place is stored.
-    end_slot, stores_end : where the address after the last row is stored, and whether it is.
-    """
-
-    needed: Value
-    rows: Value
-    length: Value
-    step: Value
-    home: Value
-    before: Value
-    slot: Value
-    end_slot: Value
-    stores_end: Value
 
 
 class _RowState(NamedTuple):
@@ -192,7 +169,7 @@ class Loader(wiring.Component):
         )
         turn, steps = Signal(), Signal()
         slots = count()
-        plans = self._plans(walk, codes, columns, turn, slots)
+        plans = row_plans(self.spec, job, walk, codes, columns, turn, slots)
         state = _RowState.make(self.spec, len(plans))
         takes_one, free = self._buffers(m)
         read, homes = self._places(m, plans, state, next(slots))
@@ -260,7 +237,7 @@ class Loader(wiring.Component):
         return each
 
     def _places(
-        self, m: Module, plans: dict[Destination, _RowPlan], state: _RowState, slots: int
+        self, m: Module, plans: dict[Destination, RowPlan], state: _RowState, slots: int
     ) -> tuple[Any, dict[Destination, Value]]:
         """Store addresses of matrices, of this job and the next one, and places inside of them.
 
@@ -303,7 +280,7 @@ class Loader(wiring.Component):
         self,
         m: Module,
         state: _RowState,
-        plans: dict[Destination, _RowPlan],
+        plans: dict[Destination, RowPlan],
         read: Any,
         homes: dict[Destination, Value],
     ) -> None:
@@ -341,7 +318,7 @@ class Loader(wiring.Component):
         self,
         m: Module,
         state: _RowState,
-        plans: dict[Destination, _RowPlan],
+        plans: dict[Destination, RowPlan],
         takes_one: Signal,
         each: Value,
     ) -> None:
@@ -357,110 +334,6 @@ class Loader(wiring.Component):
                 m.next = "SEEK"
                 with m.If(state.following == 0):
                     m.next = "STEP"
-
-    def _plans(
-        self, walk: BlockWalk, codes: Value, columns: Value, turn: Value, slots: Iterator[int]
-    ) -> dict[Destination, _RowPlan]:
-        """List the rows of a block in the order of requests.
-
-        Operands come last, since sums start when A and B arrive, one of which may be loaded
-        already; C after them, since it waits until the block before the last has left.
-        """
-        spec, job = self.spec, self.i_geometry
-        plans: dict[Destination, _RowPlan] = {}
-
-        def of_columns(to: Destination, needed: Value, size: int) -> None:
-            plans[to] = _of_columns(walk, needed, columns * size, walk.o_columns * size)
-
-        def of_rows(to: Destination, step: Value, before: Value, length: Value) -> None:
-            plans[to] = _of_rows(walk, slots, turn, step, before, length)
-
-        def of_codes(
-            to: Destination, rows: Value, step: Value, before: Value, length: Value
-        ) -> None:
-            plans[to] = _of_codes(walk, slots, rows, step, before, length)
-
-        if spec.bias:
-            of_columns(Destination.BIAS, job.biased, spec.sum_bytes)
-        if spec.requantises_columns:
-            of_columns(Destination.RECORD, job.per_column, spec.RECORD_BYTES)
-        before, length = (words_bytes(spec, "a", x, job.kind) for x in (codes, walk.o_codes))
-        of_rows(Destination.A, job.lda, before, length)
-        scales = self._scales(walk.o_codes)
-        if spec.scales:
-            of_rows(Destination.A_SCALES, job.ldsa, self._scales(codes), scales)
-        before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
-        of_codes(Destination.B, walk.o_codes, job.ldb, before, length)
-        if spec.scales:
-            of_codes(Destination.B_SCALES, scales, job.ldsb, columns, walk.o_columns)
-        if spec.accumulates:
-            before, length = (x * spec.sum_bytes for x in (columns, walk.o_columns))
-            of_rows(Destination.ADDEND, job.ldc, before, length)
-            down = job.by_columns & ~walk.o_first_row
-            plans[Destination.ADDEND] = plans[Destination.ADDEND]._replace(
-                needed=job.accumulate & walk.o_first_code,
-                before=Mux(down, 0, before),
-                stores_end=job.by_columns | walk.o_first_column,
-            )
-        return plans
-
-    def _scales(self, words: Value) -> Value:
-        """Return the scales of a count of words along K; 0 if codes have none."""
-        if not self.spec.inside.block:
-            return C(0)
-        return scales_of(self.spec, words, self.i_geometry.kind)
-
-
-def _of_columns(walk: BlockWalk, needed: Value, before: Value, length: Value) -> _RowPlan:
-    """Plan one row, of what each column has, before the first codes of K."""
-    zero, one = C(0), C(1)
-    return _RowPlan(
-        needed=needed & walk.o_first_code,
-        rows=one,
-        length=length,
-        step=zero,
-        home=one,
-        before=before,
-        slot=zero,
-        end_slot=zero,
-        stores_end=zero,
-    )
-
-
-def _of_rows(
-    walk: BlockWalk, slots: Iterator[int], turn: Value, step: Value, before: Value, length: Value
-) -> _RowPlan:
-    """Plan the rows of A's kind: a row of blocks begins where the one above has ended."""
-    even, odd = next(slots), next(slots)
-    return _RowPlan(
-        needed=~walk.o_again_a,
-        rows=walk.o_rows,
-        length=length,
-        step=step,
-        home=walk.o_first_row,
-        before=before,
-        slot=Mux(turn, odd, even),
-        end_slot=Mux(turn, even, odd),
-        stores_end=walk.o_first_code,
-    )
-
-
-def _of_codes(
-    walk: BlockWalk, slots: Iterator[int], rows: Value, step: Value, before: Value, length: Value
-) -> _RowPlan:
-    """Plan the rows of B's kind: a block begins where the one before along K has ended."""
-    slot, first = C(next(slots), 3), walk.o_first_code
-    return _RowPlan(
-        needed=~walk.o_again_b,
-        rows=rows,
-        length=length,
-        step=step,
-        home=first,
-        before=Mux(first, before, 0),
-        slot=slot,
-        end_slot=slot,
-        stores_end=C(1),
-    )
 
 
 def _lowest(bits: Value) -> Value:

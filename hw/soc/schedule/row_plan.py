@@ -1,0 +1,154 @@
+"""The rows of matrices that a block needs, in the order in which they are requested."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from amaranth import C, Mux, Value
+
+from golden.soc.spec import CoprocessorSpec
+from hw.soc.schedule.block_walk import BlockWalk
+from hw.soc.schedule.destination import Destination
+from hw.soc.schedule.geometry import scales_of, words_bytes
+
+__all__ = ["RowPlan", "row_plans"]
+
+
+class RowPlan(NamedTuple):
+    """The rows of one matrix that a block needs.
+
+    Members
+    -------
+    needed : whether it needs any.
+    rows, length, step : how many, bytes of each, and bytes from one to the next.
+    home : the first one is at the matrix's address; else at a place stored in `slot`.
+    before : bytes from there to the first one.
+    slot : where the place is stored.
+    end_slot, stores_end : where the address after the last row is stored, and whether it is.
+    """
+
+    needed: Value
+    rows: Value
+    length: Value
+    step: Value
+    home: Value
+    before: Value
+    slot: Value
+    end_slot: Value
+    stores_end: Value
+
+
+def row_plans(
+    spec: CoprocessorSpec,
+    job: Any,
+    walk: BlockWalk,
+    codes: Value,
+    columns: Value,
+    turn: Value,
+    slots: Iterator[int],
+) -> dict[Destination, RowPlan]:
+    """List the rows of a block in the order of requests.
+
+    Operands come last, since sums start when A and B arrive, one of which may be loaded
+    already; C after them, since it waits until the block before the last has left.
+
+    Parameters
+    ----------
+    job : :class:`~hw.soc.schedule.geometry.Geometry`.
+    walk : the block.
+    codes, columns : its offset: words of K, columns of C.
+    turn : the row of blocks, even or odd: it starts where the one before has ended.
+    slots : numbers of places where addresses are stored, each taken once.
+    """
+    plans: dict[Destination, RowPlan] = {}
+
+    def of_columns(to: Destination, needed: Value, size: int) -> None:
+        plans[to] = _of_columns(walk, needed, columns * size, walk.o_columns * size)
+
+    def of_rows(to: Destination, step: Value, before: Value, length: Value) -> None:
+        plans[to] = _of_rows(walk, slots, turn, step, before, length)
+
+    def of_codes(to: Destination, rows: Value, step: Value, before: Value, length: Value) -> None:
+        plans[to] = _of_codes(walk, slots, rows, step, before, length)
+
+    if spec.bias:
+        of_columns(Destination.BIAS, job.biased, spec.sum_bytes)
+    if spec.requantises_columns:
+        of_columns(Destination.RECORD, job.per_column, spec.RECORD_BYTES)
+    before, length = (words_bytes(spec, "a", x, job.kind) for x in (codes, walk.o_codes))
+    of_rows(Destination.A, job.lda, before, length)
+    scales = _scales(spec, job, walk.o_codes)
+    if spec.scales:
+        of_rows(Destination.A_SCALES, job.ldsa, _scales(spec, job, codes), scales)
+    before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
+    of_codes(Destination.B, walk.o_codes, job.ldb, before, length)
+    if spec.scales:
+        of_codes(Destination.B_SCALES, scales, job.ldsb, columns, walk.o_columns)
+    if spec.accumulates:
+        before, length = (x * spec.sum_bytes for x in (columns, walk.o_columns))
+        of_rows(Destination.ADDEND, job.ldc, before, length)
+        down = job.by_columns & ~walk.o_first_row
+        plans[Destination.ADDEND] = plans[Destination.ADDEND]._replace(
+            needed=job.accumulate & walk.o_first_code,
+            before=Mux(down, 0, before),
+            stores_end=job.by_columns | walk.o_first_column,
+        )
+    return plans
+
+
+def _scales(spec: CoprocessorSpec, job: Any, words: Value) -> Value:
+    """Return the scales of a count of words along K; 0 if codes have none."""
+    if not spec.inside.block:
+        return C(0)
+    return scales_of(spec, words, job.kind)
+
+
+def _of_columns(walk: BlockWalk, needed: Value, before: Value, length: Value) -> RowPlan:
+    """Plan one row, of what each column has, before the first codes of K."""
+    zero, one = C(0), C(1)
+    return RowPlan(
+        needed=needed & walk.o_first_code,
+        rows=one,
+        length=length,
+        step=zero,
+        home=one,
+        before=before,
+        slot=zero,
+        end_slot=zero,
+        stores_end=zero,
+    )
+
+
+def _of_rows(
+    walk: BlockWalk, slots: Iterator[int], turn: Value, step: Value, before: Value, length: Value
+) -> RowPlan:
+    """Plan the rows of A's kind: a row of blocks begins where the one above has ended."""
+    even, odd = next(slots), next(slots)
+    return RowPlan(
+        needed=~walk.o_again_a,
+        rows=walk.o_rows,
+        length=length,
+        step=step,
+        home=walk.o_first_row,
+        before=before,
+        slot=Mux(turn, odd, even),
+        end_slot=Mux(turn, even, odd),
+        stores_end=walk.o_first_code,
+    )
+
+
+def _of_codes(
+    walk: BlockWalk, slots: Iterator[int], rows: Value, step: Value, before: Value, length: Value
+) -> RowPlan:
+    """Plan the rows of B's kind: a block begins where the one before along K has ended."""
+    slot, first = C(next(slots), 3), walk.o_first_code
+    return RowPlan(
+        needed=~walk.o_again_b,
+        rows=rows,
+        length=length,
+        step=step,
+        home=first,
+        before=Mux(first, before, 0),
+        slot=slot,
+        end_slot=slot,
+        stores_end=C(1),
+    )
