@@ -156,7 +156,7 @@ def _command() -> str:
 
 def _passed(graph: Graph, target: Target, dump: Path | None, stop_after: str | None) -> Lowered:
     """Run the passes; write what each made."""
-    setting = Setting(target=target, choices=read(graph))
+    setting = Setting(target=target, choices=read(graph), recurrent=True)
     until = PASSES[-1].name if stop_after is None else stop_after
     lowered = Lowered(graph, graph.proto, [], {})
     _write(dump, 0, "model", lowered)

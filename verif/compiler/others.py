@@ -36,6 +36,7 @@ _WAKE = "openwakeword"
 OTHERS = {
     "alexa": Other(package=_WAKE, file="alexa_v0.1.onnx", shape=(1, 16, 96), spread=10),
     "hey_marvin": Other(package=_WAKE, file="hey_marvin_v0.1.onnx", shape=(1, 16, 96), spread=10),
+    "hey_mycroft": Other(package=_WAKE, file="hey_mycroft_v0.1.onnx", shape=(1, 16, 96), spread=10),
     "speech_embedding": Other(
         package=_WAKE, file="embedding_model.onnx", shape=(1, 76, 32, 1), mean=5, spread=3,
         last=True,

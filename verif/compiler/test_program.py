@@ -24,7 +24,6 @@ from carrysave.system.boards import SYSTEMS, design_of, system_board_of
 from hw.catalog import Design
 from verif.compiler import runners
 from verif.networks.graphs import Builder
-from verif.networks.test_recurrent import quantised
 from verif.soc.driver.conftest import library as library
 from verif.system.networks import SHAPE, convolutions
 
@@ -175,16 +174,6 @@ def test_tells_operators(name: str) -> None:
     # Of codes below 0 these make no number, and so no table.
     tabled = name in _ELEMENTWISE and name not in ("Log", "Sqrt")
     assert between(fused, TARGET) == ([] if tabled else [says])
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_tells_layers(tmp_path: Path) -> None:
-    """A recurrent layer is named by its node."""
-    model = quantised(tmp_path, {})
-    (node,) = (one for one in model.graph.node if one.op_type == "DynamicQuantizeLSTM")
-    (reason,) = between(lower(Graph(model), TARGET), TARGET)
-    named = node.name or node.output[0]
-    assert reason == f"DynamicQuantizeLSTM '{named}': the firmware has no such operator"
 
 
 def test_refuses_other_codes() -> None:

@@ -8,7 +8,7 @@ from onnx import NodeProto
 
 from carrysave.compiler.graph.host_quantisers import dynamic_codes
 from carrysave.compiler.lowered.quantised import QuantisedProduct
-from golden import elementary
+from golden import elementary, single
 
 __all__ = ["KIND", "Direction", "Recurrent"]
 
@@ -48,12 +48,14 @@ class Recurrent:
     directions : one or two.
     clip : limit of sums before activations; None: no limit.
     coupled : the forget gate is 1 - the input gate.
+    single : gates are functions of :mod:`golden.single`, as a processor computes them.
     """
 
     node: NodeProto
     directions: tuple[Direction, ...]
     clip: float | None
     coupled: bool
+    single: bool = False
 
     @property
     def products(self) -> list[QuantisedProduct]:
@@ -137,22 +139,26 @@ class Recurrent:
         self, gates: np.ndarray, c: np.ndarray, peepholes: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         i, o, f, g = np.split(gates, 4, axis=1)
-        i = _sigmoid(self._clipped(i + peepholes[0] * c))
-        f = np.float32(1) - i if self.coupled else _sigmoid(self._clipped(f + peepholes[2] * c))
-        c = f * c + i * _tanh(self._clipped(g))
-        return _sigmoid(self._clipped(o + peepholes[1] * c)) * _tanh(c), c
+        i = self._sigmoid(self._clipped(i + peepholes[0] * c))
+        f = (
+            np.float32(1) - i
+            if self.coupled
+            else self._sigmoid(self._clipped(f + peepholes[2] * c))
+        )
+        c = f * c + i * self._tanh(self._clipped(g))
+        return self._sigmoid(self._clipped(o + peepholes[1] * c)) * self._tanh(c), c
+
+    def _sigmoid(self, values: np.ndarray) -> np.ndarray:
+        """Compute it in doubles, and round it once; or as a processor does."""
+        if self.single:
+            return single.logistic(values)
+        return elementary.sigmoid(values).astype(np.float32)
+
+    def _tanh(self, values: np.ndarray) -> np.ndarray:
+        return single.tanh(values) if self.single else elementary.tanh(values).astype(np.float32)
 
     def _clipped(self, values: np.ndarray) -> np.ndarray:
         return values if self.clip is None else np.clip(values, -self.clip, self.clip)
-
-
-def _sigmoid(values: np.ndarray) -> np.ndarray:
-    """Compute it in doubles, and round it once."""
-    return elementary.sigmoid(values).astype(np.float32)
-
-
-def _tanh(values: np.ndarray) -> np.ndarray:
-    return elementary.tanh(values).astype(np.float32)
 
 
 def _scaled(

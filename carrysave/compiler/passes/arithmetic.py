@@ -46,14 +46,17 @@ def arithmetic(lowered: Lowered) -> Lowered:
             index=len(made),
         ))  # fmt: skip
         made.append(ArithmeticNode(node, since(node.op_type, version), rule))
+    recurrent = {
+        name: replace(one, single=True) for name, one in lowered.recurrent.items()
+    }  # fmt: skip
     if not made:
-        return lowered
+        return replace(lowered, recurrent=recurrent) if recurrent else lowered
     proto = without_constants(lowered.proto)
     del proto.graph.node[:]
     proto.graph.node.extend(nodes)
     proto.graph.initializer.extend(lowered.proto.graph.initializer)
     host = Counter(one.op_type for one in nodes if one.domain != DOMAIN or one.op_type == TABLE)
-    return replace(lowered, proto=proto, arithmetic=made, host=host)
+    return replace(lowered, proto=proto, arithmetic=made, host=host, recurrent=recurrent)
 
 
 def _between(graph: Graph) -> set[int]:

@@ -12,6 +12,7 @@ from carrysave.compiler.passes.fall_back import without_subgraphs
 from carrysave.compiler.passes.floats import read
 from carrysave.compiler.passes.fold import fold
 from carrysave.compiler.passes.products import products
+from carrysave.compiler.passes.quantise_recurrent import quantise_recurrent
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.target.target import Target
@@ -59,6 +60,14 @@ PASSES = (
         name="fold",
         about="what constants compute becomes a constant",
         run=_of_graph(fold),
+    ),
+    Pass(
+        name="recurrent",
+        about="LSTMs in floats get weights of codes, where a program is made",
+        run=lambda lowered, setting: (
+            _of_graph(quantise_recurrent)(lowered, setting) if setting.recurrent else lowered
+        ),
+        exact=False,
     ),
     Pass(
         name="subgraphs",
@@ -133,7 +142,7 @@ def lower(
     """
     setting = Setting(
         target=target, choices=read(graph) if choices is None else choices,
-        fallback=fallback, without=without or {},
+        fallback=fallback, without=without or {}, recurrent=until == PASSES[-1].name,
     )  # fmt: skip
     *_, (_, lowered) = passed(graph, setting, until)
     return lowered

@@ -91,6 +91,25 @@ class Emitter:
         )  # fmt: skip
         return Tensor(made.sources, kind, offset)
 
+    def rounded(self, x: Tensor) -> Tensor:
+        """Round floats to integers, halves to even ones."""
+        return self._made("copy", _FLOAT, self._made("copy", _SUM, x))
+
+    def added_codes(self, x: Tensor, zero: Tensor) -> Tensor:
+        """Round floats to integers, and add one to each; return bytes, within their limits."""
+        low, high = np.iinfo(np.int8).min, np.iinfo(np.int8).max
+        whole = self._made("copy", _SUM, x)
+        return self._made("add", np.dtype(np.int8), whole, zero, low=int(low), high=int(high))
+
+    def integers(self, values: np.ndarray) -> Tensor:
+        """Place integers of 32 bits, the same ones once."""
+        at = self._image.shared(values.astype("<i4").tobytes())
+        return Tensor(at + 4 * np.arange(values.size).reshape(values.shape), _SUM, 0)
+
+    def integer_products(self, x: Tensor, y: Tensor) -> Tensor:
+        """Multiply integers by floats that are integers."""
+        return self._made("multiply", _SUM, x, y)
+
     def _made(self, what: str, kind: "np.dtype[Any]", *given: Tensor, **numbers: int) -> Tensor:
         """Do an operator into room of its own."""
         shape = np.broadcast_shapes(*(one.sources.shape for one in given))
@@ -104,7 +123,7 @@ class Emitter:
         order = _order(np.broadcast_to(like, shape))
         size, width = int(np.prod(shape)), _width(kind)
         # What has codes stays: others may look at it.
-        take = self._image.pool.take if kind == _FLOAT else self._image.room
+        take = self._image.room if width == 1 else self._image.pool.take
         places = take(width * size) + width * np.arange(size)
         return places.reshape([shape[axis] for axis in order]).transpose(
             np.argsort(order, kind="stable")

@@ -1,6 +1,6 @@
 """Operators between products: they move codes, look them up, or take the greatest."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,10 +16,12 @@ from carrysave.compiler.graph.host_runtime import on_host
 from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.gate import GateProduct
+from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.program.arithmetic import Emitter
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.moves import codes_of_bytes, greatest, looked_up
 from carrysave.compiler.program.reasons import GREATEST, STEPS, moves
+from carrysave.compiler.program.recurrent import recurrent
 from carrysave.driver.system import Tensor
 
 __all__ = ["Between", "gate"]
@@ -36,7 +38,7 @@ class Between:
     Members
     -------
     image : where codes are, and steps go.
-    tables, arithmetic : of the network.
+    tables, arithmetic, recurrent : of the network.
     uses : how often each tensor is read: what a processor alone reads needs no room after that.
     opset : version of the network's operators.
     constants : tensors that are known, by name.
@@ -46,6 +48,7 @@ class Between:
     image: Image
     tables: Sequence[CodeTable]
     arithmetic: Sequence[ArithmeticNode]
+    recurrent: Mapping[str, Recurrent]
     uses: dict[str, int]
     opset: int
     constants: dict[str, np.ndarray]
@@ -76,6 +79,8 @@ class Between:
         own: NodeProto = node.onnx_node
         if own.domain == DOMAIN and own.op_type == ARITHMETIC:
             return self._arithmetic(own, self.arithmetic[own.attribute[0].i])
+        if own.domain == DOMAIN and own.op_type == "Recurrent":
+            return self._recurrent(own, self.recurrent[own.name])
         if own.domain == DOMAIN and own.op_type == TABLE:
             return self._table(own, self.tables[own.attribute[0].i])
         if own.domain:
@@ -120,6 +125,25 @@ class Between:
 
         known = [self.constants.get(name) for name in node.input]
         return [own.on(emitter, _Given([taken(name) for name in node.input]), known)]
+
+    def _recurrent(self, node: NodeProto, layer: Recurrent) -> list[Tensor]:
+        """Do a recurrent layer."""
+        names = (*node.input, "", "", "")[:4]
+        if names[1]:
+            raise Unsupported("all samples must have as many steps")
+        emitter = self._emitter(layer.node)
+        x = emitter.decoded(self.tensors[names[0]])
+        hidden = layer.products[1].weights
+        assert hidden is not None
+        shape = len(layer.directions), x.sources.shape[1], len(hidden)
+        states = []
+        for name in names[2:]:
+            if name in self.tensors:
+                states.append(emitter.decoded(self.tensors[name]))
+            else:
+                zeros = np.zeros(shape, np.float32)
+                states.append(emitter.constant(self.constants[name] if name else zeros))
+        return recurrent(layer, self.image, emitter, x, (states[0], states[1]))
 
     def _emitter(self, node: NodeProto) -> Emitter:
         return Emitter(self.image, node.name or node.output[0], node.op_type)

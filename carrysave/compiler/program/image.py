@@ -253,3 +253,26 @@ class Image:
         )  # fmt: skip
         places = c.address + c.stride * np.arange(c.rows)[:, None] + np.arange(n)
         return planned(job, self.target, self.memory), places
+
+    def sums(
+        self, node: str, operator: str, a: np.ndarray, weights: np.ndarray, bias: np.ndarray
+    ) -> np.ndarray:
+        """Have codes multiplied by weights; return the addresses of the sums.
+
+        Parameters
+        ----------
+        a : sources of the codes.
+        weights : K x N.
+        bias : addresses of a sum for each column, one after the other.
+        """
+        bits, n = self.target.info.sums.bits, weights.shape[1]
+        left = self.rows(node, operator, a)
+        right = self.known(f"{node}.b", weights, 8)
+        own = Buffer(
+            name=f"{node}.bias", address=int(bias[0]), rows=1, columns=n, bits=bits,
+            stride=n * bits // 8,
+        )  # fmt: skip
+        c = self.reserve(node, left.rows, n, bits, stride=self.stride(bits, n))
+        job = planned(product(self.target, left, right, c, bias=own), self.target, self.memory)
+        self.start(node, operator, job)
+        return c.address + c.stride * np.arange(c.rows)[:, None] + bits // 8 * np.arange(n)

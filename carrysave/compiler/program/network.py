@@ -63,8 +63,12 @@ def compile_network(
     check_target(target)
     shapes: dict[str, tuple[tuple[int, ...], Any]] = {}
 
+    # Products of recurrent layers have matrices of codes, which are no tensors of the model.
+    inner = {one.name for layer in lowered.recurrent.values() for one in layer.products}
+
     def sized(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-        shapes[product.a] = a.shape, a.dtype
+        if product.name not in inner:
+            shapes[product.a] = a.shape, a.dtype
         compiled = product.compile(target, a, b, True)
         zeros: list[np.ndarray] = []
         for work in compiled.works:
@@ -73,7 +77,12 @@ def compile_network(
                                   np.int64))  # fmt: skip
         return compiled.finish(zeros)
 
-    evaluate(lowered, inputs, sized)
+    def seen(name: str, values: np.ndarray) -> np.ndarray:
+        if name and values.dtype == np.float32:
+            shapes[name] = values.shape, values.dtype
+        return values
+
+    evaluate(lowered, inputs, sized, seen)
     shapes |= {name: (array.shape, array.dtype) for name, array in inputs.items()}
     return _Compiler(lowered, Image(target, memory, most), shapes, inputs).compile()
 
@@ -102,6 +111,7 @@ class _Compiler:
             image,
             lowered.tables,
             lowered.arithmetic,
+            lowered.recurrent,
             uses,
             machine.opsets[""],
             dict(machine.rt_inits_),
@@ -124,10 +134,12 @@ class _Compiler:
             elif own.input and all(name in self._constants for name in own.input if name):
                 made = node.run(*(self._constants.get(name) for name in own.input))
                 self._constants |= dict(zip(own.output, made, strict=False))
+            elif own.domain == DOMAIN and own.op_type == "Recurrent":
+                self._recurrent(node)
             elif not self._between.run(node):
                 self._host.add(own)
         if not self._layers:
-            reasons = between(self._lowered, self._target)
+            reasons = between(self._lowered, self._target) or ["none has codes as results"]
             raise ValueError(f"no product can be a job: {'; '.join(reasons[:_SHOWN])}")
         self._section()
         if self._host.waiting:
@@ -195,19 +207,37 @@ class _Compiler:
             sum(step.cycles for step in starts), product.y, y, [step.counters for step in starts],
         ))  # fmt: skip
 
+    def _recurrent(self, node: Any) -> None:
+        """Place a recurrent layer; what it takes may come from the host."""
+        own: NodeProto = node.onnx_node
+        known = {**self._shapes, **self._recurrent_inputs(own)}
+        if known.get(own.input[0]) is not None and own.input[0] not in self._tensors:
+            self._shapes[own.input[0]] = known[own.input[0]]
+            self._brought(own.input[0])
+        if not self._between.run(node):
+            self._host.add(own)
+
+    def _recurrent_inputs(self, node: NodeProto) -> dict[str, Any]:
+        """Return the shape of what a layer takes, by that of what it makes."""
+        y = self._shapes.get(node.output[0])
+        depth = self._lowered.recurrent[node.name].products[0].weights
+        if y is None or depth is None:
+            return {}
+        return {node.input[0]: ((y[0][0], y[0][2], len(depth)), np.dtype(np.float32))}
+
     def _brought(self, name: str) -> Tensor | None:
-        """Make room for codes that come from the host, channels last, and have it make them."""
+        """Make room for what comes from the host, codes channels last, and have it make them."""
         if name not in self._shapes:
             return None
         shape, kind = self._shapes[name]
-        size = int(np.prod(shape))
-        sources = self._image.room(size) + np.arange(size)
-        if len(shape) > 2:
+        floats = kind == np.float32
+        size, width = int(np.prod(shape)), 4 if floats else 1
+        sources = self._image.room(width * size) + width * np.arange(size)
+        if len(shape) > 2 and not floats:
             last = np.moveaxis(np.empty(shape, np.int8), 1, -1).shape
             sources = np.moveaxis(sources.reshape(last), -1, 1)
-        tensor = Tensor(
-            sources.reshape(shape), kind, code_offset("A", kind, self._target.mode.a)
-        )  # fmt: skip
+        offset = 0 if floats else code_offset("A", kind, self._target.mode.a)
+        tensor = Tensor(sources.reshape(shape), kind, offset)
         if self._host.makes(name):
             self._section()
             self._parts.append(self._host.step((name,)))

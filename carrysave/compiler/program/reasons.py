@@ -62,8 +62,12 @@ def between(lowered: Lowered, target: Target) -> list[str]:
                 codes.update(node.output)
                 continue
             found[f"{named(lowered, node)}: {reason}"] = None
-        elif node.domain == DOMAIN and node.op_type == "Recurrent":
-            found[f"{named(lowered, node)}: the firmware has no such operator"] = None
+        elif node.domain == DOMAIN and node.op_type == "Recurrent" and before is None:
+            if len(node.input) > 1 and node.input[1]:
+                found[f"{named(lowered, node)}: all samples must have as many steps"] = None
+            else:
+                codes.update(node.output)
+            continue
         elif before is None and not codes.intersection(node.input):
             continue
         elif before is None and (

@@ -1,0 +1,58 @@
+"""LSTMs in floats get weights of codes: onnxruntime's static quantiser leaves them out.
+
+They become what its dynamic quantiser makes of them: int8 weights with a scale for each column, and
+activations that are quantised by their range, step by step.
+"""
+
+import numpy as np
+from onnx import ModelProto, NodeProto, helper, numpy_helper
+
+from carrysave.compiler.graph.graph import MICROSOFT, Graph
+from carrysave.compiler.lowered.recurrent import KIND
+
+__all__ = ["quantise_recurrent"]
+
+_GIVEN = 8
+"""Inputs of an LSTM."""
+_MOST = np.float32(127)
+
+
+def quantise_recurrent(graph: Graph) -> Graph:
+    """Return a model whose LSTMs have weights of codes; itself, if it has none that may."""
+    nodes: list[NodeProto] = []
+    made: list[tuple[np.ndarray, str]] = []
+    for node in graph.nodes:
+        given = [*node.input, *[""] * _GIVEN][:_GIVEN]
+        weights = [graph.constants.get(name) for name in given[1:3]]
+        plain = all(one.name != "layout" or not one.i for one in node.attribute)
+        floats = [one for one in weights if one is not None and one.dtype == np.float32]
+        if node.domain or node.op_type != "LSTM" or len(floats) < len(weights) or not plain:
+            nodes.append(node)
+            continue
+        names: list[str] = []
+        more: list[str] = []
+        for what, values in zip("WR", floats, strict=True):
+            turned = values.transpose(0, 2, 1)
+            size = np.abs(turned).max(axis=1)
+            scale = (np.where(size > 0, size, _MOST) / _MOST).astype(np.float32)
+            codes = np.rint(turned / scale[:, None]).astype(np.int8)
+            for part, array in (("codes", codes), ("scale", scale),
+                                ("zero", np.zeros(scale.shape, np.int8))):  # fmt: skip
+                name = graph.fresh(f"{node.output[0] or node.name}/{what}_{part}")
+                made.append((array, name))
+                (names if part == "codes" else more).append(name)
+        own = helper.make_node(
+            KIND, [given[0], *names, *given[3:], *more], node.output, node.name, domain=MICROSOFT
+        )  # fmt: skip
+        own.attribute.extend(one for one in node.attribute if one.name != "layout")
+        nodes.append(own)
+    if not made:
+        return graph
+    proto = ModelProto()
+    proto.CopyFrom(graph.proto)
+    del proto.graph.node[:]
+    proto.graph.node.extend(nodes)
+    proto.graph.initializer.extend(numpy_helper.from_array(*one) for one in made)
+    if all(one.domain != MICROSOFT for one in proto.opset_import):
+        proto.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
+    return Graph(proto)

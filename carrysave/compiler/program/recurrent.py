@@ -1,0 +1,145 @@
+"""Places recurrent layers in a program: products as jobs, gates as steps on floats."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.graph.arithmetic import Numbers
+from carrysave.compiler.graph.kernels import Unsupported
+from carrysave.compiler.lowered.quantised import QuantisedProduct
+from carrysave.compiler.lowered.recurrent import Direction, Recurrent
+from carrysave.compiler.program.arithmetic import Emitter
+from carrysave.compiler.program.image import Image
+from carrysave.driver.system import Tensor
+
+__all__ = ["recurrent"]
+
+_FLOAT = np.dtype(np.float32)
+
+
+def recurrent(
+    layer: Recurrent, image: Image, emitter: Emitter, x: Tensor, states: tuple[Tensor, Tensor]
+) -> list[Tensor]:
+    """Place a layer; return Y, Y_h and Y_c.
+
+    Parameters
+    ----------
+    x : floats, steps x batch x inputs.
+    states : h and c before the first step, directions x batch x H.
+
+    Raises
+    ------
+    Unsupported
+        Its products are no jobs.
+    """
+    own = _Layer(layer, image, emitter, Numbers(emitter))
+    codes = own.dynamic(_shaped(x, (-1, x.sources.shape[2])))
+    found = [
+        own.direction(one, codes, x.sources.shape[:2], [_at(state, number) for state in states])
+        for number, one in enumerate(layer.directions)
+    ]
+    y = np.stack([[h.sources for h in each] for each, _ in found], axis=1)
+    last = np.stack([each[0 if one.backward else -1].sources
+                     for (each, _), one in zip(found, layer.directions, strict=True)])  # fmt: skip
+    cells = np.stack([c.sources for _, c in found])
+    return [Tensor(sources, _FLOAT, 0) for sources in (y, last, cells)]
+
+
+@dataclass(frozen=True)
+class _Codes:
+    """Codes of uint8 less 128, their step, and 128 less the code of 0."""
+
+    codes: Tensor
+    step: Tensor
+    more: Tensor
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """A layer, and where it goes."""
+
+    layer: Recurrent
+    image: Image
+    emitter: Emitter
+    numbers: Numbers
+
+    def dynamic(self, x: Tensor) -> _Codes:
+        """Quantise floats by their range, as :func:`host_quantisers.dynamic_codes`."""
+        m, emitter = self.numbers, self.emitter
+        axes = range(x.sources.ndim)
+        low = m.least(emitter.reduced("least", x, axes), 0.0)
+        high = m.greatest(emitter.reduced("greatest", x, axes), 0.0)
+        step = m.divide(m.subtract(high, low), 255.0)
+        # Of zeros alone the step is 0, and so are all codes.
+        zero = emitter.two("divide", m.subtract(0.0, low), step)
+        zero = emitter.rounded(m.greatest(m.least(zero, 255.0), 0.0))
+        more = m.subtract(128.0, zero)
+        codes = emitter.added_codes(emitter.two("divide", x, step), m.subtract(zero, 128.0))
+        return _Codes(codes, step, more)
+
+    def direction(
+        self, one: Direction, x: _Codes, size: tuple[int, ...], states: list[Tensor]
+    ) -> tuple[list[Tensor], Tensor]:
+        """Place the steps of a direction; return h of each, and the last c."""
+        m, (steps, batch), (h, c) = self.numbers, size, states
+        sums = self.scaled(one.products[0], x, one.scales[0])
+        given = m.add(sums, self.emitter.constant(one.bias))
+        found: dict[int, Tensor] = {}
+        for step in sorted(range(steps), reverse=one.backward):
+            rows = _part(given, slice(step * batch, (step + 1) * batch), 0)
+            gates = m.add(rows, self.scaled(one.products[1], self.dynamic(h), one.scales[1]))
+            h, c = self.gates(gates, c, one.peepholes)
+            found[step] = h
+        return [found[step] for step in range(steps)], c
+
+    def scaled(self, product: QuantisedProduct, x: _Codes, scale: np.ndarray) -> Tensor:
+        """Multiply codes by weights; make floats of the sums."""
+        assert product.weights is not None
+        numbers = self.image.target.mode.b
+        least, most = product.weights.min(initial=0), product.weights.max(initial=0)
+        if not numbers.low <= least <= most <= numbers.high:
+            raise Unsupported(f"weights must be {numbers.low}..{numbers.high}, not {least}..{most}")
+        columns = self.emitter.integers(product.weights.sum(axis=0))
+        bias = self.emitter.integer_products(columns, x.more)
+        sums = self.image.sums(product.name, product.operator, x.codes.sources, product.weights,
+                               bias.sources.reshape(-1))  # fmt: skip
+        floats = self.emitter.decoded(Tensor(sums, np.dtype(np.int32), 0))
+        steps = self.numbers.multiply(x.step, self.emitter.constant(scale))
+        return self.emitter.two("multiply", floats, steps)
+
+    def gates(self, gates: Tensor, c: Tensor, peepholes: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Return h and c of a step, as :class:`Recurrent` computes them."""
+        m, size = self.numbers, gates.sources.shape[1] // 4
+        i, o, f, g = (_part(gates, slice(at * size, (at + 1) * size), 1) for at in range(4))
+        i = m.one("logistic", self.clipped(self.seen(i, c, peepholes[0])))
+        f = (m.subtract(1.0, i) if self.layer.coupled
+             else m.one("logistic", self.clipped(self.seen(f, c, peepholes[2]))))  # fmt: skip
+        c = m.add(m.multiply(f, c), m.multiply(i, m.one("tanh", self.clipped(g))))
+        o = m.one("logistic", self.clipped(self.seen(o, c, peepholes[1])))
+        return m.multiply(o, m.one("tanh", c)), c
+
+    def seen(self, gate: Tensor, c: Tensor, peephole: np.ndarray) -> Tensor:
+        """Add what a gate sees of the cell."""
+        if not peephole.any():
+            return gate
+        return self.numbers.add(gate, self.numbers.multiply(self.emitter.constant(peephole), c))
+
+    def clipped(self, x: Tensor) -> Tensor:
+        """Limit sums."""
+        clip: Any = self.layer.clip
+        if clip is None:
+            return x
+        return self.numbers.least(self.numbers.greatest(x, -float(clip)), float(clip))
+
+
+def _part(x: Tensor, part: slice, axis: int) -> Tensor:
+    return Tensor(x.sources[part] if axis == 0 else x.sources[:, part], x.kind, x.offset)
+
+
+def _at(x: Tensor, number: int) -> Tensor:
+    return Tensor(x.sources[number], x.kind, x.offset)
+
+
+def _shaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return Tensor(x.sources.reshape(shape), x.kind, x.offset)
