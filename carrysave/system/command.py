@@ -126,11 +126,17 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     network = _network(request, target, steps)
     own = folder / "soc" / board.name
     here = own / "simulated" if request.simulated else own
-    hertz = 1e6 * request.clock_mhz
-    written = generate.write(
-        board, request.chosen, design, here, steps.step, clock_hz=hertz,
-        baud=request.rate, cpu=request.cpu, bus=request.bus, simulated=request.simulated,
-    )  # fmt: skip
+    system = generate.System(
+        board=board,
+        chosen=request.chosen,
+        design=design,
+        clock_hz=1e6 * request.clock_mhz,
+        baud=request.rate,
+        cpu=request.cpu,
+        bus=request.bus,
+        simulated=request.simulated,
+    )
+    written = generate.write(system, here, steps.step)
     files = [*written.sources, *written.data, here / "firmware"]
     if network is not None:
         files.append(_write_network(network[0], here))

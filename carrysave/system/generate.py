@@ -24,7 +24,7 @@ from hw.device import models_of
 from hw.emit import tools
 from hw.emit.verilog import Emission
 
-__all__ = ["BUSES", "CPUS", "Cpu", "EXTRA", "Written", "write"]
+__all__ = ["BUSES", "CPUS", "Cpu", "EXTRA", "System", "Written", "write"]
 
 
 @dataclass(frozen=True)
@@ -77,29 +77,56 @@ class Written:
     banks: Banks | None = None
 
 
-def write(
-    board: Board,
-    chosen: SystemBoard,
-    design: Design,
-    folder: Path,
-    progress: Callable[[str], None],
-    *,
-    clock_hz: float,
-    baud: float,
-    cpu: str,
-    bus: str,
-    simulated: bool,
-) -> Written:
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """A system for a board.
+
+    Members
+    -------
+    board, chosen : the board, and what the system takes of it.
+    design : the co-processor.
+    clock_hz, baud : of the system, and of its serial line; None: the fastest that the firmware
+        keeps up with.
+    cpu, bus : see :data:`CPUS` and :data:`BUSES`.
+    simulated : for a simulator, with a model of SDRAM.
+    """
+
+    board: Board
+    chosen: SystemBoard
+    design: Design
+    clock_hz: float
+    baud: float | None = None
+    cpu: str = "vexriscv"
+    bus: str = "wishbone"
+    simulated: bool = False
+
+    def request(self, block: Facts) -> Request:
+        """Return what LiteX is asked for, around a co-processor."""
+        spec = self.design.spec
+        assert isinstance(spec, CoprocessorSpec)
+        return Request(
+            module=self.design.module,
+            data_width=spec.data_width,
+            address_width=spec.address_width,
+            window=block.window,
+            platform=self.chosen.platform,
+            arguments=dict(self.chosen.arguments),
+            memory=self.chosen.memory,
+            memory_bits=self.chosen.memory_bits,
+            clock_hz=self.clock_hz,
+            baud=self.baud or self.clock_hz / CPUS[self.cpu].divisor,
+            cpu=self.cpu,
+            bus=self.bus,
+            simulated=self.simulated,
+        )
+
+
+def write(system: System, folder: Path, progress: Callable[[str], None]) -> Written:
     """Write a system into a folder: ``carrysave_soc.v``, the co-processor, ``firmware``.
 
     Parameters
     ----------
-    board, chosen : the board, and what the system takes of it.
-    design : the co-processor.
     progress : callback for each step.
-    clock_hz, baud : of the system, and of its serial line.
-    cpu, bus : see :data:`CPUS` and :data:`BUSES`.
-    simulated : for a simulator, with a model of SDRAM.
 
     Raises
     ------
@@ -109,51 +136,50 @@ def write(
         LiteX or the compiler fails; says why.
     """
     needs(*EXTRA)
-    spec = design.spec
-    assert isinstance(spec, CoprocessorSpec)
-    progress(f"{board.name}: writing {design.module}")
-    block = Facts(Emission(design))
-    made = {
-        f"{design.module}.v": block.emission.verilog,
-        f"{design.module}_litex.py": litex.module(block),
-    }
-    with tools.workplace() as work:
-        for name, text in made.items():
-            cache.write(work / name, text)
-        Request(
-            module=design.module, data_width=spec.data_width, address_width=spec.address_width,
-            window=block.window, platform=chosen.platform, arguments=dict(chosen.arguments),
-            memory=chosen.memory, memory_bits=chosen.memory_bits, clock_hz=clock_hz, baud=baud,
-            cpu=cpu, bus=bus, simulated=simulated,
-        ).write(work / "request.json")  # fmt: skip
-        progress(f"{board.name}: writing the system by LiteX")
-        facts = _litex(work)
-        for name in [*facts["data"], *([] if simulated else [PINS])]:
-            cache.write(folder / name, (work / name).read_bytes())
-        banks = Banks.of(facts["banks"]) if simulated else None
-        top = (work / f"{TOP}.v").read_text()
-        cache.write(folder / f"{TOP}.v", top if banks is None else with_dump(top, banks))
-    for name, text in made.items():
-        cache.write(folder / name, text)
-    others = [Path(path) for path in facts["sources"] if not path.endswith(f"{design.module}.v")]
+    name, module = system.board.name, system.design.module
+    progress(f"{name}: writing {module}")
+    block = Facts(Emission(system.design))
+    for file, text in _block(block, module).items():
+        cache.write(folder / file, text)
+    progress(f"{name}: writing the system by LiteX")
+    facts, banks = _verilog(system, block, folder)
+    others = [Path(path) for path in facts["sources"] if not path.endswith(f"{module}.v")]
     for path in others:
         shutil.copy(path, folder / path.name)
-    progress(f"{board.name}: compiling the firmware")
-    words = compile_firmware(facts, cpu, folder / "firmware")
+    progress(f"{name}: compiling the firmware")
+    words = compile_firmware(facts, system.cpu, folder / "firmware")
     if 4 * len(words) > (size := facts["memories"]["rom"][1]):
         raise RuntimeError(f"the firmware must be {size:,} bytes at most, not {4 * len(words):,}")
     cache.write(folder / facts["rom"], "".join(f"{word:08x}\n" for word in words))
     return Written(
-        sources=[
-            folder / name for name in (TOP + ".v", f"{design.module}.v", *(p.name for p in others))
-        ],
+        sources=[folder / file for file in (f"{TOP}.v", f"{module}.v", *(p.name for p in others))],
         models=models_of(block.emission.verilog),
-        data=[folder / name for name in facts["data"]],
-        pins="" if simulated else (folder / PINS).read_text(),
+        data=[folder / file for file in facts["data"]],
+        pins="" if system.simulated else (folder / PINS).read_text(),
         firmware_bytes=4 * len(words),
-        divisor=CPUS[cpu].divisor,
+        divisor=CPUS[system.cpu].divisor,
         banks=banks,
     )
+
+
+def _block(block: Facts, module: str) -> dict[str, str]:
+    """Return the co-processor's files."""
+    return {f"{module}.v": block.emission.verilog, f"{module}_litex.py": litex.module(block)}
+
+
+def _verilog(system: System, block: Facts, folder: Path) -> tuple[dict[str, Any], Banks | None]:
+    """Write the system's Verilog and its memories by LiteX; return its facts, and SDRAM's banks."""
+    with tools.workplace() as work:
+        for file, text in _block(block, system.design.module).items():
+            cache.write(work / file, text)
+        system.request(block).write(work / "request.json")
+        facts = _litex(work)
+        for file in [*facts["data"], *([] if system.simulated else [PINS])]:
+            cache.write(folder / file, (work / file).read_bytes())
+        banks = Banks.of(facts["banks"]) if system.simulated else None
+        top = (work / f"{TOP}.v").read_text()
+        cache.write(folder / f"{TOP}.v", top if banks is None else with_dump(top, banks))
+    return facts, banks
 
 
 def _litex(folder: Path) -> dict[str, Any]:

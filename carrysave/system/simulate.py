@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from carrysave.sim.runner import new_folder, run
 from carrysave.sim.verilator import build
 from carrysave.system.generate import Written
 from carrysave.system.litex_soc import TOP
+from carrysave.system.memory_image import Banks
 
 __all__ = ["Expected", "Simulated", "expect", "simulate"]
 
@@ -105,35 +105,44 @@ def simulate(
     RuntimeError
         The simulation fails; names the log.
     """
-    own = new_folder(folder, TOP)
-    for path in written.data:
-        shutil.copy(path, own / path.name)
-    assert written.banks is not None
-    written.banks.write(np.zeros(1, np.uint8) if memory is None else memory, own)
+    run_folder = new_folder(folder, TOP)
+    banks = _fill(written, run_folder, memory)
     given = plan if memory is None else replace(plan, parts={})
-    (own / "plan.pickle").write_bytes(pickle.dumps((given, inputs)))
-    counter = own / "progress"
+    (run_folder / "plan.pickle").write_bytes(pickle.dumps((given, inputs)))
+    counter = run_folder / "progress"
 
     def poll() -> None:
         if counter.exists():
             progress(int(counter.read_text() or 0), len(inputs))
 
-    constants: dict[str, Any] = {"sim_trace": 0}
     result = run(
         build([*written.sources, *written.models], TOP),
         "carrysave.sim.cocotb.soc_host",
-        parameters={"divisor": written.divisor, "constants": constants, "every": memory is None},
-        directory=own,
+        parameters={
+            "divisor": written.divisor,
+            "constants": {"sim_trace": 0},
+            "every": memory is None,
+        },
+        directory=run_folder,
         deadline=deadline,
         poll=poll,
     )
     if not result.ok:
         raise RuntimeError(f"simulation failed: {', '.join(result.failed)}; see {result.log}")
-    outcomes, cycles = pickle.loads((own / "outcomes.pickle").read_bytes())
+    outcomes, cycles = pickle.loads((run_folder / "outcomes.pickle").read_bytes())
     if memory is not None:
-        memory = written.banks.read(memory.size, own)
+        memory = banks.read(memory.size, run_folder)
         codes = [_codes(tensor, memory) for tensor, _ in plan.layers]
         outcomes[-1] = replace(outcomes[-1], codes=codes)
-    for path in own.glob("*.after"):
+    for path in run_folder.glob("*.after"):
         path.unlink()
     return Simulated(outcomes, memory, cycles[0], cycles[1] - cycles[0], result.seconds)
+
+
+def _fill(written: Written, folder: Path, memory: np.ndarray | None) -> Banks:
+    """Put what memories have at the start where the simulator reads it; return the SDRAM's."""
+    for path in written.data:
+        shutil.copy(path, folder / path.name)
+    assert written.banks is not None
+    written.banks.write(np.zeros(1, np.uint8) if memory is None else memory, folder)
+    return written.banks

@@ -26,7 +26,7 @@ from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.driver.system import Plan, Tensor
 from carrysave.system.boards import design_of, system_board_of
-from carrysave.system.generate import CPUS, write
+from carrysave.system.generate import System, write
 from carrysave.system.simulate import simulate
 from golden.soc.blocking import Blocks, plan
 
@@ -91,19 +91,14 @@ def main() -> None:
     here = Tensor(np.zeros(1, np.int64), np.dtype(np.int8), 0)
     layers = [(here, [counters]) for _, counters in added]
     folder = ROOT / "build" / "bench_system"
-    hertz = 1e6 * chosen.clock_mhz
-    written = write(
-        board,
-        chosen,
-        target.design,
-        folder,
-        print,
-        clock_hz=hertz,
-        baud=hertz / CPUS["vexriscv"].divisor,
-        cpu="vexriscv",
-        bus="wishbone",
+    system = System(
+        board=board,
+        chosen=chosen,
+        design=target.design,
+        clock_hz=1e6 * chosen.clock_mhz,
         simulated=True,
     )
+    written = write(system, folder, print)
     # Operands need not be there.
     bare = Plan({start: image.parts[start]}, start, {}, layers)
     (outcome,) = simulate(written, bare, [{}], folder / "runs").outcomes

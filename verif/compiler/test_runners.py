@@ -22,7 +22,7 @@ from carrysave.compiler.run.stepwise import first_difference, stepwise
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Parameter, Plan, Tensor
 from carrysave.system.boards import design_of, system_board_of
-from carrysave.system.generate import CPUS, Written, write
+from carrysave.system.generate import System, Written, write
 from carrysave.system.simulate import simulate
 from verif.compiler import runners
 from verif.compiler.test_program import TARGET, compiled, inputs, mixed
@@ -142,11 +142,9 @@ def test_the_firmware_of_a_system(name: str, tmp_path: Path) -> None:
     board, chosen = system_board_of("ulx3s_85f")
     unit = {"vector": SMALL, "code_bytes": "2", "transpose": "true"} if name == "encoder" else {}
     design = design_of(board, {"engine": "systolic_os(m=4,n=4,target=ecp5)", **unit})
-    target, hertz = Target(design), 1e6 * 60
-    written = write(
-        board, chosen, design, tmp_path / "system", lambda text: None, clock_hz=hertz,
-        baud=hertz / CPUS["vexriscv"].divisor, cpu="vexriscv", bus="wishbone", simulated=True,
-    )  # fmt: skip
+    target = Target(design)
+    system = System(board=board, chosen=chosen, design=design, clock_hz=60e6, simulated=True)
+    written = write(system, tmp_path / "system", lambda text: None)
     if name == "encoder":
         _system(small_compiled(tmp_path / "model", target), {}, written, tmp_path)
         return
