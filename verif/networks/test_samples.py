@@ -11,6 +11,7 @@ import pytest
 
 import carrysave
 from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.lowered import golden
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -39,6 +40,15 @@ net (float[t, n, 4] x) => (float[3, n, t] y)
 <int8[4, 3] w = {WEIGHTS}>
 {PRODUCT
   y = Transpose<perm = [2, 1, 0]>(s)
+}
+"""
+CHAIN = """
+<ir_version: 9, opset_import: ["" : 17]>
+net (float[n, 4] x) => (int32[n, 4] y)
+<int8[4, 3] w = {WEIGHTS}, int8[3, 4] v = {WEIGHTS}>
+{PRODUCT
+  sq, ss, sz = DynamicQuantizeLinear(s)
+  y = MatMulInteger(sq, v, sz)
 }
 """
 DATA = {
@@ -175,3 +185,31 @@ def test_outputs_of_no_sample_are_refused_before_they_are_computed(
     made = run(*files(text, {"x": np.zeros((2, 2, 4), np.float32)}))
     assert made.code == 2
     assert "output 'y': its first axis must be the sample, not 3 x m x k; --batch-axis" in made.err
+
+
+def test_a_product_of_codes_as_before_is_not_multiplied_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For the comparison; codes that another state makes are. Each sample has its own."""
+    runs: list[int] = []
+    exact = golden.run
+
+    def counted(spec: Any, works: Any) -> list[np.ndarray]:
+        runs.append(len(works))
+        return exact(spec, works)
+
+    monkeypatch.setattr(golden, "run", counted)
+    design = carrysave.Design("coprocessor")
+    for compare in (False, True):
+        runs.clear()
+        made = carrysave.run(model(STREAM), DATA["x"], design, compare=compare, **OPTIONS)
+        assert len(runs) == len(DATA["x"])
+    assert all(one["equal"] for one in made["outputs"])
+    # The judge gets codes of its own, where ours differ.
+    runs.clear()
+    monkeypatch.setattr(
+        golden, "run", lambda spec, works: [one // 99 for one in counted(spec, works)]
+    )
+    made = carrysave.run(model(CHAIN), DATA["x"], design, simulate="none", batch=5)
+    assert len(runs) == 3
+    assert not made["outputs"][0]["equal"]
