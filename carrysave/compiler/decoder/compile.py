@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from carrysave.compiler.decoder.lowering import POSITION, SUMS, TOKEN, Lowering
+from carrysave.compiler.decoder.caches import POSITION
+from carrysave.compiler.decoder.lowering import SUMS, TOKEN, Lowering
+from carrysave.compiler.decoder.lowering_attention import AttentionLowering
+from carrysave.compiler.decoder.lowering_recurrent import RecurrentLowering
 from carrysave.compiler.decoder.units import VECTOR
 from carrysave.compiler.front.gguf import Model
 from carrysave.compiler.program.assemble import assembled
@@ -53,11 +56,12 @@ def compile_decoder(
     _check(model, target, cache)
     image = Image(target)
     builder = Builder(image)
-    lowering = Lowering(model=model, cache=cache, bits=bits or model.cache_bits, to=builder)
-    logits = lowering.logits()
     parameters = [Parameter(name=TOKEN, low=0, high=model.shape.words - 1)]
-    if model.form != "recurrent":
+    lowering: Lowering = RecurrentLowering(model, builder)
+    if model.form == "attention":
+        lowering = AttentionLowering(model, builder, cache, bits or model.cache_bits)
         parameters.append(Parameter(name=POSITION, low=0, high=cache - 1))
+    logits = lowering.logits()
     return assembled(
         image, [builder.steps], scores=(logits.address, 1), parameters=parameters,
         results={LOGITS: logits},

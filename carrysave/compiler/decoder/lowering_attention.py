@@ -1,0 +1,220 @@
+"""The steps of a decoder whose mixer is attention, with a cache; see :mod:`.lowering`."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from carrysave.compiler.decoder.caches import POSITION, Cache, stored
+from carrysave.compiler.decoder.lowering import F32, F64, I8, I16, I32, Lowering
+from carrysave.compiler.decoder.units import SHARE_BITS, VECTOR, turns
+from carrysave.compiler.front.gguf import Layer
+from carrysave.compiler.program.array import Array
+from carrysave.compiler.program.floats import Format, Operation
+
+__all__ = ["AttentionLowering"]
+
+_DIGIT = 7
+"""Bits of a digit of a probability."""
+
+
+@dataclass(eq=False)
+class AttentionLowering(Lowering):
+    """Takes a decoder with attention apart.
+
+    Parameters
+    ----------
+    model, to : of :class:`Lowering`.
+    cache : tokens that are taken at most.
+    bits : of a key or value in the cache, 8 or 4.
+    """
+
+    cache: int
+    bits: int
+    _tables: dict[str, Array] = field(default_factory=dict)
+
+    OUTPUT: ClassVar[str] = "attn_output"
+
+    def mixed(self, name: str, layer: Layer, h: Array) -> Array:
+        """Mix a row with those in the cache."""
+        to, shape = self.to, self.model.shape
+        q, k, v = self.products(name, layer, h, "attn_q", "attn_k", "attn_v")
+        with to.naming(name + "attn", "Attention"):
+            q, k = self._rotated(q), self._rotated(k)
+            scale = 1 / math.sqrt(shape.head)
+            if self.bits == 4:
+                q, k = self._turned(q), self._turned(k)
+                scale /= shape.head
+                k = self._less_the_first(k)
+            keys = stored(to, k, shape, self.cache, bits=self.bits, keys=True)
+            values = stored(to, v, shape, self.cache, bits=self.bits, keys=False)
+            codes, powers = to.array(I8, q.columns), to.array(Format.POWER, shape.heads)
+            to.floats(Operation.ALIGN, codes.split(shape.head), q.split(shape.head),
+                      powers.turned, width=8)  # fmt: skip
+            factors = to.array(F64, shape.heads)
+            to.floats(Operation.MULTIPLY, factors, to.constant(scale, F64), powers)
+            scores = self._scores(codes.split(shape.head), keys)
+            to.floats(Operation.MULTIPLY, scores, scores, factors.turned)
+            return self._weighted(self._softmax(scores), values)
+
+    def _rotated(self, x: Array) -> Array:
+        """Turn pairs of values by the angles of the position."""
+        to, half = self.to, self.model.shape.head // 2
+        cosines, sines = (
+            self._table(name, one, F32)
+            for name, one in zip(
+                ("cos", "sin"), turns(np.arange(self.cache), self.model.frequencies), strict=True
+            )
+        )
+        out = to.array(F32, x.columns)
+        one, other = to.array(F32, half * (x.columns // (2 * half))), to.array(F32, x.columns // 2)
+        one, other = one.split(half), other.split(half)
+        (even, odd), (made, more) = (
+            [part.split(2 * half).across(first, half, 2) for first in (0, 1)] for part in (x, out)
+        )
+        to.floats(Operation.MULTIPLY, one, even, cosines)
+        to.floats(Operation.MULTIPLY, other, odd, sines)
+        to.floats(Operation.SUBTRACT, made, one, other)
+        to.floats(Operation.MULTIPLY, one, even, sines)
+        to.floats(Operation.MULTIPLY, other, odd, cosines)
+        to.floats(Operation.ADD, more, one, other)
+        return out
+
+    def _turned(self, x: Array) -> Array:
+        """Turn heads by the Hadamard transform, not scaled."""
+        to, step = self.to, 1
+        while step < self.model.shape.head:
+            out = to.array(F32, x.columns)
+            (low, high), (sums, rest) = (
+                [one.split(2 * step).across(first, step) for first in (0, step)] for one in (x, out)
+            )
+            to.floats(Operation.ADD, sums, low, high)
+            to.floats(Operation.SUBTRACT, rest, low, high)
+            x, step = out, 2 * step
+        return x
+
+    def _less_the_first(self, k: Array) -> Array:
+        """Subtract the keys of the first token, which stay until the next text begins."""
+        to = self.to
+        first = np.zeros((self.cache, 1))
+        first[0] = 1
+        common, own = to.state(F32, k.columns), to.array(F32, k.columns)
+        to.floats(Operation.MULTIPLY, common, common, self._table("not first", 1 - first, F32))
+        to.floats(Operation.MULTIPLY, own, k, self._table("first", first, F32))
+        to.floats(Operation.ADD, common, common, own)
+        return to.floats(Operation.SUBTRACT, to.array(F32, k.columns), k, common)
+
+    def _scores(self, q: Array, keys: Cache) -> Array:
+        """Multiply queries by keys of tokens; doubles, heads x tokens."""
+        to, shape = self.to, self.model.shape
+        each, size = shape.heads // shape.shared, shape.head // keys.blocks
+        scores = to.array(F64, self.cache, shape.heads).growing(POSITION)
+        part = scores
+        if keys.offsets is not None:
+            part = to.array(F64, self.cache, shape.heads).growing(POSITION)
+        sums = to.array(self._attention_sums, self.cache, shape.heads).growing(POSITION)
+        for block in range(keys.blocks):
+            own = q.across(block * size, size)
+            for head in range(shape.shared):
+                rows = keys.codes.at(head * shape.head + block * size, size).growing(POSITION)
+                self._matmul(own.at(head * each, each), rows, sums.at(head * each, each))
+            if keys.offsets is not None:
+                ones = to.floats(Operation.SUM, to.array(F64, 1, shape.heads), own)
+            for head in range(shape.shared):
+                mine = part.at(head * each, each)
+                place = head * keys.blocks + block
+                to.floats(Operation.MULTIPLY, mine, sums.at(head * each, each),
+                          keys.steps.at(place, 1))  # fmt: skip
+                if keys.offsets is None:
+                    continue
+                total = scores.at(head * each, each)
+                if block:
+                    to.floats(Operation.ADD, total, total, mine)
+                else:
+                    to.floats(Operation.COPY, total, mine)
+                to.floats(Operation.MULTIPLY, mine, ones.at(head * each, each),
+                          keys.offsets.at(place, 1))  # fmt: skip
+                to.floats(Operation.ADD, total, total, mine)
+        return scores
+
+    def _softmax(self, scores: Array) -> Array:
+        """Return probabilities, doubles."""
+        to, heads = self.to, scores.rows
+        top = to.floats(Operation.GREATEST, to.array(F64, 1, heads), scores)
+        codes = to.array(I16, self.cache, heads).growing(POSITION)
+        to.floats(Operation.SUBTRACT, codes, scores, top, shift=VECTOR.scale_width)
+        made = to.array(I16, self.cache + 1, heads)
+        to.rows("softmax", codes, made.growing(POSITION))
+        exponents = replace(made.across(1, 1), format=Format.FRACTION).moving(POSITION, made.column)
+        shares = made.across(0, self.cache).growing(POSITION)
+        return to.floats(Operation.MULTIPLY, scores, shares, exponents)
+
+    def _weighted(self, shares: Array, values: Cache) -> Array:
+        """Add up values of tokens by their shares; doubles, a row of all heads."""
+        to, shape = self.to, self.model.shape
+        heads, each = shape.heads, shape.heads // shape.shared
+        size = shape.head // values.blocks
+        out = to.array(F64, heads * shape.head)
+        weighted = to.array(F64, self.cache, heads).growing(POSITION)
+        codes = to.array(I16, self.cache, heads).growing(POSITION)
+        digits = to.array(I8, self.cache, 2 * heads).growing(POSITION)
+        powers, sums = (
+            to.array(Format.POWER, 1, heads),
+            to.array(self._attention_sums, size, 2 * heads),
+        )
+        for block in range(values.blocks):
+            for head in range(shape.shared):
+                part = _part_of(head, each)
+                to.floats(Operation.MULTIPLY, weighted.at(*part), shares.at(*part),
+                          values.steps.at(head * values.blocks + block, 1))  # fmt: skip
+            to.floats(Operation.ALIGN, codes, weighted, powers, width=SHARE_BITS)
+            for place in range(2):
+                to.floats(Operation.BITS, digits.at(place, heads, 2), codes,
+                          shift=place * _DIGIT, width=_DIGIT)  # fmt: skip
+            for head in range(shape.shared):
+                rows = values.codes.at(head * self.cache, self.cache).across(block * size, size)
+                self._matmul(digits.at(2 * head * each, 2 * each), rows,
+                             sums.at(2 * head * each, 2 * each))  # fmt: skip
+            made = out.split(shape.head).across(block * size, size)
+            to.floats(Operation.COPY, made, sums.at(1, heads, 2), shift=_DIGIT)
+            to.floats(Operation.ADD, made, made, sums.at(0, heads, 2))
+            to.floats(Operation.MULTIPLY, made, made, powers)
+            if values.offsets is not None:
+                rest = to.array(F64, 1, heads)
+                for head in range(shape.shared):
+                    part = _part_of(head, each)
+                    to.floats(Operation.MULTIPLY, weighted.at(*part), shares.at(*part),
+                              values.offsets.at(head * values.blocks + block, 1))  # fmt: skip
+                to.floats(Operation.SUM, rest, weighted)
+                to.floats(Operation.ADD, made, made, rest)
+        return out
+
+    def _table(self, name: str, values: np.ndarray, format_: Format) -> Array:
+        """Return a table of which each position has a row."""
+        if name not in self._tables:
+            self._tables[name] = self.to.constant(values, format_)
+        found = self._tables[name]
+        return found.at(0, 1).moving(POSITION, found.row)
+
+    @property
+    def _attends(self) -> bool:
+        """Whether the engine has keys and values as operands: B of 8 bits."""
+        mode = self.to.image.target.mode
+        return mode.b_stored == mode.a
+
+    @property
+    def _attention_sums(self) -> Format:
+        return self.sums if self._attends else I32
+
+    def _matmul(self, a: Array, b: Array, c: Array) -> None:
+        """Multiply integers of attention."""
+        if self._attends:
+            self.to.product(a, b, c)
+        else:
+            self.to.multiply(a, b, c)
+
+
+def _part_of(head: int, each: int) -> tuple[int, int]:
+    """Return the first of the heads of queries that a head of keys serves, and their count."""
+    return head * each, each
