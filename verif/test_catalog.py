@@ -14,7 +14,7 @@ import pyslang
 import pytest
 
 from carrysave.sim.verilator import verilator
-from hw.catalog import CATALOG, Design
+from hw.catalog import CATALOG, STAGES, USER_DESIGN, Design
 from hw.emit import yosys
 from hw.emit.files import generate
 from hw.emit.verilog import Emission
@@ -214,3 +214,27 @@ def ports(text: str, module: str) -> set[tuple[str, str, int]]:
     body = text[text.index(f"module {module}(") :].partition("endmodule")[0]
     found = re.findall(r"^\s*(input|output) (?:reg |wire )?(?:\[(\d+):0\] )?(\w+);", body, re.M)
     return {(name, direction, int(high or 0) + 1) for direction, high, name in found}
+
+
+def test_numbers_of_designs_stay() -> None:
+    """Register ENGINE of hardware that is built already holds them; a new design has a new one."""
+    numbers = {name: number for names in STAGES.values() for name, number in names.items()}
+    assert len(set(numbers.values())) == len(numbers)
+    assert max(numbers.values()) < USER_DESIGN
+    built = {
+        "systolic_os": 8,
+        "systolic_ws": 9,
+        "cube": 10,
+        "adder_tree": 11,
+        "matrix_2d": 12,
+        "digit_column": 13,
+        "lut_core": 15,
+        "bitserial_core": 17,
+        "shift_add_core": 18,
+        "ternary_core": 19,
+        "over_weights": 20,
+        "npe": 23,
+    }
+    assert {name: numbers[name] for name in built} == built
+    design = Design("coprocessor", {"engine": "npe(m=2,n=2)"})
+    assert design.component().registers.parameters["engine"] == numbers["npe"]

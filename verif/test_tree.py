@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from amaranth.lib import wiring
 
-import hw
 from carrysave.sim.runner import verify
-from hw.catalog import CATALOG, STAGES, USER_DESIGN, Design
+from hw.catalog import CATALOG, Design
+from verif.support import sizes
+from verif.support.modules import ROOT, imports, modules
 
-ROOT = Path(hw.__file__).parents[1]
 FLOORS = (
     ("carrysave.deprecation",),
     ("golden",),
@@ -84,24 +84,6 @@ PARAMETERS = 8
 NEUTRAL = {"golden.check"}
 
 
-def modules(folder: str) -> list[Path]:
-    """Files of a package, as paths from the root."""
-    found = sorted((ROOT / folder).rglob("*.py"))
-    assert found, folder
-    return [path.relative_to(ROOT) for path in found]
-
-
-def imports(path: Path) -> Iterator[tuple[str, str | None]]:
-    """Modules that a file imports, each with the name taken from it."""
-    for node in ast.walk(ast.parse((ROOT / path).read_text())):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = list(path.parent.parts)[: len(path.parent.parts) + 1 - node.level]
-            base = [*above, node.module] if node.level else [node.module]
-            yield from ((".".join(filter(None, base)), alias.name) for alias in node.names)
-
-
 def floor(module: str) -> tuple[int, str] | None:
     """Floor and room of a module; None of others' packages, and of those that only name rooms."""
     for number, rooms in enumerate(FLOORS):
@@ -111,18 +93,21 @@ def floor(module: str) -> tuple[int, str] | None:
     return None
 
 
+def _may(here: tuple[int, str], there: tuple[int, str]) -> bool:
+    """Tell whether a room may import from another: from below, or from itself."""
+    return there[0] < here[0] or there == here
+
+
 @pytest.mark.parametrize("folder", ["golden", "hw", "carrysave", "verif", "scripts"])
 def test_no_import_points_up(folder: str) -> None:
     wrong = []
     for path in modules(folder):
         if path == Path("carrysave/__init__.py"):
             continue  # it names what is public, and loads it when it is asked for
-        own = floor(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
+        here = floor(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
         for module, name in imports(path):
-            place = floor(f"{module}.{name}") or floor(module)
-            if place is not None and (
-                own is None or place[0] > own[0] or (place[0] == own[0] and place[1] != own[1])
-            ):
+            there = floor(f"{module}.{name}") or floor(module)
+            if there is not None and (here is None or not _may(here, there)):
                 wrong.append(f"{path} imports {module}.{name}")
     assert not wrong
 
@@ -264,25 +249,14 @@ def test_all_names_exist() -> None:
                 assert hasattr(module, public), f"{name}.{public}"
 
 
-def test_numbers_of_designs_stay() -> None:
-    """Register ENGINE of hardware that is built already holds them; a new design has a new one."""
-    numbers = {name: number for names in STAGES.values() for name, number in names.items()}
-    assert len(set(numbers.values())) == len(numbers)
-    assert max(numbers.values()) < USER_DESIGN
-    built = {
-        "systolic_os": 8,
-        "systolic_ws": 9,
-        "cube": 10,
-        "adder_tree": 11,
-        "matrix_2d": 12,
-        "digit_column": 13,
-        "lut_core": 15,
-        "bitserial_core": 17,
-        "shift_add_core": 18,
-        "ternary_core": 19,
-        "over_weights": 20,
-        "npe": 23,
-    }
-    assert {name: numbers[name] for name in built} == built
-    design = Design("coprocessor", {"engine": "npe(m=2,n=2)"})
-    assert design.component().registers.parameters["engine"] == numbers["npe"]
+@pytest.mark.parametrize("kind", sizes.LIMITS)
+def test_files_and_functions_are_small(kind: str) -> None:
+    """What is larger is listed with its size, which may only fall; what is no more, is taken out.
+
+    Cut it by step, or by what it knows; a list of options is a frozen dataclass.
+    """
+    listed, found = sizes.listed()[kind], sizes.larger(ROOT)[kind]
+    grown = {name: size for name, size in found.items() if size > listed.get(name, 0)}
+    assert not grown, f"more than {sizes.LIMITS[kind]}, or more than in verif/support/sizes.json"
+    mended = listed.keys() - found.keys()
+    assert not mended, "small enough now: take it out of verif/support/sizes.json"
