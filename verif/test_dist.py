@@ -162,7 +162,7 @@ def test_each_command_has_help(command: Command, name: str) -> None:
 @pytest.fixture(scope="module")
 def files(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write what users have of their own, and the report of a first synthesis."""
-    from carrysave.data import networks, sentences  # slow to load
+    from verif.support import networks, sentences  # slow to load
 
     folder = tmp_path_factory.mktemp("files")
     made = json.loads(command("synth", *SMALL, *MAPPED, "--json"))

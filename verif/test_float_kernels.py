@@ -41,7 +41,6 @@ DRAWN = "operands that are rounded to codes: a last bit decides of them once in 
 
 PLACES: dict[str, tuple[str, str]] = {
     "carrysave/data/digits.py": ("@ sklearn", INTEGERS + "; sklearn trains, its result is a file"),
-    "carrysave/data/networks.py": ("** np.einsum rng.normal sklearn", DRAWN),
     "carrysave/exploration/likelihood.py": ("@ np.exp np.log scipy", SEARCH),
     "carrysave/exploration/space.py": ("**", INTEGERS),
     "carrysave/exploration/surrogate.py": ("np.linalg scipy sklearn", SEARCH),

@@ -23,7 +23,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from carrysave import cache, jobs
 from carrysave.asic import synthesis
@@ -33,9 +32,8 @@ from carrysave.sim import runner
 from hw.catalog import Design
 from hw.emit.files import generate
 from scripts.figures import silicon
+from scripts.tables import ROOT, markdown, show
 from scripts.upkeep.pages import write_table
-
-ROOT = Path(__file__).resolve().parents[2]
 
 # Engines of growing size, one point each; verified up to a size that simulates in minutes.
 SIZES = (8, 16, 32, 64)
@@ -133,31 +131,6 @@ def measure_simulation(steps: Steps) -> list[dict[str, Any]]:
                 "total_s": time.perf_counter() - start,
             })
     return rows
-
-
-def table(rows: list[dict[str, Any]], columns: dict[str, str]) -> list[list[str]]:
-    """Format rows of results; `columns` maps keys to formats."""
-    return [
-        [("-" if row[key] is None else form.format(row[key])) for key, form in columns.items()]
-        for row in rows
-    ]
-
-
-def show(console: Console, title: str, rows: list[dict[str, Any]], columns: dict[str, str]) -> None:
-    """Print a table."""
-    view = Table(title=title, title_justify="left")
-    for key, form in columns.items():
-        view.add_column(key, justify="left" if form == "{}" else "right")
-    for cells in table(rows, columns):
-        view.add_row(*cells)
-    console.print(view)
-
-
-def markdown(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
-    """Format a table for the documentation."""
-    lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
-    lines += ["| " + " | ".join(cells) + " |" for cells in table(rows, columns)]
-    return "\n".join(lines)
 
 
 def parsed() -> argparse.Namespace:

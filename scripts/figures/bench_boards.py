@@ -19,7 +19,7 @@ from carrysave.boards.build import TooLargeError, build
 from carrysave.fpga.place import FpgaError
 from carrysave.progress import Steps
 from hw.emit.yosys import YosysError
-from scripts.figures.bench import markdown, show
+from scripts.tables import markdown, show
 from scripts.upkeep.pages import write_table
 
 COLUMNS = {

@@ -25,7 +25,7 @@ from carrysave.sim.parameters import describe
 from carrysave.sim.verilator import build
 from hw.catalog import Design
 from hw.emit.verilog import Emission
-from scripts.figures.bench import markdown, show
+from scripts.tables import markdown, show
 from scripts.upkeep.pages import write_table
 
 ROOT = Path(__file__).resolve().parents[2]

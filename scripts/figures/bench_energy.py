@@ -23,7 +23,7 @@ from carrysave.asic.liberty.cells import Library
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.figures import silicon
-from scripts.figures.bench import markdown, show
+from scripts.tables import markdown, show
 from scripts.upkeep.pages import write_table
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -31,7 +31,7 @@ from carrysave.exploration.space import Point, Space
 from carrysave.progress import Steps
 from carrysave.report.tables import as_text, svg
 from hw.catalog import Design
-from scripts.figures.bench import ROOT, markdown, show
+from scripts.tables import ROOT, markdown, show
 from scripts.upkeep.pages import PAGES, write_table
 
 SPACE = ROOT / "scripts" / "figures" / "spaces" / "int8.toml"

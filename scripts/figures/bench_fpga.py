@@ -37,7 +37,7 @@ from carrysave.papers.rivals import WEIGHTS, rivals
 from carrysave.progress import Steps
 from hw.catalog import Design
 from hw.device import NAMES
-from scripts.figures.bench import markdown, show
+from scripts.tables import markdown, show
 from scripts.upkeep.pages import write_table
 
 K = 256

@@ -29,7 +29,7 @@ from carrysave.asic.design_job import design_job
 from carrysave.progress import Steps, Tally
 from hw.catalog import Design
 from hw.emit import yosys
-from scripts.figures.bench import show
+from scripts.tables import show
 
 PARTS = ("speed", "cached", "memory")
 WORKERS = 2

@@ -32,9 +32,9 @@ from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.data.packages import package_folder
 from carrysave.progress import Steps
 from carrysave.weights.gguf import read_gguf
-from scripts.figures.bench import ROOT, markdown, show
 from scripts.figures.language_luts import LUT_COLUMNS, luts
 from scripts.figures.language_tokens import ENERGY_COLUMNS, RIVAL_COLUMNS, TOKENS_COLUMNS, count
+from scripts.tables import ROOT, markdown, show
 from scripts.upkeep.pages import write_table
 
 WINDOW = 512

@@ -22,11 +22,11 @@ from rich.console import Console
 import carrysave
 from carrysave import cache
 from carrysave.boards.board import BOARDS, design_of, rate_of
-from carrysave.data.networks import MODELS, Task, quantise
 from carrysave.progress import Steps
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
-from scripts.figures.bench import markdown, show
+from scripts.tables import markdown, show
 from scripts.upkeep.pages import write_table
+from verif.support.networks import MODELS, Task, quantise
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = {

@@ -39,9 +39,9 @@ from scripts.figures import (
     precision_lines,
     precision_tuned,
 )
-from scripts.figures.bench import ROOT, markdown, show
 from scripts.figures.precision_digits import MIX, UNIFORM, Keep
 from scripts.figures.precision_text import Text
+from scripts.tables import ROOT, markdown, show
 from scripts.upkeep.pages import write_table
 
 PARTS = ("digits", "tuned", "lines", "encoder", "text")

@@ -18,7 +18,7 @@ from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
 from carrysave.progress import Steps
 from hw.catalog import Design
-from scripts.figures.bench import markdown, show
+from scripts.tables import markdown, show
 from scripts.upkeep.pages import write_table
 
 DESIGNS = (

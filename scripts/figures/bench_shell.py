@@ -24,7 +24,7 @@ from hw.catalog import Design
 from hw.device import family
 from hw.emit import tools, yosys
 from hw.emit.verilog import Emission
-from scripts.figures.bench import markdown, show
+from scripts.tables import markdown, show
 from scripts.upkeep.pages import write_table
 
 ENGINE = {"m": 8, "n": 8, "target": "ecp5"}

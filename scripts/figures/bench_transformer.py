@@ -26,14 +26,14 @@ from rich.console import Console
 from carrysave import cache
 from carrysave.compiler.encoder.command import PARAMETERS, EmbedRequest, execute
 from carrysave.compiler.front.sentences import read_tokens
-from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.figures.attention_head import LENGTH, WIDTH, measure_head
-from scripts.figures.bench import ROOT, markdown, show
 from scripts.figures.scores_on_chip import LENGTH as TOKENS
 from scripts.figures.scores_on_chip import measure_on_chip
+from scripts.tables import ROOT, markdown, show
 from scripts.upkeep.pages import write_table
+from verif.support.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 
 SENTENCES, QUICK = 512, 48
 CHOSEN = 128

@@ -21,7 +21,7 @@ from carrysave import cache
 from golden.npe.elements import gate
 from golden.npe.requantiser import Requantisation, dyadic
 from golden.npe.vector import VectorUnitSpec, norm, softmax
-from scripts.figures.bench import show
+from scripts.tables import show
 
 ROOT = Path(__file__).resolve().parents[2]
 LENGTHS = tuple(1 << power for power in range(13))

@@ -12,7 +12,6 @@ from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.encoded import Choice
 from carrysave.compiler.target.target import Target
-from carrysave.data.mnist import folds, images
 from carrysave.precision import layers as products
 from carrysave.precision import sensitivity
 from carrysave.precision.assess import Judge, apart
@@ -22,6 +21,7 @@ from carrysave.precision.sensitivity import Option
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.train import train_mnist
+from verif.support.mnist import folds, images
 
 __all__ = [
     "CALIBRATION",

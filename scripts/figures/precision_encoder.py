@@ -11,12 +11,12 @@ from carrysave.compiler.encoder.evaluate import rank_correlation
 from carrysave.compiler.encoder.floats import encode, multiplied
 from carrysave.compiler.front.encoder_weights import Dense, read_encoder
 from carrysave.compiler.front.sentences import read_tokens
-from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 from carrysave.precision.intervals import around
 from carrysave.precision.options import Pair
 from carrysave.precision.rounded import Rounded
 from golden.formats.names import parse
 from scripts.figures.precision_text import Figure, Text
+from verif.support.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 
 __all__ = ["encoder"]
 

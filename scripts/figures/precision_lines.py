@@ -7,9 +7,9 @@ from pydoc_data.topics import topics
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from carrysave.data.networks import text_angle
 from carrysave.progress import Steps
 from scripts.figures.precision_digits import CALIBRATION, Keep, RoundedNetwork, measured
+from verif.support.networks import text_angle
 
 __all__ = ["lines"]
 

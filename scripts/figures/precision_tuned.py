@@ -7,7 +7,6 @@ import numpy as np
 
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.target.target import Target
-from carrysave.data.mnist import folds, images
 from carrysave.errors import needs
 from carrysave.precision import layers as products
 from carrysave.precision.assess import Judge
@@ -16,6 +15,7 @@ from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.figures.precision_digits import CALIBRATION, ENGINE, Keep, counts_of, measured
 from scripts.train import train_mnist
+from verif.support.mnist import folds, images
 
 __all__ = ["EACH", "tuned"]
 

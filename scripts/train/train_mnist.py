@@ -20,8 +20,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from carrysave import cache
-from carrysave.data.mnist import CLASSES, SIDE, folds, images
 from carrysave.errors import UsageError, needs, remedy
+from verif.support.mnist import CLASSES, SIDE, folds, images
 
 __all__ = ["FOLDS", "LAYERS", "network"]
 

@@ -32,7 +32,7 @@ from carrysave.compiler.front.text import (
 )
 from carrysave.data.packages import package_folder
 from carrysave.errors import remedy
-from scripts.figures.bench import ROOT, markdown
+from scripts.tables import ROOT, markdown
 from scripts.upkeep.pages import write_table
 
 try:

@@ -16,11 +16,11 @@ from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.passes.pipeline import PASSES, Pass, passed
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.target.target import Target
-from carrysave.data.networks import MODELS, quantise
 from hw.catalog import Design
 from verif.compiler.random_graphs import random_model
 from verif.networks.comparing import multiplier
 from verif.support.command import Run
+from verif.support.networks import MODELS, quantise
 
 TARGET = Target(Design.parse("coprocessor", {"engine": "systolic_os(m=4,n=4)"}))
 

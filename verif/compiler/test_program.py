@@ -19,12 +19,12 @@ from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.reasons import GREATEST, MOVES, STEPS, between
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
-from carrysave.data.networks import MODELS, quantise
 from carrysave.system.boards import SYSTEMS, design_of, system_board_of
 from hw.catalog import Design
 from verif.compiler import runners
 from verif.networks.graphs import Builder
 from verif.soc.driver.conftest import library as library
+from verif.support.networks import MODELS, quantise
 from verif.system.networks import SHAPE, convolutions
 
 BOARD, CHOSEN = system_board_of("ulx3s_85f")

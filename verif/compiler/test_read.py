@@ -24,12 +24,12 @@ from carrysave.compiler.run import network
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.run.stepwise import stepwise
 from carrysave.compiler.target.target import Target
-from carrysave.data.networks import MODELS, quantise
 from hw.catalog import Design
 from hw.emit.user_files import FileError
 from verif.compiler.test_parameters import Cache
 from verif.compiler.test_program import WIDE, compiled, inputs, mixed
 from verif.networks.encoder.test_simulate import small
+from verif.support.networks import MODELS, quantise
 from verif.system.networks import convolutions
 
 

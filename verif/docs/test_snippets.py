@@ -192,7 +192,7 @@ def provide(names: list[str], folder: Path) -> None:
             weights = np.random.default_rng(1).normal(size=(8, 128)).astype(np.float32)
             save_file({"up.weight": weights, "down.weight": weights.T.copy()}, folder / one)
     if "model.onnx" in names:
-        from carrysave.data import networks
+        from verif.support import networks
 
         task = networks.digits(folder)
         networks.quantise(task, folder / "model.onnx")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from carrysave.data.networks import MODELS, Task
+from verif.support.networks import MODELS, Task
 
 
 @pytest.fixture(scope="package")

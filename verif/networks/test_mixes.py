@@ -10,12 +10,12 @@ import pytest
 
 from carrysave.compiler.lowered.encoded import encode
 from carrysave.compiler.target.target import Target
-from carrysave.data.networks import Task
 from carrysave.precision.options import Options
 from carrysave.precision.rounded import Rounded
 from golden.formats.names import parse
 from hw.catalog import Design
 from verif.support.command import Run
+from verif.support.networks import Task
 from verif.support.schemas import check
 
 MIX = ("e2m1", "posit4e1", "posit8e0", "posit16e1")

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from carrysave.data import mnist
 from carrysave.errors import UsageError
+from verif.support import mnist
 
 
 def npm(folder: Path, script: str) -> None:

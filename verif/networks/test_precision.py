@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import binomtest
 
 from carrysave.compiler.lowered.encoded import encode, steps_of
-from carrysave.data.networks import Task, quantise
 from carrysave.precision import view
 from carrysave.report.page import write
 from golden.formats.names import parse
 from verif.support.browser import Browser
 from verif.support.command import Run
+from verif.support.networks import Task, quantise
 from verif.support.schemas import check
 
 SMALL = ("-p", "m=2", "-p", "n=2", "-p", "formats=int8,int4,e2m1")

@@ -13,10 +13,10 @@ import pytest
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.run.products import ProductRun
 from carrysave.compiler.target.cost import Estimate
-from carrysave.data.networks import MODELS, Task, quantise
 from verif.networks.graphs import Builder
 from verif.support.browser import Browser
 from verif.support.command import Run
+from verif.support.networks import MODELS, Task, quantise
 from verif.support.schemas import check
 
 SMALL = ("-p", "engine=systolic_os(m=2,n=4)", "-p", "data_width=32")

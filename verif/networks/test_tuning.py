@@ -11,7 +11,6 @@ from rich.console import Console
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.reference_runtime import Oracle
-from carrysave.data.networks import Task
 from carrysave.precision.grid import grid
 from carrysave.precision.in_jax import forward, unknown
 from carrysave.precision.tuning import tune
@@ -19,6 +18,7 @@ from carrysave.progress import Steps
 from golden.formats.names import parse
 from verif.networks.graphs import Builder
 from verif.support.command import Run
+from verif.support.networks import Task
 from verif.support.schemas import check
 
 

@@ -17,10 +17,10 @@ from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.write import write
 from carrysave.compiler.run import golden
 from carrysave.compiler.target.target import Target
-from carrysave.data.networks import MODELS, quantise
 from carrysave.system import command
 from hw.catalog import Design
 from verif.support.command import Run
+from verif.support.networks import MODELS, quantise
 from verif.support.schemas import check
 from verif.system import software_firmware
 from verif.system.networks import SHAPE, convolutions

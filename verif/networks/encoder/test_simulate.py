@@ -26,7 +26,6 @@ from carrysave.compiler.run.block import by_block
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.run.stepwise import comparable
 from carrysave.compiler.target.target import Target
-from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
 from carrysave.driver.system import counters_of
@@ -35,6 +34,7 @@ from carrysave.sim.products import run_works
 from golden.npe import vector
 from hw.catalog import Design
 from verif.networks.encoder.encoders import SIZES, tensors, write
+from verif.support.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 
 SMALL = PARAMETERS["vector"].replace("length=1024", "length=64")
 
