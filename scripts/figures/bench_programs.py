@@ -23,12 +23,12 @@ from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.target.target import Target
-from carrysave.data.networks import MODELS, quantise
 from carrysave.progress import Steps
 from hw.catalog import Design
-from scripts.figures.bench import markdown, show
+from scripts.tables import markdown, show
 from scripts.upkeep.pages import write_table
 from verif.compiler.others import OTHERS, quantised
+from verif.support.networks import MODELS, quantise
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "programs"

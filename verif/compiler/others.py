@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from carrysave.data.networks import Task, quantise
+from verif.support.networks import Task, quantise
 
 __all__ = ["OTHERS", "quantised"]
 

@@ -132,7 +132,7 @@ def test_templates_call_commands_that_there_are(path: Path) -> None:
     for words in called:
         _, bound, _ = command_line(words).parse_args(words, exit_on_error=False, print_error=False)
         if words[0] == "regress":
-            assert bound.arguments["shard"] == "3/4"
+            assert bound.arguments["flags"].shard == "3/4"
     words = ["regress", "--shards", "1/2"]
     with pytest.raises(CycloptsError, match="--shards"):
         command_line(words).parse_args(words, exit_on_error=False, print_error=False)

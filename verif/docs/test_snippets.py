@@ -102,7 +102,9 @@ def _check_design(given: dict[str, object]) -> None:
     from carrysave.api.design import Design
     from carrysave.cli.options import settings
 
-    texts = settings(given.get("parameter") or given.get("parameters") or ())  # type: ignore[arg-type]
+    # The options that choose a design may be one value.
+    choice = getattr(given.get("choice"), "parameter", None)
+    texts = settings(choice or given.get("parameter") or given.get("parameters") or ())  # type: ignore[arg-type]
     if isinstance(given.get("design"), str):
         assert Design.parse(str(given["design"]), texts).module
 
