@@ -3,7 +3,6 @@
 import ast
 import importlib
 import re
-from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -65,21 +64,6 @@ FLOORS = (
     ("scripts",),
 )
 """Rooms from the ground up. An import goes down, or stays in its room: not even to a neighbour."""
-LINES = 60
-"""A function has no more."""
-LONG = {
-    "golden": set[str](),
-    "hw": {
-        # One step of a pipeline each, where every line takes what the one before has made.
-        "hw/npe/activations/row_lane.py:row_lane",
-        "hw/soc/bus/packer.py:_plan",
-        # One walk over blocks: its registers have their next values from each other's.
-        "hw/soc/schedule/result_addresses.py:elaborate",
-    },
-}
-"""Functions that have more lines: there may be fewer, but no others."""
-PARAMETERS = 8
-"""A function has no more, without those of methods' objects."""
 # Checks of parameters compute no result, and one wording serves both sides.
 NEUTRAL = {"golden.check"}
 
@@ -166,33 +150,6 @@ def test_no_circle_of_files_in_the_c_driver() -> None:
         called = {defined[name] for name in re.findall(r"\b\w+(?=\()", text) if name in defined}
         needs[file] = called - {file}
     assert list(TopologicalSorter(needs).static_order())
-
-
-def functions(folder: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Functions of a folder, each as ``file:name``."""
-    for path in modules(folder):
-        for node in ast.walk(ast.parse((ROOT / path).read_text())):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                yield f"{path}:{node.name}", node
-
-
-@pytest.mark.parametrize("folder", LONG)
-def test_functions_fit_a_screen(folder: str) -> None:
-    long = {
-        place
-        for place, node in functions(folder)
-        if (node.end_lineno or node.lineno) - node.lineno >= LINES
-    }
-    assert long == LONG[folder]
-
-
-@pytest.mark.parametrize("folder", LONG)
-def test_functions_take_few_parameters(folder: str) -> None:
-    """More are a dataclass, which has a name for each all the way down."""
-    for place, node in functions(folder):
-        named = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-        taken = [one.arg for one in named if one.arg not in ("self", "cls")]
-        assert len(taken) <= PARAMETERS, f"{place} takes {len(taken)}: {', '.join(taken)}"
 
 
 def test_hw_takes_only_specs_and_formats_from_golden() -> None:
