@@ -1,7 +1,7 @@
 """A run of a network as it is asked for, checked before anything runs, and its output files."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,9 @@ from carrysave.compiler.run import view
 from carrysave.compiler.run.outputs import archive
 from carrysave.compiler.run.products import SIMULATIONS, Block, run
 from carrysave.compiler.target.target import Target
+from carrysave.driver.batch import Work
 from carrysave.errors import UsageError, check_choice, installed, remedy
 from carrysave.progress import Steps
-from carrysave.sim.products import run_works
 from hw.catalog import Design
 
 __all__ = ["REQUANTISERS", "RunRequest", "execute", "simulated", "write"]
@@ -79,7 +79,15 @@ class RunRequest:
 
 def simulated(design: Design, folder: Path) -> Block:
     """Return the simulated block of a design; each run gets a new folder in one."""
-    return lambda works, progress: run_works(design, works, folder, progress=progress)
+
+    def run_block(
+        works: Sequence[Work], progress: Callable[[int, int], None]
+    ) -> tuple[list[np.ndarray], list[dict[str, Any]]]:
+        from carrysave.sim.products import run_works  # loads all of simulation
+
+        return run_works(design, works, folder, progress=progress)
+
+    return run_block
 
 
 def execute(

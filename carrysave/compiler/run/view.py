@@ -15,12 +15,12 @@ from carrysave.compiler.run.outputs import array_names
 from carrysave.compiler.run.products import ProductRun, Run
 from carrysave.compiler.target.target import Target
 from carrysave.report import bars, tables
-from carrysave.report.page import Page, Scatter, Text, package_versions, pictures
 from carrysave.report.tables import Section
 from hw.emit.user_files import shown
 
 if TYPE_CHECKING:
     from carrysave.compiler.target.energy import Energy
+    from carrysave.report.page import Page
 
 __all__ = ["draw", "facts", "markdown", "page", "show"]
 
@@ -263,8 +263,16 @@ def markdown(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def page(found: Mapping[str, Any]) -> Page:
+def page(found: Mapping[str, Any]) -> "Page":
     """Return the page of the results."""
+    from carrysave.report.page import (  # slow to load, and rarely used
+        Page,
+        Scatter,
+        Text,
+        package_versions,
+        pictures,
+    )
+
     energy, title = found["energy_uj"], f"products, in batches of {found['batch']}"
     summary = [
         ("cycles", f"{found['cycles']:,}"), ("MACs", f"{found['macs']:,}"),
