@@ -16,7 +16,7 @@ from carrysave.errors import needs
 from carrysave.ip import driver_sources
 from carrysave.ip.registers import write_header
 from hw.emit import tools
-from hw.soc.registers.rdl import MAP, parameters_of, register_map
+from hw.soc.registers.rdl import EVERY, MAP, parameters_of, register_map
 
 __all__ = ["compile_firmware", "header", "words"]
 
@@ -45,13 +45,16 @@ _LOAD = 1
 """Type of a segment that is loaded."""
 
 
-def compile_firmware(facts: Mapping[str, Any], cpu: str, folder: Path) -> list[int]:
+def compile_firmware(
+    facts: Mapping[str, Any], cpu: str, folder: Path, *, vector: bool = False
+) -> list[int]:
     """Compile the firmware of a system into a folder, with its sources; return the ROM's words.
 
     Parameters
     ----------
     facts : of :mod:`carrysave.system.litex_soc`.
     cpu : the processor that runs it, by LiteX's name.
+    vector : the co-processor has a vector unit, whose jobs take more of the ROM.
 
     Raises
     ------
@@ -70,8 +73,10 @@ def compile_firmware(facts: Mapping[str, Any], cpu: str, folder: Path) -> list[i
     cache.write(folder / _LINKER, linker)
     cache.write(folder / _HEADER, header(facts))
     driver_sources.c(folder / "driver")
-    # What the driver uses of the map is the same in every build.
-    write_header(register_map(dict.fromkeys(parameters_of(), 0)), folder / "driver" / f"{MAP}.h")
+    # What else the driver uses of the map is the same in every build.
+    more = dict(EVERY) if vector else {}
+    top = register_map(dict.fromkeys(parameters_of(), 0) | more)
+    write_header(top, folder / "driver" / f"{MAP}.h")
 
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".h", ".c", ".S", ".ld"))
     texts: list[bytes] = [path.read_bytes() for path in files]

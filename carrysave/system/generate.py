@@ -147,7 +147,9 @@ def write(system: System, folder: Path, progress: Callable[[str], None]) -> Writ
     for path in others:
         shutil.copy(path, folder / path.name)
     progress(f"{name}: compiling the firmware")
-    words = compile_firmware(facts, system.cpu, folder / "firmware")
+    spec = system.design.spec
+    assert isinstance(spec, CoprocessorSpec)
+    words = compile_firmware(facts, system.cpu, folder / "firmware", vector=spec.vector is not None)
     if 4 * len(words) > (size := facts["memories"]["rom"][1]):
         raise RuntimeError(f"the firmware must be {size:,} bytes at most, not {4 * len(words):,}")
     cache.write(folder / facts["rom"], "".join(f"{word:08x}\n" for word in words))

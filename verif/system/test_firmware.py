@@ -36,9 +36,14 @@ def test_header_names_the_system() -> None:
     assert "#define SDRAM_STEPS {{0x400, 1, 0xb, 1, 200}}\n" in text
 
 
+@pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize(("cpu", "first"), [("vexriscv", 0x297), ("picorv32", 0x6F)])
-def test_words_are_those_of_the_segments(cpu: str, first: int, tmp_path: Path) -> None:
-    found = compile_firmware(FACTS, cpu, tmp_path)
+def test_words_are_those_of_the_segments(
+    cpu: str, first: int, tmp_path: Path, *, vector: bool
+) -> None:
+    found = compile_firmware(FACTS, cpu, tmp_path, vector=vector)
+    header_ = (tmp_path / "driver" / "carrysave_coprocessor.h").read_text()
+    assert ("JOB__MODE__VECTOR_bm" in header_) == vector
     elf = (tmp_path / "firmware.elf").read_bytes()
     assert struct.unpack_from("<H", elf, 18) == (243,)  # RISC-V
     assert 4000 < 4 * len(found) < 0x4000
