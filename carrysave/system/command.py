@@ -199,6 +199,12 @@ def _network(request: SystemRequest, target: Target, steps: Steps) -> _Network |
         ]
         with within_file(request.model):
             program = _compiled(graph, target, each[0], request)
+    floats = [step for step in program.steps if isinstance(step, Floats)]
+    if floats:
+        raise ValueError(
+            f"{floats[0].operator} {quoted(floats[0].node)}: takes floats, for which the ROM of the"
+            " system has no room"
+        )
     labels = read_labels(request.labels, len(each))
     return program, each[: request.count], labels
 
@@ -212,16 +218,9 @@ def _compiled(
     if reasons := between(lowered, target):
         raise ValueError("; ".join(reasons))
     chosen = request.chosen
-    program = compile_network(
+    return compile_network(
         lowered, target, inputs, memory=chosen.timing(target), most=chosen.memory_bytes
     )
-    floats = [step for step in program.steps if isinstance(step, Floats)]
-    if floats:
-        raise ValueError(
-            f"{floats[0].operator} {quoted(floats[0].node)}: takes floats, for which the ROM of the"
-            " system has no room"
-        )
-    return program
 
 
 def _write_network(program: Program, folder: Path) -> Path:

@@ -134,7 +134,7 @@ def test_dump(run: Run, tmp_path: Path) -> None:
     names = ["0-model", "1-expand", "2-fold", "3-recurrent", "4-subgraphs", "5-products"]
     files = sorted(one.name for one in (tmp_path / "dump").iterdir())
     assert files == sorted(f"{name}.{end}" for name in names for end in ("txt", "svg"))
-    assert done.out == (tmp_path / "dump" / "4-products.txt").read_text()
+    assert done.out == (tmp_path / "dump" / "5-products.txt").read_text()
     lines = done.out.splitlines()
     assert lines[0] == "input   x  uint8 [2, 4, 6, 5]"
     assert lines[-1] == "output  y"
@@ -144,7 +144,7 @@ def test_dump(run: Run, tmp_path: Path) -> None:
     before = (tmp_path / "dump" / "0-model.txt").read_text().splitlines()
     assert len(before) == len(model.graph.node) + 2
     assert not any(line.startswith("block") for line in before)
-    drawn = ElementTree.parse(tmp_path / "dump" / "4-products.svg").getroot()
+    drawn = ElementTree.parse(tmp_path / "dump" / "5-products.svg").getroot()
     boxes = [one for one in drawn if one.tag.endswith("rect")]
     assert len(boxes) == len(lines)
     assert not (tmp_path / "compile").exists()

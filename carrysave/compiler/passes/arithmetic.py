@@ -23,6 +23,7 @@ from carrysave.compiler.lowered.lowered import Lowered
 
 __all__ = ["arithmetic"]
 
+_OF_CODES = ("GlobalMaxPool", "MaxPool")
 _FLOAT = np.dtype(np.float32)
 
 
@@ -35,7 +36,9 @@ def arithmetic(lowered: Lowered) -> Lowered:
     nodes: list[NodeProto] = []
     made: list[ArithmeticNode] = []
     for node in graph.nodes:
-        rule = None if node.domain or id(node) not in inner else RULES.get(node.op_type)
+        # The greatest of codes is that of what they stand for: no floats are needed.
+        plain = not node.domain and id(node) in inner and node.op_type not in _OF_CODES
+        rule = RULES.get(node.op_type) if plain else None
         given = [name for name in node.input if name]
         floats = bool(given) and kinds.get(given[0]) == kinds.get(node.output[0]) == _FLOAT
         if rule is None or not floats or len([one for one in node.output if one]) != 1:
