@@ -73,7 +73,8 @@ def check(words: list[str], own: Sequence[str] = ()) -> None:
     program, *rest = words
     if program == "carrysave":
         _, bound, _ = command_line(rest).parse_args(rest, exit_on_error=False, print_error=False)
-        if bound.arguments.get("design") not in own:
+        design = str(bound.arguments.get("design"))
+        if design not in own and "/" not in design:  # else it is a program's folder
             _check_design(bound.arguments)
     elif program == "make":
         targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M)

@@ -7,11 +7,12 @@ import codecs
 import gzip
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -104,13 +105,24 @@ def has_path(annotation: object) -> bool:
     return annotation is Path or any(map(has_path, get_args(annotation)))
 
 
+def options(command: Callable[..., object]) -> Iterator[tuple[str, object]]:
+    """Yield names and types of a command's options, those of its dataclasses among them."""
+    for name, parameter in signature(command, eval_str=True).parameters.items():
+        kinds = (parameter.annotation, *get_args(parameter.annotation))
+        record = next((one for one in kinds if is_dataclass(one)), None)
+        if record is None:
+            yield name, parameter.annotation
+        else:
+            yield from get_type_hints(record, include_extras=True).items()
+
+
 def test_all_that_users_give() -> None:
     """Each option with a path is known here, and each text among them has its reader."""
     seen = set()
     for room, function, _ in cli._COMMANDS:
         command = getattr(import_module(f"carrysave.cli.{room}"), function)
-        for name, parameter in signature(command, eval_str=True).parameters.items():
-            if has_path(parameter.annotation):
+        for name, annotation in options(command):
+            if has_path(annotation):
                 whole = f"{name} of {room}"
                 assert {whole, name} & (TEXTS.keys() | OTHERS), f"{whole}: is it a text?"
                 seen |= {whole, name}
