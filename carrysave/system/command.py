@@ -14,7 +14,7 @@ from carrysave.boards.implement import mapped, routed
 from carrysave.compiler.front.inputs import read_inputs, read_labels
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
-from carrysave.compiler.graph.names import quoted, within_file
+from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.network import check_target, compile_network
@@ -111,9 +111,9 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
 
     Returns
     -------
-    ``command board title design parameters cpu bus memory clock_mhz baud firmware_bytes model
-    network_bytes simulation attached bitstream files``; of the three before the files, two are
-    None.
+    ``command board title design parameters cpu bus memory clock_mhz baud floats firmware_bytes
+    model network_bytes simulation attached bitstream files``; of the three before the files, two
+    are None.
     """
     if request.port is not None:
         return _on_board(request, request.port, folder, steps, command)
@@ -134,6 +134,7 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
         baud=request.rate,
         cpu=request.cpu,
         bus=request.bus,
+        floats=network is not None and _has_floats(network[0]),
         simulated=request.simulated,
     )
     written = generate.write(system, here, steps.step)
@@ -151,6 +152,7 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
         "memory": request.chosen.memory,
         "clock_mhz": request.clock_mhz,
         "baud": int(request.rate),
+        "floats": system.floats,
         "firmware_bytes": written.firmware_bytes,
         "model": None if request.model is None else request.model.name,
         "network_bytes": None,
@@ -199,14 +201,13 @@ def _network(request: SystemRequest, target: Target, steps: Steps) -> _Network |
         ]
         with within_file(request.model):
             program = _compiled(graph, target, each[0], request)
-    floats = [step for step in program.steps if isinstance(step, Floats)]
-    if floats:
-        raise ValueError(
-            f"{floats[0].operator} {quoted(floats[0].node)}: takes floats, for which the ROM of the"
-            " system has no room"
-        )
     labels = read_labels(request.labels, len(each))
     return program, each[: request.count], labels
+
+
+def _has_floats(program: Program) -> bool:
+    """Tell whether the firmware must have arithmetic of floats."""
+    return any(isinstance(step, Floats) for step in program.steps)
 
 
 def _compiled(
@@ -299,6 +300,7 @@ def _on_board(
         facts: dict[str, Any] = json.loads(report.read_text())
         design = Design("coprocessor", facts["parameters"])
         clock_mhz, baud = float(facts["clock_mhz"]), int(facts["baud"])
+        floats = bool(facts["floats"])
         _ = facts["cpu"], facts["bus"]  # which the results tell
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{report}: not a report of `carrysave soc`: {error}") from None
@@ -306,6 +308,11 @@ def _on_board(
     network = _network(request, target, steps)
     assert network is not None
     program, inputs, labels = network
+    if _has_floats(program) and not floats:
+        raise ValueError(
+            f"the system on {board.name} has no floats, which the network takes: build it again"
+            " with --model, and the same network"
+        )
     steps.step(f"compute {len(inputs)} inputs")
     expected = [expect(program, one) for one in inputs]
     steps.step(f"load the network into {board.name}, {port}")

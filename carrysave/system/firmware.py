@@ -32,6 +32,7 @@ _DRIVER = (
     "carrysave_run.c",
     "carrysave_vector.c",
 )
+_FLOATS = ("carrysave_floats.c", "carrysave_single.c")
 _HEADER, _LINKER, _ELF = "system.h", "link.ld", "firmware.elf"
 _FLAGS = (
     "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-std=c99", "-O2", "-Wall",
@@ -46,7 +47,12 @@ _LOAD = 1
 
 
 def compile_firmware(
-    facts: Mapping[str, Any], cpu: str, folder: Path, *, vector: bool = False
+    facts: Mapping[str, Any],
+    cpu: str,
+    folder: Path,
+    *,
+    vector: bool = False,
+    floats: bool = False,
 ) -> list[int]:
     """Compile the firmware of a system into a folder, with its sources; return the ROM's words.
 
@@ -55,6 +61,7 @@ def compile_firmware(
     facts : of :mod:`carrysave.system.litex_soc`.
     cpu : the processor that runs it, by LiteX's name.
     vector : the co-processor has a vector unit, whose jobs take more of the ROM.
+    floats : programs may have steps on floats, which take more of it: arithmetic in software.
 
     Raises
     ------
@@ -80,14 +87,16 @@ def compile_firmware(
 
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".h", ".c", ".S", ".ld"))
     texts: list[bytes] = [path.read_bytes() for path in files]
-    flags = [*_FLAGS, f"-DCPU_{cpu.upper()}"]
+    flags = [*_FLAGS, f"-DCPU_{cpu.upper()}", f"-DCARRYSAVE_FLOATS={floats:d}"]
+    flags += ["-ffp-contract=off", "-lcompiler_rt"] if floats else []
     parts: list[str | bytes] = [*texts, *flags, metadata.version("ziglang")]
 
     def make(kept: Path) -> None:
         with tools.workplace() as work:
             for path in files:
                 cache.write(work / path.relative_to(folder), path.read_bytes())
-            sources = [*_SOURCES, *(f"driver/{name}" for name in _DRIVER)]
+            driver = [*_DRIVER, *(_FLOATS if floats else ())]
+            sources = [*_SOURCES, *(f"driver/{name}" for name in driver)]
             command = [sys.executable, "-m", "ziglang", "cc", *flags, *sources, "-o", _ELF]
             own = {"ZIG_GLOBAL_CACHE_DIR": "global", "ZIG_LOCAL_CACHE_DIR": "local"}
             done = tools.run(command, cwd=work, environment={**os.environ, **own})

@@ -53,6 +53,10 @@ EXTRA = (
 """Modules that a system needs, beside the core's."""
 
 
+ROMS = {False: 0x4000, True: 0x10000}
+"""Bytes of ROM, without steps on floats and with them."""
+
+
 @dataclass(frozen=True)
 class Written:
     """A system in a folder.
@@ -88,6 +92,7 @@ class System:
     clock_hz, baud : of the system, and of its serial line; None: the fastest that the firmware
         keeps up with.
     cpu, bus : see :data:`CPUS` and :data:`BUSES`.
+    floats : programs may have steps on floats, for which there is a larger ROM.
     simulated : for a simulator, with a model of SDRAM.
     """
 
@@ -98,6 +103,7 @@ class System:
     baud: float | None = None
     cpu: str = "vexriscv"
     bus: str = "wishbone"
+    floats: bool = False
     simulated: bool = False
 
     def request(self, block: Facts) -> Request:
@@ -117,6 +123,7 @@ class System:
             baud=self.baud or self.clock_hz / CPUS[self.cpu].divisor,
             cpu=self.cpu,
             bus=self.bus,
+            rom=ROMS[self.floats],
             simulated=self.simulated,
         )
 
@@ -149,7 +156,9 @@ def write(system: System, folder: Path, progress: Callable[[str], None]) -> Writ
     progress(f"{name}: compiling the firmware")
     spec = system.design.spec
     assert isinstance(spec, CoprocessorSpec)
-    words = compile_firmware(facts, system.cpu, folder / "firmware", vector=spec.vector is not None)
+    words = compile_firmware(
+        facts, system.cpu, folder / "firmware", vector=spec.vector is not None, floats=system.floats
+    )
     if 4 * len(words) > (size := facts["memories"]["rom"][1]):
         raise RuntimeError(f"the firmware must be {size:,} bytes at most, not {4 * len(words):,}")
     cache.write(folder / facts["rom"], "".join(f"{word:08x}\n" for word in words))

@@ -21,8 +21,8 @@ FACTS = "soc.json"
 PINS = "pins.lpf"
 REGISTERS = 0x9000_0000
 """Address of the co-processor."""
-_ROM, _RAM = 0x4000, 0x2000
-"""Bytes of block RAM, for the firmware's code and its data."""
+_RAM = 0x2000
+"""Bytes of block RAM for the firmware's data."""
 _FIFO = 64
 """Bytes that the serial line keeps for the processor."""
 _READS = 32
@@ -42,6 +42,7 @@ class Request:
     memory, memory_bits : LiteDRAM's name of the SDRAM, and bits of its data bus.
     clock_hz, baud : of the system, and of its serial line.
     cpu, bus : LiteX's names of the processor, and of the standard of its bus.
+    rom : bytes of block RAM for the firmware's code.
     simulated : the pins are ``clk``, ``rst``, ``rx`` and ``tx``, and SDRAM is LiteDRAM's model.
     """
 
@@ -57,6 +58,7 @@ class Request:
     baud: float
     cpu: str
     bus: str
+    rom: int
     simulated: bool
 
     def write(self, path: Path) -> None:
@@ -109,7 +111,7 @@ def _system(platform: Any, request: Request) -> Any:
     soc = SoCCore(
         platform, request.clock_hz, cpu_type=request.cpu, cpu_variant="standard", ident="",
         bus_standard=request.bus, bus_data_width=32, bus_bursting=request.bus == "wishbone",
-        integrated_rom_size=_ROM, integrated_rom_init=[0] * (_ROM // 4),
+        integrated_rom_size=request.rom, integrated_rom_init=[0] * (request.rom // 4),
         integrated_sram_size=_RAM, with_uart=False,
         with_timer=True, timer_uptime=True,  # VexRiscv's own counter cannot be read
     )  # fmt: skip

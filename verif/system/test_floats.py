@@ -1,20 +1,49 @@
-"""``carrysave soc``: programs with steps on floats, for which the firmware has no room."""
+"""``carrysave soc``: programs with steps on floats, by firmware with arithmetic in software."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 
 from verif.support.command import Run
+from verif.support.schemas import check
 from verif.system.networks import SHAPE, convolutions
 
 
-def test_refuses_floats(run: Run, tmp_path: Path) -> None:
-    """The firmware is without: a program with such steps is refused by its first node."""
-    onnx.save(convolutions(between="Softmax"), tmp_path / "m.onnx")
-    np.save(tmp_path / "x.npy", np.zeros(SHAPE, np.uint8))
-    line = ("soc", "--board", "ulx3s_85f", "--input", tmp_path / "x.npy", "-o", tmp_path / "out")
-    says = "Softmax 'Softmax_o': takes floats, for which the ROM of the system has no room"
-    done = run(*line, "--model", tmp_path / "m.onnx", "--simulate")
-    assert (done.code, says in done.err) == (2, True), done.err
-    assert not (tmp_path / "out").exists()
+def asked(folder: Path) -> tuple[object, ...]:
+    """Save a network with a Softmax between two products; return the command line of its system."""
+    onnx.save(convolutions(between="Softmax"), folder / "m.onnx")
+    rng = np.random.default_rng(3)
+    np.save(folder / "x.npy", rng.integers(0, 256, SHAPE).astype(np.uint8))
+    system = ("soc", "--board", "ulx3s_85f", "-p", "engine=systolic_os(m=4,n=4,target=ecp5)")
+    return (*system, "--model", folder / "m.onnx", "--input", folder / "x.npy",
+            "-o", folder / "out")  # fmt: skip
+
+
+@pytest.mark.prove
+def test_a_system_computes_them(run: Run, tmp_path: Path) -> None:
+    """All of memory is as golden leaves it."""
+    done = run(*asked(tmp_path), "--simulate", "--json")
+    assert done.code == 0, done.err
+    found = check("soc", done.out)
+    assert found["floats"]
+    assert 0x4000 < found["firmware_bytes"] <= 0x10000
+    assert found["simulation"]["difference"] is None
+    assert found["simulation"]["wrong"] == []
+    assert found["simulation"]["bytes"] > 0
+
+
+def test_a_board_without_them_refuses(run: Run, tmp_path: Path) -> None:
+    """What is on the board is in its report."""
+    line = asked(tmp_path)
+    report = tmp_path / "out" / "soc" / "ulx3s_85f" / "soc.json"
+    report.parent.mkdir(parents=True)
+    facts = {
+        "parameters": {"engine": "systolic_os(m=4,n=4,target=ecp5)", "data_width": 32},
+        "clock_mhz": 60.0, "baud": 1000000, "cpu": "VexRiscv", "bus": "Wishbone", "floats": False,
+    }  # fmt: skip
+    report.write_text(json.dumps(facts))
+    done = run(*line, "--port", "/dev/null")
+    assert (done.code, "the system on ulx3s_85f has no floats" in done.err) == (2, True), done.err

@@ -45,9 +45,6 @@ static inline void take_interrupts(void)
 
 #endif
 
-/* The ROM has no room for floats in software, of 17,000 bytes. */
-#define CARRYSAVE_FLOATS 0
-
 #define CARRYSAVE_INVALIDATE(device, address, bytes) \
     ((void)(device), (void)(address), (void)(bytes), drop_cache())
 
