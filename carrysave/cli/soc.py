@@ -14,6 +14,7 @@ from carrysave.errors import UsageError
 from carrysave.progress import Steps
 from carrysave.system import command, view
 from carrysave.system.boards import system_board_of
+from carrysave.system.request import SystemRequest
 
 __all__ = ["make_system"]
 
@@ -81,7 +82,7 @@ def make_system(
         if simulate:
             raise UsageError("--load is for a board, not for --simulate")
         loader_of(known)
-    request = command.SystemRequest(
+    request = SystemRequest(
         board=known,
         chosen=chosen,
         parameters=settings(parameter),

@@ -71,20 +71,7 @@ def compile_firmware(
         The compiler refuses, or the firmware is too large; says why.
     """
     needs("ziglang")
-    for name in (*_SOURCES, "line.h", "platform.h", "string.h"):
-        cache.write(folder / name, (_FOLDER / name).read_bytes())
-    linker = (_FOLDER / _LINKER).read_text()
-    for name in ("rom", "sram"):
-        for word, value in zip(("BASE", "SIZE"), facts["memories"][name], strict=True):
-            linker = linker.replace(f"{name.upper()}_{word}", f"{value:#x}")
-    cache.write(folder / _LINKER, linker)
-    cache.write(folder / _HEADER, header(facts))
-    driver_sources.c(folder / "driver")
-    # What else the driver uses of the map is the same in every build.
-    more = dict(EVERY) if vector else {}
-    top = register_map(dict.fromkeys(parameters_of(), 0) | more)
-    write_header(top, folder / "driver" / f"{MAP}.h")
-
+    _write_sources(facts, folder, vector=vector)
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".h", ".c", ".S", ".ld"))
     texts: list[bytes] = [path.read_bytes() for path in files]
     flags = [*_FLAGS, f"-DCPU_{cpu.upper()}", f"-DCARRYSAVE_FLOATS={floats:d}"]
@@ -108,6 +95,23 @@ def compile_firmware(
     elf = (cache.entry("firmware", parts, make) / _ELF).read_bytes()
     cache.write(folder / _ELF, elf)
     return words(elf)
+
+
+def _write_sources(facts: Mapping[str, Any], folder: Path, *, vector: bool) -> None:
+    """Write the firmware's sources, the driver's, and what they need to know of the system."""
+    for name in (*_SOURCES, "line.h", "platform.h", "string.h"):
+        cache.write(folder / name, (_FOLDER / name).read_bytes())
+    linker = (_FOLDER / _LINKER).read_text()
+    for name in ("rom", "sram"):
+        for word, value in zip(("BASE", "SIZE"), facts["memories"][name], strict=True):
+            linker = linker.replace(f"{name.upper()}_{word}", f"{value:#x}")
+    cache.write(folder / _LINKER, linker)
+    cache.write(folder / _HEADER, header(facts))
+    driver_sources.c(folder / "driver")
+    # What else the driver uses of the map is the same in every build.
+    more = dict(EVERY) if vector else {}
+    top = register_map(dict.fromkeys(parameters_of(), 0) | more)
+    write_header(top, folder / "driver" / f"{MAP}.h")
 
 
 def header(facts: Mapping[str, Any]) -> str:

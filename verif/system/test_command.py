@@ -183,7 +183,7 @@ def test_digits_on_a_board(
     done = run(*line)
     assert (done.code, "--port needs the report of `carrysave soc" in done.err) == (2, True)
     monkeypatch.setattr(
-        command, "_bitstream", lambda *given: ({"ok": True, "fmax_mhz": 60.0}, b"bits")
+        command, "bitstream_of", lambda *given: ({"ok": True, "fmax_mhz": 60.0}, b"bits")
     )
     assert run(*SMALL, "--json", "-o", tmp_path).code == 0
     report = tmp_path / "soc" / "ulx3s_85f" / "soc.json"

@@ -1,0 +1,90 @@
+"""The network of a system: read, or compiled, with its inputs and labels."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from carrysave import cache
+from carrysave.compiler.front.inputs import read_inputs, read_labels
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.names import within_file
+from carrysave.compiler.passes.pipeline import PASSES, lower
+from carrysave.compiler.program.floats import Floats
+from carrysave.compiler.program.network import check_target, compile_network
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.read import is_program, read
+from carrysave.compiler.program.reasons import between
+from carrysave.compiler.run.stored import batches
+from carrysave.compiler.target.target import Target
+from carrysave.progress import Steps
+from carrysave.system.request import SystemRequest
+from carrysave.weights.array_files import read_arrays
+
+__all__ = ["NetworkInputs", "has_floats", "network_of", "write_network"]
+
+
+NetworkInputs = tuple[Program, list[dict[str, np.ndarray]], np.ndarray | None]
+
+
+def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkInputs | None:
+    """Read and compile a network; return it with its program, inputs, and labels."""
+    if request.model is None:
+        return None
+    assert request.data is not None
+    if is_program(request.model):
+        steps.step(f"read {request.model.name}")
+        program = read(request.model, target)
+        each = batches(program, read_arrays(request.data), "--input")
+        most = request.chosen.memory_bytes
+        if len(program.memory) > most:
+            size = len(program.memory)
+            raise ValueError(f"the program must take {most:,} bytes of memory, not {size:,}")
+        _ = program.plan
+    else:
+        steps.step(f"compile {request.model.name}")
+        graph = load(request.model)
+        inputs = read_inputs(request.data, graph, "--input")
+        each = [
+            {name: array[number : number + 1] for name, array in inputs.items()}
+            for number in range(len(next(iter(inputs.values()))))
+        ]
+        with within_file(request.model):
+            program = _compiled(graph, target, each[0], request)
+    labels = read_labels(request.labels, len(each))
+    return program, each[: request.count], labels
+
+
+def has_floats(program: Program) -> bool:
+    """Tell whether the firmware must have arithmetic of floats."""
+    return any(isinstance(step, Floats) for step in program.steps)
+
+
+def _compiled(
+    graph: Graph, target: Target, inputs: dict[str, np.ndarray], request: SystemRequest
+) -> Program:
+    """Compile a network; refuse one with host segments before anything is computed."""
+    check_target(target)
+    lowered = lower(graph, target, until=PASSES[-1].name)
+    if reasons := between(lowered, target):
+        raise ValueError("; ".join(reasons))
+    chosen = request.chosen
+    return compile_network(
+        lowered, target, inputs, memory=chosen.timing(target), most=chosen.memory_bytes
+    )
+
+
+def write_network(program: Program, folder: Path) -> Path:
+    """Write the memory of a network as it is before it runs, and where what is in it."""
+    plan = program.plan
+    places = {
+        "start": plan.start,
+        "inputs": {name: list(tensor.span) for name, tensor in plan.inputs.items()},
+        "layers": [
+            {"layer": layer.node, "codes": list(layer.y.span), "counters": layer.counters}
+            for layer in program.layers
+        ],
+    }
+    cache.write(folder / "network.json", json.dumps(places, indent=2) + "\n")
+    return cache.write(folder / "network.bin", program.memory.tobytes())

@@ -1,0 +1,143 @@
+"""What systems made of inputs: simulated, or on a board."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave import cache
+from carrysave.compiler.program.program import Layer, Program
+from carrysave.compiler.run.stepwise import first_difference
+from carrysave.compiler.target.target import Target
+from carrysave.driver.system import Outcome
+from carrysave.errors import UsageError, needs
+from carrysave.progress import Steps
+from carrysave.system import attached, generate
+from carrysave.system.networks import NetworkInputs, has_floats, network_of
+from carrysave.system.request import SystemRequest
+from carrysave.system.simulate import Expected, expect, simulate
+from hw.catalog import Design
+
+__all__ = ["run_on_board", "simulation_facts"]
+
+
+def simulation_facts(
+    request: SystemRequest, target: Target, network: NetworkInputs, written: generate.Written,
+    folder: Path, steps: Steps,
+) -> dict[str, Any]:  # fmt: skip
+    """Simulate a system; compare all that it made with the golden model."""
+    program, inputs, labels = network
+    steps.step(f"compute {len(inputs)} inputs")
+    expected = [expect(program, one) for one in inputs]
+    steps.step(f"simulate the system on {len(inputs)} inputs")
+    found = simulate(
+        written, program.plan, [one.inputs for one in expected], folder / "runs", steps.advance,
+        memory=None if request.serial else program.memory,
+    )  # fmt: skip
+    return {
+        **outcome_facts(program, found.outcomes, expected, labels, request.clock_mhz),
+        "boot_cycles": found.boot_cycles,
+        "load_cycles": found.load_cycles,
+        "bytes": 0 if found.memory is None else found.memory.size,
+        "difference": None
+        if found.memory is None
+        else first_difference(program, found.memory, expected[-1].memory),
+        "seconds": found.seconds,
+    }
+
+
+def outcome_facts(
+    program: Program, outcomes: list[Outcome], expected: list[Expected],
+    labels: np.ndarray | None, clock_mhz: float,
+) -> dict[str, Any]:  # fmt: skip
+    """Compare what a system made with the golden model; and say how fast it was."""
+    cycles = float(np.mean([outcome.cycles for outcome in outcomes]))
+    classes = [outcome.best for outcome in outcomes]
+    layers = [
+        _layer(layer, number, outcomes, expected) for number, layer in enumerate(program.layers)
+    ]
+    right = None if labels is None else int(np.sum(np.array(classes) == labels[: len(classes)]))
+    return {
+        "inputs": len(outcomes),
+        "layers": layers,
+        "wrong": [layer["layer"] for layer in layers if layer["differ"]],
+        "classes": classes,
+        "right": right,
+        "cycles": cycles,
+        "frames_per_second": 1e6 * clock_mhz / cycles,
+    }
+
+
+def run_on_board(
+    request: SystemRequest, port: str, folder: Path, steps: Steps, command: str
+) -> dict[str, Any]:
+    """Run a network on a board whose system was built before."""
+    board, report = request.board, folder / "soc" / request.board.name / "soc.json"
+    needs("serial")
+    if not report.exists():
+        raise UsageError(
+            f"--port needs the report of `carrysave soc --board {board.name}`, which says what is"
+            f" on the board: {report}"
+        )
+    try:
+        facts: dict[str, Any] = json.loads(report.read_text())
+        design = Design("coprocessor", facts["parameters"])
+        clock_mhz, baud = float(facts["clock_mhz"]), int(facts["baud"])
+        floats = bool(facts["floats"])
+        _ = facts["cpu"], facts["bus"]  # which the results tell
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{report}: not a report of `carrysave soc`: {error}") from None
+    target = Target(design)
+    network = network_of(request, target, steps)
+    assert network is not None
+    program, inputs, labels = network
+    if has_floats(program) and not floats:
+        raise ValueError(
+            f"the system on {board.name} has no floats, which the network takes: build it again"
+            " with --model, and the same network"
+        )
+    steps.step(f"compute {len(inputs)} inputs")
+    expected = [expect(program, one) for one in inputs]
+    steps.step(f"load the network into {board.name}, {port}")
+    outcomes, seconds = attached.run(
+        port, baud, program.plan, [one.inputs for one in expected], steps.advance
+    )
+    found = outcome_facts(program, outcomes, expected, labels, clock_mhz)
+    kept = report.with_name("run.json")
+    facts |= {
+        "command": command,
+        "model": None if request.model is None else request.model.name,
+        "network_bytes": sum(map(len, program.image.parts.values())),
+        "simulation": None,
+        "bitstream": None,
+        "attached": {**found, "port": port, "seconds": seconds},
+        "files": [str(kept)],
+    }
+    cache.write(kept, json.dumps(facts, indent=2) + "\n")
+    return facts
+
+
+def _layer(
+    layer: Layer, number: int, outcomes: list[Outcome], expected: list[Expected]
+) -> dict[str, Any]:
+    """Compare a layer of all inputs with the golden model, and its cycles with the cost model."""
+    pairs = [
+        (one.codes[number], other.codes[number])
+        for one, other in zip(outcomes, expected, strict=True)
+        if one.codes[number] is not None
+    ]
+    counted = [outcome.counters[number] for outcome in outcomes]
+    cycles = float(np.mean([one["cycles"] for one in counted]))
+    model = layer.cycles
+    return {
+        "layer": layer.node,
+        "operator": layer.operator,
+        "shapes": [list(shape) for shape in layer.shapes],
+        "macs": int(counted[0]["macs"]),
+        "cycles": cycles,
+        "cycles_by_model": model,
+        "deviation": cycles / model - 1,
+        "codes": sum(theirs.size for _, theirs in pairs),
+        "differ": sum(int(np.sum(ours != theirs)) for ours, theirs in pairs),
+    }

@@ -1,0 +1,79 @@
+"""What ``carrysave soc`` is asked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from carrysave.boards.board import Board
+from carrysave.errors import UsageError
+from carrysave.system import generate
+from carrysave.system.boards import SystemBoard
+
+__all__ = ["SystemRequest"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemRequest:
+    """What is asked for.
+
+    Parameters
+    ----------
+    board, chosen : the board, and what a system takes of it.
+    parameters : of the co-processor, in place of the default ones.
+    clock_mhz : of the system.
+    baud : of the serial line; None: 3 Mbaud, or what the firmware keeps up with.
+    model, data, labels : files of a network and its inputs, or None.
+    count : inputs that are run, from the first on; None: all.
+    cpu, bus : LiteX's names of the processor, and of the standard of its bus.
+    simulated : the system is simulated; else its bitstream is built.
+    serial : the simulated system gets the network over its serial line, as a board does.
+    port : serial line of a board that has the system, on which the network is run instead.
+    """
+
+    board: Board
+    chosen: SystemBoard
+    parameters: Mapping[str, str]
+    clock_mhz: float
+    baud: int | None
+    model: Path | None
+    data: Path | None
+    labels: Path | None
+    count: int | None
+    simulated: bool
+    serial: bool = False
+    port: str | None = None
+    cpu: str = "vexriscv"
+    bus: str = "wishbone"
+
+    def __post_init__(self) -> None:
+        """Check what goes together."""
+        for option, name, known in (
+            ("--cpu", self.cpu, generate.CPUS), ("--bus", self.bus, generate.BUSES),
+        ):  # fmt: skip
+            if name not in known:
+                raise UsageError(f"{option} must be {' or '.join(known)}, not {name}")
+        if not 20 <= self.clock_mhz <= 100:
+            raise UsageError(f"--clock must be 20..100 MHz, not {self.clock_mhz:g}")
+        if self.baud is not None and not 9600 <= self.baud <= self.most:
+            raise UsageError(f"--baud must be 9600..{int(self.most)}, not {self.baud}")
+        if (self.model is None) != (self.data is None):
+            raise UsageError("--model and --input need each other")
+        if self.simulated and self.port is not None:
+            raise UsageError("--simulate is in place of a board at --port")
+        for option, wanted in (("--simulate", self.simulated), ("--port", self.port is not None)):
+            if wanted and self.model is None:
+                raise UsageError(f"{option} needs --model and --input")
+        if self.serial and not self.simulated:
+            raise UsageError("--serial is for --simulate: a board has no other way")
+        if self.count is not None and self.count < 1:
+            raise UsageError(f"--count must be 1 or more, not {self.count}")
+
+    @property
+    def most(self) -> float:
+        """Highest baud rate that the firmware keeps up with."""
+        return 1e6 * self.clock_mhz / generate.CPUS[self.cpu].divisor
+
+    @property
+    def rate(self) -> float:
+        """Baud rate of the serial line."""
+        return self.most if self.simulated else self.baud or min(3_000_000, int(self.most))
