@@ -76,9 +76,17 @@ def chat(
     if simulate_ == "none" and parameter:
         raise UsageError("-p needs --simulate")
     request = WriteRequest(
-        model=model, prompt=prompt, tokens=tokens, cache=cache, bits=kv, simulate=simulate_,
-        core=core, parameters=settings(parameter), seed=seed, folder=output_folder(output),
-    )  # fmt: skip
+        model=model,
+        prompt=prompt,
+        tokens=tokens,
+        cache=cache,
+        bits=kv,
+        simulate=simulate_,
+        core=core,
+        parameters=settings(parameter),
+        seed=seed,
+        folder=output_folder(output),
+    )
 
     def tell(piece: str) -> None:
         if not json_:

@@ -125,7 +125,7 @@ def compile_model(
             steps.step(f"compile {model.name}")
             found = compile_folder(
                 model, calibration, settings(parameter), folder, command, tokens=tokens
-            )  # fmt: skip
+            )
         print_outcome(found, view.show, json_)
         return 0
     needs("onnxruntime")
@@ -175,8 +175,10 @@ def _zeros(graph: Graph, batch: int) -> dict[str, np.ndarray]:
     """Return inputs of the sizes that the model says."""
     found = {}
     for name, (kind, shape) in graph.inputs.items():
-        sizes = [batch if at == 0 and not isinstance(size, int) else size
-                 for at, size in enumerate(shape)]  # fmt: skip
+        sizes = [
+            batch if at == 0 and not isinstance(size, int) else size
+            for at, size in enumerate(shape)
+        ]
         if not all(isinstance(size, int) for size in sizes):
             raise UsageError(
                 f"--input must be given: input {name!r} is of"

@@ -67,8 +67,11 @@ def embed(
     """
     folder, told = output_folder(output), shlex.join(["carrysave", *sys.argv[1:]])
     if is_program(model):
-        given = {"--calibration": calibration, "-p": parameter,
-                 "--simulate": None if simulate_ == "none" else simulate_}  # fmt: skip
+        given = {
+            "--calibration": calibration,
+            "-p": parameter,
+            "--simulate": None if simulate_ == "none" else simulate_,
+        }
         if more := [name for name, value in given.items() if value is not None]:
             raise UsageError(f"{', '.join(more)} must be left out: the program is compiled")
         with Steps(errors) as steps:

@@ -98,14 +98,17 @@ def _program(folder: Path, *, raw: bool) -> int:
 
 def _fitted(made: Estimator, path: Path) -> dict[str, Any]:
     return {
-        "target": made.target, "activity": made.activity, "measured": len(made.measured),
+        "target": made.target,
+        "activity": made.activity,
+        "measured": len(made.measured),
         "errors": {name: fit.error for name, fit in made.fits.items()},
         "errors_of_shapes": {
             name: fit.error_of_shapes
-            for name, fit in made.fits.items() if fit.error_of_shapes is not None
+            for name, fit in made.fits.items()
+            if fit.error_of_shapes is not None
         },
         "files": [str(path)],
-    }  # fmt: skip
+    }
 
 
 def _show_fitted(console: Console, found: dict[str, Any]) -> None:

@@ -136,9 +136,15 @@ def run_model(
     check_page(html)
     if is_program(model):
         given = {
-            "-p": parameter, "--board": board, "--port": port, "--baud": baud, "--batch": batch,
-            "--energy": energy, "--html": html, "--host-fallback": host_fallback or None,
-        }  # fmt: skip
+            "-p": parameter,
+            "--board": board,
+            "--port": port,
+            "--baud": baud,
+            "--batch": batch,
+            "--energy": energy,
+            "--html": html,
+            "--host-fallback": host_fallback or None,
+        }
         if more := [name for name, value in given.items() if value is not None]:
             raise UsageError(f"{', '.join(more)} must be left out: the program is compiled")
         return _program(model, input_, labels, simulate_, folder, raw=json_)
@@ -170,9 +176,7 @@ def _program(
 
     request = stored.ProgramRequest(program=program, data=data, labels=labels, simulate=simulate)
     with Steps(errors) as steps:
-        found = stored.execute(
-            request, folder, shlex.join(["carrysave", *sys.argv[1:]]), steps
-        )  # fmt: skip
+        found = stored.execute(request, folder, shlex.join(["carrysave", *sys.argv[1:]]), steps)
     print_outcome(found, stored_view.show, raw)
     return 0 if found["different"] is None else 1
 

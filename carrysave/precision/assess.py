@@ -88,8 +88,9 @@ class Judge:
         graph : the network with other weights; it is compared with the one that was given.
         """
         found = self.run(options, graph)
-        outputs, reference = ([one for part in parts for one in part.values()]
-                              for parts in (found, self._reference))  # fmt: skip
+        outputs, reference = (
+            [one for part in parts for one in part.values()] for parts in (found, self._reference)
+        )
         same, right, right_floats = self.hits(found)
         weights = sum(layer.weight_bits(1) for layer in self._layers)
         energies = [option.energy_uj for option in options if option.energy_uj is not None]
@@ -108,9 +109,10 @@ class Judge:
             same_interval=_interval(same),
             right_interval=_interval(right),
             right_floats_interval=_interval(right_floats),
-            change_interval=None if right is None or right_floats is None
+            change_interval=None
+            if right is None or right_floats is None
             else change(*apart(right, right_floats), len(right)),
-        )  # fmt: skip
+        )
 
     def run(
         self, options: Sequence[Option], graph: Graph | None = None
@@ -169,10 +171,12 @@ def _noise_interval(
             return None
         rows = [(ours[name].astype(np.float64), theirs[name].astype(np.float64)) for name in names]
         pairs = [
-            (np.square(one - other).reshape(len(other), -1).sum(axis=1),
-             np.square(other).reshape(len(other), -1).sum(axis=1))
+            (
+                np.square(one - other).reshape(len(other), -1).sum(axis=1),
+                np.square(other).reshape(len(other), -1).sum(axis=1),
+            )
             for one, other in rows
-        ]  # fmt: skip
+        ]
         sums.append(sum(one for one, _ in pairs))
         power.append(sum(other for _, other in pairs))
     parts, wholes = np.concatenate(sums), np.concatenate(power)

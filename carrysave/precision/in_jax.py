@@ -62,9 +62,13 @@ def unknown(graph: Graph) -> str | None:
 def _conv(values: Values, x: Any, kernel: Any, bias: Any = None) -> Any:
     windows = windows_of(values, list(kernel.shape[2:]))
     y = jax.lax.conv_general_dilated(
-        x, kernel, windows["strides"], _padding(windows), rhs_dilation=windows["dilations"],
+        x,
+        kernel,
+        windows["strides"],
+        _padding(windows),
+        rhs_dilation=windows["dilations"],
         feature_group_count=values.get("group", 1),
-    )  # fmt: skip
+    )
     return y if bias is None else y + bias.reshape(-1, *[1] * (kernel.ndim - 2))
 
 
@@ -88,9 +92,14 @@ def _pool(values: Values, x: Any, first: float, add: Any) -> Any:
     if not isinstance(padding, str):
         padding = [(0, 0), (0, 0), *padding]
     return jax.lax.reduce_window(
-        x, first, add, (1, 1, *space), (1, 1, *windows["strides"]), padding,
+        x,
+        first,
+        add,
+        (1, 1, *space),
+        (1, 1, *windows["strides"]),
+        padding,
         window_dilation=(1, 1, *windows["dilations"]),
-    )  # fmt: skip
+    )
 
 
 def _average(values: Values, x: Any) -> Any:
@@ -123,8 +132,10 @@ def _hard(slope: float, x: Any, offset: float = 0.5) -> Any:
 
 
 _PRODUCTS: Mapping[str, Callable[..., Any]] = {
-    "Conv": _conv, "Gemm": _gemm, "MatMul": lambda _, a, b: a @ b,
-}  # fmt: skip
+    "Conv": _conv,
+    "Gemm": _gemm,
+    "MatMul": lambda _, a, b: a @ b,
+}
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "Add": lambda _, x, y: x + y,
     "Sub": lambda _, x, y: x - y,

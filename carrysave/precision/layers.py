@@ -77,8 +77,11 @@ def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]
         A model that is quantised, has no float products, or that onnxruntime cannot run.
     """
     check_host(graph)
-    quantised = sorted({node.op_type for node in graph.nodes if "Quant" in node.op_type
-                        or node.op_type.startswith("QLinear")})  # fmt: skip
+    quantised = sorted({
+        node.op_type
+        for node in graph.nodes
+        if "Quant" in node.op_type or node.op_type.startswith("QLinear")
+    })
     if quantised:
         raise ValueError(f"the model must be of floats; it has {', '.join(quantised)}")
     nodes = [node for node in graph.nodes if _is_product(graph, node)]

@@ -37,7 +37,7 @@ class Options:
         return np.array([
             [getattr(options[pair], name) if pair in options else np.inf for pair in pairs]
             for options in self.table
-        ])  # fmt: skip
+        ])
 
     def most(self, pairs: Sequence[Pair], kind: str) -> float:
         """Sum the cost of each layer in its costliest pair."""
@@ -46,10 +46,12 @@ class Options:
 
     def cost(self, picks: Sequence[Pair], kind: str) -> float:
         """Sum the cost of a pair for each layer; infinite if a layer lacks it."""
-        return float(sum(
-            getattr(options[pick], BUDGETS[kind]) if pick in options else np.inf
-            for options, pick in zip(self.table, picks, strict=True)
-        ))  # fmt: skip
+        return float(
+            sum(
+                getattr(options[pick], BUDGETS[kind]) if pick in options else np.inf
+                for options, pick in zip(self.table, picks, strict=True)
+            )
+        )
 
     def alike(self, pair: Pair) -> list[Pair]:
         """Pick a pair for all layers."""

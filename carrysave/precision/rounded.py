@@ -48,9 +48,11 @@ class Rounded:
     """
 
     def __init__(
-        self, weights: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
+        self,
+        weights: Mapping[str, np.ndarray],
+        rows: Mapping[str, np.ndarray],
         formats: Mapping[str, ElementFormat],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.weights, self._rows, self._formats = weights, rows, formats
         self._codes: dict[tuple[str, str], tuple[np.ndarray, np.ndarray]] = {}
         self._steps: dict[tuple[str, str], float] = {}

@@ -101,8 +101,9 @@ def tune(
         noises.append(noise(state[0]))
         if noises[-1] == min(noises):
             best = state[0]
-    return Tuned(graph=_with(graph, {name: np.asarray(one) for name, one in best.items()}),
-                 noise=noises)  # fmt: skip
+    return Tuned(
+        graph=_with(graph, {name: np.asarray(one) for name, one in best.items()}), noise=noises
+    )
 
 
 def _noise(
@@ -131,8 +132,10 @@ def _loss(network: "_Network", wanted: Sequence[np.ndarray]) -> Callable[..., An
 
     def loss(weights: Any, rounding: Any, batch: Any, right: Any) -> Any:
         outputs = network.outputs(weights, rounding, batch)
-        apart = (((one - other) ** 2).sum() / len(other) for one, other in
-                 zip(outputs, right, strict=True))  # fmt: skip
+        apart = (
+            ((one - other) ** 2).sum() / len(other)
+            for one, other in zip(outputs, right, strict=True)
+        )
         return sum(apart) / sum(power)
 
     return loss
@@ -148,10 +151,13 @@ def _adam(network: "_Network", loss: Callable[..., Any]) -> Callable[..., Any]:
         first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, slopes)
         second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, slopes)
         moved = {
-            name: one - rate * network.size[name] * (first[name] / (1 - 0.9**time))
+            name: one
+            - rate
+            * network.size[name]
+            * (first[name] / (1 - 0.9**time))
             / (jnp.sqrt(second[name] / (1 - 0.999**time)) + 1e-12)
             for name, one in weights.items()
-        }  # fmt: skip
+        }
         return moved, first, second
 
     return step
@@ -170,8 +176,9 @@ class _Network:
         self, graph: Graph, choices: Mapping[str, Choice], formats: Mapping[str, ElementFormat]
     ) -> None:
         self._graph, self._choices, self._formats = graph, choices, formats
-        self._nodes = [node for node in graph.nodes
-                       if node.op_type in FLOAT_PRODUCTS and key(node) in choices]  # fmt: skip
+        self._nodes = [
+            node for node in graph.nodes if node.op_type in FLOAT_PRODUCTS and key(node) in choices
+        ]
         names = {name for node in self._nodes for name in node.input[1:] if name}
         self.weights = {
             name: graph.constants[name] for name in sorted(names & set(graph.constants))

@@ -15,14 +15,25 @@ from hw.emit.user_files import shown
 __all__ = ["draw", "markdown", "page", "show"]
 
 _LAYERS = (
-    ("layer", "{}"), ("operator", "{}"), ("A", "{}"), ("B", "{}"), ("noise, dB", "{:.1f}"),
-    ("KiB", "{:,.2f}"), ("cycles", "{:,.0f}"), ("uJ", "{:,.3g}"),
-)  # fmt: skip
+    ("layer", "{}"),
+    ("operator", "{}"),
+    ("A", "{}"),
+    ("B", "{}"),
+    ("noise, dB", "{:.1f}"),
+    ("KiB", "{:,.2f}"),
+    ("cycles", "{:,.0f}"),
+    ("uJ", "{:,.3g}"),
+)
 _OUTCOMES = (
-    ("formats", "{}"), ("bits", "{:.2f}", "less"), ("KiB", "{:,.2f}", "less"),
-    ("cycles", "{:,.0f}", "less"), ("uJ", "{:,.3g}", "less"), ("noise, dB", "{:.1f}", "less"),
-    ("same top-1", "{:.1%}", "more"), ("accuracy", "{:.1%}", "more"),
-)  # fmt: skip
+    ("formats", "{}"),
+    ("bits", "{:.2f}", "less"),
+    ("KiB", "{:,.2f}", "less"),
+    ("cycles", "{:,.0f}", "less"),
+    ("uJ", "{:,.3g}", "less"),
+    ("noise, dB", "{:.1f}", "less"),
+    ("same top-1", "{:.1%}", "more"),
+    ("accuracy", "{:.1%}", "more"),
+)
 _INTERVALS = ("formats", "noise, dB", "same top-1, %", "accuracy, %", "change, %")
 
 
@@ -31,9 +42,10 @@ def _decibels(noise: float) -> float:
 
 
 def _span(
-    interval: Sequence[float] | None, unit: Callable[[float], float] = lambda x: 100 * x,
+    interval: Sequence[float] | None,
+    unit: Callable[[float], float] = lambda x: 100 * x,
     sign: str = "-",
-) -> str | None:  # fmt: skip
+) -> str | None:
     """Write an interval, from..to; of noise that may be none, the most alone."""
     if interval is None:
         return None
@@ -46,11 +58,17 @@ def _layers(facts: Mapping[str, Any]) -> Section:
     """Tabulate the choice for each layer."""
     rows = [
         (
-            row["layer"], row["operator"], row["a"], row["b"], _decibels(row["noise"]),
-            row["bytes"] / 1024, row["cycles"], row["energy_uj"],
+            row["layer"],
+            row["operator"],
+            row["a"],
+            row["b"],
+            _decibels(row["noise"]),
+            row["bytes"] / 1024,
+            row["cycles"],
+            row["energy_uj"],
         )
         for row in facts["layers"]
-    ]  # fmt: skip
+    ]
     title = f"{facts['model']} on {facts['design']}, at most {_limits(facts)}; figures per input"
     return Section(title, _LAYERS, rows, 4)
 
@@ -59,11 +77,17 @@ def _outcomes(facts: Mapping[str, Any]) -> Section:
     """Tabulate whole networks, the chosen one first."""
     rows = [
         (
-            row["name"], row["bits"], row["bytes"] / 1024, row["cycles"], row["energy_uj"],
-            _decibels(row["noise"]), row["same"], row["right"],
+            row["name"],
+            row["bits"],
+            row["bytes"] / 1024,
+            row["cycles"],
+            row["energy_uj"],
+            _decibels(row["noise"]),
+            row["same"],
+            row["right"],
         )
         for row in _networks(facts)
-    ]  # fmt: skip
+    ]
     return _filled(Section(f"whole networks, {facts['judged']} inputs", _OUTCOMES, rows))
 
 
@@ -71,11 +95,14 @@ def _intervals(facts: Mapping[str, Any]) -> Section:
     """Tabulate the intervals of their figures."""
     rows = [
         (
-            row["name"], _span(row["noise_interval"], _decibels), _span(row["same_interval"]),
-            _span(row["right_interval"]), _span(row["change_interval"], sign="+"),
+            row["name"],
+            _span(row["noise_interval"], _decibels),
+            _span(row["same_interval"]),
+            _span(row["right_interval"]),
+            _span(row["change_interval"], sign="+"),
         )
         for row in _networks(facts)
-    ]  # fmt: skip
+    ]
     return _filled(Section("intervals of 95 %", _INTERVALS, rows))
 
 
@@ -192,9 +219,13 @@ def draw(facts: Mapping[str, Any]) -> bytes:
     answers = "right" if facts["chosen"]["right"] is not None else "same"
     upper = facts["chosen"][answers] is not None
     figure, grid = pyplot.subplots(
-        1 + upper, len(axes_of), squeeze=False, sharex="col", sharey="row",
+        1 + upper,
+        len(axes_of),
+        squeeze=False,
+        sharex="col",
+        sharey="row",
         figsize=(3.4 * len(axes_of), 3.0 * (1 + upper)),
-    )  # fmt: skip
+    )
     rows = [("noise", "noise of the outputs, dB")]
     if upper:
         rows.append((answers, "accuracy" if answers == "right" else "same class as in floats"))
@@ -209,10 +240,18 @@ def draw(facts: Mapping[str, Any]) -> bytes:
         for (cost, _), axes in zip(axes_of, line, strict=True):
             for name, outcomes, colour, mark in groups:
                 x = [one[cost] for one in outcomes]
-                y = [_decibels(one[member]) if member == "noise" else one[member]
-                     for one in outcomes]  # fmt: skip
-                axes.scatter(x, y, color=colour, marker=mark, label=name, zorder=2,
-                             s=70 if mark == "*" else 20)  # fmt: skip
+                y = [
+                    _decibels(one[member]) if member == "noise" else one[member] for one in outcomes
+                ]
+                axes.scatter(
+                    x,
+                    y,
+                    color=colour,
+                    marker=mark,
+                    label=name,
+                    zorder=2,
+                    s=70 if mark == "*" else 20,
+                )
                 ends = [_ends(one[f"{member}_interval"], member) for one in outcomes]
                 bar = {"color": colour, "alpha": 0.6, "linewidth": 1}
                 for at, span in zip(x, ends, strict=True):
@@ -222,8 +261,13 @@ def draw(facts: Mapping[str, Any]) -> bytes:
                         open_below.append((axes, at, span[1], bar))
                 if name == "uniform":
                     for one, at in zip(outcomes, zip(x, y, strict=True), strict=True):
-                        axes.annotate(one["name"].removeprefix("all "), at, fontsize=6,
-                                      xytext=(3, 2), textcoords="offset points")  # fmt: skip
+                        axes.annotate(
+                            one["name"].removeprefix("all "),
+                            at,
+                            fontsize=6,
+                            xytext=(3, 2),
+                            textcoords="offset points",
+                        )
             axes.tick_params(labelsize=7)
             axes.grid(alpha=0.3)
         # Of noise that may be none: from the bottom of the picture.

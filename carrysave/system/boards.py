@@ -41,9 +41,13 @@ class SystemBoard:
 
 def _ulx3s(size: int, engine: int) -> SystemBoard:
     return SystemBoard(
-        platform="radiona_ulx3s", arguments={"device": f"LFE5U-{size}F"}, memory="MT48LC16M16",
-        memory_bits=16, memory_bytes=1 << 25, size=engine,
-    )  # fmt: skip
+        platform="radiona_ulx3s",
+        arguments={"device": f"LFE5U-{size}F"},
+        memory="MT48LC16M16",
+        memory_bits=16,
+        memory_bytes=1 << 25,
+        size=engine,
+    )
 
 
 SYSTEMS = {
@@ -76,10 +80,15 @@ def design_of(board: Board, parameters: Mapping[str, str]) -> Design:
     """Return the co-processor of a system, with other parameters if given."""
     size = SYSTEMS[board.name].size
     texts: dict[str, Any] = {
-        "engine": f"systolic_os(m={size},n={size},target={board.family})", "data_width": 32,
-        "address_width": 32, "outstanding": 4, "sums": 4 * size * size * 4, "a_bytes": 2048,
-        "b_bytes": 2048, "requantisers": 1,
-    }  # fmt: skip
+        "engine": f"systolic_os(m={size},n={size},target={board.family})",
+        "data_width": 32,
+        "address_width": 32,
+        "outstanding": 4,
+        "sums": 4 * size * size * 4,
+        "a_bytes": 2048,
+        "b_bytes": 2048,
+        "requantisers": 1,
+    }
     return Design.parse(
         "coprocessor", {key: str(value) for key, value in texts.items()} | dict(parameters)
     )

@@ -106,9 +106,13 @@ def bitstream_of(
     board: Board, design: Design, written: generate.Written, mhz: float, steps: Steps
 ) -> tuple[dict[str, Any], bytes]:
     key: list[str | bytes] = [
-        "soc1", written.pins, *(path.read_bytes() for path in (*written.sources, *written.data)),
-        repr(board.part), yosys.version(), place.nextpnr_version(board.family) or "",
-    ]  # fmt: skip
+        "soc1",
+        written.pins,
+        *(path.read_bytes() for path in (*written.sources, *written.data)),
+        repr(board.part),
+        yosys.version(),
+        place.nextpnr_version(board.family) or "",
+    ]
 
     def make(kept: Path) -> None:
         with tools.workplace() as work:
@@ -121,8 +125,9 @@ def bitstream_of(
     facts: dict[str, Any] = json.loads((kept / "report.json").read_text())
     assert board.part is not None
     facts |= {
-        "ok": facts["fmax_mhz"] >= mhz, "part": board.part.name,
+        "ok": facts["fmax_mhz"] >= mhz,
+        "part": board.part.name,
         "capacity": dict(board.part.capacity),
         "versions": {"yosys": yosys.version(), "nextpnr": place.nextpnr_version(board.family)},
-    }  # fmt: skip
+    }
     return facts, (kept / "image").read_bytes()

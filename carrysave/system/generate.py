@@ -47,9 +47,14 @@ BUSES = {"wishbone": "Wishbone", "axi": "AXI"}
 """Titles of the standards of the processor's bus, by LiteX's names."""
 
 EXTRA = (
-    "litex", "litedram", "migen", "litex_boards", "pythondata_cpu_vexriscv",
-    "pythondata_cpu_picorv32", "ziglang",
-)  # fmt: skip
+    "litex",
+    "litedram",
+    "migen",
+    "litex_boards",
+    "pythondata_cpu_vexriscv",
+    "pythondata_cpu_picorv32",
+    "ziglang",
+)
 """Modules that a system needs, beside the core's."""
 
 
@@ -198,9 +203,10 @@ def _litex(folder: Path) -> dict[str, Any]:
     # It reads its own modules only, and would warn of what other packages do.
     root = str(Path(__file__).parents[2])
     environment = {
-        **os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)]),
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)]),
         "PYTHONWARNINGS": "ignore",
-    }  # fmt: skip
+    }
     command = [sys.executable, "-B", "-m", "carrysave.system.litex_soc", "request.json"]
     done = tools.run(command, cwd=folder, environment=environment)
     if done.code or not (folder / FACTS).exists():

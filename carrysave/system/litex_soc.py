@@ -109,12 +109,21 @@ def _system(platform: Any, request: Request) -> Any:
     from litex.soc.interconnect.axi.axi_full import AXIConverter, AXIInterface
 
     soc = SoCCore(
-        platform, request.clock_hz, cpu_type=request.cpu, cpu_variant="standard", ident="",
-        bus_standard=request.bus, bus_data_width=32, bus_bursting=request.bus == "wishbone",
-        integrated_rom_size=request.rom, integrated_rom_init=[0] * (request.rom // 4),
-        integrated_sram_size=_RAM, with_uart=False,
-        with_timer=True, timer_uptime=True,  # VexRiscv's own counter cannot be read
-    )  # fmt: skip
+        platform,
+        request.clock_hz,
+        cpu_type=request.cpu,
+        cpu_variant="standard",
+        ident="",
+        bus_standard=request.bus,
+        bus_data_width=32,
+        bus_bursting=request.bus == "wishbone",
+        integrated_rom_size=request.rom,
+        integrated_rom_init=[0] * (request.rom // 4),
+        integrated_sram_size=_RAM,
+        with_uart=False,
+        with_timer=True,
+        timer_uptime=True,  # VexRiscv's own counter cannot be read
+    )
     if request.cpu == "picorv32":
         # A line that is up until the driver has read why must not be kept after that.
         soc.cpu.cpu_params.update(p_LATCHED_IRQ=0)
@@ -142,9 +151,11 @@ def _system(platform: Any, request: Request) -> Any:
     narrow = AXIInterface(data_width=port.data_width, address_width=32)
     soc.submodules += AXIConverter(soc.matmul.master, narrow)
     soc.submodules += LiteDRAMAXI2Native(
-        narrow, port, r_buffer_depth=_READS,
+        narrow,
+        port,
+        r_buffer_depth=_READS,
         base_address=soc.bus.regions["main_ram"].origin,
-    )  # fmt: skip
+    )
     return soc
 
 
@@ -168,10 +179,17 @@ def _simulated(platform: Any, request: Request, memory: Any) -> tuple[Any, Any, 
     line.rx, line.tx = platform.request("rx"), platform.request("tx")
     latency = get_default_cl(memtype="SDR", tck=1 / request.clock_hz)
     settings = PhySettings(
-        phytype="SDRAMPHYModel", memtype="SDR", databits=request.memory_bits,
-        dfi_databits=request.memory_bits, nphases=1, rdphase=0, wrphase=0, cl=latency,
-        read_latency=latency + 1, write_latency=0,
-    )  # fmt: skip
+        phytype="SDRAMPHYModel",
+        memtype="SDR",
+        databits=request.memory_bits,
+        dfi_databits=request.memory_bits,
+        nphases=1,
+        rdphase=0,
+        wrphase=0,
+        cl=latency,
+        read_latency=latency + 1,
+        write_latency=0,
+    )
     # Words of row 0 that say their bank, so that each bank has a file, which then is written anew.
     row = memory.ncols * request.memory_bits // 32
     first = [bank for bank in range(memory.nbanks) for _ in range(row)]
@@ -259,16 +277,22 @@ def _banks(soc: Any, request: Request, output: Any) -> dict[str, Any]:
             by_bank[max(words)] = name
     assert sorted(by_bank) == list(range(1 << geometry.bankbits)), by_bank
     return {
-        "files": [by_bank[bank] for bank in sorted(by_bank)], "columns": 1 << geometry.colbits,
+        "files": [by_bank[bank] for bank in sorted(by_bank)],
+        "columns": 1 << geometry.colbits,
         "width": request.memory_bits // 8,
-    }  # fmt: skip
+    }
 
 
 _COMMANDS = {
-    "DFII_CONTROL_SEL": 1, "DFII_CONTROL_CKE": 2, "DFII_CONTROL_ODT": 4,
+    "DFII_CONTROL_SEL": 1,
+    "DFII_CONTROL_CKE": 2,
+    "DFII_CONTROL_ODT": 4,
     "DFII_CONTROL_RESET_N": 8,
-    "DFII_COMMAND_CS": 1, "DFII_COMMAND_WE": 2, "DFII_COMMAND_CAS": 4, "DFII_COMMAND_RAS": 8,
-}  # fmt: skip
+    "DFII_COMMAND_CS": 1,
+    "DFII_COMMAND_WE": 2,
+    "DFII_COMMAND_CAS": 4,
+    "DFII_COMMAND_RAS": 8,
+}
 """Bits of LiteDRAM's registers, as its own C header has them."""
 
 

@@ -49,8 +49,9 @@ class Banks:
 
     def read(self, count: int, folder: Path) -> np.ndarray:
         """Return bytes from address 0 on that the simulator left."""
-        banks = np.stack([_words((folder / _after(name)).read_text(), self.width)
-                          for name in self.files])  # fmt: skip
+        banks = np.stack([
+            _words((folder / _after(name)).read_text(), self.width) for name in self.files
+        ])
         rows = banks.reshape(len(self.files), -1, self.columns * self.width)
         found: np.ndarray = rows.swapaxes(0, 1).reshape(-1)[:count]
         return found

@@ -23,18 +23,26 @@ __all__ = ["run_on_board", "simulation_facts"]
 
 
 def simulation_facts(
-    request: SystemRequest, target: Target, network: NetworkInputs, written: generate.Written,
-    folder: Path, steps: Steps,
-) -> dict[str, Any]:  # fmt: skip
+    request: SystemRequest,
+    target: Target,
+    network: NetworkInputs,
+    written: generate.Written,
+    folder: Path,
+    steps: Steps,
+) -> dict[str, Any]:
     """Simulate a system; compare all that it made with the golden model."""
     program, inputs, labels = network
     steps.step(f"compute {len(inputs)} inputs")
     expected = [expect(program, one) for one in inputs]
     steps.step(f"simulate the system on {len(inputs)} inputs")
     found = simulate(
-        written, program.plan, [one.inputs for one in expected], folder / "runs", steps.advance,
+        written,
+        program.plan,
+        [one.inputs for one in expected],
+        folder / "runs",
+        steps.advance,
         memory=None if request.serial else program.memory,
-    )  # fmt: skip
+    )
     return {
         **outcome_facts(program, found.outcomes, expected, labels, request.clock_mhz),
         "boot_cycles": found.boot_cycles,
@@ -48,9 +56,12 @@ def simulation_facts(
 
 
 def outcome_facts(
-    program: Program, outcomes: list[Outcome], expected: list[Expected],
-    labels: np.ndarray | None, clock_mhz: float,
-) -> dict[str, Any]:  # fmt: skip
+    program: Program,
+    outcomes: list[Outcome],
+    expected: list[Expected],
+    labels: np.ndarray | None,
+    clock_mhz: float,
+) -> dict[str, Any]:
     """Compare what a system made with the golden model; and say how fast it was."""
     cycles = float(np.mean([outcome.cycles for outcome in outcomes]))
     classes = [outcome.best for outcome in outcomes]

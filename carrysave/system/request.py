@@ -48,8 +48,9 @@ class SystemRequest:
     def __post_init__(self) -> None:
         """Check what goes together."""
         for option, name, known in (
-            ("--cpu", self.cpu, generate.CPUS), ("--bus", self.bus, generate.BUSES),
-        ):  # fmt: skip
+            ("--cpu", self.cpu, generate.CPUS),
+            ("--bus", self.bus, generate.BUSES),
+        ):
             if name not in known:
                 raise UsageError(f"{option} must be {' or '.join(known)}, not {name}")
         if not 20 <= self.clock_mhz <= 100:

@@ -33,10 +33,13 @@ def _layers(title: str, layers: list[dict[str, Any]]) -> Table:
     for layer in layers:
         sizes = {" x ".join(map(str, shape)) for shape in layer["shapes"]}
         table.add_row(
-            shown(layer["layer"], 40), ", ".join(sorted(sizes)), f"{layer['cycles']:,.0f}",
-            f"{layer['cycles_by_model']:,}", f"{layer['deviation']:+.1%}",
+            shown(layer["layer"], 40),
+            ", ".join(sorted(sizes)),
+            f"{layer['cycles']:,.0f}",
+            f"{layer['cycles_by_model']:,}",
+            f"{layer['deviation']:+.1%}",
             f"{layer['differ']:,} of {layer['codes']:,}",
-        )  # fmt: skip
+        )
     return table
 
 

@@ -49,15 +49,29 @@ def feature_maps(seed: int) -> onnx.ModelProto:
     """Return a network of maps: normalised, pooled, resized, padded, joined, and weighted."""
     b = _Coded(np.random.default_rng(seed), 17)
     x = b.weighted("Conv", b.started(), (8, 6, 1, 1), "c")
-    b.node("BatchNormalization", [
-        b.node("Relu", [x], "r"), b.floats(8), b.floats(8), b.floats(8),
-        b.floats(8, low=0.5, high=2),
-    ], "n")  # fmt: skip
-    small = b.node("AveragePool", [b.coded("n")], "p", kernel_shape=[3, 3], strides=[2, 2],
-                   pads=[1, 1, 0, 0])  # fmt: skip
+    b.node(
+        "BatchNormalization",
+        [
+            b.node("Relu", [x], "r"),
+            b.floats(8),
+            b.floats(8),
+            b.floats(8),
+            b.floats(8, low=0.5, high=2),
+        ],
+        "n",
+    )
+    small = b.node(
+        "AveragePool", [b.coded("n")], "p", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 0, 0]
+    )
     scales = b.constant([1, 1, 2, 2])
-    wide = b.node("Resize", [b.coded(small), "", scales], "u", mode="nearest",
-                  coordinate_transformation_mode="asymmetric", nearest_mode="floor")  # fmt: skip
+    wide = b.node(
+        "Resize",
+        [b.coded(small), "", scales],
+        "u",
+        mode="nearest",
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )
     beyond = b.node("Pad", [b.coded(wide), b.whole(0, 0, 1, 0, 0, 0, 0, 1)], "e")
     inside = b.node("Slice", [beyond, b.whole(1, 0), b.whole(5, 4), b.whole(2, 3)], "i")
     b.node("Split", [inside, b.whole(3, 5)], "s", axis=1)
@@ -81,8 +95,7 @@ def attention(seed: int) -> onnx.ModelProto:
     for name in "qkv":
         own = b.weighted("MatMul", rows, (8, 8), name)
         heads = b.node("Reshape", [own, b.whole(1, 16, 2, 4)], f"{name}1")
-        b.node("Transpose", [heads], f"{name}2",
-               perm=[0, 2, 3, 1] if name == "k" else [0, 2, 1, 3])  # fmt: skip
+        b.node("Transpose", [heads], f"{name}2", perm=[0, 2, 3, 1] if name == "k" else [0, 2, 1, 3])
         parts[name] = b.coded(f"{name}2")
     scores = b.coded(b.node("MatMul", [parts["q"], parts["k"]], "a"), 0.1)
     b.node("Softmax", [b.node("Mul", [scores, b.constant(0.5)], "a1")], "a2", axis=-1)

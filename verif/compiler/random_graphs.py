@@ -42,8 +42,9 @@ class _Random(Builder):
             weights = self.weights(f"{name}_w", (6, shape[1] // groups, size, size))
             pads, stride = [int(one) for one in rng.integers(0, 2, 4)], int(rng.integers(1, 3))
             self.node("Conv", [x, weights], name, pads=pads, strides=[stride] * 2, group=groups)
-            sizes = [(n + pads[i] + pads[i + 2] - size) // stride + 1
-                     for i, n in enumerate(shape[2:])]  # fmt: skip
+            sizes = [
+                (n + pads[i] + pads[i + 2] - size) // stride + 1 for i, n in enumerate(shape[2:])
+            ]
             shape = (shape[0], 6, *sizes)
         elif kind == "two":
             same = [one for one, other in self.made if other == shape]

@@ -22,8 +22,13 @@ from verif.soc.driver.c_driver import CDevice
 from verif.soc.driver.software_device import SoftwareDevice
 
 __all__ = [
-    "check", "memory_of", "on_block", "on_c", "on_driver", "on_golden",
-]  # fmt: skip
+    "check",
+    "memory_of",
+    "on_block",
+    "on_c",
+    "on_driver",
+    "on_golden",
+]
 
 On = Callable[[Program], tuple[np.ndarray, Runner]]
 
@@ -62,9 +67,13 @@ def on_c(library: Any) -> On:
 
         def run(section: Section) -> None:
             status = device.call(
-                "program_run", own.ctypes.data_as(ctypes.c_void_p),
-                c_uint64(buffer.device_address + skip), c_uint32(section.start), None, None,
-            )  # fmt: skip
+                "program_run",
+                own.ctypes.data_as(ctypes.c_void_p),
+                c_uint64(buffer.device_address + skip),
+                c_uint32(section.start),
+                None,
+                None,
+            )
             device.check(status)
 
         return own, run

@@ -53,7 +53,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "ReduceMin": [{"axes": [0, 1]}],
     "Softmax": [{"axis": 1}, {}],
     "LayerNormalization": [{}, {"epsilon": 0.1}],
-}  # fmt: skip
+}
 CONSTANTS: dict[str, Callable[[np.random.Generator], list[np.ndarray]]] = {
     "BatchNormalization": lambda rng: [rng.uniform(0.5, 2, 3) for _ in range(4)],
     "Clip": lambda rng: [np.array(-0.5), np.array(0.75)],
@@ -61,16 +61,21 @@ CONSTANTS: dict[str, Callable[[np.random.Generator], list[np.ndarray]]] = {
     "PRelu": lambda rng: [rng.normal(0, 1, (3, 1, 1))],
     "Pow": lambda rng: [np.array(rng.choice([0.5, 1, 2, 3]))],
     "ReduceSum": lambda rng: [np.array([1, -1])],
-}  # fmt: skip
+}
 PAIRS = ("Add", "Div", "Max", "Min", "Mul", "Sub", "Sum")
 NEWER = ("Gelu",)
 """Operators that onnxruntime has from a later set on."""
 
 
-@pytest.mark.parametrize(("name", "exact"), [
-    ("exp", elementary.exp), ("logistic", elementary.sigmoid), ("tanh", elementary.tanh),
-    ("erf", np.vectorize(math.erf)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "exact"),
+    [
+        ("exp", elementary.exp),
+        ("logistic", elementary.sigmoid),
+        ("tanh", elementary.tanh),
+        ("erf", np.vectorize(math.erf)),
+    ],
+)
 def test_functions_are_near_the_exact_ones(name: str, exact: Any) -> None:
     """Within 6 units in the last place, and of the same sign."""
     rng = np.random.default_rng(1)
@@ -93,8 +98,10 @@ def nodes(name: str, rng: np.random.Generator) -> list[tuple[ArithmeticNode, lis
         given: list[Any] = [rng.normal(0, 2, shape).astype(np.float32) for shape in shapes]
         if name in ("Sqrt", "Pow"):
             given[0] = np.abs(given[0])
-        given += [one if one.dtype.kind == "i" else one.astype(np.float32)
-                  for one in CONSTANTS.get(name, lambda rng: [])(rng)]  # fmt: skip
+        given += [
+            one if one.dtype.kind == "i" else one.astype(np.float32)
+            for one in CONSTANTS.get(name, lambda rng: [])(rng)
+        ]
         node = helper.make_node(name, [f"i{at}" for at in range(len(given))], ["y"], **options)
         version = since(name, 20 if name in NEWER else VERSION)
         found.append((ArithmeticNode(node, version, RULES[name]), given))
@@ -152,7 +159,7 @@ def test_steps_make_the_bits_of_arrays(name: str, turn: int, library: Any) -> No
         library.carrysave_floats.restype = ctypes.c_void_p
         assert library.carrysave_floats(
             memory.ctypes.data_as(ctypes.c_void_p), words.ctypes.data_as(ctypes.c_void_p)
-        )  # fmt: skip
+        )
 
     for own, given in nodes(name, np.random.default_rng(turn)):
         image = Image(TARGET)
@@ -160,8 +167,9 @@ def test_steps_make_the_bits_of_arrays(name: str, turn: int, library: Any) -> No
         count = 2 if name in PAIRS else 1
         placed = [laid(image, values, turn) for values in given[:count]]
         inputs: list[Any] = [tensor for tensor, _ in placed]
-        inputs += [emitter.constant(one) if one.dtype == np.float32 else one
-                   for one in given[count:]]  # fmt: skip
+        inputs += [
+            emitter.constant(one) if one.dtype == np.float32 else one for one in given[count:]
+        ]
         found = own.on(emitter, inputs, [*[None] * count, *given[count:]])
         right = own.run(given)
         values = [(sources, one) for (_, sources), one in zip(placed, given, strict=False)]
@@ -172,12 +180,19 @@ def test_steps_make_the_bits_of_arrays(name: str, turn: int, library: Any) -> No
             np.testing.assert_array_equal(ours.view(np.int32), right.view(np.int32))
 
 
-@pytest.mark.parametrize(("name", "options", "more", "why"), [
-    ("Pow", {}, [np.float32(1.5)], r"the exponent must be 0\.5, 1, 2 or 3, not 1\.5"),
-    ("Softmax", {"axis": 1, "version": 11}, [], "the axis must be the last one, not 1"),
-    ("AveragePool", {"kernel_shape": [2, 2], "count_include_pad": 1, "ceil_mode": 1}, [],
-     "count_include_pad and ceil_mode must not both be set"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "options", "more", "why"),
+    [
+        ("Pow", {}, [np.float32(1.5)], r"the exponent must be 0\.5, 1, 2 or 3, not 1\.5"),
+        ("Softmax", {"axis": 1, "version": 11}, [], "the axis must be the last one, not 1"),
+        (
+            "AveragePool",
+            {"kernel_shape": [2, 2], "count_include_pad": 1, "ceil_mode": 1},
+            [],
+            "count_include_pad and ceil_mode must not both be set",
+        ),
+    ],
+)
 def test_refuses(name: str, options: dict[str, Any], more: list[Any], why: str) -> None:
     version = options.pop("version", VERSION)
     given = [np.ones((1, 2, 4, 4), np.float32), *more]

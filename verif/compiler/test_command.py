@@ -145,12 +145,15 @@ def test_floats_are_the_processors(run: Run, tmp_path: Path) -> None:
     assert own["numbers"] > own["float_steps"] > 0
 
 
-@pytest.mark.parametrize(("more", "says"), [
-    (["--batch", "0"], "--batch must be 1 or more, not 0"),
-    (["--batch", "3"], "--batch must be 1, as in the model, not 3"),
-    (["-p", "engine=systolic_os(m=2,n=2,a_width=9)"], "must have A of int8, not -256..255"),
-    (["-p", "requantise=false"], "QLinearMatMul 'QLinearMatMul_y': must be requantised by"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--batch", "0"], "--batch must be 1 or more, not 0"),
+        (["--batch", "3"], "--batch must be 1, as in the model, not 3"),
+        (["-p", "engine=systolic_os(m=2,n=2,a_width=9)"], "must have A of int8, not -256..255"),
+        (["-p", "requantise=false"], "QLinearMatMul 'QLinearMatMul_y': must be requantised by"),
+    ],
+)
 def test_refuses(run: Run, tmp_path: Path, more: list[str], says: str) -> None:
     onnx.save(convolutions(), tmp_path / "model.onnx")
     done = run("compile", tmp_path / "model.onnx", "-o", tmp_path, *more)

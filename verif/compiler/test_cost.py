@@ -22,9 +22,18 @@ def target(lanes: int = 8) -> Target:
     built = "softmax,layer_norm,rms_norm,scale,multiply"
     unit = f"vector_unit(width=16,out_width=16,signed=true,length=64,operations={built},\
 lanes={lanes})"
-    return Target(Design("coprocessor", {
-        "vector": unit, "code_bytes": 2, "transpose": True, "gather": True, "scratch": 8192,
-    }))  # fmt: skip
+    return Target(
+        Design(
+            "coprocessor",
+            {
+                "vector": unit,
+                "code_bytes": 2,
+                "transpose": True,
+                "gather": True,
+                "scratch": 8192,
+            },
+        )
+    )
 
 
 TARGET = target()
@@ -37,11 +46,20 @@ START = 206
 def buffers() -> dict[str, Buffer]:
     image = Image(TARGET)
     for name, count, columns, bits in (
-        ("a", 20, 64, 8), ("b", 64, 40, 8), ("x", 20, 40, 16), ("row", 1, 40, 16),
-        ("sums", 20, 40, 32), ("codes", 20, 40, 16), ("shares", 20, 41, 16), ("narrow", 20, 40, 8),
-        ("exponents", 20, 1, 8), ("turned", 64, 20, 8), ("table", 3000, 40, 16),
-        ("thin", 3, 40, 16), ("numbers", 20, 1, 32),
-    ):  # fmt: skip
+        ("a", 20, 64, 8),
+        ("b", 64, 40, 8),
+        ("x", 20, 40, 16),
+        ("row", 1, 40, 16),
+        ("sums", 20, 40, 32),
+        ("codes", 20, 40, 16),
+        ("shares", 20, 41, 16),
+        ("narrow", 20, 40, 8),
+        ("exponents", 20, 1, 8),
+        ("turned", 64, 20, 8),
+        ("table", 3000, 40, 16),
+        ("thin", 3, 40, 16),
+        ("numbers", 20, 1, 32),
+    ):
         image.reserve(name, count, columns, bits)
     image.reserve("near", 20, 40, 16, chip=0)
     image.reserve("near.shares", 20, 41, 16, chip=4096)
@@ -74,9 +92,7 @@ def test_products_take_what_the_planner_says(buffers: dict[str, Buffer]) -> None
 
 
 @pytest.mark.parametrize("operation", ["softmax", "layer_norm", "rms_norm"])
-def test_rows_take_what_the_vector_unit_takes(
-    buffers: dict[str, Buffer], operation: str
-) -> None:  # fmt: skip
+def test_rows_take_what_the_vector_unit_takes(buffers: dict[str, Buffer], operation: str) -> None:
     """Within a few cycles of a row: a scale depends on its values."""
     c = buffers["shares" if operation == "softmax" else "codes"]
     found = spent(rows(TARGET, operation, buffers["x"], c), TARGET)
@@ -89,8 +105,14 @@ def test_rows_take_what_the_vector_unit_takes(
 
 def test_scales_take_a_pass(buffers: dict[str, Buffer]) -> None:
     """Five beats, and nine cycles of the pass beside these."""
-    job = rows(TARGET, "scale", buffers["x"], buffers["narrow"], b=buffers["exponents"],
-               how=scaling(1.0, 8))  # fmt: skip
+    job = rows(
+        TARGET,
+        "scale",
+        buffers["x"],
+        buffers["narrow"],
+        b=buffers["exponents"],
+        how=scaling(1.0, 8),
+    )
     assert cycles_of(job, TARGET) == START + 20 * 14 + 6
     for count in (1, 5, 6, 7, 20):
         few = replace(job, m=count)
@@ -125,17 +147,20 @@ def test_what_is_on_chip_does_not_move(buffers: dict[str, Buffer]) -> None:
     """Cycles are the same; the bus has nothing of it, and a product's least is the array's."""
     usual = cycles_of(rows(TARGET, "softmax", buffers["x"], buffers["shares"]), TARGET)
     for x, c, moved in (
-        ("x", "near.shares", 20 * 5), ("near", "shares", 20 * 6), ("near", "near.shares", 0),
-    ):  # fmt: skip
+        ("x", "near.shares", 20 * 5),
+        ("near", "shares", 20 * 6),
+        ("near", "near.shares", 0),
+    ):
         found = spent(rows(TARGET, "softmax", buffers[x], buffers[c]), TARGET)
         assert found.cycles == usual
         assert found.moved == 16 * moved
     a, how = buffers["a"].part((0, 1)), Requantisation(multiplier=1, shift=3)
     short, whole = (
-        spent(planned(product(
-            TARGET, a, buffers["b"], buffers[name].part((0, 1)), how=how
-        ), TARGET), TARGET)
+        spent(
+            planned(product(TARGET, a, buffers["b"], buffers[name].part((0, 1)), how=how), TARGET),
+            TARGET,
+        )
         for name in ("near", "codes")
-    )  # fmt: skip
+    )
     assert short.least == (64 + 64 * 40) / 16
     assert short.moved == whole.moved - 16 * 5

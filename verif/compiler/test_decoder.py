@@ -50,9 +50,12 @@ def running(program: Program, on: runners.On) -> tuple[ProgramDecoder, np.ndarra
     memory, runner = on(program)
     (section,) = program.sections
     return ProgramDecoder(
-        program.parameters, memory, program.results[LOGITS].view(memory), lambda: runner(section),
+        program.parameters,
+        memory,
+        program.results[LOGITS].view(memory),
+        lambda: runner(section),
         CACHE,
-    ), memory  # fmt: skip
+    ), memory
 
 
 MODELS: list[tuple[Callable[[Path], Model], int | None]] = [
@@ -119,9 +122,13 @@ def test_narrower_weights_come_as_digits(
 
 
 @pytest.mark.parametrize("runner", ["driver", "c"])
-@pytest.mark.parametrize(("make", "bits"), [
-    (gguf, 4), (lambda folder: text(folder, "recurrent", "w1.58a8"), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "bits"),
+    [
+        (gguf, 4),
+        (lambda folder: text(folder, "recurrent", "w1.58a8"), None),
+    ],
+)
 def test_runners_leave_the_same_bytes(
     runner: str, make: Callable[[Path], Model], bits: int | None, library: Any, tmp_path: Path
 ) -> None:
@@ -147,9 +154,7 @@ def _same(program: Program, on: runners.On, count: int) -> None:
     for token in (3, 1, 4, 1, 5)[:count]:
         ours.step(np.array([token]))
         theirs.step(np.array([token]))
-        differ = comparable(program, memory) != comparable(
-            program, other
-        )  # fmt: skip
+        differ = comparable(program, memory) != comparable(program, other)
         assert not np.flatnonzero(differ).size
 
 
@@ -166,8 +171,9 @@ def test_chat_takes_what_compile_writes(run: Run, kind: str, tmp_path: Path) -> 
     assert found["host_segments"] == 0
     assert all(one["jobs"] or one["numbers"] for one in found["nodes"])
     assert {one["runs_on"] for one in found["nodes"]} == {"block", "processor"}
-    assert {"RMSNormalization", "MatMul", "SiLU"} <= {one["operator"] for one in found["nodes"]
-                                                      if one["runs_on"] == "block"}  # fmt: skip
+    assert {"RMSNormalization", "MatMul", "SiLU"} <= {
+        one["operator"] for one in found["nodes"] if one["runs_on"] == "block"
+    }
     for one in found["nodes"]:
         if one["runs_on"] == "block":  # what it multiplies by, at least
             assert one["bus_bytes"] >= one["macs"] * (one["operator"] == "MatMul")
@@ -197,9 +203,12 @@ def test_folders_that_are_no_decoders_are_refused(run: Run, tmp_path: Path) -> N
         ({"decoder": None}, (), "program.json: decoder: "),
         ({"outputs": []}, (), "program.json: decoder: 'logits'"),
         ({"target": {"engine": "none"}}, (), "program.json: "),
-        ({"decoder": {"cache": 9, "vocabulary": {"characters": "ab"}}}, (),
-         "vocabulary must be of 10 words, not 2"),
-    ):  # fmt: skip
+        (
+            {"decoder": {"cache": 9, "vocabulary": {"characters": "ab"}}},
+            (),
+            "vocabulary must be of 10 words, not 2",
+        ),
+    ):
         (folder / "program.json").write_text(json.dumps(json.loads(manifest) | changes))
         prompt = () if "--prompt" in arguments else ("--prompt", "abc")
         done = run("chat", "out/compile/m", *prompt, *arguments)
@@ -211,19 +220,25 @@ def test_folders_that_are_no_decoders_are_refused(run: Run, tmp_path: Path) -> N
         (("--cache", "49"), ""),
         (("--cache", "0"), "--cache must be 1..48 tokens, not 0"),
         (("--kv", "8"), "--kv must be left out, as the model has no cache, not 8"),
-    ):  # fmt: skip
+    ):
         done = run("compile", "m.npz", "-p", ENGINE, "-o", "more", *arguments)
         assert done.code == (2 if says else 0)
         assert says in done.err
 
 
-@pytest.mark.parametrize(("parameters", "says"), [
-    ({"engine": "systolic_os(m=4,n=4,a_width=4)"}, r"A of int8, not -8\.\.7"),
-    ({"engine": "npe(m=2,n=4,formats=int8,int4)"}, "engine must have one format of integers"),
-    ({"engine": "systolic_os(m=4,n=4,k_max=16)"}, r"K must be 1\.\.16, the engine's k_max, not 32"),
-    ({"vector": "none"}, "vector must be vector_unit"),
-    ({"vector": "vector_unit(width=12)"}, "vector must be vector_unit"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"engine": "systolic_os(m=4,n=4,a_width=4)"}, r"A of int8, not -8\.\.7"),
+        ({"engine": "npe(m=2,n=4,formats=int8,int4)"}, "engine must have one format of integers"),
+        (
+            {"engine": "systolic_os(m=4,n=4,k_max=16)"},
+            r"K must be 1\.\.16, the engine's k_max, not 32",
+        ),
+        ({"vector": "none"}, "vector must be vector_unit"),
+        ({"vector": "vector_unit(width=12)"}, "vector must be vector_unit"),
+    ],
+)
 def test_other_blocks_are_refused(parameters: dict[str, str], says: str, tmp_path: Path) -> None:
     target = Target(block_of({"engine": "systolic_os(m=4,n=4)", **parameters}))
     with pytest.raises(ValueError, match=says):

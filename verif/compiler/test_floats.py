@@ -45,8 +45,12 @@ def drawn(rng: np.random.Generator, operation: Operation) -> tuple[Floats, np.nd
         if operation == Operation.PRODUCT and name in ("a", "b"):
             kinds = [Format.I8, Format.I16]
         if operation == Operation.GROUPS:
-            kinds = {"a": [Format.I32], "b": [Format.F16], "ones": [Format.I32],
-                     "offsets": [Format.NONE, Format.F16]}.get(name, kinds)  # fmt: skip
+            kinds = {
+                "a": [Format.I32],
+                "b": [Format.F16],
+                "ones": [Format.I32],
+                "offsets": [Format.NONE, Format.F16],
+            }.get(name, kinds)
         kind = kinds[rng.integers(len(kinds))]
         each = BYTES.get(kind, 4)
         column = each * int(rng.integers(name in ("out", "powers"), 3))
@@ -66,13 +70,21 @@ def drawn(rng: np.random.Generator, operation: Operation) -> tuple[Floats, np.nd
     loops = tuple(
         (int(size), tuple(8 * int(one) for one in rng.integers(-2, 9, len(operands))))
         for size in rng.integers(1, 4, rng.integers(3))
-    )  # fmt: skip
+    )
     width = int(rng.integers(2, 17)) if operation == Operation.ALIGN else 18
     return Floats(
-        node="", operator="", operation=operation, rows=rows, columns=columns, operands=operands,
-        shift=8 if operation == Operation.SIGMOID else int(rng.integers(0, 5)), width=width,
-        low=-200, high=1 << 15, loops=loops,
-    ), memory  # fmt: skip
+        node="",
+        operator="",
+        operation=operation,
+        rows=rows,
+        columns=columns,
+        operands=operands,
+        shift=8 if operation == Operation.SIGMOID else int(rng.integers(0, 5)),
+        width=width,
+        low=-200,
+        high=1 << 15,
+        loops=loops,
+    ), memory
 
 
 @pytest.mark.parametrize("operation", Operation)
@@ -103,16 +115,26 @@ def step(operation: Operation, arrays: dict[str, np.ndarray], **more: Any) -> np
     kinds = {np.dtype(kind): name for name, kind in list(TYPES.items())[:6]}
     for name, array in arrays.items():
         operands[name] = Operand(
-            address=at, format=Format.POWER if name == "powers" else kinds[array.dtype],
-            row=array.strides[0], column=array.strides[1],
-        )  # fmt: skip
+            address=at,
+            format=Format.POWER if name == "powers" else kinds[array.dtype],
+            row=array.strides[0],
+            column=array.strides[1],
+        )
         memory[at : at + array.nbytes] = np.ascontiguousarray(array).view(np.uint8).ravel()
         at += array.nbytes + -array.nbytes % 8
     rows, columns = arrays["a"].shape
-    calculate(memory, Floats(
-        node="", operator="", operation=operation, rows=rows, columns=columns, operands=operands,
-        **more,
-    ).words)  # fmt: skip
+    calculate(
+        memory,
+        Floats(
+            node="",
+            operator="",
+            operation=operation,
+            rows=rows,
+            columns=columns,
+            operands=operands,
+            **more,
+        ).words,
+    )
     out = arrays["out"]
     return memory[: out.nbytes].view(out.dtype).reshape(out.shape)
 
@@ -121,10 +143,12 @@ def test_sigmoid_is_goldens() -> None:
     """All codes of 16 bits."""
     x = np.arange(-(1 << 15), 1 << 15)
     found = step(
-        Operation.SIGMOID, {"out": np.zeros((256, 256), np.int32),
-                            "a": x.astype(np.int16).reshape(256, 256)},
-        shift=VECTOR.scale_width, width=VECTOR.gate_width, high=1 << 15,
-    )  # fmt: skip
+        Operation.SIGMOID,
+        {"out": np.zeros((256, 256), np.int32), "a": x.astype(np.int16).reshape(256, 256)},
+        shift=VECTOR.scale_width,
+        width=VECTOR.gate_width,
+        high=1 << 15,
+    )
     assert np.array_equal(gates(np.ldexp(x.astype(float), -8)), x)
     assert np.array_equal(np.ldexp(found.ravel(), -15), sigmoid(np.ldexp(x.astype(float), -8)))
 
@@ -137,9 +161,10 @@ def test_rows_are_aligned_as_golden_has_it(width: int) -> None:
     blocks = aligned_format(width, 32).quantise(x)
     powers = blocks.scales - 127 - (width - 2)
     out = step(
-        Operation.ALIGN, {"out": np.zeros((64, 32), np.int16), "a": x,
-                          "powers": np.zeros((64, 1), np.int32)}, width=width,
-    )  # fmt: skip
+        Operation.ALIGN,
+        {"out": np.zeros((64, 32), np.int16), "a": x, "powers": np.zeros((64, 1), np.int32)},
+        width=width,
+    )
     assert np.array_equal(out, np.where(powers >= -60, blocks.codes.reshape(64, 32), 0))
 
 
@@ -154,13 +179,22 @@ def test_halves_and_roots(library: Any) -> None:
         memory = np.zeros(1 << 22, np.uint8)
         memory[1 << 21 :][: every.nbytes] = every.view(np.uint8)
         each = np.dtype(kind).itemsize
-        words = np.array(Floats(
-            node="", operator="", operation=operation, rows=1, columns=len(every), operands={
-                "out": Operand(address=0, format=Format.F16 if each == 2 else Format.F64,
-                               column=each),
-                "a": Operand(address=1 << 21, format=Format.F64, column=8),
-            },
-        ).words, np.int64).astype(np.uint32)  # fmt: skip
+        words = np.array(
+            Floats(
+                node="",
+                operator="",
+                operation=operation,
+                rows=1,
+                columns=len(every),
+                operands={
+                    "out": Operand(
+                        address=0, format=Format.F16 if each == 2 else Format.F64, column=each
+                    ),
+                    "a": Operand(address=1 << 21, format=Format.F64, column=8),
+                },
+            ).words,
+            np.int64,
+        ).astype(np.uint32)
         library.carrysave_floats(
             memory.ctypes.data_as(ctypes.c_void_p), words.ctypes.data_as(ctypes.c_void_p)
         )
@@ -176,6 +210,9 @@ def test_no_such_operation(library: Any) -> None:
     words = np.array([25, 1, 1, 0, 0, 0, 0, 0], np.uint32)
     library.carrysave_floats.restype = ctypes.c_void_p
     memory = np.zeros(64, np.uint8)
-    assert library.carrysave_floats(
-        memory.ctypes.data_as(ctypes.c_void_p), words.ctypes.data_as(ctypes.c_void_p)
-    ) is None  # fmt: skip
+    assert (
+        library.carrysave_floats(
+            memory.ctypes.data_as(ctypes.c_void_p), words.ctypes.data_as(ctypes.c_void_p)
+        )
+        is None
+    )

@@ -35,9 +35,13 @@ class Jobs:
         self.image = Image(TARGET)
 
     def rows(
-        self, operation: str, a: Buffer, c: Buffer, b: Buffer | None = None,
+        self,
+        operation: str,
+        a: Buffer,
+        c: Buffer,
+        b: Buffer | None = None,
         how: Requantisation | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.image.start("", operation, rows(TARGET, operation, a, c, b=b, how=how))
 
     def product(
@@ -202,9 +206,13 @@ HOW = scaling(1.0, 16)
     ("gather", (4, 8, 16), (2, 8, 8), (2, 1, 32), None, "c: must have codes' 16, not 8"),
 ])  # fmt: skip
 def test_what_the_unit_has_not_is_refused(
-    operation: str, a: tuple[int, int, int], c: tuple[int, int, int],
-    b: tuple[int, int, int] | None, how: Requantisation | None, says: str,
-) -> None:  # fmt: skip
+    operation: str,
+    a: tuple[int, int, int],
+    c: tuple[int, int, int],
+    b: tuple[int, int, int] | None,
+    how: Requantisation | None,
+    says: str,
+) -> None:
     image = Image(TARGET)
     left, made = image.reserve("a", *a), image.reserve("c", *c)
     right = None if b is None else image.reserve("b", *b)

@@ -49,35 +49,73 @@ class Cache:
         adding = image.put(np.array([1, 0, 1, WIDTH, self.y, self.state], "<i4").tobytes())
         table = (np.arange(256)[:, None] + np.arange(256)).astype(np.uint8).tobytes()
         move = Move(
-            node="row", operator="Cache", to=self.cache, bytes=WIDTH, taps=1, patterns=1, at=more,
-            table=0, varies=(Varies(parameter="position", field="to", factor=WIDTH),),
-        )  # fmt: skip
+            node="row",
+            operator="Cache",
+            to=self.cache,
+            bytes=WIDTH,
+            taps=1,
+            patterns=1,
+            at=more,
+            table=0,
+            varies=(Varies(parameter="position", field="to", factor=WIDTH),),
+        )
         # Of the last row of the cache, and of the first one: of those that are in use.
         product = Job(
-            a=self.cache, b=b.address, c=self.y, m=1, n=WIDTH, k=WIDTH, lda=WIDTH, ldb=b.stride,
-            ldc=WIDTH, requantisation=how,
-        )  # fmt: skip
+            a=self.cache,
+            b=b.address,
+            c=self.y,
+            m=1,
+            n=WIDTH,
+            k=WIDTH,
+            lda=WIDTH,
+            ldb=b.stride,
+            ldc=WIDTH,
+            requantisation=how,
+        )
         other = Job(
-            a=self.x, b=self.cache, c=self.z, m=1, n=WIDTH, k=1, lda=WIDTH, ldb=WIDTH, ldc=WIDTH,
+            a=self.x,
+            b=self.cache,
+            c=self.z,
+            m=1,
+            n=WIDTH,
+            k=1,
+            lda=WIDTH,
+            ldb=WIDTH,
+            ldc=WIDTH,
             requantisation=Requantisation(multiplier=1, shift=4, low=-128, high=127),
-        )  # fmt: skip
+        )
         start = Start(
-            node="product", operator="Product", jobs=(product, other), cycles=0, macs=0,
-            counters=image.room(COUNTERS), varies=(
+            node="product",
+            operator="Product",
+            jobs=(product, other),
+            cycles=0,
+            macs=0,
+            counters=image.room(COUNTERS),
+            varies=(
                 Varies(parameter="position", field="a", factor=WIDTH),
                 Varies(parameter="position", field="k", factor=1, job=1),
             ),
-        )  # fmt: skip
+        )
         added = Move(
-            node="sum", operator="Add", to=self.y, bytes=WIDTH, taps=2, patterns=1, at=adding,
+            node="sum",
+            operator="Add",
+            to=self.y,
+            bytes=WIDTH,
+            taps=2,
+            patterns=1,
+            at=adding,
             table=image.put(table),
-        )  # fmt: skip
+        )
         x = Tensor(self.x + np.arange(WIDTH).reshape(1, -1), np.dtype(np.int8), 0)
         self.program = assembled(
-            image, [(move, start, added)], scores=(self.z, WIDTH), parameters=parameters,
+            image,
+            [(move, start, added)],
+            scores=(self.z, WIDTH),
+            parameters=parameters,
             states=(State(name="h", output=self.y, input=self.state, bytes=WIDTH),),
-            tensors={"x": x}, inputs=("x",),
-        )  # fmt: skip
+            tensors={"x": x},
+            inputs=("x",),
+        )
 
     def expected(self, runs: list[tuple[int, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
         """Compute y and z of the last run, by numpy."""
@@ -126,8 +164,11 @@ def test_golden_makes_what_numpy_makes() -> None:
 def test_runners_leave_the_same_bytes(runner: str, library: Any, tmp_path: Path) -> None:
     """After each of several runs, in all of memory."""
     cache = Cache()
-    on = {"driver": runners.on_driver, "c": runners.on_c(library),
-          "block": runners.on_block(tmp_path)}[runner]  # fmt: skip
+    on = {
+        "driver": runners.on_driver,
+        "c": runners.on_c(library),
+        "block": runners.on_block(tmp_path),
+    }[runner]
     memory, own = on(cache.program)
     for found, expected in zip(_run(cache, memory, own), _golden(cache), strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -142,9 +183,10 @@ def test_a_parameter_out_of_range_is_refused(library: Any) -> None:
         parameter_words(cache.program.parameters, {"place": 1})
     (parameter,) = cache.program.parameters
     for on, says in (
-        (_on_golden, "must be 0..5, not 6"), (runners.on_driver, "must be 0..5, not 6"),
+        (_on_golden, "must be 0..5, not 6"),
+        (runners.on_driver, "must be 0..5, not 6"),
         (runners.on_c(library), "a parameter of the program is out of its range"),
-    ):  # fmt: skip
+    ):
         memory, runner = on(cache.program)
         memory[parameter.address : parameter.address + 4].view("<i4")[0] = 6
         with pytest.raises((ValueError, RuntimeError), match=says):
@@ -171,8 +213,15 @@ def test_what_is_not_whole_is_refused(make: Callable[[], Any], says: str) -> Non
 def test_only_words_of_a_step_vary() -> None:
     image = Image(TARGET)
     move = Move(
-        node="n", operator="o", to=0, bytes=1, taps=1, patterns=1, at=0, table=0,
+        node="n",
+        operator="o",
+        to=0,
+        bytes=1,
+        taps=1,
+        patterns=1,
+        at=0,
+        table=0,
         varies=(Varies(parameter="position", field="k", factor=1),),
-    )  # fmt: skip
+    )
     with pytest.raises(ValueError, match=r"^n: what varies must be one of to, at, .* not k of job"):
         assemble(image, [[move]], (0, 0, 0), [POSITION])

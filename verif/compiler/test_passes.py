@@ -121,8 +121,9 @@ def test_without_folds_no_constant_is_computed() -> None:
         before = after
     assert names == ["products", "tables"]
     assert {node.op_type for node in before.proto.graph.node if node.domain == DOMAIN} >= {
-        "Product", "Table"
-    }  # fmt: skip
+        "Product",
+        "Table",
+    }
 
 
 def test_dump(run: Run, tmp_path: Path) -> None:
@@ -153,8 +154,16 @@ def test_dump(run: Run, tmp_path: Path) -> None:
 def test_no_such_pass(run: Run, tmp_path: Path) -> None:
     model, _ = random_model(5)
     onnx.save(model, tmp_path / "model.onnx")
-    done = run("compile", tmp_path / "model.onnx", "-p", "engine=systolic_os(m=4,n=4)",
-               "--dump", tmp_path / "dump", "--stop-after", "fuse")  # fmt: skip
+    done = run(
+        "compile",
+        tmp_path / "model.onnx",
+        "-p",
+        "engine=systolic_os(m=4,n=4)",
+        "--dump",
+        tmp_path / "dump",
+        "--stop-after",
+        "fuse",
+    )
     assert done.code == 2
     legal = ", ".join(one.name for one in PASSES)
     assert f"pass must be one of {legal}, not 'fuse'" in done.err

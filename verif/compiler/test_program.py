@@ -111,9 +111,17 @@ def _zeros(program: Program) -> Any:
     return memory, by_golden(program, memory)
 
 
-@pytest.mark.parametrize("name", ["digits", "digits_conv", *(
-    pytest.param(one, marks=pytest.mark.prove) for one in ("text_angle", "orientation", "magika")
-)])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "digits",
+        "digits_conv",
+        *(
+            pytest.param(one, marks=pytest.mark.prove)
+            for one in ("text_angle", "orientation", "magika")
+        ),
+    ],
+)
 def test_networks(name: str, tmp_path: Path) -> None:
     task = MODELS[name](tmp_path)
     graph = load(quantise(task, tmp_path / "codes" / f"{name}.onnx"))
@@ -131,8 +139,9 @@ def test_nothing_overlaps() -> None:
     taken = np.zeros(program.image.end, int)
     for address, data in program.image.parts.items():
         taken[address : address + len(data)] += 1
-    for tensor in ([program.tensors[name] for name in program.inputs]
-                   + [layer.y for layer in program.layers]):  # fmt: skip
+    for tensor in [program.tensors[name] for name in program.inputs] + [
+        layer.y for layer in program.layers
+    ]:
         np.add.at(taken, tensor.sources.ravel(), 1)
     assert taken.max() == 1
 
@@ -141,19 +150,27 @@ def test_a_node_between_is_a_host_segment() -> None:
     """It is named with its reason, and computed there."""
     program = compiled(convolutions(between="Softmax"))
     assert [step.reasons for step in program.host] == [
-        ("Softmax 'Softmax_o': between products, the firmware has no such operator",
-         *(f"{kind} '{kind}_{name}': between products, the firmware has no such operator"
-           for kind, name in (("QuantizeLinear", "q"), ("Reshape", "r")))),
-    ]  # fmt: skip
+        (
+            "Softmax 'Softmax_o': between products, the firmware has no such operator",
+            *(
+                f"{kind} '{kind}_{name}': between products, the firmware has no such operator"
+                for kind, name in (("QuantizeLinear", "q"), ("Reshape", "r"))
+            ),
+        ),
+    ]
     runners.check(program, inputs(7))
     with pytest.raises(ValueError, match=r"^Softmax 'Softmax_o': between products"):
         _ = program.plan
 
 
-OTHERS = sorted({name for name in BY_EVALUATOR if defs.has(name, 17)
-                 and defs.get_schema(name, 17).min_input <= 1 <= defs.get_schema(name, 17).max_input
-                 and defs.get_schema(name, 17).min_output == 1
-                 and name not in (*MOVES, *GREATEST, *STEPS)})  # fmt: skip
+OTHERS = sorted({
+    name
+    for name in BY_EVALUATOR
+    if defs.has(name, 17)
+    and defs.get_schema(name, 17).min_input <= 1 <= defs.get_schema(name, 17).max_input
+    and defs.get_schema(name, 17).min_output == 1
+    and name not in (*MOVES, *GREATEST, *STEPS)
+})
 """Operators of one tensor that the firmware has not."""
 
 

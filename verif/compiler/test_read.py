@@ -55,9 +55,14 @@ def same(program: Program, given: dict[str, np.ndarray], folder: Path) -> Progra
     return found
 
 
-@pytest.mark.parametrize("make", [
-    convolutions, mixed, lambda seed: convolutions(seed, between="Softmax"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        convolutions,
+        mixed,
+        lambda seed: convolutions(seed, between="Softmax"),
+    ],
+)
 def test_networks(make: Callable[[int], Any], tmp_path: Path) -> None:
     """Codes to codes; with a step of the host in the middle, too."""
     same(compiled(make(3)), inputs(3), tmp_path)

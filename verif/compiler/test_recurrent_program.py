@@ -35,15 +35,23 @@ def network(options: dict[str, Any]) -> onnx.ModelProto:
     rng = np.random.default_rng(4)
     columns = HIDDEN * (2 if options.get("direction") == "bidirectional" else 1)
     constants = {
-        "scale": F32(1 / 100), "zero": np.uint8(120), "w_scale": F32(0.01), "w_zero": np.int8(0),
-        "w": rng.integers(-128, 128, (columns, 4)).astype(np.int8), "y_scale": F32(0.03),
-    }  # fmt: skip
+        "scale": F32(1 / 100),
+        "zero": np.uint8(120),
+        "w_scale": F32(0.01),
+        "w_zero": np.int8(0),
+        "w": rng.integers(-128, 128, (columns, 4)).astype(np.int8),
+        "y_scale": F32(0.03),
+    }
     for name, values in constants.items():
         model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(values), name))
     model.graph.node.append(helper.make_node("QuantizeLinear", ["y", "scale", "zero"], ["q"]))
-    model.graph.node.append(helper.make_node(
-        "QLinearMatMul", ["q", "scale", "zero", "w", "w_scale", "w_zero", "y_scale", "zero"], ["z"]
-    ))  # fmt: skip
+    model.graph.node.append(
+        helper.make_node(
+            "QLinearMatMul",
+            ["q", "scale", "zero", "w", "w_scale", "w_zero", "y_scale", "zero"],
+            ["z"],
+        )
+    )
     model.graph.output.append(helper.make_tensor_value_info("z", 2, None))
     return model
 
@@ -117,7 +125,7 @@ def test_only_constant_weights_become_codes() -> None:
     runners.check(
         compile_network(lower(Graph(model), TARGET, until=PASSES[-1].name), TARGET, inputs(0)),
         inputs(0),
-    )  # fmt: skip
+    )
     other = onnx.ModelProto()
     other.CopyFrom(model)
     for node in other.graph.node:

@@ -69,9 +69,9 @@ def test_a_sentence_of_any_length(runner: str, library: Any, tmp_path: Path) -> 
         for tokens in (sentences[0], sentences[1][:1], sentences[1], sentences[2][:2]):
             rows = np.zeros((20, 1), np.int64)
             rows[: len(tokens), 0] = tokens
-            made = network.run(
-                program, {"words.rows": rows}, memory, own, {TOKENS: len(tokens)}
-            )[VECTORS][0]  # fmt: skip
+            made = network.run(program, {"words.rows": rows}, memory, own, {TOKENS: len(tokens)})[
+                VECTORS
+            ][0]
             alone = vectors(compiled_encoder(encoder, [tokens], target))[0]
             assert made @ alone > 0.9995 * np.linalg.norm(made) * np.linalg.norm(alone)
         memories.append(memory)
@@ -109,9 +109,10 @@ def test_a_difference_is_named() -> None:
     memory, _ = _zeros(program)
     assert first_difference(program, memory, memory) is None
     number, step = next(
-        (number, section.steps[0]) for number, section in enumerate(program.sections)
+        (number, section.steps[0])
+        for number, section in enumerate(program.sections)
         if isinstance(section.steps[0], Start)
-    )  # fmt: skip
+    )
     assert isinstance(step, Start)
     job, other = step.jobs[0], memory.copy()
     other[job.c + job.ldc + 1] = 5

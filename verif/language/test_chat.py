@@ -26,17 +26,27 @@ LETTERS = sorted(ByteLevel.alphabet())
 TOKENS = [*LETTERS, "he", "ll", "hell", "<|end|>"]
 WIDTH, HIDDEN, HEADS, SHARED, HEAD = 64, 96, 2, 1, 32
 TENSORS = {
-    "attn_q": (WIDTH, WIDTH), "attn_k": (HEAD, WIDTH), "attn_v": (HEAD, WIDTH),
-    "attn_output": (WIDTH, WIDTH), "ffn_gate": (HIDDEN, WIDTH), "ffn_up": (HIDDEN, WIDTH),
+    "attn_q": (WIDTH, WIDTH),
+    "attn_k": (HEAD, WIDTH),
+    "attn_v": (HEAD, WIDTH),
+    "attn_output": (WIDTH, WIDTH),
+    "ffn_gate": (HIDDEN, WIDTH),
+    "ffn_up": (HIDDEN, WIDTH),
     "ffn_down": (WIDTH, HIDDEN),
-}  # fmt: skip
+}
 
 
 def write(
-    path: Path, own: Mapping[str, Any] = MappingProxyType({}),
-    tensors: Mapping[str, np.ndarray] = MappingProxyType({}), *, tokens: list[str] = TOKENS,
-    hidden: int = HIDDEN, matrices: str = "Q4_1", embedding: float = 1.0, **other: str,
-) -> Path:  # fmt: skip
+    path: Path,
+    own: Mapping[str, Any] = MappingProxyType({}),
+    tensors: Mapping[str, np.ndarray] = MappingProxyType({}),
+    *,
+    tokens: list[str] = TOKENS,
+    hidden: int = HIDDEN,
+    matrices: str = "Q4_1",
+    embedding: float = 1.0,
+    **other: str,
+) -> Path:
     """Write a model of two blocks, with random weights.
 
     Parameters
@@ -47,20 +57,29 @@ def write(
     rng = np.random.default_rng(3)
     writer = gguf.GGUFWriter(path, other.get("kind", "llama"))
     facts: dict[str, Any] = {
-        "llama.block_count": 2, "llama.context_length": 64, "llama.embedding_length": WIDTH,
-        "llama.feed_forward_length": hidden, "llama.attention.head_count": HEADS,
-        "llama.attention.head_count_kv": SHARED, "llama.rope.freq_base": 10000.0,
-        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": other.get("pre", "smollm"),
-        "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": ["h e", "l l", "he ll"],
+        "llama.block_count": 2,
+        "llama.context_length": 64,
+        "llama.embedding_length": WIDTH,
+        "llama.feed_forward_length": hidden,
+        "llama.attention.head_count": HEADS,
+        "llama.attention.head_count_kv": SHARED,
+        "llama.rope.freq_base": 10000.0,
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": other.get("pre", "smollm"),
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.merges": ["h e", "l l", "he ll"],
         "tokenizer.ggml.token_type": [1] * (len(tokens) - 1) + [3],
         "tokenizer.ggml.eos_token_id": len(TOKENS) - 1,
-    }  # fmt: skip
+    }
     if "template" in other:
         facts["tokenizer.chat_template"] = other["template"]
     adders: dict[type, Callable[..., None]] = {
-        bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32,
-        str: writer.add_string, list: writer.add_array,
-    }  # fmt: skip
+        bool: writer.add_bool,
+        int: writer.add_uint32,
+        float: writer.add_float32,
+        str: writer.add_string,
+        list: writer.add_array,
+    }
     for name, value in (facts | dict(own)).items():
         adders[type(value)](name, value)
 
@@ -96,8 +115,10 @@ def floats(
     factors : by which angles of positions are divided.
     """
     reader = gguf.GGUFReader(path)
-    w = {one.name.removesuffix(".weight"): gguf.quants.dequantize(one.data, one.tensor_type)
-         for one in reader.tensors}  # fmt: skip
+    w = {
+        one.name.removesuffix(".weight"): gguf.quants.dequantize(one.data, one.tensor_type)
+        for one in reader.tensors
+    }
     x = w["token_embd"][tokens].astype(np.float64)
     count = len(tokens)
     angles = np.arange(count)[:, None] * (10000.0 ** (-np.arange(0, HEAD, 2) / HEAD) / factors)

@@ -55,20 +55,32 @@ def test_copies_share_columns_and_rows_but_wait_for_each_other() -> None:
     """A row of a norm is one's; jobs of attention of one layer are shared, of two not."""
     shape = replace(SMALL, layers=1, width=512, heads=8, shared=8, head=64, hidden=512, words=8)
     one, many = (
-        cost_of(shape, W4, Memory(gigabytes=6.4 * copies, clock_mhz=100, copies=copies),
-                batch=1, new=1, past=15)
+        cost_of(
+            shape,
+            W4,
+            Memory(gigabytes=6.4 * copies, clock_mhz=100, copies=copies),
+            batch=1,
+            new=1,
+            past=15,
+        )
         for copies in (1, 64)
-    )  # fmt: skip
+    )
     assert many.peak == 64 * one.peak
     assert one.macs == many.macs
     # Five products by weights, two of attention, three norms of one row, a softmax, a gate.
     least = 7 * 200 + 3 * vector_cycles(VECTOR, [("rms_norm", np.full(512, 9))])
     assert least < many.cycles < one.cycles
     layers = [
-        cost_of(replace(shape, layers=count), W4,
-                Memory(gigabytes=409.6, clock_mhz=100, copies=64), batch=1, new=1, past=15).cycles
+        cost_of(
+            replace(shape, layers=count),
+            W4,
+            Memory(gigabytes=409.6, clock_mhz=100, copies=64),
+            batch=1,
+            new=1,
+            past=15,
+        ).cycles
         for count in (1, 2, 3)
-    ]  # fmt: skip
+    ]
     assert layers[2] - layers[1] == layers[1] - layers[0] > 6 * 200
 
 

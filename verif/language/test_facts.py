@@ -29,8 +29,11 @@ BIASES = {name: shape[0] for name, shape in TENSORS.items()}
 
 def biases(scale: float = 0.5) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(5)
-    return {f"blk.{number}.{name}.bias": rng.normal(0, scale, size)
-            for number in range(2) for name, size in BIASES.items()}  # fmt: skip
+    return {
+        f"blk.{number}.{name}.bias": rng.normal(0, scale, size)
+        for number in range(2)
+        for name, size in BIASES.items()
+    }
 
 
 FREQUENCIES = np.linspace(1, 8, HEAD // 2).astype(np.float32)
@@ -41,13 +44,18 @@ CHANGES: list[tuple[str, dict[str, Any], dict[str, np.ndarray], float, dict[str,
     ("queries", {}, {f"blk.{n}.attn_q.bias": np.full(WIDTH, 0.7) for n in (0, 1)}, 1.0, {}),
     ("epsilon", {EPSILON: 0.5}, {}, 1.0, {"epsilon": 0.5}),
     ("small", {EPSILON: HALF}, {}, 1e-3, {"epsilon": HALF}),
-    ("linear", {"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 4.0}, {}, 1.0,
-     {"factors": 4.0}),
+    (
+        "linear",
+        {"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 4.0},
+        {},
+        1.0,
+        {"factors": 4.0},
+    ),
     ("no_kind", {"llama.rope.scaling.factor": 4.0}, {}, 1.0, {"factors": 4.0}),
     ("none", {"llama.rope.scaling.type": "none", "llama.rope.scaling.factor": 4.0}, {}, 1.0, {}),
     ("former", {"llama.rope.scale_linear": 2.0}, {}, 1.0, {"factors": 2.0}),
     ("tensor", {}, {"rope_freqs.weight": FREQUENCIES}, 1.0, {"factors": FREQUENCIES}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", CHANGES, ids=lambda case: case[0])
@@ -110,14 +118,21 @@ def whole(path: Path) -> Vocabulary:
 
 def test_values_that_change_nothing_are_taken(tmp_path: Path) -> None:
     legal = {
-        "general.type": "model", "llama.vocab_size": len(TOKENS),
-        "llama.attention.key_length": HEAD, "llama.attention.value_length": HEAD,
-        "llama.attention.causal": True, "llama.attention.sliding_window": 0,
-        "llama.expert_count": 0, "llama.rope.scaling.attn_factor": 1.0, "split.count": 1,
+        "general.type": "model",
+        "llama.vocab_size": len(TOKENS),
+        "llama.attention.key_length": HEAD,
+        "llama.attention.value_length": HEAD,
+        "llama.attention.causal": True,
+        "llama.attention.sliding_window": 0,
+        "llama.expert_count": 0,
+        "llama.rope.scaling.attn_factor": 1.0,
+        "split.count": 1,
         "tokenizer.ggml.add_bos_token": False,
-        "tokenizer.ggml.eot_token_id": len(TOKENS) - 1, "imatrix.chunk_count": 7,
-        "tokenizer.ggml.bos_token_id": 3, "tokenizer.chat_template.tool_use": "{{ 1 }}",
-    }  # fmt: skip
+        "tokenizer.ggml.eot_token_id": len(TOKENS) - 1,
+        "imatrix.chunk_count": 7,
+        "tokenizer.ggml.bos_token_id": 3,
+        "tokenizer.chat_template.tool_use": "{{ 1 }}",
+    }
     load(read_gguf(write(tmp_path / "m.gguf", legal)))
     for name, wrong, says in (
         ("llama.expert_count", 4, "must be 0, not 4"),
@@ -130,12 +145,15 @@ def test_values_that_change_nothing_are_taken(tmp_path: Path) -> None:
             load(read_gguf(write(tmp_path / "w.gguf", legal | {name: wrong})))
 
 
-@pytest.mark.parametrize(("own", "says"), [
-    ({"llama.rope.scaling.type": "yarn"}, "type must be none or linear, not 'yarn'"),
-    ({"llama.rope.scaling.factor": 0.0}, "factor must be above 0, not 0.0"),
-    ({EPSILON: -1.0}, "epsilon must be 0..1, not -1.0"),
-    ({"llama.rope.freq_base": 2e9}, "freq_base must be 1..1e9, not 2000000000.0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("own", "says"),
+    [
+        ({"llama.rope.scaling.type": "yarn"}, "type must be none or linear, not 'yarn'"),
+        ({"llama.rope.scaling.factor": 0.0}, "factor must be above 0, not 0.0"),
+        ({EPSILON: -1.0}, "epsilon must be 0..1, not -1.0"),
+        ({"llama.rope.freq_base": 2e9}, "freq_base must be 1..1e9, not 2000000000.0"),
+    ],
+)
 def test_facts_out_of_range(own: dict[str, Any], says: str, tmp_path: Path) -> None:
     with pytest.raises(FileError, match=says):
         load(read_gguf(write(tmp_path / "m.gguf", own)))

@@ -80,8 +80,11 @@ def test_every_job_is_taken_with_its_operands(
     if every and core == "int8":
         model = load(read_gguf(tmp_path / "m.gguf"))
         matrices = [one for layer in model.layers for one in layer.matrices.values()]
-        done = sum(one.job.m * one.job.n * one.job.k for one in taken
-                   if one.kind in PRODUCTS and one.kind != "attn")  # fmt: skip
+        done = sum(
+            one.job.m * one.job.n * one.job.k
+            for one in taken
+            if one.kind in PRODUCTS and one.kind != "attn"
+        )
         assert done == 3 * sum(one.integers.size for one in [*matrices, model.head])
 
     def wrong(program: Program, memory: np.ndarray) -> None:
@@ -129,8 +132,10 @@ def test_large_jobs_are_cut(core: str, tmp_path: Path, monkeypatch: pytest.Monke
             cut = ours._cut(one)
             assert cut.job.n < one.job.n
             assert cut.rows["a"].tobytes() == one.rows["a"].tobytes()
-            assert all(row.tobytes() in whole.tobytes() for row, whole
-                       in zip(cut.rows["b"], one.rows["b"], strict=True))  # fmt: skip
+            assert all(
+                row.tobytes() in whole.tobytes()
+                for row, whole in zip(cut.rows["b"], one.rows["b"], strict=True)
+            )
     ours.run()
     assert ours.wrong == {}
 
@@ -175,12 +180,16 @@ def test_blocks_that_cannot_run_a_model_are_refused(run: Run, tmp_path: Path) ->
         (("--simulate", "all", "--core", "gpu"), "--core must be one of lut_core, blocks, int8, "),
         (("-p", "m=8"), "-p needs --simulate"),
         (("--seed", "-1"), "--seed must be 0 or more, not -1"),
-        (("--simulate", "all", "-p", f"engine={narrow}"),
-         "engine must have A of int8, not -32..31"),
-        (("--simulate", "all", "-p", "engine=systolic_os(k_max=16)"),
-         "K must be 1..16, the engine's k_max, not 64"),
+        (
+            ("--simulate", "all", "-p", f"engine={narrow}"),
+            "engine must have A of int8, not -32..31",
+        ),
+        (
+            ("--simulate", "all", "-p", "engine=systolic_os(k_max=16)"),
+            "K must be 1..16, the engine's k_max, not 64",
+        ),
         (("--simulate", "all", "-p", "vector=vector_unit(width=12)"), "vector must be vector_unit"),
-    ):  # fmt: skip
+    ):
         code, out, err = run("chat", "m.gguf", "--prompt", "hi", *arguments)
         assert (code, out) == (2, ""), arguments
         assert says in err
@@ -233,8 +242,10 @@ def test_token_of_smollm2_is_goldens_on_the_block(tmp_path: Path) -> None:
     program = compile_decoder(model, target, cache=16)
     memory, (section,) = program.memory, program.sections
     own = Sample(program, every=True, seed=0, folder=tmp_path)
-    runs = [lambda: execute(target.spec, memory, section.start),
-            lambda: own.execute(memory, section.start)]  # fmt: skip
+    runs = [
+        lambda: execute(target.spec, memory, section.start),
+        lambda: own.execute(memory, section.start),
+    ]
     decoder = ProgramDecoder(
         program.parameters, memory, program.results[LOGITS].view(memory), lambda: runs.pop(0)(), 16
     )

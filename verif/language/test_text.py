@@ -26,9 +26,14 @@ from hw.emit.user_files import FileError
 
 CHARACTERS = "abcdefgh \n"
 SIZES = {
-    "layers": 2, "width": 64, "hidden": 96, "heads": 2, "context": 48, "cache_bits": 4,
+    "layers": 2,
+    "width": 64,
+    "hidden": 96,
+    "heads": 2,
+    "context": 48,
+    "cache_bits": 4,
     "characters": CHARACTERS,
-}  # fmt: skip
+}
 
 
 def write(path: Path, form: str = "attention", bits: str = "w1.58a8", **changes: Any) -> Path:
@@ -70,8 +75,11 @@ def floats(path: Path, tokens: np.ndarray) -> np.ndarray:
 
     x = arrays["embedding"][tokens].astype(np.float64)
     for layer in range(header["layers"]):
-        own = {name.partition(".")[2]: one for name, one in weights.items()
-               if name.startswith(f"{layer}.")}  # fmt: skip
+        own = {
+            name.partition(".")[2]: one
+            for name, one in weights.items()
+            if name.startswith(f"{layer}.")
+        }
         h = norm(x, f"{layer}.mix_norm")
         keep, candidate = logistic(h @ own["mix_forget"]), h @ own["mix_candidate"]
         states, state = [], np.zeros(header["width"])
@@ -118,8 +126,11 @@ def test_states_move_as_integers_do() -> None:
     states = [-(1 << 22), (1 << 22) - 1, 0, 1, *rng.integers(-(1 << 22), 1 << 22, 200).tolist()]
     keeps = [0, 1 << 15, 1, (1 << 15) - 1, *rng.integers(0, 1 << 15, 200).tolist()]
     fresh = [-(1 << 14), (1 << 14) - 1, -1, 0, *rng.integers(-(1 << 14), 1 << 14, 200).tolist()]
-    found = moved(np.ldexp(np.array(states, float), -16), np.ldexp(np.array(keeps, float), -15),
-                  np.ldexp(np.array(fresh, float), -8))  # fmt: skip
+    found = moved(
+        np.ldexp(np.array(states, float), -16),
+        np.ldexp(np.array(keeps, float), -15),
+        np.ldexp(np.array(fresh, float), -8),
+    )
     wanted = [
         (keep * state + ((1 << 15) - keep) * (one << 8) + (1 << 14)) >> 15
         for state, keep, one in zip(states, keeps, fresh, strict=True)

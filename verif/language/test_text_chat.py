@@ -27,8 +27,15 @@ def test_chat_continues_on_a_simulated_ternary_core(run: Run, tmp_path: Path) ->
     chat = ("chat", "m.npz", "--prompt", "ab", "--tokens", "2")
     plain = json.loads(run(*chat, "--json").out)
     more = ("engine=ternary_core(m=1,n=8,k=10,k_max=32)", "trits=true")
-    code, out, err = run(*chat, "--simulate", "all", "--core", "ternary_core", "--json",
-                         *(word for one in more for word in ("-p", one)))  # fmt: skip
+    code, out, err = run(
+        *chat,
+        "--simulate",
+        "all",
+        "--core",
+        "ternary_core",
+        "--json",
+        *(word for one in more for word in ("-p", one)),
+    )
     assert code == 0, err
     facts: dict[str, Any] = json.loads(out)
     found = facts["simulation"]
@@ -40,8 +47,9 @@ def test_chat_continues_on_a_simulated_ternary_core(run: Run, tmp_path: Path) ->
     ) | {"rms_norm": 3 * 5, "silu": 3 * 2}  # fmt: skip
     target = Target(core_block("ternary_core", dict(one.split("=", 1) for one in more)))
     program = compile_decoder(load_text(path)[0], target, cache=8)
-    jobs = [(step.node, job) for step in program.steps if isinstance(step, Start)
-            for job in step.jobs]  # fmt: skip
+    jobs = [
+        (step.node, job) for step in program.steps if isinstance(step, Start) for job in step.jobs
+    ]
     (job,) = (job for node, job in jobs if node == "output")
     assert (job.m, job.n, job.k) == (1, len(CHARACTERS), 32)
 
@@ -59,8 +67,9 @@ def test_chat_refuses_models_of_characters_in_one_line(run: Run, tmp_path: Path)
         np.savez(tmp_path / name, **{one: array for one, array in own.items() if array is not None})
 
     def headed(name: str, **changes: Any) -> None:
-        text = json.dumps({"kind": "carrysave text", "form": "attention", "format": "w1.58a8"}
-                          | SIZES | changes)  # fmt: skip
+        text = json.dumps(
+            {"kind": "carrysave text", "form": "attention", "format": "w1.58a8"} | SIZES | changes
+        )
         changed(name, header=np.frombuffer(text.encode(), np.uint8))
 
     changed("gone_gain.npz", norm=None)
@@ -75,8 +84,10 @@ def test_chat_refuses_models_of_characters_in_one_line(run: Run, tmp_path: Path)
     changed("floats.npz", header=np.full(9, np.nan))
     changed("large.npz", **{"1.attn_q.scales": np.full((1, 64), 1e9)})
     for arguments, says in (
-        (("m.npz", "--prompt", "x"), "--prompt must be of the model's 10 characters, which have no "
-                                     "'x'"),
+        (
+            ("m.npz", "--prompt", "x"),
+            "--prompt must be of the model's 10 characters, which have no 'x'",
+        ),
         (("m.npz", "--prompt", "a" * 48), "--prompt must be 1..47 tokens, so that the cache of 48"),
         (("r.npz", "--prompt", "a" * 48), "--prompt must be 1..47 tokens, so that 48 hold it and"),
         (("r.npz", "--kv", "8"), "--kv must be left out, as the model has no cache, not 8"),
@@ -93,7 +104,7 @@ def test_chat_refuses_models_of_characters_in_one_line(run: Run, tmp_path: Path)
         (("bell.npz",), "characters must be printable, ends of lines or tabs, not 'ab\\x07'"),
         (("floats.npz",), "header: must be bytes"),
         (("large.npz",), "array '1.attn_q.scales': must be within fp16"),
-    ):  # fmt: skip
+    ):
         prompt = () if "--prompt" in arguments else ("--prompt", "abc")
         code, out, err = run("chat", *arguments, *prompt)
         assert (code, out) == (2, ""), arguments
@@ -124,8 +135,16 @@ def test_64_characters_on_the_block_are_goldens(
     run: Run, tmp_path: Path, form: str, core: str
 ) -> None:
     """Of a model as large as those that are trained, 1.2 M parameters."""
-    write(tmp_path / "m.npz", form, layers=4, width=160, hidden=416, heads=5, context=128,
-          characters="\n" + "".join(map(chr, range(32, 127))))  # fmt: skip
+    write(
+        tmp_path / "m.npz",
+        form,
+        layers=4,
+        width=160,
+        hidden=416,
+        heads=5,
+        context=128,
+        characters="\n" + "".join(map(chr, range(32, 127))),
+    )
     code, out, err = run("chat", "m.npz", "--prompt", "The ", "--tokens", "64", "--simulate", "all",
                          "--core", core, "--json")  # fmt: skip
     assert code == 0, err

@@ -49,8 +49,11 @@ def test_models_that_cannot_be_written_are_refused(
     script = ROOT / "scripts" / "train" / "train_text.py"
     done = subprocess.run(
         [sys.executable, script, *given, "-o", tmp_path / "m.npz"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert says in done.stderr
     assert not list(tmp_path.iterdir())

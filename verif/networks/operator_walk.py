@@ -13,8 +13,14 @@ from onnx.helper import make_tensor_value_info
 from carrysave.compiler.graph import host_runtime
 
 OLDEST = 7
-DRAWN = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
-         "RandomUniformLike"}  # fmt: skip
+DRAWN = {
+    "Bernoulli",
+    "Multinomial",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+}
 """Operators of random numbers: results have shapes and types alone in common."""
 WITH_GRAPHS = {"If", "Loop", "Scan", "SequenceMap"}
 Case = tuple[NodeProto, int, list[Any]]
@@ -30,8 +36,9 @@ def versions() -> list[tuple[str, int]]:
     every = []
     for name, numbers in sorted(found.items()):
         ends = [*sorted(numbers)[1:], defs.onnx_opset_version() + 1]
-        every += [(name, one) for one, end in zip(sorted(numbers), ends, strict=True)
-                  if end > OLDEST]  # fmt: skip
+        every += [
+            (name, one) for one, end in zip(sorted(numbers), ends, strict=True) if end > OLDEST
+        ]
     return every
 
 
@@ -70,7 +77,8 @@ def _more() -> Iterator[Case]:
     few = np.arange(4, dtype=np.float32)
     low = np.log(np.array([[0.2, 0.8], [0.5, 0.5]], np.float32))
     rows: tuple[tuple[str, int, list[Any], dict[str, Any]], ...] = (
-        ("GlobalLpPool", 22, [x], {}), ("GlobalLpPool", 22, [x], {"p": 3}),
+        ("GlobalLpPool", 22, [x], {}),
+        ("GlobalLpPool", 22, [x], {"p": 3}),
         ("MaxRoiPool", 22, [x, regions], {"pooled_shape": [2, 3], "spatial_scale": 0.5}),
         ("MeanVarianceNormalization", 13, [x], {}),
         ("MeanVarianceNormalization", 13, [x], {"axes": [2, 3]}),
@@ -83,14 +91,22 @@ def _more() -> Iterator[Case]:
         ("Resize", 19, [x, *ends], {"mode": "nearest"}),
         ("GatherElements", 13, [x[0, 0], np.array([[1, 0], [2, 1]])], {"axis": 0}),
         ("Range", 27, [few[0], few[3], few[1]], {}),
-        ("RandomNormal", 22, [], {"shape": [2, 3]}), ("RandomNormalLike", 22, [x], {}),
-        ("RandomUniform", 22, [], {"shape": [2, 3]}), ("RandomUniformLike", 22, [x], {}),
-        ("Multinomial", 22, [low], {"sample_size": 4}), ("Bernoulli", 22, [abs(x).clip(0, 1)], {}),
-        *(("BatchNormalization", 15, [x, *rng.uniform(0.5, 2, (4, 3)).astype(np.float32)], values)
-          for values in ({}, {"epsilon": 0.1}, {"momentum": 0.5})),
-        *((kind, 13, [x], {"axis": axis}) for axis in (0, 1, 2, -1)
-          for kind in ("Softmax", "LogSoftmax", "Hardmax")),
-    )  # fmt: skip
+        ("RandomNormal", 22, [], {"shape": [2, 3]}),
+        ("RandomNormalLike", 22, [x], {}),
+        ("RandomUniform", 22, [], {"shape": [2, 3]}),
+        ("RandomUniformLike", 22, [x], {}),
+        ("Multinomial", 22, [low], {"sample_size": 4}),
+        ("Bernoulli", 22, [abs(x).clip(0, 1)], {}),
+        *(
+            ("BatchNormalization", 15, [x, *rng.uniform(0.5, 2, (4, 3)).astype(np.float32)], values)
+            for values in ({}, {"epsilon": 0.1}, {"momentum": 0.5})
+        ),
+        *(
+            (kind, 13, [x], {"axis": axis})
+            for axis in (0, 1, 2, -1)
+            for kind in ("Softmax", "LogSoftmax", "Hardmax")
+        ),
+    )
     for kind, version, given, attributes in rows:
         names = [f"i{at}" for at in range(len(given))]
         node = helper.make_node(kind, names, ["y"], **attributes)
@@ -122,9 +138,10 @@ def older(case: Case, since: int) -> Case | None:
             values.append(value)
     own.input.extend("" if one is None else f"i{at}" for at, one in enumerate(values))
     kept = [
-        one for one in own.attribute
+        one
+        for one in own.attribute
         if one.name in then.attributes or now.attributes[one.name].default_value != one
-    ]  # fmt: skip
+    ]
     del own.attribute[:]
     own.attribute.extend(kept)
     if own.op_type == "Dropout" and any(np.size(one) == 1 and one.all() for one in values[2:]):
@@ -140,8 +157,9 @@ def model_of(case: Case) -> ModelProto | None:
         return None
     inputs = [
         make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(one.dtype), one.shape)
-        for name, one in zip(node.input, given, strict=True) if one is not None
-    ]  # fmt: skip
+        for name, one in zip(node.input, given, strict=True)
+        if one is not None
+    ]
     outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
     graph = helper.make_graph([node], "case", inputs, outputs)
     opsets = [helper.make_opsetid("", max(since, OLDEST))]
@@ -170,26 +188,43 @@ def chains() -> Iterator[ModelProto]:
         every: tuple[list[tuple[str, list[str], dict[str, Any]]], ...] = (
             [("SequenceConstruct", ["x", "x"], {}), ("ConcatFromSequence", ["a0"], {"axis": 1})],
             [("SequenceConstruct", ["x", "h"], {}), ("SequenceAt", ["a0", "one"], {})],
-            [("SequenceConstruct", ["x", "x", "h"], {}), ("SequenceErase", ["a0", "one"], {}),
-             ("SequenceLength", ["a1"], {})],
-            [("SequenceEmpty", [], {"dtype": 1}), ("SequenceInsert", ["a0", "x"], {}),
-             ("SequenceInsert", ["a1", "h", "zero"], {}), ("SequenceAt", ["a2", "zero"], {})],
+            [
+                ("SequenceConstruct", ["x", "x", "h"], {}),
+                ("SequenceErase", ["a0", "one"], {}),
+                ("SequenceLength", ["a1"], {}),
+            ],
+            [
+                ("SequenceEmpty", [], {"dtype": 1}),
+                ("SequenceInsert", ["a0", "x"], {}),
+                ("SequenceInsert", ["a1", "h", "zero"], {}),
+                ("SequenceAt", ["a2", "zero"], {}),
+            ],
             [("SplitToSequence", ["x", "parts"], {"axis": 0}), ("SequenceAt", ["a0", "one"], {})],
-            [("SplitToSequence", ["x"], {"axis": 1, "keepdims": 0}),
-             ("ConcatFromSequence", ["a0"], {"axis": 0, "new_axis": 1})],
-        )  # fmt: skip
+            [
+                ("SplitToSequence", ["x"], {"axis": 1, "keepdims": 0}),
+                ("ConcatFromSequence", ["a0"], {"axis": 0, "new_axis": 1}),
+            ],
+        )
         for nodes in every:
-            made = [helper.make_node(kind, inputs, [f"a{at}"], **values)
-                    for at, (kind, inputs, values) in enumerate(nodes)]  # fmt: skip
-            constants = {"h": np.ones((1, 3), np.float32), "one": np.array(1), "zero": np.array(0),
-                         "parts": np.array([1, 3])}  # fmt: skip
+            made = [
+                helper.make_node(kind, inputs, [f"a{at}"], **values)
+                for at, (kind, inputs, values) in enumerate(nodes)
+            ]
+            constants = {
+                "h": np.ones((1, 3), np.float32),
+                "one": np.array(1),
+                "zero": np.array(0),
+                "parts": np.array([1, 3]),
+            }
             last = made[-1]
             kind = TensorProto.INT64 if last.op_type == "SequenceLength" else TensorProto.FLOAT
             graph = helper.make_graph(
-                made, "chain", [make_tensor_value_info("x", TensorProto.FLOAT, [4, 3])],
+                made,
+                "chain",
+                [make_tensor_value_info("x", TensorProto.FLOAT, [4, 3])],
                 [make_tensor_value_info(last.output[0], kind, None)],
                 [numpy_helper.from_array(one, name) for name, one in constants.items()],
-            )  # fmt: skip
+            )
             opsets = [helper.make_opsetid("", version)]
             yield helper.make_model(graph, opset_imports=opsets, ir_version=10)
 

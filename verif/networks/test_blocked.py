@@ -275,8 +275,12 @@ def test_dequantised_blocks(symmetric: bool, given: str) -> None:
 
 def _small_floats(folder: Path) -> ModelProto:
     kind = QuantType.QFLOAT8E4M3FN
-    return static(folder, weight_type=kind, activation_type=kind,
-                  calibrate_method=CalibrationMethod.Distribution)  # fmt: skip
+    return static(
+        folder,
+        weight_type=kind,
+        activation_type=kind,
+        calibrate_method=CalibrationMethod.Distribution,
+    )
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -28,9 +28,15 @@ def test_integers_take_the_narrowest_type_that_holds_them(bits: int) -> None:
 
 def _product(weights: np.ndarray, kind: "type[np.integer]") -> QuantisedProduct:
     return QuantisedProduct(
-        name="n", operator="MatMulInteger", a="a", b="", y="y", weights=weights, a_zero=3,
+        name="n",
+        operator="MatMulInteger",
+        a="a",
+        b="",
+        y="y",
+        weights=weights,
+        a_zero=3,
         a_type=np.dtype(kind),
-    )  # fmt: skip
+    )
 
 
 def _sums(compiled: Compiled) -> np.ndarray:

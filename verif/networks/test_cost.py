@@ -25,9 +25,12 @@ def work_of(m: int, k: int, n: int, **more: Any) -> Work:
 
 @pytest.mark.parametrize(
     ("more", "bits"),
-    [({}, INTEGERS.info.sums.bits), ({"requantisation": HOW}, 8),
-     ({"requantisation": HOW, "wide": True}, 16)],
-)  # fmt: skip
+    [
+        ({}, INTEGERS.info.sums.bits),
+        ({"requantisation": HOW}, 8),
+        ({"requantisation": HOW, "wide": True}, 16),
+    ],
+)
 def test_cost_is_the_planners(more: dict[str, Any], bits: int) -> None:
     stores = INTEGERS.info.stores
     assert (stores.tile_m, stores.tile_n, stores.tile_k) == (3, 5, 2)
@@ -81,8 +84,9 @@ def test_rows_that_fit_are_whole_tiles_and_one_at_least() -> None:
 
     assert rows_within(INTEGERS, work, cycles(100)) == 100
     # Halves of the rows, up to whole tiles of three.
-    assert [rows_within(INTEGERS, work, cycles(rows)) for rows in (99, 51, 48, 27, 15, 9, 6, 3)] \
-        == [51, 51, 27, 27, 15, 9, 6, 3]  # fmt: skip
+    assert [
+        rows_within(INTEGERS, work, cycles(rows)) for rows in (99, 51, 48, 27, 15, 9, 6, 3)
+    ] == [51, 51, 27, 27, 15, 9, 6, 3]
     assert rows_within(INTEGERS, work, 0) == 3
     assert rows_within(INTEGERS, work_of(2, 40, 30), 0) == 2
     assert rows_within(INTEGERS, work_of(3, 40, 30), 0) == 3

@@ -63,7 +63,7 @@ def test_convolutions_of_representable_numbers_are_onnxruntimes(name: str, how: 
     # The greatest is in each kernel, so that its step is found again.
     weights = np.stack([
         representable(fmt, rng, (6 // group * int(np.prod(kernel)),), 0.25) for _ in range(6)
-    ]).reshape(6, 6 // group, *kernel)  # fmt: skip
+    ]).reshape(6, 6 // group, *kernel)
     bias = builder.constant(rng.integers(-8, 8, 6))
     builder.node("Conv", ["x", builder.constant(weights), bias], "y", **more)
     x = representable(fmt, rng, (2, 6, *(9, 8)[: len(kernel)]), 0.5)
@@ -105,14 +105,13 @@ def test_matrices_of_representable_numbers_are_onnxruntimes(
 def exact(choice: tuple[str, str], a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Sum products of codes with more bits than they have, in units of the mode's last bit."""
     left, right = (
-        TARGET.formats[name].to_float(codes)
-        for name, codes in zip(choice, (a, b), strict=True)
-    )  # fmt: skip
+        TARGET.formats[name].to_float(codes) for name, codes in zip(choice, (a, b), strict=True)
+    )
     unit = 2.0 ** TARGET.modes[choice].exponent
     return np.array([
         [round(math.fsum(row * column) / unit) for column in np.nan_to_num(right).T]
         for row in np.nan_to_num(left)
-    ])  # fmt: skip
+    ])
 
 
 @pytest.mark.parametrize("a_name", NAMES)
@@ -155,10 +154,15 @@ def test_nan_is_refused() -> None:
 def test_steps_are_nearly_the_best(name: str) -> None:
     """Within 1.5 dB of the least squared error of four hundred steps."""
     fmt, rng = TARGET.formats[name], np.random.default_rng(3)
-    values = np.stack([
-        rng.standard_normal(300), rng.laplace(size=300) * 1e-3, rng.uniform(0, 50, 300),
-        np.zeros(300),
-    ], axis=1)  # fmt: skip
+    values = np.stack(
+        [
+            rng.standard_normal(300),
+            rng.laplace(size=300) * 1e-3,
+            rng.uniform(0, 50, 300),
+            np.zeros(300),
+        ],
+        axis=1,
+    )
 
     def errors(steps: np.ndarray) -> np.ndarray:
         found = fmt.to_float(encode(fmt, values, steps)) * steps
@@ -177,10 +181,16 @@ def test_steps_are_nearly_the_best(name: str) -> None:
 def test_every_pair_on_the_simulated_block(tmp_path: Path) -> None:
     """Words of one and of two codes, half bytes, sums and codes; by the driver."""
     names = "int8", "int4", "e2m1", "e4m3"
-    design = Design("coprocessor", {
-        "engine": f"npe(m=2,n=2,formats={','.join(names)})",
-        "data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes": 512,
-    })  # fmt: skip
+    design = Design(
+        "coprocessor",
+        {
+            "engine": f"npe(m=2,n=2,formats={','.join(names)})",
+            "data_width": 64,
+            "sums": 256,
+            "a_bytes": 512,
+            "b_bytes": 512,
+        },
+    )
     target = Target(design)
     rng = np.random.default_rng(7)
     works, expected = [], []
@@ -244,8 +254,18 @@ def test_wrong_choices_are_refused(run: Any, tmp_path: Path, entry: str, says: s
     graph.proto.metadata_props.add(key="carrysave.precision", value=entry)
     onnx.save(graph.proto, tmp_path / "chosen.onnx")
     np.save(tmp_path / "x.npy", np.ones((2, 4), np.float32))
-    found = run("run", tmp_path / "chosen.onnx", "--input", tmp_path / "x.npy", "-p", "engine=npe",
-                "--energy", "none", "--simulate", "none")  # fmt: skip
+    found = run(
+        "run",
+        tmp_path / "chosen.onnx",
+        "--input",
+        tmp_path / "x.npy",
+        "-p",
+        "engine=npe",
+        "--energy",
+        "none",
+        "--simulate",
+        "none",
+    )
     assert found.code == 2
     assert says in found.err
 

@@ -23,9 +23,16 @@ Make = Callable[[Builder], tuple[int, ...]]
 
 def matrix(builder: Builder) -> tuple[int, ...]:
     """Scales are powers of two: the reference rounds by other steps."""
-    inputs = ["x", builder.constant(0.5), builder.zero(U8), builder.codes((30, 7), I8),
-              builder.constant(0.25), builder.constant(3, I8), builder.constant(512.0),
-              builder.zero(U8)]  # fmt: skip
+    inputs = [
+        "x",
+        builder.constant(0.5),
+        builder.zero(U8),
+        builder.codes((30, 7), I8),
+        builder.constant(0.25),
+        builder.constant(3, I8),
+        builder.constant(512.0),
+        builder.zero(U8),
+    ]
     builder.node("QLinearMatMul", inputs, "y")
     return SHAPE
 
@@ -55,10 +62,15 @@ def convolution(options: dict[str, Any]) -> Make:
 
 # The reference's ConvInteger has none of `auto_pad`; by hand they are pads, too.
 MAKES: dict[str, tuple[Make, Any]] = {
-    "QLinearMatMul": (matrix, U8), "MatMulInteger": (sums, np.int32), "of two": (of_two, np.int32),
-    **{name: (convolution(how), np.int32) for name, how in CONVOLUTIONS.items()
-       if "auto_pad" not in how},
-}  # fmt: skip
+    "QLinearMatMul": (matrix, U8),
+    "MatMulInteger": (sums, np.int32),
+    "of two": (of_two, np.int32),
+    **{
+        name: (convolution(how), np.int32)
+        for name, how in CONVOLUTIONS.items()
+        if "auto_pad" not in how
+    },
+}
 
 
 @pytest.mark.parametrize("name", MAKES)

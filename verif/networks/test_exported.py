@@ -70,17 +70,25 @@ def test_each_operator_makes_what_torch_makes(tmp_path: Path) -> None:
     path, program = saved(Floats(), tmp_path, *inputs)
     graph = load(path)
     assert [node.op_type for node in graph.nodes] == [
-        "Conv", "HardSwish", "Mul", "ReduceMean", "Gemm", "Softmax",
-    ]  # fmt: skip
+        "Conv",
+        "HardSwish",
+        "Mul",
+        "ReduceMean",
+        "Gemm",
+        "Softmax",
+    ]
     assert exported.check(program, graph.proto) == 6
     assert [*graph.inputs] == ["x", "scale"]
 
 
-@pytest.mark.parametrize(("old", "new", "says"), [
-    ("HardSwish", "Relu", "Relu .*must make what torch makes, within"),
-    ("Softmax", "Identity", "Identity .*must make what torch makes, within"),
-    ("Gemm", "MatMul", "MatMul .*must make what torch makes, within"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("HardSwish", "Relu", "Relu .*must make what torch makes, within"),
+        ("Softmax", "Identity", "Identity .*must make what torch makes, within"),
+        ("Gemm", "MatMul", "MatMul .*must make what torch makes, within"),
+    ],
+)
 def test_an_operator_that_makes_something_else_is_named(
     tmp_path: Path, old: str, new: str, says: str
 ) -> None:

@@ -34,8 +34,9 @@ def chain(folder: Path, layers: int, size: int, rows: int = 50) -> Path:
             kind = np.uint8 if name == "table" else np.int8
             facts = (("location", "data"), ("offset", file.tell()), ("length", shape[0] * shape[1]))
             number = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
-            tensor = TensorProto(name=name, data_type=number, dims=shape,
-                                 data_location=TensorProto.EXTERNAL)  # fmt: skip
+            tensor = TensorProto(
+                name=name, data_type=number, dims=shape, data_location=TensorProto.EXTERNAL
+            )
             for key, value in facts:
                 tensor.external_data.add(key=key, value=str(value))
             tensors.append(tensor)
@@ -45,9 +46,12 @@ def chain(folder: Path, layers: int, size: int, rows: int = 50) -> Path:
         given = [f"x{layer}", *late, f"w{layer}", "step", "plain", *late]
         nodes.append(helper.make_node("QLinearMatMul", given, [f"x{layer + 1}"], f"layer{layer}"))
     graph = helper.make_graph(
-        nodes, "chain", [helper.make_tensor_value_info("which", TensorProto.INT64, ["n"])],
-        [helper.make_tensor_value_info(f"x{layers}", TensorProto.UINT8, ["n", size])], tensors,
-    )  # fmt: skip
+        nodes,
+        "chain",
+        [helper.make_tensor_value_info("which", TensorProto.INT64, ["n"])],
+        [helper.make_tensor_value_info(f"x{layers}", TensorProto.UINT8, ["n", size])],
+        tensors,
+    )
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     (folder / "m.onnx").write_bytes(proto.SerializeToString())
     np.save(folder / "which.npy", rng.integers(0, rows, 3))
@@ -96,9 +100,13 @@ def test_weights_stay_in_their_file(tmp_path: Path) -> None:
     assert sum(len(one.raw_data) for one in tensors.values()) < 1 << 16
 
 
-@pytest.mark.parametrize(("length", "says"), [
-    (1 << 16, "beyond the end of data"), (1 << 15, "must have 65536 bytes, as of 256 x 256"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("length", "says"),
+    [
+        (1 << 16, "beyond the end of data"),
+        (1 << 15, "must have 65536 bytes, as of 256 x 256"),
+    ],
+)
 def test_large_parts_of_other_sizes_are_refused(length: int, says: str, tmp_path: Path) -> None:
     path = chain(tmp_path, 1, 256)
     proto: ModelProto = onnx.load(path, load_external_data=False)
@@ -126,8 +134,13 @@ def test_memory_is_that_of_a_layer(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "carrysave", "run", str(path), "--input",
                    str(path.parent / "which.npy"), "--simulate", "none", "--energy", "none",
                    "--no-compare", "-o", str(tmp_path / "out")]  # fmt: skip
-        found = subprocess.run([sys.executable, "-c", program, *command], cwd=ROOT, check=True,
-                               capture_output=True, text=True)  # fmt: skip
+        found = subprocess.run(
+            [sys.executable, "-c", program, *command],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         peaks.append(int(found.stdout.splitlines()[-1]) >> 10)
     print(peaks)
     assert peaks[1] - peaks[0] < 32, peaks

@@ -28,8 +28,11 @@ def product(b: Builder, source: str, result: str) -> None:
     # Weights so small that onnxruntime, the judge, saturates on no processor.
     small = b.constant(b.rng.integers(-60, 61, (8, 8)), I8)
     weights = [small, b.constant(0.01), b.constant(0, I8)]
-    b.node("QLinearMatMul", [f"{result}q", b.constant(0.05), zero, *weights, b.constant(0.1),
-                             zero], f"{result}c")  # fmt: skip
+    b.node(
+        "QLinearMatMul",
+        [f"{result}q", b.constant(0.05), zero, *weights, b.constant(0.1), zero],
+        f"{result}c",
+    )
     b.node("DequantizeLinear", [f"{result}c", b.constant(0.1), zero], result)
 
 
@@ -54,18 +57,28 @@ def model(kind: str) -> ModelProto:
         b.node("ReduceSum", ["a"], "sum", keepdims=0)
         b.node("Greater", ["sum", b.constant(0)], "positive")
         scale = b.constant(0.5)
-        b.node("If", ["positive"], "b", then_branch=_branch("Sigmoid", "a", scale),
-               else_branch=_branch("Tanh", "a", scale))  # fmt: skip
+        b.node(
+            "If",
+            ["positive"],
+            "b",
+            then_branch=_branch("Sigmoid", "a", scale),
+            else_branch=_branch("Tanh", "a", scale),
+        )
     elif kind == "loop":
         b.node("Identity", [b.constant(3, np.int64)], "count")
         inner = [
             helper.make_node("Add", ["state", "a"], ["next"]),
             helper.make_node("Identity", ["on"], ["still"]),
         ]
-        values = [helper.make_tensor_value_info("i", 7, []), helper.make_tensor_value_info(
-            "on", 9, []), helper.make_tensor_value_info("state", 1, None)]  # fmt: skip
-        ends = [helper.make_tensor_value_info("still", 9, []),
-                helper.make_tensor_value_info("next", 1, None)]  # fmt: skip
+        values = [
+            helper.make_tensor_value_info("i", 7, []),
+            helper.make_tensor_value_info("on", 9, []),
+            helper.make_tensor_value_info("state", 1, None),
+        ]
+        ends = [
+            helper.make_tensor_value_info("still", 9, []),
+            helper.make_tensor_value_info("next", 1, None),
+        ]
         body = helper.make_graph(inner, "body", values, ends)
         b.node("Loop", ["count", "", "a"], "b", body=body)
     elif kind == "product":

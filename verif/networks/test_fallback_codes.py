@@ -40,7 +40,8 @@ def _cases() -> dict[str, Case]:
         "MatMulInteger/no zero": ([FULL, weights, zero], plain.astype(np.int32)),
         "ConvInteger": ([image, filters, zero, signed], convolved.astype(np.int32)),
         "MatMulInteger/signed": (
-            [low, high, signed, zero], np.broadcast_to(turned, (16, 16)).astype(np.int32),
+            [low, high, signed, zero],
+            np.broadcast_to(turned, (16, 16)).astype(np.int32),
         ),
         "ConvInteger/signed": (
             [low.reshape(image.shape), high.T.reshape(filters.shape), signed, zero],
@@ -48,16 +49,20 @@ def _cases() -> dict[str, Case]:
         ),
         "QLinearMatMul": (linear, rounded),
         "QLinearConv": (
-            [image, step, zero, filters, ONE, signed, ONE, np.uint8(100)], quantised,
+            [image, step, zero, filters, ONE, signed, ONE, np.uint8(100)],
+            quantised,
         ),
         "QGemm": (
-            [FULL, step, zero, weights, ONE, signed, None, ONE, np.uint8(100)], rounded,
+            [FULL, step, zero, weights, ONE, signed, None, ONE, np.uint8(100)],
+            rounded,
         ),
         "MatMulIntegerToFloat": (
-            [FULL, weights, ONE, ONE, zero, signed], whole.astype(np.float32),
+            [FULL, weights, ONE, ONE, zero, signed],
+            whole.astype(np.float32),
         ),
         "MatMulIntegerToFloat/no zero": (
-            [FULL, weights, ONE, ONE, zero], plain.astype(np.float32),
+            [FULL, weights, ONE, ONE, zero],
+            plain.astype(np.float32),
         ),
         # Rows of 0 and 255 have a scale of 1 and a zero point of 0.
         "DynamicQuantizeMatMul": (
@@ -65,9 +70,10 @@ def _cases() -> dict[str, Case]:
             (_rows().astype(np.int64) @ (weights.astype(np.int64) + 7)).astype(np.float32),
         ),
         "DynamicQuantizeMatMul/no zero": (
-            [_rows(), weights, ONE], (_rows().astype(np.int64) @ weights).astype(np.float32),
+            [_rows(), weights, ONE],
+            (_rows().astype(np.int64) @ weights).astype(np.float32),
         ),
-    }  # fmt: skip
+    }
 
 
 def _rows() -> np.ndarray:
@@ -137,8 +143,16 @@ def _layers() -> dict[str, tuple[NodeProto, list[Any]]]:
     lstm = [x, codes(1, 8, 24), codes(1, 6, 24), None, None, None, None, None, step, zero, step,
             zero]  # fmt: skip
     bytes_ = rng.integers(0, 256, (2, 5, 8)).astype(np.uint8)
-    attention = [bytes_, codes(8, 24), np.zeros(24, np.float32), step[0], step[0], None,
-                 np.uint8(128), zero[0]]  # fmt: skip
+    attention = [
+        bytes_,
+        codes(8, 24),
+        np.zeros(24, np.float32),
+        step[0],
+        step[0],
+        None,
+        np.uint8(128),
+        zero[0],
+    ]
     cases: dict[str, tuple[list[Any], dict[str, Any]]] = {
         "DynamicQuantizeLSTM": (lstm, {"hidden_size": 6}),
         "QAttention": (attention, {"num_heads": 2}),
@@ -181,8 +195,14 @@ def test_floats_of_subgraphs_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     branch = helper.make_graph(steps, "branch", [], [helper.make_tensor_value_info("c", 2, None)])
     node = helper.make_node("If", ["p"], ["y"], "If", then_branch=branch, else_branch=branch)
-    given = {"p": np.bool_(True), "a": FULL, "b": HIGH, "one": ONE, "large": np.float32(8192),
-             "zero": np.uint8(0)}  # fmt: skip
+    given = {
+        "p": np.bool_(True),
+        "a": FULL,
+        "b": HIGH,
+        "one": ONE,
+        "large": np.float32(8192),
+        "zero": np.uint8(0),
+    }
     one = Fallback(node, "", OPSETS)
     (found,) = one.run([np.asarray(given[name]) for name in one.inputs])
     np.testing.assert_array_equal(found, np.full((16, 16), 253))  # 64 x 255 x 127 / 8192

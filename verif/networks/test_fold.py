@@ -102,9 +102,18 @@ def _joined(b: Builder) -> str:
 
 
 WEIGHTS: list[Callable[[Builder], str]] = [
-    _transposed, _identity, _reshaped, _unsqueezed, _clipped_codes, _clipped_floats, _quantised,
-    _quantised_and_transposed, _computed_scale, _of_constants, _joined,
-]  # fmt: skip
+    _transposed,
+    _identity,
+    _reshaped,
+    _unsqueezed,
+    _clipped_codes,
+    _clipped_floats,
+    _quantised,
+    _quantised_and_transposed,
+    _computed_scale,
+    _of_constants,
+    _joined,
+]
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)

@@ -222,8 +222,10 @@ def read_as_floats(network: Network, x: str) -> str:
     return network.node("Add", [network.quantised(made, "k"), mean], "both")
 
 
-@pytest.mark.parametrize("chain", [by_columns, of_three, below_zero, of_wide_codes,
-                                   with_steps_by_columns, read_as_floats])  # fmt: skip
+@pytest.mark.parametrize(
+    "chain",
+    [by_columns, of_three, below_zero, of_wide_codes, with_steps_by_columns, read_as_floats],
+)
 def test_what_is_no_table(chain: Chain) -> None:
     network = Network(np.random.default_rng(8))
     made = chain(network, network.product("x", "p"))

@@ -65,12 +65,22 @@ def runs(data: bytes, folder: Path) -> bool:
         target = TARGETS[bool(graph.proto.metadata_props)]
         lowered = lower(graph, target)
         found = run(
-            lowered, target, inputs, samples=Samples.of(graph),
-            batch=len(next(iter(inputs.values()))), simulation="none",
-            in_hardware=True, block=simulated(target.design, folder), steps=Steps(console),
-        )  # fmt: skip
-        facts = {"model": "m", "command": "c", "notes": [],
-                 **view.facts(found, lowered, target, None, None)}  # fmt: skip
+            lowered,
+            target,
+            inputs,
+            samples=Samples.of(graph),
+            batch=len(next(iter(inputs.values()))),
+            simulation="none",
+            in_hardware=True,
+            block=simulated(target.design, folder),
+            steps=Steps(console),
+        )
+        facts = {
+            "model": "m",
+            "command": "c",
+            "notes": [],
+            **view.facts(found, lowered, target, None, None),
+        }
     except (ValueError, UsageError):
         return False
     json.dumps(facts, allow_nan=False)

@@ -19,8 +19,11 @@ from verif.networks.graphs import Builder
 WITH_GRAPHS = {"If", "Loop", "Scan", "SequenceMap"}
 DRAWN = {"Bernoulli", "RandomUniformLike"}
 """Operators of random numbers, which cannot be those of the case."""
-NOT_A_NUMBER = {"test_cast_FLOAT_to_BFLOAT16", "test_castlike_FLOAT_to_BFLOAT16",
-                "test_castlike_FLOAT_to_BFLOAT16_expanded"}  # fmt: skip
+NOT_A_NUMBER = {
+    "test_cast_FLOAT_to_BFLOAT16",
+    "test_castlike_FLOAT_to_BFLOAT16",
+    "test_castlike_FLOAT_to_BFLOAT16_expanded",
+}
 """Cases with other bits of a NaN."""
 
 
@@ -54,8 +57,16 @@ def test_cases_of_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
                 _check(found[one.name], expected, case.name)
         done.update(kinds)
     assert len(done) > 180
-    for name in ("Gelu", "RMSNormalization", "Attention", "RotaryEmbedding", "GroupNormalization",
-                 "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"):  # fmt: skip
+    for name in (
+        "Gelu",
+        "RMSNormalization",
+        "Attention",
+        "RotaryEmbedding",
+        "GroupNormalization",
+        "QuantizeLinear",
+        "DequantizeLinear",
+        "DynamicQuantizeLinear",
+    ):
         assert done[name]
 
 

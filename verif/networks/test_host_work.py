@@ -19,21 +19,24 @@ def of(name: str, given: list[tuple[int, ...]], made: tuple[int, ...], **attribu
     return operations(node, [np.zeros(shape) for shape in given], [np.zeros(made)])
 
 
-@pytest.mark.parametrize(("name", "given", "made", "attributes", "count"), [
-    ("Add", [(3, 4), (4,)], (3, 4), {}, 16),  # reads 16, makes 12
-    ("Add", [(3, 1), (4,)], (3, 4), {}, 12),
-    ("ReduceSum", [(3, 4)], (3,), {}, 12),
-    ("Transpose", [(3, 4)], (4, 3), {}, 0),
-    ("Reshape", [(3, 4), (1,)], (12,), {}, 0),
-    ("MaxPool", [(1, 2, 6, 6)], (1, 2, 3, 3), {"kernel_shape": [3, 3], "strides": [2, 2]}, 162),
-    ("MatMul", [(5, 3, 4), (4, 7)], (5, 3, 7), {}, 2 * 5 * 3 * 7 * 4),
-    ("Gemm", [(4, 3), (4, 7)], (3, 7), {"transA": 1}, 2 * 3 * 7 * 4),
-    ("Gemm", [(3, 4), (7, 4)], (3, 7), {"transB": 1}, 2 * 3 * 7 * 4),
-    # Eight channels in four groups, kernels of 3 x 3.
-    ("Conv", [(1, 8, 5, 5), (12, 2, 3, 3)], (1, 12, 3, 3), {"group": 4}, 2 * 12 * 9 * 2 * 9),
-    ("ConvTranspose", [(1, 4, 5, 5), (4, 6, 2, 2)], (1, 6, 6, 6), {}, 2 * 100 * 6 * 4),
-    ("LSTM", [(9, 2, 5), (1, 12, 5), (1, 12, 3)], (9, 1, 2, 3), {}, 2 * 9 * 2 * (60 + 36)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "given", "made", "attributes", "count"),
+    [
+        ("Add", [(3, 4), (4,)], (3, 4), {}, 16),  # reads 16, makes 12
+        ("Add", [(3, 1), (4,)], (3, 4), {}, 12),
+        ("ReduceSum", [(3, 4)], (3,), {}, 12),
+        ("Transpose", [(3, 4)], (4, 3), {}, 0),
+        ("Reshape", [(3, 4), (1,)], (12,), {}, 0),
+        ("MaxPool", [(1, 2, 6, 6)], (1, 2, 3, 3), {"kernel_shape": [3, 3], "strides": [2, 2]}, 162),
+        ("MatMul", [(5, 3, 4), (4, 7)], (5, 3, 7), {}, 2 * 5 * 3 * 7 * 4),
+        ("Gemm", [(4, 3), (4, 7)], (3, 7), {"transA": 1}, 2 * 3 * 7 * 4),
+        ("Gemm", [(3, 4), (7, 4)], (3, 7), {"transB": 1}, 2 * 3 * 7 * 4),
+        # Eight channels in four groups, kernels of 3 x 3.
+        ("Conv", [(1, 8, 5, 5), (12, 2, 3, 3)], (1, 12, 3, 3), {"group": 4}, 2 * 12 * 9 * 2 * 9),
+        ("ConvTranspose", [(1, 4, 5, 5), (4, 6, 2, 2)], (1, 6, 6, 6), {}, 2 * 100 * 6 * 4),
+        ("LSTM", [(9, 2, 5), (1, 12, 5), (1, 12, 3)], (9, 1, 2, 3), {}, 2 * 9 * 2 * (60 + 36)),
+    ],
+)
 def test_operations_of_a_node(
     name: str, given: list[tuple[int, ...]], made: tuple[int, ...], attributes: Any, count: int
 ) -> None:
@@ -52,10 +55,18 @@ def test_operations_between_products() -> None:
     codes = graph.node("QuantizeLinear", ["x", graph.scale(), graph.zero(np.uint8)], "codes")
     sums = graph.node(
         "QLinearMatMul",
-        [codes, graph.scale(), graph.zero(np.uint8), graph.codes((6, 4), np.int8), graph.scale(),
-         graph.zero(np.int8), graph.scale(), graph.zero(np.uint8)],
+        [
+            codes,
+            graph.scale(),
+            graph.zero(np.uint8),
+            graph.codes((6, 4), np.int8),
+            graph.scale(),
+            graph.zero(np.int8),
+            graph.scale(),
+            graph.zero(np.uint8),
+        ],
         "sums",
-    )  # fmt: skip
+    )
     turned = graph.node("Transpose", [sums], "turned", perm=[1, 0])
     graph.node("DequantizeLinear", [turned, graph.scale(), graph.zero(np.uint8)], "y")
     found = lowered(graph, (3, 6), np.float32, np.float32)

@@ -247,8 +247,13 @@ def test_one_file_of_several_tensors(
     outputs = tmp_path / "out/run/m/outputs.npz"
     expected = np.load(outputs)["y"]
     beside = model()
-    onnx.save(beside, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=0,
-              location="all.data")  # fmt: skip
+    onnx.save(
+        beside,
+        tmp_path / "m.onnx",
+        save_as_external_data=True,
+        size_threshold=0,
+        location="all.data",
+    )
     loaded = onnx.load(tmp_path / "m.onnx", load_external_data=False)
     places = {
         tuple((one.key, one.value) for one in tensor.external_data)
@@ -402,9 +407,11 @@ def test_of_its_own(options: tuple[str, ...], tmp_path: Path) -> None:
     plain = {"LC_ALL": "POSIX", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run(
         [sys.executable, *options, "-m", "carrysave", "run", "m.onnx", "--input", "x.npy", *PLAIN],
-        cwd=tmp_path, capture_output=True, env={**os.environ, **plain,
-        "PYTHONPATH": str(Path(__file__).parents[2])}, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        env={**os.environ, **plain, "PYTHONPATH": str(Path(__file__).parents[2])},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stderr.splitlines() if not line.startswith(b"...")] == []
     assert rb"Gr\xf6\xdfe" in done.stdout

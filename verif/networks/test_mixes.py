@@ -63,8 +63,15 @@ def files(task: Task, tmp_path: Path) -> list[Any]:
     arrays = {"cal": task.calibration[:40], "x": task.inputs[:50], "y": task.labels[:50]}
     for name, array in arrays.items():
         np.save(tmp_path / f"{name}.npy", array)
-    return [task.model, "--calibration", tmp_path / "cal.npy", "--input", tmp_path / "x.npy",
-            "--labels", tmp_path / "y.npy"]  # fmt: skip
+    return [
+        task.model,
+        "--calibration",
+        tmp_path / "cal.npy",
+        "--input",
+        tmp_path / "x.npy",
+        "--labels",
+        tmp_path / "y.npy",
+    ]
 
 
 @pytest.mark.prove
@@ -117,8 +124,9 @@ def test_mix_of_equal_bytes(run: Run, files: list[Any], tmp_path: Path) -> None:
 def test_refused(
     run: Run, files: list[Any], tmp_path: Path, options: tuple[str, ...], says: str
 ) -> None:
-    found = run("precision", *files, "-p", "formats=int8,e4m3,e2m1", *options,
-                "-o", tmp_path / "out")  # fmt: skip
+    found = run(
+        "precision", *files, "-p", "formats=int8,e4m3,e2m1", *options, "-o", tmp_path / "out"
+    )
     assert found.code == 2
     assert says in found.err
     assert found.out == ""

@@ -104,8 +104,9 @@ def _by_chains() -> set[tuple[str, int]]:
         expected = session(model.SerializeToString()).run(names, {"x": x})
         assert same("", _run(model, {"x": x}, names), expected)
         version = model.opset_import[0].version
-        done |= {(one.op_type, host_runtime.since(one.op_type, version))
-                 for one in model.graph.node}  # fmt: skip
+        done |= {
+            (one.op_type, host_runtime.since(one.op_type, version)) for one in model.graph.node
+        }
     return done
 
 

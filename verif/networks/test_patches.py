@@ -113,9 +113,16 @@ def _on(target: Target) -> Any:
 
 
 def groups(
-    engine: str, *, kinds: tuple[Any, Any] = (U8, I8), channels: int = 6, wide: int = 1,
-    side: int = 9, batch: int = 2, bus: int | None = None, **how: Any,
-) -> tuple[Target, Lowered, np.ndarray]:  # fmt: skip
+    engine: str,
+    *,
+    kinds: tuple[Any, Any] = (U8, I8),
+    channels: int = 6,
+    wide: int = 1,
+    side: int = 9,
+    batch: int = 2,
+    bus: int | None = None,
+    **how: Any,
+) -> tuple[Target, Lowered, np.ndarray]:
     """Make a QLinearConv of groups of one input, and `wide` outputs each."""
     rng = np.random.default_rng(5)
     b = Builder(rng)
@@ -123,11 +130,16 @@ def groups(
     kernel = how.pop("kernel", (3, 3))
     zero = b.zero(kinds[1]) if kinds[1] is U8 else b.constant(np.zeros(outputs), I8)
     inputs = [
-        "x", b.scale(), b.zero(kinds[0]),
-        b.codes((outputs, 1, *kernel), kinds[1]), b.scale(outputs), zero,
-        b.constant(0.9), b.zero(kinds[0]),
+        "x",
+        b.scale(),
+        b.zero(kinds[0]),
+        b.codes((outputs, 1, *kernel), kinds[1]),
+        b.scale(outputs),
+        zero,
+        b.constant(0.9),
+        b.zero(kinds[0]),
         b.constant(rng.integers(-5000, 5000, outputs), np.int32),
-    ]  # fmt: skip
+    ]
     b.node("QLinearConv", inputs, "y", group=channels, **how)
     shape = (batch, channels, *(side, side - 2)[: len(kernel)])
     more = {} if bus is None else {"data_width": bus}
@@ -137,9 +149,11 @@ def groups(
 
 
 ENGINES = {
-    "8x8": "systolic_os(m=8,n=8)", "2x16": "systolic_os(m=2,n=16)", "16x2": "systolic_os(m=16,n=2)",
+    "8x8": "systolic_os(m=8,n=8)",
+    "2x16": "systolic_os(m=2,n=16)",
+    "16x2": "systolic_os(m=16,n=2)",
     "tree": "adder_tree(n=8,k=8)",
-}  # fmt: skip
+}
 
 
 @pytest.mark.sample(4)

@@ -27,8 +27,15 @@ def files(task: Task, tmp_path: Path) -> list[Any]:
     arrays = {"cal": task.calibration[:100], "x": task.inputs[:60], "y": task.labels[:60]}
     for name, array in arrays.items():
         np.save(tmp_path / f"{name}.npy", array)
-    return [task.model, "--calibration", tmp_path / "cal.npy", "--input", tmp_path / "x.npy",
-            "--labels", tmp_path / "y.npy"]  # fmt: skip
+    return [
+        task.model,
+        "--calibration",
+        tmp_path / "cal.npy",
+        "--input",
+        tmp_path / "x.npy",
+        "--labels",
+        tmp_path / "y.npy",
+    ]
 
 
 def rounded(name: str, values: np.ndarray, by_columns: bool) -> np.ndarray:
@@ -183,38 +190,83 @@ def test_models_refused(run: Run, task: Task, files: list[Any], tmp_path: Path) 
 def test_format_that_does_not_take_a_layer(run: Run, files: list[Any], tmp_path: Path) -> None:
     """Sums of 20 bits hold 31 products of int8, of 21 bits 63; the layers have K = 64 and 32."""
     engine = "engine=npe(m=1,n=2,formats=int8,int4,accumulator_width=20)"
-    found = run("precision", *files, "-p", engine, "--budget", "bytes=100%", "--json",
-                "-o", tmp_path / "out")  # fmt: skip
+    found = run(
+        "precision",
+        *files,
+        "-p",
+        engine,
+        "--budget",
+        "bytes=100%",
+        "--json",
+        "-o",
+        tmp_path / "out",
+    )
     assert found.code == 0, found.err
     facts = check("precision", found.out)
     assert [list(row["sensitivity"]) for row in facts["layers"]] == [["int4 x int4"]] * 2
     assert [one["name"] for one in facts["uniform"]] == ["all int4"]
     engine = "engine=npe(m=1,n=2,formats=int8,int4,accumulator_width=21)"
-    found = run("precision", *files, "-p", engine, "--budget", "bytes=100%", "--json",
-                "-o", tmp_path / "out")  # fmt: skip
+    found = run(
+        "precision",
+        *files,
+        "-p",
+        engine,
+        "--budget",
+        "bytes=100%",
+        "--json",
+        "-o",
+        tmp_path / "out",
+    )
     facts = check("precision", found.out)
     assert [list(row["sensitivity"]) for row in facts["layers"]] == [
-        ["int4 x int4"], ["int8 x int8", "int4 x int4"],
-    ]  # fmt: skip
+        ["int4 x int4"],
+        ["int8 x int8", "int4 x int4"],
+    ]
     assert facts["chosen"]["formats"] == ["int4 x int4", "int8 x int8"]
 
 
 def results(low: float) -> dict[str, Any]:
     """Return results by hand; the interval of the chosen network's noise is from `low` on."""
-    layer = {"layer": "a <b>", "operator": "Gemm", "a": "int8", "b": "int4", "noise": 1e-3,
-             "bytes": 2048.0, "cycles": 90.0, "energy_uj": None}  # fmt: skip
+    layer = {
+        "layer": "a <b>",
+        "operator": "Gemm",
+        "a": "int8",
+        "b": "int4",
+        "noise": 1e-3,
+        "bytes": 2048.0,
+        "cycles": 90.0,
+        "energy_uj": None,
+    }
     outcome = {"name": "chosen", "bits": 4.0, "bytes": 4096.0, "cycles": 180.0, "energy_uj": None,
                "noise": 2e-3, "same": 0.99, "right": None, "right_floats": None,
                "noise_interval": (low, 3e-3), "same_interval": (0.98, 0.995),
                "right_interval": None, "change_interval": None}  # fmt: skip
-    others = [{**outcome, "name": f"all int{bits}", "bits": bits, "bytes": 1024.0 * bits,
-               "noise": 4.0**-bits, "noise_interval": None} for bits in (8, 4, 2)]  # fmt: skip
+    others = [
+        {
+            **outcome,
+            "name": f"all int{bits}",
+            "bits": bits,
+            "bytes": 1024.0 * bits,
+            "noise": 4.0**-bits,
+            "noise_interval": None,
+        }
+        for bits in (8, 4, 2)
+    ]
     return {
-        "model": "m.onnx", "command": "carrysave precision m.onnx", "design": "npe", "judged": 60,
-        "calibration": 100, "limits": {"bytes": 5000.0}, "energy": None, "chosen": outcome,
-        "layers": [layer, {**layer, "layer": "c", "bytes": 999.0}], "tuned": None,
-        "uniform": others, "pareto": [], "files": [],
-    }  # fmt: skip
+        "model": "m.onnx",
+        "command": "carrysave precision m.onnx",
+        "design": "npe",
+        "judged": 60,
+        "calibration": 100,
+        "limits": {"bytes": 5000.0},
+        "energy": None,
+        "chosen": outcome,
+        "layers": [layer, {**layer, "layer": "c", "bytes": 999.0}],
+        "tuned": None,
+        "uniform": others,
+        "pareto": [],
+        "files": [],
+    }
 
 
 def test_page(browser: Browser, tmp_path: Path) -> None:

@@ -46,12 +46,16 @@ def convolution(builder: Builder, how: dict[str, Any], kinds: tuple[Any, Any]) -
     kernel, group = how.pop("kernel"), how.get("group", 1)
     kind, weights = kinds
     inputs = [
-        "x", builder.scale(), builder.zero(kind),
-        builder.codes((6, 6 // group, *kernel), weights), builder.scale(6),
+        "x",
+        builder.scale(),
+        builder.zero(kind),
+        builder.codes((6, 6 // group, *kernel), weights),
+        builder.scale(6),
         builder.constant(np.zeros(6), weights) if weights is I8 else builder.zero(weights),
-        builder.constant(0.9), builder.zero(kind),
+        builder.constant(0.9),
+        builder.zero(kind),
         builder.constant(builder.rng.integers(-5000, 5000, 6), np.int32),
-    ]  # fmt: skip
+    ]
     builder.node("QLinearConv", inputs, "y", **how)
     return (2, 6, *(9, 8)[: len(kernel)])
 
@@ -93,8 +97,16 @@ def test_products_of_two_activations(kind: Any) -> None:
         rng = np.random.default_rng(seed)
         builder = Builder(rng)
         builder.node("Transpose", ["x"], "turned", perm=[0, 1, 3, 2])
-        inputs = ["x", builder.scale(), builder.zero(kind), "turned", builder.scale(),
-                  builder.zero(kind), builder.constant(0.4), builder.zero(kind)]  # fmt: skip
+        inputs = [
+            "x",
+            builder.scale(),
+            builder.zero(kind),
+            "turned",
+            builder.scale(),
+            builder.zero(kind),
+            builder.constant(0.4),
+            builder.zero(kind),
+        ]
         builder.node("QLinearMatMul", inputs, "y")
         x = draw(rng, (2, 3, 5, 11), kind)
         compare(lowered(builder, x.shape, kind, kind), x)
@@ -116,10 +128,14 @@ def test_sums(zeros: bool) -> None:
     compare(lowered(builder, x.shape, U8, np.int32), x)
 
 
-@pytest.mark.parametrize("engine", [
-    "systolic_os(m=2,n=2,a_width=9,b_width=9)", "systolic_os(m=2,n=2,b_width=6)",
-    "lut_core(m=2,n=8,b_width=4,folded=false)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "systolic_os(m=2,n=2,a_width=9,b_width=9)",
+        "systolic_os(m=2,n=2,b_width=6)",
+        "lut_core(m=2,n=8,b_width=4,folded=false)",
+    ],
+)
 def test_weights_as_they_are_on_engines_of_other_widths(engine: str) -> None:
     """Codes of all values without a zero point, split into terms where the engine is narrower."""
     rng = np.random.default_rng(9)
@@ -140,9 +156,17 @@ def test_gemm_of_onnxruntime(turned: int) -> None:
     rng = np.random.default_rng(2)
     builder = Builder(rng)
     shape = (9, 12) if turned else (12, 9)
-    inputs = ["x", builder.scale(), builder.zero(U8), builder.codes(shape, I8), builder.scale(),
-              builder.constant(0, I8), builder.constant(rng.integers(-900, 900, 9), np.int32),
-              builder.constant(0.3), builder.zero(U8)]  # fmt: skip
+    inputs = [
+        "x",
+        builder.scale(),
+        builder.zero(U8),
+        builder.codes(shape, I8),
+        builder.scale(),
+        builder.constant(0, I8),
+        builder.constant(rng.integers(-900, 900, 9), np.int32),
+        builder.constant(0.3),
+        builder.zero(U8),
+    ]
     builder.node("QGemm", inputs, "y", domain="com.microsoft", transB=turned, alpha=0.75)
     x = draw(rng, (6, 12), U8)
     compare(lowered(builder, x.shape, U8, U8), x)
@@ -293,8 +317,13 @@ def test_means_of_channels_are_products(sizes: tuple[int, ...], kind: Any) -> No
         assert product.scale is not None
         sums = (x.astype(np.int64) - product.a_zero).sum(axis=tuple(range(2, x.ndim)))
         scale = Fraction(float(product.scale[0] / np.float32(np.prod(sizes))))
-        wanted = [min(max(floor(int(one) * scale + Fraction(1, 2)) + product.y_zero, product.low),
-                      product.high) for one in sums.flat]  # fmt: skip
+        wanted = [
+            min(
+                max(floor(int(one) * scale + Fraction(1, 2)) + product.y_zero, product.low),
+                product.high,
+            )
+            for one in sums.flat
+        ]
         made = golden.product(TARGET.spec, compiled)
         assert made.shape == (3, 5, *[1] * len(sizes))
         assert made.reshape(-1).tolist() == wanted
@@ -412,8 +441,12 @@ def test_differences_are_counted_where_they_arise() -> None:
 
 
 def test_peak_of_engines_that_take_planes() -> None:
-    engines = {"systolic_os(m=2,n=3)": 6, "lut_core(m=2,n=8,b_width=4,folded=false)": 64,
-               "bitserial_core(m=2,n=4,k=8,b_width=2)": 32, "npe(m=2,n=3)": 6}  # fmt: skip
+    engines = {
+        "systolic_os(m=2,n=3)": 6,
+        "lut_core(m=2,n=8,b_width=4,folded=false)": 64,
+        "bitserial_core(m=2,n=4,k=8,b_width=2)": 32,
+        "npe(m=2,n=3)": 6,
+    }
     for engine, peak in engines.items():
         assert Target(Design("coprocessor", {"engine": engine})).peak(None) == peak
 
@@ -464,8 +497,13 @@ def test_gates_of_channels_are_products(zero: int, kind: Any) -> None:
         assert product.scale is not None
         sums = (x.astype(np.int64) - product.a_zero) * (g.astype(np.int64) - zero)
         scale = Fraction(float(product.scale[0]))
-        wanted = [min(max(floor(int(one) * scale + Fraction(1, 2)) + product.y_zero, product.low),
-                      product.high) for one in sums.flat]  # fmt: skip
+        wanted = [
+            min(
+                max(floor(int(one) * scale + Fraction(1, 2)) + product.y_zero, product.low),
+                product.high,
+            )
+            for one in sums.flat
+        ]
         made = golden.product(TARGET.spec, compiled)
         assert made.shape == sums.shape
         assert made.reshape(-1).tolist() == wanted

@@ -70,8 +70,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("how", ["tensor", "column", "unsigned"])
 def test_as_quantised(tmp_path: Path, name: str, how: str) -> None:
     """Outputs are onnxruntime's but for the functions of the gates."""
-    kinds = {"tensor": {}, "column": {"per_channel": True},
-             "unsigned": {"weight_type": QuantType.QUInt8}}  # fmt: skip
+    kinds = {
+        "tensor": {},
+        "column": {"per_channel": True},
+        "unsigned": {"weight_type": QuantType.QUInt8},
+    }
     model = quantised(tmp_path, OPTIONS[name], **kinds[how])
     assert "DynamicQuantizeLSTM" in {node.op_type for node in model.graph.node}
     network = lower(Graph(model), TARGET)

@@ -81,8 +81,17 @@ def files(tmp_path: Path) -> Callable[..., list[Any]]:
         onnx.save(model(text), tmp_path / "net.onnx")
         np.savez(tmp_path / "x.npz", **dict[str, Any](data))
         np.save(tmp_path / "k.npy", K)
-        return ["run", tmp_path / "net.onnx", "--input", tmp_path / "x.npz", "--simulate", "none",
-                "-o", tmp_path / "out", *more]  # fmt: skip
+        return [
+            "run",
+            tmp_path / "net.onnx",
+            "--input",
+            tmp_path / "x.npz",
+            "--simulate",
+            "none",
+            "-o",
+            tmp_path / "out",
+            *more,
+        ]
 
     return write
 
@@ -153,20 +162,30 @@ def test_a_size_of_one_name_is_the_sample_in_every_input() -> None:
         (("--constant", "k=K", "--batch-axis", "m"), "--batch-axis must be one of n, not 'm'"),
         (("--constant", "q=K"), "--constant must be one of x, h, k, not 'q'"),
         (("--constant", "k"), "--constant must be NAME=FILE.npy, not 'k'"),
-        (("--constant", "h=K"),
-         "--constant h must be 2 x n x 3 of float32, not a number of float32"),
+        (
+            ("--constant", "h=K"),
+            "--constant h must be 2 x n x 3 of float32, not a number of float32",
+        ),
         (("--constant", "k=K", "--constant", "k=K"), "--constant k must be given once, not twice"),
-        (("--constant", "k=K", "--state", "hn=x"),
-         "--state hn=x: output 'hn' must be n x 4, as the input, not 2 x n x 3"),
-        (("--constant", "k=K", "--state", "z=h"),
-         "--state: the output must be one of y, hn, not 'z'"),
-        (("--constant", "k=K", "--state", "hn=z"),
-         "--state: the input must be one of x, h, not 'z'"),
+        (
+            ("--constant", "k=K", "--state", "hn=x"),
+            "--state hn=x: output 'hn' must be n x 4, as the input, not 2 x n x 3",
+        ),
+        (
+            ("--constant", "k=K", "--state", "z=h"),
+            "--state: the output must be one of y, hn, not 'z'",
+        ),
+        (
+            ("--constant", "k=K", "--state", "hn=z"),
+            "--state: the input must be one of x, h, not 'z'",
+        ),
         (("--constant", "k=K", "--state", "hn"), "--state must be OUT=IN, not 'hn'"),
-        (("--constant", "k=K", "--state", "hn=h", "--batch", "2"),
-         "--batch must be 1 with --state, not 2"),
+        (
+            ("--constant", "k=K", "--state", "hn=h", "--batch", "2"),
+            "--batch must be 1 with --state, not 2",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refusals(run: Run, files: Any, tmp_path: Path, more: tuple[str, ...], says: str) -> None:
     """By name, before anything is computed; nothing is written."""
     made = run(*files(STREAM, DATA, *(one.replace("=K", f"={tmp_path / 'k.npy'}") for one in more)))

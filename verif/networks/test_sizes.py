@@ -37,8 +37,11 @@ def _same(b: Builder, x: np.ndarray, out: Any = F32) -> None:
 
 def _codes(b: Builder, name: str, made: str) -> str:
     step, zero = b.scale(), b.zero(I8)
-    return b.node("DequantizeLinear", [b.node("QuantizeLinear", [name, step, zero], f"{made}/q"),
-                                       step, zero], made)  # fmt: skip
+    return b.node(
+        "DequantizeLinear",
+        [b.node("QuantizeLinear", [name, step, zero], f"{made}/q"), step, zero],
+        made,
+    )
 
 
 def _end(b: Builder, name: str) -> None:
@@ -49,12 +52,20 @@ def _end(b: Builder, name: str) -> None:
 @pytest.mark.parametrize(
     ("a", "b"),
     [
-        ((4, 8), (3, 8, 5)), ((2, 1, 4, 8), (1, 3, 8, 5)), ((2, 3, 4, 8), (3, 8, 5)),
-        ((3, 4, 8), (2, 1, 8, 5)), ((8,), (3, 8, 5)), ((3, 4, 8), (8,)), ((2, 4, 8), (1, 8, 5)),
-        ((8,), (8,)), ((1, 4, 8), (3, 8, 5)), ((2, 4, 8), (8, 5)), ((0, 8), (8, 5)),
+        ((4, 8), (3, 8, 5)),
+        ((2, 1, 4, 8), (1, 3, 8, 5)),
+        ((2, 3, 4, 8), (3, 8, 5)),
+        ((3, 4, 8), (2, 1, 8, 5)),
+        ((8,), (3, 8, 5)),
+        ((3, 4, 8), (8,)),
+        ((2, 4, 8), (1, 8, 5)),
+        ((8,), (8,)),
+        ((1, 4, 8), (3, 8, 5)),
+        ((2, 4, 8), (8, 5)),
+        ((0, 8), (8, 5)),
         ((3, 0, 8), (3, 8, 5)),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("kind", ["computed", "left", "MatMulInteger"])
 def test_broadcast(a: tuple[int, ...], b: tuple[int, ...], kind: str) -> None:
     """All that ONNX broadcasts, also where A is a constant, and where sizes are 0."""
@@ -64,8 +75,11 @@ def test_broadcast(a: tuple[int, ...], b: tuple[int, ...], kind: str) -> None:
     at = int(np.prod(a))
 
     def part(first: int, shape: tuple[int, ...], name: str) -> str:
-        few = made.node("Slice", ["x", made.constant([first], I64), made.constant(
-            [first + int(np.prod(shape))], I64)], f"{name}/few")  # fmt: skip
+        few = made.node(
+            "Slice",
+            ["x", made.constant([first], I64), made.constant([first + int(np.prod(shape))], I64)],
+            f"{name}/few",
+        )
         return made.node("Reshape", [few, made.constant(shape, I64)], f"{name}/f", allowzero=1)
 
     right = part(at, b, "b")
@@ -74,9 +88,13 @@ def test_broadcast(a: tuple[int, ...], b: tuple[int, ...], kind: str) -> None:
     else:
         left = part(0, a, "a")
     if kind == "MatMulInteger":
-        names = [made.node("QuantizeLinear", [one, made.constant(0.02), zero], f"{one}/q")
-                 for one, zero in ((left, made.constant(3, np.uint8)),
-                                   (right, made.constant(5, np.uint8)))]  # fmt: skip
+        names = [
+            made.node("QuantizeLinear", [one, made.constant(0.02), zero], f"{one}/q")
+            for one, zero in (
+                (left, made.constant(3, np.uint8)),
+                (right, made.constant(5, np.uint8)),
+            )
+        ]
         made.node("MatMulInteger", names, "y")
         return _same(made, x, np.int32)
     left = left if kind == "left" and at else _codes(made, left, "a")
@@ -116,8 +134,18 @@ def test_operators(operator: str) -> None:
     elif operator == "GatherElements":
         b.node(operator, [now, b.constant([[[[1, 0], [2, 1]]]], I64)], "y", axis=2)
     else:
-        _end(b, b.node(operator, [now], "p", ceil_mode=1, kernel_shape=[2, 2], strides=[2, 2],
-                       pads=[0, 1, 0, 1]))  # fmt: skip
+        _end(
+            b,
+            b.node(
+                operator,
+                [now],
+                "p",
+                ceil_mode=1,
+                kernel_shape=[2, 2],
+                strides=[2, 2],
+                pads=[0, 1, 0, 1],
+            ),
+        )
     _same(b, b.rng.normal(size=(2, 3, 5, 8)).astype(F32))
 
 
@@ -173,8 +201,9 @@ def test_windows_beyond_the_padding() -> None:
         x = np.arange(size, dtype=F32).reshape(1, 1, size) - 9
         node = helper.make_node("MaxPool", ["i0"], ["y"], **numbers)
         (expected,) = host_runtime.run(node, 12, [x])
-        windows = Windows(kernel=(kernel,), strides=(stride,), dilations=(step,),
-                          pads=(before, after)).reaching((size,))  # fmt: skip
+        windows = Windows(
+            kernel=(kernel,), strides=(stride,), dilations=(step,), pads=(before, after)
+        ).reaching((size,))
         found = windows.cut(x, -99).max(axis=-1)
         np.testing.assert_array_equal(found.reshape(-1), expected.reshape(-1), str(numbers))
         count += 1

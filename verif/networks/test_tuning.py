@@ -73,8 +73,13 @@ def test_thresholds_are_where_the_format_rounds_up(name: str) -> None:
     values, thresholds = grid(fmt)
     assert not np.signbit(values[values == 0]).any()
     rng = np.random.default_rng(2)
-    x = np.concatenate([rng.normal(0, 3, 500), rng.uniform(-600, 600, 200), values,
-                        thresholds, np.nextafter(thresholds, -np.inf)])  # fmt: skip
+    x = np.concatenate([
+        rng.normal(0, 3, 500),
+        rng.uniform(-600, 600, 200),
+        values,
+        thresholds,
+        np.nextafter(thresholds, -np.inf),
+    ])
     # Posits round all that is not 0 away from it, which a threshold above 0 stands for.
     x = x[(x == 0) | (np.abs(x) > 2.0**-60)]
     own = values[np.searchsorted(thresholds, x, side="right")]
@@ -131,8 +136,16 @@ def test_unknown_operators_are_refused() -> None:
 
 @pytest.mark.parametrize("epochs", ["-1", "1001"])
 def test_epochs_are_checked(run: Run, task: Task, tmp_path: Path, epochs: str) -> None:
-    found = run("precision", task.model, "--calibration", tmp_path / "none.npy", "--budget",
-                "bytes=60%", "--fine-tune", epochs)  # fmt: skip
+    found = run(
+        "precision",
+        task.model,
+        "--calibration",
+        tmp_path / "none.npy",
+        "--budget",
+        "bytes=60%",
+        "--fine-tune",
+        epochs,
+    )
     assert (found.code, found.out) == (2, "")
     assert found.err.count("\n") == 1
     assert f"--fine-tune must be 0..1000 epochs, not {epochs}" in found.err

@@ -20,10 +20,13 @@ def convolutions(seed: int = 3, between: str = "", *, ceil: bool = False) -> onn
     """
     builder = Builder(np.random.default_rng(seed), opset=17)
     kernel = [
-        builder.codes((6, 1, 3, 3), np.int8), builder.scale(6),
-        builder.constant(np.zeros(6), np.int8), builder.constant(0.1), builder.zero(np.uint8),
+        builder.codes((6, 1, 3, 3), np.int8),
+        builder.scale(6),
+        builder.constant(np.zeros(6), np.int8),
+        builder.constant(0.1),
+        builder.zero(np.uint8),
         builder.constant(builder.rng.integers(-5000, 5000, 6), np.int32),
-    ]  # fmt: skip
+    ]
     inputs = ["x", builder.scale(), builder.zero(np.uint8), *kernel]
     builder.node("QLinearConv", inputs, "c", group=6, pads=[1, 1, 1, 1])
     scale, zero = kernel[3:5]
@@ -36,8 +39,14 @@ def convolutions(seed: int = 3, between: str = "", *, ceil: bool = False) -> onn
     size = 6 * 4
     builder.node("Reshape", ["q", builder.constant([1, size], np.int64)], "r")
     product = [
-        "r", scale, zero, builder.codes((size, 10), np.int8), builder.scale(),
-        builder.constant(0, np.int8), builder.constant(4.0), builder.constant(120, np.uint8),
-    ]  # fmt: skip
+        "r",
+        scale,
+        zero,
+        builder.codes((size, 10), np.int8),
+        builder.scale(),
+        builder.constant(0, np.int8),
+        builder.constant(4.0),
+        builder.constant(120, np.uint8),
+    ]
     builder.node("QLinearMatMul", product, "y")
     return builder.model(SHAPE, np.uint8, np.uint8, [1, 10])

@@ -12,21 +12,31 @@ FACTS = {
     "registers": {
         name: 0xF0000000 + 4 * number
         for number, name in enumerate((
-            "matmul_ev_enable", "sdram_dfii_control", "sdram_dfii_pi0_command",
-            "sdram_dfii_pi0_command_issue", "sdram_dfii_pi0_address", "sdram_dfii_pi0_baddress",
-            "uart_rxtx", "uart_txfull", "uart_rxempty", "uart_ev_pending", "timer0_uptime_latch",
+            "matmul_ev_enable",
+            "sdram_dfii_control",
+            "sdram_dfii_pi0_command",
+            "sdram_dfii_pi0_command_issue",
+            "sdram_dfii_pi0_address",
+            "sdram_dfii_pi0_baddress",
+            "uart_rxtx",
+            "uart_txfull",
+            "uart_rxempty",
+            "uart_ev_pending",
+            "timer0_uptime_latch",
             "timer0_uptime_cycles",
         ))
     },
     "memories": {
-        "rom": [0, 0x4000], "sram": [0x10000000, 0x2000], "main_ram": [0x40000000, 1 << 25],
+        "rom": [0, 0x4000],
+        "sram": [0x10000000, 0x2000],
+        "main_ram": [0x40000000, 1 << 25],
         "matmul": [0x90000000, 0x1000],
     },
     "interrupt": 1,
     "sdram": [
         {"address": 0x400, "bank": 1, "command": {"control": True, "value": 11}, "delay": 200}
     ],
-}  # fmt: skip
+}
 
 
 def test_header_names_the_system() -> None:

@@ -18,8 +18,15 @@ def asked(folder: Path) -> tuple[object, ...]:
     rng = np.random.default_rng(3)
     np.save(folder / "x.npy", rng.integers(0, 256, SHAPE).astype(np.uint8))
     system = ("soc", "--board", "ulx3s_85f", "-p", "engine=systolic_os(m=4,n=4,target=ecp5)")
-    return (*system, "--model", folder / "m.onnx", "--input", folder / "x.npy",
-            "-o", folder / "out")  # fmt: skip
+    return (
+        *system,
+        "--model",
+        folder / "m.onnx",
+        "--input",
+        folder / "x.npy",
+        "-o",
+        folder / "out",
+    )
 
 
 @pytest.mark.prove
@@ -42,8 +49,12 @@ def test_a_board_without_them_refuses(run: Run, tmp_path: Path) -> None:
     report.parent.mkdir(parents=True)
     facts = {
         "parameters": {"engine": "systolic_os(m=4,n=4,target=ecp5)", "data_width": 32},
-        "clock_mhz": 60.0, "baud": 1000000, "cpu": "VexRiscv", "bus": "Wishbone", "floats": False,
-    }  # fmt: skip
+        "clock_mhz": 60.0,
+        "baud": 1000000,
+        "cpu": "VexRiscv",
+        "bus": "Wishbone",
+        "floats": False,
+    }
     report.write_text(json.dumps(facts))
     done = run(*line, "--port", "/dev/null")
     assert (done.code, "the system on ulx3s_85f has no floats" in done.err) == (2, True), done.err

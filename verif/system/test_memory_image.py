@@ -36,8 +36,9 @@ def test_words_of_banks(tmp_path: Path) -> None:
 
 
 def test_the_simulator_writes_each_bank() -> None:
-    verilog = "\n".join(f'initial $readmemh("{name}", mem_{number});'
-                        for number, name in enumerate(BANKS.files))  # fmt: skip
+    verilog = "\n".join(
+        f'initial $readmemh("{name}", mem_{number});' for number, name in enumerate(BANKS.files)
+    )
     found = with_dump(f"module x;\n{verilog}\nendmodule\n", BANKS)
     assert found.endswith("end\nendmodule\n")
     assert '$writememh("c.init.after", mem_2, 0, sdram_last[0]);' in found
@@ -67,6 +68,8 @@ def test_addresses_beyond_a_frame() -> None:
     system.load()
     system.run({})
     assert port.sent == [
-        (Command.WRITE, 0xFFFFFF, 1 | 1 << 16), (Command.RUN, 4, 1 << 16),
-        (Command.READ, 0x234567, 1 | 1 << 16), (Command.READ, 8, 56),
-    ]  # fmt: skip
+        (Command.WRITE, 0xFFFFFF, 1 | 1 << 16),
+        (Command.RUN, 4, 1 << 16),
+        (Command.READ, 0x234567, 1 | 1 << 16),
+        (Command.READ, 8, 56),
+    ]

@@ -38,10 +38,13 @@ def stored(to: Builder, x: Array, shape: Shape, tokens: int, *, bits: int, keys:
     size = (shared * head, tokens) if keys else (shared * tokens, head)
     codes = to.state(I8, size[1], size[0])
     # The next token's place.
-    own = replace(codes, rows=shared, columns=head,
-                  row=head * codes.row if keys else tokens * codes.row,
-                  column=codes.row if keys else 1,
-                  ).moving(POSITION, 1 if keys else codes.row)  # fmt: skip
+    own = replace(
+        codes,
+        rows=shared,
+        columns=head,
+        row=head * codes.row if keys else tokens * codes.row,
+        column=codes.row if keys else 1,
+    ).moving(POSITION, 1 if keys else codes.row)
     if bits == 8:
         steps = to.state(Format.POWER, tokens, shared)
         place = steps.across(0, 1).moving(POSITION, steps.column)
@@ -60,6 +63,11 @@ def stored(to: Builder, x: Array, shape: Shape, tokens: int, *, bits: int, keys:
     to.floats(Operation.SUBTRACT, rest, x, low)
     for block in range(blocks):
         part = own.across(block * GROUP, GROUP)
-        to.floats(Operation.DIVIDE, part, rest.at(block, shared, blocks),
-                  step.at(block, shared, blocks), limits=(0, 15))  # fmt: skip
+        to.floats(
+            Operation.DIVIDE,
+            part,
+            rest.at(block, shared, blocks),
+            step.at(block, shared, blocks),
+            limits=(0, 15),
+        )
     return Cache(codes, steps, lows, blocks)

@@ -63,9 +63,12 @@ def compile_decoder(
         parameters.append(Parameter(name=POSITION, low=0, high=cache - 1))
     logits = lowering.logits()
     return assembled(
-        image, [builder.steps], scores=(logits.address, 1), parameters=parameters,
+        image,
+        [builder.steps],
+        scores=(logits.address, 1),
+        parameters=parameters,
         results={LOGITS: logits},
-    )  # fmt: skip
+    )
 
 
 def _check(model: Model, target: Target, cache: int) -> None:
@@ -103,9 +106,13 @@ class ProgramDecoder:
     """
 
     def __init__(
-        self, parameters: tuple[Parameter, ...], memory: np.ndarray, logits: np.ndarray,
-        run: Callable[[], None], cache: int,
-    ) -> None:  # fmt: skip
+        self,
+        parameters: tuple[Parameter, ...],
+        memory: np.ndarray,
+        logits: np.ndarray,
+        run: Callable[[], None],
+        cache: int,
+    ) -> None:
         self.cache, self.length = cache, 0
         self._parameters, self._memory, self._logits, self._run = parameters, memory, logits, run
 

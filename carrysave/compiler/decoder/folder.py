@@ -36,15 +36,21 @@ def load_model(path: Path) -> tuple[Model, Vocabulary | Characters, dict[str, An
     model = load(file)
     stored = {
         name: value.tolist() if isinstance(value, np.ndarray) else value
-        for name, value in file.facts.items() if name.startswith(_TOKENIZER)
-    }  # fmt: skip
+        for name, value in file.facts.items()
+        if name.startswith(_TOKENIZER)
+    }
     return model, Vocabulary(file, model.shape.words), stored
 
 
 def compile_file(
-    path: Path, parameters: Mapping[str, str], folder: Path, command: str, *, cache: int,
+    path: Path,
+    parameters: Mapping[str, str],
+    folder: Path,
+    command: str,
+    *,
+    cache: int,
     bits: int | None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Compile a model's file into a folder.
 
     Parameters
@@ -93,15 +99,17 @@ def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | 
     run = by_golden(program, memory)
     decoder = ProgramDecoder(
         program.parameters, memory, logits, lambda: run(section), min(cache, most)
-    )  # fmt: skip
+    )
     if "characters" in vocabulary:
         with parsing(path, "characters"):
             words: Vocabulary | Characters = Characters(str(vocabulary["characters"]))
             size = len(vocabulary["characters"])
     else:
         needs("tokenizers")
-        listed = {name: np.array(value) if name.endswith("token_type") else value
-                  for name, value in vocabulary.items()}  # fmt: skip
+        listed = {
+            name: np.array(value) if name.endswith("token_type") else value
+            for name, value in vocabulary.items()
+        }
         size = logits.shape[1]
         words = Vocabulary(GgufFile(path=path, facts=listed, tensors={}), size)
     if size != logits.shape[1]:

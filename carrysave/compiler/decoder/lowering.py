@@ -111,8 +111,9 @@ class Lowering(ABC):
         with to.naming(node, "QuantizeLinear"):
             codes = to.array(I8, x.columns)
             powers = to.array(Format.POWER, x.columns // block)
-            to.floats(Operation.ALIGN, codes.split(block), x.split(block), powers.turned,
-                      width=width)  # fmt: skip
+            to.floats(
+                Operation.ALIGN, codes.split(block), x.split(block), powers.turned, width=width
+            )
         return codes, powers
 
     def products(self, name: str, layer: Layer, h: Array, *names: str) -> list[Array]:
@@ -138,9 +139,12 @@ class Lowering(ABC):
             for sums, part in zip(every, b.parts, strict=True):
                 for group in range(groups):
                     to.product(
-                        codes.across(group * size, size), part.at(group, 1), sums.at(group, 1),
-                        ldb=part.column, macs=None if sums is every[0] else 0,
-                    )  # fmt: skip
+                        codes.across(group * size, size),
+                        part.at(group, 1),
+                        sums.at(group, 1),
+                        ldb=part.column,
+                        macs=None if sums is every[0] else 0,
+                    )
             ones = offsets = None
             if weights.offsets is not None or b.offset:
                 ones = to.floats(Operation.SUM, to.array(I32, groups).turned, codes.split(size))
@@ -148,9 +152,14 @@ class Lowering(ABC):
             if weights.offsets is not None:
                 offsets = to.constant(weights.offsets, Format.F16)
             return to.floats(
-                Operation.GROUPS, to.array(F32, columns), sums,
-                to.constant(weights.scales, Format.F16), powers.turned, ones, offsets,
-            )  # fmt: skip
+                Operation.GROUPS,
+                to.array(F32, columns),
+                sums,
+                to.constant(weights.scales, Format.F16),
+                powers.turned,
+                ones,
+                offsets,
+            )
 
     def _whole(self, every: list[Array], b: Weights, ones: Array | None) -> Array:
         """Add up the sums of digits, and what these are less."""
@@ -181,9 +190,11 @@ class Lowering(ABC):
         made, scaling = to.array(I16, x.columns), silu_scaling()
         limit = 1 << VECTOR.out_width - 1
         how = Requantisation(
-            multiplier=int(scaling.multiplier[0]), shift=int(scaling.shift[0]), low=-limit,
+            multiplier=int(scaling.multiplier[0]),
+            shift=int(scaling.shift[0]),
+            low=-limit,
             high=limit - 1,
-        )  # fmt: skip
+        )
         for first in range(0, x.columns, VECTOR.length):
             size = min(VECTOR.length, x.columns - first)
             to.rows("silu", codes.across(first, size), made.across(first, size), how)

@@ -50,8 +50,13 @@ class AttentionLowering(Lowering):
             keys = stored(to, k, shape, self.cache, bits=self.bits, keys=True)
             values = stored(to, v, shape, self.cache, bits=self.bits, keys=False)
             codes, powers = to.array(I8, q.columns), to.array(Format.POWER, shape.heads)
-            to.floats(Operation.ALIGN, codes.split(shape.head), q.split(shape.head),
-                      powers.turned, width=8)  # fmt: skip
+            to.floats(
+                Operation.ALIGN,
+                codes.split(shape.head),
+                q.split(shape.head),
+                powers.turned,
+                width=8,
+            )
             factors = to.array(F64, shape.heads)
             to.floats(Operation.MULTIPLY, factors, to.constant(scale, F64), powers)
             scores = self._scores(codes.split(shape.head), keys)
@@ -124,8 +129,9 @@ class AttentionLowering(Lowering):
             for head in range(shape.shared):
                 mine = part.at(head * each, each)
                 place = head * keys.blocks + block
-                to.floats(Operation.MULTIPLY, mine, sums.at(head * each, each),
-                          keys.steps.at(place, 1))  # fmt: skip
+                to.floats(
+                    Operation.MULTIPLY, mine, sums.at(head * each, each), keys.steps.at(place, 1)
+                )
                 if keys.offsets is None:
                     continue
                 total = scores.at(head * each, each)
@@ -133,8 +139,9 @@ class AttentionLowering(Lowering):
                     to.floats(Operation.ADD, total, total, mine)
                 else:
                     to.floats(Operation.COPY, total, mine)
-                to.floats(Operation.MULTIPLY, mine, ones.at(head * each, each),
-                          keys.offsets.at(place, 1))  # fmt: skip
+                to.floats(
+                    Operation.MULTIPLY, mine, ones.at(head * each, each), keys.offsets.at(place, 1)
+                )
                 to.floats(Operation.ADD, total, total, mine)
         return scores
 
@@ -166,16 +173,26 @@ class AttentionLowering(Lowering):
         for block in range(values.blocks):
             for head in range(shape.shared):
                 part = _part_of(head, each)
-                to.floats(Operation.MULTIPLY, weighted.at(*part), shares.at(*part),
-                          values.steps.at(head * values.blocks + block, 1))  # fmt: skip
+                to.floats(
+                    Operation.MULTIPLY,
+                    weighted.at(*part),
+                    shares.at(*part),
+                    values.steps.at(head * values.blocks + block, 1),
+                )
             to.floats(Operation.ALIGN, codes, weighted, powers, width=SHARE_BITS)
             for place in range(2):
-                to.floats(Operation.BITS, digits.at(place, heads, 2), codes,
-                          shift=place * _DIGIT, width=_DIGIT)  # fmt: skip
+                to.floats(
+                    Operation.BITS,
+                    digits.at(place, heads, 2),
+                    codes,
+                    shift=place * _DIGIT,
+                    width=_DIGIT,
+                )
             for head in range(shape.shared):
                 rows = values.codes.at(head * self.cache, self.cache).across(block * size, size)
-                self._matmul(digits.at(2 * head * each, 2 * each), rows,
-                             sums.at(2 * head * each, 2 * each))  # fmt: skip
+                self._matmul(
+                    digits.at(2 * head * each, 2 * each), rows, sums.at(2 * head * each, 2 * each)
+                )
             made = out.split(shape.head).across(block * size, size)
             to.floats(Operation.COPY, made, sums.at(1, heads, 2), shift=_DIGIT)
             to.floats(Operation.ADD, made, made, sums.at(0, heads, 2))
@@ -184,8 +201,12 @@ class AttentionLowering(Lowering):
                 rest = to.array(F64, 1, heads)
                 for head in range(shape.shared):
                     part = _part_of(head, each)
-                    to.floats(Operation.MULTIPLY, weighted.at(*part), shares.at(*part),
-                              values.offsets.at(head * values.blocks + block, 1))  # fmt: skip
+                    to.floats(
+                        Operation.MULTIPLY,
+                        weighted.at(*part),
+                        shares.at(*part),
+                        values.offsets.at(head * values.blocks + block, 1),
+                    )
                 to.floats(Operation.SUM, rest, weighted)
                 to.floats(Operation.ADD, made, made, rest)
         return out

@@ -42,6 +42,10 @@ class RecurrentLowering(Lowering):
     def _sigmoid(self, x: Array) -> Array:
         """Return sigmoids, in units of 2^-15."""
         return self.to.floats(
-            Operation.SIGMOID, self.to.array(I32, x.columns), self.gates(x),
-            shift=VECTOR.scale_width, width=VECTOR.gate_width, limits=(0, 1 << _ONE),
-        )  # fmt: skip
+            Operation.SIGMOID,
+            self.to.array(I32, x.columns),
+            self.gates(x),
+            shift=VECTOR.scale_width,
+            width=VECTOR.gate_width,
+            limits=(0, 1 << _ONE),
+        )

@@ -18,14 +18,17 @@ def matrices(model: Model) -> dict[str, np.ndarray]:
     """Return the weights of a model, K x N float32, by block and name, and ``head``."""
     return {
         f"{number}.{name}": _floats(matrix)
-        for number, layer in enumerate(model.layers) for name, matrix in layer.matrices.items()
-    } | {"head": _floats(model.head)}  # fmt: skip
+        for number, layer in enumerate(model.layers)
+        for name, matrix in layer.matrices.items()
+    } | {"head": _floats(model.head)}
 
 
 def rounded_model(
-    model: Model, rounded: Rounded, pairs: Mapping[str, Pair | None],
+    model: Model,
+    rounded: Rounded,
+    pairs: Mapping[str, Pair | None],
     keep: dict[str, np.ndarray] | None = None,
-) -> Model:  # fmt: skip
+) -> Model:
     """Return a model with matrices in pairs of formats, or in floats, for units of floats.
 
     Parameters

@@ -240,7 +240,12 @@ def _moved(state: np.ndarray, keep: np.ndarray, fresh: np.ndarray) -> np.ndarray
 
 
 FLOATS = Units(
-    aligned=_as_it_is, normed=_normed, gated=_gated, probabilities=_probabilities, kept=_kept,
-    sigmoid=_sigmoid, moved=_moved,
-)  # fmt: skip
+    aligned=_as_it_is,
+    normed=_normed,
+    gated=_gated,
+    probabilities=_probabilities,
+    kept=_kept,
+    sigmoid=_sigmoid,
+    moved=_moved,
+)
 """The same in floats: what the cost of golden's units is measured against."""

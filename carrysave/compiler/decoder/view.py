@@ -13,13 +13,22 @@ __all__ = ["show"]
 def show(console: Console, found: Mapping[str, Any]) -> None:
     """Print the facts of a simulation."""
     rows = [
-        (kind, count, found["of_jobs"][kind], found["modelled_cycles"][kind],
-         f"{found['wrong'][kind]} WRONG" if kind in found["wrong"] else "all")
+        (
+            kind,
+            count,
+            found["of_jobs"][kind],
+            found["modelled_cycles"][kind],
+            f"{found['wrong'][kind]} WRONG" if kind in found["wrong"] else "all",
+        )
         for kind, count in found["jobs"].items()
-    ]  # fmt: skip
+    ]
     columns = (
-        "kind", ("jobs", "{:,}"), ("of", "{:,}"), ("cycles, model", "{:,}"), "equal to golden",
-    )  # fmt: skip
+        "kind",
+        ("jobs", "{:,}"),
+        ("of", "{:,}"),
+        ("cycles, model", "{:,}"),
+        "equal to golden",
+    )
     console.print()
     tables.show(console, tables.Section(f"Jobs on {found['design']}", columns, rows))
     console.print(

@@ -162,12 +162,18 @@ def _decoder(
     except ValueError as error:
         raise UsageError(str(error)) from None
     sample = Sample(
-        program, every=request.simulate == "all", seed=request.seed,
-        folder=request.folder / "runs", tell=note,
-    )  # fmt: skip
+        program,
+        every=request.simulate == "all",
+        seed=request.seed,
+        folder=request.folder / "runs",
+        tell=note,
+    )
     memory, (section,) = program.memory, program.sections
     decoder = ProgramDecoder(
-        program.parameters, memory, program.results[LOGITS].view(memory),
-        lambda: sample.execute(memory, section.start), most,
-    )  # fmt: skip
+        program.parameters,
+        memory,
+        program.results[LOGITS].view(memory),
+        lambda: sample.execute(memory, section.start),
+        most,
+    )
     return decoder, vocabulary, sample

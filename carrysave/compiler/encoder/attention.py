@@ -50,9 +50,12 @@ class _Attention:
         self.each = self.width // encoder.heads
         self.most = most or self.length
         self.held = held(
-            encoder.heads, self.most, self.each, tile=self.target.info.stores.tile_m,
+            encoder.heads,
+            self.most,
+            self.each,
+            tile=self.target.info.stores.tile_m,
             chip=self.target.spec.scratch if chip is None else chip,
-        )  # fmt: skip
+        )
         if most is not None and self.held.rows < most:
             self.held = Held(heads=encoder.heads, rows=most)
         # Sums of shares times values are at most 2^bits codes of 8 bits.
@@ -83,9 +86,11 @@ class _Attention:
             job = product(self.target, q, keys, c, how=self.block.scores[head])
             self._start("scores", "product", planned(job, self.target))
         self._rows(
-            "shares", "softmax", scores.part(own, (0, length), parts=count),
+            "shares",
+            "softmax",
+            scores.part(own, (0, length), parts=count),
             shares.part(own, (0, length + 1), parts=count),
-        )  # fmt: skip
+        )
         averaged = scaled(2.0**-self.less, WIDE)
         for place, head in enumerate(heads):
             v = self.qkv.part(None, self._columns(range(head, head + 1), 2 * self.width))
@@ -96,9 +101,7 @@ class _Attention:
             self._start("context", "product", planned(job, self.target))
         self._scales(heads, here, mixed.part(own), shares.part(own))
 
-    def _scales(
-        self, heads: range, here: tuple[int, int], mixed: Buffer, shares: Buffer
-    ) -> None:  # fmt: skip
+    def _scales(self, heads: range, here: tuple[int, int], mixed: Buffer, shares: Buffer) -> None:
         """Scale rows by their exponents: of all heads at once, or of each alone."""
         length, count = self.length, len(heads)
         how = scaling(self.block.context * 2.0**self.less, 8)
@@ -110,15 +113,23 @@ class _Attention:
         for place, head in enumerate(heads):
             last = place * (self.most + 1) + length
             self._rows(
-                "context", "scale", mixed.part(None, (place * self.each, (place + 1) * self.each)),
+                "context",
+                "scale",
+                mixed.part(None, (place * self.each, (place + 1) * self.each)),
                 self.context.part(here, self._columns(range(head, head + 1), 0)),
-                shares.part(None, (last, last + 1)), how,
-            )  # fmt: skip
+                shares.part(None, (last, last + 1)),
+                how,
+            )
 
     def _rows(
-        self, name: str, operation: str, a: Buffer, c: Buffer, b: Buffer | None = None,
+        self,
+        name: str,
+        operation: str,
+        a: Buffer,
+        c: Buffer,
+        b: Buffer | None = None,
         how: Requantisation | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._start(name, operation, rows(self.target, operation, a, c, b=b, how=how))
 
     def _start(self, name: str, operation: str, job: Job) -> None:

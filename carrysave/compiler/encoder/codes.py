@@ -84,8 +84,9 @@ class DenseCodes:
         codes = _rounded(weights, steps).astype(np.int64)
         bias = np.rint(layer.bias / steps)
         limit = (1 << 30) - 1
-        return cls(weights=codes, bias=np.clip(bias, -limit, limit).astype(np.int64)[None],
-                   steps=steps)  # fmt: skip
+        return cls(
+            weights=codes, bias=np.clip(bias, -limit, limit).astype(np.int64)[None], steps=steps
+        )
 
     def to(self, steps: np.ndarray | float, most: int = CODE) -> Requantisation:
         """Return the requantisation of sums to codes of up to `most` with these steps."""

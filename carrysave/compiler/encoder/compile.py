@@ -69,9 +69,11 @@ def compiled_for(encoder: IntegerEncoder, most: int, target: Target) -> Program:
         raise ValueError(f"tokens must be 2..{longest}, as of the encoder and unit, not {most}")
     compiler = _Compiler(encoder, most, target, None)
     parameter = Parameter(name=TOKENS, low=1, high=most)
-    steps = affine(compiler.image, parameter, lambda count: compiler.add(
-        np.zeros(most, np.int64), [(0, count)], most=most
-    ))  # fmt: skip
+    steps = affine(
+        compiler.image,
+        parameter,
+        lambda count: compiler.add(np.zeros(most, np.int64), [(0, count)], most=most),
+    )
     return assembled(
         compiler.image, [steps], inputs=compiler.inputs, outputs=(VECTORS,), parameters=[parameter]
     )
@@ -202,9 +204,11 @@ class _Compiler:
         most = encoder.unit.length
         parts = next(count for count in range(-(-wide // most), wide + 1) if wide % count == 0)
         how = scaling(
-            block.gate * 2.0**-encoder.unit.scale_width, 8, block.gate_zero,
+            block.gate * 2.0**-encoder.unit.scale_width,
+            8,
+            block.gate_zero,
             encoder.unit.reciprocal_width,
-        )  # fmt: skip
+        )
         split = raised.part(parts=parts), gate.part(parts=parts)
         self.rows(f"{b}gate", encoder.activation, *split, how=how)
         made = self.dense(f"{b}down", gate, block.down, block.fed)
@@ -212,7 +216,7 @@ class _Compiler:
 
     def added(
         self, layer: str, made: Buffer, residual: Buffer, after: NormCodes
-    ) -> tuple[Buffer, Buffer]:  # fmt: skip
+    ) -> tuple[Buffer, Buffer]:
         """Add what a product made to what it took, and normalise."""
         sums = self.room(f"{layer}.sums", self.width, 16)
         self.rows(layer, "add", residual, sums, made, scaling(1.0, 16))
@@ -247,8 +251,12 @@ class _Compiler:
             row = number if self.most is None else length - 1
             one = row, row + 1
             job = product(
-                self.target, ones.part(None, (0, length)), x.part(own),
-                vectors.part((number, number + 1)), bias=bias.part(one), how=hows[row],
+                self.target,
+                ones.part(None, (0, length)),
+                x.part(own),
+                vectors.part((number, number + 1)),
+                bias=bias.part(one),
+                how=hows[row],
                 records=records.part(one),
-            )  # fmt: skip
+            )
             self.image.start("pool", "product", planned(job, self.target))

@@ -25,8 +25,10 @@ __all__ = [
 
 
 _PRODUCTS = {
-    "scores": "product of attention", "context": "product of attention", "pool": "sum of tokens",
-}  # fmt: skip
+    "scores": "product of attention",
+    "context": "product of attention",
+    "pool": "sum of tokens",
+}
 
 
 @dataclass(frozen=True)

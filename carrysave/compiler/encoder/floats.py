@@ -26,9 +26,11 @@ def multiplied(name: str, layer: Dense, x: np.ndarray) -> np.ndarray:
 
 
 def encode(
-    encoder: Encoder, sentences: list[np.ndarray], observe: Observe = lambda name, values: None,
+    encoder: Encoder,
+    sentences: list[np.ndarray],
+    observe: Observe = lambda name, values: None,
     multiply: Multiply = multiplied,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Compute the vectors of sentences.
 
     Names are ``embedding``, and of block b ``b.q``, ``b.k``, ``b.v``, ``b.scores`` (divided by the

@@ -39,9 +39,14 @@ def is_encoder(path: Path) -> bool:
 
 
 def compile_folder(
-    model: Path, calibration: Path, given: Mapping[str, str], folder: Path, command: str, *,
+    model: Path,
+    calibration: Path,
+    given: Mapping[str, str],
+    folder: Path,
+    command: str,
+    *,
     tokens: int,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Compile an encoder for one sentence.
 
     Parameters
@@ -105,7 +110,12 @@ def embed_by_program(
     file = cache.write(output / "embed" / folder.name / "vectors.npy", buffer.getvalue())
     own = facts(program, command, folder.name)
     return {
-        "command": command, "program": str(folder), "design": own["design"],
-        "sentences": len(sentences), "tokens": sum(map(len, sentences)), "cut": cut,
-        "cycles": own["cycles"], "files": [str(file)],
-    }  # fmt: skip
+        "command": command,
+        "program": str(folder),
+        "design": own["design"],
+        "sentences": len(sentences),
+        "tokens": sum(map(len, sentences)),
+        "cut": cut,
+        "cycles": own["cycles"],
+        "files": [str(file)],
+    }

@@ -55,16 +55,25 @@ def quantise(
         sizes.append(sizes_of.feed)
     last = _norm(norms[-1], sizes[-1], None, spec, 1.0, None)
     return IntegerEncoder(
-        words=words, positions=positions, blocks=tuple(blocks), last=last,
-        beta=norms[-1].beta / last.steps, heads=encoder.heads, activation=encoder.activation,
+        words=words,
+        positions=positions,
+        blocks=tuple(blocks),
+        last=last,
+        beta=norms[-1].beta / last.steps,
+        heads=encoder.heads,
+        activation=encoder.activation,
         unit=spec,
-    )  # fmt: skip
+    )
 
 
 def _norm(
-    norm: Norm, largest: np.ndarray, weights: np.ndarray | None, spec: VectorUnitSpec,
-    balance: float, residual: float | None,
-) -> NormCodes:  # fmt: skip
+    norm: Norm,
+    largest: np.ndarray,
+    weights: np.ndarray | None,
+    spec: VectorUnitSpec,
+    balance: float,
+    residual: float | None,
+) -> NormCodes:
     """Choose the steps of codes after a norm: columns that get large have larger ones."""
     least = largest / CODE
     steps = least
@@ -74,15 +83,21 @@ def _norm(
         steps = steps * (least / steps).max()
     unit = norm.gamma * 2.0**-spec.norm_fraction
     return NormCodes(
-        operand=Row.of(unit / steps), steps=steps,
+        operand=Row.of(unit / steps),
+        steps=steps,
         residual=None if residual is None else Row.of(unit / residual),
-    )  # fmt: skip
+    )
 
 
 def _block(
-    norm: Norm, largest: np.ndarray, block: Block, found: BlockRanges, heads: int,
-    spec: VectorUnitSpec, balance: float,
-) -> IntegerBlock:  # fmt: skip
+    norm: Norm,
+    largest: np.ndarray,
+    block: Block,
+    found: BlockRanges,
+    heads: int,
+    spec: VectorUnitSpec,
+    balance: float,
+) -> IntegerBlock:
     width = len(largest)
     sums, alls = found.sum / _WIDE, found.all / _WIDE
     before = _norm(norm, largest, block.qkv.weights, spec, balance, sums)
@@ -98,10 +113,12 @@ def _block(
     context = found.context * steps_v
     out = DenseCodes.of(Dense(weights=block.out.weights, bias=block.out.bias + norm.beta), context)
     up = DenseCodes.of(
-        Dense(weights=block.up.weights,
-              bias=block.up.bias + product(block.attention.beta[None], block.up.weights)[0]),
+        Dense(
+            weights=block.up.weights,
+            bias=block.up.bias + product(block.attention.beta[None], block.up.weights)[0],
+        ),
         between.steps,
-    )  # fmt: skip
+    )
     gate = 2 * CODE / (found.gate + _LEAST)
     zero = round(_LEAST * gate) - CODE
     down = DenseCodes.of(

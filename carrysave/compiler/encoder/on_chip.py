@@ -56,9 +56,7 @@ def held(heads: int, length: int, each: int, *, chip: int, tile: int) -> Held:
         end = turned + (some * each * length if keys else 0)
         if end > chip:
             return None
-        return Held(
-            heads=some, rows=rows, scores=0, mixed=mixed, turned=turned if keys else None
-        )  # fmt: skip
+        return Held(heads=some, rows=rows, scores=0, mixed=mixed, turned=turned if keys else None)
 
     counts = sorted({-(-heads // groups) for groups in range(1, heads + 1)}, reverse=True)
     rows = [-(-length // tile // parts) * tile for parts in range(2, -(-length // tile) + 1)]

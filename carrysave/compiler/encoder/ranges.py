@@ -86,12 +86,17 @@ def ranges(encoder: Encoder, sentences: list[np.ndarray]) -> Ranges:
         middle = (low[f"{b}k"] + high[f"{b}k"]) / 2
         v = largest(f"{b}v")
         return BlockRanges(
-            q=largest(f"{b}q"), k=largest(f"{b}k", middle), k_middle=middle, v=v,
+            q=largest(f"{b}q"),
+            k=largest(f"{b}k", middle),
+            k_middle=middle,
+            v=v,
             context=float((largest(f"{b}context") / v).max()),
-            sum=float(largest(f"{b}sum").max()), all=float(largest(f"{b}all").max()),
+            sum=float(largest(f"{b}sum").max()),
+            all=float(largest(f"{b}all").max()),
             attention=largest(f"{b}attention", own.attention.beta),
-            feed=largest(f"{b}feed", own.feed.beta), gate=float(high[f"{b}gate"].max()),
-        )  # fmt: skip
+            feed=largest(f"{b}feed", own.feed.beta),
+            gate=float(high[f"{b}gate"].max()),
+        )
 
     return Ranges(
         embedding=largest("embedding", encoder.norm.beta),

@@ -59,9 +59,10 @@ def parts(program: Program, simulation: str) -> tuple[Program, list[Part]]:
     """
     target, spec = program.target, program.target.spec
     space = Space(
-        memory=program.memory.copy(), scratch=np.zeros(spec.scratch, np.uint8),
+        memory=program.memory.copy(),
+        scratch=np.zeros(spec.scratch, np.uint8),
         base=spec.scratch_base,
-    )  # fmt: skip
+    )
     image = Image(target)
     found: list[Part] = []
     seen: set[tuple[str, str]] = set()
@@ -106,10 +107,13 @@ def simulated(
 
 def wrong(found: list[Part], memory: np.ndarray) -> list[str]:
     """Return the layers of parts whose codes in memory are not as expected, once each."""
-    return list(dict.fromkeys(
-        part.layer for part in found
-        if not np.array_equal(part.c.rows_of(memory), part.expected)
-    ))  # fmt: skip
+    return list(
+        dict.fromkeys(
+            part.layer
+            for part in found
+            if not np.array_equal(part.c.rows_of(memory), part.expected)
+        )
+    )
 
 
 def _less(job: Job, target: Target) -> Job:
@@ -121,9 +125,7 @@ def _less(job: Job, target: Target) -> Job:
     return planned(less, target)
 
 
-def _copied(
-    image: Image, name: str, job: Job, space: Space, target: Target
-) -> tuple[Job, Buffer]:  # fmt: skip
+def _copied(image: Image, name: str, job: Job, space: Space, target: Target) -> tuple[Job, Buffer]:
     """Return a job on copies of what it reads, and where its codes go."""
     found = matrices(target.spec, golden_job(job, target.spec))
     copies: dict[str, Any] = {}
@@ -146,7 +148,7 @@ def _copied(
     made = found["c"]
     c = image.reserve(
         name, made.rows, made.columns, made.bits, stride=image.stride(made.bits, made.columns)
-    )  # fmt: skip
+    )
     return replace(job, **copies, c=c.address, ldc=c.stride), c
 
 

@@ -13,9 +13,12 @@ from carrysave.report.tables import Section
 __all__ = ["figures", "markdown", "show", "show_program"]
 
 _COLUMNS = (
-    ("jobs of", "{}"), ("count", "{:,}"), ("MACs", "{:,}"), ("cycles", "{:,}", "less"),
+    ("jobs of", "{}"),
+    ("count", "{:,}"),
+    ("MACs", "{:,}"),
+    ("cycles", "{:,}", "less"),
     ("share", "{:.1%}", "", 1.0),
-)  # fmt: skip
+)
 
 
 def figures(counted: Taken) -> dict[str, Any]:
@@ -33,8 +36,13 @@ def figures(counted: Taken) -> dict[str, Any]:
     return {
         "batch_tokens": counted.tokens,
         "kinds": [
-            {"kind": kind, "jobs": one.jobs, "macs": one.macs, "cycles": one.cycles,
-             "share": one.cycles / whole.cycles}
+            {
+                "kind": kind,
+                "jobs": one.jobs,
+                "macs": one.macs,
+                "cycles": one.cycles,
+                "share": one.cycles / whole.cycles,
+            }
             for kind, one in sorted(counted.kinds.items(), key=lambda item: -item[1].cycles)
         ],
         "cycles": whole.cycles,
@@ -45,7 +53,7 @@ def figures(counted: Taken) -> dict[str, Any]:
         "layer_products": products.cycles / count,
         "layer_rest": (layer.cycles - products.cycles) / count,
         "layer_moved": layer.moved / count,
-    }  # fmt: skip
+    }
 
 
 def _table(found: Mapping[str, Any]) -> Section:

@@ -22,10 +22,14 @@ _HARMLESS = frozenset({_PLACES, "pooler.dense.weight", "pooler.dense.bias"})
 """The numbers of positions, which are checked; and what is of the first row alone."""
 """Of the feed-forward."""
 _SIZES = {
-    "hidden_size": 1 << 14, "num_hidden_layers": 256, "num_attention_heads": 1 << 10,
-    "intermediate_size": 1 << 16, "vocab_size": 1 << 24, "max_position_embeddings": 1 << 16,
+    "hidden_size": 1 << 14,
+    "num_hidden_layers": 256,
+    "num_attention_heads": 1 << 10,
+    "intermediate_size": 1 << 16,
+    "vocab_size": 1 << 24,
+    "max_position_embeddings": 1 << 16,
     "type_vocab_size": 1 << 10,
-}  # fmt: skip
+}
 """Sizes that are read from the configuration, 1 to this."""
 
 
@@ -243,9 +247,11 @@ def _configuration(path: Path, text: str) -> tuple[dict[str, int], str]:
         sizes[name] = value
     if sizes["hidden_size"] % sizes["num_attention_heads"]:
         raise FileError(
-            path, f"must divide hidden_size, {sizes['hidden_size']}, not be"
-            f" {sizes['num_attention_heads']}", "num_attention_heads",
-        )  # fmt: skip
+            path,
+            f"must divide hidden_size, {sizes['hidden_size']}, not be"
+            f" {sizes['num_attention_heads']}",
+            "num_attention_heads",
+        )
     for name, legal in (
         ("model_type", ("bert",)),
         ("hidden_act", ACTIVATIONS),

@@ -134,11 +134,14 @@ def load(file: GgufFile) -> Model:
     })  # fmt: skip
     s, inner = shape, shape.heads * shape.head
     sizes = {
-        "attn_q": (inner, s.width), "attn_k": (s.shared * s.head, s.width),
-        "attn_v": (s.shared * s.head, s.width), "attn_output": (s.width, inner),
-        "ffn_gate": (s.hidden, s.width), "ffn_up": (s.hidden, s.width),
+        "attn_q": (inner, s.width),
+        "attn_k": (s.shared * s.head, s.width),
+        "attn_v": (s.shared * s.head, s.width),
+        "attn_output": (s.width, inner),
+        "ffn_gate": (s.hidden, s.width),
+        "ffn_up": (s.hidden, s.width),
         "ffn_down": (s.width, s.hidden),
-    }  # fmt: skip
+    }
     layers = [
         Layer(
             matrices={

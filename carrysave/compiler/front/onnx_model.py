@@ -112,8 +112,12 @@ def _check_names(proto: ModelProto) -> None:
     names.update(one.domain for one in proto.opset_import)
     # What is no UTF-8 comes as bytes.
     wrong = [name for name in names if isinstance(name, bytes)]
-    wrong += [text for one in proto.metadata_props for text in (one.key, one.value)
-              if isinstance(text, bytes)]  # fmt: skip
+    wrong += [
+        text
+        for one in proto.metadata_props
+        for text in (one.key, one.value)
+        if isinstance(text, bytes)
+    ]
     if wrong:
         raise ValueError(f"names must be UTF-8, not {min(wrong)[:40]!r}")
     longest = max(names, key=len, default="")

@@ -148,9 +148,13 @@ def _zeros(
 
 
 def _axis(
-    what: str, name: str, sizes: Sizes | None, symbol: str | None, asked: bool,
+    what: str,
+    name: str,
+    sizes: Sizes | None,
+    symbol: str | None,
+    asked: bool,
     batch: set[int] | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Return the axis of the sample of a tensor.
 
     Parameters
@@ -189,9 +193,12 @@ def _check_state(graph: Graph, name: str, to: str) -> None:
     own = graph.output_sizes[name]
     same = own is None or (
         len(own) == len(sizes)
-        and all(one == other for one, other in zip(own, sizes, strict=True)
-                if isinstance(one, int) and isinstance(other, int))
-    )  # fmt: skip
+        and all(
+            one == other
+            for one, other in zip(own, sizes, strict=True)
+            if isinstance(one, int) and isinstance(other, int)
+        )
+    )
     if not same:
         raise ValueError(
             f"--state {name}={to}: output {quoted(name)} must be {sizes_text(sizes)}, as the input,"

@@ -27,14 +27,19 @@ __all__ = [
 ]
 
 FORMATS = {
-    "w1.58a8": (2, "ternary", 8, 0), "w2a8": (2, "affine", 8, 0), "w4a4": (4, "uniform", 4, 32),
-}  # fmt: skip
+    "w1.58a8": (2, "ternary", 8, 0),
+    "w2a8": (2, "affine", 8, 0),
+    "w4a4": (4, "uniform", 4, 32),
+}
 """Bits of weights, what their codes mean, bits of activations, and rows of a group (0: all)."""
 _KIND = "carrysave text"
 _NUMBERS = {
-    "layers": (1, 256), "width": (32, 4096), "hidden": (32, 4096), "heads": (1, 128),
+    "layers": (1, 256),
+    "width": (32, 4096),
+    "hidden": (32, 4096),
+    "heads": (1, 128),
     "context": (2, 4096),
-}  # fmt: skip
+}
 _HEADER = {"kind", "form", "format", *_NUMBERS, "cache_bits", "characters"}
 
 
@@ -158,14 +163,15 @@ def load_text(path: Path) -> tuple[Model, Characters]:
     layers = [
         Layer(
             matrices={
-                name: matrices[f"{number}.{name}"]
-                for name in (*FORMS[header["form"]], *FEED)
+                name: matrices[f"{number}.{name}"] for name in (*FORMS[header["form"]], *FEED)
             },
-            attention_gain=gains[f"{number}.mix_norm"], feed_gain=gains[f"{number}.ffn_norm"],
-            output_gain=gains[f"{number}.output_norm"], down_gain=gains[f"{number}.down_norm"],
+            attention_gain=gains[f"{number}.mix_norm"],
+            feed_gain=gains[f"{number}.ffn_norm"],
+            output_gain=gains[f"{number}.output_norm"],
+            down_gain=gains[f"{number}.down_norm"],
         )
         for number in range(header["layers"])
-    ]  # fmt: skip
+    ]
     bits, levels, activations, _ = FORMATS[header["format"]]
     shape = Shape(
         layers=header["layers"], width=width, hidden=header["hidden"], heads=header["heads"],
@@ -269,11 +275,15 @@ def _matrix(
 
     try:
         whole = GroupedWeights(
-            codes=codes.astype(np.int64), bits=bits, levels=levels, group=group,
-            scale_format="fp16", scales=encoded(halves),
+            codes=codes.astype(np.int64),
+            bits=bits,
+            levels=levels,
+            group=group,
+            scale_format="fp16",
+            scales=encoded(halves),
             zeros=np.full(scales.shape, 1 << bits - 1) if levels == "uniform" else None,
             offsets=encoded(halves * np.float16(-1.5)) if levels == "affine" else None,
-        )  # fmt: skip
+        )
         return FastWeights(whole)
     except ValueError as error:
         raise FileError(path, error, f"array '{name}.codes'") from None

@@ -130,8 +130,10 @@ class Numbers:
         return self.divide(self.machine.reduced("sum", x, axes), float(count))
 
     def _two(self, what: str, x: Any, y: Any) -> Any:
-        x, y = (self.machine.constant(np.float32(one)) if isinstance(one, float) else one
-                for one in (x, y))  # fmt: skip
+        x, y = (
+            self.machine.constant(np.float32(one)) if isinstance(one, float) else one
+            for one in (x, y)
+        )
         return self.machine.two(what, x, y)
 
 

@@ -56,10 +56,14 @@ class BitWeights:
         blocks = -(-depth // block)
         wide = -(-blocks * bits // 8)
         for what, given, size in (
-            ("B", codes, columns * blocks * block * bits // 8), ("scales", steps, columns * blocks),
-            ("zero points", zeros, columns * (wide if zeros is not None and zeros.dtype == np.uint8
-                                              else blocks)),
-        ):  # fmt: skip
+            ("B", codes, columns * blocks * block * bits // 8),
+            ("scales", steps, columns * blocks),
+            (
+                "zero points",
+                zeros,
+                columns * (wide if zeros is not None and zeros.dtype == np.uint8 else blocks),
+            ),
+        ):
             if given is not None and given.size != size:
                 raise Unsupported(f"{what} must have {size} values, not {given.size}")
         if codes.dtype != np.uint8:
@@ -79,8 +83,10 @@ class BitWeights:
     @property
     def floats(self) -> np.ndarray:
         """The weights as float32, K x N."""
-        floats: np.ndarray = self.values.astype(np.float32) * np.repeat(
-            self.steps.astype(np.float32), self.block, axis=0)[: len(self.values)]  # fmt: skip
+        floats: np.ndarray = (
+            self.values.astype(np.float32)
+            * np.repeat(self.steps.astype(np.float32), self.block, axis=0)[: len(self.values)]
+        )
         return floats
 
 

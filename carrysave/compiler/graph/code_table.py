@@ -54,7 +54,5 @@ class CodeTable:
             shapes = ", ".join(str(one.shape) for one in given)
             raise ValueError(f"Table {quoted(self.name)}: sizes must fit, not {shapes}") from None
         check_size(lambda: f"Table {quoted(self.name)}", shape, 8 * self.values.itemsize)
-        places = tuple(
-            one.astype(np.intp) - low for one, low in zip(given, self.lows, strict=True)
-        )  # fmt: skip
+        places = tuple(one.astype(np.intp) - low for one, low in zip(given, self.lows, strict=True))
         return self.values[places].reshape(shape)

@@ -108,9 +108,7 @@ class Fallback:
         ValueError
             onnxruntime cannot.
         """
-        values = {
-            name: value for name, value in zip(self.inputs, given, strict=True) if name
-        }  # fmt: skip
+        values = {name: value for name, value in zip(self.inputs, given, strict=True) if name}
         for name, value in values.items():
             if not isinstance(value, np.ndarray):
                 raise ValueError(f"{label(self.node)}: {name!r} must be a tensor")

@@ -152,9 +152,14 @@ def _multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 OPERATORS = (
     MatMulNBits,
-    host_quantisers.DequantizeLinear, GlobalLpPool, GlobalMaxPool, MaxPool, MaxRoiPool,
-    Multinomial, Scatter,
-)  # fmt: skip
+    host_quantisers.DequantizeLinear,
+    GlobalLpPool,
+    GlobalMaxPool,
+    MaxPool,
+    MaxRoiPool,
+    Multinomial,
+    Scatter,
+)
 """Classes that implement the operators of their names."""
 
 EXACT = frozenset((
@@ -166,7 +171,12 @@ saturate on some processors, and draws, which are the same again with the same s
 """
 
 DRAWS = frozenset((
-    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
-    "RandomUniformLike", "Dropout",
-))  # fmt: skip
+    "Bernoulli",
+    "Multinomial",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Dropout",
+))
 """Operators that draw numbers, or may: no constants come of them."""

@@ -11,9 +11,13 @@ from onnx.reference.op_run import OpRun
 from carrysave.compiler.graph.code_types import limits
 
 __all__ = [
-    "QUANTISERS", "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "along",
+    "QUANTISERS",
+    "DequantizeLinear",
+    "DynamicQuantizeLinear",
+    "QuantizeLinear",
+    "along",
     "dynamic_codes",
-]  # fmt: skip
+]
 
 
 class QuantizeLinear(OpRun):

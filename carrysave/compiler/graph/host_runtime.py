@@ -28,10 +28,14 @@ _OLDEST = 7
 
 _KINDS = frozenset(
     f"tensor({name})"
-    for name in ("float", "double", "float16", "bool", *(
-        f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
-    ))
-)  # fmt: skip
+    for name in (
+        "float",
+        "double",
+        "float16",
+        "bool",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    )
+)
 """Types of outputs, as onnxruntime writes them."""
 
 

@@ -40,9 +40,7 @@ def operations(node: NodeProto, given: Given, made: Given) -> int:
     name = node.op_type
     if name in _SHAPES or name in _MOVES:
         return 0
-    given, made = (
-        [np.asarray(one) for one in part if one is not None] for part in (given, made)
-    )  # fmt: skip
+    given, made = ([np.asarray(one) for one in part if one is not None] for part in (given, made))
     if name in _POOLS:
         (sizes,) = (a.ints for a in node.attribute if a.name == "kernel_shape")
         return int(made[0].size * prod(sizes))
@@ -81,6 +79,10 @@ def _layer(given: list[np.ndarray], made: list[np.ndarray], node: NodeProto) -> 
 
 
 _PRODUCTS: dict[str, Callable[[list[np.ndarray], list[np.ndarray], NodeProto], int]] = {
-    "MatMul": _matmul, "Gemm": _gemm, "Conv": _conv, "ConvTranspose": _conv_transpose,
-    "MatMulNBits": _matmul, **dict.fromkeys(_LAYERS, _layer),
-}  # fmt: skip
+    "MatMul": _matmul,
+    "Gemm": _gemm,
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    "MatMulNBits": _matmul,
+    **dict.fromkeys(_LAYERS, _layer),
+}

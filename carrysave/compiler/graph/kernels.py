@@ -103,17 +103,22 @@ def windows_of(values: dict[str, Any], space: list[int]) -> dict[str, Any]:
     same = automatic.startswith("SAME")
     strides, dilations = (tuple(values.get(key, [1] * axes)) for key in ("strides", "dilations"))
     for what, numbers, count, least in (
-        ("kernel_shape", values.get("kernel_shape", space), axes, 1), ("strides", strides, axes, 1),
-        ("dilations", dilations, axes, 1), ("pads", pads, 2 * axes, 0),
-    ):  # fmt: skip
+        ("kernel_shape", values.get("kernel_shape", space), axes, 1),
+        ("strides", strides, axes, 1),
+        ("dilations", dilations, axes, 1),
+        ("pads", pads, 2 * axes, 0),
+    ):
         if len(numbers) != count or not all(least <= number <= _MOST for number in numbers):
             raise Unsupported(f"{what} must be {count} numbers, {least}..{_MOST}, not {numbers}")
     if list(values.get("kernel_shape", space)) != space:
         raise Unsupported(f"kernel_shape must be {space}, as of the weights")
     return {
-        "kernel": tuple(space), "strides": strides, "dilations": dilations,
-        "pads": None if same else pads, "auto_pad": automatic if same else "NOTSET",
-    }  # fmt: skip
+        "kernel": tuple(space),
+        "strides": strides,
+        "dilations": dilations,
+        "pads": None if same else pads,
+        "auto_pad": automatic if same else "NOTSET",
+    }
 
 
 _MOST = 1 << 20

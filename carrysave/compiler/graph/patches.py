@@ -65,9 +65,11 @@ class Patched(Windows):
             befores.append(before)
             afters.append(max(need - before - space[at], 0))
         windows = Windows(
-            kernel=self.reach, strides=steps, dilations=(1,) * len(steps),
+            kernel=self.reach,
+            strides=steps,
+            dilations=(1,) * len(steps),
             pads=(*befores, *afters),
-        )  # fmt: skip
+        )
         return windows.cut(x, fill)
 
 
@@ -198,9 +200,7 @@ class Transposed(Windows):
         ones = (1,) * len(space)
         before = (reach - 1 - first for reach, (first, _) in zip(self.reach, patches, strict=True))
         after = (last + 1 - count for count, (_, last) in zip(space, patches, strict=True))
-        windows = Windows(
-            kernel=self.reach, strides=ones, dilations=ones, pads=(*before, *after)
-        )  # fmt: skip
+        windows = Windows(kernel=self.reach, strides=ones, dilations=ones, pads=(*before, *after))
         return windows.cut(x, fill)
 
     def arranged(self, kernel: np.ndarray, groups: int) -> np.ndarray:

@@ -27,10 +27,14 @@ BITS: dict[int, int] = {
 """Types of tensors that numpy has, by their bits."""
 _CONSTANTS: dict[int, int] = {
     **BITS,
-    TensorProto.BFLOAT16: 16, TensorProto.FLOAT8E4M3FN: 8, TensorProto.FLOAT8E4M3FNUZ: 8,
-    TensorProto.FLOAT8E5M2: 8, TensorProto.FLOAT8E5M2FNUZ: 8, TensorProto.UINT4: 4,
+    TensorProto.BFLOAT16: 16,
+    TensorProto.FLOAT8E4M3FN: 8,
+    TensorProto.FLOAT8E4M3FNUZ: 8,
+    TensorProto.FLOAT8E5M2: 8,
+    TensorProto.FLOAT8E5M2FNUZ: 8,
+    TensorProto.UINT4: 4,
     TensorProto.INT4: 4,
-}  # fmt: skip
+}
 """Types that constants may have."""
 _FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
 """Those with a field of their own."""
@@ -128,9 +132,12 @@ def array_of(tensor: TensorProto) -> np.ndarray:
     facts = {one.key: one.value for one in tensor.external_data}
     # Files have the least byte first, as all machines that numpy has wheels for.
     return np.memmap(
-        facts["location"], tensor_dtype_to_np_dtype(tensor.data_type), "r", int(facts["offset"]),
+        facts["location"],
+        tensor_dtype_to_np_dtype(tensor.data_type),
+        "r",
+        int(facts["offset"]),
         tuple(tensor.dims),
-    )  # fmt: skip
+    )
 
 
 def let_go(values: np.ndarray | None) -> None:
@@ -160,9 +167,7 @@ def without_mapped(proto: ModelProto) -> tuple[ModelProto, dict[str, np.ndarray]
     if not mapped:
         return proto, {}
     copy = without_constants(proto)
-    copy.graph.initializer.extend(
-        one for one in proto.graph.initializer if one.name not in mapped
-    )  # fmt: skip
+    copy.graph.initializer.extend(one for one in proto.graph.initializer if one.name not in mapped)
     return copy, mapped
 
 

@@ -46,8 +46,9 @@ class GateProduct(QuantisedProduct):
         assert b is not None
         shapes = " and ".join(" x ".join(map(str, one.shape)) for one in (a, b))
         fits = a.ndim == b.ndim > 2 and a.size > 0 and prod(b.shape[2:]) == 1
-        fits = fits and all(1 in (one, two) or one == two
-                            for one, two in zip(a.shape[:2], b.shape[:2], strict=True))  # fmt: skip
+        fits = fits and all(
+            1 in (one, two) or one == two for one, two in zip(a.shape[:2], b.shape[:2], strict=True)
+        )
         if not fits:
             raise ValueError(f"A and B must have channels, and B one number in each, not {shapes}")
         outer = np.broadcast_shapes(a.shape[:2], b.shape[:2])

@@ -59,7 +59,11 @@ def codes(
     )
     multiplier, shift, zero_point = scales
     given = unit.Requantisation(
-        multiplier=multiplier, shift=shift, zero_point=zero_point, low=low, high=high,
+        multiplier=multiplier,
+        shift=shift,
+        zero_point=zero_point,
+        low=low,
+        high=high,
         relu=requantisation.relu,
-    )  # fmt: skip
+    )
     return requantise(spec, sums, given)

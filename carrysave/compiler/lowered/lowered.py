@@ -72,8 +72,12 @@ class Lowered:
         """Why products with quantised weights are among them; empty if none are."""
         if MATMUL_N_BITS in self.host:
             return f"{MATMUL_N_BITS} has activations in floats, without accuracy_level=4"
-        read = {name for node in self.proto.graph.node for name in node.input[1:2]
-                if not node.domain and node.op_type in FLOAT_PRODUCTS}  # fmt: skip
+        read = {
+            name
+            for node in self.proto.graph.node
+            for name in node.input[1:2]
+            if not node.domain and node.op_type in FLOAT_PRODUCTS
+        }
         for node in self.proto.graph.node:
             if node.op_type == "DequantizeLinear" and read.intersection(node.output):
                 return "weights are dequantised, and its activations are floats, or of small floats"

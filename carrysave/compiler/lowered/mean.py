@@ -39,9 +39,11 @@ class MeanProduct(QuantisedProduct):
         assert self.scale is not None
         count, most = prod(a.shape[2:]), target.mode.k_max
         product = replace(
-            self, weights=np.ones((count, 1), np.int8), scale=self.scale / np.float32(count),
+            self,
+            weights=np.ones((count, 1), np.int8),
+            scale=self.scale / np.float32(count),
             most=most,
-        )  # fmt: skip
+        )
         done = in_hardware and count <= most
         return QuantisedProduct._compile(product, target, a, None, done)
 

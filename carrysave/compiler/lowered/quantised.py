@@ -130,10 +130,14 @@ class QuantisedProduct(Operands):
         number = target.mode.b
         fits = fits and codes is not None and codes[1] - codes[0] <= number.high - number.low
         return choose(
-            target, self.windows, self.weights.shape, a.shape, requantised=done,
+            target,
+            self.windows,
+            self.weights.shape,
+            a.shape,
+            requantised=done,
             terms=terms_of(target, self.weights),
             turns=fits and self.turns and self.weights.shape[-1] == 1,
-        )  # fmt: skip
+        )
 
     def _turned(
         self, target: Target, a: np.ndarray, windows: Patched, in_hardware: bool

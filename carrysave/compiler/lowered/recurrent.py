@@ -110,8 +110,9 @@ class Recurrent:
             states.append(np.zeros(shape, np.float32) if given is None else given.copy())
         y = np.zeros((steps, *shape), np.float32)
         for number, one in enumerate(self.directions):
-            self._follow(multiply, one, x, lengths, states[0][number], states[1][number],
-                         y[:, number])  # fmt: skip
+            self._follow(
+                multiply, one, x, lengths, states[0][number], states[1][number], y[:, number]
+            )
         return y, states[0], states[1]
 
     def _follow(

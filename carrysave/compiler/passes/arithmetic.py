@@ -49,9 +49,7 @@ def arithmetic(lowered: Lowered) -> Lowered:
             index=len(made),
         ))  # fmt: skip
         made.append(ArithmeticNode(node, since(node.op_type, version), rule))
-    recurrent = {
-        name: replace(one, single=True) for name, one in lowered.recurrent.items()
-    }  # fmt: skip
+    recurrent = {name: replace(one, single=True) for name, one in lowered.recurrent.items()}
     if not made:
         return replace(lowered, recurrent=recurrent) if recurrent else lowered
     proto = without_constants(lowered.proto)

@@ -112,9 +112,12 @@ class CodePaths:
         return node.op_type in _GREATEST and kind.type in _CODES and not other
 
     def _follow(
-        self, name: str, leaves: dict[str, "np.dtype[Any]"], nodes: dict[int, NodeProto],
+        self,
+        name: str,
+        leaves: dict[str, "np.dtype[Any]"],
+        nodes: dict[int, NodeProto],
         constants: set[str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Add what a float tensor depends on."""
         if name in self._graph.constants:
             if self._graph.constants[name].size != 1:

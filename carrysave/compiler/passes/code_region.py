@@ -74,8 +74,9 @@ def tabled(region: Region, graph: Graph) -> CodeTable | None:
     if any(np.isnan(made[one.input[0]]).any() for one in quantisers):
         return None
     steps = ("QuantizeLinear", "DequantizeLinear")
-    operands = {name for one in nodes
-                for name in (one.input[:1] if one.op_type in steps else one.input)}  # fmt: skip
+    operands = {
+        name for one in nodes for name in (one.input[:1] if one.op_type in steps else one.input)
+    }
     axes = max((values[name].ndim for name in operands & values.keys()), default=0)
     entries = made[nodes[-1].output[0]].reshape([one.size for one in codes.values()])
     return CodeTable(nodes[-1].output[0], tuple(lows), entries, axes)

@@ -52,9 +52,10 @@ def along_one(parts: list[np.ndarray], count: int) -> ConstantCodes | None:
         return None
     codes, *grids = parts
     changing = [
-        axis for axis in range(codes.ndim)
+        axis
+        for axis in range(codes.ndim)
         if any((grid != grid.take([0], axis)).any() for grid in grids)
-    ]  # fmt: skip
+    ]
     if len(changing) > 1:
         return None
     rows = [grid.reshape(-1)[0] for grid in grids]
@@ -76,8 +77,9 @@ def turned(node: NodeProto, before: ConstantCodes) -> ConstantCodes | None:
     turn = attributes(node).get("perm", list(range(axes))[::-1])
     axis = list(turn).index(before.axis % axes)
     zero = None if before.zero is None else before.zero.transpose(turn)
-    return ConstantCodes(before.codes.transpose(turn), before.scale.transpose(turn), zero, axis,
-                  before.block)  # fmt: skip
+    return ConstantCodes(
+        before.codes.transpose(turn), before.scale.transpose(turn), zero, axis, before.block
+    )
 
 
 def limited_codes(before: ConstantCodes, floats: np.ndarray) -> ConstantCodes | None:

@@ -52,10 +52,14 @@ def _replaced(lowered: Lowered, reason: Callable[[NodeProto], str]) -> Lowered:
         fallback = Fallback(original, why, opsets)
         node.CopyFrom(
             helper.make_node(
-                FALLBACK, fallback.inputs, original.output, key(node), domain=DOMAIN,
+                FALLBACK,
+                fallback.inputs,
+                original.output,
+                key(node),
+                domain=DOMAIN,
                 index=len(fallbacks),
             )
-        )  # fmt: skip
+        )
         fallbacks.append(fallback)
     declare(proto)
     return replace(lowered, proto=proto, fallbacks=fallbacks)

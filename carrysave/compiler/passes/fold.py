@@ -72,8 +72,9 @@ class _Folder:
         )
         proto.graph.initializer.extend(
             numpy_helper.from_array(np.asarray(self._known[name]), name)
-            for name in self._made if name in wanted
-        )  # fmt: skip
+            for name in self._made
+            if name in wanted
+        )
         return Graph(proto)
 
     def _folds(self, node: NodeProto) -> bool:

@@ -95,8 +95,11 @@ def match_gate(graph: Graph, node: NodeProto) -> Match | None:
         return None
     product = GateProduct(
         **places(node, left.name, right.name, None, None),
-        a_zero=left.number, a_type=left.zero.dtype, b_zero=right.number, b_type=right.zero.dtype,
-    )  # fmt: skip
+        a_zero=left.number,
+        a_type=left.zero.dtype,
+        b_zero=right.number,
+        b_type=right.zero.dtype,
+    )
     steps = product_of_scales(left, right, 1)
     return Match(product=_limited(product, steps, y, low, high), node=node, behind=behind)
 
@@ -159,8 +162,9 @@ def _floats(
 ) -> Match:
     """Make a product output sums; the host converts them to floats and adds a float bias."""
     name = node.output[0]
-    fresh = {end: graph.fresh(f"{name}/{end}")
-             for end in ("sums", "float", "steps", "scaled", "bias")}  # fmt: skip
+    fresh = {
+        end: graph.fresh(f"{name}/{end}") for end in ("sums", "float", "steps", "scaled", "bias")
+    }
     spread = (-1, *[1] * len(product.windows.kernel)) if product.windows else (-1,)
     constants = [(steps.reshape(spread), fresh["steps"])]
     after = [

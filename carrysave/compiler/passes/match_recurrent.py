@@ -79,14 +79,21 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
     ]  # fmt: skip
     directions = tuple(
         Direction(
-            products=(pair[0], pair[1]), scales=(scales[0][number], scales[1][number]),
-            bias=bias[number], peepholes=peepholes[number], backward=ways[number],
+            products=(pair[0], pair[1]),
+            scales=(scales[0][number], scales[1][number]),
+            bias=bias[number],
+            peepholes=peepholes[number],
+            backward=ways[number],
         )
         for number, pair in enumerate(base)
-    )  # fmt: skip
+    )
     clip = values.get("clip")
-    return Recurrent(node=node, directions=directions, clip=clip or None,
-                     coupled=bool(values.get("input_forget", 0)))  # fmt: skip
+    return Recurrent(
+        node=node,
+        directions=directions,
+        clip=clip or None,
+        coupled=bool(values.get("input_forget", 0)),
+    )
 
 
 def _numbers(graph: Graph, name: str, what: str, shape: Sequence[int]) -> np.ndarray:

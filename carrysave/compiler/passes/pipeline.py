@@ -141,8 +141,11 @@ def lower(
         Nodes that cannot run, each with its reason; a model without quantised products.
     """
     setting = Setting(
-        target=target, choices=read(graph) if choices is None else choices,
-        fallback=fallback, without=without or {}, recurrent=until == PASSES[-1].name,
-    )  # fmt: skip
+        target=target,
+        choices=read(graph) if choices is None else choices,
+        fallback=fallback,
+        without=without or {},
+        recurrent=until == PASSES[-1].name,
+    )
     *_, (_, lowered) = passed(graph, setting, until)
     return lowered

@@ -106,10 +106,15 @@ def places(
 ) -> dict[str, Any]:
     """Collect the fields of :class:`Operands`."""
     return {
-        "name": key(node), "operator": node.op_type, "a": a, "b": "" if weights is not None else b,
-        "y": node.output[0], "weights": weights, "windows": windows,
+        "name": key(node),
+        "operator": node.op_type,
+        "a": a,
+        "b": "" if weights is not None else b,
+        "y": node.output[0],
+        "weights": weights,
+        "windows": windows,
         "transposed": bool(attributes(node).get("transA")),
-    }  # fmt: skip
+    }
 
 
 def with_codes(

@@ -36,14 +36,17 @@ def quantise_recurrent(graph: Graph) -> Graph:
             size = np.abs(turned).max(axis=1)
             scale = (np.where(size > 0, size, _MOST) / _MOST).astype(np.float32)
             codes = np.rint(turned / scale[:, None]).astype(np.int8)
-            for part, array in (("codes", codes), ("scale", scale),
-                                ("zero", np.zeros(scale.shape, np.int8))):  # fmt: skip
+            for part, array in (
+                ("codes", codes),
+                ("scale", scale),
+                ("zero", np.zeros(scale.shape, np.int8)),
+            ):
                 name = graph.fresh(f"{node.output[0] or node.name}/{what}_{part}")
                 made.append((array, name))
                 (names if part == "codes" else more).append(name)
         own = helper.make_node(
             KIND, [given[0], *names, *given[3:], *more], node.output, node.name, domain=MICROSOFT
-        )  # fmt: skip
+        )
         own.attribute.extend(one for one in node.attribute if one.name != "layout")
         nodes.append(own)
     if not made:

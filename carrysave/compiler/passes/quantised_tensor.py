@@ -65,8 +65,11 @@ def quantised_tensor(graph: Graph, names: list[str], axis: int | None = None) ->
     kind = graph.types.get(codes, np.dtype(np.uint8)) if values is None else values.dtype
     zeros = constant(graph, zero, "zero point") if zero else np.zeros((), kind)
     factor = constant(graph, scale, "scale") if scale else None
-    for what, array, legal in (("codes", values, "iu"), ("zero points", zeros, "iu"),
-                             ("scales", factor, "f")):  # fmt: skip
+    for what, array, legal in (
+        ("codes", values, "iu"),
+        ("zero points", zeros, "iu"),
+        ("scales", factor, "f"),
+    ):
         fits = array is None or (
             array.dtype.kind == "f" if legal == "f" else bool(limits(array.dtype))
         )

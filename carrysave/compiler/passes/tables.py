@@ -49,7 +49,7 @@ class _Tables:
         after = self._paths.after
         return self._replaced([
             one for number, nodes in enumerate(made) for one in (*nodes, *after.get(number, []))
-        ])  # fmt: skip
+        ])
 
     def _made(self, node: NodeProto, number: int) -> list[NodeProto]:
         """Return what takes the place of a node: itself, or a table and what moves its codes."""
@@ -110,8 +110,9 @@ class _Tables:
         if table.same and table.values.dtype == self._paths.kind(names[0]):
             return helper.make_node("Identity", names, [out], name)
         self._tables.append(table)
-        return helper.make_node(TABLE, names, [out], name, domain=DOMAIN,
-                                index=len(self._tables) - 1)  # fmt: skip
+        return helper.make_node(
+            TABLE, names, [out], name, domain=DOMAIN, index=len(self._tables) - 1
+        )
 
     def _least(self, region: Region) -> Region:
         """Let regions of leaves take their place, where that makes fewer look-ups, or not more."""
@@ -127,15 +128,22 @@ class _Tables:
             readers = self._graph.readers.get(name, [])
             return name not in self._graph.outputs and all(id(one) in inner for one in readers)
 
-        private = [self._regions[name] for name in region.leaves if name in self._regions and all(
-            one.op_type == "DequantizeLinear" and inside(one.output[0])
-            for one in self._graph.readers.get(name, [])
-        )]  # fmt: skip
+        private = [
+            self._regions[name]
+            for name in region.leaves
+            if name in self._regions
+            and all(
+                one.op_type == "DequantizeLinear" and inside(one.output[0])
+                for one in self._graph.readers.get(name, [])
+            )
+        ]
         return len(region.leaves) + sum(len(one.leaves) for one in private)
 
     def _choices(self, region: Region) -> Iterator[Region]:
-        options = [[None, *([self._regions[name]] if name in self._regions else [])]
-                   for name in region.leaves]  # fmt: skip
+        options = [
+            [None, *([self._regions[name]] if name in self._regions else [])]
+            for name in region.leaves
+        ]
         for chosen in product(*options):
             leaves: dict[str, np.dtype[Any]] = {}
             nodes, constants = dict(region.nodes), region.constants
@@ -144,8 +152,10 @@ class _Tables:
                 nodes |= {} if other is None else other.nodes
                 constants |= frozenset() if other is None else other.constants
             # A leaf that is kept for one part is not computed in another.
-            if not any(node.op_type == "QuantizeLinear" and node.output[0] in leaves
-                       for node in nodes.values()):  # fmt: skip
+            if not any(
+                node.op_type == "QuantizeLinear" and node.output[0] in leaves
+                for node in nodes.values()
+            ):
                 made = Region(leaves, nodes, constants)
                 if (made.bits <= _BITS and len(leaves) <= 2) or made.nodes == region.nodes:
                     yield made

@@ -61,15 +61,16 @@ def _varying(
             if one + steps * (other - one) != last:
                 raise ValueError(f"{most.node}: {field} must grow by as much with each {name!r}")
             if one != other:
-                varies.append(
-                    Varies(parameter=name, field=field, factor=other - one, job=number)
-                )  # fmt: skip
+                varies.append(Varies(parameter=name, field=field, factor=other - one, job=number))
     return replace(most, jobs=tuple(jobs), varies=tuple(varies))
 
 
 def _with_blocks(job: Job, other: Job) -> Job:
     """Return a job with the blocks of another one."""
     return replace(
-        job, block_m=other.block_m, block_n=other.block_n, block_k=other.block_k,
+        job,
+        block_m=other.block_m,
+        block_n=other.block_n,
+        block_k=other.block_k,
         by_columns=other.by_columns,
-    )  # fmt: skip
+    )

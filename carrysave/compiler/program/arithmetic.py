@@ -78,17 +78,23 @@ class Emitter:
         if x.scale is None:
             return self._made("copy", _FLOAT, x)
         step, zero = x.scale
-        return self._made("decode", _FLOAT, x, self.constant(np.float32(step)),
-                          shift=x.offset - zero)  # fmt: skip
+        return self._made(
+            "decode", _FLOAT, x, self.constant(np.float32(step)), shift=x.offset - zero
+        )
 
     def encoded(self, x: Tensor, step: float, zero: int, kind: "np.dtype[Any]") -> Tensor:
         """Round floats to codes."""
         offset = code_offset("A", kind, self._image.target.mode.a)
         ends = np.iinfo(kind)
         made = self._made(
-            "encode", kind, x, self.constant(np.float32(step)), shift=zero - offset,
-            low=int(ends.min) - offset, high=int(ends.max) - offset,
-        )  # fmt: skip
+            "encode",
+            kind,
+            x,
+            self.constant(np.float32(step)),
+            shift=zero - offset,
+            low=int(ends.min) - offset,
+            high=int(ends.max) - offset,
+        )
         return Tensor(made.sources, kind, offset)
 
     def rounded(self, x: Tensor) -> Tensor:
@@ -130,9 +136,14 @@ class Emitter:
         )
 
     def _step(
-        self, what: str, shape: tuple[int, ...], to: Tensor, given: Sequence[Tensor],
-        axis: int | None = None, **numbers: Any,
-    ) -> None:  # fmt: skip
+        self,
+        what: str,
+        shape: tuple[int, ...],
+        to: Tensor,
+        given: Sequence[Tensor],
+        axis: int | None = None,
+        **numbers: Any,
+    ) -> None:
         """Place steps, whose operands lie in loops; `axis` is reduced, each row to a number."""
         ways = []
         for one in (to, *given):
@@ -164,7 +175,7 @@ class Emitter:
                 for name, at, one, row, column in zip(
                     names, first, (to, *given), inner[1][1], inner[0][1], strict=False
                 )
-            }  # fmt: skip
+            }
             self._image.steps.append(Floats(
                 node=self._node, operator=self._operator, operation=Operation[what.upper()],
                 rows=inner[1][0], columns=inner[0][0], operands=operands,

@@ -54,13 +54,18 @@ class Array:
 
     def at(self, first: int, count: int, step: int = 1) -> "Array":
         """Return some rows."""
-        return replace(self, address=self.address + first * self.row, rows=count,
-                       row=self.row * step)  # fmt: skip
+        return replace(
+            self, address=self.address + first * self.row, rows=count, row=self.row * step
+        )
 
     def across(self, first: int, count: int, step: int = 1) -> "Array":
         """Return some columns."""
-        return replace(self, address=self.address + first * self.column, columns=count,
-                       column=self.column * step)  # fmt: skip
+        return replace(
+            self,
+            address=self.address + first * self.column,
+            columns=count,
+            column=self.column * step,
+        )
 
     @property
     def turned(self) -> "Array":

@@ -23,9 +23,11 @@ __all__ = ["assemble", "assembled"]
 
 
 def assemble(
-    image: Image, sections: Sequence[Sequence[SectionStep]], scores: tuple[int, int, int],
+    image: Image,
+    sections: Sequence[Sequence[SectionStep]],
+    scores: tuple[int, int, int],
     parameters: Sequence[Parameter] = (),
-) -> tuple[list[int], tuple[Parameter, ...]]:  # fmt: skip
+) -> tuple[list[int], tuple[Parameter, ...]]:
     """Place sections as words.
 
     Parameters
@@ -74,9 +76,7 @@ def assemble(
         return starts, ()
     placed, words = [], [len(parameters)]
     for one in parameters:
-        placed.append(replace(
-            one, address=table + 4 * len(words), words=tuple(places[one.name])
-        ))  # fmt: skip
+        placed.append(replace(one, address=table + 4 * len(words), words=tuple(places[one.name])))
         words += [one.low, one.low, one.low, one.high, len(places[one.name])]
         words += [word for pair in places[one.name] for word in pair]
     image.parts[table] = _packed(words)
@@ -84,10 +84,14 @@ def assemble(
 
 
 def assembled(
-    image: Image, parts: Sequence[Sequence[SectionStep] | HostStep], *,
-    scores: tuple[int, int] = (0, 1), parameters: Sequence[Parameter] = (),
-    states: Sequence[State] = (), **more: Any,
-) -> Program:  # fmt: skip
+    image: Image,
+    parts: Sequence[Sequence[SectionStep] | HostStep],
+    *,
+    scores: tuple[int, int] = (0, 1),
+    parameters: Sequence[Parameter] = (),
+    states: Sequence[State] = (),
+    **more: Any,
+) -> Program:
     """Return the program of some parts, whose steps are placed as words.
 
     Parameters

@@ -61,8 +61,9 @@ class Between:
         own: NodeProto = node.onnx_node
         if not any(name in self.tensors for name in own.input):
             return False
-        if any(name not in self.constants and name not in self.tensors
-               for name in own.input if name):  # fmt: skip
+        if any(
+            name not in self.constants and name not in self.tensors for name in own.input if name
+        ):
             return False
         before, steps = set(self.image.pool.taken), len(self.image.steps)
         try:
@@ -271,4 +272,4 @@ def gate(image: Image, product: GateProduct, a: Tensor, b: Tensor) -> Tensor:
     shape = np.broadcast_shapes(a.sources.shape, b.sources.shape)
     return looked_up(
         image, (product.name, product.operator), [a, b], shape, values[index], product.y_type
-    )  # fmt: skip
+    )

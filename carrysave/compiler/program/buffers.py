@@ -45,9 +45,12 @@ class Buffer:
         return self.address + (self.rows - 1) * self.stride + self.row_bytes
 
     def part(
-        self, rows: tuple[int, int] | None = None, columns: tuple[int, int] | None = None,
-        *, parts: int = 1,
-    ) -> "Buffer":  # fmt: skip
+        self,
+        rows: tuple[int, int] | None = None,
+        columns: tuple[int, int] | None = None,
+        *,
+        parts: int = 1,
+    ) -> "Buffer":
         """Return some rows, and some columns.
 
         Parameters
@@ -70,9 +73,12 @@ class Buffer:
                 f" not rows {first}..{last} and columns {start}..{stop} of {parts} parts"
             )
         return replace(
-            self, address=self.address + first * self.stride + start * self.bits // 8,
-            rows=(last - first) * parts, columns=stop - start, stride=self.stride // parts,
-        )  # fmt: skip
+            self,
+            address=self.address + first * self.stride + start * self.bits // 8,
+            rows=(last - first) * parts,
+            columns=stop - start,
+            stride=self.stride // parts,
+        )
 
     def read(self, memory: np.ndarray) -> np.ndarray:
         """Return the codes, rows x columns of int64.

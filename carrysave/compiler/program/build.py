@@ -87,9 +87,14 @@ class Builder:
         return found
 
     def floats(
-        self, operation: Operation, out: Array, *others: Array | None, shift: int = 0,
-        width: int = 0, limits: tuple[int, int] = (_LEAST, _MOST),
-    ) -> Array:  # fmt: skip
+        self,
+        operation: Operation,
+        out: Array,
+        *others: Array | None,
+        shift: int = 0,
+        width: int = 0,
+        limits: tuple[int, int] = (_LEAST, _MOST),
+    ) -> Array:
         """Add a step on floats, of the size of its first operand that is read, or of `out`."""
         self.run()
         named = dict(zip(OPERANDS[operation], (out, *others), strict=False))
@@ -99,8 +104,9 @@ class Builder:
         grows = next((one.grows for one in arrays.values() if one.grows), "")
         varies = [
             Varies(parameter=parameter, field=f"{name}.address", factor=bytes_)
-            for name, one in arrays.items() for parameter, bytes_ in one.moves
-        ]  # fmt: skip
+            for name, one in arrays.items()
+            for parameter, bytes_ in one.moves
+        ]
         if grows:
             varies.append(Varies(parameter=grows, field="columns", factor=1))
         self.steps.append(Floats(
@@ -126,8 +132,11 @@ class Builder:
                 address=self.image.put(whole.tobytes()), format=Format.I8, rows=count,
                 columns=columns, row=len(rows[0]) * each, column=each,
             ))  # fmt: skip
-        return Weights(tuple(placed), tuple(one.place for one in parts),
-                       sum(one.offset << one.place for one in parts))  # fmt: skip
+        return Weights(
+            tuple(placed),
+            tuple(one.place for one in parts),
+            sum(one.offset << one.place for one in parts),
+        )
 
     def product(
         self, a: Array, b: Array, c: Array, *, ldb: int | None = None, macs: int | None = None
@@ -184,8 +193,9 @@ class Builder:
     def _add(self, job: Job, grows: dict[str, str], spent: int, macs: int) -> None:
         varies = tuple(
             Varies(parameter=parameter, field=name, factor=1)
-            for name, parameter in grows.items() if parameter
-        )  # fmt: skip
+            for name, parameter in grows.items()
+            if parameter
+        )
         self._jobs.append((job, varies, spent, macs))
 
 

@@ -51,9 +51,12 @@ class Spent:
     def __add__(self, other: "Spent") -> "Spent":
         """Add what both take."""
         return Spent(
-            self.jobs + other.jobs, self.cycles + other.cycles, self.macs + other.macs,
-            self.least + other.least, self.moved + other.moved,
-        )  # fmt: skip
+            self.jobs + other.jobs,
+            self.cycles + other.cycles,
+            self.macs + other.macs,
+            self.least + other.least,
+            self.moved + other.moved,
+        )
 
 
 def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
@@ -77,12 +80,8 @@ def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
         some = long if len(long) else known
         ranks = np.argsort(costs(stores, some, job.m, job.n, words, c_bits)[0], kind="stable")
         tried = [Blocks.of(row) for row in some[ranks[:_TRIED]]]
-        best = min(tried, key=lambda blocks: _product_cycles(
-            job, blocks, found, target, memory
-        ))  # fmt: skip
-    return replace(
-        job, block_m=best.m, block_n=best.n, block_k=best.k, by_columns=best.by_columns
-    )  # fmt: skip
+        best = min(tried, key=lambda blocks: _product_cycles(job, blocks, found, target, memory))
+    return replace(job, block_m=best.m, block_n=best.n, block_k=best.k, by_columns=best.by_columns)
 
 
 def cycles_of(job: Job, target: Target, memory: Memory | None = None) -> int:
@@ -111,10 +110,15 @@ def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
             rows["a"] = replace(found["a"], rows=job.m)
         if job.ldb == 0 and "b" in found:
             rows["b"] = replace(found["b"], rows=1)
-        return Spent(1, took, moved=sum(
-            one.rows * -(-one.row_bytes // beat) * beat
-            for name, one in rows.items() if name not in near
-        ))  # fmt: skip
+        return Spent(
+            1,
+            took,
+            moved=sum(
+                one.rows * -(-one.row_bytes // beat) * beat
+                for name, one in rows.items()
+                if name not in near
+            ),
+        )
     macs = job.m * job.k * job.n
     moved = sum(
         one.rows * one.row_bytes for name, one in found.items() if name not in {*near, "records"}
@@ -123,9 +127,12 @@ def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
     bits = {name: one.bits for name, one in found.items() if name != "records"}
     parts = order(stores, _blocks(job, found, target), bits, job.m, job.n, words)
     return Spent(
-        1, took, macs, max(macs / target.peak(None), 8 * moved / target.info.stores.data_width),
+        1,
+        took,
+        macs,
+        max(macs / target.peak(None), 8 * moved / target.info.stores.data_width),
         sum(-(-part.bytes // beat) * beat for part in parts if part.name not in near),
-    )  # fmt: skip
+    )
 
 
 def _stores(target: Target) -> Stores:
@@ -152,9 +159,7 @@ def _product_cycles(
     return cycles(stores, blocks, job.m, job.n, words, bits, places, memory, shared)
 
 
-def _rows_cycles(
-    job: Job, operation: str, found: dict[str, Matrix], target: Target
-) -> int:  # fmt: skip
+def _rows_cycles(job: Job, operation: str, found: dict[str, Matrix], target: Target) -> int:
     unit = target.spec.vector
     assert unit is not None
     if operation == "transpose":
@@ -172,8 +177,9 @@ def _rows_cycles(
     read = sum(
         (1 if name == "b" and not job.ldb else job.m if operation == "gather" else one.rows)
         * one.row_bytes
-        for name, one in found.items() if name != "c"
-    )  # fmt: skip
+        for name, one in found.items()
+        if name != "c"
+    )
     written = found["c"].rows * found["c"].row_bytes
     return max(took, -(-read // bus), -(-written // bus))
 

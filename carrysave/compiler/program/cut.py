@@ -63,9 +63,12 @@ def cut(product: QuantisedProduct, a: Tensor, image: Image) -> Sources:
         sources.append(own[:, order])
     join, shaped = compiled.cut.join, compiled.cut.shaped
     return Sources(
-        works=works, a=[*sources], b=[None] * len(works),
-        shaped=lambda places: shaped(join(places)), macs=compiled.macs,
-    )  # fmt: skip
+        works=works,
+        a=[*sources],
+        b=[None] * len(works),
+        shaped=lambda places: shaped(join(places)),
+        macs=compiled.macs,
+    )
 
 
 def computed(product: QuantisedProduct, a: Tensor, b: Tensor, image: Image) -> Sources:
@@ -84,7 +87,7 @@ def computed(product: QuantisedProduct, a: Tensor, b: Tensor, image: Image) -> S
     rights = np.broadcast_to(rights, (*outer, depth, columns)).reshape(-1, depth, columns)
     (work,) = product.compile(
         image.target, np.zeros((1, depth), a.kind), np.zeros((depth, columns), b.kind), True
-    ).works  # fmt: skip
+    ).works
     known = np.zeros(columns, np.int64) if product.bias is None else product.bias.astype(np.int64)
     bias = known + offsets[0] * offsets[1] * depth
     work = replace(work, bias=bias if bias.any() else None)
@@ -100,10 +103,12 @@ def computed(product: QuantisedProduct, a: Tensor, b: Tensor, image: Image) -> S
     check_depth(image.target, below.shape[1])
     shape = (*outer, rows, columns)
     return Sources(
-        works=[work] * len(whole), a=list(whole), b=list(below),
+        works=[work] * len(whole),
+        a=list(whole),
+        b=list(below),
         shaped=lambda places: np.stack(places).reshape(shape),
         macs=len(whole) * rows * depth * columns,
-    )  # fmt: skip
+    )
 
 
 def _parts(number: int, low: int, high: int) -> list[int]:
@@ -125,11 +130,12 @@ def _mean(product: MeanProduct, a: Tensor, image: Image) -> Sources | None:
     (work,) = product.compile(image.target, np.zeros((1, 1, *space), a.kind), None, True).works
     assert work.a is not None
     assert work.bias is not None
-    ones = replace(
-        work, a=np.ones((1, count), np.int64), bias=np.repeat(work.bias, channels)
-    )  # fmt: skip
+    ones = replace(work, a=np.ones((1, count), np.int64), bias=np.repeat(work.bias, channels))
     shape = (batch, channels, *[1] * len(space))
     return Sources(
-        works=[ones] * batch, a=[None] * batch, b=maps, macs=a.sources.size,
+        works=[ones] * batch,
+        a=[None] * batch,
+        b=maps,
+        macs=a.sources.size,
         shaped=lambda places: np.concatenate(places).reshape(shape),
-    )  # fmt: skip
+    )

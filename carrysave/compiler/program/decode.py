@@ -116,9 +116,7 @@ def _step(words: _Words, one: Mapping[str, Any], size: int) -> SectionStep:
         raise ValueError(f"a step must be a {one['kind']}, not of kind {kind}")
     node, operator = str(one["node"]), str(one["operator"])
     if kind == Kind.MOVE:
-        fields: dict[str, Any] = dict(
-            zip(MOVE_FIELDS, words.take(len(MOVE_FIELDS)), strict=True)
-        )  # fmt: skip
+        fields: dict[str, Any] = dict(zip(MOVE_FIELDS, words.take(len(MOVE_FIELDS)), strict=True))
         return Move(node=node, operator=operator, bytes=int(one["bytes"]), **fields)
     if kind == Kind.FLOATS:
         return _floats(words, node, operator, int(one["numbers"]))
@@ -126,9 +124,13 @@ def _step(words: _Words, one: Mapping[str, Any], size: int) -> SectionStep:
     if not 1 <= jobs <= JOBS or not 0 <= counters < size:
         raise ValueError(f"a start must have 1..{JOBS} jobs, not {jobs}")
     return Start(
-        node=node, operator=operator, cycles=int(one["cycles"]), macs=int(one["macs"]),
-        jobs=tuple(job_of(words.take(JOB_WORDS)) for _ in range(jobs)), counters=counters,
-    )  # fmt: skip
+        node=node,
+        operator=operator,
+        cycles=int(one["cycles"]),
+        macs=int(one["macs"]),
+        jobs=tuple(job_of(words.take(JOB_WORDS)) for _ in range(jobs)),
+        counters=counters,
+    )
 
 
 def _floats(words: _Words, node: str, operator: str, numbers: int) -> Floats:

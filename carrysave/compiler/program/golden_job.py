@@ -26,7 +26,7 @@ def golden_job(job: Job, spec: CoprocessorSpec) -> memory_jobs.Job:
         }
         values["requantisation"] = Requantisation(
             **scale, low=how.low, high=how.high, relu=how.relu
-        )  # fmt: skip
+        )
     return memory_jobs.Job(**values)
 
 
@@ -37,7 +37,10 @@ def moved(job: Job, base: int, chip: int) -> Job:
         return address - CHIP + chip if address >= CHIP else address + base
 
     return replace(
-        job, a=at(job.a), b=at(job.b), c=at(job.c),
+        job,
+        a=at(job.a),
+        b=at(job.b),
+        c=at(job.c),
         bias=None if job.bias is None else at(job.bias),
         records=None if job.records is None else at(job.records),
-    )  # fmt: skip
+    )

@@ -17,11 +17,15 @@ SECTION = "Section"
 
 def lacking(program: Program) -> list[str]:
     """Return the operators of the host that are no ONNX, and that a file cannot have."""
-    return list(dict.fromkeys(
-        f"{node.op_type} {node.name or next(iter(node.output), '')!r}"
-        for part in program.parts if isinstance(part, HostStep)
-        for node in part.nodes if node.domain == DOMAIN
-    ))  # fmt: skip
+    return list(
+        dict.fromkeys(
+            f"{node.op_type} {node.name or next(iter(node.output), '')!r}"
+            for part in program.parts
+            if isinstance(part, HostStep)
+            for node in part.nodes
+            if node.domain == DOMAIN
+        )
+    )
 
 
 def host_model(program: Program) -> ModelProto | None:
@@ -54,8 +58,9 @@ def host_model(program: Program) -> ModelProto | None:
     used = {name for node in nodes for name in node.input}
     constants = [
         numpy_helper.from_array(np.asarray(values), name)
-        for name, values in program.constants.items() if name in used
-    ]  # fmt: skip
+        for name, values in program.constants.items()
+        if name in used
+    ]
     inputs_ = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(kind), shape)
         for name, (kind, shape) in program.takes.items()
@@ -63,6 +68,7 @@ def host_model(program: Program) -> ModelProto | None:
     graph = helper.make_graph(nodes, "host", inputs_, list(proto.graph.output), constants)
     opsets = {one.domain: one.version for one in proto.opset_import} | {DOMAIN: 1}
     return helper.make_model(
-        graph, ir_version=proto.ir_version,
+        graph,
+        ir_version=proto.ir_version,
         opset_imports=[helper.make_opsetid(*one) for one in opsets.items()],
-    )  # fmt: skip
+    )

@@ -46,12 +46,12 @@ class HostParts:
         chosen = {id(node) for node in nodes}
         self.waiting = [node for node in self.waiting if id(node) not in chosen]
         read = dict.fromkeys(
-            name for node in nodes for name in node.input
+            name
+            for node in nodes
+            for name in node.input
             if name in self._tensors and name not in writes
-        )  # fmt: skip
-        depends = bool(read) or any(
-            name in self._done for node in nodes for name in node.input
-        )  # fmt: skip
+        )
+        depends = bool(read) or any(name in self._done for node in nodes for name in node.input)
         reasons: tuple[str, ...] = ()
         if depends and not last:
             self._done.update(name for node in nodes for name in node.output)

@@ -124,7 +124,7 @@ class Image:
             number += 1
         self.buffers[own] = Buffer(
             name=own, address=address, rows=rows, columns=columns, bits=bits, stride=stride
-        )  # fmt: skip
+        )
         return self.buffers[own]
 
     def place(self, name: str, codes: np.ndarray, bits: int, stride: int | None = None) -> Buffer:
@@ -178,7 +178,7 @@ class Image:
         ):
             self.steps[-1] = replace(
                 last, jobs=(*last.jobs, job), cycles=last.cycles + took, macs=last.macs + macs
-            )  # fmt: skip
+            )
             return
         self.steps.append(Start(
             node=node, operator=operator, jobs=(job,), cycles=took, macs=macs,
@@ -228,8 +228,9 @@ class Image:
             first = self.move(node, operator, wide.reshape(-1, 1), row=stride)
         return Buffer(name=node, address=first, rows=m, columns=k, bits=8, stride=stride)
 
-    def product(self, work: Work, a: np.ndarray | None, b: np.ndarray | None, node: str,
-                operator: str) -> tuple[Job, np.ndarray]:  # fmt: skip
+    def product(
+        self, work: Work, a: np.ndarray | None, b: np.ndarray | None, node: str, operator: str
+    ) -> tuple[Job, np.ndarray]:
         """Place a product's operands; return it, and the addresses of its result.
 
         Parameters
@@ -238,10 +239,11 @@ class Image:
         """
         sides = [(work.a, a, "a"), (work.b, b, "b")]
         left, right = (
-            self.rows(node, operator, sources) if sources is not None
+            self.rows(node, operator, sources)
+            if sources is not None
             else self.known(f"{node}.{side}", np.asarray(codes), 8)
             for codes, sources, side in sides
-        )  # fmt: skip
+        )
         bias = None
         if work.bias is not None:
             bias = self.known(f"{node}.bias", work.bias[None], self.target.info.sums.bits)
@@ -250,7 +252,7 @@ class Image:
         c = self.reserve(node, left.rows, n, 8, stride=self.stride(8, n))
         job = product(
             self.target, left, right, c, bias=bias, how=work.requantisation, records=records
-        )  # fmt: skip
+        )
         places = c.address + c.stride * np.arange(c.rows)[:, None] + np.arange(n)
         return planned(job, self.target, self.memory), places
 
@@ -269,9 +271,13 @@ class Image:
         left = self.rows(node, operator, a)
         right = self.known(f"{node}.b", weights, 8)
         own = Buffer(
-            name=f"{node}.bias", address=int(bias[0]), rows=1, columns=n, bits=bits,
+            name=f"{node}.bias",
+            address=int(bias[0]),
+            rows=1,
+            columns=n,
+            bits=bits,
             stride=n * bits // 8,
-        )  # fmt: skip
+        )
         c = self.reserve(node, left.rows, n, bits, stride=self.stride(bits, n))
         job = planned(product(self.target, left, right, c, bias=own), self.target, self.memory)
         self.start(node, operator, job)

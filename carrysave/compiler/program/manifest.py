@@ -98,6 +98,10 @@ def placed(one: Mapping[str, Any], size: int) -> Tensor | Array | Buffer:
     if one["kind"] == "buffer":
         return found
     return Array(
-        address=first, format=Format[one["kind"]], rows=rows, columns=columns, row=row,
+        address=first,
+        format=Format[one["kind"]],
+        rows=rows,
+        columns=columns,
+        row=row,
         column=column,
-    )  # fmt: skip
+    )

@@ -15,9 +15,13 @@ __all__ = ["codes_of_bytes", "greatest", "looked_up"]
 
 
 def looked_up(
-    image: Image, node: tuple[str, str], tensors: list[Tensor], shape: tuple[int, ...],
-    values: np.ndarray, kind: "np.dtype[Any]",
-) -> Tensor:  # fmt: skip
+    image: Image,
+    node: tuple[str, str],
+    tensors: list[Tensor],
+    shape: tuple[int, ...],
+    values: np.ndarray,
+    kind: "np.dtype[Any]",
+) -> Tensor:
     """Have codes looked up, in the order in which those of one tensor lie.
 
     Parameters
@@ -49,9 +53,7 @@ def greatest(image: Image, node: NodeProto, x: Tensor) -> Tensor:
     taps = seen.reshape(-1, int(np.prod(windows.kernel)))
     order = np.argsort(taps.max(axis=1), kind="stable")
     at = image.move(node.name or node.output[0], node.op_type, taps[order], row=x.sources.shape[1])
-    return Tensor(
-        (at + _ranks(order)).reshape(seen.shape[: 2 + axes]), x.kind, x.offset, x.scale
-    )  # fmt: skip
+    return Tensor((at + _ranks(order)).reshape(seen.shape[: 2 + axes]), x.kind, x.offset, x.scale)
 
 
 def codes_of_bytes(tensor: Tensor, low: int, size: int) -> np.ndarray:
@@ -82,9 +84,12 @@ def _windows(node: NodeProto, space: tuple[int, ...]) -> Windows:
     automatic = values["auto_pad"].s.decode() if "auto_pad" in values else "NOTSET"
     pads = None if automatic.startswith("SAME") else numbers("pads", [0] * 2 * axes)
     windows = Windows(
-        kernel=numbers("kernel_shape", list(space)), strides=numbers("strides", [1] * axes),
-        dilations=numbers("dilations", [1] * axes), pads=pads, auto_pad=automatic,
-    )  # fmt: skip
+        kernel=numbers("kernel_shape", list(space)),
+        strides=numbers("strides", [1] * axes),
+        dilations=numbers("dilations", [1] * axes),
+        pads=pads,
+        auto_pad=automatic,
+    )
     if "ceil_mode" in values and values["ceil_mode"].i:
         return windows.reaching(space)
     return windows

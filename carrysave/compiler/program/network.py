@@ -73,8 +73,9 @@ def compile_network(
         zeros: list[np.ndarray] = []
         for work in compiled.works:
             rows = zeros[-1] if work.a is None else work.a
-            zeros.append(np.zeros((len(rows), work.b.shape[1] // (work.mode or target.mode).codes),
-                                  np.int64))  # fmt: skip
+            zeros.append(
+                np.zeros((len(rows), work.b.shape[1] // (work.mode or target.mode).codes), np.int64)
+            )
         return compiled.finish(zeros)
 
     def seen(name: str, values: np.ndarray) -> np.ndarray:
@@ -150,12 +151,17 @@ class _Compiler:
         scores = image.rows(end.node, end.operator, last).address
         self._section()
         return assembled(
-            image, self._parts, scores=(scores, last.size), tensors=self._tensors,
-            constants=self._constants, inputs=tuple(self._host.inputs),
-            outputs=tuple(self._lowered.graph.outputs), layers=tuple(self._layers),
+            image,
+            self._parts,
+            scores=(scores, last.size),
+            tensors=self._tensors,
+            constants=self._constants,
+            inputs=tuple(self._host.inputs),
+            outputs=tuple(self._lowered.graph.outputs),
+            layers=tuple(self._layers),
             lowered=self._lowered,
             takes={name: (values.dtype, values.shape) for name, values in self._inputs.items()},
-        )  # fmt: skip
+        )
 
     def _section(self) -> None:
         """End a section: the steps since the last one."""
@@ -188,8 +194,9 @@ class _Compiler:
             return
         assert a is not None
         offset = code_offset("C", product.y_type, self._target.info.codes)
-        sources = (cut(product, a, self._image) if b is None
-                   else computed(product, a, b, self._image))  # fmt: skip
+        sources = (
+            cut(product, a, self._image) if b is None else computed(product, a, b, self._image)
+        )
         jobs, places, before = [], [], len(self._image.steps)
         count = len(sources.works)
         for work, left, right in zip(sources.works, sources.a, sources.b, strict=True):

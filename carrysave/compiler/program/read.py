@@ -112,9 +112,7 @@ def _program(
     image.buffers = {one["name"]: Buffer(**one) for one in found["buffers"]}
     every = [placed(one, size) for one in found["tensors"]]
     names = [str(one["name"]) for one in found["tensors"]]
-    tensors = {
-        name: one for name, one in zip(names, every, strict=True) if isinstance(one, Tensor)
-    }  # fmt: skip
+    tensors = {name: one for name, one in zip(names, every, strict=True) if isinstance(one, Tensor)}
     outputs = {str(one["name"]): placed(one, size) for one in found["outputs"]}
     results = {name: one for name, one in outputs.items() if isinstance(one, Array)}
     constants = {}
@@ -155,9 +153,11 @@ def _part(
         if name not in tensors:
             raise ValueError(f"a step of the host has tensor {name!r}, which is not in memory")
     return HostStep(
-        nodes=tuple(makers[tuple(outputs)] for outputs in one["nodes"]), reads=tuple(one["reads"]),
-        writes=tuple(one["writes"]), reasons=tuple(one["reasons"]),
-    )  # fmt: skip
+        nodes=tuple(makers[tuple(outputs)] for outputs in one["nodes"]),
+        reads=tuple(one["reads"]),
+        writes=tuple(one["writes"]),
+        reasons=tuple(one["reasons"]),
+    )
 
 
 def _names(layouts: list[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -167,9 +167,14 @@ def _names(layouts: list[Mapping[str, Any]]) -> tuple[str, ...]:
 def _layer(one: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Layer:
     shapes = [(int(m), int(k), int(n)) for m, k, n in one["shapes"]]
     return Layer(
-        str(one["node"]), str(one["operator"]), shapes, int(one["cycles"]), str(one["y"]),
-        tensors[one["y"]], [int(at) for at in one["counters"]],
-    )  # fmt: skip
+        str(one["node"]),
+        str(one["operator"]),
+        shapes,
+        int(one["cycles"]),
+        str(one["y"]),
+        tensors[one["y"]],
+        [int(at) for at in one["counters"]],
+    )
 
 
 def _parameter(one: Mapping[str, Any], size: int) -> Parameter:
@@ -178,6 +183,9 @@ def _parameter(one: Mapping[str, Any], size: int) -> Parameter:
         if address % 4 or not 0 <= address <= size - 4:
             raise ValueError(f"parameter {one['name']!r} must be of words of memory, not {address}")
     return Parameter(
-        name=str(one["name"]), low=int(one["low"]), high=int(one["high"]),
-        address=int(one["address"]), words=words,
-    )  # fmt: skip
+        name=str(one["name"]),
+        low=int(one["low"]),
+        high=int(one["high"]),
+        address=int(one["address"]),
+        words=words,
+    )

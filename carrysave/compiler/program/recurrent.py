@@ -40,8 +40,10 @@ def recurrent(
         for number, one in enumerate(layer.directions)
     ]
     y = np.stack([[h.sources for h in each] for each, _ in found], axis=1)
-    last = np.stack([each[0 if one.backward else -1].sources
-                     for (each, _), one in zip(found, layer.directions, strict=True)])  # fmt: skip
+    last = np.stack([
+        each[0 if one.backward else -1].sources
+        for (each, _), one in zip(found, layer.directions, strict=True)
+    ])
     cells = np.stack([c.sources for _, c in found])
     return [Tensor(sources, _FLOAT, 0) for sources in (y, last, cells)]
 
@@ -102,8 +104,13 @@ class _Layer:
             raise Unsupported(f"weights must be {numbers.low}..{numbers.high}, not {least}..{most}")
         columns = self.emitter.integers(product.weights.sum(axis=0))
         bias = self.emitter.integer_products(columns, x.more)
-        sums = self.image.sums(product.name, product.operator, x.codes.sources, product.weights,
-                               bias.sources.reshape(-1))  # fmt: skip
+        sums = self.image.sums(
+            product.name,
+            product.operator,
+            x.codes.sources,
+            product.weights,
+            bias.sources.reshape(-1),
+        )
         floats = self.emitter.decoded(Tensor(sums, np.dtype(np.int32), 0))
         steps = self.numbers.multiply(x.step, self.emitter.constant(scale))
         return self.emitter.two("multiply", floats, steps)
@@ -113,8 +120,11 @@ class _Layer:
         m, size = self.numbers, gates.sources.shape[1] // 4
         i, o, f, g = (_part(gates, slice(at * size, (at + 1) * size), 1) for at in range(4))
         i = m.one("logistic", self.clipped(self.seen(i, c, peepholes[0])))
-        f = (m.subtract(1.0, i) if self.layer.coupled
-             else m.one("logistic", self.clipped(self.seen(f, c, peepholes[2]))))  # fmt: skip
+        f = (
+            m.subtract(1.0, i)
+            if self.layer.coupled
+            else m.one("logistic", self.clipped(self.seen(f, c, peepholes[2])))
+        )
         c = m.add(m.multiply(f, c), m.multiply(i, m.one("tanh", self.clipped(g))))
         o = m.one("logistic", self.clipped(self.seen(o, c, peepholes[1])))
         return m.multiply(o, m.one("tanh", c)), c

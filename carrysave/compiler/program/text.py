@@ -21,8 +21,10 @@ def text(program: Program) -> str:
         f"# {program.target.design.module}: {jobs} jobs, {moves} moves,"
         f" {len(program.host)} host segments, {program.image.end:,} bytes"
     ]
-    lines += [f"parameter {shown(one.name, 100)} {one.low}..{one.high} at {one.address:#x}"
-              for one in program.parameters]  # fmt: skip
+    lines += [
+        f"parameter {shown(one.name, 100)} {one.low}..{one.high} at {one.address:#x}"
+        for one in program.parameters
+    ]
     for name in program.inputs:
         one = layout(program, name)
         shape = "x".join(map(str, one["shape"]))
@@ -41,8 +43,9 @@ def _lines(step: SectionStep | HostStep) -> Iterator[str]:
         where = "host" if step.reasons else "edge"
         yield f"{where} {', '.join(one.op_type for one in step.nodes)}" + "".join(
             f" {verb} {', '.join(shown(name, 100) for name in names)}"
-            for verb, names in (("reads", step.reads), ("writes", step.writes)) if names
-        )  # fmt: skip
+            for verb, names in (("reads", step.reads), ("writes", step.writes))
+            if names
+        )
     elif isinstance(step, Move):
         table = f" by table {step.table:#x}" if step.table else " greatest" * (step.taps > 1)
         yield (
@@ -77,8 +80,11 @@ def _job(job: Job) -> str:
     how = job.requantisation
     scale = "sums"
     if how is not None:
-        scale = (f"records {job.records:#x}" if job.records is not None
-                 else f"{how.multiplier}/2^{how.shift}+{how.zero_point}")  # fmt: skip
+        scale = (
+            f"records {job.records:#x}"
+            if job.records is not None
+            else f"{how.multiplier}/2^{how.shift}+{how.zero_point}"
+        )
         scale += f", {how.low}..{how.high}"
     if job.vector is not None:
         b = f", b@{job.b:#x}+{job.ldb}" if job.b else ""

@@ -78,16 +78,22 @@ def job_words(job: Job) -> list[int]:
     how = job.requantisation
     options = _Option(0)
     for option, given in (
-        (_Option.BIAS, job.bias is not None), (_Option.REQUANTISE, how is not None),
-        (_Option.PER_COLUMN, job.records is not None), (_Option.BY_COLUMNS, job.by_columns),
-        (_Option.ACCUMULATE, job.accumulate), (_Option.RELU, how is not None and how.relu),
-    ):  # fmt: skip
+        (_Option.BIAS, job.bias is not None),
+        (_Option.REQUANTISE, how is not None),
+        (_Option.PER_COLUMN, job.records is not None),
+        (_Option.BY_COLUMNS, job.by_columns),
+        (_Option.ACCUMULATE, job.accumulate),
+        (_Option.RELU, how is not None and how.relu),
+    ):
         options |= option if given else _Option(0)
     scale = [0 if np.ndim(one := getattr(how, name, 0)) else int(one or 0) for name in _SCALE]
     return [
-        *(getattr(job, name) or 0 for name in _PLACES), int(options), *scale,
-        *(getattr(job, name) for name in _MORE), OPERATIONS[job.vector] if job.vector else 0,
-    ]  # fmt: skip
+        *(getattr(job, name) or 0 for name in _PLACES),
+        int(options),
+        *scale,
+        *(getattr(job, name) for name in _MORE),
+        OPERATIONS[job.vector] if job.vector else 0,
+    ]
 
 
 def job_of(words: Sequence[int]) -> Job:
@@ -96,15 +102,16 @@ def job_of(words: Sequence[int]) -> Job:
     for name in _PLACES:
         found[name] &= 0xFFFFFFFF
     options, vector = _Option(found.pop("options")), found.pop("vector")
-    how = Requantisation(
-        **{name: found.pop(name) for name in _SCALE}, relu=_Option.RELU in options
-    )  # fmt: skip
+    how = Requantisation(**{name: found.pop(name) for name in _SCALE}, relu=_Option.RELU in options)
     job = Job(
-        **found, by_columns=_Option.BY_COLUMNS in options,
-        accumulate=_Option.ACCUMULATE in options, vector=_NAMES[vector] if vector else None,
-    )  # fmt: skip
+        **found,
+        by_columns=_Option.BY_COLUMNS in options,
+        accumulate=_Option.ACCUMULATE in options,
+        vector=_NAMES[vector] if vector else None,
+    )
     return replace(
-        job, bias=job.bias if _Option.BIAS in options else None,
+        job,
+        bias=job.bias if _Option.BIAS in options else None,
         records=job.records if _Option.PER_COLUMN in options else None,
         requantisation=how if _Option.REQUANTISE in options else None,
-    )  # fmt: skip
+    )

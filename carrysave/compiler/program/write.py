@@ -39,8 +39,12 @@ def write(program: Program, folder: Path, found: dict[str, Any]) -> list[Path]:
               for name in (*part.reads, *part.writes)),
         ) if name in program.tensors
     )  # fmt: skip
-    edges = [name for part in program.parts if isinstance(part, HostStep) and not part.reasons
-             for name in part.reads]  # fmt: skip
+    edges = [
+        name
+        for part in program.parts
+        if isinstance(part, HostStep) and not part.reasons
+        for name in part.reads
+    ]
     here = [*program.outputs, *edges, *program.results]
     known = {*program.tensors, *program.results, *program.buffers}
     outputs = [name for name in dict.fromkeys(here) if name in known]
@@ -58,19 +62,23 @@ def write(program: Program, folder: Path, found: dict[str, Any]) -> list[Path]:
         "outputs": [layout(program, name) for name in outputs],
         "tensors": [layout(program, name) for name in names],
         "results": list(program.outputs),
-        "takes": {
-            name: [str(kind), list(shape)] for name, (kind, shape) in program.takes.items()
-        },
+        "takes": {name: [str(kind), list(shape)] for name, (kind, shape) in program.takes.items()},
         "buffers": [asdict(one) for one in program.buffers.values()],
         "layers": [
-            {"node": one.node, "operator": one.operator, "shapes": one.shapes,
-             "cycles": one.cycles, "counters": one.counters, "y": one.tensor}
+            {
+                "node": one.node,
+                "operator": one.operator,
+                "shapes": one.shapes,
+                "cycles": one.cycles,
+                "counters": one.counters,
+                "y": one.tensor,
+            }
             for one in program.layers
         ],
         "parameters": [asdict(one) for one in program.parameters],
         "states": [asdict(one) for one in program.states],
         "host": {"file": None if host is None else HOST, "lacking": lacking(program)},
-    }  # fmt: skip
+    }
     made: dict[str, str | bytes] = {
         MEMORY: memory,
         MANIFEST: json.dumps(manifest, indent=2) + "\n",
@@ -98,9 +106,11 @@ def kind_of(step: SectionStep) -> str:
 def _part(part: Section | HostStep) -> dict[str, Any]:
     if isinstance(part, HostStep):
         return {
-            "nodes": [list(node.output) for node in part.nodes], "reads": part.reads,
-            "writes": part.writes, "reasons": part.reasons,
-        }  # fmt: skip
+            "nodes": [list(node.output) for node in part.nodes],
+            "reads": part.reads,
+            "writes": part.writes,
+            "reasons": part.reasons,
+        }
     return {"section": part.start, "steps": [_step(step) for step in part.steps]}
 
 
@@ -120,10 +130,12 @@ def _header(program: Program, manifest: dict[str, Any]) -> str:
     """Write C names of what a program that runs it has to know."""
     lines = [
         "/* A program of carrysave_program.h: memory.bin is its memory before it runs. */",
-        "#ifndef PROGRAM_H", "#define PROGRAM_H", "",
+        "#ifndef PROGRAM_H",
+        "#define PROGRAM_H",
+        "",
         f"#define PROGRAM_FORMAT {FORMAT}u",
         f"#define PROGRAM_BYTES {program.image.end}u",
-    ]  # fmt: skip
+    ]
     lines += [
         f"#define PROGRAM_SECTION_{number} {start}u"
         for number, start in enumerate(manifest["sections"])

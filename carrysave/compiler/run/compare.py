@@ -155,11 +155,16 @@ class Comparison:
     def causes(self) -> list[dict[str, Any]]:
         """List the operators whose codes differ, with how much and why."""
         return [
-            {"operator": kind, "codes": one.codes, "differ": one.differ, "most": one.most,
-             "why": self._why.get(kind, "") if product else _ON_HOST}
+            {
+                "operator": kind,
+                "codes": one.codes,
+                "differ": one.differ,
+                "most": one.most,
+                "why": self._why.get(kind, "") if product else _ON_HOST,
+            }
             for (kind, product), one in sorted(self.found.items())
             if one.differ
-        ]  # fmt: skip
+        ]
 
 
 def _counted(product: Operands) -> bool:

@@ -47,8 +47,9 @@ def calculate(memory: np.ndarray, words: Sequence[int]) -> int:
     ]
     for index in np.ndindex(*loops[:, 0].tolist()):
         more = (np.array(index, np.int64) @ loops[:, 1:]).tolist() if index else [0] * len(names)
-        own = (replace(one, address=one.address + far)
-               for one, far in zip(places, more, strict=True))  # fmt: skip
+        own = (
+            replace(one, address=one.address + far) for one, far in zip(places, more, strict=True)
+        )
         _once(_Step(memory, dict(zip(names, own, strict=True))), words)
     return end + loops.size
 

@@ -15,9 +15,12 @@ __all__ = ["execute"]
 
 
 def execute(
-    spec: CoprocessorSpec, memory: np.ndarray, start: int, chip: np.ndarray | None = None,
+    spec: CoprocessorSpec,
+    memory: np.ndarray,
+    start: int,
+    chip: np.ndarray | None = None,
     watch: Callable[[Job], None] = lambda job: None,
-) -> None:  # fmt: skip
+) -> None:
     """Run the steps at an address.
 
     Parameters

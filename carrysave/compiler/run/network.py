@@ -17,9 +17,12 @@ Runner = Callable[[Section], None]
 
 
 def run(
-    program: Program, inputs: Mapping[str, np.ndarray], memory: np.ndarray, runner: Runner,
+    program: Program,
+    inputs: Mapping[str, np.ndarray],
+    memory: np.ndarray,
+    runner: Runner,
     parameters: Mapping[str, int] | None = None,
-) -> dict[str, np.ndarray]:  # fmt: skip
+) -> dict[str, np.ndarray]:
     """Return the model's outputs, by name; the program's codes stay in memory.
 
     Parameters

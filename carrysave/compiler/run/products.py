@@ -230,9 +230,11 @@ class _Machine:
         if not made:
             return self._multiply(product, a, b, remember=False)[2]
         before, operands, y = made.popleft()
-        same = all(getattr(before, name, 0) is getattr(product, name, 0)
-                   or np.array_equal(getattr(before, name, 0), getattr(product, name, 0))
-                   for name in ("a_zero", "b_zero", "weights"))  # fmt: skip
+        same = all(
+            getattr(before, name, 0) is getattr(product, name, 0)
+            or np.array_equal(getattr(before, name, 0), getattr(product, name, 0))
+            for name in ("a_zero", "b_zero", "weights")
+        )
         same = same and all(
             one is other or (one is not None and other is not None and np.array_equal(one, other))
             for one, other in zip(operands, (a, b), strict=True)

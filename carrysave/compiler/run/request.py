@@ -159,17 +159,21 @@ def execute(
     elif found.comparison is None:
         notes.append(f"no comparison, which needs {remedy('onnxruntime')}")
     return {
-        "model": request.model.name, "command": "",
-        **view.facts(found, lowered, target, labels, energy), "notes": notes, "files": [],
-    }, found.outputs  # fmt: skip
+        "model": request.model.name,
+        "command": "",
+        **view.facts(found, lowered, target, labels, energy),
+        "notes": notes,
+        "files": [],
+    }, found.outputs
 
 
 def write(folder: Path, facts: dict[str, Any], outputs: Mapping[str, np.ndarray]) -> list[str]:
     """Write outputs, table, JSON and a picture."""
     contents = {
-        "outputs.npz": archive(outputs), "layers.md": view.markdown(facts).encode(),
+        "outputs.npz": archive(outputs),
+        "layers.md": view.markdown(facts).encode(),
         "layers.svg": view.draw(facts),
-    }  # fmt: skip
+    }
     files = [cache.write(folder / name, content) for name, content in contents.items()]
     names = [str(path) for path in (*files, folder / "run.json")]
     cache.write(folder / "run.json", json.dumps({**facts, "files": names}, indent=2) + "\n")

@@ -61,14 +61,21 @@ class Sample:
     """
 
     def __init__(
-        self, program: Program, *, every: bool, seed: int, folder: Path,
+        self,
+        program: Program,
+        *,
+        every: bool,
+        seed: int,
+        folder: Path,
         tell: Callable[[str], None] = lambda text: None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.target, self.every = program.target, every
         self.kinds = [
             job.vector or step.node.rpartition(".")[2]
-            for step in program.steps if isinstance(step, Start) for job in step.jobs
-        ]  # fmt: skip
+            for step in program.steps
+            if isinstance(step, Start)
+            for job in step.jobs
+        ]
         self.jobs = dict.fromkeys(self.kinds, 0)
         self.cycles = dict.fromkeys(self.kinds, 0)
         self.wrong: dict[str, int] = {}

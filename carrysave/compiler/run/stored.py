@@ -133,7 +133,7 @@ def batches(
     return [
         {name: array[first : first + size] for name, array in arrays.items()}
         for first in range(0, count, size)
-    ]  # fmt: skip
+    ]
 
 
 def _batch(program: Program) -> int:

@@ -275,11 +275,12 @@ def page(found: Mapping[str, Any]) -> "Page":
 
     energy, title = found["energy_uj"], f"products, in batches of {found['batch']}"
     summary = [
-        ("cycles", f"{found['cycles']:,}"), ("MACs", f"{found['macs']:,}"),
+        ("cycles", f"{found['cycles']:,}"),
+        ("MACs", f"{found['macs']:,}"),
         ("utilisation", f"{found['utilisation']:.1%}"),
         ("moved", f"{found['bytes'] / 1024:,.1f} KiB"),
         *([("energy", f"{energy:,.2f} uJ")] if energy is not None else ()),
-    ]  # fmt: skip
+    ]
     return Page(
         title=f"{found['model']} on {found['design']}",
         command=found["command"],

@@ -29,8 +29,9 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     """Say which facts of a device are not those that a program needs."""
     return [
         f"{name} {ours.get(name)}, not {theirs.get(name)}"
-        for name in dict.fromkeys((*ours, *theirs)) if ours.get(name) != theirs.get(name)
-    ]  # fmt: skip
+        for name in dict.fromkeys((*ours, *theirs))
+        if ours.get(name) != theirs.get(name)
+    ]
 
 
 def _plain(value: Any) -> Any:

@@ -54,9 +54,13 @@ def choose(
         if wide > 2 * max(tile_m, tile_n):
             continue
         plain = Patched(
-            kernel=windows.kernel, strides=windows.strides, dilations=windows.dilations,
-            pads=windows.pads, auto_pad=windows.auto_pad, size=size,
-        )  # fmt: skip
+            kernel=windows.kernel,
+            strides=windows.strides,
+            dilations=windows.dilations,
+            pads=windows.pads,
+            auto_pad=windows.auto_pad,
+            size=size,
+        )
         deep = inputs * plain.depth * terms
         rows = shape[0] * prod(-(-count // one) for count, one in zip(outputs, size, strict=True))
         most = target.mode.k_max

@@ -14,9 +14,14 @@ from verif.networks.graphs import Builder
 __all__ = ["SIZES", "graph", "tensors", "write"]
 
 SIZES = {
-    "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40,
-    "vocab_size": 50, "max_position_embeddings": 20, "type_vocab_size": 2,
-}  # fmt: skip
+    "hidden_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "intermediate_size": 40,
+    "vocab_size": 50,
+    "max_position_embeddings": 20,
+    "type_vocab_size": 2,
+}
 
 
 def tensors(rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -86,19 +91,23 @@ def graph(encoder: Encoder) -> onnx.ModelProto:
         whole, width = dense(block.qkv, x), encoder.width
         q, k, v = (
             node(
-                "Slice", whole, net.constant([at], np.int64),
-                net.constant([at + width], np.int64), net.constant([1], np.int64),
+                "Slice",
+                whole,
+                net.constant([at], np.int64),
+                net.constant([at + width], np.int64),
+                net.constant([1], np.int64),
             )
             for at in (0, width, 2 * width)
-        )  # fmt: skip
+        )
         scores = node("MatMul", split(q, [1, 0, 2]), split(k, [1, 2, 0]))
         root = net.constant((width // heads) ** 0.5)
         shares = node("Softmax", node("Div", scores, root), axis=-1)
         context = node("MatMul", shares, split(v, [1, 0, 2]))
         rows = node(
-            "Reshape", node("Transpose", context, perm=[1, 0, 2]),
+            "Reshape",
+            node("Transpose", context, perm=[1, 0, 2]),
             net.constant([-1, width], np.int64),
-        )  # fmt: skip
+        )
         x = norm(block.attention, node("Add", x, dense(block.out, rows)))
         x = norm(block.feed, node("Add", x, dense(block.down, node("Gelu", dense(block.up, x)))))
     mean = node("ReduceMean", x, net.constant([0], np.int64), keepdims=1)

@@ -42,12 +42,14 @@ def test_vectors_are_those_of_onnxruntime(rng: np.random.Generator, tmp_path: Pa
         ({"vocab_size": "a\nb"}, r"vocab_size: must be 1..16777216, not 'a\nb'"),
         ({"hidden_act": "relu"}, "hidden_act: must be one of gelu, silu, not 'relu'"),
         ({"model_type": "gpt2"}, "model_type: must be one of bert, not 'gpt2'"),
-        ({"position_embedding_type": "rotary"},
-         "position_embedding_type: must be one of absolute, not 'rotary'"),
+        (
+            {"position_embedding_type": "rotary"},
+            "position_embedding_type: must be one of absolute, not 'rotary'",
+        ),
         ({"layer_norm_eps": 1e-5}, "layer_norm_eps: must be one of 1e-12, not 1e-05"),
         ({"is_decoder": True}, "is_decoder: must be one of False, not True"),
     ],
-)  # fmt: skip
+)
 def test_configurations_are_refused(
     rng: np.random.Generator, tmp_path: Path, changes: dict[str, Any], says: str
 ) -> None:
@@ -101,9 +103,11 @@ def test_tensors_are_used_or_refused(rng: np.random.Generator, tmp_path: Path) -
     harmless = {"pooler.dense.weight": np.ones((24, 24)), place: np.arange(20)[None]}
     read_encoder(write(tmp_path, found | harmless))
     for name in (
-        "encoder.layer.2.output.dense.weight", "encoder.layer.1.adapter.weight",
-        "encoder.embed_positions.weight", "embeddings.norm\x1b.weight",
-    ):  # fmt: skip
+        "encoder.layer.2.output.dense.weight",
+        "encoder.layer.1.adapter.weight",
+        "encoder.embed_positions.weight",
+        "embeddings.norm\x1b.weight",
+    ):
         write(tmp_path, found | {name: np.ones((2, 2))})
         with pytest.raises(FileError, match="is not known here and may not be left out") as caught:
             read_encoder(tmp_path)

@@ -29,9 +29,7 @@ VECTOR = (
     "vector_unit(width=16,scale_width=8,out_width=16,signed=true,norm_fraction=8,length=64,"
     "operations=softmax,layer_norm,gelu,silu,add,multiply,scale)"
 )
-TARGET = Target(Design(
-    "coprocessor", {"code_bytes": 2, "vector": VECTOR, "transpose": True}
-))  # fmt: skip
+TARGET = Target(Design("coprocessor", {"code_bytes": 2, "vector": VECTOR, "transpose": True}))
 assert TARGET.spec.vector is not None
 UNIT: VectorUnitSpec = TARGET.spec.vector
 LENGTHS = (1, 2, 7, 20, 13)
@@ -117,19 +115,25 @@ def test_all_is_in_the_program(tmp_path: Path) -> None:
     heads = 2 * SIZES["num_hidden_layers"] * SIZES["num_attention_heads"]
     layers = SIZES["num_hidden_layers"]
     assert kinds == {
-        "product": 4 * layers + 2 * heads + 2, "softmax": 2 * layers, "transpose": 2 * layers,
-        "layer_norm": 2 * layers + 1, "gelu": layers, "add": 2 * layers + 1, "scale": 2 * layers,
+        "product": 4 * layers + 2 * heads + 2,
+        "softmax": 2 * layers,
+        "transpose": 2 * layers,
+        "layer_norm": 2 * layers + 1,
+        "gelu": layers,
+        "add": 2 * layers + 1,
+        "scale": 2 * layers,
         "multiply": 2 * (2 * layers + 1) - 1,
-    }  # fmt: skip
+    }
     jobs = [job for step in starts for job in step.jobs]
     check_order(program, jobs)
     # What is in a buffer that several jobs write, before the last one of them, is no result.
     written = [set(places(program, job)[1].tolist()) for job in jobs]
     bound = [
-        number for number, two in enumerate(jobs[1:])
+        number
+        for number, two in enumerate(jobs[1:])
         if written[number] & set(places(program, two)[0].tolist())
         and not any(written[number] & before for before in written[:number])
-    ]  # fmt: skip
+    ]
     assert len(bound) > 15
     for number in bound:
         swapped = [*jobs]

@@ -117,9 +117,10 @@ def test_a_softmax_takes_scores_where_a_product_left_them(tmp_path: Path) -> Non
     spec, rng = target.spec, np.random.default_rng(5)
     assert spec.vector is not None
     product = Work(
-        a=rng.integers(-128, 128, (9, 24)), b=rng.integers(-128, 128, (24, 20)),
+        a=rng.integers(-128, 128, (9, 24)),
+        b=rng.integers(-128, 128, (24, 20)),
         requantisation=Requantisation(multiplier=3 << 28, shift=37),
-    )  # fmt: skip
+    )
     works: list[Work | Rows] = [product, Rows(a=None, operation="softmax")]
     made, counters = run_works(target.design, works, tmp_path, one_start=True)
     assert len(counters) == 1
@@ -132,9 +133,7 @@ def test_a_softmax_takes_scores_where_a_product_left_them(tmp_path: Path) -> Non
 def cut(program: Program, first: int, last: int) -> Program:
     """Return a program whose second section are some of its steps, and its first those before."""
     steps = starts_of(program)
-    return assembled(
-        program.image, [steps[:first], steps[first:last]], outputs=program.outputs
-    )  # fmt: skip
+    return assembled(program.image, [steps[:first], steps[first:last]], outputs=program.outputs)
 
 
 def check_block(program: Program, folder: Path) -> tuple[np.ndarray, dict[str, int]]:
@@ -207,9 +206,7 @@ def test_a_head_of_128_x_64_is_on_chip(tmp_path: Path, scratch: int) -> None:
     encoder, _ = small_integers(tmp_path, target)
     one = replace(encoder, words=np.zeros((1, width), np.int64), heads=1)
     image = Image(target)
-    qkv = image.place(
-        "qkv", np.random.default_rng(1).integers(-128, 128, (length, 3 * width)), 8
-    )  # fmt: skip
+    qkv = image.place("qkv", np.random.default_rng(1).integers(-128, 128, (length, 3 * width)), 8)
     context = image.reserve("context", length, width, 8)
     attention(image, one, "0.", encoder.blocks[0], qkv, context)
     program = assembled(image, [(), image.steps])
@@ -230,9 +227,13 @@ def test_minilm_is_near_its_floats_and_a_layer_of_it_is_simulated(tmp_path: Path
     text.write_text("\n".join(["A short sentence.", *sayings(EVALUATION, 95)]))
     other.write_text("\n".join(sayings(CALIBRATION, 128)))
     request = EmbedRequest(
-        model=unpacked(tmp_path), text=text, calibration=other, batch=16, simulate="layer",
+        model=unpacked(tmp_path),
+        text=text,
+        calibration=other,
+        batch=16,
+        simulate="layer",
         design=Design.parse("coprocessor", PARAMETERS),
-    )  # fmt: skip
+    )
     found = execute(request, tmp_path, Steps(Console(quiet=True)), "")
     assert found["cosine_mean"] >= 0.98
     assert found["rank_correlation"] >= 0.97
