@@ -30,10 +30,10 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "cache"))
 
 
-def found(tmp_path: Path, text: str, top: str, **options):
+def found(tmp_path: Path, text: str, top: str, clock: str = "clk", **options):
     path = tmp_path / f"{top}.v"
     path.write_text(text)
-    return synthesis.synthesise(Verilog([path], top), "osu018", **options)
+    return synthesis.synthesise(Verilog([path], top, clock=clock), "osu018", **options)
 
 
 def test_resets_are_ideal_unless_they_are_timed(tmp_path):

@@ -39,26 +39,7 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
         names = ", ".join(one.decode(errors="replace") for one in used)
         raise Unsupported(f"activations must be Sigmoid, Tanh, Tanh, not {names}")
     count, hidden = len(ways), values.get("hidden_size", 0)
-    weights, scales = [], []
-    for at, name in ((1, "W"), (2, "R")):
-        codes = constant(graph, given[at], name)
-        step, zero = (
-            constant(graph, given[2 * at + 6 + more], f"{name}'s {what}")
-            for more, what in ((0, "scale"), (1, "zero point"))
-        )
-        if codes.ndim != 3 or codes.shape[0] != count or codes.shape[2] != 4 * hidden:
-            raise Unsupported(f"{name} must be {count} x K x {4 * hidden}, not {codes.shape}")
-        if limits(codes.dtype) is None or zero.dtype != codes.dtype:
-            raise Unsupported(f"{name} must be of integers, not {codes.dtype}")
-        for what, array in (("scale", step), ("zero point", zero)):
-            if array.size not in (count, 4 * hidden * count):
-                text = f"{count} or {4 * hidden * count} values, not {array.size}"
-                raise Unsupported(f"{name}'s {what} must have {text}")
-        if not (np.isfinite(step) & (step > 0)).all():
-            raise Unsupported(f"{name}'s scales must be finite and greater than 0")
-        less = codes.astype(np.int64) - zero.astype(np.int64).reshape(count, 1, -1)
-        weights.append([narrowest(one) for one in less])
-        scales.append(step.astype(np.float32).reshape(count, -1))
+    weights, scales = _weights(graph, given, count, hidden)
     if len(weights[1][0]) != hidden:
         raise Unsupported(f"R must have K of {hidden}, not {len(weights[1][0])}")
     bias = _numbers(graph, given[3], "B", (count, 2, 4 * hidden)).sum(axis=1)
@@ -94,6 +75,34 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
         clip=clip or None,
         coupled=bool(values.get("input_forget", 0)),
     )
+
+
+def _weights(
+    graph: Graph, given: Sequence[str], count: int, hidden: int
+) -> tuple[list[list[np.ndarray]], list[np.ndarray]]:
+    """Return the weights of inputs and of recurrence for each direction, and their scales."""
+    weights: list[list[np.ndarray]] = []
+    scales: list[np.ndarray] = []
+    for at, name in ((1, "W"), (2, "R")):
+        codes = constant(graph, given[at], name)
+        step, zero = (
+            constant(graph, given[2 * at + 6 + more], f"{name}'s {what}")
+            for more, what in ((0, "scale"), (1, "zero point"))
+        )
+        if codes.ndim != 3 or codes.shape[0] != count or codes.shape[2] != 4 * hidden:
+            raise Unsupported(f"{name} must be {count} x K x {4 * hidden}, not {codes.shape}")
+        if limits(codes.dtype) is None or zero.dtype != codes.dtype:
+            raise Unsupported(f"{name} must be of integers, not {codes.dtype}")
+        for what, array in (("scale", step), ("zero point", zero)):
+            if array.size not in (count, 4 * hidden * count):
+                text = f"{count} or {4 * hidden * count} values, not {array.size}"
+                raise Unsupported(f"{name}'s {what} must have {text}")
+        if not (np.isfinite(step) & (step > 0)).all():
+            raise Unsupported(f"{name}'s scales must be finite and greater than 0")
+        less = codes.astype(np.int64) - zero.astype(np.int64).reshape(count, 1, -1)
+        weights.append([narrowest(one) for one in less])
+        scales.append(step.astype(np.float32).reshape(count, -1))
+    return weights, scales
 
 
 def _numbers(graph: Graph, name: str, what: str, shape: Sequence[int]) -> np.ndarray:

@@ -32,6 +32,24 @@ def write(program: Program, folder: Path, found: dict[str, Any]) -> list[Path]:
     found : of :func:`carrysave.compiler.program.facts.facts`, and what users of the program add.
     """
     memory, host = program.memory.tobytes(), host_model(program)
+    manifest = (
+        found
+        | _manifest(program, host is not None)
+        | {"digest": hashlib.sha256(memory).hexdigest()}
+    )
+    made: dict[str, str | bytes] = {
+        MEMORY: memory,
+        MANIFEST: json.dumps(manifest, indent=2) + "\n",
+        "program.txt": text(program),
+        "program.h": _header(program, manifest),
+    }
+    if host is not None:
+        made[HOST] = host.SerializeToString(deterministic=True)
+    return [cache.write(folder / name, data) for name, data in made.items()]
+
+
+def _manifest(program: Program, host: bool) -> dict[str, Any]:
+    """Return what a reader must know of a program besides its memory."""
     names = dict.fromkeys(
         name for name in (
             *program.inputs, *program.outputs, *(one.tensor for one in program.layers),
@@ -48,11 +66,10 @@ def write(program: Program, folder: Path, found: dict[str, Any]) -> list[Path]:
     here = [*program.outputs, *edges, *program.results]
     known = {*program.tensors, *program.results, *program.buffers}
     outputs = [name for name in dict.fromkeys(here) if name in known]
-    manifest = found | {
+    return {
         "format": FORMAT,
         "target": texts(program.target.design),
         "facts": facts_of(program.target.info),
-        "digest": hashlib.sha256(memory).hexdigest(),
         "sections": [section.start for section in program.sections],
         "parts": [_part(part) for part in program.parts],
         "filled": [[address, len(data)] for address, data in program.image.parts.items()],
@@ -77,17 +94,8 @@ def write(program: Program, folder: Path, found: dict[str, Any]) -> list[Path]:
         ],
         "parameters": [asdict(one) for one in program.parameters],
         "states": [asdict(one) for one in program.states],
-        "host": {"file": None if host is None else HOST, "lacking": lacking(program)},
+        "host": {"file": HOST if host else None, "lacking": lacking(program)},
     }
-    made: dict[str, str | bytes] = {
-        MEMORY: memory,
-        MANIFEST: json.dumps(manifest, indent=2) + "\n",
-        "program.txt": text(program),
-        "program.h": _header(program, manifest),
-    }
-    if host is not None:
-        made[HOST] = host.SerializeToString(deterministic=True)
-    return [cache.write(folder / name, data) for name, data in made.items()]
 
 
 def texts(design: Design) -> dict[str, str]:

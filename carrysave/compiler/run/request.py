@@ -15,11 +15,12 @@ from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.names import label, within_file
 from carrysave.compiler.lowered.evaluate import ProductError
+from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.run import view
 from carrysave.compiler.run.outputs import archive
-from carrysave.compiler.run.products import SIMULATIONS, Block, run
+from carrysave.compiler.run.products import SIMULATIONS, Block, Run, run
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
 from carrysave.errors import UsageError, check_choice, installed, remedy
@@ -121,31 +122,8 @@ def execute(
         library = f"the engine is of blocks of {request.design.device}, not of cells"
     notes = [f"no energy: {library}"] if isinstance(library, str) else []
     notes += library.notes if isinstance(library, Library) else []
-    refused: dict[str, str] = {}
     with within_file(request.model):
-        while True:
-            lowered = tables(whole)
-            try:
-                found = run(
-                    lowered,
-                    target,
-                    inputs,
-                    samples=samples,
-                    batch=batch,
-                    simulation=request.simulate,
-                    in_hardware=request.requantise == "hardware",
-                    block=request.block or simulated(request.design, runs),
-                    steps=steps,
-                    whole=whole,
-                    compare=request.compare,
-                )
-                break
-            except ProductError as error:
-                # Sizes and sums that only the run shows: again, without the product.
-                if not request.fallback or error.node in refused:
-                    raise
-                refused[error.node] = str(error)
-                whole = lower(graph, target, fallback=True, without=refused)
+        lowered, found = _ran(request, target, whole, inputs, samples, batch, runs, steps)
     notes += [f"by onnxruntime: {label(one.node)}: {one.reason}" for one in lowered.fallbacks]
     notes += [f"not on the block: {text}" for text in lowered.refused]
     energy = None
@@ -165,6 +143,43 @@ def execute(
         "notes": notes,
         "files": [],
     }, found.outputs
+
+
+def _ran(
+    request: RunRequest,
+    target: Target,
+    whole: Lowered,
+    inputs: dict[str, np.ndarray],
+    samples: Samples,
+    batch: int,
+    runs: Path,
+    steps: Steps,
+) -> tuple[Lowered, Run]:
+    """Run a model, the products that a run shows the block cannot do by onnxruntime if allowed."""
+    refused: dict[str, str] = {}
+    while True:
+        lowered = tables(whole)
+        try:
+            found = run(
+                lowered,
+                target,
+                inputs,
+                samples=samples,
+                batch=batch,
+                simulation=request.simulate,
+                in_hardware=request.requantise == "hardware",
+                block=request.block or simulated(request.design, runs),
+                steps=steps,
+                whole=whole,
+                compare=request.compare,
+            )
+            return lowered, found
+        except ProductError as error:
+            # Sizes and sums that only the run shows: again, without the product.
+            if not request.fallback or error.node in refused:
+                raise
+            refused[error.node] = str(error)
+            whole = lower(whole.graph, target, fallback=True, without=refused)
 
 
 def write(folder: Path, facts: dict[str, Any], outputs: Mapping[str, np.ndarray]) -> list[str]:

@@ -1,6 +1,6 @@
 """Output of ``carrysave run``: facts, tables, a picture."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -179,9 +179,8 @@ def _ratio(row: Mapping[str, Any]) -> float:
     return row["rows"] / row["simulated_rows"] if row["simulated_rows"] else 0.0
 
 
-def _sentences(found: Mapping[str, Any]) -> list[str]:
-    """Explain how outputs compare, and why they differ."""
-    lines = []
+def _of_outputs(found: Mapping[str, Any]) -> Iterator[str]:
+    """Say how each output compares."""
     for row in found["outputs"]:
         parts = []
         if row["equal"] is not None:
@@ -197,7 +196,12 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
             other = "" if theirs is None else f", {row['judge']} {theirs:.2%}"
             parts.append(f"right {row['accuracy']:.2%}{other}")
         if parts:
-            lines.append(f"{shown(row['name'])}: of {found['inputs']} inputs, {'; '.join(parts)}")
+            yield (f"{shown(row['name'])}: of {found['inputs']} inputs, {'; '.join(parts)}")
+
+
+def _sentences(found: Mapping[str, Any]) -> list[str]:
+    """Explain how outputs compare, and why they differ."""
+    lines = list(_of_outputs(found))
     lines += [
         f"{shown(row['name'])}: {row['array']} in the file of outputs"
         for row in found["outputs"]
