@@ -41,8 +41,8 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     needs(*generate.EXTRA)
     target = Target(design)
     network = network_of(request, target, steps)
-    own = folder / "soc" / board.name
-    here = own / "simulated" if request.simulated else own
+    base = folder / "soc" / board.name
+    here = base / "simulated" if request.simulated else base
     system = generate.System(
         board=board,
         chosen=request.chosen,
@@ -64,7 +64,7 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
         facts["simulation"] = simulation_facts(request, target, network, written, here, steps)
     else:
         facts["bitstream"], image = bitstream_of(board, design, written, request.clock_mhz, steps)
-        files.append(cache.write(own / f"{board.name}.bit", image))
+        files.append(cache.write(base / f"{board.name}.bit", image))
     report = here / "soc.json"
     facts["files"] = [str(path) for path in (*files, report)]
     cache.write(report, json.dumps(facts, indent=2) + "\n")
@@ -114,15 +114,15 @@ def bitstream_of(
         place.nextpnr_version(board.family) or "",
     ]
 
-    def make(kept: Path) -> None:
+    def make(entry: Path) -> None:
         with tools.workplace() as work:
             taken, _ = mapped(board, design.module, TOP, written.sources, work, steps.step)
             found, image = routed(board, design.module, TOP, taken, written.pins, work, steps.step)
-        (kept / "image").write_bytes(image)
-        (kept / "report.json").write_text(json.dumps(found))
+        (entry / "image").write_bytes(image)
+        (entry / "report.json").write_text(json.dumps(found))
 
-    kept = cache.entry("boards", key, make)
-    facts: dict[str, Any] = json.loads((kept / "report.json").read_text())
+    entry = cache.entry("boards", key, make)
+    facts: dict[str, Any] = json.loads((entry / "report.json").read_text())
     assert board.part is not None
     facts |= {
         "ok": facts["fmax_mhz"] >= mhz,
@@ -130,4 +130,4 @@ def bitstream_of(
         "capacity": dict(board.part.capacity),
         "versions": {"yosys": yosys.version(), "nextpnr": place.nextpnr_version(board.family)},
     }
-    return facts, (kept / "image").read_bytes()
+    return facts, (entry / "image").read_bytes()

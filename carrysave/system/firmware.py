@@ -78,19 +78,19 @@ def compile_firmware(
     flags += ["-ffp-contract=off", "-lcompiler_rt"] if floats else []
     parts: list[str | bytes] = [*texts, *flags, metadata.version("ziglang")]
 
-    def make(kept: Path) -> None:
+    def make(entry: Path) -> None:
         with tools.workplace() as work:
             for path in files:
                 cache.write(work / path.relative_to(folder), path.read_bytes())
             driver = [*_DRIVER, *(_FLOATS if floats else ())]
             sources = [*_SOURCES, *(f"driver/{name}" for name in driver)]
             command = [sys.executable, "-m", "ziglang", "cc", *flags, *sources, "-o", _ELF]
-            own = {"ZIG_GLOBAL_CACHE_DIR": "global", "ZIG_LOCAL_CACHE_DIR": "local"}
-            done = tools.run(command, cwd=work, environment={**os.environ, **own})
+            caches = {"ZIG_GLOBAL_CACHE_DIR": "global", "ZIG_LOCAL_CACHE_DIR": "local"}
+            done = tools.run(command, cwd=work, environment={**os.environ, **caches})
             if done.code or not (work / _ELF).exists():
-                told = [line for line in done.output.splitlines() if "error" in line]
-                raise RuntimeError(f"cannot compile the firmware: {(told or ['?'])[0]}")
-            (kept / _ELF).write_bytes((work / _ELF).read_bytes())
+                errors = [line for line in done.output.splitlines() if "error" in line]
+                raise RuntimeError(f"cannot compile the firmware: {(errors or ['?'])[0]}")
+            (entry / _ELF).write_bytes((work / _ELF).read_bytes())
 
     elf = (cache.entry("firmware", parts, make) / _ELF).read_bytes()
     cache.write(folder / _ELF, elf)

@@ -210,7 +210,7 @@ def _litex(folder: Path) -> dict[str, Any]:
     command = [sys.executable, "-B", "-m", "carrysave.system.litex_soc", "request.json"]
     done = tools.run(command, cwd=folder, environment=environment)
     if done.code or not (folder / FACTS).exists():
-        told = done.output.strip().splitlines() or ["it says nothing"]
-        raise RuntimeError(f"LiteX: {told[-1]}")
+        lines = done.output.strip().splitlines() or ["it says nothing"]
+        raise RuntimeError(f"LiteX: {lines[-1]}")
     facts: dict[str, Any] = json.loads((folder / FACTS).read_text())
     return facts

@@ -248,13 +248,13 @@ def _facts(soc: Any, platform: Any, output: Any) -> dict[str, Any]:
     from litedram.init import get_sdram_phy_init_sequence
     from litex.soc.integration.export import get_csr_json
 
-    found = json.loads(get_csr_json(soc.csr_regions, soc.constants, soc.mem_regions))
+    known = json.loads(get_csr_json(soc.csr_regions, soc.constants, soc.mem_regions))
     steps, _ = get_sdram_phy_init_sequence(
         soc.sdram.controller.settings.phy, soc.sdram.controller.settings.timing
     )
     return {
-        "registers": {name: one["addr"] for name, one in found["csr_registers"].items()},
-        "memories": {name: [one["base"], one["size"]] for name, one in found["memories"].items()},
+        "registers": {name: one["addr"] for name, one in known["csr_registers"].items()},
+        "memories": {name: [one["base"], one["size"]] for name, one in known["memories"].items()},
         "interrupt": soc.irq.locs["matmul"],
         "sdram": [
             {"address": address, "bank": bank, "command": _command(command), "delay": delay}

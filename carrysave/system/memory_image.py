@@ -53,8 +53,8 @@ class Banks:
             _words((folder / _after(name)).read_text(), self.width) for name in self.files
         ])
         rows = banks.reshape(len(self.files), -1, self.columns * self.width)
-        found: np.ndarray = rows.swapaxes(0, 1).reshape(-1)[:count]
-        return found
+        memory: np.ndarray = rows.swapaxes(0, 1).reshape(-1)[:count]
+        return memory
 
     def _split(self, memory: np.ndarray) -> np.ndarray:
         """Return the words of each bank, each as its bytes."""
@@ -70,9 +70,9 @@ def with_dump(verilog: str, banks: Banks) -> str:
     lines = ["reg [31:0] sdram_last [0:0];", f'initial $readmemh("{LAST}", sdram_last);', "final"]
     lines.append("begin")
     for name in banks.files:
-        found = re.search(rf'\$readmemh\("{re.escape(name)}", (\w+)\)', verilog)
-        assert found, name
-        lines.append(f'    $writememh("{_after(name)}", {found[1]}, 0, sdram_last[0]);')
+        array = re.search(rf'\$readmemh\("{re.escape(name)}", (\w+)\)', verilog)
+        assert array, name
+        lines.append(f'    $writememh("{_after(name)}", {array[1]}, 0, sdram_last[0]);')
     body = "\n".join([*lines, "end", ""])
     start, end = verilog.rsplit("endmodule", 1)
     return f"{start}{body}endmodule{end}"

@@ -35,7 +35,7 @@ def simulation_facts(
     steps.step(f"compute {len(inputs)} inputs")
     expected = [expect(program, one) for one in inputs]
     steps.step(f"simulate the system on {len(inputs)} inputs")
-    found = simulate(
+    simulated = simulate(
         written,
         program.plan,
         [one.inputs for one in expected],
@@ -44,14 +44,14 @@ def simulation_facts(
         memory=None if request.serial else program.memory,
     )
     return {
-        **outcome_facts(program, found.outcomes, expected, labels, request.clock_mhz),
-        "boot_cycles": found.boot_cycles,
-        "load_cycles": found.load_cycles,
-        "bytes": 0 if found.memory is None else found.memory.size,
+        **outcome_facts(program, simulated.outcomes, expected, labels, request.clock_mhz),
+        "boot_cycles": simulated.boot_cycles,
+        "load_cycles": simulated.load_cycles,
+        "bytes": 0 if simulated.memory is None else simulated.memory.size,
         "difference": None
-        if found.memory is None
-        else first_difference(program, found.memory, expected[-1].memory),
-        "seconds": found.seconds,
+        if simulated.memory is None
+        else first_difference(program, simulated.memory, expected[-1].memory),
+        "seconds": simulated.seconds,
     }
 
 
@@ -114,18 +114,18 @@ def run_on_board(
     outcomes, seconds = attached.run(
         port, baud, program.plan, [one.inputs for one in expected], steps.advance
     )
-    found = outcome_facts(program, outcomes, expected, labels, clock_mhz)
-    kept = report.with_name("run.json")
+    outcome = outcome_facts(program, outcomes, expected, labels, clock_mhz)
+    result = report.with_name("run.json")
     facts |= {
         "command": command,
         "model": None if request.model is None else request.model.name,
         "network_bytes": sum(map(len, program.image.parts.values())),
         "simulation": None,
         "bitstream": None,
-        "attached": {**found, "port": port, "seconds": seconds},
-        "files": [str(kept)],
+        "attached": {**outcome, "port": port, "seconds": seconds},
+        "files": [str(result)],
     }
-    cache.write(kept, json.dumps(facts, indent=2) + "\n")
+    cache.write(result, json.dumps(facts, indent=2) + "\n")
     return facts
 
 

@@ -11,17 +11,17 @@ from hw.emit.user_files import shown
 __all__ = ["show"]
 
 
-def show(console: Console, found: Mapping[str, Any]) -> None:
+def show(console: Console, facts: Mapping[str, Any]) -> None:
     """Print the results."""
     title = (
-        f"{found['title']}: {found['cpu']}, {found['bus']}, {found['memory']}, {found['design']}"
+        f"{facts['title']}: {facts['cpu']}, {facts['bus']}, {facts['memory']}, {facts['design']}"
     )
-    if (ran := found["simulation"] or found["attached"]) is not None:
+    if (ran := facts["simulation"] or facts["attached"]) is not None:
         console.print(_layers(title, ran["layers"]))
-        lines = _of_run(found, ran)
+        lines = _of_run(facts, ran)
     else:
-        console.print(_parts(title, found["bitstream"]))
-        lines = _of_bitstream(found, found["bitstream"])
+        console.print(_parts(title, facts["bitstream"]))
+        lines = _of_bitstream(facts, facts["bitstream"])
     for line in lines:
         console.print(shown(line, 4000), highlight=False, markup=False, soft_wrap=True)
 
@@ -43,11 +43,11 @@ def _layers(title: str, layers: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _of_run(found: Mapping[str, Any], ran: Mapping[str, Any]) -> Iterator[str]:
+def _of_run(facts: Mapping[str, Any], ran: Mapping[str, Any]) -> Iterator[str]:
     inputs = ran["inputs"]
     yield (
         f"{inputs} inputs: {ran['cycles']:,.0f} cycles each, "
-        f"{ran['frames_per_second']:,.0f} a second at {found['clock_mhz']:g} MHz"
+        f"{ran['frames_per_second']:,.0f} a second at {facts['clock_mhz']:g} MHz"
     )
     if ran["right"] is not None:
         yield f"classes: {ran['right']} of {inputs} right"
@@ -69,6 +69,6 @@ def _parts(title: str, bitstream: Mapping[str, Any]) -> Table:
     return table
 
 
-def _of_bitstream(found: Mapping[str, Any], bitstream: Mapping[str, Any]) -> Iterator[str]:
+def _of_bitstream(facts: Mapping[str, Any], bitstream: Mapping[str, Any]) -> Iterator[str]:
     verdict = "fast enough" if bitstream["ok"] else "TOO SLOW"
-    yield f"up to {bitstream['fmax_mhz']:.1f} MHz, for {found['clock_mhz']:g} MHz: {verdict}"
+    yield f"up to {bitstream['fmax_mhz']:.1f} MHz, for {facts['clock_mhz']:g} MHz: {verdict}"

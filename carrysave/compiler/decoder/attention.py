@@ -139,20 +139,20 @@ class Decoder(Blocks):
                 self._common[number] = k[:, :GROUP].mean(axis=1, keepdims=True)
             k = k - self._common[number]
         for side, x in enumerate((k, v)):
-            found = units.kept(x, self.bits, GROUP)
-            for one, values in zip((self._codes, self._steps, self._offsets), found, strict=True):
+            encoded = units.kept(x, self.bits, GROUP)
+            for one, values in zip((self._codes, self._steps, self._offsets), encoded, strict=True):
                 one[number, side, :, places] = values.swapaxes(0, 1)
         codes, powers = units.aligned(q, 8, shape.head)
         codes = codes.astype(np.float64).reshape(shape.shared, -1, count, shape.head)
         powers = powers.reshape(shape.shared, -1, count)
         made = np.empty(codes.shape)
         for start in range(0, count, units.rows):
-            own = slice(start, start + units.rows)
-            tokens = np.arange(int(places[own][-1]) + 1)
-            factors = np.ldexp(scale, powers[:, :, own])[..., None]
-            scores = self._scores(number, codes[:, :, own], len(tokens)) * factors
-            scores[..., tokens > places[own, None]] = -np.inf
-            made[:, :, own] = self._values(number, units.probabilities(scores))
+            chunk = slice(start, start + units.rows)
+            tokens = np.arange(int(places[chunk][-1]) + 1)
+            factors = np.ldexp(scale, powers[:, :, chunk])[..., None]
+            scores = self._scores(number, codes[:, :, chunk], len(tokens)) * factors
+            scores[..., tokens > places[chunk, None]] = -np.inf
+            made[:, :, chunk] = self._values(number, units.probabilities(scores))
         return made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
 
     def _scores(self, number: int, queries: np.ndarray, count: int) -> np.ndarray:
@@ -175,10 +175,10 @@ class Decoder(Blocks):
             np.split(queries, blocks, axis=-1), np.split(codes, blocks, axis=-1), strict=True
         )
         scores = np.zeros((*queries.shape[:3], count))
-        for block, (own, keys) in enumerate(parts):
-            sums = _product(own, keys[:, 0, 0].swapaxes(1, 2))
+        for block, (part, keys) in enumerate(parts):
+            sums = _product(part, keys[:, 0, 0].swapaxes(1, 2))
             scores += sums * steps[..., block]
-            scores += own.sum(axis=-1, keepdims=True) * offsets[..., block]
+            scores += part.sum(axis=-1, keepdims=True) * offsets[..., block]
         return scores
 
     def _values(self, number: int, shares: np.ndarray) -> np.ndarray:
@@ -190,8 +190,8 @@ class Decoder(Blocks):
         made = []
         for block, values in enumerate(np.split(codes, steps.shape[-1], axis=-1)):
             weighted = shares * steps[:, None, None, :, block]
-            own, powers = self.units.aligned(weighted, SHARE_BITS, count)
-            sums = _product(own.astype(np.float64), values)
+            codes_of_shares, powers = self.units.aligned(weighted, SHARE_BITS, count)
+            sums = _product(codes_of_shares.astype(np.float64), values)
             # One after the other, as other processors add them.
             rest = np.cumsum(shares * offsets[:, None, None, :, block], axis=-1)[..., -1:]
             made.append(np.ldexp(sums, powers) + rest)

@@ -29,8 +29,8 @@ LOGITS = "logits"
 def block_of(parameters: Mapping[str, str]) -> Design:
     """Return a co-processor with the vector unit, and other parameters as given."""
     facts = ",".join(f"{name}={value}" for name, value in vars(VECTOR).items())
-    own = {"vector": f"vector_unit({facts})", "requantise": "false", "accumulate": "false"}
-    return Design.parse("coprocessor", {**own, **parameters})
+    options = {"vector": f"vector_unit({facts})", "requantise": "false", "accumulate": "false"}
+    return Design.parse("coprocessor", {**options, **parameters})
 
 
 def compile_decoder(
@@ -125,7 +125,7 @@ class ProgramDecoder:
                 f"{self.cache}, not {count}"
             )
         known = {one.name for one in self._parameters}
-        found = []
+        logits = []
         for token in tokens.tolist():
             values = {TOKEN: token, POSITION: self.length}
             for address, data in parameter_words(
@@ -134,5 +134,5 @@ class ProgramDecoder:
                 self._memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
             self._run()
             self.length += 1
-            found.append(self._logits[0].copy())
-        return np.array(found)
+            logits.append(self._logits[0].copy())
+        return np.array(logits)

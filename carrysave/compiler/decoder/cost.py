@@ -128,19 +128,19 @@ def cost_of(shape: Shape, core: Core, memory: Memory, *, batch: int, new: int, p
         traffic += shape.layers * batch * shape.shared * moved
         macs += batch * shape.heads * new * shape.layers * k * n
     total += model.rows(shape, rows, length)
-    kept = batch * shape.layers * 2 * shape.shared * shape.head * length * core.cache // 8
+    cached = batch * shape.layers * 2 * shape.shared * shape.head * length * core.cache // 8
     weights = weight_bytes(shape, core)
     stores = model.stores
     peak = stores.tile_m * stores.tile_n * stores.tile_k * memory.copies
     return Cost(
-        cycles=total, bytes=weights + kept, traffic=traffic, macs=macs, tokens=rows, peak=peak
+        cycles=total, bytes=weights + cached, traffic=traffic, macs=macs, tokens=rows, peak=peak
     )
 
 
 def _weights(shape: Shape) -> Iterator[tuple[int, int, int]]:
     """List products by weights, K x N, and how often: one for those of one operand; words last."""
-    inner, kept = shape.heads * shape.head, shape.shared * shape.head
-    yield shape.width, inner + 2 * kept, shape.layers
+    inner, shared = shape.heads * shape.head, shape.shared * shape.head
+    yield shape.width, inner + 2 * shared, shape.layers
     yield inner, shape.width, shape.layers
     yield shape.width, 2 * shape.hidden, shape.layers
     yield shape.hidden, shape.width, shape.layers
@@ -176,11 +176,11 @@ class _Model:
         """
         digits = 1 if bits == self.core.bits else -(-bits // self.core.digit)
         columns = (n if whole else -(-n // self.memory.copies)) * digits
-        found = product_cost(self.stores, m, k, columns, _SUM_BITS)
-        scales = round(found.read_beats * more / self.core.stored)
-        beats = found.read_beats + scales + found.write_beats
+        cost = product_cost(self.stores, m, k, columns, _SUM_BITS)
+        scales = round(cost.read_beats * more / self.core.stored)
+        beats = cost.read_beats + scales + cost.write_beats
         shares = 1 if whole else self.memory.copies
-        return START + found.cycles + scales, shares * beats * self.memory.beat // 8
+        return START + cost.cycles + scales, shares * beats * self.memory.beat // 8
 
     def rows(self, shape: Shape, rows: int, length: int) -> int:
         """Count cycles of vector units: norms, softmax and SiLU, row by row.

@@ -54,16 +54,16 @@ class Core:
 
     def engine(self, weights: int) -> EngineSpec:
         """Return an engine of 4 rows that takes so many weights a cycle: 8 to 256 columns."""
-        own: dict[str, Any] = {"m": _ROWS, "a_width": self.activation, "b_width": self.bits}
+        options: dict[str, Any] = {"m": _ROWS, "a_width": self.activation, "b_width": self.bits}
         if self.kind == "systolic_os":
-            return SystolicOsSpec(**own, n=_power(weights))
+            return SystolicOsSpec(**options, n=_power(weights))
         if self.kind == "ternary_core":
             deep = 2 * TRITS if self.trits else _DEEP
-            return TernaryCoreSpec(**own, n=_power(-(-weights // deep)), k=deep)
-        own["n"] = _power(-(-weights // _DEEP))
+            return TernaryCoreSpec(**options, n=_power(-(-weights // deep)), k=deep)
+        options["n"] = _power(-(-weights // _DEEP))
         if self.kind == "shift_add_core":
-            return ShiftAddCoreSpec(**own, k=_DEEP)
-        return LutCoreSpec(**own, group=2, lookups=_DEEP // 2, folded=False, parallel=True)
+            return ShiftAddCoreSpec(**options, k=_DEEP)
+        return LutCoreSpec(**options, group=2, lookups=_DEEP // 2, folded=False, parallel=True)
 
 
 CORES = {

@@ -71,10 +71,10 @@ def compile_file(
     design = block_of(parameters)
     most = min(cache, model.shape.context)
     program = compile_decoder(model, Target(design), cache=most, bits=bits)
-    found = facts(program, command, path.name)
+    described = facts(program, command, path.name)
     more = {"decoder": {"cache": most, "vocabulary": vocabulary}}
-    found["files"] = [str(file) for file in write(program, folder, found | more)]
-    return found
+    described["files"] = [str(file) for file in write(program, folder, described | more)]
+    return described
 
 
 def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | Characters]:

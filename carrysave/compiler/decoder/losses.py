@@ -17,5 +17,5 @@ def losses(logits: np.ndarray, tokens: np.ndarray) -> np.ndarray:
     """
     logits = logits.astype(np.float64)
     logits -= logits.max(axis=1, keepdims=True)
-    own = logits[np.arange(len(tokens)), tokens]
-    return np.asarray((log(exp(logits).sum(axis=1)) - own) / log(2))
+    given = logits[np.arange(len(tokens)), tokens]
+    return np.asarray((log(exp(logits).sum(axis=1)) - given) / log(2))

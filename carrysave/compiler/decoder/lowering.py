@@ -120,15 +120,15 @@ class Lowering(ABC):
         """Multiply by matrices of equal groups, and add their biases."""
         group = layer.matrices[names[0]].group
         codes, powers = self._aligned(name + names[0], h, self.model.bits, group)
-        found = []
+        results = []
         for one in names:
             y = self._product(name + one, codes, powers, layer.matrices[one])
             if one in layer.biases:
                 with self.to.naming(name + one, "Add"):
                     bias = self.to.constant(layer.biases[one], F32)
                     self.to.floats(Operation.ADD, y, y, bias)
-            found.append(y)
-        return found
+            results.append(y)
+        return results
 
     def _product(self, node: str, codes: Array, powers: Array, weights: FastWeights) -> Array:
         """Multiply groups of a row by groups of weights, and add the sums, scaled."""

@@ -215,8 +215,8 @@ class AttentionLowering(Lowering):
         """Return a table of which each position has a row."""
         if name not in self._tables:
             self._tables[name] = self.to.constant(values, format_)
-        found = self._tables[name]
-        return found.at(0, 1).moving(POSITION, found.row)
+        table = self._tables[name]
+        return table.at(0, 1).moving(POSITION, table.row)
 
     @property
     def _attends(self) -> bool:

@@ -99,8 +99,8 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
     It is the factor of golden's SiLU, in units of 2^-15.
     """
-    found = elements.sigmoid(VECTOR, "silu", gates(x), 1 << _KEEP_FRACTION)
-    return np.ldexp(found.astype(np.float64), -_KEEP_FRACTION)
+    codes = elements.sigmoid(VECTOR, "silu", gates(x), 1 << _KEEP_FRACTION)
+    return np.ldexp(codes.astype(np.float64), -_KEEP_FRACTION)
 
 
 def moved(state: np.ndarray, keep: np.ndarray, fresh: np.ndarray) -> np.ndarray:

@@ -10,17 +10,17 @@ from carrysave.report import tables
 __all__ = ["show"]
 
 
-def show(console: Console, found: Mapping[str, Any]) -> None:
+def show(console: Console, facts: Mapping[str, Any]) -> None:
     """Print the facts of a simulation."""
     rows = [
         (
             kind,
             count,
-            found["of_jobs"][kind],
-            found["modelled_cycles"][kind],
-            f"{found['wrong'][kind]} WRONG" if kind in found["wrong"] else "all",
+            facts["of_jobs"][kind],
+            facts["modelled_cycles"][kind],
+            f"{facts['wrong'][kind]} WRONG" if kind in facts["wrong"] else "all",
         )
-        for kind, count in found["jobs"].items()
+        for kind, count in facts["jobs"].items()
     ]
     columns = (
         "kind",
@@ -30,9 +30,9 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
         "equal to golden",
     )
     console.print()
-    tables.show(console, tables.Section(f"Jobs on {found['design']}", columns, rows))
+    tables.show(console, tables.Section(f"Jobs on {facts['design']}", columns, rows))
     console.print(
-        f"{found['cycles']:,} cycles counted, {sum(found['modelled_cycles'].values()):,} by the "
-        f"cost models; {found['seconds']:.0f} s",
+        f"{facts['cycles']:,} cycles counted, {sum(facts['modelled_cycles'].values()):,} by the "
+        f"cost models; {facts['seconds']:.0f} s",
         highlight=False,
     )

@@ -108,25 +108,25 @@ def write(
     ended = ["tokens"]
 
     def numbers() -> Iterator[int]:
-        own = prompt
+        tokens = prompt
         while len(written) < request.tokens:
-            if decoder.length + len(own) > decoder.cache:
+            if decoder.length + len(tokens) > decoder.cache:
                 ended[0] = "cache"
                 return
-            number = int(np.argmax(decoder.step(own)[-1]))
+            number = int(np.argmax(decoder.step(tokens)[-1]))
             seconds.append(now())
             if number == vocabulary.end:
                 ended[0] = "end"
                 return
             written.append(number)
             yield number
-            own = np.array([number])
+            tokens = np.array([number])
 
     pieces = []
     for piece in vocabulary.words(numbers()):
         tell(piece)
         pieces.append(piece)
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "text": "".join(pieces),
         "prompt_tokens": len(prompt),
         "tokens": len(written),
@@ -137,8 +137,8 @@ def write(
     }
     if simulation is not None:
         simulation.run()
-        found["simulation"] = simulation.facts()
-    return found
+        facts["simulation"] = simulation.facts()
+    return facts
 
 
 def _decoder(

@@ -78,9 +78,9 @@ class DenseCodes:
         best = np.full(whole.shape, np.inf)
         steps = whole
         for clip in _CLIPS:
-            own = whole * clip
-            error = np.square(_rounded(weights, own) * clip - weights / whole).sum(axis=0)
-            steps, best = np.where(error < best, own, steps), np.minimum(error, best)
+            limited = whole * clip
+            error = np.square(_rounded(weights, limited) * clip - weights / whole).sum(axis=0)
+            steps, best = np.where(error < best, limited, steps), np.minimum(error, best)
         codes = _rounded(weights, steps).astype(np.int64)
         bias = np.rint(layer.bias / steps)
         limit = (1 << 30) - 1
@@ -95,10 +95,10 @@ class DenseCodes:
 
 def scaled(scale: np.ndarray | float, most: int) -> Requantisation:
     """Return the requantisation of sums, times a scale, to codes of up to `most`."""
-    found: list[int | np.ndarray] = [*unit.dyadic(scale)]
+    values: list[int | np.ndarray] = [*unit.dyadic(scale)]
     if not np.ndim(scale):
-        found = [int(np.asarray(value).item()) for value in found]
-    multiplier, shift = found
+        values = [int(np.asarray(value).item()) for value in values]
+    multiplier, shift = values
     return Requantisation(multiplier=multiplier, shift=shift, zero_point=0, low=-most, high=most)
 
 

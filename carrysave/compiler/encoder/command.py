@@ -137,12 +137,12 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     steps.step(f"compute sentences 1 to {len(first)} of {len(sentences)}, and count cycles")
     program = compiled(integers, first, target)
     counted = taken(program)
-    found = [normalised(vectors(program))]
+    parts_made = [normalised(vectors(program))]
     for part in rest:
-        done = sum(map(len, found))
+        done = sum(map(len, parts_made))
         steps.step(f"compute sentences {done + 1} to {done + len(part)} of {len(sentences)}")
-        found.append(normalised(vectors(compiled(integers, part, target))))
-    made = np.concatenate(found)
+        parts_made.append(normalised(vectors(compiled(integers, part, target))))
+    made = np.concatenate(parts_made)
     ended = time.monotonic()
     steps.step("compute them in floats")
     wanted = np.concatenate([encode(encoder, part) for part in batches(sentences, request.batch)])
@@ -179,19 +179,19 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
         "wrong": apart,
         "seconds": {"calibration": round(middle - began, 1), "golden": round(ended - middle, 1)},
     }
-    own = folder / "embed" / facts["model"]
+    here = folder / "embed" / facts["model"]
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, made.astype(np.float32), allow_pickle=False)
     contents = {"vectors.npy": buffer.getvalue(), "jobs.md": view.markdown(facts).encode()}
-    files = [cache.write(own / name, content) for name, content in contents.items()]
-    facts["files"] = [str(path) for path in (*files, own / "embed.json")]
-    cache.write(own / "embed.json", json.dumps(facts, indent=2) + "\n")
+    files = [cache.write(here / name, content) for name, content in contents.items()]
+    facts["files"] = [str(path) for path in (*files, here / "embed.json")]
+    cache.write(here / "embed.json", json.dumps(facts, indent=2) + "\n")
     return facts
 
 
 def lines_of(path: Path) -> list[str]:
     """Read a file's lines; those without letters are left out."""
-    found = [line for line in read_text(path).splitlines() if line.strip()]
-    if not found:
+    lines = [line for line in read_text(path).splitlines() if line.strip()]
+    if not lines:
         raise FileError(path, "must have a sentence in a line, or more")
-    return found
+    return lines

@@ -101,17 +101,17 @@ def taken(program: Program) -> Taken:
     return Taken(kinds, layers, products, program.buffers["words"].rows)
 
 
-def cosines(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def cosines(ours: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Multiply vectors of length 1, one by one."""
-    return (found * wanted).sum(axis=1)
+    return (ours * wanted).sum(axis=1)
 
 
-def rank_correlation(found: np.ndarray, wanted: np.ndarray) -> float | None:
+def rank_correlation(ours: np.ndarray, wanted: np.ndarray) -> float | None:
     """Correlate the ranks of all pairs' cosines (Spearman's); None of fewer than three vectors."""
-    if len(found) < 3:
+    if len(ours) < 3:
         return None
     from scipy.stats import spearmanr  # slow to load
 
-    pairs = np.triu_indices(len(found), 1)
-    one, other = (product(each, each.T)[pairs] for each in (found, wanted))
+    pairs = np.triu_indices(len(ours), 1)
+    one, other = (product(each, each.T)[pairs] for each in (ours, wanted))
     return float(spearmanr(one, other).statistic)

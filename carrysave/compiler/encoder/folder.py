@@ -67,11 +67,11 @@ def compile_folder(
     chosen, _ = read_tokens(model, lines_of(calibration), min(len(encoder.positions), unit.length))
     encoder.check(chosen)
     program = compiled_for(quantise(encoder, ranges(encoder, chosen), unit), tokens, target)
-    found = facts(program, command, model.name)
-    files = write(program, folder, found)
+    described = facts(program, command, model.name)
+    files = write(program, folder, described)
     # Text to numbers is the host's.
     files.append(cache.write(folder / _TOKENIZER, read_text(model / _TOKENIZER)))
-    return found | {"files": [str(file) for file in files]}
+    return described | {"files": [str(file) for file in files]}
 
 
 def embed_by_program(
@@ -102,8 +102,8 @@ def embed_by_program(
             )
         rows = np.zeros((most, 1), np.int64)
         rows[: len(tokens), 0] = tokens
-        found = network.run(program, {_ROWS: rows}, memory, run, {TOKENS: len(tokens)})
-        made.append(found[VECTORS])
+        results = network.run(program, {_ROWS: rows}, memory, run, {TOKENS: len(tokens)})
+        made.append(results[VECTORS])
     buffer = io.BytesIO()
     values = normalised(np.concatenate(made)).astype(np.float32)
     np.lib.format.write_array(buffer, values, allow_pickle=False)

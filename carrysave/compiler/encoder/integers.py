@@ -93,24 +93,24 @@ def _block(
     norm: Norm,
     largest: np.ndarray,
     block: Block,
-    found: BlockRanges,
+    ranges: BlockRanges,
     heads: int,
     spec: VectorUnitSpec,
     balance: float,
 ) -> IntegerBlock:
     width = len(largest)
-    sums, alls = found.sum / _WIDE, found.all / _WIDE
+    sums, alls = ranges.sum / _WIDE, ranges.all / _WIDE
     before = _norm(norm, largest, block.qkv.weights, spec, balance, sums)
-    between = _norm(block.attention, found.attention, block.up.weights, spec, balance, alls)
+    between = _norm(block.attention, ranges.attention, block.up.weights, spec, balance, alls)
     bias = block.qkv.bias + product(norm.beta[None], block.qkv.weights)[0]
-    bias[width : 2 * width] -= found.k_middle
+    bias[width : 2 * width] -= ranges.k_middle
     qkv = DenseCodes.of(Dense(weights=block.qkv.weights, bias=bias), before.steps)
     # A head's queries times keys have one step, the steps of columns of each are balanced.
-    pairs = (found.q * found.k).reshape(heads, -1).max(axis=1) / (CODE * CODE)
+    pairs = (ranges.q * ranges.k).reshape(heads, -1).max(axis=1) / (CODE * CODE)
     pair = np.repeat(pairs, width // heads)
-    steps_q, steps_k = np.sqrt(pair * found.q / found.k), np.sqrt(pair * found.k / found.q)
-    steps_v = found.v / CODE
-    context = found.context * steps_v
+    steps_q, steps_k = np.sqrt(pair * ranges.q / ranges.k), np.sqrt(pair * ranges.k / ranges.q)
+    steps_v = ranges.v / CODE
+    context = ranges.context * steps_v
     out = DenseCodes.of(Dense(weights=block.out.weights, bias=block.out.bias + norm.beta), context)
     up = DenseCodes.of(
         Dense(
@@ -119,7 +119,7 @@ def _block(
         ),
         between.steps,
     )
-    gate = 2 * CODE / (found.gate + _LEAST)
+    gate = 2 * CODE / (ranges.gate + _LEAST)
     zero = round(_LEAST * gate) - CODE
     down = DenseCodes.of(
         Dense(weights=block.down.weights, bias=block.down.bias + block.attention.beta), 1 / gate
@@ -131,7 +131,7 @@ def _block(
         before=before, between=between, qkv=qkv,
         to_qkv=qkv.to(np.concatenate([steps_q, steps_k, steps_v])),
         scores=tuple(scaled(one, WIDE) for one in pairs * units / np.sqrt(width // heads)),
-        context=1 / found.context, out=out, mixed=out.to(sums, WIDE), up=up,
+        context=1 / ranges.context, out=out, mixed=out.to(sums, WIDE), up=up,
         raised=up.to(1 / units, WIDE), gate=gate, gate_zero=zero, down=down,
         fed=down.to(alls, WIDE),
     )  # fmt: skip

@@ -105,12 +105,12 @@ def simulated(
     return counters, wrong(found, memory)
 
 
-def wrong(found: list[Part], memory: np.ndarray) -> list[str]:
+def wrong(parts: list[Part], memory: np.ndarray) -> list[str]:
     """Return the layers of parts whose codes in memory are not as expected, once each."""
     return list(
         dict.fromkeys(
             part.layer
-            for part in found
+            for part in parts
             if not np.array_equal(part.c.rows_of(memory), part.expected)
         )
     )
@@ -127,17 +127,17 @@ def _less(job: Job, target: Target) -> Job:
 
 def _copied(image: Image, name: str, job: Job, space: Space, target: Target) -> tuple[Job, Buffer]:
     """Return a job on copies of what it reads, and where its codes go."""
-    found = matrices(target.spec, golden_job(job, target.spec))
+    operands = matrices(target.spec, golden_job(job, target.spec))
     copies: dict[str, Any] = {}
     if job.vector == "gather":
         # Of a table the rows that are taken.
-        used, numbers = np.unique(space.load(found["b"])[:, 0], return_inverse=True)
+        used, numbers = np.unique(space.load(operands["b"])[:, 0], return_inverse=True)
         b = image.place(f"{name}.b", numbers.reshape(-1, 1), 32)
-        table = space.memory[found["a"].places(used)]
-        found = {"c": found["c"]}
+        table = space.memory[operands["a"].places(used)]
+        operands = {"c": operands["c"]}
         a = _put(image, f"{name}.a", table)
         copies = {"a": a.address, "lda": a.stride, "b": b.address, "ldb": b.stride, "k": len(used)}
-    for side, matrix in found.items():
+    for side, matrix in operands.items():
         if side == "c":
             continue
         own = replace(matrix, rows=1) if side == "b" and not matrix.distance else matrix
@@ -145,7 +145,7 @@ def _copied(image: Image, name: str, job: Job, space: Space, target: Target) -> 
         copies[side] = buffer.address
         if matrix.distance:
             copies[f"ld{side}"] = buffer.stride
-    made = found["c"]
+    made = operands["c"]
     c = image.reserve(
         name, made.rows, made.columns, made.bits, stride=image.stride(made.bits, made.columns)
     )

@@ -56,68 +56,68 @@ def figures(counted: Taken) -> dict[str, Any]:
     }
 
 
-def _table(found: Mapping[str, Any]) -> Section:
-    rows = [tuple(row.values()) for row in found["kinds"]]
-    rows.append(("all", sum(row[1] for row in rows), found["macs"], found["cycles"], 1.0))
-    title = f"{found['design']}, {found['batch_tokens']:,} tokens"
+def _table(facts: Mapping[str, Any]) -> Section:
+    rows = [tuple(row.values()) for row in facts["kinds"]]
+    rows.append(("all", sum(row[1] for row in rows), facts["macs"], facts["cycles"], 1.0))
+    title = f"{facts['design']}, {facts['batch_tokens']:,} tokens"
     return Section(title, _COLUMNS, rows, 1, 1)
 
 
-def _sentences(found: Mapping[str, Any]) -> list[str]:
-    ranks = found["rank_correlation"]
+def _sentences(facts: Mapping[str, Any]) -> list[str]:
+    ranks = facts["rank_correlation"]
     lines = [
-        f"{found['sentences']:,} sentences, {found['tokens']:,} tokens; steps chosen by"
-        f" {found['calibration']:,} sentences",
-        f"cosine with the vectors in floats: {found['cosine_mean']:.4f} in the mean,"
-        f" {found['cosine_least']:.4f} at least",
+        f"{facts['sentences']:,} sentences, {facts['tokens']:,} tokens; steps chosen by"
+        f" {facts['calibration']:,} sentences",
+        f"cosine with the vectors in floats: {facts['cosine_mean']:.4f} in the mean,"
+        f" {facts['cosine_least']:.4f} at least",
     ]
-    if found["cut"]:
-        lines.append(f"{found['cut']:,} sentences are too long, and cut")
+    if facts["cut"]:
+        lines.append(f"{facts['cut']:,} sentences are too long, and cut")
     if ranks is not None:
         lines.append(f"rank correlation of the cosines of all pairs: {ranks:.4f}")
-    over = found["layer_cycles"] / found["layer_roofline"] - 1
+    over = facts["layer_cycles"] / facts["layer_roofline"] - 1
     lines += [
-        f"a layer takes {found['layer_cycles']:,.0f} cycles, one job after the other,"
+        f"a layer takes {facts['layer_cycles']:,.0f} cycles, one job after the other,"
         f" {over:.1%} more than its products take at least",
-        f"it moves {found['layer_moved']:,.0f} bytes over the bus",
-        f"{found['cycles_per_token']:,.0f} cycles a token; computed by golden, cycles by models",
+        f"it moves {facts['layer_moved']:,.0f} bytes over the bus",
+        f"{facts['cycles_per_token']:,.0f} cycles a token; computed by golden, cycles by models",
     ]
-    if found["simulated"]:
-        equal = f"WRONG: {', '.join(found['wrong'])}" if found["wrong"] else "equal to golden"
+    if facts["simulated"]:
+        equal = f"WRONG: {', '.join(facts['wrong'])}" if facts["wrong"] else "equal to golden"
         lines.append(
-            f"{found['simulated']:,} jobs of the first sentence, simulated in"
-            f" {found['simulated_cycles']:,} cycles: {equal}"
+            f"{facts['simulated']:,} jobs of the first sentence, simulated in"
+            f" {facts['simulated_cycles']:,} cycles: {equal}"
         )
-    if found["whole_modelled"]:
+    if facts["whole_modelled"]:
         lines.append(
-            f"of these, whole jobs in {found['whole_cycles']:,} cycles,"
-            f" {found['whole_modelled']:,} by the models"
+            f"of these, whole jobs in {facts['whole_cycles']:,} cycles,"
+            f" {facts['whole_modelled']:,} by the models"
         )
     return lines
 
 
-def show(console: Console, found: Mapping[str, Any]) -> None:
+def show(console: Console, facts: Mapping[str, Any]) -> None:
     """Print the results."""
-    tables.show(console, _table(found))
-    for line in _sentences(found):
+    tables.show(console, _table(facts))
+    for line in _sentences(facts):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def show_program(console: Console, found: Mapping[str, Any]) -> None:
+def show_program(console: Console, facts: Mapping[str, Any]) -> None:
     """Print what a program of an encoder has made."""
     lines = [
-        f"{found['design']}: {found['sentences']:,} sentences, {found['tokens']:,} tokens;"
-        f" {found['cycles']:,} cycles of the longest by the cost model",
-        *([f"{found['cut']:,} sentences are too long, and cut"] if found["cut"] else ()),
-        *(f"wrote {file}" for file in found["files"]),
+        f"{facts['design']}: {facts['sentences']:,} sentences, {facts['tokens']:,} tokens;"
+        f" {facts['cycles']:,} cycles of the longest by the cost model",
+        *([f"{facts['cut']:,} sentences are too long, and cut"] if facts["cut"] else ()),
+        *(f"wrote {file}" for file in facts["files"]),
     ]
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def markdown(found: Mapping[str, Any]) -> str:
+def markdown(facts: Mapping[str, Any]) -> str:
     """Format the results as Markdown."""
-    lines = tables.heading(found)
-    lines += tables.markdown(_table(found))
-    lines += [*(f"- {line}" for line in _sentences(found)), ""]
+    lines = tables.heading(facts)
+    lines += tables.markdown(_table(facts))
+    lines += [*(f"- {line}" for line in _sentences(facts)), ""]
     return "\n".join(lines)

@@ -88,11 +88,11 @@ class Samples:
 
     def part(self, inputs: Mapping[str, np.ndarray], start: int, count: int) -> Arrays:
         """Return some samples of the inputs; the first one is that of states, too."""
-        found = {
+        part = {
             name: inputs[name][(*[slice(None)] * axis, slice(start, start + count))]
             for name, axis in self.inputs.items()
         }
-        return found | {name: inputs[name] for name in self.states.values()}
+        return part | {name: inputs[name] for name in self.states.values()}
 
     def after(self, part: Arrays, outputs: Mapping[str, np.ndarray]) -> Arrays:
         """Return the states behind a part of the samples.

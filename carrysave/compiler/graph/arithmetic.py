@@ -71,15 +71,15 @@ class Arrays:
 
     def reduced(self, what: str, x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
         """Reduce axes, the last one first: sums are of doubles, from the first number on."""
-        found = x
+        result = x
         for axis in sorted(axes, reverse=True):
             if what == "sum":
-                sums = np.add.accumulate(found.astype(np.float64), axis=axis)
-                found = sums.take([-1], axis=axis)
+                sums = np.add.accumulate(result.astype(np.float64), axis=axis)
+                result = sums.take([-1], axis=axis)
             else:
-                found = _REDUCED[what](found, axis=axis, keepdims=True)
-            found = (found + 0.0).astype(np.float32)  # no 0 has a sign
-        return found
+                result = _REDUCED[what](result, axis=axis, keepdims=True)
+            result = (result + 0.0).astype(np.float32)  # no 0 has a sign
+        return result
 
     def moved(self, x: np.ndarray, move: Move) -> np.ndarray:
         """Move numbers."""
@@ -180,5 +180,5 @@ class ArithmeticNode:
             It cannot be computed of arrays of these sizes.
         """
         with np.errstate(all="ignore"):
-            found = self.on(Arrays(), given, given)
-        return np.asarray(found, np.float32)
+            result = self.on(Arrays(), given, given)
+        return np.asarray(result, np.float32)

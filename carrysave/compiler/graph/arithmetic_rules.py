@@ -30,10 +30,10 @@ def _double(what: str) -> Rule:
 
 def _several(what: str) -> Rule:
     def rule(m: Numbers, x: Given, known: Known, values: Mapping[str, Any]) -> Any:
-        found = x[0]
+        result = x[0]
         for one in x[1:]:
-            found = getattr(m, what)(found, one)
-        return found
+            result = getattr(m, what)(result, one)
+        return result
 
     return rule
 
@@ -44,10 +44,10 @@ def _power(m: Numbers, x: Given, known: Known, values: Mapping[str, Any]) -> Any
         return m.one("root", x[0])
     if exponent not in (1.0, 2.0, 3.0):
         raise Unsupported(f"the exponent must be 0.5, 1, 2 or 3, not {exponent}")
-    found = x[0]
+    result = x[0]
     for _ in range(int(exponent) - 1):
-        found = m.multiply(found, x[0])
-    return found
+        result = m.multiply(result, x[0])
+    return result
 
 
 def _clip(m: Numbers, x: Given, known: Known, values: Mapping[str, Any]) -> Any:
@@ -58,10 +58,10 @@ def _clip(m: Numbers, x: Given, known: Known, values: Mapping[str, Any]) -> Any:
         ]
         if any(a is None and b is not None for a, b in zip(known[1:], x[1:], strict=False)):
             raise Unsupported("limits must be constants")
-    found = x[0]
+    result = x[0]
     if ends[0] is not None:
-        found = m.greatest(found, float(ends[0]))
-    return found if ends[1] is None else m.least(found, float(ends[1]))
+        result = m.greatest(result, float(ends[0]))
+    return result if ends[1] is None else m.least(result, float(ends[1]))
 
 
 def _leaky(m: Numbers, x: Given, known: Known, values: Mapping[str, Any]) -> Any:
@@ -101,10 +101,10 @@ def _reduction(what: str | None) -> Rule:
                 return x[0]
             axes = range(rank)
         axes = sorted(axis % rank for axis in axes)
-        found = m.mean(x[0], axes) if what is None else m.machine.reduced(what, x[0], axes)
+        result = m.mean(x[0], axes) if what is None else m.machine.reduced(what, x[0], axes)
         if values.get("keepdims", 1):
-            return found
-        return m.machine.moved(found, lambda one: one.squeeze(tuple(axes)))
+            return result
+        return m.machine.moved(result, lambda one: one.squeeze(tuple(axes)))
 
     return rule
 
@@ -126,8 +126,8 @@ def _layer_norm(m: Numbers, x: Given, known: Known, values: Mapping[str, Any]) -
     centred = m.subtract(x[0], m.mean(x[0], axes))
     spread = m.mean(m.multiply(centred, centred), axes)
     root = m.one("root", m.add(spread, float(values.get("epsilon", 1e-5))))
-    found = m.multiply(m.divide(centred, root), x[1])
-    return m.add(found, x[2]) if len(x) > 2 and x[2] is not None else found
+    result = m.multiply(m.divide(centred, root), x[1])
+    return m.add(result, x[2]) if len(x) > 2 and x[2] is not None else result
 
 
 def _batch_norm(m: Numbers, x: Given, known: Known, values: Mapping[str, Any]) -> Any:
@@ -158,17 +158,17 @@ def _pool(what: str) -> Rule:
         seen = m.machine.moved(
             m.machine.cut(x[0], windows, fill), lambda one: one.transpose(turned)
         )
-        found = m.machine.reduced(what, seen, list(taps))
-        found = m.machine.moved(found, lambda one: one.reshape(one.shape[: 2 + axes]))
+        result = m.machine.reduced(what, seen, list(taps))
+        result = m.machine.moved(result, lambda one: one.reshape(one.shape[: 2 + axes]))
         if what != "sum":
-            return found
+            return result
         if values.get("count_include_pad"):
             if values.get("ceil_mode"):
                 raise Unsupported("count_include_pad and ceil_mode must not both be set")
-            return m.divide(found, float(np.prod(windows.kernel)))
+            return m.divide(result, float(np.prod(windows.kernel)))
         counts = windows.cut(np.ones((1, 1, *space), np.float32), 0)
         counts = counts.sum(axis=tuple(range(-axes, 0))).reshape(1, 1, *counts.shape[1 : 1 + axes])
-        return m.divide(found, m.machine.constant(counts))
+        return m.divide(result, m.machine.constant(counts))
 
     return rule
 

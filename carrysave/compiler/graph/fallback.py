@@ -43,13 +43,13 @@ def captured(node: NodeProto) -> list[str]:
     """Return the tensors that a node's subgraphs take from around it, in the order of use."""
     outer: dict[str, None] = {}
     for graph in _graphs(node):
-        own = {one.name for one in (*graph.input, *graph.initializer)}
+        inside = {one.name for one in (*graph.input, *graph.initializer)}
         for inner in graph.node:
             outer |= dict.fromkeys(
-                name for name in (*inner.input, *captured(inner)) if name and name not in own
+                name for name in (*inner.input, *captured(inner)) if name and name not in inside
             )
-            own.update(inner.output)
-        outer |= dict.fromkeys(one.name for one in graph.output if one.name not in own)
+            inside.update(inner.output)
+        outer |= dict.fromkeys(one.name for one in graph.output if one.name not in inside)
     return list(outer)
 
 

@@ -65,7 +65,7 @@ def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Win
 
 def _transposed(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
     """Rearrange inputs x outputs x space to groups x K x N, where rows have patches of outputs."""
-    how = _windows(values, kernel)
+    geometry = _windows(values, kernel)
     axes = kernel.ndim - 2
     groups = values.get("group", 1)
     if groups < 1 or len(kernel) % groups:
@@ -76,7 +76,7 @@ def _transposed(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray,
         legal = numbers is None or len(numbers) == axes
         if not legal or not all(least <= number <= _MOST for number in numbers or ()):
             raise Unsupported(f"{what} must be {axes} numbers, {least}..{_MOST}, not {numbers}")
-    windows = Transposed(**how, extra=extra, shape=shape)
+    windows = Transposed(**geometry, extra=extra, shape=shape)
     return windows.arranged(kernel, groups), windows
 
 

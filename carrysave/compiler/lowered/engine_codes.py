@@ -34,8 +34,8 @@ def moved(codes: np.ndarray, offset: int, number: Number) -> np.ndarray:
     """
     if codes.dtype.itemsize > number.dtype.itemsize:
         return codes.astype(np.int64) - offset
-    found = codes.astype(number.dtype)
-    return found - np.array(offset).astype(number.dtype) if offset else found
+    moved_codes = codes.astype(number.dtype)
+    return moved_codes - np.array(offset).astype(number.dtype) if offset else moved_codes
 
 
 def terms_of(target: Target, right: np.ndarray) -> int:

@@ -87,12 +87,12 @@ def _channels(target: Target, channels: int, length: int, done: bool) -> int:
     """
     most = max(1, (target.mode.k_max - _CONSTANTS) // 2)
     step = min(target.info.stores.tile_m, channels, most)
-    found = []
+    parts = []
     while True:
         each = START + cycles_of(target, step, step + _CONSTANTS, length, done)
-        found.append((-(-channels // step) * each, step))
+        parts.append((-(-channels // step) * each, step))
         if step == min(channels, most):
-            return min(found)[1]
+            return min(parts)[1]
         step = min(2 * step, channels, most)
 
 

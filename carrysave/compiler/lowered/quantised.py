@@ -77,17 +77,17 @@ class QuantisedProduct(Operands):
     def bound(self, *values: np.ndarray | None) -> "QuantisedProduct":
         """Return this product with these zero points."""
         a_zero, b_zero = (*values, None, None)[:2]
-        found = self
+        product = self
         if a_zero is not None:
             if a_zero.size != 1:
                 raise self._named(ValueError(f"A must have one zero point, not {a_zero.size}"))
-            found = replace(found, a_zero=int(a_zero.reshape(())), a_late="")
+            product = replace(product, a_zero=int(a_zero.reshape(())), a_late="")
         if b_zero is None:
-            return found
+            return product
         zero = b_zero.astype(np.int64)
         if self.weights is None:
             return replace(
-                found, b_zero=zero if zero.size > 1 else int(zero.reshape(())), b_late=""
+                product, b_zero=zero if zero.size > 1 else int(zero.reshape(())), b_late=""
             )
         columns = self.weights.size // self.weights.shape[-2]
         if zero.size not in (1, columns):
@@ -95,7 +95,7 @@ class QuantisedProduct(Operands):
             raise self._named(ValueError(text))
         # One for each column of each group.
         spread = (*self.weights.shape[:-2], 1, -1) if zero.size > 1 else ()
-        return replace(found, weights=self.weights - zero.reshape(spread), b_late="")
+        return replace(product, weights=self.weights - zero.reshape(spread), b_late="")
 
     def _check(self, target: Target) -> None:
         target.check_integers()
@@ -148,8 +148,8 @@ class QuantisedProduct(Operands):
         y_offset = code_offset("C", self.y_type, target.info.codes) if done else 0
         offset = code_offset("A", self.a_type, target.mode.b)
         columns = toeplitz(self.weights, windows)
-        own = replace(self, weights=columns, windows=windows)
-        cut = own.cut(a, self.a_zero, 1)
+        product = replace(self, weights=columns, windows=windows)
+        cut = product.cut(a, self.a_zero, 1)
         bias = np.zeros(len(self.weights), np.int64) if self.bias is None else self.bias
         # All rows of a work have the weights of one channel, and so one bias and scale.
         bias = bias.astype(np.int64) - (self.a_zero - offset) * self.weights.sum(axis=(1, 2))
@@ -166,7 +166,7 @@ class QuantisedProduct(Operands):
             works = self._scaled(works, list(self.weights), y_offset)
 
         def finish(results: list[np.ndarray]) -> np.ndarray:
-            return own._finished(cut, [one.T for one in results], done, y_offset)
+            return product._finished(cut, [one.T for one in results], done, y_offset)
 
         return Compiled(works=works, cut=cut, finish=finish, macs=cut.useful)
 

@@ -168,5 +168,5 @@ def _scaled(
     """Quantise, multiply, and make floats of the sums."""
     codes, step, zero = dynamic_codes(a)
     sums = multiply(product.bound(zero), codes)
-    found: np.ndarray = sums.astype(np.float32) * (step * scale)
-    return found
+    scaled: np.ndarray = sums.astype(np.float32) * (step * scale)
+    return scaled

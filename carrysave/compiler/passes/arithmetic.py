@@ -67,13 +67,13 @@ def _between(graph: Graph) -> set[int]:
         if _is_product(node) or behind.intersection(node.input):
             behind.update(node.output)
     before: set[str] = set()
-    found = set()
+    inner = set()
     for node in reversed(graph.nodes):
         if before.intersection(node.output) and behind.intersection(node.output):
-            found.add(id(node))
+            inner.add(id(node))
         if _is_product(node) or before.intersection(node.output):
             before.update(node.input)
-    return found
+    return inner
 
 
 def _is_product(node: NodeProto) -> bool:

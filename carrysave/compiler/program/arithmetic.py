@@ -57,9 +57,9 @@ class Emitter:
             shape = list(x.sources.shape)
             shape[axis] = 1
             sources = self._room(np.take(x.sources, [0], axis), tuple(shape), _FLOAT)
-            found = _floats(sources)
-            self._step(what, x.sources.shape, found, [x], axis=axis)
-            x = found
+            result = _floats(sources)
+            self._step(what, x.sources.shape, result, [x], axis=axis)
+            x = result
         return x
 
     def moved(self, x: Tensor, move: Move) -> Tensor:
@@ -120,9 +120,9 @@ class Emitter:
         """Do an operator into room of its own."""
         shape = np.broadcast_shapes(*(one.sources.shape for one in given))
         like = max((one.sources for one in given), key=lambda one: one.size)
-        found = Tensor(self._room(like, shape, kind), kind, 0)
-        self._step(what, shape, found, given, **numbers)
-        return found
+        tensor = Tensor(self._room(like, shape, kind), kind, 0)
+        self._step(what, shape, tensor, given, **numbers)
+        return tensor
 
     def _room(self, like: np.ndarray, shape: tuple[int, ...], kind: "np.dtype[Any]") -> np.ndarray:
         """Return addresses whose axes go as those of others, without gaps."""
@@ -215,12 +215,12 @@ def _order(sources: np.ndarray) -> list[int]:
 
 def _steps(sources: np.ndarray) -> list[int]:
     """Return the distance from the first number to the next one along each axis."""
-    found = []
+    strides = []
     for axis, size in enumerate(sources.shape):
-        place = [0] * sources.ndim
-        place[axis] = min(1, size - 1)
-        found.append(int(sources[tuple(place)]) - int(sources[(0,) * sources.ndim]))
-    return found
+        index = [0] * sources.ndim
+        index[axis] = min(1, size - 1)
+        strides.append(int(sources[tuple(index)]) - int(sources[(0,) * sources.ndim]))
+    return strides
 
 
 def _loops(sources: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:

@@ -58,11 +58,11 @@ class Between:
 
     def run(self, node: Any) -> bool:
         """Do an operator; return whether it can be done."""
-        own: NodeProto = node.onnx_node
-        if not any(name in self.tensors for name in own.input):
+        proto: NodeProto = node.onnx_node
+        if not any(name in self.tensors for name in proto.input):
             return False
         if any(
-            name not in self.constants and name not in self.tensors for name in own.input if name
+            name not in self.constants and name not in self.tensors for name in proto.input if name
         ):
             return False
         before, steps = set(self.image.pool.taken), len(self.image.steps)
@@ -72,25 +72,25 @@ class Between:
             del self.image.steps[steps:]
             made = None
         if made is not None:
-            self.tensors |= dict(zip(own.output, made, strict=False))
-        self._give_back(own, before, made)
+            self.tensors |= dict(zip(proto.output, made, strict=False))
+        self._give_back(proto, before, made)
         return made is not None
 
     def _made(self, node: Any) -> list[Tensor] | None:
-        own: NodeProto = node.onnx_node
-        if own.domain == DOMAIN and own.op_type == ARITHMETIC:
-            return self._arithmetic(own, self.arithmetic[own.attribute[0].i])
-        if own.domain == DOMAIN and own.op_type == "Recurrent":
-            return self._recurrent(own, self.recurrent[own.name])
-        if own.domain == DOMAIN and own.op_type == TABLE:
-            return self._table(own, self.tables[own.attribute[0].i])
-        if own.domain:
+        proto: NodeProto = node.onnx_node
+        if proto.domain == DOMAIN and proto.op_type == ARITHMETIC:
+            return self._arithmetic(proto, self.arithmetic[proto.attribute[0].i])
+        if proto.domain == DOMAIN and proto.op_type == "Recurrent":
+            return self._recurrent(proto, self.recurrent[proto.name])
+        if proto.domain == DOMAIN and proto.op_type == TABLE:
+            return self._table(proto, self.tables[proto.attribute[0].i])
+        if proto.domain:
             return None
-        if own.op_type in STEPS:
-            return self._step(own)
-        if own.op_type in GREATEST:
-            return self._greatest(own)
-        return self._moved(node) if moves(own) else None
+        if proto.op_type in STEPS:
+            return self._step(proto)
+        if proto.op_type in GREATEST:
+            return self._greatest(proto)
+        return self._moved(node) if moves(proto) else None
 
     def _give_back(self, node: NodeProto, before: set[int], made: list[Tensor] | None) -> None:
         """Give back what was needed for a node alone, and what it was the last one to read."""
@@ -155,27 +155,27 @@ class Between:
         scale, zero = (self.constants.get(name) for name in (*node.input[1:3], "")[:2])
         if x is None or scale is None or scale.size != 1 or (zero is not None and zero.size != 1):
             return None
-        found = float(scale.reshape(())), 0 if zero is None else int(zero.reshape(()))
+        constants = float(scale.reshape(())), 0 if zero is None else int(zero.reshape(()))
         if node.op_type == "DequantizeLinear":
-            return [replace(x, scale=found)] if x.scale is None else None
+            return [replace(x, scale=constants)] if x.scale is None else None
         kind = np.dtype(np.uint8) if zero is None else zero.dtype
-        if x.scale == found and x.kind == kind:
+        if x.scale == constants and x.kind == kind:
             return [replace(x, scale=None)]
         if (x.scale is None and x.kind != _FLOAT) or limits(kind) is None:
             return None
         emitter = self._emitter(node)
-        return [emitter.encoded(emitter.decoded(x), *found, kind)]
+        return [emitter.encoded(emitter.decoded(x), *constants, kind)]
 
     def _moved(self, node: Any) -> list[Tensor] | None:
         """Move addresses as the operator moves codes."""
-        own: NodeProto = node.onnx_node
-        data = own.input if own.op_type == "Concat" else own.input[:1]
+        proto: NodeProto = node.onnx_node
+        data = proto.input if proto.op_type == "Concat" else proto.input[:1]
         given = [self.tensors.get(name) for name in data]
         first = next((one for one in given if one is not None), None)
-        if first is None or any(name in self.tensors for name in own.input[len(data) :]):
+        if first is None or any(name in self.tensors for name in proto.input[len(data) :]):
             return None
-        if own.op_type == "Shape":
-            self.constants |= dict(zip(own.output, node.run(first.sources), strict=True))
+        if proto.op_type == "Shape":
+            self.constants |= dict(zip(proto.output, node.run(first.sources), strict=True))
             return []
         there = [one for one in given if one is not None]
         if len(there) < len(given):
@@ -183,12 +183,12 @@ class Between:
         if len({(one.kind, one.scale, one.offset) for one in there}) > 1:
             if any(one.scale is None and one.kind != _FLOAT for one in there):
                 return None
-            there = [self._emitter(own).decoded(one) for one in there]
+            there = [self._emitter(proto).decoded(one) for one in there]
             first = there[0]
-        others = [self.constants.get(name) for name in own.input[len(data) :]]
-        if own.op_type in ("Resize", "Upsample"):
+        others = [self.constants.get(name) for name in proto.input[len(data) :]]
+        if proto.op_type in ("Resize", "Upsample"):
             return [replace(first, sources=_resized(node, first.sources, others, self.opset))]
-        if own.op_type == "Pad":
+        if proto.op_type == "Pad":
             return self._padded(node, first, others)
         made = node.run(*(one.sources for one in there), *others)
         return [replace(first, sources=sources) for sources in made]

@@ -82,9 +82,9 @@ class Builder:
 
     def state(self, format_: Format, columns: int, rows: int = 1) -> Array:
         """Return room for numbers that are zeros before the first run."""
-        found = self.array(format_, columns, rows)
-        self.image.parts[found.address] = bytes(found.rows * found.row)
-        return found
+        state = self.array(format_, columns, rows)
+        self.image.parts[state.address] = bytes(state.rows * state.row)
+        return state
 
     def floats(
         self,

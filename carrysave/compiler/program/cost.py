@@ -69,8 +69,8 @@ def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
     if "fixed_blocks" in target.info.features:
         return job
     stores, words = _stores(target), -(-job.k // target.mode.codes)
-    found = matrices(target.spec, golden_job(job, target.spec))
-    c_bits = found["c"].bits
+    operands = matrices(target.spec, golden_job(job, target.spec))
+    c_bits = operands["c"].bits
     best = plan(stores, job.m, job.n, words, c_bits)
     if memory is not None:
         known = candidates(stores, job.m, job.n, words)
@@ -80,7 +80,7 @@ def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
         some = long if len(long) else known
         ranks = np.argsort(costs(stores, some, job.m, job.n, words, c_bits)[0], kind="stable")
         tried = [Blocks.of(row) for row in some[ranks[:_TRIED]]]
-        best = min(tried, key=lambda blocks: _product_cycles(job, blocks, found, target, memory))
+        best = min(tried, key=lambda blocks: _product_cycles(job, blocks, operands, target, memory))
     return replace(job, block_m=best.m, block_n=best.n, block_k=best.k, by_columns=best.by_columns)
 
 
@@ -92,24 +92,24 @@ def cycles_of(job: Job, target: Target, memory: Memory | None = None) -> int:
     or those of its operands on the bus, whichever are more. What is on chip comes and goes at the
     rate of the bus. Parameters are those of :func:`planned`.
     """
-    found = matrices(target.spec, golden_job(job, target.spec))
+    operands = matrices(target.spec, golden_job(job, target.spec))
     if job.vector is not None:
-        return START + _rows_cycles(job, job.vector, found, target)
-    return _product_cycles(job, _blocks(job, found, target), found, target, memory)
+        return START + _rows_cycles(job, job.vector, operands, target)
+    return _product_cycles(job, _blocks(job, operands, target), operands, target, memory)
 
 
 def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
     """Return what a job takes; see :func:`cycles_of`."""
-    found = matrices(target.spec, golden_job(job, target.spec))
+    operands = matrices(target.spec, golden_job(job, target.spec))
     beat = target.info.stores.data_width // 8
-    near = {name for name, one in found.items() if one.address >= target.spec.scratch_base}
+    near = {name for name, one in operands.items() if one.address >= target.spec.scratch_base}
     took = cycles_of(job, target, memory)
     if job.vector is not None:
-        rows = dict(found)
+        rows = dict(operands)
         if job.vector == "gather":  # as much of a table is read as is written
-            rows["a"] = replace(found["a"], rows=job.m)
-        if job.ldb == 0 and "b" in found:
-            rows["b"] = replace(found["b"], rows=1)
+            rows["a"] = replace(operands["a"], rows=job.m)
+        if job.ldb == 0 and "b" in operands:
+            rows["b"] = replace(operands["b"], rows=1)
         return Spent(
             1,
             took,
@@ -121,11 +121,11 @@ def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
         )
     macs = job.m * job.k * job.n
     moved = sum(
-        one.rows * one.row_bytes for name, one in found.items() if name not in {*near, "records"}
+        one.rows * one.row_bytes for name, one in operands.items() if name not in {*near, "records"}
     )
     stores, words = _stores(target), -(-job.k // target.mode.codes)
-    bits = {name: one.bits for name, one in found.items() if name != "records"}
-    parts = order(stores, _blocks(job, found, target), bits, job.m, job.n, words)
+    bits = {name: one.bits for name, one in operands.items() if name != "records"}
+    parts = order(stores, _blocks(job, operands, target), bits, job.m, job.n, words)
     return Spent(
         1,
         took,
@@ -139,27 +139,27 @@ def _stores(target: Target) -> Stores:
     return target.mode.stores(target.info.stores)
 
 
-def _blocks(job: Job, found: dict[str, Matrix], target: Target) -> Blocks:
+def _blocks(job: Job, operands: dict[str, Matrix], target: Target) -> Blocks:
     """Return the blocks of a product; those of the planner where the hardware chooses."""
     if job.block_m and job.block_n and job.block_k:
         return Blocks(job.block_m, job.block_n, job.block_k, job.by_columns)
     words = -(-job.k // target.mode.codes)
-    return plan(_stores(target), job.m, job.n, words, found["c"].bits)
+    return plan(_stores(target), job.m, job.n, words, operands["c"].bits)
 
 
 def _product_cycles(
-    job: Job, blocks: Blocks, found: dict[str, Matrix], target: Target, memory: Memory | None
+    job: Job, blocks: Blocks, operands: dict[str, Matrix], target: Target, memory: Memory | None
 ) -> int:
     stores, words = _stores(target), -(-job.k // target.mode.codes)
     if memory is None:
-        return START + cost(stores, blocks, job.m, job.n, words, found["c"].bits).cycles
+        return START + cost(stores, blocks, job.m, job.n, words, operands["c"].bits).cycles
     shared = int(target.design.parameters["requantisers"]) or stores.tile_n
-    bits = {name: one.bits for name, one in found.items()}
-    places = {name: (one.address, one.distance) for name, one in found.items()}
+    bits = {name: one.bits for name, one in operands.items()}
+    places = {name: (one.address, one.distance) for name, one in operands.items()}
     return cycles(stores, blocks, job.m, job.n, words, bits, places, memory, shared)
 
 
-def _rows_cycles(job: Job, operation: str, found: dict[str, Matrix], target: Target) -> int:
+def _rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: Target) -> int:
     unit = target.spec.vector
     assert unit is not None
     if operation == "transpose":
@@ -177,10 +177,10 @@ def _rows_cycles(job: Job, operation: str, found: dict[str, Matrix], target: Tar
     read = sum(
         (1 if name == "b" and not job.ldb else job.m if operation == "gather" else one.rows)
         * one.row_bytes
-        for name, one in found.items()
+        for name, one in operands.items()
         if name != "c"
     )
-    written = found["c"].rows * found["c"].row_bytes
+    written = operands["c"].rows * operands["c"].row_bytes
     return max(took, -(-read // bus), -(-written // bus))
 
 

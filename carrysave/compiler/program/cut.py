@@ -45,8 +45,8 @@ def cut(product: QuantisedProduct, a: Tensor, image: Image) -> Sources:
     """
     if a.kind != product.a_type:
         raise ValueError(f"{product.name}: A must be of {product.a_type}, not of {a.kind}")
-    if isinstance(product, MeanProduct) and (found := _mean(product, a, image)) is not None:
-        return found
+    if isinstance(product, MeanProduct) and (means := _mean(product, a, image)) is not None:
+        return means
     # Addresses can be cut into A alone.
     laid = replace(product, turns=False)
     compiled = laid.compile(image.target, a.sources + _FAR, None, True)
@@ -113,11 +113,11 @@ def computed(product: QuantisedProduct, a: Tensor, b: Tensor, image: Image) -> S
 
 def _parts(number: int, low: int, high: int) -> list[int]:
     """Return codes whose sum is a number."""
-    found = []
+    cuts = []
     while number:
-        found.append(min(max(number, low), high))
-        number -= found[-1]
-    return found
+        cuts.append(min(max(number, low), high))
+        number -= cuts[-1]
+    return cuts
 
 
 def _mean(product: MeanProduct, a: Tensor, image: Image) -> Sources | None:

@@ -51,11 +51,11 @@ class _Words:
 
     def take(self, count: int) -> list[int]:
         """Return the next words."""
-        found: list[int] = self._words[self._place : self._place + count].tolist()
-        if count < 0 or len(found) < count:
+        words: list[int] = self._words[self._place : self._place + count].tolist()
+        if count < 0 or len(words) < count:
             raise ValueError("a section ends beyond the memory")
         self._place += count
-        return found
+        return words
 
 
 def decoded(

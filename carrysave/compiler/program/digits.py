@@ -41,13 +41,13 @@ def digits(weights: np.ndarray, low: int, high: int) -> list[Digit]:
     low, high : range of a code; digits of more than one part are less an offset.
     """
     width = (high - low + 1).bit_length() - 1
-    found: list[Digit] = []
+    parts: list[Digit] = []
     while True:
-        least, most, place = int(weights.min()), int(weights.max()), len(found) * width
+        least, most, place = int(weights.min()), int(weights.max()), len(parts) * width
         if most - least <= high - low:
             offset = max(min(0, least - low), most - high)
-            return [*found, Digit(weights - offset, place, offset)]
-        found.append(Digit((weights & (1 << width) - 1) + low, place, -low))
+            return [*parts, Digit(weights - offset, place, offset)]
+        parts.append(Digit((weights & (1 << width) - 1) + low, place, -low))
         weights = weights >> width
 
 

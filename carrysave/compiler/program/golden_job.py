@@ -18,14 +18,14 @@ def golden_job(job: Job, spec: CoprocessorSpec) -> memory_jobs.Job:
     """Return a job of a program whose memory begins at address 0."""
     job = moved(job, 0, spec.scratch_base)
     values: dict[str, Any] = {one.name: getattr(job, one.name) for one in fields(job)}
-    how = job.requantisation
-    if how is not None:
+    requantisation = job.requantisation
+    if requantisation is not None:
         scale = {
-            name: np.atleast_1d(getattr(how, name))
+            name: np.atleast_1d(getattr(requantisation, name))
             for name in ("multiplier", "shift", "zero_point")
         }
         values["requantisation"] = Requantisation(
-            **scale, low=how.low, high=how.high, relu=how.relu
+            **scale, low=requantisation.low, high=requantisation.high, relu=requantisation.relu
         )
     return memory_jobs.Job(**values)
 

@@ -39,21 +39,21 @@ def host_model(program: Program) -> ModelProto | None:
     taken = [one.name for one in proto.graph.output if one.name not in made]
     nodes: list[NodeProto] = []
     known: set[str] = set()
-    for place, part in enumerate(program.parts):
+    for number, part in enumerate(program.parts):
         if isinstance(part, HostStep):
             nodes += part.nodes
             continue
-        rest = program.parts[place + 1 :]
+        rest = program.parts[number + 1 :]
         behind = [*takewhile(lambda one: isinstance(one, HostStep), rest)]
         # What is read before the next section, or at the end.
         reads = [name for one in behind if isinstance(one, HostStep) for name in one.reads]
         reads += taken if len(behind) == len(rest) else []
         outputs = [name for name in dict.fromkeys(reads) if name not in known]
         known.update(outputs)
-        before = [one for one in program.parts[:place] if isinstance(one, HostStep)]
+        before = [one for one in program.parts[:number] if isinstance(one, HostStep)]
         inputs = [name for one in before for name in one.writes] or list(program.inputs)
         nodes.append(helper.make_node(
-            SECTION, list(dict.fromkeys(inputs)), outputs, name=f"section {place}", domain=DOMAIN
+            SECTION, list(dict.fromkeys(inputs)), outputs, name=f"section {number}", domain=DOMAIN
         ))  # fmt: skip
     used = {name for node in nodes for name in node.input}
     constants = [

@@ -62,9 +62,9 @@ class HostParts:
 
     def _needed(self, writes: tuple[str, ...]) -> list[NodeProto]:
         """Return the nodes that make a tensor, and that are in no step yet."""
-        wanted, found = {*writes}, []
+        wanted, nodes = {*writes}, []
         for node in reversed(self.waiting):
             if wanted.intersection(node.output):
-                found.append(node)
+                nodes.append(node)
                 wanted.update(node.input)
-        return found[::-1]
+        return nodes[::-1]

@@ -120,12 +120,12 @@ class Image:
             )
         address = self.room(size) if chip is None else CHIP + chip
         number = 1
-        while (own := f"{name}.{number}" if number > 1 else name) in self.buffers:
+        while (unused := f"{name}.{number}" if number > 1 else name) in self.buffers:
             number += 1
-        self.buffers[own] = Buffer(
-            name=own, address=address, rows=rows, columns=columns, bits=bits, stride=stride
+        self.buffers[unused] = Buffer(
+            name=unused, address=address, rows=rows, columns=columns, bits=bits, stride=stride
         )
-        return self.buffers[own]
+        return self.buffers[unused]
 
     def place(self, name: str, codes: np.ndarray, bits: int, stride: int | None = None) -> Buffer:
         """Place codes, rows x columns; see :meth:`reserve`.
@@ -270,7 +270,7 @@ class Image:
         bits, n = self.target.info.sums.bits, weights.shape[1]
         left = self.rows(node, operator, a)
         right = self.known(f"{node}.b", weights, 8)
-        own = Buffer(
+        buffer = Buffer(
             name=f"{node}.bias",
             address=int(bias[0]),
             rows=1,
@@ -279,6 +279,6 @@ class Image:
             stride=n * bits // 8,
         )
         c = self.reserve(node, left.rows, n, bits, stride=self.stride(bits, n))
-        job = planned(product(self.target, left, right, c, bias=own), self.target, self.memory)
+        job = planned(product(self.target, left, right, c, bias=buffer), self.target, self.memory)
         self.start(node, operator, job)
         return c.address + c.stride * np.arange(c.rows)[:, None] + bits // 8 * np.arange(n)

@@ -54,8 +54,8 @@ def _tensor(name: str, tensor: Tensor) -> dict[str, Any]:
     ]
     shape = list(sources.shape)
     regular = np.array_equal(_sources(first, shape, strides), sources)
-    found = _plain(name, "tensor", str(tensor.kind), shape, first, strides if regular else None)
-    return found | {
+    entry = _plain(name, "tensor", str(tensor.kind), shape, first, strides if regular else None)
+    return entry | {
         "addresses": None if regular else sources.reshape(-1).tolist(),
         "offset": tensor.offset,
         "scale": None if tensor.scale is None else list(tensor.scale),
@@ -92,11 +92,11 @@ def placed(one: Mapping[str, Any], size: int) -> Tensor | Array | Buffer:
     rows, columns = shape
     row, column = (int(each) for each in one["strides"])
     bits = 8 * np.dtype(one["type"]).itemsize
-    found = Buffer(name=name, address=first, rows=rows, columns=columns, bits=bits, stride=row)
-    if not (first >= 0 and rows > 0 and columns > 0 and (found.on_chip or found.end <= size)):
+    buffer = Buffer(name=name, address=first, rows=rows, columns=columns, bits=bits, stride=row)
+    if not (first >= 0 and rows > 0 and columns > 0 and (buffer.on_chip or buffer.end <= size)):
         raise ValueError(f"{name!r} must be within the {size:,} bytes of memory")
     if one["kind"] == "buffer":
-        return found
+        return buffer
     return Array(
         address=first,
         format=Format[one["kind"]],

@@ -64,13 +64,13 @@ def codes_of_bytes(tensor: Tensor, low: int, size: int) -> np.ndarray:
 
 def _filled(sources: np.ndarray, places: np.ndarray, end: int) -> np.ndarray:
     """Put sources where they go; in gaps each goes on from the one before."""
-    found = np.zeros(int(places.max()) + 1, np.int64)
-    taken = np.zeros(found.size, bool)
-    found[places], taken[places] = sources, True
-    numbers = np.arange(found.size)
+    filled = np.zeros(int(places.max()) + 1, np.int64)
+    taken = np.zeros(filled.size, bool)
+    filled[places], taken[places] = sources, True
+    numbers = np.arange(filled.size)
     before = np.maximum.accumulate(np.where(taken, numbers, 0))
-    on = np.minimum(found[before] + numbers - before, end - 1)
-    return np.where(found[before] < 0, found[before], on)
+    on = np.minimum(filled[before] + numbers - before, end - 1)
+    return np.where(filled[before] < 0, filled[before], on)
 
 
 def _windows(node: NodeProto, space: tuple[int, ...]) -> Windows:

@@ -125,20 +125,20 @@ class _Compiler:
 
     def compile(self) -> Program:
         for node in self._nodes:
-            own: NodeProto = node.onnx_node
-            if own.domain == DOMAIN and own.op_type == "Product":
-                self._product(own)
-            elif not own.domain and own.op_type == "Shape" and own.input[0] in self._shapes:
+            proto: NodeProto = node.onnx_node
+            if proto.domain == DOMAIN and proto.op_type == "Product":
+                self._product(proto)
+            elif not proto.domain and proto.op_type == "Shape" and proto.input[0] in self._shapes:
                 # Sizes of inputs are the program's.
-                made = node.run(np.empty(self._shapes[own.input[0]][0], np.int8))
-                self._constants |= dict(zip(own.output, made, strict=True))
-            elif own.input and all(name in self._constants for name in own.input if name):
-                made = node.run(*(self._constants.get(name) for name in own.input))
-                self._constants |= dict(zip(own.output, made, strict=False))
-            elif own.domain == DOMAIN and own.op_type == "Recurrent":
+                made = node.run(np.empty(self._shapes[proto.input[0]][0], np.int8))
+                self._constants |= dict(zip(proto.output, made, strict=True))
+            elif proto.input and all(name in self._constants for name in proto.input if name):
+                made = node.run(*(self._constants.get(name) for name in proto.input))
+                self._constants |= dict(zip(proto.output, made, strict=False))
+            elif proto.domain == DOMAIN and proto.op_type == "Recurrent":
                 self._recurrent(node)
             elif not self._between.run(node):
-                self._host.add(own)
+                self._host.add(proto)
         if not self._layers:
             reasons = between(self._lowered, self._target) or ["none has codes as results"]
             raise ValueError(f"no product can be a job: {'; '.join(reasons[:_SHOWN])}")
@@ -216,13 +216,13 @@ class _Compiler:
 
     def _recurrent(self, node: Any) -> None:
         """Place a recurrent layer; what it takes may come from the host."""
-        own: NodeProto = node.onnx_node
-        known = {**self._shapes, **self._recurrent_inputs(own)}
-        if known.get(own.input[0]) is not None and own.input[0] not in self._tensors:
-            self._shapes[own.input[0]] = known[own.input[0]]
-            self._brought(own.input[0])
+        proto: NodeProto = node.onnx_node
+        known = {**self._shapes, **self._recurrent_inputs(proto)}
+        if known.get(proto.input[0]) is not None and proto.input[0] not in self._tensors:
+            self._shapes[proto.input[0]] = known[proto.input[0]]
+            self._brought(proto.input[0])
         if not self._between.run(node):
-            self._host.add(own)
+            self._host.add(proto)
 
     def _recurrent_inputs(self, node: NodeProto) -> dict[str, Any]:
         """Return the shape of what a layer takes, by that of what it makes."""

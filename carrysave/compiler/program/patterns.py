@@ -65,7 +65,7 @@ def _steps(
 
     Or `_UNLIKE`, if that is not the same for all, or the rows are unlike otherwise.
     """
-    found = np.full(len(bounds) - 1, _UNLIKE)
+    strides = np.full(len(bounds) - 1, _UNLIKE)
     for count in np.unique(counts).tolist():
         rows = np.flatnonzero((counts[:-1] == count) & (counts[1:] == count))
         if not rows.size:
@@ -80,5 +80,5 @@ def _steps(
         flat = known.reshape(len(rows), -1)
         step = apart[np.arange(len(rows)), flat.argmax(axis=1)]
         same &= ((apart == step[:, None]) | ~flat).all(axis=1)
-        found[rows[same]] = step[same]
-    return found
+        strides[rows[same]] = step[same]
+    return strides

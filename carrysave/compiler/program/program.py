@@ -120,10 +120,10 @@ class Program:
     @cached_property
     def memory(self) -> np.ndarray:
         """Memory as it is before it runs, uint8."""
-        found = np.zeros(self.image.end, np.uint8)
+        memory = np.zeros(self.image.end, np.uint8)
         for address, data in self.image.parts.items():
-            found[address : address + len(data)] = np.frombuffer(data, np.uint8)
-        return found
+            memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
+        return memory
 
     @property
     def plan(self) -> Plan:

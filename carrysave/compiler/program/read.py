@@ -51,37 +51,37 @@ def read(folder: Path, target: Target | None = None) -> Program:
     path = folder / MANIFEST
     given = user_files.read_text(path, user_files.TENSORS)
     with parsing(path):
-        found = json.loads(given)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        other = found.get("format") if isinstance(found, dict) else None
+        manifest = json.loads(given)
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        other = manifest.get("format") if isinstance(manifest, dict) else None
         raise FileError(path, f"format must be {FORMAT}, not {other!r}")
-    memory = _memory(folder, found)
+    memory = _memory(folder, manifest)
     with parsing(path, "target"):
-        own = Target(Design.parse("coprocessor", dict(found["target"])))
-        needed = dict(found["facts"])
-    for one, whose in ((own, "its design"), (target, "the co-processor")):
+        target_of_file = Target(Design.parse("coprocessor", dict(manifest["target"])))
+        needed = dict(manifest["facts"])
+    for one, whose in ((target_of_file, "its design"), (target, "the co-processor")):
         if one is not None and (wrong := differences(needed, facts_of(one.info))):
             raise FileError(path, f"the program needs {', '.join(wrong)}, as {whose} has it")
-    lowered = _host(folder, found)
+    lowered = _host(folder, manifest)
     with parsing(path):
-        return _program(found, memory, target or own, lowered)
+        return _program(manifest, memory, target or target_of_file, lowered)
 
 
-def _memory(folder: Path, found: Mapping[str, Any]) -> bytes:
+def _memory(folder: Path, manifest: Mapping[str, Any]) -> bytes:
     """Return memory before a run."""
     path = folder / MEMORY
     data = user_files.read(path, user_files.TENSORS)
-    if len(data) != found.get("bytes"):
-        raise FileError(path, f"must be of {found.get('bytes')} bytes, not {len(data)}")
-    if hashlib.sha256(data).hexdigest() != found.get("digest"):
+    if len(data) != manifest.get("bytes"):
+        raise FileError(path, f"must be of {manifest.get('bytes')} bytes, not {len(data)}")
+    if hashlib.sha256(data).hexdigest() != manifest.get("digest"):
         raise FileError(path, f"must be the memory of {MANIFEST} beside it: its digest is another")
     return data
 
 
-def _host(folder: Path, found: Mapping[str, Any]) -> Lowered | None:
+def _host(folder: Path, manifest: Mapping[str, Any]) -> Lowered | None:
     """Return what the host runs, without the nodes that stand for sections."""
     with parsing(folder / MANIFEST, "host"):
-        file, lacking = found["host"]["file"], list(found["host"]["lacking"])
+        file, lacking = manifest["host"]["file"], list(manifest["host"]["lacking"])
     if lacking:
         raise FileError(
             folder / MANIFEST, f"runs with its model alone: the host has {', '.join(lacking)}"
@@ -101,39 +101,40 @@ def _host(folder: Path, found: Mapping[str, Any]) -> Lowered | None:
 
 
 def _program(
-    found: Mapping[str, Any], memory: bytes, target: Target, lowered: Lowered | None
+    manifest: Mapping[str, Any], memory: bytes, target: Target, lowered: Lowered | None
 ) -> Program:
     size = len(memory)
     image = Image(target)
     image.end = size
-    image.parts = {at: memory[at : at + count] for at, count in found["filled"]}
-    if not all(0 <= at <= at + count <= size for at, count in found["filled"]):
+    image.parts = {at: memory[at : at + count] for at, count in manifest["filled"]}
+    if not all(0 <= at <= at + count <= size for at, count in manifest["filled"]):
         raise ValueError(f"filled must be within the {size:,} bytes of memory")
-    image.buffers = {one["name"]: Buffer(**one) for one in found["buffers"]}
-    every = [placed(one, size) for one in found["tensors"]]
-    names = [str(one["name"]) for one in found["tensors"]]
+    image.buffers = {one["name"]: Buffer(**one) for one in manifest["buffers"]}
+    every = [placed(one, size) for one in manifest["tensors"]]
+    names = [str(one["name"]) for one in manifest["tensors"]]
     tensors = {name: one for name, one in zip(names, every, strict=True) if isinstance(one, Tensor)}
-    outputs = {str(one["name"]): placed(one, size) for one in found["outputs"]}
+    outputs = {str(one["name"]): placed(one, size) for one in manifest["outputs"]}
     results = {name: one for name, one in outputs.items() if isinstance(one, Array)}
     constants = {}
     if lowered is not None:
         for one in lowered.proto.graph.initializer:
             constants[one.name] = numpy_helper.to_array(one)
     words = np.frombuffer(memory, np.uint8)
-    parameters = tuple(_parameter(one, size) for one in found["parameters"])
+    parameters = tuple(_parameter(one, size) for one in manifest["parameters"])
     return Program(
-        target=target, image=image, ring=int(found["ring"]), tensors=tensors, results=results,
-        parts=tuple(_part(one, words, lowered, tensors, parameters) for one in found["parts"]),
-        constants=constants, inputs=_names(found["inputs"]), lowered=lowered,
-        outputs=tuple(found["results"]),
-        layers=tuple(_layer(one, tensors) for one in found["layers"]),
-        scores=int(found["scores"][0]), classes=int(found["scores"][1]),
+        target=target, image=image, ring=int(manifest["ring"]), tensors=tensors, results=results,
+        parts=tuple(_part(one, words, lowered, tensors, parameters) for one in manifest["parts"]),
+        constants=constants, inputs=_names(manifest["inputs"]), lowered=lowered,
+        outputs=tuple(manifest["results"]),
+        layers=tuple(_layer(one, tensors) for one in manifest["layers"]),
+        scores=int(manifest["scores"][0]), classes=int(manifest["scores"][1]),
         parameters=parameters,
-        states=tuple(State(**one) for one in found["states"]),
+        states=tuple(State(**one) for one in manifest["states"]),
         takes={
-            name: (np.dtype(kind), tuple(shape)) for name, (kind, shape) in found["takes"].items()
+            name: (np.dtype(kind), tuple(shape))
+            for name, (kind, shape) in manifest["takes"].items()
         },
-        more=found,
+        more=manifest,
     )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def between(lowered: Lowered, target: Target) -> list[str]:
     # Sizes are known before a network runs, and so is what is made of them and of constants.
     sizes = {"", *lowered.now.constants}
     lost: dict[str, NodeProto] = {}
-    found: dict[str, None] = {}
+    reasons: dict[str, None] = {}
     for node in lowered.proto.graph.node:
         if node.op_type == "Shape" or (node.input and sizes.issuperset(node.input)):
             sizes.update(node.output)
@@ -56,15 +56,15 @@ def between(lowered: Lowered, target: Target) -> list[str]:
             product = lowered.products[node.attribute[0].i]
             reason = not_a_job(product, target)
             if before is not None:
-                found[f"{named(lowered, before)}: {NO_OPERATOR}"] = None
+                reasons[f"{named(lowered, before)}: {NO_OPERATOR}"] = None
                 lost = {}
             if not reason:
                 codes.update(node.output)
                 continue
-            found[f"{named(lowered, node)}: {reason}"] = None
+            reasons[f"{named(lowered, node)}: {reason}"] = None
         elif node.domain == DOMAIN and node.op_type == "Recurrent" and before is None:
             if len(node.input) > 1 and node.input[1]:
-                found[f"{named(lowered, node)}: all samples must have as many steps"] = None
+                reasons[f"{named(lowered, node)}: all samples must have as many steps"] = None
             else:
                 codes.update(node.output)
             continue
@@ -78,7 +78,7 @@ def between(lowered: Lowered, target: Target) -> list[str]:
             codes.update(node.output)
             continue
         lost |= dict.fromkeys(node.output, node if before is None else before)
-    return list(found)
+    return list(reasons)
 
 
 def moves(node: NodeProto) -> bool:

@@ -35,16 +35,16 @@ def recurrent(
     """
     own = _Layer(layer, image, emitter, Numbers(emitter))
     codes = own.dynamic(_shaped(x, (-1, x.sources.shape[2])))
-    found = [
+    results = [
         own.direction(one, codes, x.sources.shape[:2], [_at(state, number) for state in states])
         for number, one in enumerate(layer.directions)
     ]
-    y = np.stack([[h.sources for h in each] for each, _ in found], axis=1)
+    y = np.stack([[h.sources for h in each] for each, _ in results], axis=1)
     last = np.stack([
         each[0 if one.backward else -1].sources
-        for (each, _), one in zip(found, layer.directions, strict=True)
+        for (each, _), one in zip(results, layer.directions, strict=True)
     ])
-    cells = np.stack([c.sources for _, c in found])
+    cells = np.stack([c.sources for _, c in results])
     return [Tensor(sources, _FLOAT, 0) for sources in (y, last, cells)]
 
 
@@ -87,13 +87,13 @@ class _Layer:
         m, (steps, batch), (h, c) = self.numbers, size, states
         sums = self.scaled(one.products[0], x, one.scales[0])
         given = m.add(sums, self.emitter.constant(one.bias))
-        found: dict[int, Tensor] = {}
+        steps_made: dict[int, Tensor] = {}
         for step in sorted(range(steps), reverse=one.backward):
             rows = _part(given, slice(step * batch, (step + 1) * batch), 0)
             gates = m.add(rows, self.scaled(one.products[1], self.dynamic(h), one.scales[1]))
             h, c = self.gates(gates, c, one.peepholes)
-            found[step] = h
-        return [found[step] for step in range(steps)], c
+            steps_made[step] = h
+        return [steps_made[step] for step in range(steps)], c
 
     def scaled(self, product: QuantisedProduct, x: _Codes, scale: np.ndarray) -> Tensor:
         """Multiply codes by weights; make floats of the sums."""

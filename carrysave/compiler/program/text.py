@@ -77,15 +77,15 @@ def _floats(step: Floats) -> str:
 
 
 def _job(job: Job) -> str:
-    how = job.requantisation
+    requantisation = job.requantisation
     scale = "sums"
-    if how is not None:
+    if requantisation is not None:
         scale = (
             f"records {job.records:#x}"
             if job.records is not None
-            else f"{how.multiplier}/2^{how.shift}+{how.zero_point}"
+            else f"{requantisation.multiplier}/2^{requantisation.shift}+{requantisation.zero_point}"
         )
-        scale += f", {how.low}..{how.high}"
+        scale += f", {requantisation.low}..{requantisation.high}"
     if job.vector is not None:
         b = f", b@{job.b:#x}+{job.ldb}" if job.b else ""
         return (

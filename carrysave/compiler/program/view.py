@@ -11,14 +11,14 @@ from hw.emit.user_files import shown
 __all__ = ["show"]
 
 
-def show(console: Console, found: Mapping[str, Any]) -> None:
+def show(console: Console, facts: Mapping[str, Any]) -> None:
     """Print the results."""
-    table = Table(title=f"{found['model']} on {found['design']}", title_justify="left")
+    table = Table(title=f"{facts['model']} on {facts['design']}", title_justify="left")
     for head in ("node", "operator", "runs on"):
         table.add_column(head)
     for head in ("jobs", "cycles", "utilisation", "bus bytes", "moved bytes", "floats"):
         table.add_column(head, justify="right")
-    for one in found["nodes"]:
+    for one in facts["nodes"]:
         share = one["utilisation"]
         table.add_row(
             shown(one["node"], 40), shown(one["operator"], 30), one["runs_on"],
@@ -27,16 +27,16 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
         )  # fmt: skip
     console.print(table)
     bus, moved, floats = (
-        sum(one[name] for one in found["nodes"]) for name in ("bus_bytes", "moved_bytes", "numbers")
+        sum(one[name] for one in facts["nodes"]) for name in ("bus_bytes", "moved_bytes", "numbers")
     )
     lines = [
-        f"{found['jobs']:,} jobs, {found['cycles']:,} cycles and {bus:,} bytes on the bus by the"
+        f"{facts['jobs']:,} jobs, {facts['cycles']:,} cycles and {bus:,} bytes on the bus by the"
         " cost model;"
         f" {moved:,} bytes moved and {floats:,} floats computed by the processor;"
-        f" {found['bytes']:,} bytes of memory",
-        f"host segments: {found['host_segments']}",
+        f" {facts['bytes']:,} bytes of memory",
+        f"host segments: {facts['host_segments']}",
     ]
-    lines += [reason for one in found["nodes"] for reason in one["reasons"]]
+    lines += [reason for one in facts["nodes"] for reason in one["reasons"]]
     for line in lines:
         console.print(shown(line, 4000), highlight=False, markup=False, soft_wrap=True)
 

@@ -75,18 +75,20 @@ def job_words(job: Job) -> list[int]:
     """
     if lacking := [name for name in _LACKING if getattr(job, name)]:
         raise ValueError(f"a job of a program must be without {', '.join(lacking)}")
-    how = job.requantisation
+    requantisation = job.requantisation
     options = _Option(0)
     for option, given in (
         (_Option.BIAS, job.bias is not None),
-        (_Option.REQUANTISE, how is not None),
+        (_Option.REQUANTISE, requantisation is not None),
         (_Option.PER_COLUMN, job.records is not None),
         (_Option.BY_COLUMNS, job.by_columns),
         (_Option.ACCUMULATE, job.accumulate),
-        (_Option.RELU, how is not None and how.relu),
+        (_Option.RELU, requantisation is not None and requantisation.relu),
     ):
         options |= option if given else _Option(0)
-    scale = [0 if np.ndim(one := getattr(how, name, 0)) else int(one or 0) for name in _SCALE]
+    scale = [
+        0 if np.ndim(one := getattr(requantisation, name, 0)) else int(one or 0) for name in _SCALE
+    ]
     return [
         *(getattr(job, name) or 0 for name in _PLACES),
         int(options),
@@ -98,13 +100,15 @@ def job_words(job: Job) -> list[int]:
 
 def job_of(words: Sequence[int]) -> Job:
     """Read a job back; scales of columns stay in memory."""
-    found: dict[str, Any] = dict(zip(JOB_FIELDS, words, strict=True))
+    fields: dict[str, Any] = dict(zip(JOB_FIELDS, words, strict=True))
     for name in _PLACES:
-        found[name] &= 0xFFFFFFFF
-    options, vector = _Option(found.pop("options")), found.pop("vector")
-    how = Requantisation(**{name: found.pop(name) for name in _SCALE}, relu=_Option.RELU in options)
+        fields[name] &= 0xFFFFFFFF
+    options, vector = _Option(fields.pop("options")), fields.pop("vector")
+    requantisation = Requantisation(
+        **{name: fields.pop(name) for name in _SCALE}, relu=_Option.RELU in options
+    )
     job = Job(
-        **found,
+        **fields,
         by_columns=_Option.BY_COLUMNS in options,
         accumulate=_Option.ACCUMULATE in options,
         vector=_NAMES[vector] if vector else None,
@@ -113,5 +117,5 @@ def job_of(words: Sequence[int]) -> Job:
         job,
         bias=job.bias if _Option.BIAS in options else None,
         records=job.records if _Option.PER_COLUMN in options else None,
-        requantisation=how if _Option.REQUANTISE in options else None,
+        requantisation=requantisation if _Option.REQUANTISE in options else None,
     )

@@ -124,14 +124,14 @@ def _part(part: Section | HostStep) -> dict[str, Any]:
 
 def _step(step: SectionStep) -> dict[str, Any]:
     """Return what words do not say of a step."""
-    found: dict[str, Any] = {"kind": kind_of(step), "node": step.node, "operator": step.operator}
+    facts: dict[str, Any] = {"kind": kind_of(step), "node": step.node, "operator": step.operator}
     if isinstance(step, Move):
-        found["bytes"] = step.bytes
+        facts["bytes"] = step.bytes
     elif isinstance(step, Floats):
-        found["numbers"] = step.numbers
+        facts["numbers"] = step.numbers
     else:
-        found |= {"cycles": step.cycles, "macs": step.macs}
-    return found
+        facts |= {"cycles": step.cycles, "macs": step.macs}
+    return facts
 
 
 def _header(program: Program, manifest: dict[str, Any]) -> str:

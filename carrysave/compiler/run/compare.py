@@ -146,8 +146,8 @@ class Comparison:
             return {name: reference[name] for name in self._lowered.graph.outputs}
 
         def exactly(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-            found = exact(product, a, b)
-            return multiply(product, a, b) if found is None else found
+            result = exact(product, a, b)
+            return multiply(product, a, b) if result is None else result
 
         self.judge = INTEGERS
         return evaluate(self._lowered, inputs, exactly)

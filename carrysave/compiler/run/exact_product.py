@@ -33,8 +33,8 @@ def saturates() -> bool:
     graph = helper.make_graph([node], "saturates", inputs, [output])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 10)], ir_version=8)
     a, b = np.full((64, 64), 255, np.uint8), np.full((64, 64), 127, np.int8)
-    (found,) = session(model.SerializeToString()).run(["y"], {"a": a, "b": b})
-    return bool((found != 64 * 255 * 127).any())
+    (sums,) = session(model.SerializeToString()).run(["y"], {"a": a, "b": b})
+    return bool((sums != 64 * 255 * 127).any())
 
 
 def may_saturate(product: Operands, a: np.ndarray, b: np.ndarray | None) -> bool:
@@ -89,8 +89,8 @@ def exact(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray 
     shape = seen.shape[: 1 + len(product.windows.kernel)]
     rows = np.moveaxis(seen.reshape(-1, groups, depth), 1, 0)
     sums = np.moveaxis(rows @ product.weights.astype(np.float64), 0, 1)
-    found = _codes(product, sums.reshape(*shape, -1) + bias, scale)
-    return np.moveaxis(found, -1, 1)
+    result = _codes(product, sums.reshape(*shape, -1) + bias, scale)
+    return np.moveaxis(result, -1, 1)
 
 
 def _codes(product: QuantisedProduct, sums: np.ndarray, scale: np.ndarray | None) -> np.ndarray:

@@ -109,10 +109,10 @@ class _Step:
 
     def load(self, name: str, size: tuple[int, ...]) -> np.ndarray:
         """Return the numbers of an operand as doubles."""
-        found, sign = self.view(name, size), _SIGNS.get(Format(self.places[name].format))
+        numbers, sign = self.view(name, size), _SIGNS.get(Format(self.places[name].format))
         if sign is None:
-            return found.astype(np.float64)
-        return np.ldexp(1.0, sign * found.astype(np.int64))
+            return numbers.astype(np.float64)
+        return np.ldexp(1.0, sign * numbers.astype(np.int64))
 
     def store(
         self, name: str, made: np.ndarray, low: int = -(1 << 31), high: int = (1 << 31) - 1

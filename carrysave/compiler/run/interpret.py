@@ -41,22 +41,22 @@ def interpret(
     words = memory[start : start + (len(memory) - start) // 4 * 4].view("<i4")
     if words[HEAD_WORDS - 1]:
         set_parameters(memory, int(words[HEAD_WORDS - 1]))
-    place = HEAD_WORDS
+    at_word = HEAD_WORDS
     for _ in range(int(words[0])):
-        kind, place = int(words[place]), place + 1
+        kind, at_word = int(words[at_word]), at_word + 1
         if kind == Kind.MOVE:
-            move(memory, *words[place : place + len(MOVE_FIELDS)].tolist())
-            place += len(MOVE_FIELDS)
+            move(memory, *words[at_word : at_word + len(MOVE_FIELDS)].tolist())
+            at_word += len(MOVE_FIELDS)
         elif kind == Kind.START:
-            count, at = words[place : place + 2].tolist()
-            end = place + 2 + count * JOB_WORDS
-            rows = words[place + 2 : end].reshape(count, JOB_WORDS).tolist()
+            count, at = words[at_word : at_word + 2].tolist()
+            end = at_word + 2 + count * JOB_WORDS
+            rows = words[at_word + 2 : end].reshape(count, JOB_WORDS).tolist()
             counters = run_jobs([job_of(row) for row in rows])
             if counters is not None:
                 memory[at : at + counters.nbytes] = counters.view(np.uint8)
-            place = end
+            at_word = end
         elif kind == Kind.FLOATS:
-            place += calculate(memory, words[place : place + _LONGEST].tolist())
+            at_word += calculate(memory, words[at_word : at_word + _LONGEST].tolist())
         else:
             raise ValueError(f"a step must be of kind 1..{max(Kind)}, not {kind}")
 
@@ -70,17 +70,17 @@ def set_parameters(memory: np.ndarray, table: int) -> None:
         One is out of range.
     """
     words = memory[table : table + (len(memory) - table) // 4 * 4].view("<i4")
-    place = 1
+    at_word = 1
     for number in range(int(words[0])):
-        wanted, now, low, high, count = words[place : place + PARAMETER_WORDS].tolist()
+        wanted, now, low, high, count = words[at_word : at_word + PARAMETER_WORDS].tolist()
         if not low <= wanted <= high:
             raise ValueError(f"parameter {number} must be {low}..{high}, not {wanted}")
-        words[place + 1] = wanted
-        place += PARAMETER_WORDS
-        for address, factor in words[place : place + 2 * count].reshape(count, 2).tolist():
+        words[at_word + 1] = wanted
+        at_word += PARAMETER_WORDS
+        for address, factor in words[at_word : at_word + 2 * count].reshape(count, 2).tolist():
             word = memory[address : address + 4].view("<u4")
             word[0] = (int(word[0]) + factor * (wanted - now)) & 0xFFFFFFFF
-        place += 2 * count
+        at_word += 2 * count
 
 
 def move(memory: np.ndarray, to: int, at: int, patterns: int, taps: int, table: int) -> None:

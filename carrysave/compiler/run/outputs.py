@@ -19,12 +19,12 @@ def array_names(outputs: Iterable[str]) -> dict[str, str]:
     plain = {name for name in names if _PLAIN.fullmatch(name)}
     found = {}
     for number, name in enumerate(names):
-        own = name
+        array_name = name
         if name not in plain:
-            own = f"output{number}"
-            while own in plain:
-                own += "_"
-        found[name] = own
+            array_name = f"output{number}"
+            while array_name in plain:
+                array_name += "_"
+        found[name] = array_name
     return found
 
 

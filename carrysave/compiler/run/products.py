@@ -152,7 +152,7 @@ def run(
     count = samples.count(inputs)
     comparison = Comparison(whole or lowered) if compare and installed("onnxruntime") else None
     machine = _Machine(target, in_hardware, simulation, remember=comparison is not None)
-    found: list[dict[str, np.ndarray]] = []
+    made: list[dict[str, np.ndarray]] = []
     expected: list[dict[str, np.ndarray]] = []
     states: dict[str, np.ndarray] = {}
     expected_states: dict[str, np.ndarray] = {}
@@ -166,10 +166,10 @@ def run(
         machine.begin(first=start == 0)
         counts = host if start == 0 else None
         multiply = machine.keep if keep else machine.multiply
-        found.append(evaluate(lowered, part, multiply, host=counts))
+        made.append(evaluate(lowered, part, multiply, host=counts))
         middle = time.monotonic()
-        samples.check(found[-1], min(batch, count - start))
-        states = samples.after(part, found[-1])
+        samples.check(made[-1], min(batch, count - start))
+        states = samples.after(part, made[-1])
         if comparison is not None:
             # Its states are its own.
             expected.append(comparison.run(part | expected_states, machine.again))
@@ -181,7 +181,7 @@ def run(
     wrong = _on_block(machine, block, steps)
     seconds["simulation"] = time.monotonic() - began
     layers = list(machine.layers.values())
-    outputs = samples.joined(found)
+    outputs = samples.joined(made)
     reference = samples.joined(expected) if comparison is not None else None
     return Run(
         outputs, reference, layers, comparison, count, batch, simulation, wrong, dict(host),
@@ -252,10 +252,10 @@ class _Machine:
             costs = estimate(self.target, compiled.works)
             rows = sum(m for m, *_ in shapes)
             peak = self.target.peak(compiled.works[0].mode)
-            found = ProductRun(product, shapes, compiled.macs, peak, costs, rows)
+            entry = ProductRun(product, shapes, compiled.macs, peak, costs, rows)
             before = self.layers.get(name)
             # A recurrent layer multiplies at every step.
-            self.layers[name] = found if before is None else before.with_more(found)
+            self.layers[name] = entry if before is None else before.with_more(entry)
         # Works of a product are alike: sample the first.
         last = {"all": len(pairs), "sample": 1, "none": 0}[self.simulation]
         self.works += [(name, work, result) for work, result in pairs[:last]]

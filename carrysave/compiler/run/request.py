@@ -123,7 +123,7 @@ def execute(
     notes = [f"no energy: {library}"] if isinstance(library, str) else []
     notes += library.notes if isinstance(library, Library) else []
     with within_file(request.model):
-        lowered, found = _ran(request, target, whole, inputs, samples, batch, runs, steps)
+        lowered, outcome = _ran(request, target, whole, inputs, samples, batch, runs, steps)
     notes += [f"by onnxruntime: {label(one.node)}: {one.reason}" for one in lowered.fallbacks]
     notes += [f"not on the block: {text}" for text in lowered.refused]
     energy = None
@@ -134,15 +134,15 @@ def execute(
         energy = measure(target, pairs, library, steps)
     if not request.compare:
         notes.append("no comparison, as asked for")
-    elif found.comparison is None:
+    elif outcome.comparison is None:
         notes.append(f"no comparison, which needs {remedy('onnxruntime')}")
     return {
         "model": request.model.name,
         "command": "",
-        **view.facts(found, lowered, target, labels, energy),
+        **view.facts(outcome, lowered, target, labels, energy),
         "notes": notes,
         "files": [],
-    }, found.outputs
+    }, outcome.outputs
 
 
 def _ran(
@@ -160,7 +160,7 @@ def _ran(
     while True:
         lowered = tables(whole)
         try:
-            found = run(
+            outcome = run(
                 lowered,
                 target,
                 inputs,
@@ -173,7 +173,7 @@ def _ran(
                 whole=whole,
                 compare=request.compare,
             )
-            return lowered, found
+            return lowered, outcome
         except ProductError as error:
             # Sizes and sums that only the run shows: again, without the product.
             if not request.fallback or error.node in refused:

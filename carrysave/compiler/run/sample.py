@@ -197,14 +197,14 @@ def _apart(kind: str, job: Job, memory: np.ndarray, target: Target) -> _Taken:
 
 def _placed(image: Image, one: _Taken) -> Job:
     """Place a job's operands, have it run, and return it."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, rows in one.rows.items():
         each = image.stride(8, rows.shape[1])
         padded = np.pad(rows, [(0, 0), (0, each - rows.shape[1])])
-        found[name] = image.put(padded.tobytes())
+        fields[name] = image.put(padded.tobytes())
         if name in _STRIDES and getattr(one.job, _STRIDES[name]):
-            found[_STRIDES[name]] = each
-    job = replace(one.job, **found)
+            fields[_STRIDES[name]] = each
+    job = replace(one.job, **fields)
     image.start(one.kind, "Job", job)
     return job
 

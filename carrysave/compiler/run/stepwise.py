@@ -22,22 +22,22 @@ def stepwise(program: Program) -> Program:
         program.image, parts=dict(program.image.parts), buffers=dict(program.image.buffers)
     )
     parts = [step if isinstance(step, HostStep) else (step,) for step in program.steps]
-    found = assembled(
+    placed = assembled(
         image, parts, scores=(program.scores, program.classes), parameters=program.parameters
     )
     return replace(
-        program, image=image, parts=found.parts, ring=found.ring, parameters=found.parameters
+        program, image=image, parts=placed.parts, ring=placed.ring, parameters=placed.parameters
     )
 
 
 def comparable(program: Program, memory: np.ndarray) -> np.ndarray:
     """Return memory without counters, and without what drivers write for the device."""
-    found = memory.copy()
+    masked = memory.copy()
     for step in program.steps:
         if isinstance(step, Start):
-            found[step.counters : step.counters + COUNTERS] = 0
-    found[program.ring : program.ring + JOBS * DESCRIPTOR] = 0
-    return found
+            masked[step.counters : step.counters + COUNTERS] = 0
+    masked[program.ring : program.ring + JOBS * DESCRIPTOR] = 0
+    return masked
 
 
 def first_difference(

@@ -77,15 +77,15 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
             different = first_difference(program, other, memory)
     outputs = {name: np.concatenate(several) for name, several in made.items()}
     names = array_names(outputs)
-    own = facts(program, command, request.program.name)
+    facts_of_run = facts(program, command, request.program.name)
     return {
         "command": command,
         "program": str(request.program),
-        "design": own["design"],
+        "design": facts_of_run["design"],
         "inputs": count,
         "batch": _batch(program),
-        "cycles": own["cycles"],
-        "host_segments": own["host_segments"],
+        "cycles": facts_of_run["cycles"],
+        "host_segments": facts_of_run["host_segments"],
         "simulate": request.simulate,
         "simulated": chosen,
         "different": different,

@@ -10,23 +10,23 @@ from hw.emit.user_files import shown
 __all__ = ["show"]
 
 
-def show(console: Console, found: Mapping[str, Any]) -> None:
+def show(console: Console, facts: Mapping[str, Any]) -> None:
     """Print the results."""
-    for line in _lines(found):
+    for line in _lines(facts):
         console.print(shown(line, 4000), highlight=False, markup=False, soft_wrap=True)
 
 
-def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        f"{found['design']}: {found['inputs']:,} inputs, in batches of {found['batch']} of"
-        f" {found['cycles']:,} cycles by the cost model"
+        f"{facts['design']}: {facts['inputs']:,} inputs, in batches of {facts['batch']} of"
+        f" {facts['cycles']:,} cycles by the cost model"
     )
-    yield f"host segments: {found['host_segments']}"
-    for one in found["outputs"]:
+    yield f"host segments: {facts['host_segments']}"
+    for one in facts["outputs"]:
         right = "" if one["accuracy"] is None else f", right {one['accuracy']:.2%}"
         yield f"{one['name']}: {' x '.join(map(str, one['shape']))} of {one['type']}{right}"
-    if found["simulated"]:
-        what = found["different"] or "all of memory is golden's"
-        yield f"{found['simulated']:,} batches on the simulated block: {what}"
-    for file in found["files"]:
+    if facts["simulated"]:
+        what = facts["different"] or "all of memory is golden's"
+        yield f"{facts['simulated']:,} batches on the simulated block: {what}"
+    for file in facts["files"]:
         yield f"wrote {file}"

