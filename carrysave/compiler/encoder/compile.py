@@ -183,9 +183,9 @@ class _Compiler:
         self.image.start(layer, "product", planned(job, self.target))
         return c
 
-    def records(self, name: str, hows: list[Requantisation], columns: int) -> Buffer:
+    def records(self, name: str, requantisations: list[Requantisation], columns: int) -> Buffer:
         """Place how columns are requantised, in rows."""
-        codes = np.stack([how.records(columns).view("<i8").ravel() for how in hows])
+        codes = np.stack([one.records(columns).view("<i8").ravel() for one in requantisations])
         return self.placed(f"{name}.records", codes, 64)
 
     def block(
@@ -243,10 +243,10 @@ class _Compiler:
         lengths = found if self.most is None else range(1, self.most + 1)
         ones = self.placed("ones", np.ones((1, max(lengths)), np.int64), 8)
         steps = encoder.last.steps / encoder.last.steps.max()
-        hows = [scaled(steps * _MEAN / length, WIDE) for length in lengths]
+        requantisations = [scaled(steps * _MEAN / length, WIDE) for length in lengths]
         biases = np.rint(encoder.beta.reshape(1, -1) * np.array([*lengths])[:, None])
         bias = self.placed("pool.bias", biases.astype(np.int64), sums)
-        records = self.records("pool", hows, self.width)
+        records = self.records("pool", requantisations, self.width)
         for number, (own, length) in enumerate(zip(self.places, found, strict=True)):
             row = number if self.most is None else length - 1
             one = row, row + 1
@@ -256,7 +256,7 @@ class _Compiler:
                 x.part(own),
                 vectors.part((number, number + 1)),
                 bias=bias.part(one),
-                how=hows[row],
+                how=requantisations[row],
                 records=records.part(one),
             )
             self.image.start("pool", "product", planned(job, self.target))

@@ -58,6 +58,8 @@ def picture(lowered: Lowered, title: str) -> str:
     width = _LEFT + _WIDTH + 40 + min(400, 7 * reach)
     height = 2 * _MARGIN + _LINE * (len(rows) + 1)
     shapes = [f'<text x="{_MARGIN}" y="{_MARGIN + 8}" font-weight="bold">{escape(title)}</text>']
+    legend = "".join(f'<tspan fill="{colour}"> {name}</tspan>' for name, colour in _COLOURS.items())
+    shapes.append(f'<text x="{_LEFT + _WIDTH}" y="{_MARGIN + 8}" text-anchor="end">{legend}</text>')
     shapes += [line for start, end in links for line in _link(start, end)]
     for row, (words, kind) in enumerate(zip(rows, kinds, strict=True)):
         y = _top(row)

@@ -15,16 +15,23 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
     """Print the results."""
     table = Table(title=f"{facts['model']} on {facts['design']}", title_justify="left")
     for head in ("node", "operator", "runs on"):
-        table.add_column(head)
-    for head in ("jobs", "cycles", "utilisation", "bus bytes", "moved bytes", "floats"):
+        table.add_column(head, no_wrap=head == "runs on")
+    columns = {
+        "jobs": "jobs", "cycles": "cycles", "of peak": "utilisation", "bus bytes": "bus_bytes",
+        "moved bytes": "moved_bytes", "floats": "numbers",
+    }  # fmt: skip
+    # What no node has is left out: nine columns are more than a terminal of 80 has room for.
+    columns = {
+        head: key for head, key in columns.items() if any(one[key] for one in facts["nodes"])
+    }
+    for head in columns:
         table.add_column(head, justify="right")
     for one in facts["nodes"]:
-        share = one["utilisation"]
-        table.add_row(
-            shown(one["node"], 40), shown(one["operator"], 30), one["runs_on"],
-            _count(one["jobs"]), _count(one["cycles"]), "" if share is None else f"{share:.1%}",
-            _count(one["bus_bytes"]), _count(one["moved_bytes"]), _count(one["numbers"]),
-        )  # fmt: skip
+        cells = [
+            _share(one[key]) if key == "utilisation" else _count(one[key])
+            for key in columns.values()
+        ]
+        table.add_row(shown(one["node"], 40), shown(one["operator"], 30), one["runs_on"], *cells)
     console.print(table)
     bus, moved, floats = (
         sum(one[name] for one in facts["nodes"]) for name in ("bus_bytes", "moved_bytes", "numbers")
@@ -39,6 +46,10 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
     lines += [reason for one in facts["nodes"] for reason in one["reasons"]]
     for line in lines:
         console.print(shown(line, 4000), highlight=False, markup=False, soft_wrap=True)
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
 
 
 def _count(number: int) -> str:

@@ -27,6 +27,4 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"{one['name']}: {' x '.join(map(str, one['shape']))} of {one['type']}{right}"
     if facts["simulated"]:
         what = facts["different"] or "all of memory is golden's"
-        yield f"{facts['simulated']:,} batches on the simulated block: {what}"
-    for file in facts["files"]:
-        yield f"wrote {file}"
+        yield f"batches on the simulated block: {facts['simulated']:,}; {what}"
