@@ -44,7 +44,6 @@ PLACES: dict[str, tuple[str, str]] = {
     "carrysave/exploration/likelihood.py": ("@ np.exp np.log scipy", SEARCH),
     "carrysave/exploration/space.py": ("**", INTEGERS),
     "carrysave/exploration/surrogate.py": ("np.linalg scipy sklearn", SEARCH),
-    "carrysave/compiler/decoder/rounded.py": ("@", TUNED),
     "carrysave/compiler/decoder/attention.py": ("@", INTEGERS),
     "carrysave/compiler/encoder/evaluate.py": ("scipy", "ranks; a figure of 3 digits"),
     "carrysave/compiler/program/manifest.py": ("np.tensordot", INTEGERS),

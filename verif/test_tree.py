@@ -60,6 +60,7 @@ FLOORS = (
     ("carrysave.cli", "carrysave.testing"),
     ("carrysave.docs",),
     ("carrysave.__main__",),
+    ("scripts.language",),
     ("verif",),
     ("scripts",),
 )

@@ -26,7 +26,6 @@ import numpy as np
 from rich.console import Console
 
 from carrysave import cache, jobs
-from carrysave.compiler.decoder.perplexity import SETTINGS, loss_job
 from carrysave.compiler.front.gguf import load
 from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.data.packages import package_folder
@@ -34,6 +33,7 @@ from carrysave.progress import Steps
 from carrysave.weights.gguf import read_gguf
 from scripts.figures.language_luts import LUT_COLUMNS, luts
 from scripts.figures.language_tokens import ENERGY_COLUMNS, RIVAL_COLUMNS, TOKENS_COLUMNS, count
+from scripts.language.perplexity import SETTINGS, loss_job
 from scripts.tables import ROOT, markdown, show
 from scripts.upkeep.pages import write_table
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from carrysave.asic import synthesis
 from carrysave.boards.board import BOARDS
-from carrysave.compiler.decoder.cost import MODELS, Cost, Memory, cost_of
-from carrysave.compiler.decoder.engines import CORES, Core
 from carrysave.compiler.front.gguf import Shape
 from carrysave.progress import Steps
 from hw.catalog import Design
+from scripts.language.cost import MODELS, Cost, Memory, cost_of
+from scripts.language.engines import CORES, Core
 
 __all__ = ["ENERGY_COLUMNS", "RIVAL_COLUMNS", "TOKENS_COLUMNS", "count"]
 

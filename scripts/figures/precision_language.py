@@ -8,7 +8,6 @@ import numpy as np
 
 from carrysave.compiler.decoder.attention import Decoder
 from carrysave.compiler.decoder.losses import losses
-from carrysave.compiler.decoder.rounded import matrices, rounded_model
 from carrysave.compiler.decoder.units import FLOATS
 from carrysave.compiler.front.gguf import Model, load
 from carrysave.compiler.front.text_tokens import Vocabulary
@@ -19,6 +18,7 @@ from carrysave.precision.rounded import Rounded
 from carrysave.weights.gguf import read_gguf
 from golden.formats.names import parse
 from scripts.figures.precision_text import Figure, Text
+from scripts.language.rounded import matrices, rounded_model
 
 __all__ = ["language"]
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from carrysave.compiler.decoder.cost import MODELS, Memory, cost_of, weight_bytes
-from carrysave.compiler.decoder.engines import CORES, Core
 from carrysave.compiler.decoder.units import VECTOR
 from golden.npe.vector_unit import cycles as vector_cycles
+from scripts.language.cost import MODELS, Memory, cost_of, weight_bytes
+from scripts.language.engines import CORES, Core
 
 SMALL = MODELS["SmolLM2-135M"]
 W4, W8 = CORES["W4A8, lut_core"], CORES["W8A8, int8"]

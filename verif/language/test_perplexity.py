@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from carrysave import jobs
-from carrysave.compiler.decoder.perplexity import SETTINGS, loss_job
+from scripts.language.perplexity import SETTINGS, loss_job
 from verif.language.test_chat import TOKENS, floats, write
 
 

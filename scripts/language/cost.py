@@ -7,7 +7,6 @@ from math import ceil
 
 import numpy as np
 
-from carrysave.compiler.decoder.engines import Core
 from carrysave.compiler.decoder.units import GROUP, VECTOR
 from carrysave.compiler.front.gguf import Shape
 from carrysave.compiler.target.cost import product_cost
@@ -15,6 +14,7 @@ from carrysave.compiler.target.mapping import START
 from golden.npe.vector_unit import cycles as vector_cycles
 from golden.soc.blocking import Stores
 from golden.soc.spec import CoprocessorSpec
+from scripts.language.engines import Core
 
 __all__ = ["MODELS", "Cost", "Memory", "cost_of", "weight_bytes"]
 

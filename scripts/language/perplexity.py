@@ -11,11 +11,12 @@ import golden
 from carrysave import compiler, jobs, weights
 from carrysave.compiler.decoder.attention import Decoder
 from carrysave.compiler.decoder.losses import losses
-from carrysave.compiler.decoder.rounded import matrices, rounded_model
 from carrysave.compiler.decoder.units import FLOATS, GOLDEN, Units
 from carrysave.compiler.front.gguf import Model, load
 from carrysave.precision.rounded import Rounded
 from carrysave.weights.gguf import read_gguf
+from scripts import language
+from scripts.language.rounded import matrices, rounded_model
 
 __all__ = ["SETTINGS", "loss_job"]
 
@@ -44,7 +45,7 @@ def loss_job(path: Path, setting: str, window: Sequence[int], label: str) -> job
         function=loss,
         arguments={"path": jobs.File(path), "setting": setting, "window": list(window)},
         # Of carrysave's source that of hardware is none of it.
-        content=[jobs.source_digest(golden, compiler, weights)],
+        content=[jobs.source_digest(golden, compiler, weights, language)],
         tools=("numpy",),
         label=label,
     )
