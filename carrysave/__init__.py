@@ -17,6 +17,7 @@ SynthesisOptions   How ``synthesise`` works; its fields may be given by name ins
 VerifyOptions      The same of ``Design.verify``.
 CompareOptions     The same of ``compare``.
 ExploreOptions     The same of ``explore``.
+RunOptions         The same of ``run``.
 Files        What ``Design.generate`` returns: the files, and the manifest.
 Verification What ``Design.verify`` returns: the tests that ran.
 Synthesis    What ``synthesise`` returns: figures, conditions, critical path, netlist.
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from carrysave.api.files import Files as Files
     from carrysave.api.network import NetworkRun as NetworkRun
     from carrysave.api.network import run as run
+    from carrysave.api.options import RunOptions as RunOptions
     from carrysave.api.options import VerifyOptions as VerifyOptions
     from carrysave.api.simulation import FormatProduct as FormatProduct
     from carrysave.api.synthesis import Synthesis as Synthesis
@@ -71,6 +73,7 @@ _PUBLIC = {
     "ExploreOptions": "exploration",
     "Exploration": "exploration",
     "run": "network",
+    "RunOptions": "options",
     "NetworkRun": "network",
     "FormatProduct": "simulation",
 }

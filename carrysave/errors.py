@@ -136,7 +136,14 @@ class _Names(dict[str, Any]):
 
 _OPTION = re.compile(r"`[^`]*`|--([a-z][a-z-]*)")
 """An option; not in a command line, which is in backticks."""
-_OPTIONS = {"x": "input", "folder": "output", "period_ns": "period", "source": "from"}
+_OPTIONS = {
+    "x": "input",
+    "folder": "output",
+    "period_ns": "period",
+    "source": "from",
+    "constants": "constant",
+    "states": "state",
+}
 """Options whose names are not those of their arguments."""
 _ARGUMENTS = {option: argument for argument, option in _OPTIONS.items()}
 

@@ -65,10 +65,12 @@ def _default(field: "Field[Any]") -> Any:
 
 def differing(options: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that are not as by default."""
+    given = {one.name: (getattr(options, one.name), one.default) for one in fields(options)}
+    # Arrays are compared with nothing of another type: that would be an array.
     return {
-        one.name: getattr(options, one.name)
-        for one in fields(options)
-        if getattr(options, one.name) != one.default
+        name: value
+        for name, (value, default) in given.items()
+        if type(value) is not type(default) or value != default
     }
 
 

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import public, telling
 from carrysave.api.design import Design
+from carrysave.api.options import RunOptions
 from carrysave.api.result import Result
 from carrysave.api.targets import cells_for_energy
 from carrysave.boards import attached
 from carrysave.boards.board import board_of, design_of
 from carrysave.compiler.run import view
+from carrysave.compiler.run.products import Block
 from carrysave.compiler.run.request import RunRequest, execute, write
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError, UsageError
+from carrysave.keywords import by_name
 from carrysave.progress import Steps
 from carrysave.report.designs import print_line
 from golden.soc.coprocessor import CoprocessorSpec
@@ -32,7 +35,9 @@ if TYPE_CHECKING:
     Path_ = str | PathLike[str]
     Energy = Callable[[], Library | str | None] | Library | Path_ | None
 
-__all__ = ["NetworkRun", "run"]
+__all__ = ["NetworkRun", "RunOptions", "run"]
+
+_DEFAULTS = RunOptions()
 
 
 class NetworkRun(Result):
@@ -134,24 +139,13 @@ class NetworkRun(Result):
 
 
 @public
+@by_name(RunOptions)
 def run(
     model: "Path_ | ModelProto",
     x: "np.ndarray | Mapping[str, np.ndarray] | Path_",
     design: Design | None = None,
+    options: RunOptions = _DEFAULTS,
     *,
-    labels: "np.ndarray | Path_ | None" = None,
-    board: str | None = None,
-    port: str | None = None,
-    baud: int | None = None,
-    simulate: str = "sample",
-    requantise: str = "hardware",
-    host_fallback: bool = False,
-    compare: bool = True,
-    batch: int | None = None,
-    batch_axis: str | None = None,
-    constants: "Mapping[str, np.ndarray | Path_] | None" = None,
-    states: Mapping[str, str] | None = None,
-    energy: "Energy" = None,
     folder: str | PathLike[str] = "build",
     progress: Steps | bool = False,
 ) -> NetworkRun:
@@ -166,22 +160,8 @@ def run(
     x : inputs, of the model's type: an array; arrays by name; or a file, .npy or .npz. The first
         axis is the sample, or that of ``batch_axis``.
     design : a co-processor; None: ``Design("coprocessor")``, or that of the board.
-    labels : classes of the inputs, integers, or an .npy file.
-    board : use the co-processor of `build` for this board, through its serial pins.
-    port, baud : the board's serial port, such as ``/dev/ttyUSB0``: run there, not simulated.
-    simulate : products to run on the block: ``all``, ``sample`` (some rows) or ``none``.
-    requantise : where: ``hardware``, or ``host``, as onnxruntime does.
-    host_fallback : onnxruntime runs nodes that are not supported.
-    compare : with onnxruntime, which takes the whole model into memory; without it, constants in
-        files beside the model are read product by product.
-    batch : inputs at once; None: the model's, or 8; with states it is 1.
-    batch_axis : name of the size that is the number of samples, in all inputs and outputs; None:
-        that of the first axis of the first input. Where no axis has it, the first is the sample.
-    constants : inputs that are a part of the model, arrays or .npy files by name.
-    states : outputs that are inputs of the next sample, as ``{"stateN": "state"}``. The first state
-        is in `x`, or zeros; of the outputs, the last state remains.
-    energy : cells for the engine's energy, which is synthesised for them: ``osu018``, a Liberty
-        file, a library, or a function that loads one; None or ``none``: no energy.
+    options : see :class:`RunOptions`; its fields may be given by name instead, such as
+        ``simulate="none"``.
     folder : each simulation gets a folder of its own in ``folder/runs``; reports of `build` are in
         ``folder/boards``.
     progress : say on stderr what is done.
@@ -194,30 +174,48 @@ def run(
         The model cannot run; names node or tensor.
     """
     folder = Path(folder)
-    block = None
-    if board is None and (port is not None or baud is not None):
-        raise UsageError("--port and --baud need --board")
-    if board is not None and port is not None:
-        if design is not None:
-            raise UsageError("--port takes no design: it is the one that was built")
-        built, rate = attached.built(board_of(board), folder / "boards")
-        block = attached.block(board_of(board), built, port, baud or rate)
-        design = Design.of(built)
-    elif design is None:
-        own = None if board is None else design_of(board_of(board), {}, baud=baud or 0)
-        design = Design("coprocessor") if own is None else Design.of(own)
-    if not isinstance(design.spec, CoprocessorSpec):
-        raise UsageError(f"design must be a co-processor, not {design.name}")
+    design, block = _target(design, options, folder / "boards")
     with telling(progress) as steps, _file(model) as path:
         request = RunRequest(
-            model=path, data=_given(x), labels=None if labels is None else _given(labels),
-            design=design, simulate=simulate, requantise=requantise, batch=batch,
-            batch_axis=batch_axis, states=dict(states or {}),
-            constants={name: _given(one) for name, one in (constants or {}).items()},
-            library=_library(energy), block=block, fallback=host_fallback,
-            compare=compare,
-        )  # fmt: skip
+            model=path,
+            data=_given(x),
+            labels=_given(options.labels),
+            design=design,
+            simulate=options.simulate,
+            requantise=options.requantise,
+            batch=options.batch,
+            batch_axis=options.batch_axis,
+            states=dict(options.states or {}),
+            constants={name: _given(one) for name, one in (options.constants or {}).items()},
+            library=_library(options.energy),
+            block=block,
+            fallback=options.host_fallback,
+            compare=options.compare,
+        )
         return NetworkRun(*execute(request, folder / "runs", steps))
+
+
+def _target(
+    design: Design | None, options: RunOptions, boards: Path
+) -> tuple[Design, Block | None]:
+    """Return the co-processor, and what runs products on a board's; None: a simulation."""
+    block = None
+    board, port, baud = options.board, options.port, options.baud
+    if board is None and (port is not None or baud is not None):
+        raise ArgumentError("{port} and {baud} need {board}")
+    if board is not None and port is not None:
+        if design is not None:
+            raise ArgumentError("{port} takes no design: it is the one that was built")
+        built, rate = attached.built(board_of(board), boards)
+        block = attached.block(board_of(board), built, port, baud or rate)
+        design = Design.of(built)
+    elif design is None and board is not None:
+        design = Design.of(design_of(board_of(board), {}, baud=baud or 0))
+    elif design is None:
+        design = Design("coprocessor")
+    if not isinstance(design.spec, CoprocessorSpec):
+        raise UsageError(f"design must be a co-processor, not {design.name}")
+    return design, block
 
 
 @contextlib.contextmanager
@@ -234,7 +232,7 @@ def _file(model: "Path_ | ModelProto") -> Iterator[Path]:
 
 
 def _given(data: Any) -> Any:
-    """Return a path as one, and what is no path as it is."""
+    """Return a path as a `Path`, and anything else as it is."""
     return Path(data) if isinstance(data, str | PathLike) else data
 
 

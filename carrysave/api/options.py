@@ -1,12 +1,13 @@
-"""Options of a verification."""
+"""Options of a verification, and of a run of a network."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 from carrysave.keywords import Options
 
-__all__ = ["VerifyOptions"]
+__all__ = ["RunOptions", "VerifyOptions"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -34,3 +35,42 @@ class VerifyOptions(Options):
     test: str | None = None
     transactions: int | None = None
     show_failure: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunOptions(Options):
+    """How a network is run on a co-processor.
+
+    Parameters
+    ----------
+    labels : classes of the inputs, integers, or an .npy file.
+    board : use the co-processor of `build` for this board, through its serial pins.
+    port, baud : the board's serial port, such as ``/dev/ttyUSB0``: run there, not simulated.
+    simulate : products to run on the block: ``all``, ``sample`` (some rows) or ``none``.
+    requantise : where: ``hardware``, or ``host``, as onnxruntime does.
+    host_fallback : onnxruntime runs nodes that are not supported.
+    compare : with onnxruntime, which takes the whole model into memory; without it, constants in
+        files beside the model are read product by product.
+    batch : inputs at once; None: the model's, or 8; with states it is 1.
+    batch_axis : name of the size that is the number of samples, in all inputs and outputs; None:
+        that of the first axis of the first input. Where no axis has it, the first is the sample.
+    constants : inputs that are a part of the model, arrays or .npy files by name.
+    states : outputs that are inputs of the next sample, as ``{"stateN": "state"}``. The first state
+        is in `x`, or zeros; of the outputs, the last state remains.
+    energy : cells for the engine's energy, which is synthesised for them: ``osu018``, a Liberty
+        file, a library, or a function that loads one; None or ``none``: no energy.
+    """
+
+    labels: Any = None
+    board: str | None = None
+    port: str | None = None
+    baud: int | None = None
+    simulate: str = "sample"
+    requantise: str = "hardware"
+    host_fallback: bool = False
+    compare: bool = True
+    batch: int | None = None
+    batch_axis: str | None = None
+    constants: Mapping[str, Any] | None = None
+    states: Mapping[str, str] | None = None
+    energy: Any = None

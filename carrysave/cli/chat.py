@@ -2,17 +2,49 @@
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from carrysave.cli.options import Folder, Json, Sets, console, errors, output_folder, settings
+from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
+from carrysave.cli.flags import defaults
+from carrysave.cli.options import Json, console, errors
 from carrysave.compiler.decoder.view import show
-from carrysave.compiler.decoder.write import WriteRequest, write
+from carrysave.compiler.decoder.write import ChatOptions, WriteRequest, write
 from carrysave.errors import UsageError
 
 __all__ = ["chat"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ChatFlags(ChatOptions):
+    """Flags of an answer; defaults are those of the options."""
+
+    tokens: Annotated[int, Parameter(help="Most tokens of the answer.")]
+    kv: Annotated[
+        int | None,
+        Parameter(
+            help="Bits of a key or value in the cache: 8, 4. [default: the model's own; .gguf: 8]"
+        ),
+    ]
+    cache: Annotated[
+        int, Parameter(help="Tokens of prompt and answer together; at most the model's context.")
+    ]
+    simulate: Annotated[str, Parameter(help="Jobs to run on the block, too: all, sample, none.")]
+    core: Annotated[
+        str,
+        Parameter(
+            help="Engine of the block: lut_core, blocks (of multipliers), int8, ternary_core, "
+            "shift_add_core."
+        ),
+    ]
+    seed: Annotated[int, Parameter(help="Seed of the sample.")]
+
+
+_FLAGS = defaults(ChatFlags)
 
 
 def chat(
@@ -23,30 +55,8 @@ def chat(
     /,
     *,
     prompt: Annotated[str, Parameter(help="What the model answers.")],
-    tokens: Annotated[int, Parameter(help="Most tokens of the answer.")] = 64,
-    kv: Annotated[
-        int | None,
-        Parameter(
-            help="Bits of a key or value in the cache: 8, 4. [default: the model's own; .gguf: 8]"
-        ),
-    ] = None,
-    cache: Annotated[
-        int, Parameter(help="Tokens of prompt and answer together; at most the model's context.")
-    ] = 1024,
-    simulate_: Annotated[
-        str,
-        Parameter(name="--simulate", help="Jobs to run on the block, too: all, sample, none."),
-    ] = "none",
-    core: Annotated[
-        str,
-        Parameter(
-            help="Engine of the block: lut_core, blocks (of multipliers), int8, ternary_core, "
-            "shift_add_core."
-        ),
-    ] = "lut_core",
-    parameter: Sets = None,
-    seed: Annotated[int, Parameter(help="Seed of the sample.")] = 0,
-    output: Folder = None,
+    options: ChatFlags = _FLAGS,
+    block: Block = DEFAULT_BLOCK,
     json_: Json = False,
 ) -> int:
     """Have a language model answer, in the arithmetic of the golden models.
@@ -73,19 +83,14 @@ def chat(
     - `carrysave chat text.npz --prompt "The " --tokens 4 --simulate all --core ternary_core`
     - `carrysave chat build/compile/model --prompt "Hello"`
     """
-    if simulate_ == "none" and parameter:
+    if options.simulate == "none" and block.parameter:
         raise UsageError("-p needs --simulate")
     request = WriteRequest(
         model=model,
         prompt=prompt,
-        tokens=tokens,
-        cache=cache,
-        bits=kv,
-        simulate=simulate_,
-        core=core,
-        parameters=settings(parameter),
-        seed=seed,
-        folder=output_folder(output),
+        options=options,
+        parameters=block.settings(),
+        folder=block.folder,
     )
 
     def tell(piece: str) -> None:
@@ -97,7 +102,13 @@ def chat(
     wrong = found.get("simulation", {}).get("wrong")
     if json_:
         print(json.dumps(found, indent=2))
-        return 1 if wrong else 0
+    else:
+        _show(found)
+    return 1 if wrong else 0
+
+
+def _show(found: dict[str, Any]) -> None:
+    """Print how long an answer took, below it, and what its simulation found."""
     print()
     rate = found["tokens"] / max(found["seconds"], 1e-3)
     errors.print(
@@ -107,4 +118,3 @@ def chat(
     )
     if "simulation" in found:
         show(console, found["simulation"])
-    return 1 if wrong else 0

@@ -2,14 +2,17 @@
 
 import shlex
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
 
 from carrysave import cache
-from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
+from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
+from carrysave.cli.options import Json, errors, print_outcome
 from carrysave.compiler.decoder.folder import SUFFIXES, compile_file
 from carrysave.compiler.encoder.folder import compile_folder, is_encoder
 from carrysave.compiler.front.inputs import read_inputs
@@ -17,7 +20,7 @@ from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.passes.dump import picture, text
+from carrysave.compiler.passes import dump
 from carrysave.compiler.passes.floats import read
 from carrysave.compiler.passes.pipeline import PASSES, passed, stop_at
 from carrysave.compiler.passes.setting import Setting
@@ -35,6 +38,62 @@ __all__ = ["compile_model"]
 _NAMES = [one.name for one in PASSES]
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class NetworkFlags:
+    """Flags of a quantised network."""
+
+    input_: Annotated[
+        Path | None,
+        Parameter(
+            name="--input",
+            help="Inputs, .npy or .npz, whose sizes the program has. [default: the model's]",
+        ),
+    ] = None
+    batch: Annotated[int, Parameter(help="Samples of a run, if the model leaves it open.")] = 1
+    dump: Annotated[
+        Path | None,
+        Parameter(help="Folder for the model after each pass, as text and as a picture."),
+    ] = None
+    stop_after: Annotated[
+        str | None,
+        Parameter(help=f"Print the model after this pass, and stop: {', '.join(_NAMES)}."),
+    ] = None
+
+    def check(self) -> None:
+        """Check the choice and the number."""
+        if self.stop_after is not None:
+            stop_at(self.stop_after)
+        if self.batch < 1:
+            raise UsageError(f"--batch must be 1 or more, not {self.batch}")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TextFlags:
+    """Flags of a language model, and of a text encoder."""
+
+    cache_: Annotated[
+        int, Parameter(name="--cache", help="Of a language model: tokens, at most its context.")
+    ] = 1024
+    kv: Annotated[
+        int | None,
+        Parameter(help="Of a language model: bits of a key or value, 8, 4. [default: as `chat`]"),
+    ] = None
+    calibration: Annotated[
+        Path | None,
+        Parameter(
+            help="Of a text encoder: text, a sentence in each line, that steps are chosen for."
+        ),
+    ] = None
+    tokens: Annotated[int, Parameter(help="Of a text encoder: tokens of a sentence, at most.")] = (
+        128
+    )
+
+
+_NETWORK, _TEXT = NetworkFlags(), TextFlags()
+
+
 def compile_model(
     model: Annotated[
         Path,
@@ -45,40 +104,9 @@ def compile_model(
     ],
     /,
     *,
-    parameter: Sets = None,
-    input_: Annotated[
-        Path | None,
-        Parameter(
-            name="--input",
-            help="Inputs, .npy or .npz, whose sizes the program has. [default: the model's]",
-        ),
-    ] = None,
-    batch: Annotated[int, Parameter(help="Samples of a run, if the model leaves it open.")] = 1,
-    dump: Annotated[
-        Path | None,
-        Parameter(help="Folder for the model after each pass, as text and as a picture."),
-    ] = None,
-    stop_after: Annotated[
-        str | None,
-        Parameter(help=f"Print the model after this pass, and stop: {', '.join(_NAMES)}."),
-    ] = None,
-    cache_: Annotated[
-        int, Parameter(name="--cache", help="Of a language model: tokens, at most its context.")
-    ] = 1024,
-    kv: Annotated[
-        int | None,
-        Parameter(help="Of a language model: bits of a key or value, 8, 4. [default: as `chat`]"),
-    ] = None,
-    calibration: Annotated[
-        Path | None,
-        Parameter(
-            help="Of a text encoder: text, a sentence in each line, that steps are chosen for."
-        ),
-    ] = None,
-    tokens: Annotated[
-        int, Parameter(help="Of a text encoder: tokens of a sentence, at most.")
-    ] = 128,
-    output: Folder = None,
+    network: NetworkFlags = _NETWORK,
+    text: TextFlags = _TEXT,
+    block: Block = DEFAULT_BLOCK,
     json_: Json = False,
 ) -> int:
     """Compile a quantised network: jobs of the co-processor, and moves of codes between them.
@@ -103,72 +131,83 @@ def compile_model(
     - `carrysave compile model.gguf -p "engine=systolic_os(m=4,n=16)" --cache 256`
     - `carrysave compile all-MiniLM-L6-v2 --calibration sentences.txt --tokens 64`
     """
-    folder, command = output_folder(output) / "compile" / model.stem, _command()
-    if model.suffix in SUFFIXES:
-        if input_ is not None or batch != 1 or dump is not None or stop_after is not None:
+    folder = block.folder / "compile" / model.stem
+    if model.suffix in SUFFIXES or is_encoder(model):
+        if network != _NETWORK:
             raise UsageError(
                 f"--input, --batch, --dump and --stop-after must be left out of {model.name}"
             )
-        with Steps(errors) as steps:
-            steps.step(f"compile {model.name}")
-            found = compile_file(model, settings(parameter), folder, command, cache=cache_, bits=kv)
-        print_outcome(found, view.show, json_)
-        return 0
-    if is_encoder(model):
-        if input_ is not None or batch != 1 or dump is not None or stop_after is not None:
-            raise UsageError(
-                f"--input, --batch, --dump and --stop-after must be left out of {model.name}"
-            )
-        if calibration is None:
-            raise UsageError(f"--calibration must be given for {model.name}")
-        with Steps(errors) as steps:
-            steps.step(f"compile {model.name}")
-            found = compile_folder(
-                model, calibration, settings(parameter), folder, command, tokens=tokens
-            )
-        print_outcome(found, view.show, json_)
-        return 0
-    needs("onnxruntime")
-    if stop_after is not None:
-        stop_at(stop_after)
-    if batch < 1:
-        raise UsageError(f"--batch must be 1 or more, not {batch}")
-    target = Target(Design.parse("coprocessor", settings(parameter)))
-    check_target(target)
-    graph = load(model)
-    inputs = _zeros(graph, batch) if input_ is None else read_inputs(input_, graph, "--input")
-    with Steps(errors) as steps, within_file(model):
-        steps.step(f"compile {model.name}")
-        lowered = _passed(graph, target, dump, stop_after)
-        if stop_after is not None:
-            sys.stdout.write(text(lowered))
+        found = _text_program(model, text, block.settings(), folder)
+    else:
+        made = _network_program(model, network, block.settings(), folder)
+        if made is None:
             return 0
-        program = compile_network(lowered, target, inputs)
-    found = facts(program, command, model.name)
-    found["files"] = [str(file) for file in write(program, folder, found)]
+        found = made
     print_outcome(found, view.show, json_)
     return 0
+
+
+def _text_program(
+    model: Path, options: TextFlags, parameters: Mapping[str, str], folder: Path
+) -> dict[str, Any]:
+    """Compile a language model, or a text encoder."""
+    with Steps(errors) as steps:
+        if model.suffix in SUFFIXES:
+            steps.step(f"compile {model.name}")
+            return compile_file(
+                model, parameters, folder, _command(), cache=options.cache_, bits=options.kv
+            )
+        if options.calibration is None:
+            raise UsageError(f"--calibration must be given for {model.name}")
+        steps.step(f"compile {model.name}")
+        return compile_folder(
+            model, options.calibration, parameters, folder, _command(), tokens=options.tokens
+        )
+
+
+def _network_program(
+    model: Path, options: NetworkFlags, parameters: Mapping[str, str], folder: Path
+) -> dict[str, Any] | None:
+    """Compile a quantised network; None: it is printed after a pass, and no more."""
+    needs("onnxruntime")
+    options.check()
+    target = Target(Design.parse("coprocessor", parameters))
+    check_target(target)
+    graph = load(model)
+    if options.input_ is None:
+        inputs = _zeros(graph, options.batch)
+    else:
+        inputs = read_inputs(options.input_, graph, "--input")
+    with Steps(errors) as steps, within_file(model):
+        steps.step(f"compile {model.name}")
+        lowered = _passed(graph, target, options.dump, options.stop_after)
+        if options.stop_after is not None:
+            sys.stdout.write(dump.text(lowered))
+            return None
+        program = compile_network(lowered, target, inputs)
+    described = facts(program, _command(), model.name)
+    return described | {"files": [str(file) for file in write(program, folder, described)]}
 
 
 def _command() -> str:
     return shlex.join(["carrysave", *sys.argv[1:]])
 
 
-def _passed(graph: Graph, target: Target, dump: Path | None, stop_after: str | None) -> Lowered:
+def _passed(graph: Graph, target: Target, to: Path | None, stop_after: str | None) -> Lowered:
     """Run the passes; write what each made."""
     setting = Setting(target=target, choices=read(graph), recurrent=True)
     until = PASSES[-1].name if stop_after is None else stop_after
     lowered = Lowered(graph, graph.proto, [], {})
-    _write(dump, 0, "model", lowered)
+    _write(to, 0, "model", lowered)
     for number, (one, lowered) in enumerate(passed(graph, setting, until), 1):
-        _write(dump, number, one.name, lowered)
+        _write(to, number, one.name, lowered)
     return lowered
 
 
 def _write(folder: Path | None, number: int, name: str, lowered: Lowered) -> None:
     if folder is not None:
-        cache.write(folder / f"{number}-{name}.txt", text(lowered))
-        cache.write(folder / f"{number}-{name}.svg", picture(lowered, f"after {name}"))
+        cache.write(folder / f"{number}-{name}.txt", dump.text(lowered))
+        cache.write(folder / f"{number}-{name}.svg", dump.picture(lowered, f"after {name}"))
 
 
 def _zeros(graph: Graph, batch: int) -> dict[str, np.ndarray]:

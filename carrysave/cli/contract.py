@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from carrysave.cli.options import Config, Json, Name, Sets, choose, console, errors
+from carrysave.cli.options import Choice, Config, Json, Name, Sets, console, errors
 from carrysave.contract.contract import contract_of, data, describe
 from carrysave.contract.handshakes import handshakes_of
 from carrysave.contract.miter import Verdict
@@ -48,7 +48,7 @@ def contract(
     - `carrysave contract opt3 --json`
     """
     check_positive("--seconds", seconds, " s")
-    chosen, _ = choose(design, parameter, None, config)
+    chosen, _ = Choice(parameter=parameter, config=config).choose(design)
     with Steps(errors) as steps:
         steps.step(f"cut the handshakes out of {chosen.module}")
         core = handshakes_of(chosen)

@@ -2,20 +2,46 @@
 
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
+from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block, check_left_out
+from carrysave.cli.flags import defaults
+from carrysave.cli.options import Json, errors, print_outcome
 from carrysave.compiler.encoder import command, view
 from carrysave.compiler.encoder.folder import embed_by_program
+from carrysave.compiler.encoder.request import EmbedOptions, EmbedRequest, parameters
 from carrysave.compiler.program.read import is_program
-from carrysave.errors import UsageError
+from carrysave.keywords import differing
 from carrysave.progress import Steps
 from hw.catalog import Design
 
 __all__ = ["embed"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class EmbedFlags(EmbedOptions):
+    """Flags of vectors; defaults are those of the options."""
+
+    calibration: Annotated[
+        Path | None,
+        Parameter(help="Sentences that steps are chosen for. [default: those of the text]"),
+    ]
+    batch: Annotated[int, Parameter(help="Sentences in one program.")]
+    simulate: Annotated[
+        str,
+        Parameter(
+            help="Jobs to run on the block: layer (all of the first, parts of others), sample"
+            " (parts), none.",
+        ),
+    ]
+
+
+_FLAGS = defaults(EmbedFlags)
 
 
 def embed(
@@ -29,21 +55,8 @@ def embed(
     text: Annotated[Path, Parameter(help="Text, a sentence in each line.")],
     /,
     *,
-    calibration: Annotated[
-        Path | None,
-        Parameter(help="Sentences that steps are chosen for. [default: those of the text]"),
-    ] = None,
-    parameter: Sets = None,
-    batch: Annotated[int, Parameter(help="Sentences in one program.")] = 32,
-    simulate_: Annotated[
-        str,
-        Parameter(
-            name="--simulate",
-            help="Jobs to run on the block: layer (all of the first, parts of others), sample"
-            " (parts), none.",
-        ),
-    ] = "none",
-    output: Folder = None,
+    options: EmbedFlags = _FLAGS,
+    block: Block = DEFAULT_BLOCK,
     json_: Json = False,
 ) -> int:
     """Turn sentences into vectors by a text encoder in int8, as one program.
@@ -65,29 +78,19 @@ def embed(
     - `carrysave embed all-MiniLM-L6-v2 sentences.txt -p m=16 -p n=16 --batch 8`
     - `carrysave embed build/compile/all-MiniLM-L6-v2 sentences.txt`
     """
-    folder, told = output_folder(output), shlex.join(["carrysave", *sys.argv[1:]])
+    folder, command_ = block.folder, shlex.join(["carrysave", *sys.argv[1:]])
     if is_program(model):
-        given = {
-            "--calibration": calibration,
-            "-p": parameter,
-            "--simulate": None if simulate_ == "none" else simulate_,
-        }
-        if more := [name for name, value in given.items() if value is not None]:
-            raise UsageError(f"{', '.join(more)} must be left out: the program is compiled")
+        given = {"-p": block.parameter, **differing(options)}
+        check_left_out(given, "the program is compiled")
         with Steps(errors) as steps:
-            made = embed_by_program(model, text, folder, told, steps)
+            made = embed_by_program(model, text, folder, command_, steps)
         print_outcome(made, view.show_program, json_)
         return 0
-    texts = command.parameters(settings(parameter))
-    request = command.EmbedRequest(
-        model=model,
-        text=text,
-        calibration=calibration,
-        design=Design.parse("coprocessor", texts),
-        batch=batch,
-        simulate=simulate_,
+    texts = parameters(block.settings())
+    request = EmbedRequest(
+        model=model, text=text, design=Design.parse("coprocessor", texts), options=options
     )
     with Steps(errors) as steps:
-        found = command.execute(request, folder, steps, told)
+        found = command.execute(request, folder, steps, command_)
     print_outcome(found, view.show, json_)
     return 1 if found["wrong"] else 0

@@ -13,13 +13,11 @@ from carrysave import cache, jobs
 from carrysave.api import estimate as api
 from carrysave.asic.synthesis import TARGETS
 from carrysave.cli.options import (
-    Config,
-    Folder,
+    BY_DEFAULT,
+    Choice,
     Json,
     Name,
-    Sets,
     StoreFile,
-    choose,
     output_folder,
     present,
     print_outcome,
@@ -35,8 +33,7 @@ def estimate(
     design: Name = None,
     /,
     *,
-    parameter: Sets = None,
-    config: Config = None,
+    choice: Choice = BY_DEFAULT,
     target: Annotated[str, Parameter(help="Cell library or FPGA.")] = "osu018",
     model: Annotated[
         ExistingFile | None, Parameter(help="A model of --fit. [default: that of carrysave]")
@@ -45,7 +42,6 @@ def estimate(
         bool, Parameter(show_default=False, help="Fit a model to the results of a store.")
     ] = False,
     store: StoreFile = None,
-    output: Folder = None,
     json_: Json = False,
 ) -> int:
     """Estimate area, period and power of a design before anything is built.
@@ -63,22 +59,22 @@ def estimate(
     - `carrysave estimate systolic_os -p m=4 --target ecp5 --model build/estimate/ecp5.json`
     """
     if design is not None and Path(design).is_dir():
-        if parameter or config is not None or model is not None or fit or store is not None:
+        if choice.given or model is not None or fit or store is not None:
             raise UsageError(f"other options must be left out: {design} is a program")
         return _program(Path(design), raw=json_)
     needs("sklearn")
     check_choice("--target", target, TARGETS)
     if fit:
-        if design is not None or parameter or model is not None or config is not None:
+        if design is not None or model is not None or choice.given:
             raise UsageError("--fit takes no design, and no --model")
-        folder = output_folder(output)
+        folder = output_folder(choice.output)
         made = of_store(store or jobs.default_path(), target)
         written = cache.write(folder / "estimate" / f"{target}.json", made.text())
         print_outcome(_fitted(made, written), _show_fitted, json_)
         return 0
     if store is not None:
         raise UsageError("--store is for --fit")
-    chosen, _ = choose(design, parameter, output, config)
+    chosen, _ = choice.choose(design)
     present(api.estimate(chosen, target, model=model), None, json_)
     return 0
 

@@ -15,6 +15,7 @@ from carrysave.errors import UsageError, check_choice
 __all__ = [
     "Clock",
     "CompareFlags",
+    "Hidden",
     "Liberty",
     "Operations",
     "Part",
@@ -62,7 +63,7 @@ Hierarchy = Annotated[
 ]
 Clock = Annotated[str | None, Parameter(help="Clock port of --verilog. [default: clk]")]
 Operations = Annotated[float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")]
-_Hidden = Parameter(parse=False)
+Hidden = Parameter(parse=False)
 
 
 def defaults(kind: Callable[..., T]) -> T:
@@ -176,5 +177,5 @@ class SynthesisFlags(CompareFlags, SynthesisOptions):
             " repeatable.",
         ),
     ]
-    brief: Annotated[bool, _Hidden]
-    maps: Annotated[Sequence[str] | None, _Hidden]
+    brief: Annotated[bool, Hidden]
+    maps: Annotated[Sequence[str] | None, Hidden]

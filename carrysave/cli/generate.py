@@ -56,7 +56,7 @@ def generate(
     - `carrysave generate --from build/explore/explore.json --point 2`
     """
     if from_ is not None:
-        if design is not None or choice.parameter or choice.config is not None:
+        if design is not None or choice.given:
             raise UsageError("--from says which design; leave name, -p and --config out")
         from carrysave.exploration.front import point_of  # slow to load, and not always needed
 

@@ -39,7 +39,6 @@ __all__ = [
     "StoreFile",
     "View",
     "check_page",
-    "choose",
     "console",
     "errors",
     "output_folder",
@@ -189,9 +188,22 @@ class Choice:
     output: Folder = None
     config: Config = None
 
+    @property
+    def given(self) -> bool:
+        """Whether parameters are given."""
+        return bool(self.parameter) or self.config is not None
+
     def choose(self, name: str | None) -> tuple[Design, Path]:
-        """Return the design and the folder; see :func:`choose`."""
-        return choose(name, self.parameter, self.output, self.config)
+        """Return the design and the folder; the command line goes before the settings file."""
+        chosen = read_settings(self.config) if self.config is not None else {}
+        name = name or chosen.get("design")
+        if name is None:
+            raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
+        texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
+        design = Design.parse(name, texts | settings(self.parameter))
+        # A file's name is bytes, and those that it is here are those of the settings' text.
+        folder = Path(os.fsdecode(chosen.get("output", "build").encode()))
+        return design, output_folder(self.output or folder)
 
 
 BY_DEFAULT = Choice()
@@ -213,25 +225,6 @@ class View:
 
 TABLES = View()
 """As tables."""
-
-
-def choose(
-    name: str | None,
-    sets: Sequence[str] | None,
-    output: Path | None,
-    config: Path | None,
-) -> tuple[Design, Path]:
-    """Merge command line and settings file; the command line has precedence."""
-    chosen = read_settings(config) if config is not None else {}
-    name = name or chosen.get("design")
-    if name is None:
-        raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
-    texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
-    texts |= settings(sets)
-    design = Design.parse(name, texts)
-    # A file's name is bytes, and those that it is here are those of the settings' text.
-    told = Path(os.fsdecode(chosen.get("output", "build").encode()))
-    return design, output_folder(output or told)
 
 
 def settings(sets: Sequence[str] | None, option: str = "--parameter") -> dict[str, str]:

@@ -2,34 +2,79 @@
 
 import shlex
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from carrysave.api import network as api
 from carrysave.api.design import Design
+from carrysave.api.options import RunOptions
 from carrysave.api.targets import cells_for_energy
 from carrysave.boards.board import board_of, design_of
-from carrysave.cli.options import (
-    Folder,
-    Html,
-    Json,
-    Sets,
-    check_page,
-    errors,
-    output_folder,
-    present,
-    print_outcome,
-    settings,
-)
+from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block, check_left_out
+from carrysave.cli.flags import Hidden, defaults
+from carrysave.cli.options import TABLES, View, check_page, errors, print_outcome
 from carrysave.compiler.program.read import is_program
 from carrysave.compiler.run.outputs import folder_name
 from carrysave.errors import UsageError
+from carrysave.keywords import differing
 from carrysave.progress import Steps
 
 __all__ = ["run_model"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RunFlags(RunOptions):
+    """Flags of a run; defaults are those of the options."""
+
+    labels: Annotated[Path | None, Parameter(help="Labels of the inputs, .npy.")]
+    board: Annotated[
+        str | None,
+        Parameter(help="Use the co-processor of `build` for this board, through its serial pins."),
+    ]
+    port: Annotated[
+        str | None,
+        Parameter(help="Serial port of the board, such as /dev/ttyUSB0: run there, not simulated."),
+    ]
+    baud: Annotated[
+        int | None, Parameter(help="Baud rate of the port. [default: that of the board's build]")
+    ]
+    simulate: Annotated[
+        str, Parameter(help="Products to run on the block: all, sample (some rows), none.")
+    ]
+    requantise: Annotated[
+        str, Parameter(help="Where to requantise: hardware, or host, as onnxruntime does.")
+    ]
+    host_fallback: Annotated[
+        bool,
+        Parameter(negative="", help="Run nodes that are not supported by onnxruntime."),
+    ]
+    compare: Annotated[
+        bool,
+        Parameter(
+            negative="--no-compare",
+            help="Compare with onnxruntime, if it is there: it takes the whole model into memory.",
+        ),
+    ]
+    batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")]
+    energy: Annotated[
+        str | None,
+        Parameter(
+            help="Measure the engine's energy by these cells: osu018, or a Liberty file."
+            " [default: none]"
+        ),
+    ]
+    batch_axis: Annotated[str | None, Hidden]
+    constants: Annotated[Mapping[str, Any] | None, Hidden]
+    states: Annotated[Mapping[str, str] | None, Hidden]
+
+
+_FLAGS = defaults(RunFlags)
 
 
 def run_model(
@@ -44,40 +89,7 @@ def run_model(
             name="--input", help="Inputs, .npy, or .npz by name; the first axis is the sample."
         ),
     ],
-    labels: Annotated[Path | None, Parameter(help="Labels of the inputs, .npy.")] = None,
-    parameter: Sets = None,
-    board: Annotated[
-        str | None,
-        Parameter(help="Use the co-processor of `build` for this board, through its serial pins."),
-    ] = None,
-    port: Annotated[
-        str | None,
-        Parameter(help="Serial port of the board, such as /dev/ttyUSB0: run there, not simulated."),
-    ] = None,
-    baud: Annotated[
-        int | None, Parameter(help="Baud rate of the port. [default: that of the board's build]")
-    ] = None,
-    simulate_: Annotated[
-        str,
-        Parameter(
-            name="--simulate", help="Products to run on the block: all, sample (some rows), none."
-        ),
-    ] = "sample",
-    requantise: Annotated[
-        str, Parameter(help="Where to requantise: hardware, or host, as onnxruntime does.")
-    ] = "hardware",
-    host_fallback: Annotated[
-        bool,
-        Parameter(negative="", help="Run nodes that are not supported by onnxruntime."),
-    ] = False,
-    compare: Annotated[
-        bool,
-        Parameter(
-            negative="--no-compare",
-            help="Compare with onnxruntime, if it is there: it takes the whole model into memory.",
-        ),
-    ] = True,
-    batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None,
+    options: RunFlags = _FLAGS,
     batch_axis: Annotated[
         str | None,
         Parameter(
@@ -99,16 +111,8 @@ def run_model(
             help="An output that is an input of the next sample, `OUT=IN`; repeatable.",
         ),
     ] = None,
-    energy: Annotated[
-        str | None,
-        Parameter(
-            help="Measure the engine's energy by these cells: osu018, or a Liberty file."
-            " [default: none]"
-        ),
-    ] = None,
-    output: Folder = None,
-    html: Html = None,
-    json_: Json = False,
+    block: Block = DEFAULT_BLOCK,
+    view: View = TABLES,
 ) -> int:
     """Run a quantised network on the co-processor; compare it with onnxruntime if that is there.
 
@@ -132,49 +136,52 @@ def run_model(
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f --port /dev/ttyUSB0`
     - `carrysave run build/compile/model --input images.npy`
     """
-    folder = output_folder(output)
-    check_page(html)
+    folder = block.folder
+    check_page(view.html)
+    options = replace(
+        options,
+        batch_axis=batch_axis,
+        constants={key: Path(file) for key, file in _pairs("--constant", constant)} or None,
+        states=dict(_pairs("--state", state)) or None,
+    )
     if is_program(model):
-        given = {
-            "-p": parameter,
-            "--board": board,
-            "--port": port,
-            "--baud": baud,
-            "--batch": batch,
-            "--energy": energy,
-            "--html": html,
-            "--host-fallback": host_fallback or None,
-        }
-        if more := [name for name, value in given.items() if value is not None]:
-            raise UsageError(f"{', '.join(more)} must be left out: the program is compiled")
-        return _program(model, input_, labels, simulate_, folder, raw=json_)
-    if port is not None and parameter:
+        given = {"-p": block.parameter, "html": view.html, **differing(options)}
+        for name in ("labels", "simulate"):
+            given.pop(name, None)
+        check_left_out(given, "the program is compiled")
+        return _program(model, input_, options, folder, raw=view.json_)
+    if options.port is not None and block.parameter:
         raise UsageError("-p is not for --port: the design is the one that was built")
-    design = None
-    if board is None:
-        design = Design.parse("coprocessor", settings(parameter))
-    elif port is None:
-        design = Design.of(design_of(board_of(board), settings(parameter), baud=baud or 0))
     with Steps(errors) as steps:
+        chosen: RunOptions = options
         found = api.run(
-            model, input_, design, labels=labels, board=board, port=port, baud=baud,
-            simulate=simulate_, requantise=requantise, host_fallback=host_fallback, compare=compare,
-            batch=batch, batch_axis=batch_axis,
-            constants={key: Path(file) for key, file in _pairs("--constant", constant)},
-            states=dict(_pairs("--state", state)),
-            energy=partial(cells_for_energy, energy), folder=folder, progress=steps,
-        )  # fmt: skip
-    present(found, html, json_, folder / "run" / folder_name(model))
+            model,
+            input_,
+            _design(options, block.settings()),
+            replace(chosen, energy=partial(cells_for_energy, options.energy)),
+            folder=folder,
+            progress=steps,
+        )
+    view.present(found, folder / "run" / folder_name(model))
     return 0 if found.ok else 1
 
 
-def _program(
-    program: Path, data: Path, labels: Path | None, simulate: str, folder: Path, *, raw: bool
-) -> int:
+def _design(options: RunOptions, parameters: Mapping[str, str]) -> Design | None:
+    """Return the design that parameters choose; None: a board has it."""
+    if options.board is None:
+        return Design.parse("coprocessor", parameters)
+    if options.port is not None:
+        return None
+    return Design.of(design_of(board_of(options.board), parameters, baud=options.baud or 0))
+
+
+def _program(program: Path, data: Path, options: RunOptions, folder: Path, *, raw: bool) -> int:
     """Run a program of a folder."""
     from carrysave.compiler.run import stored, stored_view
 
-    request = stored.ProgramRequest(program=program, data=data, labels=labels, simulate=simulate)
+    request = stored.ProgramRequest(
+        program=program, data=data, labels=options.labels, simulate=options.simulate
+    )
     with Steps(errors) as steps:
         found = stored.execute(request, folder, shlex.join(["carrysave", *sys.argv[1:]]), steps)
     print_outcome(found, stored_view.show, raw)

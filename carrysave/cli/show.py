@@ -2,7 +2,7 @@
 
 import json
 
-from carrysave.cli.options import Config, Json, Name, Sets, choose
+from carrysave.cli.options import Choice, Config, Json, Name, Sets
 from carrysave.report import loop_nest
 
 __all__ = ["show_nest"]
@@ -23,6 +23,6 @@ def show_nest(
     - `carrysave show systolic_os -p pe=opt1`
     - `carrysave show digit_column -p m=4 -p k=16 -p pe=opt4e --json`
     """
-    chosen, _ = choose(design, parameter, None, config)
+    chosen, _ = Choice(parameter=parameter, config=config).choose(design)
     print(json.dumps(loop_nest.data(chosen), indent=2) if json_ else loop_nest.describe(chosen))
     return 0

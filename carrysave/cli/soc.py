@@ -2,6 +2,8 @@
 
 import shlex
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +11,8 @@ from cyclopts import Parameter
 
 from carrysave.boards.load import load as load_bitstream
 from carrysave.boards.load import loader_of
-from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
+from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
+from carrysave.cli.options import Json, errors, print_outcome
 from carrysave.errors import UsageError
 from carrysave.progress import Steps
 from carrysave.system import command, view
@@ -19,45 +22,63 @@ from carrysave.system.request import SystemRequest
 __all__ = ["make_system"]
 
 
-def make_system(
-    *,
-    board: Annotated[str, Parameter(help="A board with SDRAM, such as ulx3s_85f.")],
-    parameter: Sets = None,
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class NetworkFlags:
+    """Flags of a network that the system runs."""
+
     model: Annotated[
         Path | None,
         Parameter(
             help="A quantised ONNX model for the system, or a folder of `carrysave compile`."
         ),
-    ] = None,
+    ] = None
     input_: Annotated[
         Path | None, Parameter(name="--input", help="Inputs, .npy; the first axis is the sample.")
-    ] = None,
-    labels: Annotated[Path | None, Parameter(help="Labels of the inputs, .npy.")] = None,
-    count: Annotated[int | None, Parameter(help="Run so many inputs. [default: all]")] = None,
+    ] = None
+    labels: Annotated[Path | None, Parameter(help="Labels of the inputs, .npy.")] = None
+    count: Annotated[int | None, Parameter(help="Run so many inputs. [default: all]")] = None
     simulate: Annotated[
         bool, Parameter(help="Simulate the system with its firmware; else build the bitstream.")
-    ] = False,
+    ] = False
     serial: Annotated[
         bool,
         Parameter(help="Simulate the serial line's load of the network, too, as on a board."),
-    ] = False,
+    ] = False
     port: Annotated[
         str | None,
         Parameter(help="Serial port of a board that has the system: run the network there."),
-    ] = None,
-    load: Annotated[
-        bool, Parameter(help="Load the bitstream into the board first, by openFPGALoader.")
-    ] = False,
-    clock: Annotated[float | None, Parameter(help="Clock, MHz. [default: the board's]")] = None,
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SystemFlags:
+    """Flags of the system."""
+
+    clock: Annotated[float | None, Parameter(help="Clock, MHz. [default: the board's]")] = None
     baud: Annotated[
         int | None,
         Parameter(
             help="Baud rate of the serial line. [default: 3000000, or what the processor can do]"
         ),
-    ] = None,
-    cpu: Annotated[str, Parameter(help="The processor: vexriscv, picorv32.")] = "vexriscv",
-    bus: Annotated[str, Parameter(help="Standard of its bus: wishbone, axi.")] = "wishbone",
-    output: Folder = None,
+    ] = None
+    cpu: Annotated[str, Parameter(help="The processor: vexriscv, picorv32.")] = "vexriscv"
+    bus: Annotated[str, Parameter(help="Standard of its bus: wishbone, axi.")] = "wishbone"
+
+
+_NETWORK, _SYSTEM = NetworkFlags(), SystemFlags()
+
+
+def make_system(
+    *,
+    board: Annotated[str, Parameter(help="A board with SDRAM, such as ulx3s_85f.")],
+    network: NetworkFlags = _NETWORK,
+    load: Annotated[
+        bool, Parameter(help="Load the bitstream into the board first, by openFPGALoader.")
+    ] = False,
+    system: SystemFlags = _SYSTEM,
+    block: Block = DEFAULT_BLOCK,
     json_: Json = False,
 ) -> int:
     """Build a system for a board: a RISC-V processor, SDRAM, and the co-processor with firmware.
@@ -77,40 +98,46 @@ def make_system(
     - `carrysave soc --board ulx3s_85f --model model.onnx --input images.npy --simulate --count 2`
     - `carrysave soc --board ulx3s_85f --model model.onnx --input images.npy --port /dev/ttyUSB0`
     """
-    known, chosen = system_board_of(board)
     if load:
-        if simulate:
+        if network.simulate:
             raise UsageError("--load is for a board, not for --simulate")
-        loader_of(known)
-    request = SystemRequest(
-        board=known,
-        chosen=chosen,
-        parameters=settings(parameter),
-        clock_mhz=chosen.clock_mhz if clock is None else clock,
-        baud=baud,
-        model=model,
-        data=input_,
-        labels=labels,
-        count=count,
-        simulated=simulate,
-        serial=serial,
-        port=port,
-        cpu=cpu,
-        bus=bus,
-    )
-    folder = output_folder(output)
+        loader_of(system_board_of(board)[0])
+    request = _request(board, network, system, block.settings())
+    folder = block.folder
     with Steps(errors) as steps:
-        told = shlex.join(["carrysave", *sys.argv[1:]])
-        if load and port is not None:
+        if load and network.port is not None:
             steps.step(f"load the bitstream into {board}")
-            load_bitstream(known, folder / "soc" / board)
-        found = command.execute(request, folder, steps, told)
-        if load and port is None:
+            load_bitstream(request.board, folder / "soc" / board)
+        found = command.execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
+        if load and network.port is None:
             steps.step(f"load the bitstream into {board}")
-            load_bitstream(known, folder / "soc" / board)
+            load_bitstream(request.board, folder / "soc" / board)
     print_outcome(found, view.show, json_)
     bitstream = found["bitstream"]
     ran = found["simulation"] or found["attached"]
     if ran is not None and (ran["wrong"] or ran.get("difference")):
         return 1
     return 1 if bitstream is not None and not bitstream["ok"] else 0
+
+
+def _request(
+    board: str, network: NetworkFlags, system: SystemFlags, parameters: Mapping[str, str]
+) -> SystemRequest:
+    """Return what is asked for."""
+    known, chosen = system_board_of(board)
+    return SystemRequest(
+        board=known,
+        chosen=chosen,
+        parameters=parameters,
+        clock_mhz=chosen.clock_mhz if system.clock is None else system.clock,
+        baud=system.baud,
+        model=network.model,
+        data=network.input_,
+        labels=network.labels,
+        count=network.count,
+        simulated=network.simulate,
+        serial=network.serial,
+        port=network.port,
+        cpu=system.cpu,
+        bus=system.bus,
+    )

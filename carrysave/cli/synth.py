@@ -115,7 +115,7 @@ def synthesise(
     check_libraries(target, liberty)
     what: Design | Verilog
     if verilog.verilog:
-        if design is not None or choice.parameter or choice.config is not None:
+        if design is not None or choice.given:
             raise UsageError("--verilog needs --top, and no design, parameters or --config")
         what, folder = verilog.of_files(verilog.verilog), output_folder(choice.output)
     else:

@@ -24,7 +24,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: products her
 from rich.console import Console
 
 from carrysave import cache
-from carrysave.compiler.encoder.command import PARAMETERS, EmbedRequest, execute
+from carrysave.compiler.encoder.command import execute
+from carrysave.compiler.encoder.request import PARAMETERS, EmbedOptions, EmbedRequest
 from carrysave.compiler.front.sentences import read_tokens
 from carrysave.progress import Steps
 from hw.catalog import Design
@@ -103,7 +104,10 @@ def requested(model: Path, folder: Path, side: int, count: int) -> EmbedRequest:
     sides = {"m": str(side), "n": str(side)}
     design = Design.parse("coprocessor", texts | (sides if side != 8 else {}))
     return EmbedRequest(
-        model=model, text=files[0], calibration=files[1], design=design, batch=min(BATCH, count)
+        model=model,
+        text=files[0],
+        design=design,
+        options=EmbedOptions(calibration=files[1], batch=min(BATCH, count)),
     )
 
 

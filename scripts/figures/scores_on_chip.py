@@ -9,10 +9,10 @@ import numpy as np
 
 from carrysave.compiler.encoder.attention import attention
 from carrysave.compiler.encoder.codes import IntegerEncoder
-from carrysave.compiler.encoder.command import PARAMETERS, unit_of
 from carrysave.compiler.encoder.compile import compiled
 from carrysave.compiler.encoder.integers import quantise
 from carrysave.compiler.encoder.ranges import ranges
+from carrysave.compiler.encoder.request import PARAMETERS, unit_of
 from carrysave.compiler.front.encoder_weights import read_encoder
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.cost import Spent, spent

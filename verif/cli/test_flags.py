@@ -4,16 +4,22 @@ import pickle
 from dataclasses import fields
 from typing import Any, get_type_hints
 
+import numpy as np
 import pytest
 from cyclopts import Parameter
 
 import carrysave
-from carrysave.api.options import VerifyOptions
+from carrysave.api.options import RunOptions, VerifyOptions
 from carrysave.asic.options import CompareOptions, SynthesisOptions
+from carrysave.cli.chat import ChatFlags
+from carrysave.cli.embed import EmbedFlags
 from carrysave.cli.explore import ExploreFlags
 from carrysave.cli.flags import CompareFlags, SynthesisFlags
 from carrysave.cli.pack import PackFlags
+from carrysave.cli.run import RunFlags
 from carrysave.cli.verify import VerifyFlags
+from carrysave.compiler.decoder.write import ChatOptions
+from carrysave.compiler.encoder.request import EmbedOptions
 from carrysave.errors import ArgumentError, check_choice, option_of
 from carrysave.exploration.options import ExploreOptions
 from carrysave.keywords import differing
@@ -27,6 +33,9 @@ from carrysave.weights.layer import PackRequest
         (SynthesisFlags, SynthesisOptions),
         (ExploreFlags, ExploreOptions),
         (VerifyFlags, VerifyOptions),
+        (RunFlags, RunOptions),
+        (ChatFlags, ChatOptions),
+        (EmbedFlags, EmbedOptions),
         (PackFlags, PackRequest),
     ],
 )
@@ -53,6 +62,12 @@ def test_options_are_one_value_or_names() -> None:
         carrysave.synthesise(design, perod=1)
     with pytest.raises(TypeError, match="options must be SynthesisOptions, not 3"):
         carrysave.synthesise(design, options=3)
+
+
+def test_an_array_is_written_as_an_option() -> None:
+    """It is no array of answers to whether it is nothing."""
+    assert differing(RunOptions(labels=np.arange(2), batch=3)).keys() == {"labels", "batch"}
+    assert repr(RunOptions(labels=np.arange(2))) == "RunOptions(labels=array([0, 1]))"
 
 
 def test_an_error_names_arguments_or_options() -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from carrysave.cli.options import choose
+from carrysave.cli.options import Choice
 from carrysave.errors import UsageError
 from verif.support.fuzz import broken, budgets, fuzz
 
@@ -33,6 +33,6 @@ def test_broken_settings(tmp_path: Path, seconds: float) -> None:
 
     def read(data: bytes) -> None:
         file.write_bytes(data)
-        choose(None, None, None, file)
+        Choice(config=file).choose(None)
 
     fuzz(read, broken(GOOD, WORDS), seconds, KNOWN, (UsageError, ValueError, TypeError))

@@ -81,6 +81,7 @@ def test_a_folder_runs_without_its_model(run: Run, tmp_path: Path) -> None:
     for more, says in (
         (["-p", "m=2"], "-p must be left out: the program is compiled"),
         (["--batch", "1"], "--batch must be left out"),
+        (["--state", "a=b", "--no-compare"], "--compare, --state must be left out"),
         (["--labels", tmp_path / "other.npy"], "--labels must be 3 integers, one for each input"),
     ):
         done = run(*line, *more)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from carrysave.api.device import for_device
-from carrysave.cli.options import choose
+from carrysave.cli.options import Choice
 from carrysave.sim.runner import verify
 from hw.catalog import Design
 from verif.support.cases import brief, case_name
@@ -90,7 +90,7 @@ def test_synthesis_for_a_device_takes_its_blocks_if_they_can(
     more: list[str], found: str, said: str
 ) -> None:
     told: list[str] = []
-    chosen, _ = choose("systolic_ws", more, None, None)
+    chosen, _ = Choice(parameter=more).choose("systolic_ws")
     assert for_device("ice40", chosen, told.append).parameters["target"] == found
     assert said in "".join(told)
     assert bool(told) == bool(said)

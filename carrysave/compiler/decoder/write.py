@@ -18,11 +18,48 @@ from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.compiler.run.sample import Sample
 from carrysave.compiler.target.target import Target
-from carrysave.errors import UsageError, check_choice
+from carrysave.errors import ArgumentError, UsageError, check_choice
+from carrysave.keywords import Options
 
-__all__ = ["SIMULATIONS", "WriteRequest", "write"]
+__all__ = ["SIMULATIONS", "ChatOptions", "WriteRequest", "write"]
 
 SIMULATIONS = ("none", "sample", "all")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ChatOptions(Options):
+    """How a model answers.
+
+    Parameters
+    ----------
+    tokens : the most that are written, 1 at least.
+    cache : tokens that are taken, prompt and answer; those that a cache holds.
+    kv : bits of the cache's keys and values, 8 or 4; None: for which the model was made, 8 of
+        .gguf.
+    simulate : jobs that also run on the simulated block: none, a sample, all.
+    core : the block's engine.
+    seed : of the sample, 0 or more.
+    """
+
+    tokens: int = 64
+    cache: int = 1024
+    kv: int | None = None
+    simulate: str = "none"
+    core: str = "lut_core"
+    seed: int = 0
+
+    def check(self) -> None:
+        """Check the numbers and choices."""
+        if self.tokens < 1:
+            raise ArgumentError("{tokens} must be 1 or more, not {_given}", _given=self.tokens)
+        if self.kv not in (None, *CACHE_BITS):
+            raise ArgumentError("{kv} must be 8 or 4 bits, not {_given}", _given=self.kv)
+        if not 1 <= self.cache <= 4096:
+            raise ArgumentError("{cache} must be 1..4096 tokens, not {_given}", _given=self.cache)
+        check_choice("simulate", self.simulate, SIMULATIONS)
+        check_choice("core", self.core, tuple(CORES))
+        if self.seed < 0:
+            raise ArgumentError("{seed} must be 0 or more, not {_given}", _given=self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,39 +70,20 @@ class WriteRequest:
     ----------
     model : a .gguf file, or an .npz file of characters; or the folder of a program.
     prompt : text.
-    tokens : the most that are written, 1 at least.
-    cache : tokens that are taken, prompt and answer; those that a cache holds.
-    bits : of the cache's keys and values, 8 or 4; None: for which the model was made, 8 of .gguf.
-    simulate : jobs that also run on the simulated block: none, a sample, all.
-    core : the block's engine.
+    options : how it answers.
     parameters : of the block; after the core's own.
-    seed : of the sample, 0 or more.
     folder : for the simulation.
     """
 
     model: Path
     prompt: str
-    tokens: int
-    cache: int
-    bits: int | None = None
-    simulate: str = "none"
-    core: str = "lut_core"
+    options: ChatOptions
     parameters: Mapping[str, str] = field(default_factory=dict)
-    seed: int = 0
     folder: Path = Path("build")
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
-        if self.tokens < 1:
-            raise UsageError(f"--tokens must be 1 or more, not {self.tokens}")
-        if self.bits not in (None, *CACHE_BITS):
-            raise UsageError(f"--kv must be 8 or 4 bits, not {self.bits}")
-        if not 1 <= self.cache <= 4096:
-            raise UsageError(f"--cache must be 1..4096 tokens, not {self.cache}")
-        check_choice("--simulate", self.simulate, SIMULATIONS)
-        check_choice("--core", self.core, tuple(CORES))
-        if self.seed < 0:
-            raise UsageError(f"--seed must be 0 or more, not {self.seed}")
+        """Check the options."""
+        self.options.check()
 
 
 def write(
@@ -109,7 +127,7 @@ def write(
 
     def numbers() -> Iterator[int]:
         tokens = prompt
-        while len(written) < request.tokens:
+        while len(written) < request.options.tokens:
             if decoder.length + len(tokens) > decoder.cache:
                 ended[0] = "cache"
                 return
@@ -146,25 +164,27 @@ def _decoder(
 ) -> tuple[Blocks | ProgramDecoder, Vocabulary | Characters, Sample | None]:
     """Return what answers, its vocabulary, and what runs its jobs on the block, too."""
     if request.model.is_dir():
-        if request.bits is not None or request.simulate != "none":
+        if request.options.kv is not None or request.options.simulate != "none":
             raise UsageError("--kv and --simulate must be left out: the program is compiled")
-        return *load_program(request.model, request.cache), None
+        return *load_program(request.model, request.options.cache), None
     model, vocabulary, _ = load_model(request.model)
-    if request.bits is not None and model.form != "attention":
-        raise UsageError(f"--kv must be left out, as the model has no cache, not {request.bits}")
-    most = min(request.cache, model.shape.context)
-    if request.simulate == "none":
-        return decoder_of(model, cache=most, bits=request.bits), vocabulary, None
+    if request.options.kv is not None and model.form != "attention":
+        raise UsageError(
+            f"--kv must be left out, as the model has no cache, not {request.options.kv}"
+        )
+    most = min(request.options.cache, model.shape.context)
+    if request.options.simulate == "none":
+        return decoder_of(model, cache=most, bits=request.options.kv), vocabulary, None
     bits = model.weight_format[0] if model.weight_format else 4
     try:
-        target = Target(core_block(request.core, request.parameters, bits))
-        program = compile_decoder(model, target, cache=most, bits=request.bits)
+        target = Target(core_block(request.options.core, request.parameters, bits))
+        program = compile_decoder(model, target, cache=most, bits=request.options.kv)
     except ValueError as error:
         raise UsageError(str(error)) from None
     sample = Sample(
         program,
-        every=request.simulate == "all",
-        seed=request.seed,
+        every=request.options.simulate == "all",
+        seed=request.options.seed,
         folder=request.folder / "runs",
         tell=note,
     )

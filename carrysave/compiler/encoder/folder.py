@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from carrysave import cache
-from carrysave.compiler.encoder.command import lines_of, parameters, unit_of
+from carrysave.compiler.encoder.command import lines_of
 from carrysave.compiler.encoder.compile import TOKENS, VECTORS, compiled_for
 from carrysave.compiler.encoder.evaluate import normalised
 from carrysave.compiler.encoder.integers import quantise
 from carrysave.compiler.encoder.ranges import ranges
+from carrysave.compiler.encoder.request import parameters, unit_of
 from carrysave.compiler.front.encoder_weights import read_encoder
 from carrysave.compiler.front.sentences import read_tokens
 from carrysave.compiler.program.facts import facts

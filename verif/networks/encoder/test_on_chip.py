@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from carrysave.compiler.encoder.command import PARAMETERS
 from carrysave.compiler.encoder.evaluate import vectors
 from carrysave.compiler.encoder.on_chip import Held, held
+from carrysave.compiler.encoder.request import PARAMETERS
 from carrysave.compiler.program.cost import spent
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.words import CHIP

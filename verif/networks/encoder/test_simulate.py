@@ -10,10 +10,11 @@ from rich.console import Console
 
 from carrysave.compiler.encoder.attention import attention
 from carrysave.compiler.encoder.codes import IntegerEncoder
-from carrysave.compiler.encoder.command import PARAMETERS, EmbedRequest, execute
+from carrysave.compiler.encoder.command import execute
 from carrysave.compiler.encoder.compile import compiled
 from carrysave.compiler.encoder.integers import quantise
 from carrysave.compiler.encoder.ranges import ranges
+from carrysave.compiler.encoder.request import PARAMETERS, EmbedOptions, EmbedRequest
 from carrysave.compiler.encoder.simulate import parts, simulated, wrong
 from carrysave.compiler.front.encoder_weights import read_encoder
 from carrysave.compiler.lowered import golden
@@ -229,9 +230,7 @@ def test_minilm_is_near_its_floats_and_a_layer_of_it_is_simulated(tmp_path: Path
     request = EmbedRequest(
         model=unpacked(tmp_path),
         text=text,
-        calibration=other,
-        batch=16,
-        simulate="layer",
+        options=EmbedOptions(calibration=other, batch=16, simulate="layer"),
         design=Design.parse("coprocessor", PARAMETERS),
     )
     found = execute(request, tmp_path, Steps(Console(quiet=True)), "")

@@ -1,0 +1,47 @@
+"""Flags that commands for a co-processor have in common."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cyclopts import Parameter
+
+from carrysave.cli.options import Folder, Sets, output_folder, settings
+from carrysave.errors import UsageError, option_of
+
+__all__ = ["DEFAULT_BLOCK", "Block", "check_left_out"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Parameters of a co-processor, and where files go."""
+
+    parameter: Sets = None
+    output: Folder = None
+
+    def settings(self) -> dict[str, str]:
+        """Return the parameters by name."""
+        return settings(self.parameter)
+
+    @property
+    def folder(self) -> Path:
+        """The folder for all files."""
+        return output_folder(self.output)
+
+
+DEFAULT_BLOCK = Block()
+"""No parameters, the folder by default."""
+
+
+def check_left_out(given: Mapping[str, object], reason: str) -> None:
+    """Refuse options that mean nothing here.
+
+    Parameters
+    ----------
+    given : by the names of their arguments, or as flags (``-p``); what is None was not given.
+    reason : why they must be left out.
+    """
+    names = [name for name, value in given.items() if value is not None]
+    if flags := [name if name.startswith("-") else option_of(name) for name in names]:
+        raise UsageError(f"{', '.join(flags)} must be left out: {reason}")
