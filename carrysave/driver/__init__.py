@@ -5,14 +5,16 @@ generators.
 """
 
 from .coprocessor import Coprocessor
+from .descriptor import descriptor, descriptors
 from .device_info import Counters, Info, VectorInfo
 from .errors import CoprocessorError, JobError, JobTimeout, LinkError
-from .job import Job, Requantisation, descriptor, descriptors
+from .job import Job, Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
 from .number import Number
 from .stream import CoprocessorStream
 from .vector import VectorWork
+from .window import Window
 
 __all__ = [
     "Coprocessor",
@@ -31,6 +33,7 @@ __all__ = [
     "Requantisation",
     "VectorInfo",
     "VectorWork",
+    "Window",
     "descriptor",
     "descriptors",
 ]

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from .allocator import Room
+from .descriptor import descriptor, descriptors
 from .device_info import Counters, Info
 from .errors import CoprocessorError, JobError, JobTimeout
-from .job import Job, descriptor, descriptors
+from .job import Job
 from .matrix import Allocate, Matrix
 from .number import BYTE, Number
 from .registers import FIELDS, JOB, JOB_BYTES
@@ -184,10 +185,10 @@ class Control:
         """Write jobs to memory; returns its address."""
         image = descriptors(jobs, self.info.sums.bits // 8)
         rows = np.frombuffer(image, np.uint8).reshape(-1, JOB_BYTES)
-        if self._ring is None or self._ring.shape[0] != len(jobs):
-            if self._ring is not None:
-                self._ring.free()
-                self._ring = None
+        if self._ring is not None and self._ring.shape[0] != len(jobs):
+            self._ring.free()
+            self._ring = None
+        if self._ring is None:
             self._ring = self._bytes(rows)
         else:
             self._ring.write_bytes(rows)
@@ -215,8 +216,7 @@ class Control:
         """Wait until a start has ended."""
         deadline = self._clock() + timeout
         while not self._get("ctrl_done"):
-            left = deadline - self._clock()
-            if left <= 0:
+            if (left := deadline - self._clock()) <= 0:
                 raise JobTimeout(self._get("ring_done"), jobs, timeout)
             if self._interrupt is not None:
                 self._interrupt(left)

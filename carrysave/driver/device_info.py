@@ -173,8 +173,8 @@ class Info:
         if there are block scales.
     features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``,
         ``vector``, ``sizes`` (jobs choose the bytes of a code of C), ``scratch``, ``trits`` (five
-        weights of B are in a byte); deviations from the usual build: ``fixed_blocks``,
-        ``uncounted``, ``narrow``.
+        weights of B are in a byte), ``windows`` (A can be made of a map); deviations from the usual
+        build: ``fixed_blocks``, ``uncounted``, ``narrow``.
     scratch : bytes on chip, at the last addresses, that jobs alone read and write; 0: none.
     stores : tile and stores, which limit blocks.
     vector : the vector unit, if there is one.

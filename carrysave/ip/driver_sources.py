@@ -9,7 +9,7 @@ from systemrdl.node import RegfileNode
 
 from carrysave import cache, driver_package
 from golden.lut import trits
-from golden.soc import blocking
+from golden.soc import blocking, window
 from hw.soc.registers.rdl import EVERY, fields_of, parameters_of, register_map
 
 __all__ = ["C_SOURCES", "Constants", "c", "constants", "python", "registers"]
@@ -34,6 +34,7 @@ C_SOURCES = (
     "carrysave_single.c",
     "carrysave_text.c",
     "carrysave_vector.c",
+    "carrysave_window.c",
 )
 """The C driver, which includes the header ``carrysave_coprocessor.h`` of the register map."""
 
@@ -88,7 +89,8 @@ def python(folder: Path) -> list[Path]:
     -------
     The files.
     """
-    files = driver_package.sources(_FOLDER, Path(blocking.__file__), Path(trits.__file__))
+    golden = (Path(str(module.__file__)) for module in (blocking, trits, window))
+    files = driver_package.sources(_FOLDER, *golden)
     return [cache.write(folder / name, text) for name, text in files.items()]
 
 

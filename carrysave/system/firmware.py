@@ -31,6 +31,7 @@ _DRIVER = (
     "carrysave_program.c",
     "carrysave_run.c",
     "carrysave_vector.c",
+    "carrysave_window.c",
 )
 _FLOATS = ("carrysave_floats.c", "carrysave_single.c")
 _HEADER, _LINKER, _ELF = "system.h", "link.ld", "firmware.elf"

@@ -13,10 +13,12 @@ from golden.npe.elements import shifted
 from golden.npe.requantiser import Requantisation, requantiser
 from golden.npe.vector import narrowed
 from golden.npe.vector_unit import vector_rows
-from golden.soc.job import Error, Job, error_of, matrices, narrows
+from golden.soc.job import Error, Job
+from golden.soc.job_check import error_of, matrices, narrows
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
 from golden.soc.spec import CoprocessorSpec
+from golden.soc.window import window_rows
 
 __all__ = ["CoprocessorSpec", "Error", "Job", "coprocessor", "error_of", "matrices", "requantise"]
 
@@ -50,6 +52,8 @@ def coprocessor(
     found, inside = matrices(spec, job), spec.inside
     pair = job.a_format, job.b_format
     a, b = (space.load(found[side]) for side in "ab")
+    if job.window is not None:
+        a = window_rows(job.window, a, job.m)
     scales = tuple(space.load(found[side]) for side in ("a_scales", "b_scales") if side in found)
     sums, invalid = inside.sums(a, b, job.k, pair, scales)
     for name, added in (("bias", "bias" in found), ("c", job.accumulate)):

@@ -7,7 +7,8 @@ import numpy as np
 
 from golden.soc.blocking import Blocks, order
 from golden.soc.coprocessor import coprocessor
-from golden.soc.job import Error, Job, matrices, mode_of
+from golden.soc.job import Error, Job
+from golden.soc.job_check import matrices, mode_of
 from golden.soc.spec import CoprocessorStreamSpec
 
 __all__ = ["CoprocessorStreamSpec", "Row", "coprocessor_stream", "rows"]
@@ -24,8 +25,8 @@ class Row(NamedTuple):
 def rows(spec: CoprocessorStreamSpec, job: Job) -> Iterator[Row]:
     """List the parts of rows that a job reads and writes, by :func:`golden.soc.blocking.order`.
 
-    Names are those of :func:`golden.soc.job.matrices`: "a" and "a_scales" are on the stream of A,
-    "c" leaves, everything else is on the stream of B.
+    Names are those of :func:`golden.soc.job_check.matrices`: "a" and "a_scales" are on the stream
+    of A, "c" leaves, everything else is on the stream of B.
 
     Parameters
     ----------

@@ -1,15 +1,12 @@
-"""Jobs of the matmul co-processor: arguments, memory layout, error codes."""
+"""Jobs of the matmul co-processor: arguments, error codes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 from golden.npe.requantiser import Requantisation
-from golden.npe.vector import SCALED, SECOND
-from golden.soc.memory import Matrix
-from golden.soc.mode import FormatMode
-from golden.soc.spec import CoprocessorSpec
+from golden.soc.window import Window
 
-__all__ = ["Error", "Job", "error_of", "matrices", "narrows"]
+__all__ = ["Error", "Job"]
 
 
 class Error(IntEnum):
@@ -24,6 +21,7 @@ class Error(IntEnum):
     BLOCKS = 6
     LEADING_DIMENSION = 7
     LONG_ROW = 8
+    WINDOW = 9
     READ = 16
     WRITE = 17
     DESCRIPTOR = 18
@@ -43,6 +41,10 @@ class Job:
     K; 0 leaves them to the hardware. Blocks are computed row by row, or by_columns. Blocks are
     written before all input is read: C must not overlap anything but the C it accumulates into.
     Where the build has a `scratch`, no matrix is in part in it.
+
+    With a `window`, A is made of a map, see :func:`golden.soc.window.window_rows`: `a` is its
+    address, `lda` is from a row of it to the next, and k are the codes of a window. All blocks are
+    given, and block_k counts pixels of a window.
 
     A `vector` job is an operation of :func:`golden.npe.vector_unit.vector_unit` on each of m rows
     of n codes of A, of a_format + 1 bytes each, with sign. C has a row of n codes for each, 1 or 2
@@ -88,167 +90,9 @@ class Job:
     by_columns: bool = False
     vector: str | None = None
     c_bytes: int = 0
+    window: Window | None = None
 
     @property
     def codes(self) -> bool:
         """C holds codes, not sums."""
         return self.requantisation is not None or self.encode
-
-
-def mode_of(spec: CoprocessorSpec, job: Job) -> FormatMode | None:
-    """Find the memory layout of a job's formats; None if there are no such formats."""
-    return spec.inside.modes.get((job.a_format, job.b_format))
-
-
-def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
-    """Lay out the matrices of a job: a, b, c; bias and records if there are any.
-
-    a and b consist of words, see :class:`golden.soc.mode.FormatMode`.
-    """
-    if job.vector is not None:
-        return _vector_matrices(spec, job)
-    mode = mode_of(spec, job) or spec.kinds[0]
-    bits = spec.code_bits if job.codes else 8 * spec.sum_bytes
-    if spec.sizes and job.codes:
-        bits = 8 * (job.c_bytes or 1)
-    words = -(-job.k // mode.codes)
-    found = {
-        "a": Matrix(address=job.a, rows=job.m, columns=words, distance=job.lda, bits=mode.a_bits),
-        "b": Matrix(
-            address=job.b,
-            rows=-(-words // mode.b_deep),
-            columns=job.n,
-            distance=job.ldb,
-            bits=mode.b_bits,
-        ),
-        "c": Matrix(address=job.c, rows=job.m, columns=job.n, distance=job.ldc, bits=bits),
-    }
-    if spec.inside.block:
-        blocks = -(-job.k // spec.inside.block)
-        found["a_scales"] = Matrix(
-            address=job.a_scales, rows=job.m, columns=blocks, distance=job.ldsa, bits=8
-        )
-        found["b_scales"] = Matrix(
-            address=job.b_scales, rows=blocks, columns=job.n, distance=job.ldsb, bits=8
-        )
-    for name, address, size in (
-        ("bias", job.bias, spec.sum_bytes),
-        ("records", job.records, spec.RECORD_BYTES),
-    ):
-        if address is not None:
-            found[name] = Matrix(address=address, rows=1, columns=job.n, distance=0, bits=8 * size)
-    return found
-
-
-def error_of(spec: CoprocessorSpec, job: Job) -> Error:
-    """Check a job before anything is read or written; return the first error."""
-    table = spec.gather and job.vector == "gather"
-    sizes = (job.m, job.n, job.k) if table or job.vector is None else (job.m, job.n)
-    if not all(0 < size < 1 << spec.dimension_width for size in sizes):
-        return Error.DIMENSION
-    if job.vector is not None:
-        return _vector_mode(spec, job) or _range_of(spec, job)
-    mode = mode_of(spec, job)
-    by_columns = job.records is not None
-    if (
-        mode is None
-        or (job.bias is not None and not spec.bias)
-        or (job.codes and not spec.requantise)
-        or (job.encode != job.codes if spec.inside.result is not None else job.encode)
-        or (by_columns and not (job.codes and spec.requantises_columns))
-        or (job.by_columns and not spec.blocks)
-        or (any((job.block_m, job.block_n, job.block_k)) and not spec.blocks)
-        or (job.accumulate and (job.codes or job.bias is not None or not spec.accumulates))
-        or (spec.sizes and job.c_bytes > 2 * job.codes)
-    ):
-        return Error.MODE
-    if job.k > mode.k_max:
-        return Error.K_TOO_LARGE
-    blocks = job.block_m, job.block_n, job.block_k
-    error = _range_of(spec, job)
-    if not error and all(blocks) and not spec.fits(*blocks, mode):
-        return Error.BLOCKS
-    return error
-
-
-def narrows(spec: CoprocessorSpec, job: Job) -> bool:
-    """Return whether a vector job writes a byte of codes that take two."""
-    return spec.sizes and job.c_bytes == 1 and spec.vector_out_bytes > 1
-
-
-def _c_bytes(spec: CoprocessorSpec, job: Job) -> int:
-    """Return the bytes of a code of C of a vector job."""
-    return 1 if narrows(spec, job) else max(spec.vector_out_bytes, 1)
-
-
-def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
-    """Check the operation of a vector job, its codes, and the length of its rows."""
-    unit = spec.vector
-    more = (
-        job.b_format,
-        job.encode,
-        job.bias is not None,
-        job.records is not None,
-        job.accumulate,
-        job.by_columns,
-        job.block_m,
-        job.block_n,
-        job.block_k,
-    )
-    how = job.requantisation
-    if (
-        unit is None
-        or job.vector not in spec.vector_jobs
-        or job.a_format >= spec.vector_in_bytes
-        or any(more)
-        or (how is None) == (job.vector in SCALED)
-        or (spec.sizes and job.c_bytes > spec.vector_out_bytes)
-        or (narrows(spec, job) and how is None and job.vector not in _NARROWS)
-        or (
-            job.vector == "transpose"
-            and (job.a_format > 0 or narrows(spec, job) != (spec.vector_out_bytes > 1))
-        )
-        or (job.vector == "gather" and job.a_format + 1 != _c_bytes(spec, job))
-        or (how is not None and (how.relu or int(how.multiplier[0]) >> unit.reciprocal_width))
-    ):
-        return Error.MODE
-    long = job.vector != "transpose" and job.n > unit.most(job.vector)
-    return Error.LONG_ROW if long else Error.NONE
-
-
-def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
-    """Lay out the matrices of a vector job."""
-    bits, columns = 8 * _c_bytes(spec, job), job.n + (job.vector == "softmax")
-    read = 8 * (job.a_format + 1)
-    found = {
-        "a": Matrix(address=job.a, rows=job.m, columns=job.n, distance=job.lda, bits=read),
-        "c": Matrix(address=job.c, rows=job.m, columns=columns, distance=job.ldc, bits=bits),
-    }
-    if job.vector == "transpose":
-        found["c"] = Matrix(address=job.c, rows=job.n, columns=job.m, distance=job.ldc, bits=8)
-    if job.vector == "gather":
-        found["a"] = replace(found["a"], rows=job.k)
-        found["b"] = Matrix(address=job.b, rows=job.m, columns=1, distance=job.ldb, bits=32)
-    if job.vector in SECOND:
-        each, size = (1, 8) if job.vector == "scale" else (job.n, read)
-        found["b"] = Matrix(address=job.b, rows=job.m, columns=each, distance=job.ldb, bits=size)
-    return found
-
-
-def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
-    """Check row strides and addresses."""
-    found = {} if spec.STREAM else matrices(spec, job)
-    free = ("bias", "records", "b" if job.vector is not None and not job.ldb else "")
-    if any(
-        matrix.distance < matrix.row_bytes for name, matrix in found.items() if name not in free
-    ):
-        return Error.LEADING_DIMENSION
-    base = spec.scratch_base
-    for matrix in found.values():
-        if matrix.end > 1 << spec.address_width or matrix.address < base < matrix.end:
-            return Error.WRAPS
-    return Error.NONE
-
-
-_NARROWS = ("softmax", "transpose", "gather")
-"""Operations that can make codes of a byte of a unit whose codes have two, unrequantised."""

@@ -12,6 +12,7 @@ from golden.npe.vector import VectorUnitSpec
 from golden.soc.blocking import Stores, word_bytes
 from golden.soc.bus import BusSpec
 from golden.soc.mode import FormatMode, Inside, container, inside
+from golden.soc.spec_checks import check_scratch, check_windows
 from golden.tpe.systolic_os import SystolicOsSpec
 
 __all__ = ["CoprocessorSpec", "CoprocessorStreamSpec"]
@@ -48,6 +49,7 @@ class CoprocessorSpec(BusSpec):
         Integer("on chip, at the last addresses, a power of two; 0: none", 0, 0, 1 << 20, "bytes")
     )
     trits: bool = parameter(Flag("weights of B are in memory five to a byte, along K", False))
+    windows: bool = parameter(Flag("jobs can make A of the windows of a map", False))
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
     ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
@@ -103,19 +105,11 @@ class CoprocessorSpec(BusSpec):
                 )
         if self.vector is not None and self.STREAM:
             raise ValueError("vector must be none between streams, not a vector unit")
-        self._check_scratch()
+        check_scratch(self.scratch, self.address_width, stream=self.STREAM)
+        if self.windows:
+            fixed = self.STREAM or not self.blocks or inside.block > 0
+            check_windows(self.kinds, fixed=fixed)
         self._default_blocks  # noqa: B018  (refuses stores without a block)
-
-    def _check_scratch(self) -> None:
-        """Check the memory on chip: no burst is in part in it."""
-        size, most = self.scratch, 1 << self.address_width - 1
-        if size and self.STREAM:
-            raise ValueError(f"scratch must be 0 between streams, not {size}")
-        if size and not (size.bit_count() == 1 and _PAGE <= size <= most):
-            raise ValueError(
-                f"scratch must be 0, or a power of two of {_PAGE}..{min(most, _SCRATCH)} bytes,"
-                f" not {size}"
-            )
 
     @property
     def scratch_base(self) -> int:
@@ -415,9 +409,5 @@ class CoprocessorStreamSpec(CoprocessorSpec):
 
 _CODE = 8
 """Bits of a byte, a requantised code's where jobs do not choose."""
-_PAGE = 4096
-"""Bytes whose end no burst crosses."""
-_SCRATCH = 1 << 20
-"""Most bytes on chip."""
 _WIDEST = 63
 """Maximum bits of a sum for the requantiser."""

@@ -17,6 +17,7 @@ from hw.npe.requantiser import Requantiser
 from hw.soc.bus.axi import Axi4Lite
 from hw.soc.core import Core
 from hw.soc.path.requantiser_build import RequantiserBuild
+from hw.soc.registers.argument_widths import argument_widths
 from hw.soc.registers.coprocessor import CountersLayout, Registers
 from hw.soc.registers.counters import Counters
 from hw.soc.registers.rdl import codes_of
@@ -110,6 +111,8 @@ class Coprocessor(wiring.Component):
     ):
         if not isinstance(spec, CoprocessorSpec):
             raise TypeError(f"spec must be a CoprocessorSpec, not {spec!r}")
+        if spec.windows:
+            raise ValueError("windows must be false in hardware, not True")
         self.spec = spec
         build = complete(Coprocessor.BUILD, build)
         id_width = build.pop("id_width")
@@ -236,6 +239,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         13: spec.trits,
         14: codes_of("features_rounding")[spec.rounding or "single"],
         16: max(spec.scratch.bit_length() - 1, 0),
+        21: spec.windows,
     }
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
@@ -280,37 +284,3 @@ def _of_vector(unit: VectorUnitSpec, jobs: Sequence[str]) -> Mapping[str, int]:
         | unit.lanes * unit.scales << 25,
         "vector_length": unit.length,
     }
-
-
-def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
-    """Return how many bits a build's registers keep of job arguments, if not all.
-
-    The highest kept bit is the OR of all from there up, so that too large values are still refused.
-    """
-    if not spec.narrow:
-        return {}
-    scaled, requantises = spec.inside.block != 0, spec.requantise and spec.inside.result is None
-    distance = spec.distance_width
-    addresses = {
-        "job_a": True,
-        "job_b": True,
-        "job_c": True,
-        "job_bias": spec.bias,
-        "job_requant": spec.requantises_columns,
-        "job_a_scales": scaled,
-        "job_b_scales": scaled,
-        "ring": spec.follows_ring,
-    }
-    found = {
-        "ring_count": 32 if spec.follows_ring else 1,
-        **{f"job_{side}": spec.dimension_width + 1 for side in "mnk"},
-        **{f"job_ld{matrix}": distance + 1 for matrix in "abc"},
-        **{f"job_ld{matrix}": (distance + 1) * scaled for matrix in ("sa", "sb")},
-        **{f"job_block_{side}": 32 if spec.blocks else 1 for side in "mnk"},
-    }
-    for name, used in addresses.items():
-        found[f"{name}_lo"] = (spec.address_width + 1) * used
-        found[f"{name}_hi"] = max(spec.address_width - 31, 1) * used
-    if not requantises and not (spec.vector is not None and spec.vector.scales):
-        found |= {f"job_{name}": 0 for name in ("multiplier", "shift", "zero_point", "low", "high")}
-    return found

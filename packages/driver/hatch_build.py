@@ -22,8 +22,9 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         root = Path(self.root).parents[1]
         sources = runpy.run_path(str(root / "carrysave" / "driver_package.py"))["sources"]
-        copied = root / "golden" / "soc" / "blocking.py", root / "golden" / "lut" / "trits.py"
-        files = sources(root / "carrysave" / "driver", *copied)
+        golden = (root / "golden" / name for name in ("soc/blocking.py", "soc/window.py"))
+        trits = root / "golden" / "lut" / "trits.py"
+        files = sources(root / "carrysave" / "driver", *golden, trits)
         files["LICENSE"] = (root / "LICENSE").read_text()
         for name, text in files.items():
             Path(self._folder.name, name).write_text(text)

@@ -18,7 +18,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from carrysave.driver.system import counters_of
 from golden.soc.coprocessor import coprocessor
-from golden.soc.job import matrices
+from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix, Space
 
 __all__ = ["SIMULATIONS", "Part", "parts", "simulated"]

@@ -12,7 +12,7 @@ from carrysave.driver.job import Job
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles as unit_cycles
 from golden.soc.blocking import LATENCY, Blocks, Stores, candidates, cost, costs, order, plan
-from golden.soc.job import matrices
+from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix
 from hw.soc.path.gather_rows import GatherRows
 from hw.soc.path.transpose_rows import TransposeRows

@@ -7,7 +7,8 @@ from carrysave.driver import Requantisation
 from carrysave.driver.device_info import REQUANTISED
 from carrysave.driver.job import Job
 from golden.npe import requantiser as unit
-from golden.soc.job import Error, error_of
+from golden.soc.job import Error
+from golden.soc.job_check import error_of
 
 __all__ = ["product", "rows", "scaling"]
 

@@ -61,7 +61,7 @@ _MORE = ("block_m", "block_n", "block_k", "a_format", "c_bytes")
 JOB_FIELDS = (*_PLACES, "options", *_SCALE, *_MORE, "vector")
 JOB_WORDS = len(JOB_FIELDS)
 MOVE_FIELDS = ("to", "at", "patterns", "taps", "table")
-_LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb")
+_LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb", "window")
 _NAMES = {number: name for name, number in OPERATIONS.items()}
 
 
@@ -71,7 +71,7 @@ def job_words(job: Job) -> list[int]:
     Raises
     ------
     ValueError
-        It has what words have no place for: several formats, or block scales.
+        It has what words have no place for: several formats, block scales, or windows.
     """
     if lacking := [name for name in _LACKING if getattr(job, name)]:
         raise ValueError(f"a job of a program must be without {', '.join(lacking)}")

@@ -18,7 +18,7 @@ from carrysave.compiler.run.block import by_block
 from carrysave.compiler.run.golden import execute
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
-from golden.soc.job import matrices
+from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix
 
 __all__ = ["Sample"]

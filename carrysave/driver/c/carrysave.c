@@ -149,6 +149,9 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->fixed_blocks = FIELD(word, FEATURES__FIXED_BLOCKS) != 0;
     info->uncounted = FIELD(word, FEATURES__UNCOUNTED) != 0;
     info->sizes = FIELD(word, FEATURES__SIZES) != 0;
+#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__WINDOW_bm
+    info->windows = FIELD(word, FEATURES__WINDOWS) != 0;
+#endif
     info->trits = FIELD(word, FEATURES__TRITS) != 0;
     info->rounding = (carrysave_rounding)FIELD(word, FEATURES__ROUNDING);
     scratch = FIELD(word, FEATURES__SCRATCH);

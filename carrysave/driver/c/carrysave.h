@@ -60,7 +60,9 @@ typedef enum {
     /* What is wrong with the device, too. */
     CARRYSAVE_BAD_DEVICE, /* its registers say what no device is: the bus is broken, or the clock */
     /* What is wrong with a program. */
-    CARRYSAVE_BAD_PARAMETER
+    CARRYSAVE_BAD_PARAMETER,
+    /* What is wrong with the windows of a job; nothing was started. */
+    CARRYSAVE_BAD_WINDOW
 } carrysave_status;
 
 /* Integers from low to high, in containers of `bits`. */
@@ -114,6 +116,7 @@ typedef struct {
     bool fixed_blocks; /* jobs leave blocks to the device */
     bool uncounted;    /* counters are 0 */
     bool sizes;        /* jobs choose the bytes of a code of C */
+    bool windows;      /* jobs can make A of the windows of a map */
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     carrysave_rounding rounding; /* of the requantiser, if there is one */
     carrysave_vector_unit vector;
@@ -157,6 +160,18 @@ typedef struct {
     uint32_t jobs_started; /* by the last start */
 } carrysave;
 
+/* The geometry of a convolution over a map of height x width pixels of some codes of a byte. A row
+ * of A is a window: the codes of kernel rows, of taps, of channels; windows go from left to right,
+ * `across` in a row, then down. Pairs are down and across. */
+typedef struct {
+    uint32_t height, width, across, channels; /* 1..65536, channels one less */
+    uint32_t pixel;                           /* bytes from a pixel to the next */
+    uint32_t kernel[2];                       /* taps, 1..256 */
+    uint32_t strides[2], dilations[2];        /* steps from window to window, from tap to tap, 1..15 */
+    uint32_t first[2]; /* by which the first window begins above the map, and left of it, 0..255 */
+    uint32_t fill;     /* the code beyond the edges */
+} carrysave_window;
+
 /* A product; carrysave_job_init fills in what is mostly so. */
 typedef struct {
     uint64_t a, b, c;
@@ -173,6 +188,10 @@ typedef struct {
     uint32_t block_m, block_n, block_k; /* tiles, tiles, beats; any 0: the device's choice */
     uint32_t vector; /* operation on rows, see carrysave_job_init_vector; or CARRYSAVE_PRODUCT */
     uint32_t c_bytes; /* of a code of C, 1 or 2, if jobs choose, and ldc is for it; 0: as usual */
+    /* A is made of a map, at `a`, whose rows are lda apart; k are the codes of a window. All blocks
+     * are given, block_k in taps. */
+    bool of_windows;
+    carrysave_window window;
 } carrysave_job;
 
 /* Called between polls; false gives up. It may wait for the interrupt, or sleep. */
@@ -217,7 +236,7 @@ void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint
                                uint32_t m, uint32_t n, uint32_t bytes);
 
 /* Choose the blocks of a job; better than the device's own choice for small and odd sizes. With
- * fixed_blocks there is no other, and vector jobs have none. */
+ * fixed_blocks there is no other, and vector jobs have none; those of windows stay as they are. */
 void carrysave_plan(const carrysave *device, carrysave_job *job);
 
 /* Say whether the device would refuse a job. */

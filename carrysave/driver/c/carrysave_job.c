@@ -123,13 +123,18 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
         if (job->n > carrysave_vector_most(device, job->vector))
             return CARRYSAVE_BAD_LENGTH;
     } else {
-        if (!job->k || job->k > top)
+        if (!job->k || job->k > top
+            || (job->of_windows && carrysave_check_sizes(&job->window) != CARRYSAVE_OK))
             return CARRYSAVE_BAD_DIMENSION;
+        if (job->of_windows && !info->windows)
+            return CARRYSAVE_BAD_MODE;
         if (job->k > (mode->codes ? mode->k_max : info->k_max))
             return CARRYSAVE_BAD_K;
         if (!has(info, job))
             return CARRYSAVE_BAD_MODE;
     }
+    if (job->of_windows && carrysave_check_window(job) != CARRYSAVE_OK)
+        return carrysave_check_window(job);
     for (which = 0; which < MATRICES; which++) {
         const matrix found = carrysave_matrix(device, job, which);
         const bool one = which == IN_BIAS || which == IN_RECORDS
@@ -141,7 +146,8 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
     }
     if (!reaches)
         return CARRYSAVE_BAD_ADDRESS;
-    if (job->block_m && job->block_n && job->block_k && !carrysave_fits(device, job))
+    if (job->block_m && job->block_n && job->block_k ? !carrysave_fits(device, job)
+                                                     : job->of_windows)
         return CARRYSAVE_BAD_BLOCK;
     if (job->requantise && !can_requantise(device, job))
         return CARRYSAVE_BAD_REQUANTISATION;
@@ -182,7 +188,8 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         | (uint32_t)job->per_column << SHIFT(JOB__MODE__PER_COLUMN)
         | (uint32_t)job->accumulate << SHIFT(JOB__MODE__ACCUMULATE)
         | (uint32_t)job->by_columns << SHIFT(JOB__MODE__ORDER) | bytes_mode(job)
-        | carrysave_vector_mode(job);
+        | carrysave_vector_mode(job) | carrysave_window_mode(job);
+    uint32_t window[4], number;
 
     memset(descriptor, 0, CARRYSAVE_DESCRIPTOR_BYTES);
     store_wide(descriptor + JOB(A_LO), job->a);
@@ -201,6 +208,12 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         store_wide(descriptor + JOB(B_SCALES_LO), job->b_scales);
         store(descriptor + JOB(LDSA), job->ldsa);
         store(descriptor + JOB(LDSB), job->ldsb);
+    }
+    if (job->of_windows) {
+        carrysave_window_words(&job->window, window);
+        for (number = 0; number < 4u; number++)
+            store(descriptor + JOB(A_SCALES_LO) + 4u * number, window[number]);
+        store(descriptor + JOB(LDSA), job->window.pixel);
     }
     if (job->requantise) {
         mode |= (uint32_t)job->relu << SHIFT(JOB__MODE__RELU);
@@ -253,8 +266,10 @@ void carrysave_mark_alike(const carrysave *device, const carrysave_job *jobs, ui
     for (number = 1; number <= count; number++) {
         const uint8_t *leader = ring + (size_t)first * CARRYSAVE_DESCRIPTOR_BYTES;
         const uint8_t *next = ring + (size_t)number * CARRYSAVE_DESCRIPTOR_BYTES;
+        /* Windows are where addresses of scales would be. */
+        const uint32_t same = jobs[first].of_windows ? JOB(A_SCALES_LO) : JOB(M);
         bool alike = number < count && number - first <= MOST_ALIKE
-            && !memcmp(leader + JOB(M), next + JOB(M), CARRYSAVE_DESCRIPTOR_BYTES - JOB(M));
+            && !memcmp(leader + same, next + same, CARRYSAVE_DESCRIPTOR_BYTES - same);
         uint32_t before;
 
         for (before = number; alike && before > first && number - before < AHEAD; before--)

@@ -23,6 +23,8 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
     /* Only the one that is asked for: a small processor takes long for all of them. */
     switch (which) {
     case IN_A:
+        if (job->of_windows)
+            return carrysave_map(job);
         return matrix_of(job->a, job->m, w.k, w.a_bits, job->lda);
     case IN_B:
         return matrix_of(job->b, w.b_rows, job->n, w.b_bits, job->ldb);

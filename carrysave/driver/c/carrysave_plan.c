@@ -69,7 +69,13 @@ static bool fits(const stores *s, uint32_t m, uint32_t n, uint32_t k)
 bool carrysave_fits(const carrysave *device, const carrysave_job *job)
 {
     const stores s = stores_of(device, job);
-    return fits(&s, job->block_m, job->block_n, job->block_k);
+    uint32_t beats = job->block_k;
+
+    if (job->of_windows) {
+        const uint64_t codes = (uint64_t)job->block_k * job->window.channels;
+        beats = codes > UINT32_MAX ? UINT32_MAX : ceil_div((uint32_t)codes, s.tile_k);
+    }
+    return fits(&s, job->block_m, job->block_n, beats);
 }
 
 static uint32_t most_beats(const stores *s, uint32_t m, uint32_t n)
@@ -250,6 +256,8 @@ void carrysave_plan(const carrysave *device, carrysave_job *job)
 
     of_words.k = words_of(device, job).k;
     memset(&found, 0, sizeof found);
+    if (job->of_windows)
+        return;
     if (device->info.fixed_blocks || job->vector) {
         job->block_m = job->block_n = job->block_k = 0u;
         job->by_columns = false;

@@ -93,7 +93,7 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
 
     if (!carrysave_vector_most(device, job->vector) || mode->a_format > (unit->width > 8u))
         return false;
-    if (mode->b_format || mode->codes || mode->block || job->add_bias || job->per_column
+    if (job->of_windows || mode->b_format || mode->codes || mode->block || job->add_bias || job->per_column
         || job->accumulate || job->by_columns || job->block_m || job->block_n || job->block_k)
         return false;
     if (job->requantise != is_scaled(job->vector))

@@ -21,7 +21,7 @@ from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from golden.npe.vector import VectorUnitSpec
-from golden.soc.job import matrices
+from golden.soc.job_check import matrices
 from hw.catalog import Design
 from verif.networks.encoder.encoders import SIZES, tensors, write
 

@@ -13,7 +13,8 @@ from carrysave.sim.cocotb.host import Host
 from carrysave.sim.cocotb.streams import PERIOD_NS, generator, limited, schedule
 from carrysave.sim.parameters import bench_spec
 from golden.soc.coprocessor_stream import Row, coprocessor_stream, rows
-from golden.soc.job import Error, Job, error_of
+from golden.soc.job import Error, Job
+from golden.soc.job_check import error_of
 from verif.soc.benches.jobs import SIZE, any_job, draw, fill_records
 
 SPEC = bench_spec()

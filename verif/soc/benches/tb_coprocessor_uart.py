@@ -16,7 +16,8 @@ from carrysave.sim.cocotb.streams import cycle, generator, limited, reset, start
 from carrysave.sim.cocotb.system import seconds
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
-from golden.soc.job import Error, error_of
+from golden.soc.job import Error
+from golden.soc.job_check import error_of
 from golden.soc.serial.host_link import HostLinkFormat, frame
 from verif.soc.benches.format_products import check_any
 from verif.soc.benches.frames import MOST, Frames

@@ -159,20 +159,7 @@ class CDevice(Coprocessor):
             wanted = getattr(expected, other)
             given = number.bits, number.width, number.is_signed
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
-        flags = (
-            "requantiser",
-            "per_column",
-            "bias",
-            "accumulate",
-            "ring",
-            "scales",
-            "stream",
-            "formats",
-            "fixed_blocks",
-            "uncounted",
-            "sizes",
-            "trits",
-        )
+        flags = [name for name, kind in found._fields_ if kind is c_bool]
         assert {name for name in flags if getattr(found, name)} == expected.features - {
             "narrow",
             "vector",

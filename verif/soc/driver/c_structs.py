@@ -3,10 +3,10 @@
 import ctypes
 from ctypes import CFUNCTYPE, Structure, c_bool, c_int32, c_uint32, c_uint64
 
-from carrysave.driver import Job, Mode
+from carrysave.driver import Job, Mode, Window
 from carrysave.driver.registers import OPERATIONS
 
-__all__ = ["CCounters", "CDeviceState", "CJob", "CMode", "HOOKS", "Hooks"]
+__all__ = ["CCounters", "CDeviceState", "CJob", "CMode", "CWindow", "HOOKS", "Hooks"]
 
 HOOKS = [
     CFUNCTYPE(c_uint32, c_uint32),
@@ -52,7 +52,7 @@ class CInfo(Structure):
         *((name, CNumber) for name in ("a", "b", "sum", "code")),
         *((name, c_bool) for name in (
             "requantiser", "per_column", "bias", "accumulate", "ring", "scales",
-            "stream", "formats", "fixed_blocks", "uncounted", "sizes", "trits",
+            "stream", "formats", "fixed_blocks", "uncounted", "sizes", "windows", "trits",
         )),
         ("rounding", c_uint32), ("vector", CVector), ("scratch", c_uint32),
         ("scratch_base", c_uint64),
@@ -124,6 +124,24 @@ class CMode(Structure):
         )
 
 
+class CWindow(Structure):
+    """Windows of a map as the C driver has them."""
+
+    _fields_ = [
+        *((name, c_uint32) for name in ("height", "width", "across", "channels", "pixel")),
+        *((name, c_uint32 * 2) for name in ("kernel", "strides", "dilations", "first")),
+        ("fill", c_uint32),
+    ]
+
+    @classmethod
+    def of(cls, window: Window) -> "CWindow":
+        """Take over windows of the Python driver."""
+        return cls(**{
+            name: (c_uint32 * 2)(*value) if isinstance(value, tuple) else value
+            for name, value in vars(window).items()
+        })
+
+
 class CJob(Structure):
     """A job as the C driver has it."""
 
@@ -149,6 +167,8 @@ class CJob(Structure):
         *((name, c_uint32) for name in ("multiplier", "shift")),
         *((name, c_int32) for name in ("zero_point", "low", "high")),
         *((name, c_uint32) for name in ("block_m", "block_n", "block_k", "vector", "c_bytes")),
+        ("of_windows", c_bool),
+        ("window", CWindow),
     ]
 
     @classmethod
@@ -159,6 +179,8 @@ class CJob(Structure):
             "block_m", "block_n", "block_k", "a_scales", "b_scales", "ldsa", "ldsb", "c_bytes",
         )  # fmt: skip
         made = cls(**{name: getattr(job, name) for name in names})
+        if job.window is not None:
+            made.of_windows, made.window = True, CWindow.of(job.window)
         made.vector = OPERATIONS[job.vector] if job.vector else 0
         made.mode = mode or CMode(a_format=job.a_format, b_format=job.b_format)
         if job.bias is not None:

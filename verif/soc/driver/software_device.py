@@ -7,12 +7,15 @@ import numpy as np
 
 from golden.npe.requantiser import Requantisation
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor
+from golden.soc.window import Window
 from hw.soc.coprocessor import discovery
 from hw.soc.registers.rdl import codes_of, fields_of, layout_of, register_map
+from hw.soc.registers.window_layout import WindowLayout
 
 __all__ = ["SoftwareDevice", "decode"]
 
 _JOB = layout_of("JOB")
+_WINDOW = WindowLayout()
 _OPERATIONS = {number: name for name, number in codes_of("job_mode_vector").items() if number}
 
 
@@ -62,7 +65,24 @@ def decode(image: bytes) -> tuple[Job, Any]:
         vector=_OPERATIONS[mode.vector] if mode.vector else None,
         c_bytes=mode.c_bytes,
     )
+    if mode.window:
+        job = replace(job, a_scales=0, b_scales=0, ldsa=0, window=_window(fields))
     return job, fields
+
+
+def _window(fields: Any) -> Window:
+    """Read the words of windows."""
+    words: Any = _WINDOW.from_bits(fields.a_scales | fields.b_scales << 64)
+    return Window(
+        **{name: getattr(words, name) + 1 for name in ("height", "width", "across")},
+        channels=words.channels,
+        pixel=fields.ldsa,
+        kernel=(words.kh + 1, words.kw + 1),
+        strides=(words.sy, words.sx),
+        dilations=(words.dy, words.dx),
+        first=(-words.top & 255, -words.left & 255),
+        fill=words.fill,
+    )
 
 
 class SoftwareDevice:

@@ -7,7 +7,8 @@ import numpy as np
 
 from carrysave.sim.cocotb.device_memory import CachedBuffer
 from golden.soc.coprocessor_stream import CoprocessorStreamSpec, coprocessor_stream, rows
-from golden.soc.job import Error, Job, error_of, matrices
+from golden.soc.job import Error, Job
+from golden.soc.job_check import error_of, matrices
 from verif.soc.driver.software_device import SoftwareDevice
 
 __all__ = ["Channel", "SoftwareStream"]

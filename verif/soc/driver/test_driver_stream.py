@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.driver import (
-    Coprocessor,
-    CoprocessorError,
-    CoprocessorStream,
-    JobError,
-    JobTimeout,
-)
+from carrysave.driver import Coprocessor, CoprocessorError, CoprocessorStream, JobError, JobTimeout
 from carrysave.driver.blocking import Blocks, order
 from carrysave.driver.stream import gather, scatter
 from carrysave.driver_modes import modes
@@ -23,7 +17,8 @@ from carrysave.sim.cocotb.device_memory import Pool
 from carrysave.sim.parameters import describe
 from carrysave.sim.verilator import build
 from golden.soc.coprocessor_stream import CoprocessorStreamSpec, coprocessor_stream, rows
-from golden.soc.job import Error, Job, error_of, matrices, mode_of
+from golden.soc.job import Error, Job
+from golden.soc.job_check import error_of, matrices, mode_of
 from hw.catalog import Design
 from verif.soc.benches import jobs
 from verif.soc.benches.format_products import check_formats

@@ -22,7 +22,7 @@ from pyuvm import (
 from carrysave.driver.registers import FIELDS
 from golden.soc.coprocessor import CoprocessorSpec
 from hw.catalog import Design
-from hw.soc.coprocessor import argument_widths
+from hw.soc.registers.argument_widths import argument_widths
 from verif.soc.uvm.axi_lite import Access
 
 __all__ = [

@@ -1,0 +1,77 @@
+#include "carrysave_internal.h"
+
+/* Windows of a map, as golden/soc/window.py has them. */
+
+#define MOST_MAP 0x10000u
+#define MOST_KERNEL 0x100u
+#define MOST_STEP 15u
+#define MOST_EDGE 0xFFu
+
+static bool within(uint32_t value, uint32_t low, uint32_t high)
+{
+    return value >= low && value <= high;
+}
+
+/* Bytes of a row of the map. */
+static uint64_t map_row(const carrysave_window *window)
+{
+    return (uint64_t)(window->width - 1u) * window->pixel + window->channels;
+}
+
+matrix carrysave_map(const carrysave_job *job)
+{
+    const uint64_t bytes = map_row(&job->window);
+    matrix of;
+    of.address = job->a;
+    of.rows = job->window.height;
+    of.columns = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+    of.bits = 8u;
+    of.distance = job->lda;
+    return of;
+}
+
+carrysave_status carrysave_check_sizes(const carrysave_window *window)
+{
+    return within(window->height, 1u, MOST_MAP) && within(window->width, 1u, MOST_MAP)
+            && within(window->across, 1u, MOST_MAP) && within(window->channels, 1u, MOST_MAP - 1u)
+            && within(window->kernel[0], 1u, MOST_KERNEL)
+            && within(window->kernel[1], 1u, MOST_KERNEL)
+        ? CARRYSAVE_OK
+        : CARRYSAVE_BAD_DIMENSION;
+}
+
+carrysave_status carrysave_check_window(const carrysave_job *job)
+{
+    const carrysave_window *window = &job->window;
+    const uint64_t codes = (uint64_t)window->kernel[0] * window->kernel[1] * window->channels;
+    int axis;
+
+    for (axis = 0; axis < 2; axis++)
+        if (!within(window->strides[axis], 1u, MOST_STEP)
+            || !within(window->dilations[axis], 1u, MOST_STEP) || window->first[axis] > MOST_EDGE)
+            return CARRYSAVE_BAD_WINDOW;
+    if (window->fill > MOST_EDGE || window->pixel < window->channels || job->k != codes)
+        return CARRYSAVE_BAD_WINDOW;
+    return map_row(window) > UINT32_MAX ? CARRYSAVE_BAD_ROW : CARRYSAVE_OK;
+}
+
+/* The header of a build without windows does not have the field. */
+uint32_t carrysave_window_mode(const carrysave_job *job)
+{
+#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__WINDOW_bm
+    return (uint32_t)job->of_windows << SHIFT(JOB__MODE__WINDOW);
+#else
+    (void)job;
+    return 0u;
+#endif
+}
+
+void carrysave_window_words(const carrysave_window *window, uint32_t words[4])
+{
+    words[0] = (window->height - 1u) | (window->width - 1u) << 16;
+    words[1] = (window->across - 1u) | window->channels << 16;
+    words[2] = (window->kernel[0] - 1u) | (window->kernel[1] - 1u) << 8
+        | ((0u - window->first[0]) & MOST_EDGE) << 16 | ((0u - window->first[1]) & MOST_EDGE) << 24;
+    words[3] = window->strides[0] | window->strides[1] << 4 | window->dilations[0] << 8
+        | window->dilations[1] << 12 | window->fill << 16;
+}

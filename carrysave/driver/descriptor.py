@@ -1,0 +1,152 @@
+"""Jobs as the registers and as descriptors in memory have them."""
+
+from collections.abc import Sequence
+
+from .device_info import SECOND
+from .job import RECORD_BYTES, Job
+from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
+from .window import Window
+
+__all__ = ["descriptor", "descriptors"]
+
+
+_STRIDES = ("lda", "ldb", "ldc", "ldsa", "ldsb")
+_AS_GIVEN = ("m", "n", "k", *_STRIDES, "block_m", "block_n", "block_k")
+
+
+def descriptor(job: Job) -> bytes:
+    """Write a job as in memory; also the image of the registers from `JOB` on.
+
+    Raises
+    ------
+    ValueError
+        A number does not fit its field.
+    """
+    words = [0] * (JOB_BYTES // 4)
+
+    def put(name: str, value: int) -> None:
+        address, low, width = FIELDS[f"job_{name}"]
+        if not -(1 << width - 1) <= value < 1 << width:
+            raise ValueError(f"{name} must be of {width} bits, not {value}")
+        words[(address - JOB) // 4] |= (value & ((1 << width) - 1)) << low
+
+    def put_address(name: str, value: int) -> None:
+        put(f"{name}_lo", value & 0xFFFFFFFF)
+        put(f"{name}_hi", value >> 32)
+
+    for name in ("a", "b", "c", "a_scales", "b_scales"):
+        put_address(name, getattr(job, name))
+    for name in _AS_GIVEN:
+        put(name, getattr(job, name))
+    for name in ("a_format", "b_format", "accumulate"):
+        put(f"mode_{name}", int(getattr(job, name)))
+    put("mode_order", int(job.by_columns))
+    put("mode_c_bytes", job.c_bytes)
+    if job.window is not None:
+        put("mode_window", 1)
+        for name, value in _window_words(job.window).items():
+            put(name, value)
+    if job.vector is not None:
+        put("mode_vector", OPERATIONS[job.vector])
+    if job.bias is not None:
+        put("mode_bias", 1)
+        put_address("bias", job.bias)
+    how = job.requantisation
+    put("mode_requantise", int(job.encode or how is not None))
+    if how is not None:
+        put("mode_relu", int(how.relu))
+        if how.low is None or how.high is None:
+            raise ValueError("low and high must be given in a job")
+        put("low", how.low)
+        put("high", how.high)
+        if job.records is not None:
+            put("mode_per_column", 1)
+            put_address("requant", job.records)
+        else:
+            for name in ("multiplier", "shift", "zero_point"):
+                put(name, int(getattr(how, name)))
+    return b"".join(word.to_bytes(4, "little") for word in words)
+
+
+def descriptors(jobs: Sequence[Job], sum_bytes: int) -> bytes:
+    """Write jobs as in memory, one after the other, those marked that may overlap.
+
+    Those differ only in their addresses, and of any four successive ones none reads what another
+    one writes.
+    """
+    images = [descriptor(job) for job in jobs]
+    places = [_places(job, sum_bytes) for job in jobs]
+    first, found = 0, bytearray(b"".join(images))
+    for number in range(1, len(jobs) + 1):
+        if (
+            number < len(jobs)
+            and number - first <= _ALIKE_MOST
+            and images[number][_same(jobs[first]) :] == images[first][_same(jobs[first]) :]
+            and not any(
+                _meet(places[number], places[before])
+                for before in range(max(first, number - _AHEAD), number)
+            )
+        ):
+            continue
+        at = first * JOB_BYTES + FIELDS["job_alike"][0] - JOB
+        found[at : at + 4] = (number - first - 1).to_bytes(4, "little")
+        first = number
+    return bytes(found)
+
+
+def _window_words(window: Window) -> dict[str, int]:
+    """Return the words of a window, by the names of their fields; ValueError if one is no such."""
+    if not (window.sized and window.legal):
+        raise ValueError(f"window must be of steps of 1..15 and of sizes of a map, not {window}")
+    (down, across), (top, left) = window.kernel, window.first
+    steps = (*window.strides, *window.dilations)
+    return {
+        "a_scales_lo": window.height - 1 | window.width - 1 << 16,
+        "a_scales_hi": window.across - 1 | window.channels << 16,
+        "b_scales_lo": down - 1 | across - 1 << 8 | (-top & 255) << 16 | (-left & 255) << 24,
+        "b_scales_hi": sum(step << 4 * place for place, step in enumerate(steps))
+        | window.fill << 16,
+        "ldsa": window.pixel,
+    }
+
+
+def _same(job: Job) -> int:
+    """Return the byte of a descriptor from which on jobs that may overlap are the same."""
+    return FIELDS["job_m" if job.window is None else "job_a_scales_lo"][0] - JOB
+
+
+_AHEAD = 3
+"""Jobs that may be under way besides one."""
+_ALIKE_MOST = 0xFFFF
+
+_Range = tuple[int, int]
+
+
+def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
+    """Return where C is, and all that is read; no less than that."""
+
+    def rows(address: int, count: int, distance: int) -> _Range:
+        return address, address + count * distance
+
+    c = rows(job.c, job.n if job.vector == "transpose" else job.m, job.ldc)
+    table = job.vector == "gather"
+    of_a = job.k if table else job.m if job.window is None else job.window.height
+    read = [rows(job.a, of_a, job.lda), rows(job.b, job.k, job.ldb)]
+    if job.vector in SECOND or table:
+        row = {"scale": 1, "gather": 4}.get(job.vector or "", job.n * (job.a_format + 1))
+        read.append((job.b, job.b + (job.m - 1) * job.ldb + row))
+    read += [rows(job.a_scales, job.m, job.ldsa), rows(job.b_scales, job.k, job.ldsb)]
+    if job.bias is not None:
+        read.append((job.bias, job.bias + job.n * sum_bytes))
+    if job.records is not None:
+        read.append((job.records, job.records + job.n * RECORD_BYTES))
+    return c, [*read, c] if job.accumulate else read
+
+
+def _meet(one: tuple[_Range, list[_Range]], other: tuple[_Range, list[_Range]]) -> bool:
+    """Tell whether one job reads what the other one writes."""
+    return any(
+        written[0] < place[1] and place[0] < written[1]
+        for written, read in ((one[0], other[1]), (other[0], one[1]))
+        for place in read
+    )

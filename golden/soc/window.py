@@ -1,0 +1,100 @@
+"""Windows of a map: the rows of A that a convolution multiplies, made by the loader."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Window", "window_rows"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """The geometry of a convolution over a map of height x width pixels of some codes of a byte.
+
+    A row of A is a window: the codes of kernel rows, of taps, of channels. Windows go from left to
+    right, `across` in a row, and from top to bottom; they may be beyond the map in part, or wholly.
+
+    Members
+    -------
+    height, width, channels : of the map; the codes of a pixel are one after the other.
+    across : windows in a row of windows.
+    pixel : bytes from a pixel to the next; from a row of the map to the next it is the job's `lda`.
+    kernel, strides, dilations : numbers of taps, and steps in pixels, down and across.
+    first : pixels by which the first window begins above the map, and left of it.
+    fill : the code beyond the edges.
+    """
+
+    height: int
+    width: int
+    across: int
+    channels: int
+    pixel: int
+    kernel: tuple[int, int]
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    first: tuple[int, int] = (0, 0)
+    fill: int = 0
+
+    @property
+    def taps(self) -> int:
+        """Pixels of a window."""
+        return self.kernel[0] * self.kernel[1]
+
+    @property
+    def codes(self) -> int:
+        """Codes of a window, which is a row of A."""
+        return self.taps * self.channels
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row of the map, from its first code to its last."""
+        return (self.width - 1) * self.pixel + self.channels
+
+    @property
+    def sized(self) -> bool:
+        """Whether all sizes are those of a map, of windows and of a kernel."""
+        return (
+            all(0 < size <= _MAP for size in (self.height, self.width, self.across))
+            and all(0 < size <= _KERNEL for size in self.kernel)
+            and 0 < self.channels < _MAP
+        )
+
+    @property
+    def legal(self) -> bool:
+        """Whether steps, edges and codes are those of a window."""
+        steps = (*self.strides, *self.dilations)
+        return (
+            all(0 < step <= _STEP for step in steps)
+            and all(0 <= edge <= _EDGE for edge in self.first)
+            and 0 <= self.fill <= _EDGE
+            and self.channels <= self.pixel < 1 << 32
+        )
+
+
+def window_rows(window: Window, image: np.ndarray, rows: int) -> np.ndarray:
+    """Cut the map into windows: rows x codes.
+
+    Parameters
+    ----------
+    window : the geometry.
+    image : the map, height x :attr:`Window.row_bytes`.
+    rows : how many windows, the last row of which may be cut.
+    """
+    oy, ox = np.divmod(np.arange(rows), window.across)
+    ky, kx = np.divmod(np.arange(window.taps), window.kernel[1])
+    y = oy[:, None] * window.strides[0] + ky * window.dilations[0] - window.first[0]
+    x = ox[:, None] * window.strides[1] + kx * window.dilations[1] - window.first[1]
+    inside = (y >= 0) & (y < window.height) & (x >= 0) & (x < window.width)
+    places = np.where(inside, x, 0)[..., None] * window.pixel + np.arange(window.channels)
+    codes = image[np.where(inside, y, 0)[..., None], places]
+    return np.where(inside[..., None], codes, window.fill).reshape(rows, -1)
+
+
+_MAP = 1 << 16
+"""Most rows, columns and windows across; one more than the most channels."""
+_KERNEL = 256
+"""Most taps down, and across."""
+_STEP = 15
+"""Most pixels of a step."""
+_EDGE = 255
+"""Most pixels beyond the first edges; the greatest code."""

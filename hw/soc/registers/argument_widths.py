@@ -1,0 +1,44 @@
+"""Bits of the arguments of a job that a build keeps in its registers."""
+
+from collections.abc import Mapping
+
+from golden.soc.spec import CoprocessorSpec
+
+__all__ = ["argument_widths"]
+
+
+def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
+    """Return how many bits a build's registers keep of job arguments, if not all.
+
+    The highest kept bit is the OR of all from there up, so that too large values are still refused.
+    """
+    if not spec.narrow:
+        return {}
+    scaled, requantises = spec.inside.block != 0, spec.requantise and spec.inside.result is None
+    distance = spec.distance_width
+    addresses = {
+        "job_a": True,
+        "job_b": True,
+        "job_c": True,
+        "job_bias": spec.bias,
+        "job_requant": spec.requantises_columns,
+        "job_a_scales": scaled or spec.windows,
+        "job_b_scales": scaled or spec.windows,
+        "ring": spec.follows_ring,
+    }
+    found = {
+        "ring_count": 32 if spec.follows_ring else 1,
+        **{f"job_{side}": spec.dimension_width + 1 for side in "mnk"},
+        **{f"job_ld{matrix}": distance + 1 for matrix in "abc"},
+        "job_ldsa": (distance + 1) * (scaled or spec.windows),
+        "job_ldsb": (distance + 1) * scaled,
+        **{f"job_block_{side}": 32 if spec.blocks else 1 for side in "mnk"},
+    }
+    for name, used in addresses.items():
+        found[f"{name}_lo"] = (spec.address_width + 1) * used
+        found[f"{name}_hi"] = max(spec.address_width - 31, 1) * used
+    if spec.windows:
+        found |= {f"job_{side}_scales_{half}": 32 for side in "ab" for half in ("lo", "hi")}
+    if not requantises and not (spec.vector is not None and spec.vector.scales):
+        found |= {f"job_{name}": 0 for name in ("multiplier", "shift", "zero_point", "low", "high")}
+    return found
