@@ -212,8 +212,10 @@ def word_bytes(beat: int, bits: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) -> Cost:
-    """Estimate the cost of an M x K by K x N product.
+def cost(
+    stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int, count: int = 1
+) -> Cost:
+    """Estimate the cost of a `count` of M x K by K x N products that overlap.
 
     Rows are aligned to beats. Short rows cost their latency, divided by the outstanding bursts. The
     first tile is multiplied as its rows of B arrive; from then on the slowest of load, engine and
@@ -221,21 +223,19 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
     last row of tiles leaves at the end.
     """
     row = np.array([[blocks.m, blocks.n, blocks.k, blocks.by_columns]], np.int64)
-    found = costs(stores, row, m, n, k, c_bits)
-    return Cost(*(int(one[0]) for one in found))
+    return Cost(*(int(one[0]) for one in costs(stores, row, m, n, k, c_bits, count)))
 
 
 def costs(
-    stores: Stores, blocks: Numbers, m: int, n: int, k: int, c_bits: int
+    stores: Stores, blocks: Numbers, m: int, n: int, k: int, c_bits: int, count: int = 1
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """Return cycles, and beats that are read and written, of each row of :func:`candidates`."""
+    """Return cycles, beats read and beats written, of each row of :func:`candidates`."""
     least = -(-LATENCY // stores.outstanding)
     tile_m, tile_n, tile_k = stores.tile_m, stores.tile_n, stores.tile_k
     of_m, of_n, of_k, by_columns = blocks.T
     rows, columns, codes = of_m * tile_m, of_n * tile_n, of_k * tile_k
-    ups, acrosses, depths = (
-        -(-size // part) for size, part in ((m, rows), (n, columns), (k, codes))
-    )
+    sides = (m, rows), (n, columns), (k, codes)
+    ups, acrosses, depths = (-(-size // part) for size, part in sides)
 
     def beats(
         count: Numbers | int, length: Numbers | int, part: Numbers, bits: int, least: int = least
@@ -269,11 +269,11 @@ def costs(
     tiles = -(-m // tile_m) * -(-n // tile_n)
     last = beats(min(m, tile_m), np.minimum(n, columns), columns, c_bits)
     cycles = first + np.maximum(
-        np.maximum(tiles * tile + last, load - first + (up * across - 1) * final + last),
-        np.where(depths == 1, across, up * across) * tile + beats(*of_c),
+        np.maximum(count * tiles * tile, count * load - first + (up * across - 1) * final) + last,
+        np.where(depths == 1, across, up * across) * tile + count * beats(*of_c),
     )
     read: Numbers = times_a * beats(*of_a, least=1) + times_b * beats(*of_b, least=1)
-    return cycles, read, beats(*of_c, least=1)
+    return cycles, count * read, count * beats(*of_c, least=1)
 
 
 @cache

@@ -18,8 +18,11 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.compiler.program.assemble import assemble
+from carrysave.compiler.program.cut import Sources
 from carrysave.compiler.program.cycles import cycles
+from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.image import COUNTERS, Image
+from carrysave.compiler.program.products import placed
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
@@ -54,7 +57,9 @@ def add(image: Image, shape: tuple[int, int, int], own: bool) -> tuple[dict[str,
     )
     stride = image.stride(8, k)
     a = image.room(m * stride) + stride * np.arange(m)[:, None] + np.arange(k)
-    job, _ = image.product(work, a, None, "", "")
+    sources = Sources(works=[work], a=[a], b=[None], shaped=np.stack, macs=m * k * n)
+    ((group,), _) = placed(image, sources, ("", ""))
+    job = group.job
     if not own:
         blocks = plan(image.target.info.stores, m, n, k, 8)
         job = replace(
@@ -73,7 +78,9 @@ def add(image: Image, shape: tuple[int, int, int], own: bool) -> tuple[dict[str,
     }
     counters = image.room(COUNTERS)
     image.steps.append(
-        Start(node="", operator="", jobs=(job,), cycles=0, macs=0, counters=counters)
+        Start(
+            node="", operator="", groups=(JobGroup(job=job),), cycles=0, macs=0, counters=counters
+        )
     )
     return product, counters
 
@@ -108,7 +115,7 @@ def main() -> None:
         m, k, n = product["shape"]
         places = {name: (at, stride) for name, (at, stride) in product["places"].items()}
         blocks = Blocks(*product["blocks"])
-        found = cycles(target.info.stores, blocks, m, n, k, BITS, places, memory)
+        found = cycles(target.info.stores, blocks, m, n, k, BITS, [places], memory)
         measured.append({**product, "cycles": counters["cycles"]})
         apart.append(found / counters["cycles"] - 1)
         print(f"{m} x {k} x {n}, {blocks}: {counters['cycles']} cycles, {apart[-1]:+.1%} by model")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from carrysave.compiler.program.assemble import assemble, assembled
+from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.image import COUNTERS, Image
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Move, Start, State, Varies
@@ -87,7 +88,7 @@ class Cache:
         start = Start(
             node="product",
             operator="Product",
-            jobs=(product, other),
+            groups=(JobGroup(job=product), JobGroup(job=other)),
             cycles=0,
             macs=0,
             counters=image.room(COUNTERS),

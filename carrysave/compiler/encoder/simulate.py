@@ -10,6 +10,7 @@ from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.cost import cycles_of, planned
 from carrysave.compiler.program.golden_job import golden_job
+from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.image import COUNTERS, Image
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
@@ -83,7 +84,7 @@ def parts(program: Program, simulation: str) -> tuple[Program, list[Part]]:
             modelled = cycles_of(job, target) if whole else None
             found.append(Part(layer=step.node, c=c, expected=expected, modelled=modelled))
             image.steps.append(Start(
-                node=step.node, operator=step.operator, jobs=(copied,), macs=0,
+                node=step.node, operator=step.operator, groups=(JobGroup(job=copied),), macs=0,
                 cycles=cycles_of(copied, target), counters=image.room(COUNTERS),
             ))  # fmt: skip
     return assembled(image, [image.steps]), found

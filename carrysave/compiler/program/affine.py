@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from carrysave.compiler.program.floats import SectionStep
+from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.steps import Start, Varies
-from carrysave.compiler.program.words import JOB_FIELDS, job_words
-from carrysave.driver.job import Job
+from carrysave.compiler.program.words import JOB_FIELDS, group_words
 from carrysave.driver.system import Parameter
 
 __all__ = ["affine"]
@@ -51,26 +51,30 @@ def _varying(
     """Return a start of the least value, and how its words go on to those of the greatest."""
     if not (isinstance(most, Start) and isinstance(least, Start) and isinstance(next_, Start)):
         raise ValueError(f"{most.node}: only jobs may vary by {name!r}")
-    jobs, varies = [], []
-    three = zip(most.jobs, least.jobs, next_.jobs, strict=True)
-    for number, (greatest, job, following) in enumerate(three):
-        first, second = _with_blocks(job, greatest), _with_blocks(following, greatest)
-        jobs.append(first)
-        words = zip(JOB_FIELDS, *(map(job_words, (first, second, greatest))), strict=True)
+    groups, varies = [], []
+    three = zip(most.groups, least.groups, next_.groups, strict=True)
+    for number, (greatest, group, following) in enumerate(three):
+        first, second = _with_blocks(group, greatest), _with_blocks(following, greatest)
+        groups.append(first)
+        words = zip(JOB_FIELDS, *(map(group_words, (first, second, greatest))), strict=True)
         for field, one, other, last in words:
             if one + steps * (other - one) != last:
                 raise ValueError(f"{most.node}: {field} must grow by as much with each {name!r}")
             if one != other:
                 varies.append(Varies(parameter=name, field=field, factor=other - one, job=number))
-    return replace(most, jobs=tuple(jobs), varies=tuple(varies))
+    return replace(most, groups=tuple(groups), varies=tuple(varies))
 
 
-def _with_blocks(job: Job, other: Job) -> Job:
-    """Return a job with the blocks of another one."""
+def _with_blocks(group: JobGroup, other: JobGroup) -> JobGroup:
+    """Return jobs with the blocks of other ones."""
+    job, of = group.job, other.job
     return replace(
-        job,
-        block_m=other.block_m,
-        block_n=other.block_n,
-        block_k=other.block_k,
-        by_columns=other.by_columns,
+        group,
+        job=replace(
+            job,
+            block_m=of.block_m,
+            block_n=of.block_n,
+            block_k=of.block_k,
+            by_columns=of.by_columns,
+        ),
     )

@@ -6,16 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 from carrysave.compiler.program.floats import Floats, SectionStep
-from carrysave.compiler.program.image import DESCRIPTOR, JOBS, Image
+from carrysave.compiler.program.image import DESCRIPTOR, Image
 from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.steps import HostStep, Move, Start, State, Varies
 from carrysave.compiler.program.words import (
     JOB_FIELDS,
     JOB_WORDS,
+    JOBS,
     MOVE_FIELDS,
     PARAMETER_WORDS,
     Kind,
-    job_words,
+    group_words,
 )
 from carrysave.driver.system import Parameter
 
@@ -149,8 +150,8 @@ def _words(step: SectionStep) -> list[int]:
         return [Kind.MOVE, *(getattr(step, name) for name in MOVE_FIELDS)]
     if isinstance(step, Floats):
         return [Kind.FLOATS, *step.words]
-    jobs = [word for job in step.jobs for word in job_words(job)]
-    return [Kind.START, len(step.jobs), step.counters, *jobs]
+    groups = [word for group in step.groups for word in group_words(group)]
+    return [Kind.START, len(step.groups), step.counters, *groups]
 
 
 def _place(step: SectionStep, way: Varies) -> int:
@@ -158,7 +159,7 @@ def _place(step: SectionStep, way: Varies) -> int:
     fields: Sequence[str] = JOB_FIELDS
     jobs = head = 1
     if isinstance(step, Start):
-        jobs, head = len(step.jobs), 3
+        jobs, head = len(step.groups), 3
     else:
         fields = step.fields if isinstance(step, Floats) else MOVE_FIELDS
     if way.field not in fields or not 0 <= way.job < jobs:

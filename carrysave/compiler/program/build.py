@@ -11,8 +11,10 @@ from carrysave.compiler.program.array import BYTES, TYPES, Array
 from carrysave.compiler.program.cost import cycles_of, planned
 from carrysave.compiler.program.digits import digits, packed, weight_range
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
-from carrysave.compiler.program.image import COUNTERS, JOBS, Image
+from carrysave.compiler.program.groups import JobGroup, appended
+from carrysave.compiler.program.image import COUNTERS, Image
 from carrysave.compiler.program.steps import Start, Varies
+from carrysave.compiler.program.words import JOBS
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 
@@ -52,7 +54,7 @@ class Builder:
     steps: list[SectionStep] = field(default_factory=list)
     node: str = ""
     operator: str = ""
-    _jobs: list[tuple[Job, tuple[Varies, ...], int, int]] = field(default_factory=list)
+    _groups: list[tuple[JobGroup, tuple[Varies, ...], JobGroup, int]] = field(default_factory=list)
 
     @contextmanager
     def naming(self, node: str, operator: str) -> Iterator[None]:
@@ -154,8 +156,7 @@ class Builder:
             ldb=ldb or b.row, ldc=c.row,
         ), self.image.target)  # fmt: skip
         job = replace(most, n=1 if b.grows else n, k=1 if a.grows else k)
-        took = cycles_of(most, self.image.target)
-        self._add(job, {"k": a.grows, "n": b.grows}, took, m * k * n if macs is None else macs)
+        self._add(job, {"k": a.grows, "n": b.grows}, most, m * k * n if macs is None else macs)
 
     def multiply(self, a: Array, b: Array, c: Array) -> None:
         """Add the same as a step on floats."""
@@ -173,30 +174,39 @@ class Builder:
             a_format=1, vector=operation, requantisation=how,
         )  # fmt: skip
         job = replace(most, n=1 if a.grows else a.columns)
-        self._add(job, {"n": a.grows}, cycles_of(most, self.image.target), 0)
+        self._add(job, {"n": a.grows}, most, 0)
 
     def run(self) -> None:
         """Have the jobs so far run."""
-        for first in range(0, len(self._jobs), JOBS):
-            some = self._jobs[first : first + JOBS]
+        for first in range(0, len(self._groups), JOBS):
+            some = self._groups[first : first + JOBS]
             self.steps.append(Start(
-                node=self.node, operator=self.operator, jobs=tuple(one[0] for one in some),
-                cycles=sum(one[2] for one in some), macs=sum(one[3] for one in some),
+                node=self.node, operator=self.operator, groups=tuple(one[0] for one in some),
+                cycles=sum(cycles_of(one[2], self.image.target) for one in some),
+                macs=sum(one[3] for one in some),
                 counters=self.image.room(COUNTERS),
                 varies=tuple(
                     replace(way, job=number)
                     for number, one in enumerate(some) for way in one[1]
                 ),
             ))  # fmt: skip
-        self._jobs.clear()
+        self._groups.clear()
 
-    def _add(self, job: Job, grows: dict[str, str], spent: int, macs: int) -> None:
+    def _add(self, job: Job, grows: dict[str, str], most: Job, macs: int) -> None:
+        """Add a job; `most` is that of the greatest value of a parameter."""
         varies = tuple(
             Varies(parameter=parameter, field=name, factor=1)
             for name, parameter in grows.items()
             if parameter
         )
-        self._jobs.append((job, varies, spent, macs))
+        group, greatest = JobGroup(job=job), JobGroup(job=most)
+        if self._groups and self._groups[-1][1] == varies:
+            last, _, before, sofar = self._groups[-1]
+            some, others = appended([last], group), appended([before], greatest)
+            if len(some) == len(others) == 1:
+                self._groups[-1] = some[0], varies, others[0], sofar + macs
+                return
+        self._groups.append((group, varies, greatest, macs))
 
 
 _NARROWS = (Operation.GREATEST, Operation.LEAST, Operation.SUM, Operation.GROUPS, Operation.ALIGN)

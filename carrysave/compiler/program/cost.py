@@ -6,6 +6,8 @@ import numpy as np
 
 from carrysave.compiler.program.cycles import Memory, cycles
 from carrysave.compiler.program.golden_job import golden_job
+from carrysave.compiler.program.groups import JobGroup
+from carrysave.compiler.program.words import JOBS
 from carrysave.compiler.target.mapping import START
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
@@ -80,22 +82,27 @@ def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
         some = long if len(long) else known
         ranks = np.argsort(costs(stores, some, job.m, job.n, words, c_bits)[0], kind="stable")
         tried = [Blocks.of(row) for row in some[ranks[:_TRIED]]]
-        best = min(tried, key=lambda blocks: _product_cycles(job, blocks, operands, target, memory))
+        alone = JobGroup(job=job)
+        best = min(
+            tried, key=lambda blocks: _product_cycles(alone, blocks, operands, target, memory)
+        )
     return replace(job, block_m=best.m, block_n=best.n, block_k=best.k, by_columns=best.by_columns)
 
 
-def cycles_of(job: Job, target: Target, memory: Memory | None = None) -> int:
-    """Return the cycles of a job, its start included.
+def cycles_of(jobs: Job | JobGroup, target: Target, memory: Memory | None = None) -> int:
+    """Return the cycles of a job, its start included; or of a group of jobs, which overlap.
 
     A product's are the planner's, or those of the walk past SDRAM. Those of the vector unit are
     exact, of values that come without stalls, but for a row's scale, which depends on its values;
     or those of its operands on the bus, whichever are more. What is on chip comes and goes at the
     rate of the bus. Parameters are those of :func:`planned`.
     """
+    group = jobs if isinstance(jobs, JobGroup) else JobGroup(job=jobs)
+    job = group.job
     operands = matrices(target.spec, golden_job(job, target.spec))
     if job.vector is not None:
-        return START + _rows_cycles(job, job.vector, operands, target)
-    return _product_cycles(job, _blocks(job, operands, target), operands, target, memory)
+        return group.count * (START + _rows_cycles(job, job.vector, operands, target))
+    return _product_cycles(group, _blocks(job, operands, target), operands, target, memory)
 
 
 def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
@@ -148,15 +155,35 @@ def _blocks(job: Job, operands: dict[str, Matrix], target: Target) -> Blocks:
 
 
 def _product_cycles(
-    job: Job, blocks: Blocks, operands: dict[str, Matrix], target: Target, memory: Memory | None
-) -> int:
+    group: JobGroup, blocks: Blocks, operands: dict[str, Matrix], target: Target,
+    memory: Memory | None,
+) -> int:  # fmt: skip
+    """Return the cycles of a group: of the starts that it takes, on each of which jobs overlap."""
+    whole, rest = divmod(group.count, JOBS)
+    return whole * (
+        _start_cycles(group, JOBS, blocks, operands, target, memory) if whole else 0
+    ) + (_start_cycles(group, rest, blocks, operands, target, memory) if rest else 0)
+
+
+def _start_cycles(
+    group: JobGroup, count: int, blocks: Blocks, operands: dict[str, Matrix], target: Target,
+    memory: Memory | None,
+) -> int:  # fmt: skip
+    job = group.job
     stores, words = _stores(target), -(-job.k // target.mode.codes)
     if memory is None:
-        return START + cost(stores, blocks, job.m, job.n, words, operands["c"].bits).cycles
+        bits = operands["c"].bits
+        return START + cost(stores, blocks, job.m, job.n, words, bits, count).cycles
     shared = int(target.design.parameters["requantisers"]) or stores.tile_n
-    bits = {name: one.bits for name, one in operands.items()}
-    places = {name: (one.address, one.distance) for name, one in operands.items()}
-    return cycles(stores, blocks, job.m, job.n, words, bits, places, memory, shared)
+    width = {name: one.bits for name, one in operands.items()}
+    places = [
+        {
+            name: (one.address + number * getattr(group, name, 0), one.distance)
+            for name, one in operands.items()
+        }
+        for number in range(count)
+    ]
+    return cycles(stores, blocks, job.m, job.n, words, width, places, memory, shared)
 
 
 def _rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: Target) -> int:

@@ -29,6 +29,7 @@ class Sources:
     a, b : sources of their operands, addresses or codes; None: those of the work.
     shaped : makes addresses of y of those of the results.
     macs : products of codes that the model needs.
+    beside : matrices A have rows in common: those of results lie side by side.
     """
 
     works: list[Work]
@@ -36,6 +37,7 @@ class Sources:
     b: list[np.ndarray | None]
     shaped: Callable[[list[np.ndarray]], np.ndarray]
     macs: int
+    beside: bool = False
 
 
 def cut(product: QuantisedProduct, a: Tensor, image: Image) -> Sources:
@@ -68,6 +70,7 @@ def cut(product: QuantisedProduct, a: Tensor, image: Image) -> Sources:
         b=[None] * len(works),
         shaped=lambda places: shaped(join(places)),
         macs=compiled.macs,
+        beside=not compiled.cut.batched,
     )
 
 

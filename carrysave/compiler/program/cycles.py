@@ -7,7 +7,7 @@ The constants are fitted to what the simulated system counts: ``scripts/figures/
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -62,41 +62,32 @@ Places = Mapping[str, tuple[int, int]]
 
 
 def cycles(
-    stores: Stores, blocks: Blocks, m: int, n: int, k: int, bits: dict[str, int], places: Places,
-    memory: Memory, requantisers: int = 1,
+    stores: Stores, blocks: Blocks, m: int, n: int, k: int, bits: dict[str, int],
+    places: Sequence[Places], memory: Memory, requantisers: int = 1,
 ) -> int:  # fmt: skip
-    """Return the cycles of a product from its start to the last answer to a write.
+    """Return the cycles of products of one size from their start to the last answer to a write.
 
     Parameters
     ----------
     stores, blocks : the build, and the blocks of the product.
     m, n, k : its sizes.
     bits : of a number of each of its matrices: a, b, c, bias, records.
-    places : where the matrices are.
+    places : where the matrices of each product are; products overlap.
     memory : how long it takes.
     requantisers : codes of C per cycle.
     """
-    walk = _Walk(stores, places, memory, requantisers)
-    parts = order(stores, blocks, bits, m, n, k)
-    load: list[Part] = []
-    rows: list[Part] = []
-    for name, group in groupby(parts, key=lambda part: part.name):
-        several = list(group)
-        if name == "c":
-            # Parts of K: B is loaded once for each, at its end.
-            rows = several
-            walk.block(load, rows, blocks, k)
-            load = []
-        else:
-            load += several
+    walk = _Walk(stores, memory, requantisers)
+    parts = list(order(stores, blocks, bits, m, n, k))
+    for one in places:
+        walk.product(parts, blocks, k, one)
     return round(walk.finish() + memory.job)
 
 
 class _Walk:
     """Times, as the walk goes on."""
 
-    def __init__(self, stores: Stores, places: Places, memory: Memory, requantisers: int) -> None:
-        self._places = places
+    def __init__(self, stores: Stores, memory: Memory, requantisers: int) -> None:
+        self._places: Places = {}
         self._open: dict[int, int] = {}
         """The open row of each bank."""
         self._refreshed = 0.0
@@ -109,8 +100,21 @@ class _Walk:
         """When the engine is through with each chunk of K."""
         self._codes = 0.0
         """When the requantiser is free."""
-        self._waiting: deque[tuple[float, Part]] = deque()
-        """Rows of C, and when they are ready."""
+        self._waiting: deque[tuple[float, Part, Places]] = deque()
+        """Rows of C, when they are ready, and of which product."""
+
+    def product(self, parts: list[Part], blocks: Blocks, k: int, places: Places) -> None:
+        """Go through all blocks of a product."""
+        self._places = places
+        load: list[Part] = []
+        for name, group in groupby(parts, key=lambda part: part.name):
+            several = list(group)
+            if name == "c":
+                # Parts of K: B is loaded once for each, at its end.
+                self.block(load, several, blocks, k)
+                load = []
+            else:
+                load += several
 
     def block(self, load: list[Part], rows: list[Part], blocks: Blocks, k: int) -> None:
         """Load a block, multiply, and have its rows written."""
@@ -123,7 +127,7 @@ class _Walk:
             self._bus = max(self._bus, self._engine[-2])
             for part in chunk:
                 self._write_some()
-                self._transfer(part, False)
+                self._transfer(part, False, self._places)
             step = max(beats + stores.tile_m + self._memory.tile, self._memory.least)
             first = max(self._engine[-1] + step, self._bus + self._memory.latency)
             self._engine.append(first + (up * across - 1) * step)
@@ -135,7 +139,7 @@ class _Walk:
                 self._columns(rows) / self._requantisers * self._memory.code + self._memory.codes
             )
             self._codes = max(self._codes, ready) + codes
-            self._waiting.append((self._codes, row))
+            self._waiting.append((self._codes, row, self._places))
 
     def finish(self) -> float:
         """Write what waits; return when the last of it is written."""
@@ -158,11 +162,11 @@ class _Walk:
             self._write()
 
     def _write(self) -> None:
-        ready, row = self._waiting.popleft()
+        ready, row, places = self._waiting.popleft()
         self._bus = max(self._bus, ready)
-        self._transfer(row, True)
+        self._transfer(row, True, places)
 
-    def _transfer(self, part: Part, write: bool) -> None:
+    def _transfer(self, part: Part, write: bool, places: Places) -> None:
         memory = self._memory
         if write != self._writing:
             self._bus += memory.turn
@@ -171,7 +175,7 @@ class _Walk:
             self._refreshed = self._bus
             self._bus += memory.refresh
             self._open.clear()
-        start, stride = self._places[part.name]
+        start, stride = places[part.name]
         beat = self._stores.data_width // 8
         first = (start + part.row * stride + part.first) // beat * beat
         beats = -(-part.bytes // beat)

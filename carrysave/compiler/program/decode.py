@@ -17,15 +17,15 @@ from carrysave.compiler.program.floats import (
     Operation,
     SectionStep,
 )
-from carrysave.compiler.program.image import JOBS
 from carrysave.compiler.program.steps import Move, Start, Varies
 from carrysave.compiler.program.words import (
     HEAD_WORDS,
     JOB_FIELDS,
     JOB_WORDS,
+    JOBS,
     MOVE_FIELDS,
     Kind,
-    job_of,
+    group_of,
 )
 from carrysave.driver.system import Parameter
 
@@ -120,15 +120,15 @@ def _step(words: _Words, one: Mapping[str, Any], size: int) -> SectionStep:
         return Move(node=node, operator=operator, bytes=int(one["bytes"]), **fields)
     if kind == Kind.FLOATS:
         return _floats(words, node, operator, int(one["numbers"]))
-    jobs, counters = words.take(2)
-    if not 1 <= jobs <= JOBS or not 0 <= counters < size:
-        raise ValueError(f"a start must have 1..{JOBS} jobs, not {jobs}")
+    groups, counters = words.take(2)
+    if not 1 <= groups <= JOBS or not 0 <= counters < size:
+        raise ValueError(f"a start must have 1..{JOBS} groups of jobs, not {groups}")
     return Start(
         node=node,
         operator=operator,
         cycles=int(one["cycles"]),
         macs=int(one["macs"]),
-        jobs=tuple(job_of(words.take(JOB_WORDS)) for _ in range(jobs)),
+        groups=tuple(group_of(words.take(JOB_WORDS)) for _ in range(groups)),
         counters=counters,
     )
 

@@ -72,12 +72,13 @@ def _nodes(program: Program) -> Iterator[dict[str, Any]]:
 def _bus_bytes(step: Start, program: Program) -> int:
     """Count bytes on the bus, of jobs as large as parameters make them."""
     ranges = {one.name: one.high - one.low for one in program.parameters}
-    jobs = list(step.jobs)
+    groups = list(step.groups)
     for way in step.varies:
-        job: Any = jobs[way.job]
+        group = groups[way.job]
+        job: Any = group.job
         grown = getattr(job, way.field) + way.factor * ranges[way.parameter]
-        jobs[way.job] = replace(job, **{way.field: grown})
-    return sum(spent(job, program.target).moved for job in jobs)
+        groups[way.job] = replace(group, job=replace(job, **{way.field: grown}))
+    return sum(one.count * spent(one.job, program.target).moved for one in groups)
 
 
 def name_of(step: SectionStep | HostStep) -> tuple[str, str]:

@@ -5,27 +5,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from carrysave.compiler.program.buffers import Buffer, packed
-from carrysave.compiler.program.cost import cycles_of, planned
+from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.cycles import Memory
 from carrysave.compiler.program.floats import SectionStep
-from carrysave.compiler.program.jobs import product
+from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.patterns import patterns
 from carrysave.compiler.program.pool import Pool
 from carrysave.compiler.program.steps import Move, Start
-from carrysave.compiler.program.words import CHIP
+from carrysave.compiler.program.words import CHIP, JOBS
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
-from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
 
-__all__ = ["COUNTERS", "DESCRIPTOR", "JOBS", "Image"]
+__all__ = ["COUNTERS", "DESCRIPTOR", "Image"]
 
 COUNTERS = 56
 """Bytes of the driver's carrysave_counters."""
 DESCRIPTOR = 128
 """Bytes of a job for the hardware."""
-JOBS = 8
-"""On one start, as the firmware has room for."""
 _ALIGN = 16
 _CONSTANT = -256
 """Added to a code that a move takes as it is."""
@@ -160,30 +157,42 @@ class Image:
         codes = how.records(columns).view("<i8").reshape(1, -1)
         return self.known(f"{name}.records", codes, 64)
 
-    def start(self, node: str, operator: str, job: Job, *, macs: int | None = None) -> None:
-        """Have a job run, on one start with those before it of the same node.
+    def start(
+        self, node: str, operator: str, jobs: Job | JobGroup, *, macs: int | None = None
+    ) -> None:
+        """Have jobs run, on one start with those before them of the same node.
 
         Parameters
         ----------
         macs : products of codes that the model needs; None: all of the job.
         """
-        took = cycles_of(job, self.target, self.memory)
+        group = jobs if isinstance(jobs, JobGroup) else JobGroup(job=jobs)
+        job = group.job
         if macs is None:
-            macs = 0 if job.vector is not None else job.m * job.k * job.n
+            macs = 0 if job.vector is not None else group.count * job.m * job.k * job.n
         last = self.steps[-1] if self.steps else None
         if (
             isinstance(last, Start)
             and (last.node, last.operator) == (node, operator)
-            and len(last.jobs) < JOBS
+            and (joined := self._joined(last, group)) is not None
         ):
-            self.steps[-1] = replace(
-                last, jobs=(*last.jobs, job), cycles=last.cycles + took, macs=last.macs + macs
-            )
+            self.steps[-1] = replace(joined, macs=last.macs + macs)
             return
         self.steps.append(Start(
-            node=node, operator=operator, jobs=(job,), cycles=took, macs=macs,
-            counters=self.room(COUNTERS),
+            node=node, operator=operator, groups=(group,), macs=macs, counters=self.room(COUNTERS),
+            cycles=cycles_of(group, self.target, self.memory),
         ))  # fmt: skip
+
+    def _joined(self, last: Start, group: JobGroup) -> Start | None:
+        """Return a start with more jobs: those that go on with its last group, or a few."""
+        groups = appended(last.groups, group)
+        if len(groups) > len(last.groups) and len(last.jobs) + group.count > JOBS:
+            return None
+        longer = groups[-1]
+        took = cycles_of(longer, self.target, self.memory)
+        if len(groups) == len(last.groups):
+            took -= cycles_of(last.groups[-1], self.target, self.memory)
+        return replace(last, groups=groups, cycles=last.cycles + took)
 
     def constant(self, codes: np.ndarray) -> np.ndarray:
         """Return the sources of codes that are known."""
@@ -211,74 +220,3 @@ class Image:
             at=self.put(words.astype("<i4").tobytes()), table=self.shared(table) if table else 0,
         ))  # fmt: skip
         return to
-
-    def rows(self, node: str, operator: str, sources: np.ndarray) -> Buffer:
-        """Return a buffer of a matrix of sources: as they are, or moved."""
-        m, k = sources.shape
-        first = int(sources[0, 0])
-        stride = int(sources[1, 0]) - first if m > 1 else self.stride(8, k)
-        straight = first + stride * np.arange(m)[:, None] + np.arange(k)
-        if first < 0 or stride < k or not np.array_equal(sources, straight):
-            stride = self.stride(8, k)
-            wide = np.empty((m, stride), np.int64)
-            wide[:, :k] = sources
-            # What fills a row is not looked at: the bytes behind its last one, to need no record.
-            more = sources[:, -1:] + 1 + np.arange(stride - k)
-            wide[:, k:] = np.where((sources[:, -1:] >= 0) & (more < self.end), more, _CONSTANT)
-            first = self.move(node, operator, wide.reshape(-1, 1), row=stride)
-        return Buffer(name=node, address=first, rows=m, columns=k, bits=8, stride=stride)
-
-    def product(
-        self, work: Work, a: np.ndarray | None, b: np.ndarray | None, node: str, operator: str
-    ) -> tuple[Job, np.ndarray]:
-        """Place a product's operands; return it, and the addresses of its result.
-
-        Parameters
-        ----------
-        a, b : sources of the operands; None: those of the work are constant.
-        """
-        sides = [(work.a, a, "a"), (work.b, b, "b")]
-        left, right = (
-            self.rows(node, operator, sources)
-            if sources is not None
-            else self.known(f"{node}.{side}", np.asarray(codes), 8)
-            for codes, sources, side in sides
-        )
-        bias = None
-        if work.bias is not None:
-            bias = self.known(f"{node}.bias", work.bias[None], self.target.info.sums.bits)
-        n = right.columns
-        records = self.records(node, work.requantisation, n)
-        c = self.reserve(node, left.rows, n, 8, stride=self.stride(8, n))
-        job = product(
-            self.target, left, right, c, bias=bias, how=work.requantisation, records=records
-        )
-        places = c.address + c.stride * np.arange(c.rows)[:, None] + np.arange(n)
-        return planned(job, self.target, self.memory), places
-
-    def sums(
-        self, node: str, operator: str, a: np.ndarray, weights: np.ndarray, bias: np.ndarray
-    ) -> np.ndarray:
-        """Have codes multiplied by weights; return the addresses of the sums.
-
-        Parameters
-        ----------
-        a : sources of the codes.
-        weights : K x N.
-        bias : addresses of a sum for each column, one after the other.
-        """
-        bits, n = self.target.info.sums.bits, weights.shape[1]
-        left = self.rows(node, operator, a)
-        right = self.known(f"{node}.b", weights, 8)
-        buffer = Buffer(
-            name=f"{node}.bias",
-            address=int(bias[0]),
-            rows=1,
-            columns=n,
-            bits=bits,
-            stride=n * bits // 8,
-        )
-        c = self.reserve(node, left.rows, n, bits, stride=self.stride(bits, n))
-        job = planned(product(self.target, left, right, c, bias=buffer), self.target, self.memory)
-        self.start(node, operator, job)
-        return c.address + c.stride * np.arange(c.rows)[:, None] + bits // 8 * np.arange(n)

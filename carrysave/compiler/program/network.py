@@ -25,6 +25,8 @@ from carrysave.compiler.program.cut import computed, cut
 from carrysave.compiler.program.cycles import Memory
 from carrysave.compiler.program.host_parts import HostParts
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.operands import rows
+from carrysave.compiler.program.products import started
 from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.program.reasons import between, not_a_job, reason_of
 from carrysave.compiler.program.steps import HostStep, Start
@@ -148,7 +150,7 @@ class _Compiler:
         image = self._image
         end = self._layers[-1]
         last = end.y.sources.reshape(1, -1)
-        scores = image.rows(end.node, end.operator, last).address
+        scores = rows(image, (end.node, end.operator), last).address
         self._section()
         return assembled(
             image,
@@ -197,20 +199,14 @@ class _Compiler:
         sources = (
             cut(product, a, self._image) if b is None else computed(product, a, b, self._image)
         )
-        jobs, places, before = [], [], len(self._image.steps)
-        count = len(sources.works)
-        for work, left, right in zip(sources.works, sources.a, sources.b, strict=True):
-            job, result = self._image.product(work, left, right, product.name, product.operator)
-            jobs.append(job)
-            places.append(result)
-        for number, job in enumerate(jobs):
-            macs = sources.macs * (number + 1) // count - sources.macs * number // count
-            self._image.start(product.name, product.operator, job, macs=macs)
+        before = len(self._image.steps)
+        groups, places = started(self._image, sources, (product.name, product.operator))
         y = Tensor(sources.shaped(places), product.y_type, offset)
         self._tensors[product.y] = y
         starts = [step for step in self._image.steps[before:] if isinstance(step, Start)]
         self._layers.append(Layer(
-            product.name, product.operator, [(job.m, job.k, job.n) for job in jobs],
+            product.name, product.operator,
+            [(one.job.m, one.job.k, one.job.n) for one in groups for _ in range(one.count)],
             sum(step.cycles for step in starts), product.y, y, [step.counters for step in starts],
         ))  # fmt: skip
 

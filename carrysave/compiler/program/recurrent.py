@@ -11,6 +11,7 @@ from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.lowered.recurrent import Direction, Recurrent
 from carrysave.compiler.program.arithmetic import Emitter
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.products import sums
 from carrysave.driver.system import Tensor
 
 __all__ = ["recurrent"]
@@ -104,14 +105,14 @@ class _Layer:
             raise Unsupported(f"weights must be {numbers.low}..{numbers.high}, not {least}..{most}")
         columns = self.emitter.integers(product.weights.sum(axis=0))
         bias = self.emitter.integer_products(columns, x.more)
-        sums = self.image.sums(
-            product.name,
-            product.operator,
+        added = sums(
+            self.image,
+            (product.name, product.operator),
             x.codes.sources,
             product.weights,
             bias.sources.reshape(-1),
         )
-        floats = self.emitter.decoded(Tensor(sums, np.dtype(np.int32), 0))
+        floats = self.emitter.decoded(Tensor(added, np.dtype(np.int32), 0))
         steps = self.numbers.multiply(x.step, self.emitter.constant(scale))
         return self.emitter.two("multiply", floats, steps)
 

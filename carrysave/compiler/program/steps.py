@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from onnx import NodeProto
 
+from carrysave.compiler.program.groups import JobGroup
 from carrysave.driver.job import Job
 
 __all__ = ["HostStep", "Move", "Start", "State", "Step", "Varies"]
@@ -18,7 +19,7 @@ class Varies:
     parameter : its name.
     field : of the job, or of the move; see :mod:`.words`.
     factor : added to the word for each one that the parameter is above its least value.
-    job : number in its start.
+    job : number of its group in its start.
     """
 
     parameter: str
@@ -48,12 +49,12 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """Products on one start of the co-processor.
+    """Jobs on one start of the co-processor; on several, if it is more than a runner has room for.
 
     Members
     -------
     node, operator : of the model.
-    jobs : in order; addresses are from the start of the program's memory.
+    groups : of jobs, in order; addresses are from the start of the program's memory.
     cycles : by the cost model.
     macs : products of codes that the model needs.
     counters : address of those of the start.
@@ -62,11 +63,16 @@ class Start:
 
     node: str
     operator: str
-    jobs: tuple[Job, ...]
+    groups: tuple[JobGroup, ...]
     cycles: int
     macs: int
     counters: int
     varies: tuple[Varies, ...] = ()
+
+    @property
+    def jobs(self) -> list[Job]:
+        """All jobs, in order."""
+        return [job for group in self.groups for job in group.jobs]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from carrysave.compiler.program.facts import name_of
 from carrysave.compiler.program.floats import Floats, SectionStep
+from carrysave.compiler.program.groups import ADDRESSES, JobGroup
 from carrysave.compiler.program.manifest import layout
 from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.steps import HostStep, Move, Start, Varies
@@ -58,7 +59,7 @@ def _lines(step: SectionStep | HostStep) -> Iterator[str]:
         yield from map(_varies, step.varies)
     else:
         yield f"start {node} {operator} {step.cycles} cycles"
-        yield from (f"  {_job(job)}" for job in step.jobs)
+        yield from (f"  {_job(group.job)}{_more(group)}" for group in step.groups)
         yield from map(_varies, step.varies)
 
 
@@ -74,6 +75,15 @@ def _floats(step: Floats) -> str:
     )
     more = f" width {step.width}" * bool(step.width) + f" shift {step.shift}" * bool(step.shift)
     return f"{step.operation.name.lower()} {step.rows}x{step.columns} {' '.join(operands)}{more}"
+
+
+def _more(group: JobGroup) -> str:
+    """Say how the jobs of a group go on."""
+    if group.count == 1:
+        return ""
+    steps = ((name, getattr(group, name)) for name in ADDRESSES)
+    further = ", ".join(f"{name}{step:+}" for name, step in steps if step)
+    return f"; {group.count} groups, {further}"
 
 
 def _job(job: Job) -> str:

@@ -3,8 +3,9 @@
 A section begins with :data:`HEAD_WORDS` words: the count of its steps, room for descriptors, the
 codes of the last product and their count, and the address of the table of parameters, or 0.
 
-A step begins with its kind. A start has its count of jobs, the address of its counters, and for
-each job :data:`JOB_WORDS` words, in the order of :data:`JOB_FIELDS`. A move has
+A step begins with its kind. A start has its count of groups, the address of its counters, and for
+each group :data:`JOB_WORDS` words, in the order of :data:`JOB_FIELDS`: those of its first job, its
+count of jobs, and what is added to each address from a job to the next. A move has
 :data:`MOVE_FIELDS`: the address that it writes to, that of its patterns and their count, the
 sources of a byte, and the address of a table, or 0. Addresses are from the memory's start; from
 :data:`CHIP` on, those of a job are on chip. A pattern has how often it comes, what is added to its
@@ -23,17 +24,20 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.program.groups import ADDRESSES, JobGroup
 from carrysave.driver.job import Job, Requantisation
 from carrysave.driver.registers import OPERATIONS
 
 __all__ = [
-    "CHIP", "HEAD_WORDS", "JOB_FIELDS", "JOB_WORDS", "MOVE_FIELDS", "PARAMETER_WORDS", "Kind",
-    "job_of", "job_words",
+    "CHIP", "HEAD_WORDS", "JOBS", "JOB_FIELDS", "JOB_WORDS", "MOVE_FIELDS", "PARAMETER_WORDS",
+    "Kind", "group_of", "group_words",
 ]  # fmt: skip
 
 CHIP = 1 << 31
 """First address on chip."""
 HEAD_WORDS = 5
+JOBS = 8
+"""On one start, as the firmware has room for."""
 PARAMETER_WORDS = 5
 """Of a parameter, before its places."""
 
@@ -58,21 +62,23 @@ class _Option(IntFlag):
 _PLACES = ("a", "b", "c", "bias", "records", "m", "n", "k", "lda", "ldb", "ldc")
 _SCALE = ("multiplier", "shift", "zero_point", "low", "high")
 _MORE = ("block_m", "block_n", "block_k", "a_format", "c_bytes")
-JOB_FIELDS = (*_PLACES, "options", *_SCALE, *_MORE, "vector")
+_STEPS = tuple(f"next_{name}" for name in ADDRESSES)
+JOB_FIELDS = (*_PLACES, "options", *_SCALE, *_MORE, "vector", "count", *_STEPS)
 JOB_WORDS = len(JOB_FIELDS)
 MOVE_FIELDS = ("to", "at", "patterns", "taps", "table")
 _LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb", "window")
 _NAMES = {number: name for name, number in OPERATIONS.items()}
 
 
-def job_words(job: Job) -> list[int]:
-    """Write a job.
+def group_words(group: JobGroup) -> list[int]:
+    """Write a group of jobs.
 
     Raises
     ------
     ValueError
         It has what words have no place for: several formats, block scales, or windows.
     """
+    job = group.job
     if lacking := [name for name in _LACKING if getattr(job, name)]:
         raise ValueError(f"a job of a program must be without {', '.join(lacking)}")
     requantisation = job.requantisation
@@ -95,14 +101,26 @@ def job_words(job: Job) -> list[int]:
         *scale,
         *(getattr(job, name) for name in _MORE),
         OPERATIONS[job.vector] if job.vector else 0,
+        group.count,
+        *(getattr(group, name) for name in ADDRESSES),
     ]
 
 
-def job_of(words: Sequence[int]) -> Job:
-    """Read a job back; scales of columns stay in memory."""
+def group_of(words: Sequence[int]) -> JobGroup:
+    """Read a group of jobs back; scales of columns stay in memory.
+
+    Raises
+    ------
+    ValueError
+        It has no job.
+    """
     fields: dict[str, Any] = dict(zip(JOB_FIELDS, words, strict=True))
     for name in _PLACES:
         fields[name] &= 0xFFFFFFFF
+    count = fields.pop("count")
+    steps = {name: fields.pop(f"next_{name}") for name in ADDRESSES}
+    if count < 1:
+        raise ValueError(f"a group must have a job or more, not {count}")
     options, vector = _Option(fields.pop("options")), fields.pop("vector")
     requantisation = Requantisation(
         **{name: fields.pop(name) for name in _SCALE}, relu=_Option.RELU in options
@@ -113,9 +131,10 @@ def job_of(words: Sequence[int]) -> Job:
         accumulate=_Option.ACCUMULATE in options,
         vector=_NAMES[vector] if vector else None,
     )
-    return replace(
+    job = replace(
         job,
         bias=job.bias if _Option.BIAS in options else None,
         records=job.records if _Option.PER_COLUMN in options else None,
         requantisation=requantisation if _Option.REQUANTISE in options else None,
     )
+    return JobGroup(job=job, count=count, **steps)

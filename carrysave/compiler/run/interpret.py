@@ -11,7 +11,7 @@ from carrysave.compiler.program.words import (
     MOVE_FIELDS,
     PARAMETER_WORDS,
     Kind,
-    job_of,
+    group_of,
 )
 from carrysave.compiler.run.floats import calculate
 from carrysave.driver.job import Job
@@ -51,7 +51,7 @@ def interpret(
             count, at = words[at_word : at_word + 2].tolist()
             end = at_word + 2 + count * JOB_WORDS
             rows = words[at_word + 2 : end].reshape(count, JOB_WORDS).tolist()
-            counters = run_jobs([job_of(row) for row in rows])
+            counters = run_jobs([job for row in rows for job in group_of(row).jobs])
             if counters is not None:
                 memory[at : at + counters.nbytes] = counters.view(np.uint8)
             at_word = end

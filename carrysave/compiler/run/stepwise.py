@@ -6,9 +6,10 @@ import numpy as np
 
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR, JOBS
+from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import HostStep, Start
+from carrysave.compiler.program.words import JOBS
 
 __all__ = ["comparable", "first_difference", "stepwise"]
 

@@ -95,6 +95,9 @@ void carrysave_mark_alike(const carrysave *device, const carrysave_job *jobs, ui
 
 bool carrysave_is_busy(carrysave *device);
 
+/* Add counters to those of starts before. */
+void carrysave_add_counters(carrysave_counters *sum, const carrysave_counters *to_add);
+
 /* Start what carrysave_check has found right: one job; or a ring, if `checked`. */
 carrysave_status carrysave_start_checked(carrysave *device, const carrysave_job *job);
 carrysave_status carrysave_start_jobs(carrysave *device, const carrysave_job *jobs, uint32_t count,

@@ -11,7 +11,7 @@
 #define CARRYSAVE_FLOATS 1
 #endif
 
-enum { MOVE = 1, START = 2, FLOATS = 3, JOB_WORDS = 23, HEAD_WORDS = 5, PARAMETER_WORDS = 5 };
+enum { MOVE = 1, START = 2, FLOATS = 3, JOB_WORDS = 29, HEAD_WORDS = 5, PARAMETER_WORDS = 5 };
 enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32 };
 
 /* First address on chip. */
@@ -119,16 +119,17 @@ static uint64_t address(const machine *of, uint32_t word)
     return word & CHIP ? of->device->info.scratch_base + (word & ~CHIP) : of->base + word;
 }
 
-static const uint32_t *describe(const machine *of, const uint32_t *word, carrysave_job *job)
+/* Describe a job of a group: addresses go on by as much from each to the next. */
+static void describe(const machine *of, const uint32_t *word, uint32_t number, carrysave_job *job)
 {
-    const uint32_t flags = word[11];
+    const uint32_t flags = word[11], *next = word + 24;
 
     memset(job, 0, sizeof *job);
-    job->a = address(of, word[0]);
-    job->b = address(of, word[1]);
-    job->c = address(of, word[2]);
-    job->bias = address(of, word[3]);
-    job->records = address(of, word[4]);
+    job->a = address(of, word[0] + number * next[0]);
+    job->b = address(of, word[1] + number * next[1]);
+    job->c = address(of, word[2] + number * next[2]);
+    job->bias = address(of, word[3] + number * next[3]);
+    job->records = address(of, word[4] + number * next[4]);
     job->m = word[5];
     job->n = word[6];
     job->k = word[7];
@@ -152,7 +153,6 @@ static const uint32_t *describe(const machine *of, const uint32_t *word, carrysa
     job->mode.a_format = word[20];
     job->c_bytes = word[21];
     job->vector = word[22];
-    return word + JOB_WORDS;
 }
 
 /* Change words by the parameters whose value is not the one that is wanted. */
@@ -175,21 +175,37 @@ static carrysave_status set_parameters(uint8_t *memory, uint32_t table)
     return CARRYSAVE_OK;
 }
 
+static carrysave_status run_jobs(const machine *of, uint32_t count, carrysave_counters *sum)
+{
+    carrysave_counters counters;
+    const carrysave_status status
+        = carrysave_run(of->device, of->jobs, count, of->memory + of->ring, of->base + of->ring, 0,
+                        of->wait, of->argument, &counters);
+
+    carrysave_add_counters(sum, &counters);
+    return status;
+}
+
+/* Run groups of jobs: as many jobs on a start as there is room for. */
 static carrysave_status start_jobs(machine *of, const uint32_t **at)
 {
     const uint32_t *word = *at;
-    const uint32_t count = word[0];
+    uint32_t groups = word[0], number, count = 0;
     carrysave_counters *counters = (carrysave_counters *)(void *)(of->memory + word[1]);
-    uint32_t number;
+    carrysave_status status = groups ? CARRYSAVE_OK : CARRYSAVE_BAD_RING;
 
-    if (count > CARRYSAVE_PROGRAM_JOBS)
-        return CARRYSAVE_BAD_RING;
-    word += 2;
-    for (number = 0; number < count; number++)
-        word = describe(of, word, &of->jobs[number]);
+    memset(counters, 0, sizeof *counters);
+    for (word += 2; groups && status == CARRYSAVE_OK; groups--, word += JOB_WORDS) {
+        for (number = 0; number < word[23] && status == CARRYSAVE_OK; number++) {
+            describe(of, word, number, &of->jobs[count++]);
+            if (count < CARRYSAVE_PROGRAM_JOBS)
+                continue;
+            status = run_jobs(of, count, counters);
+            count = 0;
+        }
+    }
     *at = word;
-    return carrysave_run(of->device, of->jobs, count, of->memory + of->ring, of->base + of->ring, 0,
-                         of->wait, of->argument, counters);
+    return status == CARRYSAVE_OK && count ? run_jobs(of, count, counters) : status;
 }
 
 carrysave_status carrysave_program_run(carrysave *device, uint8_t *memory, uint64_t base,

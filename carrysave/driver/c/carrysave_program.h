@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CARRYSAVE_PROGRAM_JOBS 8u /* of a start, at most */
+#define CARRYSAVE_PROGRAM_JOBS 8u /* of a start, at most: more take several */
 
 /* Run the program at `start` of `memory`, which the device has at `base`: both at whole beats.
  * Jobs are awaited by `wait`, as carrysave_wait has it. A program that the driver does not know is

@@ -2,7 +2,7 @@
 
 #include "carrysave_internal.h"
 
-static void add(carrysave_counters *sum, const carrysave_counters *to_add)
+void carrysave_add_counters(carrysave_counters *sum, const carrysave_counters *to_add)
 {
     sum->cycles += to_add->cycles;
     sum->compute += to_add->compute;
@@ -41,7 +41,7 @@ carrysave_status carrysave_run(carrysave *device, const carrysave_job *jobs, uin
         device->jobs_done += done;
         if (counters && status == CARRYSAVE_OK) {
             status = carrysave_read_counters(device, &own);
-            add(counters, &own);
+            carrysave_add_counters(counters, &own);
         }
     }
     return status;
