@@ -8,7 +8,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
-from hw.arith.product import product_in_logic
 from hw.device.family import Family
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
@@ -19,6 +18,7 @@ from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.result_writer import ResultWriter
+from hw.soc.path.tile_products import TileProducts
 from hw.soc.path.vector_rows import SCALE, VectorRows
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
@@ -241,18 +241,18 @@ class Datapath(wiring.Component):
     def _report(self, m: Module, loader: Loader, tiles: TileWalk, starts: Value) -> None:
         """Drive the status outputs: ready, done, and events to be counted."""
         engine, rows, writer = self.engine, self.vector_rows, self.result_writer
-        area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
+        area, codes = tiles.o_area, tiles.o_codes
+        m.submodules.products = products = TileProducts(len(codes), len(area), EVENTS["macs"])
         ended, computes = Signal(), Signal()
         begun = Signal(3)  # jobs whose tiles have not all been requested
         idle = loader.o_idle if rows is None else loader.o_idle & rows.o_ready
         done = writer.o_idle if rows is None else writer.o_idle & rows.o_ready
-        m.d.sync += [area.eq(tiles.o_area), codes.eq(tiles.o_codes)]
-        m.d.sync += [
-            begun.eq(begun + starts - ended),
-            self.o_events.macs.eq(product_in_logic(codes, area)),
-        ]
+        m.d.sync += begun.eq(begun + starts - ended)
         stalls = ~computes & ~(engine.i_a.valid & engine.i_b.valid)
         m.d.comb += [
+            products.i_codes.eq(codes),
+            products.i_area.eq(area),
+            self.o_events.macs.eq(products.o),
             ended.eq(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last),
             computes.eq(engine.i_a.valid & engine.i_a.ready),
             self.o_ready.eq(idle),
