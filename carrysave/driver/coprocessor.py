@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -10,14 +10,15 @@ from .allocator import Room
 from .blocking import Blocks
 from .device_info import Counters
 from .errors import LinkError
-from .job import Requantisation
 from .matrix import Matrix, OnChip, Product
 from .mode import Mode
 from .number import Number
 from .operands import Operands
 from .product import (
+    ProductOptions,
     blocks_of,
     check_beside,
+    check_names,
     check_scales,
     check_shape,
     product_job,
@@ -102,14 +103,11 @@ class Coprocessor(VectorControl):
         b: Matrix,
         bias: Matrix | None = None,
         *,
-        requantisation: Requantisation | None = None,
         out: Matrix | None = None,
-        accumulate: bool = False,
-        mode: Mode | None = None,
         a_scales: Matrix | None = None,
         b_scales: Matrix | None = None,
         blocks: Blocks | None = None,
-        wide: bool = False,
+        **options: Unpack[ProductOptions],
     ) -> Product:
         """Make a product of matrices that are on the device.
 
@@ -118,24 +116,24 @@ class Coprocessor(VectorControl):
         a, b : M x K numbers of ``info.a``, and K x N of ``info.b``; with `mode`, of its numbers,
             and B as :meth:`Mode.words` arranges it, as it also must be with ``trits``.
         bias : 1 x N sums, added to each row.
-        requantisation : None: C holds sums.
         out : M x N, of ``info.sums`` or ``info.codes``; allocated if None.
-        accumulate : accumulate into the sums in `out`.
-        mode : formats of A and B; needed if the engine has several, or scales.
         a_scales, b_scales : M x blocks and blocks x N ``mode.scales``, one per ``mode.block``
             codes along K for each row of A and column of B; C is float32 then.
         blocks : block sizes; None: the planner's choice, or the hardware's if it has
             ``fixed_blocks``.
-        wide : requantised codes are of ``info.wide``, if jobs choose (``sizes``).
+        options : by name, those of :class:`~.product.ProductOptions`.
 
         Raises
         ------
         TypeError, ValueError
             The hardware would reject it, or not compute it.
         """
-        mode = self._mode(mode)
+        check_names(options)
+        mode, wide = self._mode(options.get("mode")), options.get("wide", False)
+        accumulate = options.get("accumulate", False)
         m, n, _ = sizes = sizes_of(a, b, mode)
-        number, requantisation = results_of(self.info, n, requantisation, wide=wide)
+        asked = options.get("requantisation")
+        number, requantisation = results_of(self.info, n, asked, wide=wide)
         if accumulate:
             self.info.require("accumulate")
             if requantisation is not None or out is None:
@@ -161,13 +159,11 @@ class Coprocessor(VectorControl):
         b: Any,
         bias: Any = None,
         *,
-        requantisation: Requantisation | None = None,
         out: Any = None,
-        accumulate: bool = False,
-        mode: Mode | None = None,
         a_scales: Any = None,
         b_scales: Any = None,
         timeout: float | None = None,
+        **options: Unpack[ProductOptions],
     ) -> Any:
         """Multiply, once.
 
@@ -176,8 +172,8 @@ class Coprocessor(VectorControl):
         a, b, bias, out, a_scales, b_scales : arrays, or matrices on the device; see
             :meth:`product`. An array `out` receives C, and holds the existing sums to accumulate
             into. An array `b` is K x N, with any mode.
-        requantisation, accumulate, mode : see :meth:`product`.
         timeout : seconds; the device's by default.
+        options : by name, see :meth:`product`.
 
         Returns
         -------
@@ -187,22 +183,21 @@ class Coprocessor(VectorControl):
         ------
         TypeError, ValueError, JobError, JobTimeout
         """
-        mode = self._mode(mode)
+        check_names(options)
+        mode = self._mode(options.get("mode"))
         with ExitStack() as stack:
             operands = Operands(self, stack)
             target = out if isinstance(out, Matrix) else None
-            if accumulate and target is None and out is not None:
+            if options.get("accumulate") and target is None and out is not None:
                 target = operands.place(out, self.info.sums, "out")
             product = self.product(
                 operands.place(a, mode.a, "a"),
                 operands.place_words(b, mode),
                 operands.place_row(bias, self.info.sums, "bias"),
                 out=operands.noted(target),
-                requantisation=requantisation,
-                accumulate=accumulate,
-                mode=mode,
                 a_scales=operands.place_any(a_scales, mode, "a_scales"),
                 b_scales=operands.place_any(b_scales, mode, "b_scales"),
+                **options | {"mode": mode},
             )
             operands.release_rest(product)
             if isinstance(out, np.ndarray):

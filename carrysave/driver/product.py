@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from .blocking import Blocks, plan
 from .device_info import Info
@@ -12,8 +12,10 @@ from .mode import Mode
 from .number import Number
 
 __all__ = [
+    "ProductOptions",
     "blocks_of",
     "check_beside",
+    "check_names",
     "check_number",
     "check_out",
     "check_scales",
@@ -22,6 +24,30 @@ __all__ = [
     "results_of",
     "sizes_of",
 ]
+
+
+class ProductOptions(TypedDict, total=False):
+    """How C is made of the sums.
+
+    Members
+    -------
+    requantisation : None, the default: C holds sums.
+    accumulate : accumulate into the sums in `out`.
+    mode : formats of A and B; needed if the engine has several, or scales.
+    wide : requantised codes are of ``info.wide``, if jobs choose (``sizes``).
+    """
+
+    requantisation: Requantisation | None
+    accumulate: bool
+    mode: Mode | None
+    wide: bool
+
+
+def check_names(options: Mapping[str, object]) -> None:
+    """Refuse what is none of the options, as Python does for arguments that it knows."""
+    if unknown := sorted(options.keys() - ProductOptions.__optional_keys__):
+        known = ", ".join(sorted(ProductOptions.__optional_keys__))
+        raise TypeError(f"options must be of {known}, not {', '.join(unknown)}")
 
 
 def sizes_of(a: Matrix, b: Matrix, mode: Mode) -> tuple[int, int, int]:

@@ -11,7 +11,7 @@ from hw.lib.evidence import FLOAT
 from hw.npe.floats.add import add
 from hw.npe.floats.stream import FLOAT_BUILD, FloatStream, Steps
 from hw.npe.floats.term import FloatTerm, normalised, unpack
-from hw.pe.lut_lane import multiplex
+from hw.pe.entry_select import multiplex
 
 __all__ = ["FloatGroup", "FloatLut"]
 

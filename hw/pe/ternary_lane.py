@@ -8,7 +8,7 @@ from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
 from hw.pe.bitplane_lane import BitplaneLane
 from hw.pe.chained_sum import ChainedSum, chained
-from hw.pe.lut_lane import gather
+from hw.pe.entry_select import gather
 from hw.pe.ternary_table import TernaryTable
 
 __all__ = ["TernaryLane"]

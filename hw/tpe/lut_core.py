@@ -9,7 +9,7 @@ from golden.formats.integer import IntFormat
 from golden.tpe.lut_core import LutCoreSpec
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.evidence import ENGINE
-from hw.pe.lut_lane import LutLane
+from hw.pe.lut_lane import LutLane, Selection
 from hw.pe.lut_table import LutTable
 from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine, Correction
 
@@ -88,12 +88,14 @@ class LutCore(BitplaneEngine):
         lane = LutLane(
             self._table,
             spec.lookups,
+            Selection(
+                weight=IntFormat(width=spec.b_code_width // spec.planes, signed=self.minus),
+                folded=spec.folded,
+                exact=spec.negation == "carry",
+                subtracts=self.subtracts,
+                tree=tree,
+            ),
             makes=in_array,
-            folded=spec.folded,
-            exact=spec.negation == "carry",
-            weight=IntFormat(width=spec.b_code_width // spec.planes, signed=self.minus),
-            subtracts=self.subtracts,
-            tree=tree,
             width=spec.c_format.width,
             planes=spec.planes,
             passes=spec.passes,

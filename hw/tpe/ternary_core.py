@@ -10,7 +10,7 @@ from golden.lut.table import TableSpec
 from golden.tpe.ternary_core import TernaryCoreSpec
 from hw.lib.evidence import ENGINE
 from hw.pe.bitplane_lane import BitplaneLane
-from hw.pe.lut_lane import LutLane
+from hw.pe.lut_lane import LutLane, Selection
 from hw.pe.lut_table import LutTable, Table
 from hw.pe.ternary_lane import TernaryLane
 from hw.pe.ternary_table import TernaryTable
@@ -71,7 +71,8 @@ class TernaryCore(BitplaneEngine):
             signs = TableSpec(group=spec.group, a_width=spec.a_width, a_signed=spec.a_signed)
             self.table = half = LutTable(signs, "half", build["adder"])
             bit = IntFormat(width=1, signed=False)
-            lane = LutLane(half, spec.k // spec.group, folded=False, weight=bit, planes=1, **more)
+            selection = Selection(weight=bit, folded=False)
+            lane = LutLane(half, spec.k // spec.group, selection, planes=1, **more)
         else:
             table = None
             if spec.mode != "direct":

@@ -115,7 +115,7 @@ def main() -> None:
         m, k, n = product["shape"]
         places = {name: (at, stride) for name, (at, stride) in product["places"].items()}
         blocks = Blocks(*product["blocks"])
-        found = cycles(target.info.stores, blocks, m, n, k, BITS, [places], memory)
+        found = cycles(target.info.stores, blocks, (m, n, k), BITS, [places], memory)
         measured.append({**product, "cycles": counters["cycles"]})
         apart.append(found / counters["cycles"] - 1)
         print(f"{m} x {k} x {n}, {blocks}: {counters['cycles']} cycles, {apart[-1]:+.1%} by model")

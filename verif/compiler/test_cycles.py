@@ -23,7 +23,7 @@ def modelled(one: dict[str, Any], memory: Memory) -> int:
     m, k, n = one["shape"]
     places = {name: (at, stride) for name, (at, stride) in one["places"].items()}
     blocks = Blocks(*one["blocks"])
-    return cycles(TARGET.info.stores, blocks, m, n, k, BITS, [places], memory)
+    return cycles(TARGET.info.stores, blocks, (m, n, k), BITS, [places], memory)
 
 
 def test_model_agrees_with_what_was_counted() -> None:

@@ -1,6 +1,6 @@
 """Quantisers of every type and opset, in numpy, for the host."""
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from onnx import TensorProto
@@ -20,36 +20,40 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Attributes:
+    """Attributes of a node that quantises or dequantises, by ONNX's names and defaults."""
+
+    axis: int = 1
+    output_dtype: int = 0
+    block_size: int = 0
+    saturate: int = 1
+    precision: int = 0
+
+
 class QuantizeLinear(OpRun):
     """Quantises floats; the reference has no opsets before 19, and wraps what is far out."""
 
     op_domain = ""
 
     def _run(
-        self,
-        x: np.ndarray,
-        scale: np.ndarray,
-        zero: np.ndarray | None = None,
-        *,
-        axis: int = 1,
-        output_dtype: int = 0,
-        block_size: int = 0,
-        saturate: int = 1,
-        precision: int = 0,
-        **other: Any,
+        self, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None, **attributes: int
     ) -> tuple[np.ndarray]:
+        node = _Attributes(**attributes)
         if zero is None:
-            zero = np.zeros((), tensor_dtype_to_np_dtype(output_dtype or TensorProto.UINT8))
-        if precision:
-            x, scale = (one.astype(tensor_dtype_to_np_dtype(precision)) for one in (x, scale))
-        scaled = x / along(scale, x.shape, axis, block_size)
+            zero = np.zeros((), tensor_dtype_to_np_dtype(node.output_dtype or TensorProto.UINT8))
+        if node.precision:
+            x, scale = (one.astype(tensor_dtype_to_np_dtype(node.precision)) for one in (x, scale))
+        scaled = x / along(scale, x.shape, node.axis, node.block_size)
         kind = zero.dtype
         ends = limits(kind)
         if ends is None:
             if not kind.name.startswith("float8"):  # then, and only then, ONNX adds it
-                scaled = scaled + along(zero, x.shape, axis, block_size).astype(scaled.dtype)
-            return (saturate_cast(scaled, kind) if saturate else scaled.astype(kind),)
-        shift = along(zero, x.shape, axis, block_size)
+                scaled = scaled + along(zero, x.shape, node.axis, node.block_size).astype(
+                    scaled.dtype
+                )
+            return (saturate_cast(scaled, kind) if node.saturate else scaled.astype(kind),)
+        shift = along(zero, x.shape, node.axis, node.block_size)
         if kind.itemsize <= 2 and scaled.dtype == np.float32:
             # Sums that float32 does not hold are beyond all limits of such codes.
             shift = shift.astype(np.float32)
@@ -63,22 +67,15 @@ class DequantizeLinear(OpRun):
     op_domain = ""
 
     def _run(
-        self,
-        x: np.ndarray,
-        scale: np.ndarray,
-        zero: np.ndarray | None = None,
-        *,
-        axis: int = 1,
-        block_size: int = 0,
-        output_dtype: int = 0,
-        **other: Any,
+        self, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None, **attributes: int
     ) -> tuple[np.ndarray]:
-        kind = tensor_dtype_to_np_dtype(output_dtype) if output_dtype else scale.dtype
-        steps = along(scale, x.shape, axis, block_size)
+        node = _Attributes(**attributes)
+        kind = tensor_dtype_to_np_dtype(node.output_dtype) if node.output_dtype else scale.dtype
+        steps = along(scale, x.shape, node.axis, node.block_size)
         if limits(x.dtype) is not None:
             codes = x.astype(np.int16 if x.dtype.itemsize == 1 else np.int64)
             if zero is not None and zero.any():
-                codes = codes - along(zero, x.shape, axis, block_size).astype(codes.dtype)
+                codes = codes - along(zero, x.shape, node.axis, node.block_size).astype(codes.dtype)
         else:
             codes = x.astype(np.float32)
         return ((codes.astype(scale.dtype) * steps).astype(kind),)

@@ -183,7 +183,7 @@ def _start_cycles(
         }
         for number in range(count)
     ]
-    return cycles(stores, blocks, job.m, job.n, words, width, places, memory, shared)
+    return cycles(stores, blocks, (job.m, job.n, words), width, places, memory, shared)
 
 
 def _rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: Target) -> int:

@@ -62,24 +62,29 @@ Places = Mapping[str, tuple[int, int]]
 
 
 def cycles(
-    stores: Stores, blocks: Blocks, m: int, n: int, k: int, bits: dict[str, int],
-    places: Sequence[Places], memory: Memory, requantisers: int = 1,
-) -> int:  # fmt: skip
+    stores: Stores,
+    blocks: Blocks,
+    sizes: tuple[int, int, int],
+    bits: dict[str, int],
+    places: Sequence[Places],
+    memory: Memory,
+    requantisers: int = 1,
+) -> int:
     """Return the cycles of products of one size from their start to the last answer to a write.
 
     Parameters
     ----------
     stores, blocks : the build, and the blocks of the product.
-    m, n, k : its sizes.
+    sizes : its M, N, K.
     bits : of a number of each of its matrices: a, b, c, bias, records.
     places : where the matrices of each product are; products overlap.
     memory : how long it takes.
     requantisers : codes of C per cycle.
     """
     walk = _Walk(stores, memory, requantisers)
-    parts = list(order(stores, blocks, bits, m, n, k))
+    parts = list(order(stores, blocks, bits, *sizes))
     for one in places:
-        walk.product(parts, blocks, k, one)
+        walk.product(parts, blocks, sizes[2], one)
     return round(walk.finish() + memory.job)
 
 

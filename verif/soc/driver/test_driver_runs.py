@@ -83,6 +83,16 @@ def test_driver_opens_its_own_hardware_only(rig: Any) -> None:
     assert made.hardware.writes == other.hardware.writes == 0
 
 
+def test_an_unknown_option_is_refused(rig: Any) -> None:
+    device = rig().open()
+    a, b = draw(RNG(6), device.info.a, 4, 6), draw(RNG(7), device.info.b, 6, 2)
+    more: dict[str, Any] = {"acumulate": True}
+    with pytest.raises(TypeError, match=r"^options must be of .*, not acumulate$"):
+        device.matmul(a, b, **more)
+    with pytest.raises(TypeError, match=r"not acumulate$"):
+        device.product(device.place(a, device.info.a), device.place(b, device.info.b), **more)
+
+
 def test_driver_tells_what_failed_and_goes_on(rig: Any) -> None:
     made = rig()
     device = made.open()
