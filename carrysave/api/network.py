@@ -13,6 +13,7 @@ from carrysave.api.result import Result
 from carrysave.api.targets import cells_for_energy
 from carrysave.boards import attached
 from carrysave.boards.board import board_of, design_of
+from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.run import view
 from carrysave.compiler.run.products import Block
 from carrysave.compiler.run.request import RunRequest, execute, write
@@ -184,9 +185,7 @@ def run(
             simulate=options.simulate,
             requantise=options.requantise,
             batch=options.batch,
-            batch_axis=options.batch_axis,
-            states=dict(options.states or {}),
-            constants={name: _given(one) for name, one in (options.constants or {}).items()},
+            reading=ReadOptions(options.batch_axis, options.constants or {}, options.states or {}),
             library=_library(options.energy),
             block=block,
             fallback=options.host_fallback,

@@ -15,9 +15,9 @@ from carrysave.driver.uart import SerialPort, UartLink
 from carrysave.errors import ArgumentError, needs
 from hw.catalog import Design
 
-__all__ = ["block", "built", "opened"]
+__all__ = ["TIMEOUT", "block", "built", "opened"]
 
-_TIMEOUT = 0.2
+TIMEOUT = 0.2
 """Seconds without a byte, after which a command is repeated."""
 
 
@@ -87,7 +87,7 @@ def block(
     ) -> tuple[list[np.ndarray], list[dict[str, Any]]]:
         from serial import Serial
 
-        with Serial(port, baud, timeout=_TIMEOUT) as line:
+        with Serial(port, baud, timeout=TIMEOUT) as line:
             try:
                 device = opened(line, design)
             except CoprocessorError as error:

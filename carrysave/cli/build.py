@@ -1,19 +1,45 @@
 """``carrysave build``."""
 
-import json
-from typing import Annotated
+import shlex
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
 
 from cyclopts import Parameter
+from rich.console import Console
 
-from carrysave.boards.board import board_of
+from carrysave.boards.board import Board, board_of, design_of
 from carrysave.boards.build import build as build_board
 from carrysave.boards.load import load, loader_of
-from carrysave.cli.options import Folder, Json, Sets, console, errors, output_folder, settings
+from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
+from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError
 from carrysave.progress import Steps
+from carrysave.report.designs import print_line
 from carrysave.report.synthesis import print_board
+from carrysave.system.board_network import board_program, write_network
 
 __all__ = ["build"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """A network that runs on a board."""
+
+    model: Annotated[
+        Path | None,
+        Parameter(help="A quantised ONNX model that it runs, or a folder of `carrysave compile`."),
+    ] = None
+    input_: Annotated[
+        Path | None,
+        Parameter(name="--input", help="Inputs of the model, as `compile` takes them."),
+    ] = None
+    batch: Annotated[int, Parameter(help="Samples of a run, if the model leaves it open.")] = 1
+
+
+NO_NETWORK = Network()
 
 
 def build(
@@ -27,6 +53,7 @@ def build(
     baud: Annotated[
         int | None, Parameter(help="Baud rate of the serial line. [default: the board's highest]")
     ] = None,
+    network: Network = NO_NETWORK,
     load_: Annotated[
         bool, Parameter(name="--load", help="Load the bitstream into the board, by openFPGALoader.")
     ] = False,
@@ -41,13 +68,18 @@ def build(
     reaches, or that of `--clock`; fails if the design does not meet that. For boards with an FPGA
     of Xilinx's it writes a project for Vivado.
 
+    With `--model`, the network's program must fit into the co-processor's memory: it is refused
+    before synthesis if it does not. Its program and weights are written beside the bitstream with
+    programs in Python and C that send them to the board once, then inputs, and read outputs; and
+    a page of its cycles, inputs a second, and what bounds them. What is between jobs is computed by
+    the host.
+
     **Examples:**
 
     - `carrysave build --board ulx3s_85f --load`
     - `carrysave build --board ulx3s_85f -p m=4 -p n=4 --clock 50 --baud 1000000`
+    - `carrysave build --board ulx3s_85f --model model.onnx`
     """
-    from carrysave.ip.drivers import write_for_line
-
     chosen = board_of(board)
     if baud is not None and baud < 1:
         raise UsageError(f"--baud must be 1 or more, not {baud}")
@@ -55,19 +87,56 @@ def build(
         raise UsageError(f"--clock must be 1..1000 MHz, not {clock:g}")
     if load_:
         loader_of(chosen)
+    if network.model is None and network != NO_NETWORK:
+        raise UsageError("--input and --batch need --model")
+    if network.batch < 1:
+        raise UsageError(f"--batch must be 1 or more, not {network.batch}")
     folder = output_folder(output) / "boards" / board
     with Steps(errors) as steps:
-        design, found = build_board(
-            chosen, settings(parameter), folder, steps.step, clock_mhz=clock, baud=baud or 0
-        )
-        if not chosen.processor:
-            write_for_line(design.spec, folder / "drivers")
-            found["files"].append(str(folder / "drivers"))
+        found = _built(chosen, settings(parameter), network, (clock, baud or 0), folder, steps)
         if load_ and found["ok"]:
             steps.step(f"{board}: loading")
             load(chosen, folder)
-    if json_:
-        print(json.dumps(found, indent=2))
-    else:
-        print_board(console, found)
+    print_outcome(found, _show, json_)
     return 1 if found["ok"] is False else 0
+
+
+def _built(
+    board: Board,
+    parameters: dict[str, str],
+    network: Network,
+    rates: tuple[float | None, int],
+    folder: Path,
+    steps: Steps,
+) -> dict[str, Any]:
+    """Build a board's co-processor, with drivers, and with the program of a network."""
+    from carrysave.ip.drivers import write_for_line
+
+    model, (clock, baud) = network.model, rates
+    program = None
+    if model is not None:
+        steps.step(f"compile {model.name}")
+        first = design_of(board, parameters, baud=baud)
+        program = board_program(model, network.input_, network.batch, board, first)
+    design, found = build_board(board, parameters, folder, steps.step, clock_mhz=clock, baud=baud)
+    if not board.processor:
+        write_for_line(design.spec, folder / "drivers")
+        found["files"].append(str(folder / "drivers"))
+    if model is not None and program is not None:
+        built = replace(program, target=Target(design))
+        write_network(built, model.name, folder, _command(), found)
+    return found
+
+
+def _show(console: Console, found: dict[str, Any]) -> None:
+    print_board(console, found)
+    if taken := found.get("network"):
+        print_line(
+            console,
+            f"{taken['model']}: {taken['inputs_per_second']:,.1f} inputs a second, bound by the"
+            f" {taken['bound']}; {taken['bytes']:,} bytes of memory of {taken['memory_bytes']:,}",
+        )
+
+
+def _command() -> str:
+    return shlex.join(["carrysave", *sys.argv[1:]])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from cyclopts import Parameter
 
 from carrysave import cache
@@ -15,7 +14,7 @@ from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.options import Json, errors, print_outcome
 from carrysave.compiler.decoder.folder import SUFFIXES, compile_file
 from carrysave.compiler.encoder.folder import compile_folder, is_encoder
-from carrysave.compiler.front.inputs import read_inputs
+from carrysave.compiler.front.inputs import read_inputs, zeros
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
@@ -175,7 +174,7 @@ def _network_program(
     check_target(target)
     graph = load(model)
     if options.input_ is None:
-        inputs = _zeros(graph, options.batch)
+        inputs = zeros(graph, options.batch)
     else:
         inputs = read_inputs(options.input_, graph, "--input")
     with Steps(errors) as steps, within_file(model):
@@ -208,22 +207,3 @@ def _write(folder: Path | None, number: int, name: str, lowered: Lowered) -> Non
     if folder is not None:
         cache.write(folder / f"{number}-{name}.txt", dump.text(lowered))
         cache.write(folder / f"{number}-{name}.svg", dump.picture(lowered, f"after {name}"))
-
-
-def _zeros(graph: Graph, batch: int) -> dict[str, np.ndarray]:
-    """Return inputs of the sizes that the model says."""
-    found = {}
-    for name, (kind, shape) in graph.inputs.items():
-        sizes = [
-            batch if at == 0 and not isinstance(size, int) else size
-            for at, size in enumerate(shape)
-        ]
-        if not all(isinstance(size, int) for size in sizes):
-            raise UsageError(
-                f"--input must be given: input {name!r} is of"
-                f" {' x '.join(map(str, shape))}, which leaves sizes open"
-            )
-        if sizes and isinstance(shape[0], int) and batch not in (1, shape[0]):
-            raise UsageError(f"--batch must be {shape[0]}, as in the model, not {batch}")
-        found[name] = np.zeros([int(size) for size in sizes if size is not None], kind)
-    return found

@@ -18,6 +18,7 @@ from carrysave.boards.board import board_of, design_of
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block, check_left_out
 from carrysave.cli.flags import Hidden, defaults
 from carrysave.cli.options import TABLES, View, check_page, errors, print_outcome
+from carrysave.cli.reading import BY_THE_MODEL, Reading
 from carrysave.compiler.program.read import is_program
 from carrysave.compiler.run.outputs import folder_name
 from carrysave.errors import UsageError
@@ -90,27 +91,7 @@ def run_model(
         ),
     ],
     options: RunFlags = _FLAGS,
-    batch_axis: Annotated[
-        str | None,
-        Parameter(
-            help="Name of the size that is the number of samples, wherever it stands."
-            " [default: that of the first axis of the first input]"
-        ),
-    ] = None,
-    constant: Annotated[
-        list[str] | None,
-        Parameter(
-            negative="",
-            help="An input that is a part of the model, `NAME=FILE.npy`; repeatable.",
-        ),
-    ] = None,
-    state: Annotated[
-        list[str] | None,
-        Parameter(
-            negative="",
-            help="An output that is an input of the next sample, `OUT=IN`; repeatable.",
-        ),
-    ] = None,
+    reading: Reading = BY_THE_MODEL,
     block: Block = DEFAULT_BLOCK,
     view: View = TABLES,
 ) -> int:
@@ -125,7 +106,8 @@ def run_model(
     loaded by `build --load`.
 
     A folder of `carrysave compile` runs without its model: on its own co-processor by golden and,
-    as `--simulate` says, whole batches on the block, all of whose memory must be the same.
+    as `--simulate` says, whole batches on the block, all of whose memory must be the same; with
+    `--port` that is the board for which `build --model` wrote it.
 
     **Examples:**
 
@@ -135,18 +117,20 @@ def run_model(
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f -p divisor=4`
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f --port /dev/ttyUSB0`
     - `carrysave run build/compile/model --input images.npy`
+    - `carrysave run build/boards/ulx3s_85f/network --input images.npy --port /dev/ttyUSB0`
     """
     folder = block.folder
     check_page(view.html)
+    read = reading.options
     options = replace(
         options,
-        batch_axis=batch_axis,
-        constants={key: Path(file) for key, file in _pairs("--constant", constant)} or None,
-        states=dict(_pairs("--state", state)) or None,
+        batch_axis=read.batch_axis,
+        constants=read.constants or None,
+        states=read.states or None,
     )
     if is_program(model):
         given = {"-p": block.parameter, "html": view.html, **differing(options)}
-        for name in ("labels", "simulate"):
+        for name in ("labels", "simulate", "port", "baud"):
             given.pop(name, None)
         check_left_out(given, "the program is compiled")
         return _program(model, input_, options, folder, raw=view.json_)
@@ -180,23 +164,14 @@ def _program(program: Path, data: Path, options: RunOptions, folder: Path, *, ra
     from carrysave.compiler.run import stored, stored_view
 
     request = stored.ProgramRequest(
-        program=program, data=data, labels=options.labels, simulate=options.simulate
+        program=program,
+        data=data,
+        labels=options.labels,
+        simulate=options.simulate,
+        port=options.port,
+        baud=options.baud,
     )
     with Steps(errors) as steps:
         found = stored.execute(request, folder, shlex.join(["carrysave", *sys.argv[1:]]), steps)
     print_outcome(found, stored_view.show, raw)
     return 0 if found["different"] is None else 1
-
-
-def _pairs(option: str, texts: list[str] | None) -> list[tuple[str, str]]:
-    """Take two names at an equals sign."""
-    made: list[tuple[str, str]] = []
-    for text in texts or ():
-        key, equals, value = text.partition("=")
-        if not (key and equals and value):
-            what = "OUT=IN" if option == "--state" else "NAME=FILE.npy"
-            raise UsageError(f"{option} must be {what}, not {text!r}")
-        if key in dict(made):
-            raise UsageError(f"{option} {key} must be given once, not twice")
-        made.append((key, value))
-    return made

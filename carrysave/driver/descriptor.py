@@ -7,7 +7,7 @@ from .job import RECORD_BYTES, Job
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 from .window import Window
 
-__all__ = ["descriptor", "descriptors"]
+__all__ = ["descriptor", "descriptors", "written"]
 
 
 _STRIDES = ("lda", "ldb", "ldc", "ldsa", "ldsb")
@@ -122,13 +122,18 @@ _ALIKE_MOST = 0xFFFF
 _Range = tuple[int, int]
 
 
+def written(job: Job) -> _Range:
+    """Return where C is: its first byte, and the one behind its last row."""
+    return job.c, job.c + (job.n if job.vector == "transpose" else job.m) * job.ldc
+
+
 def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
     """Return where C is, and all that is read; no less than that."""
 
     def rows(address: int, count: int, distance: int) -> _Range:
         return address, address + count * distance
 
-    c = rows(job.c, job.n if job.vector == "transpose" else job.m, job.ldc)
+    c = written(job)
     table = job.vector == "gather"
     of_a = job.k if table else job.m if job.window is None else job.window.height
     read = [rows(job.a, of_a, job.lda), rows(job.b, job.k, job.ldb)]

@@ -163,10 +163,16 @@ class Matrix:
         self._buffer.invalidate()
         return self._rows
 
+    def fetch(self, start: int, size: int) -> None:
+        """Have :meth:`read_bytes`'s rows right for some bytes from its address on, or for all."""
+        if part := getattr(self._buffer, "fetch", None):
+            part(self.address - int(self._buffer.device_address) + start, size)
+        else:
+            self._buffer.invalidate()
+
     def free(self) -> None:
         """Free the memory explicitly, if the allocator supports it."""
-        free = getattr(self._buffer, "freebuffer", None)
-        if free is not None:
+        if free := getattr(self._buffer, "freebuffer", None):
             free()
 
 

@@ -12,6 +12,9 @@ from .line import Command, Line, SerialPort
 
 __all__ = ["SerialPort", "UartBuffer", "UartLink"]
 
+_GAP = 32
+"""Bytes that are sent along rather than in a command of their own, which takes about as many."""
+
 
 class UartBuffer(np.ndarray):
     """A copy of bytes of the device's memory, which is freed with it."""
@@ -32,15 +35,14 @@ class UartBuffer(np.ndarray):
     def flush(self) -> None:
         """Send the bytes changed since the last time; all, if they were lost."""
         now = self.tobytes()
-        start, end = 0, len(now)
+        runs = [(0, len(now))]
         if not self.lost and self.sent is not None:
-            old = np.frombuffer(self.sent, np.uint8)
-            apart = np.flatnonzero(np.frombuffer(now, np.uint8) != old)
-            if not len(apart):
+            runs = _runs(np.frombuffer(now, np.uint8) != np.frombuffer(self.sent, np.uint8))
+            if not runs:
                 return
-            start, end = int(apart[0]), int(apart[-1]) + 1
         self.sent, self.resets = None, self.link.resets
-        self.link.write_memory(self.device_address + start, now[start:end])
+        for start, end in runs:
+            self.link.write_memory(self.device_address + start, now[start:end])
         self.sent = now
 
     def invalidate(self) -> None:
@@ -51,10 +53,21 @@ class UartBuffer(np.ndarray):
         LinkError
             It was lost.
         """
-        if self.lost:
+        self.fetch(0, self.nbytes)
+
+    def fetch(self, start: int, size: int) -> None:
+        """Fetch some bytes of it; the others are as they were.
+
+        Raises
+        ------
+        LinkError
+            It was lost.
+        """
+        if self.lost or self.sent is None:
             raise LinkError("the matrix was lost, by a reset or on the way: write it again")
-        self.sent = self.link.read_memory(self.device_address, self.nbytes)
-        self.reshape(-1).view(np.uint8)[:] = np.frombuffer(self.sent, np.uint8)
+        data = self.link.read_memory(self.device_address + start, size)
+        self.sent = self.sent[:start] + data + self.sent[start + size :]
+        self.reshape(-1).view(np.uint8)[start : start + size] = np.frombuffer(data, np.uint8)
 
     def freebuffer(self) -> None:
         """Free the memory."""
@@ -171,3 +184,14 @@ class UartLink:
 
     def _parts(self, size: int) -> list[tuple[int, int]]:
         return [(start, min(self._burst, size - start)) for start in range(0, size, self._burst)]
+
+
+def _runs(apart: np.ndarray) -> list[tuple[int, int]]:
+    """Return where bytes differ: from which on, and up to which; of those that are near, one."""
+    places = np.flatnonzero(apart)
+    if not len(places):
+        return []
+    ends = np.flatnonzero(np.diff(places) > _GAP)
+    first = places[[0, *(ends + 1)]].tolist()
+    last = places[[*ends, len(places) - 1]].tolist()
+    return [(start, end + 1) for start, end in zip(first, last, strict=True)]

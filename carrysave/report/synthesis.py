@@ -143,7 +143,7 @@ def _print_energy(
 
 
 def print_board(console: Console, found: dict[str, Any]) -> None:
-    """Print a design's use of a board's FPGA, its speed, and the files written."""
+    """Print a design's use of a board's FPGA, and its speed."""
     table = Table(title=f"{found['design']} on {found['board']}", title_justify="left")
     for head, side in (("", "left"), ("used", "right"), ("there", "right"), ("share", "right")):
         table.add_column(head, justify="left" if side == "left" else "right")
@@ -156,8 +156,6 @@ def print_board(console: Console, found: dict[str, Any]) -> None:
         console,
         f"up to {found['fmax_mhz']:.1f} MHz; the board has {found['clock_mhz']:g} MHz: {verdict}",
     )
-    for file in found["files"]:
-        print_line(console, f"wrote {file}")
 
 
 def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:

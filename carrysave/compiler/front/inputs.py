@@ -13,7 +13,7 @@ from carrysave.errors import UsageError, check_choice
 from carrysave.weights.array_files import read_arrays
 from hw.emit.user_files import shown
 
-__all__ = ["batch_of", "folded", "read_inputs", "read_labels"]
+__all__ = ["batch_of", "folded", "read_inputs", "read_labels", "zeros"]
 
 _BATCH = 8
 
@@ -146,3 +146,33 @@ def read_labels(data: Path | np.ndarray | None, count: int) -> np.ndarray | None
     ):
         raise UsageError(f"--labels must be {count} integers, one for each input")
     return labels
+
+
+def zeros(graph: Graph, batch: int) -> dict[str, np.ndarray]:
+    """Return inputs of the sizes that the model says.
+
+    Parameters
+    ----------
+    graph : the model.
+    batch : size of the first axis, where the model leaves it open.
+
+    Raises
+    ------
+    UsageError
+        It leaves others open, or has another batch.
+    """
+    found = {}
+    for name, (kind, shape) in graph.inputs.items():
+        sizes = [
+            batch if at == 0 and not isinstance(size, int) else size
+            for at, size in enumerate(shape)
+        ]
+        if not all(isinstance(size, int) for size in sizes):
+            raise UsageError(
+                f"--input must be given: input {name!r} is of"
+                f" {' x '.join(map(str, shape))}, which leaves sizes open"
+            )
+        if sizes and isinstance(shape[0], int) and batch not in (1, shape[0]):
+            raise UsageError(f"--batch must be {shape[0]}, as in the model, not {batch}")
+        found[name] = np.zeros([int(size) for size in sizes if size is not None], kind)
+    return found

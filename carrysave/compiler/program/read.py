@@ -57,7 +57,8 @@ def read(folder: Path, target: Target | None = None) -> Program:
         raise FileError(path, f"format must be {FORMAT}, not {other!r}")
     memory = _memory(folder, manifest)
     with parsing(path, "target"):
-        target_of_file = Target(Design.parse("coprocessor", dict(manifest["target"])))
+        generator = str(manifest.get("generator", "coprocessor"))
+        target_of_file = Target(Design.parse(generator, dict(manifest["target"])))
         needed = dict(manifest["facts"])
     for one, whose in ((target_of_file, "its design"), (target, "the co-processor")):
         if one is not None and (wrong := differences(needed, facts_of(one.info))):

@@ -68,6 +68,7 @@ def _manifest(program: Program, host: bool) -> dict[str, Any]:
     outputs = [name for name in dict.fromkeys(here) if name in known]
     return {
         "format": FORMAT,
+        "generator": program.target.design.name,
         "target": texts(program.target.design),
         "facts": facts_of(program.target.info),
         "sections": [section.start for section in program.sections],

@@ -4,10 +4,12 @@ import numpy as np
 
 from carrysave.compiler.program.golden_job import moved
 from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.run.interpret import interpret
 from carrysave.compiler.run.network import Runner
 from carrysave.compiler.target.facts import differences, facts_of
 from carrysave.driver import Coprocessor, Matrix
+from carrysave.driver.descriptor import written
 from carrysave.driver.job import Job
 from carrysave.driver.number import BYTE
 from carrysave.driver.system import COUNTERS
@@ -51,7 +53,8 @@ def by_device(device: Coprocessor, placed: Matrix) -> tuple[np.ndarray, Runner]:
         flush()
         base, chip = placed.address, device.info.memory_end
         counters = device.run_jobs([moved(job, base, chip) for job in jobs])
-        placed.read_bytes()
+        for first, end in (written(job) for job in jobs if job.c < CHIP):
+            placed.fetch(first, min(end, len(memory)) - first)
         return np.array([getattr(counters, name) for name in COUNTERS], "<u8")
 
     return memory, lambda section: interpret(memory, section.start, run_jobs)

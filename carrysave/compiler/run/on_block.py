@@ -12,15 +12,8 @@ from cocotb.task import bridge
 
 from carrysave.compiler.program.program import Section
 from carrysave.compiler.run.device import by_device
-from carrysave.driver import Coprocessor
 from carrysave.driver.number import BYTE
-from carrysave.sim.cocotb.device_memory import Pool
-from carrysave.sim.cocotb.streams import generator
-from carrysave.sim.cocotb.system import Registers, seconds, start
-
-LATENCY = 50
-TIMEOUT = 10.0
-"""Of simulated seconds."""
+from carrysave.sim.cocotb.opened import opener
 
 
 @cocotb.test
@@ -29,11 +22,10 @@ async def run_section(dut: Any) -> None:
     section: Section
     memory: np.ndarray
     section, memory = pickle.loads(Path("section.pickle").read_bytes())  # of our own caller
-    host, bus = await start(dut, size=1 << (len(memory) + 65536).bit_length(), latency=LATENCY)
-    pool = Pool(bus.data, generator(1))
+    opened = await opener(dut, 1 << (len(memory) + 65536).bit_length())
 
     def run() -> None:
-        device = Coprocessor(Registers(host), pool, clock=seconds, timeout=TIMEOUT)
+        device = opened()
         placed = device.empty((1, len(memory)), BYTE)
         placed.write_bytes(memory[None])
         ours, runner = by_device(device, placed)

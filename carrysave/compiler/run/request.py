@@ -10,8 +10,8 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
-from carrysave.compiler.front.inputs import batch_of, folded, read_inputs, read_labels
-from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.front.inputs import batch_of, read_inputs, read_labels
+from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.names import label, within_file
 from carrysave.compiler.lowered.evaluate import ProductError
@@ -49,8 +49,7 @@ class RunRequest:
     block : what runs the part of the products that `simulate` says; None: the simulated design.
     fallback : onnxruntime runs the nodes that neither the block nor the host can run.
     compare : results are compared with onnxruntime's, if that is there.
-    batch_axis, states : of :meth:`carrysave.compiler.front.samples.Samples.of`.
-    constants : inputs that are a part of the model, .npy files or arrays by name.
+    reading : how the model is read.
     """
 
     model: Path
@@ -64,9 +63,7 @@ class RunRequest:
     block: Block | None = None
     fallback: bool = False
     compare: bool = True
-    batch_axis: str | None = None
-    constants: Mapping[str, Path | np.ndarray] = field(default_factory=dict)
-    states: Mapping[str, str] = field(default_factory=dict)
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
     def __post_init__(self) -> None:
         """Check the choices."""
@@ -106,10 +103,7 @@ def execute(
     on what is left out, and ``files``, none yet; and the outputs by name.
     """
     steps.step(f"read {request.model.name}")
-    graph = load(request.model, subgraphs=request.fallback)
-    graph = folded(graph, request.constants)
-    with within_file(request.model):
-        samples = Samples.of(graph, request.batch_axis, request.states)
+    graph, samples = request.reading.read(request.model, subgraphs=request.fallback)
     inputs = read_inputs(request.data, graph, "--input", samples)
     batch = batch_of(request.batch, graph, inputs, samples)
     labels = read_labels(request.labels, samples.count(inputs))

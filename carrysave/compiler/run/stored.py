@@ -1,6 +1,7 @@
 """A run of a program from its folder, as it is asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from carrysave import cache
+from carrysave.boards.attached import TIMEOUT
 from carrysave.compiler.front.inputs import read_labels
 from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import read
 from carrysave.compiler.run import network
+from carrysave.compiler.run.attached import Attached
 from carrysave.compiler.run.block import by_block
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.run.outputs import archive, array_names
 from carrysave.compiler.run.products import SIMULATIONS
 from carrysave.compiler.run.stepwise import first_difference
-from carrysave.errors import UsageError, check_choice
+from carrysave.errors import UsageError, check_choice, needs
 from carrysave.progress import Steps
 from carrysave.weights.array_files import read_arrays
 
@@ -34,16 +37,22 @@ class ProgramRequest:
     program : its folder.
     data, labels : files.
     simulate : batches on the simulated block, too: all, sample (the first one), none.
+    port, baud : serial line of a board with the program's co-processor, in place of the simulated
+        block; None: the rate of its build.
     """
 
     program: Path
     data: Path
     labels: Path | None
     simulate: str
+    port: str | None = None
+    baud: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the choice."""
+        """Check the choices."""
         check_choice("simulate", self.simulate, SIMULATIONS)
+        if self.baud is not None and self.port is None:
+            raise UsageError("--baud needs --port")
 
 
 def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -> dict[str, Any]:
@@ -51,10 +60,10 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
 
     Returns
     -------
-    ``command program design inputs batch cycles host_segments simulate simulated different
-    outputs files``: `cycles` of a batch by the cost model; `simulated` batches on the block, of
-    which the first whose memory is not golden's is told by `different`; of each output ``name array
-    type shape accuracy``.
+    ``command program design inputs batch cycles host_segments simulate port simulated different
+    outputs files``: `cycles` of a batch by the cost model; `simulated` batches on the block, or on
+    the board at the port, of which the first whose memory is not golden's is told by `different`;
+    of each output ``name array type shape accuracy``.
     """
     steps.step(f"read {request.program.name}")
     program = read(request.program)
@@ -65,16 +74,17 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
     made: dict[str, list[np.ndarray]] = {name: [] for name in program.outputs}
     different: str | None = None
     chosen = {"all": len(given), "sample": 1, "none": 0}[request.simulate]
-    for number, inputs in enumerate(given):
-        memory = program.memory.copy()
-        found = network.run(program, inputs, memory, by_golden(program, memory))
-        for name, values in found.items():
-            made[name].append(values)
-        if number < chosen and different is None:
-            steps.step(f"run input {number * _batch(program)} on the simulated block")
-            other = program.memory.copy()
-            network.run(program, inputs, other, by_block(program, other, folder / "runs"))
-            different = first_difference(program, other, memory)
+    where = "the simulated block" if request.port is None else f"the board at {request.port}"
+    memory, carried = program.memory.copy(), program.memory.copy()
+    with _hardware(request, program, folder) as run_there:
+        for number, inputs in enumerate(given):
+            found = network.run(program, inputs, memory, by_golden(program, memory))
+            for name, values in found.items():
+                made[name].append(values)
+            if number < chosen and different is None:
+                steps.step(f"run input {number * _batch(program)} on {where}")
+                carried = run_there(inputs, carried)
+                different = first_difference(program, carried, memory)
     outputs = {name: np.concatenate(several) for name, several in made.items()}
     names = array_names(outputs)
     facts_of_run = facts(program, command, request.program.name)
@@ -87,6 +97,7 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
         "cycles": facts_of_run["cycles"],
         "host_segments": facts_of_run["host_segments"],
         "simulate": request.simulate,
+        "port": request.port,
         "simulated": chosen,
         "different": different,
         "outputs": [
@@ -98,6 +109,35 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
             folder / "run" / request.program.name / "outputs.npz", archive(outputs)
         ))],
     }  # fmt: skip
+
+
+@contextmanager
+def _hardware(
+    request: ProgramRequest, program: Program, folder: Path
+) -> Iterator[Callable[[dict[str, np.ndarray], np.ndarray], np.ndarray]]:
+    """Give what runs a batch, on memory as the batch before left it, and returns memory then."""
+    if request.port is None:
+
+        def simulated(inputs: dict[str, np.ndarray], memory: np.ndarray) -> np.ndarray:
+            network.run(program, inputs, memory, by_block(program, memory, folder / "runs"))
+            return memory
+
+        yield simulated
+        return
+    baud = request.baud or program.more.get("baud")
+    if not isinstance(baud, int):
+        raise UsageError("--baud must be given: the program is not of `carrysave build`")
+    needs("serial")
+    from serial import Serial
+
+    with Serial(request.port, baud, timeout=TIMEOUT) as line:
+        attached = Attached(program, line)
+
+        def there(inputs: dict[str, np.ndarray], memory: np.ndarray) -> np.ndarray:
+            attached.run(inputs)
+            return attached.memory
+
+        yield there
 
 
 def batches(

@@ -27,4 +27,5 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"{one['name']}: {' x '.join(map(str, one['shape']))} of {one['type']}{right}"
     if facts["simulated"]:
         what = facts["different"] or "all of memory is golden's"
-        yield f"batches on the simulated block: {facts['simulated']:,}; {what}"
+        where = "the simulated block" if facts["port"] is None else f"the board at {facts['port']}"
+        yield f"batches on {where}: {facts['simulated']:,}; {what}"

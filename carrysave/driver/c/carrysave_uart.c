@@ -1,5 +1,7 @@
 #include "carrysave_uart.h"
 
+#include <string.h>
+
 /* Frames as those of coprocessor_uart. */
 #define END 0x7Eu
 #define ESCAPE 0x7Du
@@ -8,6 +10,7 @@
 #define HEADER 9u    /* bytes of a command before its CRC */
 #define NOISE 65536u /* bytes that may come in vain */
 #define MATCH 0xDEBB20E3u
+#define GAP 32u /* bytes that are sent along rather than in a command, which takes about as many */
 
 #ifndef CARRYSAVE_UART_BURST
 #define CARRYSAVE_UART_BURST 4096u /* bytes of memory in a command, at most 65535 */
@@ -227,6 +230,66 @@ carrysave_status carrysave_uart_write(carrysave_uart *link, uint32_t address, co
 carrysave_status carrysave_uart_zero(carrysave_uart *link, uint32_t address, uint32_t count)
 {
     return access(link, ZERO, address, NULL, NULL, count);
+}
+
+static bool put_placed(carrysave_uart *link, uint32_t address, uint32_t bytes)
+{
+    if (carrysave_uart_write(link, address, link->here + address, bytes) != CARRYSAVE_OK)
+        return false;
+    memcpy(link->there + address, link->here + address, bytes);
+    return true;
+}
+
+carrysave_status carrysave_uart_place(carrysave_uart *link, uint8_t *here, uint8_t *there,
+                                      uint32_t bytes)
+{
+    carrysave_status status = carrysave_uart_write(link, 0u, here, bytes);
+
+    link->here = here;
+    link->there = there;
+    link->bytes = bytes;
+    link->placed = link->resets;
+    memcpy(there, here, bytes);
+    return status;
+}
+
+void carrysave_uart_clean(carrysave_uart *link, uint64_t address, uint64_t bytes)
+{
+    uint32_t at, end, first, last;
+
+    if (!link->here || address >= link->bytes)
+        return;
+    if (link->placed != link->resets) {
+        /* The device has nothing of it any more. */
+        if (carrysave_uart_place(link, link->here, link->there, link->bytes) != CARRYSAVE_OK)
+            link->failed = true;
+        return;
+    }
+    at = (uint32_t)address;
+    end = bytes < link->bytes - at ? at + (uint32_t)bytes : link->bytes;
+    while (at < end) {
+        if (link->here[at] == link->there[at]) {
+            at++;
+            continue;
+        }
+        for (first = last = at; at < end && at - last <= GAP; at++)
+            if (link->here[at] != link->there[at])
+                last = at;
+        if (!put_placed(link, first, last - first + 1u))
+            return;
+    }
+}
+
+void carrysave_uart_fetch(carrysave_uart *link, uint64_t address, uint64_t bytes)
+{
+    uint32_t at, count;
+
+    if (!link->here || address >= link->bytes)
+        return;
+    at = (uint32_t)address;
+    count = bytes < link->bytes - at ? (uint32_t)bytes : link->bytes - at;
+    if (carrysave_uart_read(link, at, link->here + at, count) == CARRYSAVE_OK)
+        memcpy(link->there + at, link->here + at, count);
 }
 
 uint32_t carrysave_uart_get(carrysave_uart *link, uint32_t offset)

@@ -29,6 +29,8 @@ typedef struct {
     uint32_t memory_bytes;
     uint32_t resets; /* how often the device was found reset: then it holds no matrix any more */
     bool failed;
+    uint8_t *here, *there; /* of carrysave_uart_place; null: matrices are the caller's to write */
+    uint32_t placed, bytes;
 } carrysave_uart;
 
 /* Greet the device: after what is on the line has been dropped. CARRYSAVE_NO_DEVICE: another one. */
@@ -45,6 +47,16 @@ carrysave_status carrysave_uart_write(carrysave_uart *link, uint32_t address, co
                                       uint32_t count);
 carrysave_status carrysave_uart_zero(carrysave_uart *link, uint32_t address, uint32_t count);
 
+/* Have memory that is `here`, in whole beats, at address 0 of the device, as carrysave_program_run
+ * takes it: all of it is written now, before a start what was changed of its job's matrices, and
+ * after it C is read. `there` is room for as many bytes, in which what the device has is noted. */
+carrysave_status carrysave_uart_place(carrysave_uart *link, uint8_t *here, uint8_t *there,
+                                      uint32_t bytes);
+
+/* Write what was changed of some bytes that are placed; read them. */
+void carrysave_uart_clean(carrysave_uart *link, uint64_t address, uint64_t bytes);
+void carrysave_uart_fetch(carrysave_uart *link, uint64_t address, uint64_t bytes);
+
 /* Access a register; after a failure 0, and nothing. */
 uint32_t carrysave_uart_get(carrysave_uart *link, uint32_t offset);
 void carrysave_uart_put(carrysave_uart *link, uint32_t offset, uint32_t value);
@@ -54,6 +66,10 @@ void carrysave_uart_put(carrysave_uart *link, uint32_t offset, uint32_t value);
 #define CARRYSAVE_WRITE(device, offset, value) \
     carrysave_uart_put(CARRYSAVE_UART(device), offset, value)
 #define CARRYSAVE_BARRIER(device) ((void)(device))
+#define CARRYSAVE_CLEAN(device, address, bytes) \
+    carrysave_uart_clean(CARRYSAVE_UART(device), address, bytes)
+#define CARRYSAVE_INVALIDATE(device, address, bytes) \
+    carrysave_uart_fetch(CARRYSAVE_UART(device), address, bytes)
 #define CARRYSAVE_RING 0
 #define CARRYSAVE_BROKEN(device) (CARRYSAVE_UART(device)->failed)
 #define CARRYSAVE_MEND(device) \

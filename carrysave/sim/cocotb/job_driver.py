@@ -7,7 +7,6 @@ counters of each start to counters.json, and how far it is to progress.
 import dataclasses
 import json
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +14,13 @@ import cocotb
 import numpy as np
 from cocotb.task import bridge
 
-from carrysave.driver import Coprocessor
 from carrysave.driver.batch import Rows, Work, run
-from carrysave.driver.uart import UartLink
-from carrysave.sim.cocotb.device_memory import Pool
-from carrysave.sim.cocotb.serial_line import SerialLine
-from carrysave.sim.cocotb.streams import generator, reset, start_clock
-from carrysave.sim.cocotb.system import Registers, seconds, start
+from carrysave.sim.cocotb.opened import opener
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
 from golden.soc.spec import CoprocessorSpec
 
 SPEC: CoprocessorSpec | CoprocessorUartSpec = bench_spec()
-LATENCY = 50
-TIMEOUT = 10.0
-"""Of simulated seconds."""
 
 
 def size(works: list[Work | Rows], one_start: bool) -> int:
@@ -53,35 +44,12 @@ def size(works: list[Work | Rows], one_start: bool) -> int:
     return 1 << max(most, 1 << 16).bit_length()
 
 
-async def behind_pins(dut: Any, divisor: int) -> Callable[[], Coprocessor]:
-    """Start a co-processor behind a serial line; returns what opens its driver."""
-    line = SerialLine(dut, divisor)
-    await start_clock(dut)
-    await reset(dut)
-
-    def opened() -> Coprocessor:
-        link = UartLink(line)
-        return Coprocessor(link, link, clock=seconds, timeout=TIMEOUT)
-
-    return opened
-
-
-async def behind_buses(dut: Any, bytes_needed: int) -> Callable[[], Coprocessor]:
-    """Start a co-processor, with a memory that has room; returns what opens its driver."""
-    host, memory = await start(dut, size=bytes_needed, latency=LATENCY)
-    pool = Pool(memory.data, generator(1))
-    return lambda: Coprocessor(Registers(host), pool, clock=seconds, timeout=TIMEOUT)
-
-
 @cocotb.test
 async def works(dut: Any) -> None:
     """Place everything in memory, and start."""
     given: list[Work | Rows] = pickle.loads(Path("works.pickle").read_bytes())
     one_start = bench_parameters()["one_start"]
-    if isinstance(SPEC, CoprocessorUartSpec):
-        opened = await behind_pins(dut, SPEC.divisor)
-    else:
-        opened = await behind_buses(dut, size(given, one_start))
+    opened = await opener(dut, size(given, one_start))
 
     def say(done: int) -> None:
         Path("progress").write_text(str(done))

@@ -36,6 +36,10 @@ class CUart(Structure):
         ("memory_bytes", c_uint32),
         ("resets", c_uint32),
         ("failed", c_bool),
+        ("here", c_void_p),
+        ("there", c_void_p),
+        ("placed", c_uint32),
+        ("bytes", c_uint32),
     ]
 
 

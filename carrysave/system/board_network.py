@@ -1,0 +1,171 @@
+"""A network on a board without a processor: its program, who runs it there, and what it takes."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from carrysave import cache
+from carrysave.boards.board import Board
+from carrysave.compiler.front.inputs import read_inputs, zeros
+from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.graph.names import within_file
+from carrysave.compiler.passes.pipeline import PASSES, lower
+from carrysave.compiler.program.facts import facts
+from carrysave.compiler.program.network import check_target, compile_network
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.read import is_program, read
+from carrysave.compiler.program.write import MEMORY, write
+from carrysave.compiler.run.attached import room, traffic
+from carrysave.compiler.target.target import Target
+from carrysave.errors import UsageError, needs
+from carrysave.report import page as pages
+from carrysave.report.page import Page, Text
+from carrysave.report.tables import Section
+from carrysave.system.board_files import FOLDER, SOURCE, header, python
+from hw.catalog import Design
+from hw.emit.user_files import shown
+
+__all__ = ["board_program", "rates", "write_network"]
+
+
+def board_program(
+    model: Path, data: Path | None, batch: int, board: Board, design: Design
+) -> Program:
+    """Read a program, or compile a model, for a board; all that can be refused is, here.
+
+    Parameters
+    ----------
+    model : an ONNX model, or a folder of `carrysave compile`.
+    data : inputs whose sizes the program has; None: those of the model.
+    batch : inputs of a run, where the model leaves it open.
+    design : its co-processor.
+
+    Raises
+    ------
+    UsageError
+        The memory has no room for it: says the bytes that are needed, and those that are there. Or
+        the board has a processor.
+    """
+    if board.processor:
+        raise UsageError(
+            f"--model must be left out: {board.name} has a processor, which runs the files of"
+            " `carrysave compile`"
+        )
+    target = Target(design)
+    if is_program(model):
+        if data is not None or batch != 1:
+            raise UsageError("--input, --batch must be left out: the program is compiled")
+        program = read(model, target)
+    else:
+        needs("onnxruntime")
+        check_target(target)
+        graph = load(model)
+        inputs = zeros(graph, batch) if data is None else read_inputs(data, graph, "--input")
+        with within_file(model):
+            program = compile_network(lower(graph, target, until=PASSES[-1].name), target, inputs)
+    needed, there = room(program), design.spec.memory_bytes
+    if needed > there:
+        raise UsageError(
+            f"--model {shown(model.name)} needs {needed:,} bytes of memory, and the co-processor of"
+            f" {board.name} has {there:,}: -p memory_bytes=N may give it more"
+        )
+    return program
+
+
+def rates(program: Program, clock_mhz: float, baud: int) -> dict[str, Any]:
+    """Return what a batch of inputs takes on a board.
+
+    Returns
+    -------
+    ``bytes memory_bytes batch jobs cycles host_segments sent_bytes received_bytes job_seconds
+    line_seconds inputs_per_second bound``: jobs by the cost model, and bytes on the line, one after
+    the other; `bound` is what takes longer. What the host computes is not in it.
+    """
+    found, line = facts(program, "", ""), traffic(program)
+    jobs, wait = found["cycles"] / (1e6 * clock_mhz), line.seconds(baud)
+    batch = next(iter(program.takes.values()))[1][0] if program.takes else 1
+    return {
+        "bytes": room(program),
+        "memory_bytes": int(program.target.design.spec.memory_bytes),
+        "batch": batch,
+        "jobs": found["jobs"],
+        "cycles": found["cycles"],
+        "host_segments": found["host_segments"],
+        "sent_bytes": line.sent,
+        "received_bytes": line.came,
+        "job_seconds": jobs,
+        "line_seconds": wait,
+        "inputs_per_second": batch / (jobs + wait),
+        "bound": "serial line" if wait > jobs else "co-processor",
+    }
+
+
+def write_network(
+    program: Program, model: str, folder: Path, command: str, found: dict[str, Any]
+) -> None:
+    """Write a program for a design that was built, what runs it there, and a page; say so.
+
+    Parameters
+    ----------
+    program : of the design that was built.
+    model : name of its file.
+    folder : of the build, which has its report.
+    found : of :func:`carrysave.boards.build.build`; gets ``network``, ``model files`` and those of
+        :func:`rates`, and its files, as its report does.
+    """
+    nodes = facts(program, command, model)
+    files = write(program, folder / FOLDER, nodes | {"baud": found["baud"]})
+    files.append(cache.write(folder / "run.py", python(found)))
+    if not program.host and len(program.sections) == 1:
+        files += [
+            cache.write(folder / MEMORY, program.memory.tobytes()),
+            cache.write(folder / "board_program.h", header(program, found)),
+            cache.write(folder / SOURCE.name, SOURCE.read_bytes()),
+        ]
+    taken = rates(program, float(found["clock_mhz"]), int(found["baud"]))
+    network = {"model": model, **taken}
+    files.append(pages.write(folder / "network.html", _page(network, nodes, found)))
+    found["network"] = {**network, "files": [str(file) for file in files]}
+    found["files"] += found["network"]["files"]
+    report = folder / f"{found['board']}.json"
+    cache.write(report, json.dumps(found, indent=2) + "\n")
+
+
+def _page(taken: Mapping[str, Any], nodes: Mapping[str, Any], found: Mapping[str, Any]) -> Page:
+    """Return the page of a network on a board."""
+    columns = ("node", "operator", "runs on", ("cycles", "{:,}"), ("of peak", "{:.1%}"),
+               ("bus bytes", "{:,}"), ("moved bytes", "{:,}"))  # fmt: skip
+    rows = [
+        (one["node"], one["operator"],
+         "host" if one["runs_on"] == "processor" else one["runs_on"], one["cycles"],
+         one["utilisation"], one["bus_bytes"], one["moved_bytes"])
+        for one in nodes["nodes"]
+    ]  # fmt: skip
+    jobs, line = taken["job_seconds"], taken["line_seconds"]
+    return Page(
+        title=f"{taken['model']} on {found['board']}",
+        command=nodes["command"],
+        versions=found["versions"],
+        says="Jobs by the planner's cost model; the line by its bytes, without pauses of a bridge.",
+        summary=(
+            ("inputs a second", f"{taken['inputs_per_second']:,.1f}"),
+            ("bound", taken["bound"]),
+            ("cycles a batch", f"{taken['cycles']:,}"),
+            ("memory", f"{taken['bytes']:,} of {taken['memory_bytes']:,} bytes"),
+        ),
+        parts=(
+            Text(
+                "Where time goes",
+                (
+                    f"Jobs: {1e3 * jobs:.3f} ms for {taken['batch']} inputs, {taken['cycles']:,}"
+                    f" cycles at {found['clock_mhz']:g} MHz.",
+                    f"Serial line: {1e3 * line:.3f} ms, {taken['sent_bytes']:,} bytes to the board"
+                    f" and {taken['received_bytes']:,} back at {found['baud']:,} baud.",
+                    f"Both take turns, so that the {taken['bound']} is the bound: without the line"
+                    f" it would be {taken['batch'] / jobs:,.0f} inputs a second.",
+                ),
+            ),
+            Section(title="Nodes", columns=columns, rows=rows, names=3),
+        ),
+    )

@@ -1,0 +1,136 @@
+"""``carrysave build --model``: what it writes runs on a board, here a pseudo-terminal's."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from carrysave.boards import build as builds
+from carrysave.boards.board import BOARDS
+from carrysave.compiler.program.read import read
+from carrysave.compiler.run import network
+from carrysave.compiler.run.network import by_golden
+from hw.catalog import Design
+from verif.boards.test_attached import Device
+from verif.support.command import Run
+from verif.support.networks import MODELS, quantise
+from verif.support.schemas import check
+from verif.system.networks import SHAPE, convolutions
+
+BOARD = BOARDS["ulx3s_25f"]
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Place and route nothing: the design is what counts here."""
+
+    def implement(board: Any, *rest: Any) -> tuple[dict[str, Any], bytes]:
+        facts = dict.fromkeys(board.part.capacity, 1)
+        more = {"carry": 0, "lutrams": 0, "fmax_mhz": 200.0, "critical_path": []}
+        return {**facts, **more, "untimed": True, "notes": []}, b"bits"
+
+    monkeypatch.setattr(builds, "_FORMAT", f"{id(monkeypatch)}")
+    monkeypatch.setattr(builds, "_implement", implement)
+
+
+@pytest.fixture
+def built(quick: None, run: Run, tmp_path: Path) -> Iterator[tuple[dict[str, Any], Path, Device]]:
+    onnx.save(convolutions(4), tmp_path / "model.onnx")
+    line = ("build", "--board", BOARD.name, "--model", tmp_path / "model.onnx", "-o", tmp_path)
+    done = run(*line, "--json")
+    assert done.code == 0, done.err
+    folder = tmp_path / "boards" / BOARD.name
+    found = check("board", done.out)
+    assert check("board", folder / f"{BOARD.name}.json") == found
+    device = Device(Design("coprocessor_uart", found["parameters"]))
+    yield found, folder, device
+    device.close()
+
+
+def test_both_drivers_on_the_board(
+    built: tuple[dict[str, Any], Path, Device], run: Run, tmp_path: Path
+) -> None:
+    """The programs that it writes, and `run --port`, make golden's outputs."""
+    found, folder, device = built
+    taken = found["network"]
+    assert taken["bound"] == "serial line"
+    assert taken["inputs_per_second"] == pytest.approx(
+        1 / (taken["cycles"] / (1e6 * found["clock_mhz"]) + taken["line_seconds"])
+    )
+    assert all(Path(file).exists() for file in found["files"])
+    assert f"{taken['inputs_per_second']:,.1f}" in (folder / "network.html").read_text()
+    program = read(folder / "network")
+    x = np.random.default_rng(3).integers(0, 256, (3, *SHAPE[1:])).astype(np.uint8)
+    np.save(tmp_path / "x.npy", x)
+    memory = program.memory.copy()
+    expected = np.concatenate([
+        network.run(program, {"x": one[None]}, memory, by_golden(program, memory))["y"] for one in x
+    ])
+    line = [sys.executable, folder / "run.py", device.port, tmp_path / "x.npy", tmp_path / "y.npz"]
+    subprocess.run([*map(str, line)], check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["y"], expected)
+    done = run(
+        "run", folder / "network", "--input", tmp_path / "x.npy", "--port", device.port,
+        "--simulate", "all", "-o", tmp_path,
+    )  # fmt: skip
+    assert (done.code, ": 3; all of memory is golden" in done.out) == (0, True), done.err + done.out
+    _in_c(folder, device.port, x, tmp_path)
+    assert (tmp_path / "y.raw").read_bytes() == expected.tobytes()
+
+
+def _in_c(folder: Path, port: str, x: np.ndarray, place: Path) -> None:
+    """Compile the program in C by the command that it names, and run it."""
+    lines = (folder / "board_program.c").read_text().split("systems:\n *\n", 1)[1].split("\n */")[0]
+    command = "".join(line.removeprefix(" *").rstrip("\\") for line in lines.splitlines())
+    subprocess.run(f"{command} -Wall -Wextra -Werror", shell=True, cwd=folder, check=True)
+    (place / "x.raw").write_bytes(x.tobytes())
+    run_it = [folder / "board_program", port, place / "x.raw", place / "y.raw"]
+    subprocess.run([*map(str, run_it)], cwd=folder, check=True)
+
+
+def test_what_does_not_fit_is_refused_before_synthesis(run: Run, tmp_path: Path) -> None:
+    onnx.save(convolutions(4), tmp_path / "model.onnx")
+    line = ("build", "--model", tmp_path / "model.onnx", "-o", tmp_path, "--board")
+    for more, says in (
+        (
+            [BOARD.name, "-p", "memory_bytes=2048"],
+            r"--model model.onnx needs [3-9],\d{3} bytes of memory, and the co-processor of"
+            r" ulx3s_25f has 2,048: -p memory_bytes=N may give it more",
+        ),
+        (["kv260"], "--model must be left out: kv260 has a processor, which runs the files of"),
+        (["icebreaker"], "bias must be true: zero points are taken out with it"),
+        ([BOARD.name, "--batch", "0"], "--batch must be 1 or more, not 0"),
+    ):
+        done = run(*line, *more)
+        assert done.code == 2
+        assert re.search(says, done.err.replace("\n", " ")), done.err
+    done = run("build", "--board", BOARD.name, "--batch", "2")
+    assert (done.code, "--input and --batch need --model" in done.err) == (2, True)
+    assert not (tmp_path / "boards").exists()
+
+
+@pytest.mark.prove
+def test_digits_through_the_pins_of_the_simulated_block(
+    quick: None, run: Run, tmp_path: Path
+) -> None:
+    """The Python driver sends image and inputs over the line: all of memory is golden's."""
+    task = MODELS["digits"](tmp_path)
+    model = quantise(task, tmp_path / "digits.onnx")
+    np.save(tmp_path / "x.npy", task.inputs[:2])
+    done = run(
+        "build", "--board", BOARD.name, "-p", "divisor=4", "--model", model, "-o", tmp_path
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    folder = tmp_path / "boards" / BOARD.name / "network"
+    done = run(
+        "run", folder, "--input", tmp_path / "x.npy", "--simulate", "all", "-o", tmp_path, "--json"
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    found = check("program_run", done.out)
+    assert (found["simulated"], found["different"], found["port"]) == (2, None, None)
