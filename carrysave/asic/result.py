@@ -207,7 +207,7 @@ def of_fpga(
         **found,
         **rates,
         "versions": tools,
-        "recipe": family(target).flow.synth,
+        "recipe": "; ".join(family(target).flow.mapping()),
         "sweep": [],
         "tried": [],
         "hierarchy": [],

@@ -68,11 +68,10 @@ def mapped(
     assert part is not None
     progress(f"{board.name}: mapping {module}")
     _, kinds = implementation.read_once(Sources.read(sources), top, folder)
-    synth = implementation.command(flow, part, kinds)
     yosys.run(
         [
             "read_rtlil design.il",
-            f"{synth} -top {top} -json top.json",
+            *implementation.mapping(flow, part, kinds, f"-top {top} -json top.json"),
             "tee -q -o design.stat stat -json",
         ],
         cwd=folder,

@@ -26,7 +26,7 @@ __all__ = [
     "SEEDS",
     "TARGETS",
     "FpgaError",
-    "command",
+    "mapping",
     "part_of",
     "read_once",
     "resources",
@@ -218,14 +218,14 @@ def _map(
     """Leave ``mapped.json`` and ``design.stat``, for the first part that fits if there is one."""
     flow = work.flow
     taken: dict[str, float] = {}
-    last = None
+    last: list[str] = []
     for part in work.parts or (None,):
-        synth = command(flow, part, work.kinds)
+        synth = mapping(flow, part, work.kinds, flow.bare, f"-top {yosys.word(design.top)}")
         if synth != last:
             _run(
                 [
                     *read,
-                    f"{synth} {flow.bare} -top {yosys.word(design.top)}",
+                    *synth,
                     "tee -q -o design.stat stat -json",
                     "write_json mapped.json",
                 ],
@@ -259,12 +259,11 @@ def read_once(sources: Sources, top: str, folder: Path) -> tuple[Renamed, frozen
     return design, _kinds_of_cells(folder / "design.json")
 
 
-def command(flow: Flow, part: Part | None, kinds: Iterable[str]) -> str:
-    """Return the command of Yosys for a part, and a design with such cells."""
+def mapping(flow: Flow, part: Part | None, kinds: Iterable[str], *options: str) -> list[str]:
+    """Return the commands of Yosys for a part, and a design with such cells."""
     if part is None:
-        return flow.synth
-    infers = part.infers if _infers(flow, kinds) else ""
-    return " ".join(filter(None, (flow.synth, part.synth, infers)))
+        return flow.mapping(*options)
+    return flow.mapping(part.synth, part.infers if _infers(flow, kinds) else "", *options)
 
 
 def _infers(flow: Flow, kinds: Iterable[str]) -> bool:
@@ -355,12 +354,9 @@ def _place(
     flow = work.flow
     work.progress(f"{work.target}: placing and routing on {device.name}, {len(work.seeds)} seeds")
     (folder / "wrapper.v").write_text(wrapper(design.top, clock, design.ports, flow.clock))
-    synth = command(flow, device, work.kinds) + ("" if flow.pads else f" {flow.bare}")
-    _run(
-        [*read, "read_verilog wrapper.v", f"{synth} -top {TOP} -json wrapper.json"],
-        folder,
-        work.target,
-    )
+    bare = "" if flow.pads else flow.bare
+    synth = mapping(flow, device, work.kinds, bare, f"-top {TOP} -json wrapper.json")
+    _run([*read, "read_verilog wrapper.v", *synth], folder, work.target)
     if flow.open_ports:
         open_ports(flow, folder / "wrapper.json")
     found = from_seeds(

@@ -88,6 +88,8 @@ class Flow:
     Members
     -------
     synth : the Yosys command, without ``-top``; it puts a pad on every port.
+    luts : commands in place of its step ``map_luts``; none if they are the command's.
+    behind_luts : the step behind that one.
     bare : the option that leaves the pads out, if there is one.
     pads : nextpnr needs them.
     counts : resource -> {cell name pattern: resources per cell}.
@@ -100,6 +102,8 @@ class Flow:
     """
 
     synth: str
+    luts: tuple[str, ...] = ()
+    behind_luts: str = "map_cells"
     bare: str = ""
     pads: bool = False
     counts: dict[str, dict[str, float]]
@@ -109,6 +113,18 @@ class Flow:
     open_ports: dict[str, str] = field(default_factory=dict)
     untimed: tuple[Untimed, ...] = ()
     bitstream: Bitstream | None = None
+
+    def mapping(self, *options: str) -> list[str]:
+        """Return the commands of Yosys that map a design.
+
+        Parameters
+        ----------
+        options : of the Yosys command, beside its own: the design's, the part's.
+        """
+        synth = " ".join(filter(None, (self.synth, *options)))
+        if not self.luts:
+            return [synth]
+        return [f"{synth} -run begin:map_luts", *self.luts, f"{synth} -run {self.behind_luts}:"]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Lattice ECP5."""
 
-from amaranth import C, Cat, ClockSignal, Const, Instance, Module, Signal, Value, signed
+from amaranth import C, Cat, ClockSignal, Instance, Module, Signal, Value, signed
 
 from hw.device.description import Bitstream, Flow, Multiplier, Part, Untimed
+from hw.device.ecp5_cells import BlockRowStore, carry_chain, carry_slice
 from hw.device.family import Family
 from hw.device.row_store import RowStore
 
@@ -18,7 +19,17 @@ _SIZES = {
 """Look-up tables, multipliers and block RAMs, by thousands of the first."""
 
 _FLOW = Flow(
-    synth="synth_ecp5",
+    # Fewer tables than with the multiplexers behind them, and none of the carry rows for constants.
+    synth="synth_ecp5 -nowidelut -cmp2softlogic",
+    # A wire takes three times as long here as the command assumes: logic is as deep as it has to
+    # be. The second of ABC9's scripts takes fewer tables than its default.
+    luts=(
+        "check -latchonly -assert",
+        "scratchpad -copy abc9.script.flow2 abc9.script",
+        "techmap -map +/lattice/latches_map.v",
+        "abc9 -maxlut 4 -W 900",
+        "clean",
+    ),
     bare="-noiopad",
     counts={
         "luts": {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4},
@@ -136,7 +147,7 @@ class Ecp5(Family):
         }
         result = Signal(width + width % 2, name="multiple")
         table = _SUBTRACT_SELECTED if minus else _ADD_SELECTED
-        _carry_chain(m, C(minus, 1), inputs, result, table)
+        carry_chain(m, C(minus, 1), inputs, result, table)
         multiple = Signal(width, name="held_multiple", reset_less=True)
         m.d.sync += multiple.eq(result)
         is_signed = minus or x.shape().signed
@@ -159,86 +170,19 @@ class Ecp5(Family):
         ripple: Value = C(0, 1)
         if len(carry):
             ripple = Signal(name="carry_in")
-            m.submodules += _slice(
+            m.submodules += carry_slice(
                 C(0, 1),
                 {"A": Cat(C(0, 1), carry), "B": C(0, 2), "C": C(3, 2), "D": C(3, 2)},
                 Signal(2),
                 ripple,
                 0x000A,
             )
-        _carry_chain(m, ripple, inputs, result, _KEEP_OR_OTHER)
+        carry_chain(m, ripple, inputs, result, _KEEP_OR_OTHER)
         m.d.sync += total.eq(result)
 
     def row_store(self, width: int, depth: int) -> RowStore:
         """Use PDPW16KD with its output register, which halves the time to read."""
-        return _RowStore(width, depth) if depth == _WORDS else RowStore(width, depth)
-
-
-def _carry_chain(
-    m: Module, ripple: Value, inputs: dict[str, Value], result: Signal, table: int
-) -> None:
-    """Place slices, two bits each, until `result` is full."""
-    for low in range(0, len(result) - 1, 2):
-        after = Signal(name=f"carry{low}")
-        pair = {name: Cat(bits, C(0, 1))[low : low + 2] for name, bits in inputs.items()}
-        m.submodules += _slice(ripple, pair, result[low : low + 2], after, table)
-        ripple = after
-
-
-def _slice(
-    carry: Value, inputs: dict[str, Value], out: Value, carry_out: Value, table: int
-) -> Instance:
-    """Make a CCU2C: two tables of four inputs, and the carry."""
-    return Instance(
-        "CCU2C",
-        p_INIT0=Const(table, 16),
-        p_INIT1=Const(table, 16),
-        p_INJECT1_0="NO",
-        p_INJECT1_1="NO",
-        i_CIN=carry,
-        **{f"i_{name}{bit}": value[bit] for name, value in inputs.items() for bit in range(2)},
-        o_S0=out[0],
-        o_S1=out[1],
-        o_COUT=carry_out,
-    )
-
-
-class _RowStore(RowStore):
-    """512 words in blocks of 36 bits."""
-
-    def elaborate(self, platform):
-        m = Module()
-        for low in range(0, self.width, 36):
-            m.submodules += _block_ram(self, low, min(36, self.width - low))
-        return m
-
-
-def _block_ram(store: RowStore, low: int, width: int) -> Instance:
-    """Make a PDPW16KD for some bits of the words."""
-    place, start = store.i_place, store.i_from
-    return Instance(
-        "PDPW16KD",
-        p_DATA_WIDTH_W=36,
-        p_DATA_WIDTH_R=36,
-        p_REGMODE="OUTREG",
-        p_RESETMODE="SYNC",
-        p_GSR="DISABLED",
-        p_CSDECODE_W="0b000",
-        p_CSDECODE_R="0b000",
-        i_CLKW=ClockSignal(),
-        i_CLKR=ClockSignal(),
-        i_RST=C(0, 1),
-        i_CEW=store.i_write,
-        i_CER=store.i_read[0],
-        i_OCER=store.i_read[1],
-        **{f"i_BE{lane}": C(1, 1) for lane in range(4)},
-        **{f"i_CS{port}{line}": C(0, 1) for port in "WR" for line in range(3)},
-        **{f"i_ADW{bit}": place[bit] for bit in range(9)},
-        **{f"i_ADR{bit + 5}": start[bit] for bit in range(9)},
-        **{f"i_ADR{bit}": C(0, 1) for bit in range(5)},
-        **{f"i_DI{bit}": store.i[low + bit] if bit < width else C(0, 1) for bit in range(36)},
-        **{f"o_DO{bit}": store.o[low + bit] for bit in range(width)},
-    )
+        return BlockRowStore(width, depth) if depth == _WORDS else RowStore(width, depth)
 
 
 FAMILY = Ecp5(

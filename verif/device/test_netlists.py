@@ -76,11 +76,8 @@ def verify_mapped(name: str, parameters: dict[str, Any], folder: Path) -> Result
     flow = family(target).flow
     design = Design(name, parameters)
     (folder / "design.v").write_text(verilog_of(design))
-    yosys.run(
-        f"read_verilog design.v\n{flow.synth} {flow.bare} {own} -top {design.module}\n"
-        "write_verilog -noattr netlist.v",
-        cwd=folder,
-    )
+    mapping = flow.mapping(flow.bare, own, f"-top {design.module}")
+    yosys.run(["read_verilog design.v", *mapping, "write_verilog -noattr netlist.v"], cwd=folder)
     netlist, cells = folder / "netlist.v", folder / "cells.v"
     text = netlist.read_text()
     blocks = re.findall(rf"^\s*({'|'.join(flow.counts['dsps'])}) #", text, re.M)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from carrysave.fpga import place
-from carrysave.fpga.implementation import command, resources
+from carrysave.fpga.implementation import mapping, resources
 from hw.device import NAMES, family
 from hw.emit import tools, yosys
 from verif.support.cases import long
@@ -111,8 +111,8 @@ def test_a_memory_in_luts_takes_what_nextpnr_packs(target: str) -> None:
     part = flow.parts[0]
     with tools.workplace() as folder:
         (folder / "ram.v").write_text(RAM)
-        synth = f"{command(flow, part, ())} {flow.bare} -top ram -json ram.json"
-        yosys.run(["read_verilog ram.v", synth], cwd=folder)
+        synth = mapping(flow, part, (), flow.bare, "-top ram -json ram.json")
+        yosys.run(["read_verilog ram.v", *synth], cwd=folder)
         arguments = [*part.arguments, "--json", "ram.json", "--pack-only"]
         said = place.call(str(flow.nextpnr), folder, arguments).output
     packed = re.search(r"RAM LUTs: +(\d+)/", said)
