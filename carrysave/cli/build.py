@@ -12,7 +12,10 @@ from rich.console import Console
 from carrysave.boards.board import Board, board_of, design_of
 from carrysave.boards.build import build as build_board
 from carrysave.boards.load import load, loader_of
-from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
+from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
+from carrysave.cli.options import Json, errors, print_outcome
+from carrysave.cli.reading import BY_THE_MODEL, Reading
+from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError
 from carrysave.progress import Steps
@@ -45,7 +48,7 @@ NO_NETWORK = Network()
 def build(
     *,
     board: Annotated[str, Parameter(help="A board, see `carrysave boards`.")],
-    parameter: Sets = None,
+    block: Block = DEFAULT_BLOCK,
     clock: Annotated[
         float | None,
         Parameter(help="Clock of the design, MHz. [default: what it reaches]"),
@@ -54,10 +57,10 @@ def build(
         int | None, Parameter(help="Baud rate of the serial line. [default: the board's highest]")
     ] = None,
     network: Network = NO_NETWORK,
+    reading: Reading = BY_THE_MODEL,
     load_: Annotated[
         bool, Parameter(name="--load", help="Load the bitstream into the board, by openFPGALoader.")
     ] = False,
-    output: Folder = None,
     json_: Json = False,
 ) -> int:
     """Build the bitstream of a co-processor for a board, with open-source tools.
@@ -87,13 +90,12 @@ def build(
         raise UsageError(f"--clock must be 1..1000 MHz, not {clock:g}")
     if load_:
         loader_of(chosen)
-    if network.model is None and network != NO_NETWORK:
-        raise UsageError("--input and --batch need --model")
-    if network.batch < 1:
-        raise UsageError(f"--batch must be 1 or more, not {network.batch}")
-    folder = output_folder(output) / "boards" / board
+    if network.model is None and (network != NO_NETWORK or reading != BY_THE_MODEL):
+        raise UsageError("--input, --batch, --batch-axis, --constant and --state need --model")
+    rates = clock, baud or 0
+    folder = block.folder / "boards" / board
     with Steps(errors) as steps:
-        found = _built(chosen, settings(parameter), network, (clock, baud or 0), folder, steps)
+        found = _built(chosen, block.settings(), network, reading.options, rates, folder, steps)
         if load_ and found["ok"]:
             steps.step(f"{board}: loading")
             load(chosen, folder)
@@ -105,6 +107,7 @@ def _built(
     board: Board,
     parameters: dict[str, str],
     network: Network,
+    reading: ReadOptions,
     rates: tuple[float | None, int],
     folder: Path,
     steps: Steps,
@@ -117,7 +120,7 @@ def _built(
     if model is not None:
         steps.step(f"compile {model.name}")
         first = design_of(board, parameters, baud=baud)
-        program = board_program(model, network.input_, network.batch, board, first)
+        program = board_program(model, network.input_, network.batch, reading, board, first)
     design, found = build_board(board, parameters, folder, steps.step, clock_mhz=clock, baud=baud)
     if not board.processor:
         write_for_line(design.spec, folder / "drivers")

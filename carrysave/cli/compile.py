@@ -12,10 +12,10 @@ from cyclopts import Parameter
 from carrysave import cache
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.options import Json, errors, print_outcome
+from carrysave.cli.reading import BY_THE_MODEL, Reading
 from carrysave.compiler.decoder.folder import SUFFIXES, compile_file
 from carrysave.compiler.encoder.folder import compile_folder, is_encoder
-from carrysave.compiler.front.inputs import read_inputs, zeros
-from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.lowered.lowered import Lowered
@@ -25,7 +25,8 @@ from carrysave.compiler.passes.pipeline import PASSES, passed, stop_at
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.program import view
 from carrysave.compiler.program.facts import facts
-from carrysave.compiler.program.network import check_target, compile_network
+from carrysave.compiler.program.network import compile_network
+from carrysave.compiler.program.reasons import check_target
 from carrysave.compiler.program.write import write
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, needs
@@ -60,11 +61,9 @@ class NetworkFlags:
     ] = None
 
     def check(self) -> None:
-        """Check the choice and the number."""
+        """Check the choice."""
         if self.stop_after is not None:
             stop_at(self.stop_after)
-        if self.batch < 1:
-            raise UsageError(f"--batch must be 1 or more, not {self.batch}")
 
 
 @Parameter(name="*")
@@ -104,6 +103,7 @@ def compile_model(
     /,
     *,
     network: NetworkFlags = _NETWORK,
+    reading: Reading = BY_THE_MODEL,
     text: TextFlags = _TEXT,
     block: Block = DEFAULT_BLOCK,
     json_: Json = False,
@@ -115,6 +115,7 @@ def compile_model(
     line; `program.h` for C, beside the driver's `carrysave_program.h`, which runs it. Prints for
     each node where it runs, its cycles, and why it is not on the block. What neither the block nor
     a processor beside it does are host segments. Parameters are those of `generate coprocessor`.
+    States stay in the program's memory, from sample to sample.
 
     A language model becomes a program of one token: the token and its position are parameters of
     it, logits its output, and caches stay in its memory. `carrysave chat` takes its folder.
@@ -126,19 +127,21 @@ def compile_model(
 
     - `carrysave compile model.onnx -p "engine=systolic_os(m=8,n=8)"`
     - `carrysave compile model.onnx --input images.npy --json`
+    - `carrysave compile vad.onnx --state stateN=state --constant sr=rate.npy`
     - `carrysave compile model.onnx --dump build/passes --stop-after tables`
     - `carrysave compile model.gguf -p "engine=systolic_os(m=4,n=16)" --cache 256`
     - `carrysave compile all-MiniLM-L6-v2 --calibration sentences.txt --tokens 64`
     """
     folder = block.folder / "compile" / model.stem
     if model.suffix in SUFFIXES or is_encoder(model):
-        if network != _NETWORK:
+        if network != _NETWORK or reading != BY_THE_MODEL:
             raise UsageError(
-                f"--input, --batch, --dump and --stop-after must be left out of {model.name}"
+                "--input, --batch, --dump, --stop-after, --batch-axis, --constant and --state must"
+                f" be left out of {model.name}"
             )
         found = _text_program(model, text, block.settings(), folder)
     else:
-        made = _network_program(model, network, block.settings(), folder)
+        made = _network_program(model, network, reading.options, block.settings(), folder)
         if made is None:
             return 0
         found = made
@@ -165,25 +168,26 @@ def _text_program(
 
 
 def _network_program(
-    model: Path, options: NetworkFlags, parameters: Mapping[str, str], folder: Path
+    model: Path,
+    options: NetworkFlags,
+    reading: ReadOptions,
+    parameters: Mapping[str, str],
+    folder: Path,
 ) -> dict[str, Any] | None:
     """Compile a quantised network; None: it is printed after a pass, and no more."""
     needs("onnxruntime")
     options.check()
     target = Target(Design.parse("coprocessor", parameters))
     check_target(target)
-    graph = load(model)
-    if options.input_ is None:
-        inputs = zeros(graph, options.batch)
-    else:
-        inputs = read_inputs(options.input_, graph, "--input")
+    graph, samples = reading.read(model)
+    inputs = reading.batch(graph, samples, options.input_, options.batch)
     with Steps(errors) as steps, within_file(model):
         steps.step(f"compile {model.name}")
         lowered = _passed(graph, target, options.dump, options.stop_after)
         if options.stop_after is not None:
             sys.stdout.write(dump.text(lowered))
             return None
-        program = compile_network(lowered, target, inputs)
+        program = compile_network(lowered, target, inputs, samples=samples)
     described = facts(program, _command(), model.name)
     return described | {"files": [str(file) for file in write(program, folder, described)]}
 

@@ -13,6 +13,7 @@ from carrysave.boards.load import load as load_bitstream
 from carrysave.boards.load import loader_of
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.options import Json, errors, print_outcome
+from carrysave.cli.reading import BY_THE_MODEL, Reading
 from carrysave.errors import UsageError
 from carrysave.progress import Steps
 from carrysave.system import command, view
@@ -78,6 +79,7 @@ def make_system(
         bool, Parameter(help="Load the bitstream into the board first, by openFPGALoader.")
     ] = False,
     system: SystemFlags = _SYSTEM,
+    reading: Reading = BY_THE_MODEL,
     block: Block = DEFAULT_BLOCK,
     json_: Json = False,
 ) -> int:
@@ -102,7 +104,7 @@ def make_system(
         if network.simulate:
             raise UsageError("--load is for a board, not for --simulate")
         loader_of(system_board_of(board)[0])
-    request = _request(board, network, system, block.settings())
+    request = _request(board, network, system, reading, block.settings())
     folder = block.folder
     with Steps(errors) as steps:
         if load and network.port is not None:
@@ -121,7 +123,11 @@ def make_system(
 
 
 def _request(
-    board: str, network: NetworkFlags, system: SystemFlags, parameters: Mapping[str, str]
+    board: str,
+    network: NetworkFlags,
+    system: SystemFlags,
+    reading: Reading,
+    parameters: Mapping[str, str],
 ) -> SystemRequest:
     """Return what is asked for."""
     known, chosen = system_board_of(board)
@@ -140,4 +146,5 @@ def _request(
         port=network.port,
         cpu=system.cpu,
         bus=system.bus,
+        reading=reading.options,
     )

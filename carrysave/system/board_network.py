@@ -7,14 +7,14 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.boards.board import Board
-from carrysave.compiler.front.inputs import read_inputs, zeros
-from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.facts import facts
-from carrysave.compiler.program.network import check_target, compile_network
+from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import is_program, read
+from carrysave.compiler.program.reasons import check_target
 from carrysave.compiler.program.write import MEMORY, write
 from carrysave.compiler.run.attached import room, traffic
 from carrysave.compiler.target.target import Target
@@ -30,7 +30,12 @@ __all__ = ["board_program", "rates", "write_network"]
 
 
 def board_program(
-    model: Path, data: Path | None, batch: int, board: Board, design: Design
+    model: Path,
+    data: Path | None,
+    batch: int,
+    reading: ReadOptions,
+    board: Board,
+    design: Design,
 ) -> Program:
     """Read a program, or compile a model, for a board; all that can be refused is, here.
 
@@ -39,6 +44,7 @@ def board_program(
     model : an ONNX model, or a folder of `carrysave compile`.
     data : inputs whose sizes the program has; None: those of the model.
     batch : inputs of a run, where the model leaves it open.
+    reading : what else is said of the model.
     design : its co-processor.
 
     Raises
@@ -54,16 +60,20 @@ def board_program(
         )
     target = Target(design)
     if is_program(model):
-        if data is not None or batch != 1:
-            raise UsageError("--input, --batch must be left out: the program is compiled")
+        if data is not None or batch != 1 or reading != ReadOptions():
+            raise UsageError(
+                "--input, --batch, --batch-axis, --constant and --state must be left out: the"
+                " program is compiled"
+            )
         program = read(model, target)
     else:
         needs("onnxruntime")
         check_target(target)
-        graph = load(model)
-        inputs = zeros(graph, batch) if data is None else read_inputs(data, graph, "--input")
+        graph, samples = reading.read(model)
+        inputs = reading.batch(graph, samples, data, batch)
         with within_file(model):
-            program = compile_network(lower(graph, target, until=PASSES[-1].name), target, inputs)
+            lowered = lower(graph, target, until=PASSES[-1].name)
+            program = compile_network(lowered, target, inputs, samples=samples)
     needed, there = room(program), design.spec.memory_bytes
     if needed > there:
         raise UsageError(
@@ -84,7 +94,7 @@ def rates(program: Program, clock_mhz: float, baud: int) -> dict[str, Any]:
     """
     found, line = facts(program, "", ""), traffic(program)
     jobs, wait = found["cycles"] / (1e6 * clock_mhz), line.seconds(baud)
-    batch = next(iter(program.takes.values()))[1][0] if program.takes else 1
+    batch = program.batch
     return {
         "bytes": room(program),
         "memory_bytes": int(program.target.design.spec.memory_bytes),

@@ -7,17 +7,19 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.compiler.front.inputs import read_inputs, read_labels
-from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.front.options import ReadOptions
+from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.floats import Floats
-from carrysave.compiler.program.network import check_target, compile_network
+from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import is_program, read
-from carrysave.compiler.program.reasons import between
+from carrysave.compiler.program.reasons import between, check_target
 from carrysave.compiler.run.stored import batches
 from carrysave.compiler.target.target import Target
+from carrysave.errors import UsageError
 from carrysave.progress import Steps
 from carrysave.system.request import SystemRequest
 from carrysave.weights.array_files import read_arrays
@@ -34,6 +36,10 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
         return None
     assert request.data is not None
     if is_program(request.model):
+        if request.reading != ReadOptions():
+            raise UsageError(
+                "--batch-axis, --constant and --state must be left out: the program is compiled"
+            )
         steps.step(f"read {request.model.name}")
         program = read(request.model, target)
         each = batches(program, read_arrays(request.data), "--input")
@@ -44,14 +50,12 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
         _ = program.plan
     else:
         steps.step(f"compile {request.model.name}")
-        graph = load(request.model)
-        inputs = read_inputs(request.data, graph, "--input")
-        each = [
-            {name: array[number : number + 1] for name, array in inputs.items()}
-            for number in range(len(next(iter(inputs.values()))))
-        ]
+        graph, samples = request.reading.read(request.model)
+        inputs = read_inputs(request.data, graph, "--input", samples)
         with within_file(request.model):
-            program = _compiled(graph, target, each[0], request)
+            program = _compiled(graph, target, samples.part(inputs, 0, 1), samples, request)
+        own = {name: inputs[name] for name in program.takes}
+        each = batches(program, own, "--input")
     labels = read_labels(request.labels, len(each))
     return program, each[: request.count], labels
 
@@ -62,7 +66,11 @@ def has_floats(program: Program) -> bool:
 
 
 def _compiled(
-    graph: Graph, target: Target, inputs: dict[str, np.ndarray], request: SystemRequest
+    graph: Graph,
+    target: Target,
+    inputs: dict[str, np.ndarray],
+    samples: Samples,
+    request: SystemRequest,
 ) -> Program:
     """Compile a network; refuse one with host segments before anything is computed."""
     check_target(target)
@@ -71,7 +79,12 @@ def _compiled(
         raise ValueError("; ".join(reasons))
     chosen = request.chosen
     return compile_network(
-        lowered, target, inputs, memory=chosen.timing(target), most=chosen.memory_bytes
+        lowered,
+        target,
+        inputs,
+        samples=samples,
+        memory=chosen.timing(target),
+        most=chosen.memory_bytes,
     )
 
 

@@ -33,7 +33,7 @@ def simulation_facts(
     """Simulate a system; compare all that it made with the golden model."""
     program, inputs, labels = network
     steps.step(f"compute {len(inputs)} inputs")
-    expected = [expect(program, one) for one in inputs]
+    expected = expect(program, inputs)
     steps.step(f"simulate the system on {len(inputs)} inputs")
     simulated = simulate(
         written,
@@ -109,7 +109,7 @@ def run_on_board(
             " with --model, and the same network"
         )
     steps.step(f"compute {len(inputs)} inputs")
-    expected = [expect(program, one) for one in inputs]
+    expected = expect(program, inputs)
     steps.step(f"load the network into {board.name}, {port}")
     outcomes, seconds = attached.run(
         port, baud, program.plan, [one.inputs for one in expected], steps.advance

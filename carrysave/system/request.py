@@ -1,10 +1,11 @@
 """What ``carrysave soc`` is asked for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from carrysave.boards.board import Board
+from carrysave.compiler.front.options import ReadOptions
 from carrysave.errors import UsageError
 from carrysave.system import generate
 from carrysave.system.boards import SystemBoard
@@ -28,6 +29,7 @@ class SystemRequest:
     simulated : the system is simulated; else its bitstream is built.
     serial : the simulated system gets the network over its serial line, as a board does.
     port : serial line of a board that has the system, on which the network is run instead.
+    reading : how the model is read.
     """
 
     board: Board
@@ -44,6 +46,7 @@ class SystemRequest:
     port: str | None = None
     cpu: str = "vexriscv"
     bus: str = "wishbone"
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
     def __post_init__(self) -> None:
         """Check what goes together."""
@@ -57,6 +60,8 @@ class SystemRequest:
             raise UsageError(f"--clock must be 20..100 MHz, not {self.clock_mhz:g}")
         if self.baud is not None and not 9600 <= self.baud <= self.most:
             raise UsageError(f"--baud must be 9600..{int(self.most)}, not {self.baud}")
+        if self.model is None and self.reading != ReadOptions():
+            raise UsageError("--batch-axis, --constant and --state need --model")
         if (self.model is None) != (self.data is None):
             raise UsageError("--model and --input need each other")
         if self.simulated and self.port is not None:

@@ -2,7 +2,7 @@
 
 import pickle
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,16 +57,15 @@ class Simulated:
     seconds: float
 
 
-def expect(program: Program, inputs: dict[str, np.ndarray]) -> Expected:
-    """Compute one input by the golden model, on the program's own bytes."""
-    memory = program.memory.copy()
-    run_program(program, inputs, memory, by_golden(program, memory))
-
-    return Expected(
-        {name: _codes(program.tensors[name], memory) for name in program.inputs},
-        [_codes(layer.y, memory) for layer in program.layers],
-        memory,
-    )
+def expect(program: Program, inputs: Sequence[dict[str, np.ndarray]]) -> list[Expected]:
+    """Compute inputs by the golden model, on the program's own bytes, which keep its states."""
+    memory, found = program.memory.copy(), []
+    for one in inputs:
+        run_program(program, one, memory, by_golden(program, memory))
+        taken = {name: _codes(program.tensors[name], memory) for name in program.inputs}
+        layers = [_codes(layer.y, memory) for layer in program.layers]
+        found.append(Expected(taken, layers, memory.copy()))
+    return found
 
 
 def _codes(tensor: Tensor, memory: np.ndarray) -> np.ndarray:

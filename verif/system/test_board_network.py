@@ -111,7 +111,7 @@ def test_what_does_not_fit_is_refused_before_synthesis(run: Run, tmp_path: Path)
         assert done.code == 2
         assert re.search(says, done.err.replace("\n", " ")), done.err
     done = run("build", "--board", BOARD.name, "--batch", "2")
-    assert (done.code, "--input and --batch need --model" in done.err) == (2, True)
+    assert (done.code, "and --state need --model" in done.err) == (2, True)
     assert not (tmp_path / "boards").exists()
 
 

@@ -148,23 +148,26 @@ def read_labels(data: Path | np.ndarray | None, count: int) -> np.ndarray | None
     return labels
 
 
-def zeros(graph: Graph, batch: int) -> dict[str, np.ndarray]:
+def zeros(graph: Graph, batch: int, samples: Samples | None = None) -> dict[str, np.ndarray]:
     """Return inputs of the sizes that the model says.
 
     Parameters
     ----------
     graph : the model.
-    batch : size of the first axis, where the model leaves it open.
+    batch : samples, where the model leaves it open.
+    samples : where samples are; None: along the first axes.
 
     Raises
     ------
     UsageError
-        It leaves others open, or has another batch.
+        It leaves other sizes open, or has another batch.
     """
-    found = {}
-    for name, (kind, shape) in graph.inputs.items():
+    axes = dict.fromkeys(graph.inputs, 0) if samples is None else samples.inputs
+    found = {} if samples is None else samples.first_states(graph, {})
+    for name, axis in axes.items():
+        kind, shape = graph.inputs[name]
         sizes = [
-            batch if at == 0 and not isinstance(size, int) else size
+            batch if at == axis and not isinstance(size, int) else size
             for at, size in enumerate(shape)
         ]
         if not all(isinstance(size, int) for size in sizes):
@@ -172,7 +175,7 @@ def zeros(graph: Graph, batch: int) -> dict[str, np.ndarray]:
                 f"--input must be given: input {name!r} is of"
                 f" {' x '.join(map(str, shape))}, which leaves sizes open"
             )
-        if sizes and isinstance(shape[0], int) and batch not in (1, shape[0]):
-            raise UsageError(f"--batch must be {shape[0]}, as in the model, not {batch}")
+        if sizes and isinstance(shape[axis], int) and batch not in (1, shape[axis]):
+            raise UsageError(f"--batch must be {shape[axis]}, as in the model, not {batch}")
         found[name] = np.zeros([int(size) for size in sizes if size is not None], kind)
     return found

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from carrysave.compiler.front.inputs import folded
+from carrysave.compiler.front.inputs import folded, read_inputs, zeros
 from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
+from carrysave.errors import UsageError
 
 __all__ = ["ReadOptions"]
 
@@ -49,3 +50,29 @@ class ReadOptions:
         graph = folded(load(model, subgraphs=subgraphs), constants)
         with within_file(model):
             return graph, Samples.of(graph, self.batch_axis, self.states)
+
+    def batch(
+        self, graph: Graph, samples: Samples, data: Path | None, count: int
+    ) -> dict[str, np.ndarray]:
+        """Return the inputs that a program is compiled for.
+
+        Parameters
+        ----------
+        graph, samples : of :meth:`read`.
+        data : a file of inputs, whose sizes the program has; None: those of the model.
+        count : samples of a run, where the model leaves it open.
+
+        Raises
+        ------
+        FileNotFoundError, FileError, UsageError, ValueError
+            As :func:`carrysave.compiler.front.inputs.read_inputs`, and more samples with states.
+        """
+        if count < 1:
+            raise UsageError(f"--batch must be 1 or more, not {count}")
+        if samples.states and count != 1:
+            raise UsageError(f"--batch must be 1 with --state, not {count}")
+        if data is None:
+            return zeros(graph, count, samples)
+        inputs = read_inputs(data, graph, "--input", samples)
+        # Between states it is one: each sample begins where the one before ended.
+        return samples.part(inputs, 0, 1) if samples.states else inputs

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto
 
+from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import DOMAIN
 from carrysave.compiler.lowered.engine_codes import code_offset
-from carrysave.compiler.lowered.evaluate import evaluate, evaluator
+from carrysave.compiler.lowered.evaluate import evaluator
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
@@ -28,12 +29,14 @@ from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.operands import rows
 from carrysave.compiler.program.products import started
 from carrysave.compiler.program.program import Layer, Program
-from carrysave.compiler.program.reasons import between, not_a_job, reason_of
+from carrysave.compiler.program.reasons import between, check_target, not_a_job, reason_of
+from carrysave.compiler.program.sizes import sizes_of
+from carrysave.compiler.program.states import carried, host_made, placed
 from carrysave.compiler.program.steps import HostStep, Start
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Tensor
 
-__all__ = ["check_target", "compile_network"]
+__all__ = ["compile_network"]
 
 _SHOWN = 5
 """Reasons in a message, at most."""
@@ -44,6 +47,7 @@ def compile_network(
     target: Target,
     inputs: dict[str, np.ndarray],
     *,
+    samples: Samples | None = None,
     memory: Memory | None = None,
     most: int = 1 << 31,
 ) -> Program:
@@ -53,7 +57,8 @@ def compile_network(
     ----------
     lowered : the network, with tables in place of operators where there are such.
     target : the co-processor, of int8 codes.
-    inputs : of a batch: sizes between products are its. Numbers do not matter.
+    inputs : of a batch, whose sizes count; and states as they are before the first run.
+    samples : where they are, and what states there are; None: along the first axes, and none.
     memory : how long the system's SDRAM takes; None: as the planner's cost model has it.
     most : bytes that the program may have.
 
@@ -63,62 +68,29 @@ def compile_network(
         A co-processor of other codes, sizes that do not fit, or a program that is too large.
     """
     check_target(target)
-    shapes: dict[str, tuple[tuple[int, ...], Any]] = {}
-
-    # Products of recurrent layers have matrices of codes, which are no tensors of the model.
-    inner = {one.name for layer in lowered.recurrent.values() for one in layer.products}
-
-    def sized(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-        if product.name not in inner:
-            shapes[product.a] = a.shape, a.dtype
-        compiled = product.compile(target, a, b, True)
-        zeros: list[np.ndarray] = []
-        for work in compiled.works:
-            rows = zeros[-1] if work.a is None else work.a
-            zeros.append(
-                np.zeros((len(rows), work.b.shape[1] // (work.mode or target.mode).codes), np.int64)
-            )
-        return compiled.finish(zeros)
-
-    def seen(name: str, values: np.ndarray) -> np.ndarray:
-        if name and values.dtype == np.float32:
-            shapes[name] = values.shape, values.dtype
-        return values
-
-    evaluate(lowered, inputs, sized, seen)
-    shapes |= {name: (array.shape, array.dtype) for name, array in inputs.items()}
-    return _Compiler(lowered, Image(target, memory, most), shapes, inputs).compile()
-
-
-def check_target(target: Target) -> None:
-    """Refuse a co-processor whose codes are not of int8."""
-    for name, number in (("A", target.mode.a), ("B", target.mode.b), ("C", target.info.codes)):
-        if (number.bits, number.low, number.high) != (8, -128, 127):
-            text = f"{number.low}..{number.high}"
-            raise ValueError(f"the co-processor must have {name} of int8, not {text}")
+    return _Compiler(lowered, Image(target, memory, most), inputs, samples).compile()
 
 
 class _Compiler:
     """Goes through a network's nodes once."""
 
     def __init__(
-        self, lowered: Lowered, image: Image, shapes: dict[str, Any], inputs: dict[str, np.ndarray]
-    ) -> None:
-        self._lowered, self._image, self._shapes, self._inputs = lowered, image, shapes, inputs
+        self,
+        lowered: Lowered, image: Image, inputs: dict[str, np.ndarray], samples: Samples | None,
+    ) -> None:  # fmt: skip
+        self._samples = samples
+        self._states = dict(samples.states) if samples else {}
+        self._lowered, self._image, self._inputs = lowered, image, inputs
+        self._shapes = sizes_of(lowered, image.target, inputs)
         self._target = target = image.target
         machine = evaluator(lowered, _not_run, lambda name, codes: codes)
         self._nodes: list[Any] = machine.rt_nodes_
         uses = Counter(name for node in lowered.proto.graph.node for name in node.input)
         uses.update(lowered.graph.outputs)
         self._between = Between(
-            image,
-            lowered.tables,
-            lowered.arithmetic,
-            lowered.recurrent,
-            uses,
-            machine.opsets[""],
-            dict(machine.rt_inits_),
-        )
+            image, lowered.tables, lowered.arithmetic, lowered.recurrent, uses,
+            machine.opsets[""], dict(machine.rt_inits_),
+        )  # fmt: skip
         self._tensors, self._constants = self._between.tensors, self._between.constants
         self._host = HostParts(self._tensors, lambda node: reason_of(lowered, node, target))
         self._layers: list[Layer] = []
@@ -126,8 +98,11 @@ class _Compiler:
         self._taken = 0
 
     def compile(self) -> Program:
+        for to in self._states.values():
+            self._tensors[to] = placed(self._image, to, self._inputs[to])
         for node in self._nodes:
             proto: NodeProto = node.onnx_node
+            self._beside_states(proto)
             if proto.domain == DOMAIN and proto.op_type == "Product":
                 self._product(proto)
             elif not proto.domain and proto.op_type == "Shape" and proto.input[0] in self._shapes:
@@ -144,9 +119,12 @@ class _Compiler:
         if not self._layers:
             reasons = between(self._lowered, self._target) or ["none has codes as results"]
             raise ValueError(f"no product can be a job: {'; '.join(reasons[:_SHOWN])}")
+        states = carried(self._image, self._states, self._tensors)
         self._section()
         if self._host.waiting:
-            self._parts.append(self._host.step((), last=True))
+            self._parts.append(
+                host_made(self._host.step((), last=True), self._states, self._tensors)
+            )
         image = self._image
         end = self._layers[-1]
         last = end.y.sources.reshape(1, -1)
@@ -162,8 +140,24 @@ class _Compiler:
             outputs=tuple(self._lowered.graph.outputs),
             layers=tuple(self._layers),
             lowered=self._lowered,
-            takes={name: (values.dtype, values.shape) for name, values in self._inputs.items()},
+            takes={
+                name: (values.dtype, values.shape)
+                for name, values in self._inputs.items()
+                if name not in self._states.values()
+            },
+            states=states,
+            samples=self._samples,
         )
+
+    def _beside_states(self, node: NodeProto) -> None:
+        """Bring the floats that an operator takes with what depends on a state."""
+        if not self._states or not any(name in self._tensors for name in node.input):
+            return
+        for name in filter(None, node.input):
+            if name in self._tensors or name in self._constants:
+                continue
+            if self._shapes.get(name, (0, 0))[1] == np.float32:
+                self._brought(name)
 
     def _section(self) -> None:
         """End a section: the steps since the last one."""

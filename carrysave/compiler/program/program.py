@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.program.array import Array
 from carrysave.compiler.program.buffers import Buffer
@@ -75,6 +76,7 @@ class Program:
     results : outputs that are numbers, not codes.
     lowered : the network, whose nodes the host runs; None: there is none.
     takes : type and shape of the model's inputs, for which it was compiled.
+    samples : where samples are in inputs and outputs, and states by name; None: along first axes.
     more : what users of the program have in its manifest.
     """
 
@@ -94,7 +96,14 @@ class Program:
     results: Mapping[str, Array] = field(default_factory=dict)
     lowered: Lowered | None = None
     takes: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]] = field(default_factory=dict)
+    samples: Samples | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def batch(self) -> int:
+        """Samples of a run."""
+        name, (_, shape) = next(iter(self.takes.items()), ("", ("", (1,))))
+        return shape[self.samples.inputs[name] if self.samples else 0]
 
     @property
     def buffers(self) -> dict[str, Buffer]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, numpy_helper
 
+from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import DOMAIN, Graph
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.program.array import Array
@@ -130,6 +131,7 @@ def _program(
         layers=tuple(_layer(one, tensors) for one in manifest["layers"]),
         scores=int(manifest["scores"][0]), classes=int(manifest["scores"][1]),
         parameters=parameters,
+        samples=Samples(**manifest["samples"]) if manifest["samples"] else None,
         states=tuple(State(**one) for one in manifest["states"]),
         takes={
             name: (np.dtype(kind), tuple(shape))

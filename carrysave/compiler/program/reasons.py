@@ -16,6 +16,7 @@ from carrysave.compiler.target.target import Target
 from hw.emit.user_files import shown
 
 __all__ = [
+    "check_target",
     "GREATEST",
     "MOVES",
     "NO_OPERATOR",
@@ -119,3 +120,11 @@ def reason_of(lowered: Lowered, node: NodeProto, target: Target) -> str:
     elif node.domain == DOMAIN and node.op_type == "Recurrent":
         why = "the firmware has no such operator"
     return f"{named(lowered, node)}: {why}"
+
+
+def check_target(target: Target) -> None:
+    """Refuse a co-processor whose codes are not of int8."""
+    for name, number in (("A", target.mode.a), ("B", target.mode.b), ("C", target.info.codes)):
+        if (number.bits, number.low, number.high) != (8, -128, 127):
+            text = f"{number.low}..{number.high}"
+            raise ValueError(f"the co-processor must have {name} of int8, not {text}")

@@ -94,6 +94,7 @@ def _manifest(program: Program, host: bool) -> dict[str, Any]:
             for one in program.layers
         ],
         "parameters": [asdict(one) for one in program.parameters],
+        "samples": None if program.samples is None else asdict(program.samples),
         "states": [asdict(one) for one in program.states],
         "host": {"file": HOST if host else None, "lacking": lacking(program)},
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from carrysave import cache
 from carrysave.boards.attached import TIMEOUT
 from carrysave.compiler.front.inputs import read_labels
+from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import read
@@ -68,24 +69,22 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
     steps.step(f"read {request.program.name}")
     program = read(request.program)
     given = list(batches(program, read_arrays(request.data), "--input"))
-    count = len(given) * _batch(program)
+    count = len(given) * program.batch
     labels = read_labels(request.labels, count)
     steps.step(f"run {count} inputs")
-    made: dict[str, list[np.ndarray]] = {name: [] for name in program.outputs}
+    made: list[dict[str, np.ndarray]] = []
     different: str | None = None
     chosen = {"all": len(given), "sample": 1, "none": 0}[request.simulate]
     where = "the simulated block" if request.port is None else f"the board at {request.port}"
     memory, carried = program.memory.copy(), program.memory.copy()
     with _hardware(request, program, folder) as run_there:
         for number, inputs in enumerate(given):
-            found = network.run(program, inputs, memory, by_golden(program, memory))
-            for name, values in found.items():
-                made[name].append(values)
+            made.append(network.run(program, inputs, memory, by_golden(program, memory)))
             if number < chosen and different is None:
-                steps.step(f"run input {number * _batch(program)} on {where}")
+                steps.step(f"run input {number * program.batch} on {where}")
                 carried = run_there(inputs, carried)
                 different = first_difference(program, carried, memory)
-    outputs = {name: np.concatenate(several) for name, several in made.items()}
+    outputs = samples_of(program).joined(made)
     names = array_names(outputs)
     facts_of_run = facts(program, command, request.program.name)
     return {
@@ -93,7 +92,7 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
         "program": str(request.program),
         "design": facts_of_run["design"],
         "inputs": count,
-        "batch": _batch(program),
+        "batch": program.batch,
         "cycles": facts_of_run["cycles"],
         "host_segments": facts_of_run["host_segments"],
         "simulate": request.simulate,
@@ -156,28 +155,33 @@ def batches(
     arrays = data if isinstance(data, Mapping) else dict.fromkeys(list(takes)[:1], data)
     if set(arrays) != set(takes):
         raise UsageError(f"{option} must be {', '.join(takes)}, not {', '.join(arrays)}")
-    size = _batch(program)
+    size, samples = program.batch, samples_of(program)
     for name, (kind, shape) in takes.items():
-        array, rest = arrays[name], " x ".join(map(str, shape[1:]))
-        if array.ndim != len(shape) or array.shape[1:] != shape[1:] or len(array) % size:
+        array, axis = arrays[name], samples.inputs[name]
+        rest = [one for at, one in enumerate(shape) if at != axis]
+        there = [one for at, one in enumerate(array.shape) if at != axis]
+        if array.ndim != len(shape) or there != rest or array.shape[axis] % size:
+            legal = [*shape[:axis], f"a multiple of {size}", *shape[axis + 1 :]]
             raise UsageError(
-                f"{option} {name} must be a multiple of {size} x {rest}, not"
+                f"{option} {name} must be {' x '.join(map(str, legal))}, not"
                 f" {' x '.join(map(str, array.shape))}"
             )
         if array.dtype != kind:
             raise UsageError(f"{option} {name} must be of {kind}, not {array.dtype}")
-    counts = {len(array) for array in arrays.values()}
+    counts = {arrays[name].shape[samples.inputs[name]] for name in takes}
     if len(counts) != 1 or counts == {0}:
         raise UsageError(f"{option} must hold as many inputs, one or more, in each array")
     (count,) = counts
-    return [
-        {name: array[first : first + size] for name, array in arrays.items()}
-        for first in range(0, count, size)
-    ]
+    bare = replace(samples, states={})
+    return [bare.part(arrays, first, size) for first in range(0, count, size)]
 
 
-def _batch(program: Program) -> int:
-    return next(iter(program.takes.values()))[1][0] if program.takes else 1
+def samples_of(program: Program) -> Samples:
+    """Return where samples are: along the first axes, if nothing else is said."""
+    plain = Samples(
+        inputs=dict.fromkeys(program.takes, 0), outputs=dict.fromkeys(program.outputs, 0)
+    )
+    return program.samples or plain
 
 
 def _accuracy(values: np.ndarray, labels: np.ndarray | None) -> float | None:

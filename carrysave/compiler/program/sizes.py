@@ -1,0 +1,43 @@
+"""Sizes and types of a network's tensors, for one batch of inputs."""
+
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.target.target import Target
+
+__all__ = ["sizes_of"]
+
+
+def sizes_of(
+    lowered: Lowered, target: Target, inputs: dict[str, np.ndarray]
+) -> dict[str, tuple[tuple[int, ...], Any]]:
+    """Return shape and type of what products take, of all floats, and of inputs, by name."""
+    shapes: dict[str, tuple[tuple[int, ...], Any]] = {}
+
+    # Products of recurrent layers have matrices of codes, which are no tensors of the model.
+    inner = {one.name for layer in lowered.recurrent.values() for one in layer.products}
+
+    def sized(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        if product.name not in inner:
+            shapes[product.a] = a.shape, a.dtype
+        compiled = product.compile(target, a, b, True)
+        zeros: list[np.ndarray] = []
+        for work in compiled.works:
+            rows = zeros[-1] if work.a is None else work.a
+            zeros.append(
+                np.zeros((len(rows), work.b.shape[1] // (work.mode or target.mode).codes), np.int64)
+            )
+        return compiled.finish(zeros)
+
+    def seen(name: str, values: np.ndarray) -> np.ndarray:
+        if name and values.dtype == np.float32:
+            shapes[name] = values.shape, values.dtype
+        return values
+
+    evaluate(lowered, inputs, sized, seen)
+    shapes |= {name: (array.shape, array.dtype) for name, array in inputs.items()}
+    return shapes
