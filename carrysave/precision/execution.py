@@ -18,7 +18,7 @@ from carrysave.compiler.target import energy
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, needs
 from carrysave.precision import layers as products
-from carrysave.precision import sensitivity, view
+from carrysave.precision import picture, sensitivity, view
 from carrysave.precision.assess import Judge
 from carrysave.precision.options import Options, Pair
 from carrysave.precision.request import PrecisionRequest
@@ -159,7 +159,7 @@ def _written(facts: dict[str, Any], path: Path, model: ModelProto, folder: Path)
     folder = folder / "precision" / folder_name(path)
     contents = {
         path.name: model.SerializeToString(),
-        "precision.svg": view.draw(facts),
+        "precision.svg": picture.draw(facts),
         "precision.md": view.markdown(facts).encode(),
     }
     files = [cache.write(folder / name, content) for name, content in contents.items()]

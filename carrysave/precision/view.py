@@ -1,4 +1,4 @@
-"""Output of ``carrysave precision``: tables and a picture."""
+"""Output of ``carrysave precision``: tables and a page."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from carrysave.precision.picture import decibels
 from carrysave.report import tables
 from carrysave.report.page import Page, Scatter, Text, package_versions
 from carrysave.report.tables import Section
-from hw.emit.user_files import shown
 
-__all__ = ["draw", "markdown", "page", "show"]
+__all__ = ["markdown", "page", "show"]
 
 _LAYERS = (
     ("layer", "{}"),
@@ -37,10 +37,6 @@ _OUTCOMES = (
 _INTERVALS = ("formats", "noise, dB", "same top-1, %", "accuracy, %", "change, %")
 
 
-def _decibels(noise: float) -> float:
-    return 10 * float(np.log10(noise)) if noise else -np.inf
-
-
 def _span(
     interval: Sequence[float] | None,
     unit: Callable[[float], float] = lambda x: 100 * x,
@@ -62,7 +58,7 @@ def _layers(facts: Mapping[str, Any]) -> Section:
             row["operator"],
             row["a"],
             row["b"],
-            _decibels(row["noise"]),
+            decibels(row["noise"]),
             row["bytes"] / 1024,
             row["cycles"],
             row["energy_uj"],
@@ -82,7 +78,7 @@ def _outcomes(facts: Mapping[str, Any]) -> Section:
             row["bytes"] / 1024,
             row["cycles"],
             row["energy_uj"],
-            _decibels(row["noise"]),
+            decibels(row["noise"]),
             row["same"],
             row["right"],
         )
@@ -96,7 +92,7 @@ def _intervals(facts: Mapping[str, Any]) -> Section:
     rows = [
         (
             row["name"],
-            _span(row["noise_interval"], _decibels),
+            _span(row["noise_interval"], decibels),
             _span(row["same_interval"]),
             _span(row["right_interval"]),
             _span(row["change_interval"], sign="+"),
@@ -179,7 +175,7 @@ def page(facts: Mapping[str, Any]) -> Page:
             ("bits per weight", f"{chosen['bits']:.2f}"),
             ("weights", f"{chosen['bytes'] / 1024:,.2f} KiB"),
             ("cycles per input", f"{chosen['cycles']:,.0f}"),
-            ("noise", f"{_decibels(chosen['noise']):.1f} dB"),
+            ("noise", f"{decibels(chosen['noise']):.1f} dB"),
             *(
                 (name, f"{chosen[key]:.1%} ({_span(chosen[f'{key}_interval'])} %)")
                 for name, key in shares
@@ -198,88 +194,3 @@ def page(facts: Mapping[str, Any]) -> Page:
 def _limits(facts: Mapping[str, Any]) -> str:
     """Write the budgets."""
     return ", ".join(f"{kind} {limit:,.6g}" for kind, limit in facts["limits"].items())
-
-
-@tables.as_text()
-def _ends(span: Sequence[float] | None, member: str) -> list[float]:
-    """Return the ends of an interval as they are drawn; none if there is no interval."""
-    return [_decibels(end) if member == "noise" else end for end in span or ()]
-
-
-def draw(facts: Mapping[str, Any]) -> bytes:
-    """Draw noise and accuracy over each cost, as SVG."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    axes_of = [("bits", "bits per weight"), ("cycles", "cycles per input")]
-    if facts["energy"]:
-        axes_of.append(("energy_uj", "uJ per input"))
-    answers = "right" if facts["chosen"]["right"] is not None else "same"
-    upper = facts["chosen"][answers] is not None
-    figure, grid = pyplot.subplots(
-        1 + upper,
-        len(axes_of),
-        squeeze=False,
-        sharex="col",
-        sharey="row",
-        figsize=(3.4 * len(axes_of), 3.0 * (1 + upper)),
-    )
-    rows = [("noise", "noise of the outputs, dB")]
-    if upper:
-        rows.append((answers, "accuracy" if answers == "right" else "same class as in floats"))
-    groups = (
-        ("uniform", facts["uniform"], "tab:grey", "o"),
-        ("mixed", facts["pareto"], "tab:blue", "o"),
-        ("chosen", [facts["chosen"]], "tab:red", "*"),
-        *([("fine-tuned", [facts["tuned"]], "tab:orange", "*")] if facts["tuned"] else []),
-    )
-    for (member, label), line in zip(rows, grid, strict=True):
-        open_below = []
-        for (cost, _), axes in zip(axes_of, line, strict=True):
-            for name, outcomes, colour, mark in groups:
-                x = [one[cost] for one in outcomes]
-                y = [
-                    _decibels(one[member]) if member == "noise" else one[member] for one in outcomes
-                ]
-                axes.scatter(
-                    x,
-                    y,
-                    color=colour,
-                    marker=mark,
-                    label=name,
-                    zorder=2,
-                    s=70 if mark == "*" else 20,
-                )
-                ends = [_ends(one[f"{member}_interval"], member) for one in outcomes]
-                bar = {"color": colour, "alpha": 0.6, "linewidth": 1}
-                for at, span in zip(x, ends, strict=True):
-                    if span and np.isfinite(span).all():
-                        axes.vlines(at, *span, **bar)
-                    elif span and np.isfinite(span[1]):
-                        open_below.append((axes, at, span[1], bar))
-                if name == "uniform":
-                    for one, at in zip(outcomes, zip(x, y, strict=True), strict=True):
-                        axes.annotate(
-                            one["name"].removeprefix("all "),
-                            at,
-                            fontsize=6,
-                            xytext=(3, 2),
-                            textcoords="offset points",
-                        )
-            axes.tick_params(labelsize=7)
-            axes.grid(alpha=0.3)
-        # Of noise that may be none: from the bottom of the picture.
-        bottom = line[0].get_ylim()[0]
-        for axes, at, high, bar in open_below:
-            axes.vlines(at, bottom, high, **bar)
-        if open_below:
-            line[0].set_ylim(bottom)
-        line[0].set_ylabel(label, fontsize=8)
-    for (_, text), axes in zip(axes_of, grid[-1], strict=True):
-        axes.set_xlabel(text, fontsize=8)
-    grid[0][0].legend(fontsize=7)
-    figure.suptitle(f"{shown(facts['model'])} on {facts['design']}", fontsize=9)
-    figure.tight_layout()
-    return tables.svg(figure)

@@ -128,14 +128,20 @@ def simulate(
     )
     if not result.ok:
         raise RuntimeError(f"simulation failed: {', '.join(result.failed)}; see {result.log}")
-    outcomes, cycles = pickle.loads((run_folder / "outcomes.pickle").read_bytes())
     if memory is not None:
         memory = banks.read(memory.size, run_folder)
-        codes = [_codes(tensor, memory) for tensor, _ in plan.layers]
-        outcomes[-1] = replace(outcomes[-1], codes=codes)
     for path in run_folder.glob("*.after"):
         path.unlink()
-    return Simulated(outcomes, memory, cycles[0], cycles[1] - cycles[0], result.seconds)
+    return _simulated(run_folder, plan, memory, result.seconds)
+
+
+def _simulated(folder: Path, plan: Plan, memory: np.ndarray | None, seconds: float) -> Simulated:
+    """Read what the bench counted; codes of the last input are in memory, if that was read."""
+    outcomes, cycles = pickle.loads((folder / "outcomes.pickle").read_bytes())
+    if memory is not None:
+        codes = [_codes(tensor, memory) for tensor, _ in plan.layers]
+        outcomes[-1] = replace(outcomes[-1], codes=codes)
+    return Simulated(outcomes, memory, cycles[0], cycles[1] - cycles[0], seconds)
 
 
 def _fill(written: Written, folder: Path, memory: np.ndarray | None) -> Banks:

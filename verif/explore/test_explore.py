@@ -139,7 +139,6 @@ def test_front_is_of_designs_that_work(run: Run, tmp_path: Path) -> None:
         ]
         assert row["beaten_by"] == beating
         assert bool(beating) == (place in able and place not in best)
-
     report = tmp_path / "out" / "explore" / "explore.json"
     assert json.loads(report.read_text())["points"] == rows
     picture = (report.parent / "explore.svg").read_text()

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 from carrysave.compiler.lowered.encoded import encode, steps_of
-from carrysave.precision import view
+from carrysave.precision import picture, view
 from carrysave.report.page import write
 from golden.formats.names import parse
 from verif.support.browser import Browser
@@ -253,7 +253,7 @@ def results(low: float) -> dict[str, Any]:
         for bits in (8, 4, 2)
     ]
     return {
-        "model": "m.onnx",
+        "model": "a$_{b}$.onnx",
         "command": "carrysave precision m.onnx",
         "design": "npe",
         "judged": 60,
@@ -285,11 +285,10 @@ def test_page(browser: Browser, tmp_path: Path) -> None:
 def test_noise_that_may_be_none_is_drawn_from_the_bottom() -> None:
     def drawn(low: float) -> tuple[float, list[list[float]]]:
         """Return the bottom of the first axes, and the ends of the bars in both, from the top."""
-        text = view.draw(results(low)).decode()
-        frame = re.search(r'id="patch_2">\s*<path d="M [\d.]+ ([\d.]+)', text)
-        assert frame is not None
+        text = picture.draw(results(low)).decode()
+        frame = re.findall(r'id="patch_2">\s*<path d="M [\d.]+ ([\d.]+)', text)
         ends = r'id="LineCollection_\d+">\s*<path d="M [\d.]+ ([\d.]+)\s*L [\d.]+ ([\d.]+)'
-        return float(frame[1]), [sorted(map(float, bar)) for bar in re.findall(ends, text)[:2]]
+        return float(frame[0]), [sorted(map(float, bar)) for bar in re.findall(ends, text)[:2]]
 
     bottom, bars = drawn(1e-3)
     assert all(0 < high < low < bottom for high, low in bars)
@@ -297,3 +296,4 @@ def test_noise_that_may_be_none_is_drawn_from_the_bottom() -> None:
     assert [low for _, low in bars] == [bottom, bottom]
     assert all(0 < high < bottom for high, _ in bars)
     assert "| at most -25.2 |" in view.markdown(results(0.0))
+    assert "a$_{b}$.onnx on npe" in picture.draw(results(0.0)).decode()  # no mathematics

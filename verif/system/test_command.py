@@ -216,9 +216,7 @@ def test_digits_on_a_board(
     done = run(*own, "--model", tmp_path / "digits")
     assert done.code == 0, done.err
     again = check("soc", done.out)["attached"]
-    assert again["classes"] == ran["classes"]
-    assert again["wrong"] == []
-    assert firmware.runs == 40
+    assert (again["classes"], again["wrong"], firmware.runs) == (ran["classes"], [], 40)
     # Memory that is not what was written: codes differ, and it is said.
     execute = golden.execute
 

@@ -25,6 +25,8 @@ __all__ = ["SIMULATIONS", "ChatOptions", "WriteRequest", "write"]
 
 SIMULATIONS = ("none", "sample", "all")
 
+Decoder = Blocks | Recurrent | ProgramDecoder
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ChatOptions(Options):
@@ -107,51 +109,26 @@ def write(
     start = time.monotonic()
     decoder, vocabulary, simulation = _decoder(request, note)
     prompt = vocabulary.question(request.prompt)
-    if not 1 <= len(prompt) < decoder.cache:
-        holds = f"the cache of {decoder.cache} holds"
-        if isinstance(decoder, Recurrent):
-            holds = f"{decoder.cache} hold"
-        raise UsageError(
-            f"--prompt must be 1..{decoder.cache - 1} tokens, so that {holds} it and an answer, "
-            f"not {len(prompt)}"
-        )
+    _check_room(prompt, decoder)
 
     def now() -> float:
         """Return the time, without what the simulation has taken."""
         return time.monotonic() - (0.0 if simulation is None else simulation.seconds)
 
     loaded = now()
-    seconds: list[float] = []
-    written: list[int] = []
-    ended = ["tokens"]
-
-    def numbers() -> Iterator[int]:
-        tokens = prompt
-        while len(written) < request.options.tokens:
-            if decoder.length + len(tokens) > decoder.cache:
-                ended[0] = "cache"
-                return
-            number = int(np.argmax(decoder.step(tokens)[-1]))
-            seconds.append(now())
-            if number == vocabulary.end:
-                ended[0] = "end"
-                return
-            written.append(number)
-            yield number
-            tokens = np.array([number])
-
+    answer = _Answer(decoder, prompt, request.options.tokens, vocabulary.end, now)
     pieces = []
-    for piece in vocabulary.words(numbers()):
+    for piece in vocabulary.words(answer.numbers()):
         tell(piece)
         pieces.append(piece)
     facts: dict[str, Any] = {
         "text": "".join(pieces),
         "prompt_tokens": len(prompt),
-        "tokens": len(written),
-        "ended": ended[0],
+        "tokens": len(answer.written),
+        "ended": answer.ended,
         "load_seconds": round(loaded - start, 3),
-        "prompt_seconds": round(seconds[0] - loaded, 3),
-        "seconds": round(seconds[-1] - loaded, 3),
+        "prompt_seconds": round(answer.seconds[0] - loaded, 3),
+        "seconds": round(answer.seconds[-1] - loaded, 3),
     }
     if simulation is not None:
         simulation.run()
@@ -159,9 +136,65 @@ def write(
     return facts
 
 
+def _check_room(prompt: np.ndarray, decoder: Decoder) -> None:
+    """Refuse a prompt that leaves no room for an answer."""
+    if 1 <= len(prompt) < decoder.cache:
+        return
+    holds = f"the cache of {decoder.cache} holds"
+    if isinstance(decoder, Recurrent):
+        holds = f"{decoder.cache} hold"
+    raise ArgumentError(
+        "{prompt} must be 1..{_most} tokens, so that {_holds} it and an answer, not {_count}",
+        _most=decoder.cache - 1,
+        _holds=holds,
+        _count=len(prompt),
+    )
+
+
+class _Answer:
+    """The likeliest token each time.
+
+    Members
+    -------
+    written : tokens so far.
+    ended : why there are no more: ``end``, ``tokens`` or ``cache``.
+    seconds : by the clock, when each token was there.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        prompt: np.ndarray,
+        most: int,
+        end: int | None,
+        now: Callable[[], float],
+    ) -> None:
+        self.written: list[int] = []
+        self.ended = "tokens"
+        self.seconds: list[float] = []
+        self._decoder, self._prompt, self._most, self._end = decoder, prompt, most, end
+        self._now = now
+
+    def numbers(self) -> Iterator[int]:
+        """Yield the tokens as they come."""
+        tokens = self._prompt
+        while len(self.written) < self._most:
+            if self._decoder.length + len(tokens) > self._decoder.cache:
+                self.ended = "cache"
+                return
+            number = int(np.argmax(self._decoder.step(tokens)[-1]))
+            self.seconds.append(self._now())
+            if number == self._end:
+                self.ended = "end"
+                return
+            self.written.append(number)
+            yield number
+            tokens = np.array([number])
+
+
 def _decoder(
     request: WriteRequest, note: Callable[[str], None]
-) -> tuple[Blocks | ProgramDecoder, Vocabulary | Characters, Sample | None]:
+) -> tuple[Decoder, Vocabulary | Characters, Sample | None]:
     """Return what answers, its vocabulary, and what runs its jobs on the block, too."""
     if request.model.is_dir():
         if request.options.kv is not None or request.options.simulate != "none":
