@@ -4,38 +4,21 @@ from typing import Any, NamedTuple, Self
 
 from amaranth import C, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Out, connect
 
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import SharedModule
-from hw.soc.bus.axi import Axi4, Axi4Stream
-from hw.soc.bus.read_master import ReadMaster
-from hw.soc.bus.write_master import WriteMaster
 from hw.soc.datapath import EVENTS, Datapath
+from hw.soc.memory_ports import connect_masters, connect_streams, memory_ports
 from hw.soc.path.requantiser_build import RequantiserBuild
-from hw.soc.path.stream_ports import StreamReader, StreamWriter
 from hw.soc.registers.coprocessor import PART, ErrorLayout, JobLayout, error_code
 from hw.soc.schedule.job_check import JobCheck
+from hw.soc.schedule.job_copy import JobCopy
 from hw.soc.schedule.job_snapshot import JobSnapshot
 from hw.soc.schedule.jobs_ahead import JobsAhead
 from hw.soc.stores.scratch import Scratch
 
-__all__ = ["Core", "memory_ports"]
-
-
-def memory_ports(spec: CoprocessorSpec, id_width: int = 0) -> dict[str, wiring.Member]:
-    """List the memory ports: AXI4, or streams of A, of all other inputs, and of C."""
-    if not spec.STREAM:
-        return {"m_axi": Out(Axi4(spec, id_width))}
-    one = Axi4Stream(spec)
-    return {"s_axis_a": In(one), "s_axis_b": In(one), "m_axis_c": Out(one)}
-
-
-def _connect(m: Module, own: Any, port: Any) -> None:
-    """Connect the channels of a manager to those of a port, which may have more."""
-    for name, member in own.signature.members.items():
-        ends = getattr(port, name), getattr(own, name)
-        m.d.comb += ends[0].eq(ends[1]) if member.flow == Out else ends[1].eq(ends[0])
+__all__ = ["Core"]
 
 
 class _Control(NamedTuple):
@@ -48,6 +31,7 @@ class _Control(NamedTuple):
     fetches, gathers : the first descriptor is requested; its beats come.
     gathered : the same, a cycle later, of every descriptor.
     first, copies, checks : the copy of the job begins anew; goes on; is checked.
+    checked : it is.
     takes : a descriptor's beat is taken.
     fails : a job of a read that failed is the oldest one.
     ends : no more jobs are under way.
@@ -63,6 +47,7 @@ class _Control(NamedTuple):
     first: Signal
     copies: Signal
     checks: Signal
+    checked: Signal
     takes: Signal
     fails: Signal
     ends: Signal
@@ -75,7 +60,10 @@ class _Control(NamedTuple):
 
 
 class Core(wiring.Component):
-    """Computes one product at a time, or several that differ only in their addresses, one ahead.
+    """Computes products, of a ring one after the other; the next one is read and checked before.
+
+    Jobs that differ only in their addresses overlap: one is loaded while those before it are
+    computed and written.
 
     An error ends everything, when the products before are complete. After it no burst is issued;
     outstanding bursts are completed.
@@ -149,6 +137,8 @@ class Core(wiring.Component):
         self.spec = spec
         self.memory_ports = memory_ports(spec, id_width)
         self.engine = engine
+        self.copies = spec.follows_ring and not build.lean
+        """A job that runs is copied, so that the next one can be read and checked."""
         self.in_registers = build.lean and spec.narrow and not spec.follows_ring
         """Jobs are not copied."""
         self.datapath = Datapath(spec, engine, build, vector)
@@ -186,15 +176,17 @@ class Core(wiring.Component):
         job_check = JobCheck(spec)
         # A run that ends early may leave a check ahead under way.
         m.submodules.job_check = ResetInserter(control.stop)(job_check)
-        read, write = self._streams(m) if spec.STREAM else self._masters(m)
+        ports = {name: getattr(self, name) for name in self.memory_ports}
+        if spec.STREAM:
+            read, write = connect_streams(m, spec, ports)
+        else:
+            read, write = connect_masters(m, spec, ports, self.scratch, lean=path.lean)
         # Each job resets the whole datapath, but for those that follow ahead.
         m.submodules.datapath = ResetInserter(control.clear)(path)
-        jobs_ahead = JobsAhead()
+        jobs_ahead = JobsAhead(copies=self.copies)
         job, snapshot_ends = self._take_job(m, control, jobs_ahead, job_check, read)
         m.d.comb += [
             job_check.i_job.eq(job),
-            path.i_job.eq(job),
-            path.i_geometry.eq(job_check.o_geometry),
             path.i_base.eq(job_check.o_base),
             job_check.i_hold.eq(path.o_writes),
             path.i_start.eq(control.begin | jobs_ahead.o_begin),
@@ -210,6 +202,7 @@ class Core(wiring.Component):
             ),
             path.o.ready.eq(write.i_data.ready),
         ]
+        self._give(m, control.checked | jobs_ahead.o_copy, job, job_check.o_geometry)
         oldest: Value = C(1, 1)
         if spec.follows_ring:
             m.submodules.jobs_ahead = ResetInserter(control.clear)(jobs_ahead)
@@ -264,9 +257,17 @@ class Core(wiring.Component):
             beat.eq(read.o.payload.data),
             beat_valid.eq(control.takes),
             control.gathered.eq(control.gathers | jobs_ahead.o_take),
-            follows.eq(jobs_ahead.o_busy),
+            follows.eq(jobs_ahead.o_alike),
         ]
         return snapshot.o, snapshot.o_last
+
+    def _give(self, m: Module, copies: Value, job: Any, geometry: Any) -> None:
+        """Give the job to the datapath: as it is, or a copy."""
+        if self.copies:
+            m.submodules.job_copy = copy = JobCopy(self.spec)
+            m.d.comb += [copy.i_job.eq(job), copy.i_geometry.eq(geometry), copy.en.eq(copies)]
+            job, geometry = copy.o_job, copy.o_geometry
+        m.d.comb += [self.datapath.i_job.eq(job), self.datapath.i_geometry.eq(geometry)]
 
     def _follow(
         self,
@@ -278,7 +279,7 @@ class Core(wiring.Component):
         read: Any,
         write: Any,
     ) -> Value:
-        """Let jobs that differ only in their addresses follow; return whether the oldest fails."""
+        """Let the jobs of a ring follow the first; return whether the oldest fails."""
         m.d.comb += [
             jobs_ahead.i_begin.eq(control.begin),
             jobs_ahead.i_alike.eq(job.alike),
@@ -347,6 +348,7 @@ class Core(wiring.Component):
             m.d.comb += control.checks.eq(1)
             m.next = "PREPARE"
         with m.State("PREPARE"), m.If(job_check.o_done):
+            m.d.comb += control.checked.eq(1)
             m.d.sync += control.clear.eq(0)
             m.next = "BEGIN"
             with m.If(job_check.o_error != 0):
@@ -411,7 +413,7 @@ class Core(wiring.Component):
             read.i.valid.eq(path.o_row.valid | asked),
             read.i.payload.address.eq(Mux(asked, self.i_address, row.address)),
             read.i.payload.bytes.eq(
-                Mux(asked, Mux(fetches, size, JobLayout()["m"].offset // 8), row.bytes)
+                Mux(asked, Mux(jobs_ahead.o_alike, JobLayout()["m"].offset // 8, size), row.bytes)
             ),
             read.i.payload.final.eq(row.final & ~asked),
             read.i.payload.other.eq(asked),
@@ -460,24 +462,6 @@ class Core(wiring.Component):
             error.address.eq(master.o_address),
         ]
 
-    def _port(self, name: str) -> Any:
-        """Return one of the ports of :func:`memory_ports`."""
-        return getattr(self, name)
-
-    def _masters(self, m: Module) -> tuple[Any, Any]:
-        """Read and write memory."""
-        spec, m_axi = self.spec, self._port("m_axi")
-        if self.scratch is not None:
-            m.submodules.scratch = self.scratch
-            _connect(m, self.scratch.m_axi, m_axi)
-            m_axi = self.scratch.axi
-        queue = 0 if self.datapath.lean else 2
-        m.submodules.read = read = ReadMaster(spec, queue=queue)
-        m.submodules.write = write = WriteMaster(spec, queue=queue)
-        for master in (read, write):
-            _connect(m, master.axi, m_axi)
-        return read, write
-
     def _beats(self, read: Any, write: Any) -> list[Any]:
         """Return the assignments of events: beats on the bus."""
         events = self.o_events
@@ -488,12 +472,3 @@ class Core(wiring.Component):
             events.read_beats.eq(bus.rvalid & bus.rready),
             events.write_beats.eq(bus.wvalid & bus.wready),
         ]
-
-    def _streams(self, m: Module) -> tuple[Any, Any]:
-        """Read and write streams."""
-        m.submodules.read = read = StreamReader(self.spec)
-        m.submodules.write = write = StreamWriter(self.spec)
-        connect(m, flipped(self._port("s_axis_a")), read.a)
-        connect(m, flipped(self._port("s_axis_b")), read.b)
-        connect(m, write.c, flipped(self._port("m_axis_c")))
-        return read, write

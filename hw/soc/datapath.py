@@ -8,7 +8,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
-from hw.device.family import Family
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat, Row
@@ -16,6 +15,7 @@ from hw.soc.bus.packer import Packed
 from hw.soc.path.accumulate_in import AccumulateIn
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
+from hw.soc.path.requantise_rows import stopping_family
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.path.tile_products import TileProducts
@@ -112,7 +112,7 @@ class Datapath(wiring.Component):
             name: OperandFeed(spec, side, lean=lean) for name, side in sides(spec).items()
         }
         self.sum_store = SumStore(spec, copies=build.sum_copies)
-        self.result_writer = ResultWriter(spec, build, blocks=_family_of(engine))
+        self.result_writer = ResultWriter(spec, build, blocks=stopping_family(engine))
         self.vector_rows = None if spec.vector is None else VectorRows(spec, vector)
         self.columns: dict[Destination, ColumnStore] = {}
         most = parts(spec)
@@ -279,6 +279,7 @@ class Datapath(wiring.Component):
             m.submodules.addends = addends = stores[Destination.ADDEND] = AccumulateIn(spec)
             m.d.comb += [
                 addends.i_geometry.eq(self.i_geometry),
+                addends.i_skip.eq(self._skips(loader.o_block)),
                 self.sum_store.i_write.eq(addends.write),
                 self.sum_store.i_write_half.eq(addends.o_half),
                 self.sum_store.i_write_address.eq(addends.o_address),
@@ -304,6 +305,11 @@ class Datapath(wiring.Component):
                 m.submodules[f"columns{to}"] = store
             else:
                 m.d.comb += store.i_end.eq(router.o_end[to])
+
+    def _skips(self, blocks: Any) -> Value:
+        """Return whether a block of C begins that is not added to what is there."""
+        begins = blocks.valid & blocks.ready & blocks.payload.last_code
+        return begins & ~self.i_geometry.accumulate
 
     @property
     def _of_rows(self) -> Value:
@@ -425,9 +431,3 @@ class Datapath(wiring.Component):
                 store.i_column.eq(writer.o_piece),
                 store.i_release.eq(writer.o_last & self.i_geometry.per_column),
             ]
-
-
-def _family_of(engine: Any) -> Family | None:
-    """Return the family of whose blocks an engine is built, if these can stop."""
-    blocks = getattr(engine, "blocks", None)
-    return None if blocks is None or not blocks.family.stops else blocks.family

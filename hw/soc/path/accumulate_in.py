@@ -27,6 +27,8 @@ class AccumulateIn(wiring.Component):
         :class:`hw.soc.bus.burst.Beat`: words of rows, each with one or more tile rows.
     i_end : In(1)
         The row is its block's last one.
+    i_skip : In(1)
+        A block is not added to the existing C; none is before it whose rows have not come.
     write, o_half, o_address, o : Out
         A row of n numbers goes to the store.
     o_full : Out(1)
@@ -36,6 +38,7 @@ class AccumulateIn(wiring.Component):
     i_geometry: data.View
     i: stream.Interface
     i_end: Signal
+    i_skip: Signal
     write: Signal
     o_half: Signal
     o_address: Signal
@@ -50,6 +53,7 @@ class AccumulateIn(wiring.Component):
             "i_geometry": In(Geometry(spec)),
             "i": In(stream.Signature(Beat(8 * self.slices * n * spec.sum_bytes))),
             "i_end": In(1),
+            "i_skip": In(1),
             "write": Out(1),
             "o_half": Out(1),
             "o_address": Out(range(spec.rows)),
@@ -81,7 +85,9 @@ class AccumulateIn(wiring.Component):
         with m.If(ends):
             m.d.sync += [column.eq(0), base.eq(base + self.i_geometry.across)]
         with m.If(self.o_full):
-            m.d.sync += [base.eq(0), self.o_half.eq(~self.o_half)]
+            m.d.sync += base.eq(0)
+        with m.If(self.o_full | self.i_skip):
+            m.d.sync += self.o_half.eq(~self.o_half)
         # A signal: otherwise every number would have a multiplexer of its own.
         row = Signal(8 * spec.inside.n * spec.sum_bytes)
         m.d.comb += row.eq(self.i.payload.data.word_select(slice_, len(row)))

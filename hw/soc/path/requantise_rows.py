@@ -1,6 +1,7 @@
 """From rows of sums to rows of codes: requantised, or rounded to the result format."""
 
 from dataclasses import replace
+from typing import Any
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -17,7 +18,7 @@ from hw.npe.rounding.requantise_column import RequantiseColumn
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.schedule.geometry import Geometry
 
-__all__ = ["RequantiseRows"]
+__all__ = ["RequantiseRows", "stopping_family"]
 
 
 class RequantiseRows(wiring.Component):
@@ -192,3 +193,9 @@ def _encoder(spec: CoprocessorSpec) -> EncoderSpec:
         rounding=inside.rounding,
         saturate=inside.saturate,
     )
+
+
+def stopping_family(engine: Any) -> Family | None:
+    """Return the family of whose blocks an engine is built, if these can stop."""
+    blocks = getattr(engine, "blocks", None)
+    return None if blocks is None or not blocks.family.stops else blocks.family

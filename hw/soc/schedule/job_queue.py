@@ -1,6 +1,6 @@
 """The sequence of jobs: the one in the registers, or those of a ring in memory."""
 
-from amaranth import Cat, Module, Mux, ResetInserter, Signal, Value
+from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -15,7 +15,7 @@ _BYTES = 128
 
 
 class JobQueue(wiring.Component):
-    """Runs the jobs of one start, each after the previous one, or as many as the core overlaps.
+    """Has the core run the jobs of one start: it reads the descriptors after the first by itself.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class JobQueue(wiring.Component):
     i_ring, i_count : In
         Address of the descriptors, and how many; 0: the job is in the registers.
     o_fetch, o_run : Out(1)
-        Make the idle core read the descriptor at ``o_address``, or run a job.
+        Make the idle core read the first descriptor, at ``o_address``, or run a job.
     o_fetched : Out(1)
         The job is the descriptor's.
     o_more, i_next : Out(1), In(1)
@@ -40,7 +40,7 @@ class JobQueue(wiring.Component):
         From the core: idle, at the latest a cycle after it is done; done with the request, and its
         outcome, which is 0 while the core has nothing to do.
     i_on : In(1)
-        With ``i_done``: the core goes on, with what it has read ahead.
+        With ``i_done``: the core goes on with the next job.
     o_idle, o_done : Out(1)
         Nothing runs; all jobs are done, for one cycle.
     o_error : Out(ErrorLayout)
@@ -128,7 +128,7 @@ class JobQueue(wiring.Component):
             if self.spec.follows_ring:
                 self._check_ring(m, checks, after, refused)
                 self._fetch(m)
-            self._run(m, ring, completes)
+            self._run(m, completes)
         if self.spec.follows_ring:
             m.d.sync += self.o_more.eq(left != 0)
             with m.If(self.i_next):
@@ -193,8 +193,8 @@ class JobQueue(wiring.Component):
                 m.d.comb += self.o_done.eq(1)
                 m.next = "IDLE"
 
-    def _run(self, m: Module, ring: Value, completes: Signal) -> None:
-        """Have the core run a job, and go on to the next one of a ring."""
+    def _run(self, m: Module, completes: Signal) -> None:
+        """Have the core run the first job, and those after it."""
         with m.State("RUN"):
             m.d.comb += self.o_run.eq(1)
             m.next = "RUNNING"
@@ -204,9 +204,6 @@ class JobQueue(wiring.Component):
                 m.next = "IDLE"
             with m.Else():
                 m.d.comb += completes.eq(1)
-                if self.spec.follows_ring:
-                    with m.If(~self.i_on):
-                        m.next = "FETCH"
-                with m.If(~self.i_on & ~(ring & self.o_more)):
+                with m.If(~self.i_on):
                     m.d.comb += self.o_done.eq(1)
                     m.next = "IDLE"

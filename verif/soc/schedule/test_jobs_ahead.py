@@ -12,8 +12,8 @@ MOST = 4
 """Jobs that are begun and not complete."""
 
 
-def _simulate(bench: Any) -> None:
-    dut = JobsAhead()
+def _simulate(bench: Any, *, copies: bool = True) -> None:
+    dut = JobsAhead(copies=copies)
 
     async def run(ctx: Any) -> None:
         await bench(ctx, dut)
@@ -39,21 +39,24 @@ def test_four_jobs_are_begun_and_not_complete(every: int) -> None:
 
     async def bench(ctx: Any, dut: JobsAhead) -> None:
         ctx.set(dut.i_alike, jobs - 1)
-        for port in (dut.i_more, dut.i_fetch, dut.i_ready):
+        for port in (dut.i_fetch, dut.i_ready):
             ctx.set(port, 1)
-        begun = complete = checked = 0
+        begun = complete = checked = asked = 0
         most = set()
         for cycle, completes in enumerate(_completions(every)):
             under_way = begun - complete
             completes &= under_way > 0
             ctx.set(dut.i_begin, cycle == 0)
+            ctx.set(dut.i_more, asked < jobs - 1)
             ctx.set(dut.i_complete, completes)
             # The last beat comes, and the check ends, at once.
             ctx.set(dut.i_descriptor, 1)
             ctx.set(dut.i_checked, 1)
-            _, _, begins, checks, last, busy = await ctx.tick().sample(
-                dut.o_begin, dut.o_check, dut.o_last, dut.o_busy
+            _, _, begins, checks, last, busy, asks, of_addresses = await ctx.tick().sample(
+                dut.o_begin, dut.o_check, dut.o_last, dut.o_busy, dut.o_fetch, dut.o_alike
             )
+            asked += asks
+            assert of_addresses or not asks
             assert last == (under_way == 1)
             # One that is checked will be begun.
             assert not (checks and under_way >= MOST)
@@ -67,6 +70,45 @@ def test_four_jobs_are_begun_and_not_complete(every: int) -> None:
         assert (begun, checked, max(most)) == (jobs, jobs - 1, MOST)
 
     _simulate(bench)
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_a_job_of_its_kind_begins_when_all_before_it_are_complete(copies: bool) -> None:
+    """It is copied first; read and checked before that, if the path has a copy of the one before.
+
+    A job that is like it follows, of which addresses alone are read.
+    """
+
+    async def bench(ctx: Any, dut: JobsAhead) -> None:
+        for port in (dut.i_fetch, dut.i_ready, dut.i_descriptor, dut.i_checked):
+            ctx.set(port, 1)
+        log: dict[str, list[int]] = {name: [] for name in ("fetch", "check", "copy", "begin")}
+        kinds, asked = [], 0
+        for cycle in range(140):
+            ctx.set(dut.i_begin, cycle == 0)
+            # The second job differs from the first, the third is as the second.
+            ctx.set(dut.i_alike, asked == 1)
+            ctx.set(dut.i_more, asked < 2)
+            ctx.set(dut.i_complete, cycle in (60, 100, 120))
+            _, _, kind, busy, *events = await ctx.tick().sample(
+                dut.o_alike, dut.o_busy, dut.o_fetch, dut.o_check, dut.o_copy, dut.o_begin
+            )
+            for name, event in zip(log, events, strict=True):
+                if event:
+                    log[name].append(cycle)
+            if events[0]:
+                kinds.append(kind)
+                asked += 1
+            assert busy == (len(log["begin"]) < 2 or cycle == log["begin"][1])
+        assert kinds == [0, 1]
+        assert len(log["copy"]) == 1
+        copied = log["copy"][0]
+        assert log["begin"][0] == copied + 1
+        assert copied > 60
+        assert (log["check"][0] < 60, copied == 61) == (copies, copies)
+        assert log["begin"][1] < 100
+
+    _simulate(bench, copies=copies)
 
 
 @pytest.mark.parametrize("wrong", [False, True])

@@ -1,0 +1,64 @@
+"""The ports of a co-processor to memory, and what reads and writes through them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from golden.soc.spec import CoprocessorSpec
+from hw.soc.bus.axi import Axi4, Axi4Stream
+from hw.soc.bus.read_master import ReadMaster
+from hw.soc.bus.write_master import WriteMaster
+from hw.soc.path.stream_ports import StreamReader, StreamWriter
+from hw.soc.stores.scratch import Scratch
+
+__all__ = ["connect_masters", "connect_streams", "memory_ports"]
+
+
+def memory_ports(spec: CoprocessorSpec, id_width: int = 0) -> dict[str, wiring.Member]:
+    """List the memory ports: AXI4, or streams of A, of all other inputs, and of C."""
+    if not spec.STREAM:
+        return {"m_axi": Out(Axi4(spec, id_width))}
+    one = Axi4Stream(spec)
+    return {"s_axis_a": In(one), "s_axis_b": In(one), "m_axis_c": Out(one)}
+
+
+def _connect(m: Module, own: Any, port: Any) -> None:
+    """Connect the channels of a manager to those of a port, which may have more."""
+    for name, member in own.signature.members.items():
+        ends = getattr(port, name), getattr(own, name)
+        m.d.comb += ends[0].eq(ends[1]) if member.flow == Out else ends[1].eq(ends[0])
+
+
+def connect_masters(
+    m: Module,
+    spec: CoprocessorSpec,
+    ports: Mapping[str, Any],
+    scratch: Scratch | None,
+    *,
+    lean: bool,
+) -> tuple[Any, Any]:
+    """Read and write memory; return what does."""
+    m_axi = ports["m_axi"]
+    if scratch is not None:
+        m.submodules.scratch = scratch
+        _connect(m, scratch.m_axi, m_axi)
+        m_axi = scratch.axi
+    queue = 0 if lean else 2
+    m.submodules.read = read = ReadMaster(spec, queue=queue)
+    m.submodules.write = write = WriteMaster(spec, queue=queue)
+    for master in (read, write):
+        _connect(m, master.axi, m_axi)
+    return read, write
+
+
+def connect_streams(m: Module, spec: CoprocessorSpec, ports: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Read and write streams; return what does."""
+    m.submodules.read = read = StreamReader(spec)
+    m.submodules.write = write = StreamWriter(spec)
+    connect(m, flipped(ports["s_axis_a"]), read.a)
+    connect(m, flipped(ports["s_axis_b"]), read.b)
+    connect(m, write.c, flipped(ports["m_axis_c"]))
+    return read, write
