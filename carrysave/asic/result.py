@@ -8,7 +8,7 @@ from typing import Any
 from carrysave.asic import sta
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.mapping import area
-from carrysave.asic.search import Search
+from carrysave.asic.search import BUILD_KEYS, Search
 from carrysave.fpga.place import nextpnr_version
 from hw.device import family
 from hw.emit import yosys
@@ -110,7 +110,7 @@ def _sweep(search: Search, operations: float | None) -> list[dict[str, Any]]:
             "delay_target_ns": p["delay_target_ns"],
             "recipe": p["recipe"],
             "hierarchy": search.variants[p["variant"]].hierarchy,
-            "hows": search.variants[p["variant"]].hows,
+            **dict.fromkeys(BUILD_KEYS, search.variants[p["variant"]].build),
             "area_um2": area(p),
             "period_ns": p["period_ns"],
             "gops_per_mm2": rates_of(operations, p["period_ns"], area(p), None)["gops_per_mm2"],

@@ -13,19 +13,19 @@ from carrysave.asic.full_adders import ADDERS, FEWER
 from carrysave.asic.mapping import Flow, Recipe, area, front_end, fronts, point, point_job
 from hw.catalog import Design
 
-__all__ = ["OBJECTIVES", "Search", "Variant"]
+__all__ = ["BUILD_KEYS", "OBJECTIVES", "Search", "Variant"]
 
 OBJECTIVES = ("density", "period", "area", "energy")
 """``energy`` is for a period to meet."""
 
-# Delay targets of a sweep, relative to the fastest logic that a recipe reached.
-RELAXED = (1.08, 1.2, 1.4, 1.8)
+RELAXED = (1.08, 1.2, 1.4, 1.8)  # delay targets of a sweep, of the fastest logic of a recipe
 BEST_RECIPES = 4
-BEST_OF_HOWS = 2  # mappings that each other way to build a design gets at first
+BEST_OF_BUILDS = 2  # mappings that each other way to build a design gets at first
 AGAIN = 0.92  # of a delay target, where the clock was missed by little
 ADDERS_OF = 2  # mappings that are tried with full adders of the library
 RESIZED = 6  # points whose cells are resized
 BRIEFLY = 3  # of a brief search
+BUILD_KEYS = ("build", "hows")  # of JSON; the second one goes with the release after 0.1
 QUIET_MAPS = ("amap", "wide", "nf")
 """Mappings that are tried for the least energy: small ones; speed is for the sizes."""
 _NARROWLY = 0.05  # of a period: what misses it by less is sized again, for a shorter one
@@ -41,16 +41,16 @@ class Variant:
     hierarchy : which modules are mapped once, of
         :data:`carrysave.asic.elaborate.HIERARCHIES`.
     design : with other parameters of how it is built; None if it is no design of the catalogue.
-    hows : those parameters that differ from what was asked for.
+    build : those parameters that differ from what was asked for.
     """
 
     hierarchy: str
     flow: Flow
     design: Design | None
-    hows: dict[str, Any]
+    build: dict[str, Any]
 
     def __str__(self) -> str:
-        return ", ".join([self.hierarchy, *(f"{name}={how}" for name, how in self.hows.items())])
+        return ", ".join([self.hierarchy, *(f"{name}={x}" for name, x in self.build.items())])
 
 
 class Search:
@@ -81,7 +81,7 @@ class Search:
         period_ns: float | None = None,
         say: Callable[[str], None] = lambda text: None,
         maps: Sequence[str] | None = None,
-        combine: Callable[[Mapping[str, Any]], Iterable[Variant]] = lambda hows: (),
+        combine: Callable[[Mapping[str, Any]], Iterable[Variant]] = lambda build: (),
         energy: Callable[[dict[str, Any]], float] | None = None,
     ) -> None:
         self.variants = list(variants)
@@ -145,17 +145,17 @@ class Search:
         done = self.full_speed([0], MAPS)
         ways = self.ways()
         if ways:
-            maps = self.best_maps(done)[:BEST_OF_HOWS]
+            maps = self.best_maps(done)[:BEST_OF_BUILDS]
             first = self.full_speed(ways, maps)
             first += self.full_speed(self.combined(done + first), maps)
             best = min(first, key=self.cost)["variant"]
-            rest = self.best_maps(done)[BEST_OF_HOWS:]
+            rest = self.best_maps(done)[BEST_OF_BUILDS:]
             done += first + self.full_speed([best], rest)
         chosen = self.variants[min(done, key=self.cost)["variant"]]
         others = [
             number
             for number, variant in enumerate(self.variants)
-            if variant.hows == chosen.hows and variant.hierarchy != chosen.hierarchy
+            if variant.build == chosen.build and variant.hierarchy != chosen.hierarchy
         ]
         done += self.full_speed(others, self.best_maps(done)[:BEST_RECIPES])
         fast = sorted(done, key=self.cost)
@@ -196,7 +196,7 @@ class Search:
         return [
             number
             for number, variant in enumerate(self.variants)
-            if variant.hows and variant.hierarchy == self.variants[0].hierarchy
+            if variant.build and variant.hierarchy == self.variants[0].hierarchy
         ]
 
     def combined(self, done: Sequence[dict[str, Any]]) -> list[int]:
@@ -207,7 +207,7 @@ class Search:
             costs[found["variant"]] = len(ranked) - rank
         best: dict[str, tuple[float, Any]] = {}
         for number in self.ways():
-            (name, value), *more = self.variants[number].hows.items()
+            (name, value), *more = self.variants[number].build.items()
             if not more and costs[number] < costs[0]:
                 best[name] = min(best.get(name, (math.inf, None)), (costs[number], value))
         if len(best) < 2:
@@ -441,7 +441,7 @@ class Search:
             rows.append({
                 "hierarchy": variant.hierarchy,
                 "mapped_once": list(variant.flow.kept),
-                "hows": variant.hows,
+                **dict.fromkeys(BUILD_KEYS, variant.build),
                 "recipes": list(dict.fromkeys(point["recipe"] for point in points)),
                 "points": len({(p["recipe"], p["delay_target_ns"]) for p in points}),
                 "recipe": best["recipe"],

@@ -75,7 +75,7 @@ def rivals(
     k: int = 16,
     *,
     together: bool = True,
-    **hows: Any,
+    **build: Any,
 ) -> list[Rival]:
     """List the designs for activations of :data:`ACTIVATIONS` and weights of :data:`WEIGHTS`.
 
@@ -91,11 +91,11 @@ def rivals(
     k : products per beat, or a few less if tables have three activations. For 32, some kinds
         have more or less, or more rows or columns, whichever is smallest.
     together : rows of MACs share weight registers; on FPGAs these cost nothing.
-    hows : parameters that all designs get, such as ``adder``.
+    build : parameters that all designs get, such as ``adder``.
     """
     best = _LONG if k == 32 else {}
     return [
-        Rival(kind, Design(name, {**parameters, **best.get((weight, kind), {}), **hows}))
+        Rival(kind, Design(name, {**parameters, **best.get((weight, kind), {}), **build}))
         for kind, name, parameters in _rivals(activation, weight, rows, columns, k, together)
     ]
 

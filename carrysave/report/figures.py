@@ -167,8 +167,8 @@ def ratio(value: Any, first: Any) -> float | None:
 
 def variant_of(tried: dict[str, Any]) -> str:
     """Name a hierarchy, and the parameters that a search changed."""
-    hows = (f"{name}={value}" for name, value in tried["hows"].items())
-    return ", ".join([tried["hierarchy"], *hows])
+    build = tried.get("build", tried.get("hows", {}))  # the key of former reports
+    return ", ".join([tried["hierarchy"], *(f"{name}={value}" for name, value in build.items())])
 
 
 def tried_table(label: str, result: dict[str, Any]) -> Section:

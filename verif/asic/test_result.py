@@ -92,7 +92,7 @@ def searched(*, relative: bool) -> tuple[Any, dict[str, Any]]:
         conditions=SimpleNamespace(describe=lambda own: {"of": own.name}),
     )
     variants = [
-        SimpleNamespace(flow=flow, hierarchy=one, hows={"n": one}, design=None)
+        SimpleNamespace(flow=flow, hierarchy=one, build={"n": one}, design=None)
         for one in ("flat", "coarse")
     ]
 

@@ -83,14 +83,14 @@ def test_a_sweep_tries_other_ways_to_build_a_design():
     assert synthesis.searched(SMALL) == ["encoding", "adder"]
     options: dict[str, Any] = {"sweep": True, "activity": "none"}
     plain = synthesis.synthesise_design(SMALL, "osu018", **options)
-    assert [row["hows"] for row in plain["tried"]] == [{}]
+    assert [row["build"] for row in plain["tried"]] == [{}]
     assert plain["module"] == SMALL.module
     found = synthesis.synthesise_design(SMALL, "osu018", search_parameters=["encoding"], **options)
-    kinds = options_of("mac", "encoding")
-    others = [{"encoding": kind} for kind in kinds if kind != "booth"]
-    assert [row["hows"] for row in found["tried"]] == [{}, *others]
+    others = [{"encoding": kind} for kind in options_of("mac", "encoding") if kind != "booth"]
+    rows = [[row[key] for row in found["tried"]] for key in ("build", "hows")]
+    assert rows == 2 * [[{}, *others]]
     best = min(found["tried"], key=lambda row: row["area_um2"] * row["period_ns"])
-    assert found["parameters"] == {**SMALL.parameters, **best["hows"]}
+    assert found["parameters"] == {**SMALL.parameters, **best["build"]}
     assert found["module"] == Design("mac", found["parameters"]).module
     assert (found["area_um2"], found["period_ns"]) == (best["area_um2"], best["period_ns"])
     assert found["area_um2"] * found["period_ns"] < plain["area_um2"] * plain["period_ns"]
@@ -191,7 +191,7 @@ def test_least_energy_for_a_period(monkeypatch):
     swept = synthesis.synthesise_design(
         design, "osu018", **ask, activity="normal", sweep=True, search_parameters=["upper"]
     )
-    assert {row["hows"].get("upper") for row in swept["tried"]} == {None, "counter"}
+    assert {row["build"].get("upper") for row in swept["tried"]} == {None, "counter"}
     assert swept["power_mw"] * swept["period_ns"] <= 1.001 * found["power_mw"] * found["period_ns"]
     with pytest.raises(ValueError, match="objective energy needs period_ns"):
         synthesis.synthesise_design(design, "osu018", objective="energy")
@@ -200,7 +200,7 @@ def test_least_energy_for_a_period(monkeypatch):
 
 
 @pytest.mark.prove
-def test_hows_that_are_better_alone_are_combined(monkeypatch):
+def test_builds_that_are_better_alone_are_combined(monkeypatch):
     monkeypatch.setattr(search, "MAPS", {"amap": abc_scripts.MAPS["amap"]})
     for name in ("RELAXED", "ADDERS"):
         monkeypatch.setattr(search, name, ())
@@ -223,10 +223,10 @@ def test_hows_that_are_better_alone_are_combined(monkeypatch):
         activity="none",
         search_parameters=["adder", "encoding"],
     )
-    tried = [row["hows"] for row in found["tried"]]
-    alone = [hows for hows in tried if len(hows) == 1]
-    assert {name for hows in alone for name in hows} == {"adder", "encoding"}
-    both = [row for row in found["tried"] if len(row["hows"]) == 2]
+    tried = [row["build"] for row in found["tried"]]
+    alone = [build for build in tried if len(build) == 1]
+    assert {name for build in alone for name in build} == {"adder", "encoding"}
+    both = [row for row in found["tried"] if len(row["build"]) == 2]
     assert len(both) == 1
     assert both[0]["period_ns"] == min(row["period_ns"] for row in found["tried"])
 

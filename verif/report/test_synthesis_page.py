@@ -35,7 +35,7 @@ def searched() -> dict[str, Any]:
         {
             "recipe": recipe,
             "hierarchy": "flat",
-            "hows": {},
+            "build": {},
             "delay_target_ns": 1.0,
             "period_ns": period,
             "area_um2": area,
@@ -45,14 +45,14 @@ def searched() -> dict[str, Any]:
     tried = [
         {
             "hierarchy": "flat",
-            "hows": hows,
+            "build": build,
             "mapped_once": ["pe"],
             "recipe": "tree+nf",
             "points": 3,
             "area_um2": 900.0,
             "period_ns": 2.0,
         }
-        for hows in ({}, {"encoding": "ent"})
+        for build in ({}, {"encoding": "ent"})
     ]
     placed = {
         "area_um2": 1000.0, "period_ns": 2.2, "pj_per_mac": 3.0, "power_mw": 1.0, "gops": 0.9,
