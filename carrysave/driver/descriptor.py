@@ -7,7 +7,7 @@ from .job import RECORD_BYTES, Job
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 from .window import Window
 
-__all__ = ["descriptor", "descriptors", "written"]
+__all__ = ["descriptor", "descriptors", "window_of", "window_words", "written"]
 
 
 _STRIDES = ("lda", "ldb", "ldc", "ldsa", "ldsb")
@@ -44,7 +44,7 @@ def descriptor(job: Job) -> bytes:
     put("mode_c_bytes", job.c_bytes)
     if job.window is not None:
         put("mode_window", 1)
-        for name, value in _window_words(job.window).items():
+        for name, value in zip(_WINDOW, window_words(job.window), strict=True):
             put(name, value)
     if job.vector is not None:
         put("mode_vector", OPERATIONS[job.vector])
@@ -94,20 +94,47 @@ def descriptors(jobs: Sequence[Job], sum_bytes: int) -> bytes:
     return bytes(found)
 
 
-def _window_words(window: Window) -> dict[str, int]:
-    """Return the words of a window, by the names of their fields; ValueError if one is no such."""
+def window_words(window: Window) -> list[int]:
+    """Write the words of a window.
+
+    Raises
+    ------
+    ValueError
+        It is none, or a number does not fit.
+    """
     if not (window.sized and window.legal):
         raise ValueError(f"window must be of steps of 1..15 and of sizes of a map, not {window}")
     (down, across), (top, left) = window.kernel, window.first
     steps = (*window.strides, *window.dilations)
-    return {
-        "a_scales_lo": window.height - 1 | window.width - 1 << 16,
-        "a_scales_hi": window.across - 1 | window.channels << 16,
-        "b_scales_lo": down - 1 | across - 1 << 8 | (-top & 255) << 16 | (-left & 255) << 24,
-        "b_scales_hi": sum(step << 4 * place for place, step in enumerate(steps))
-        | window.fill << 16,
-        "ldsa": window.pixel,
-    }
+    return [
+        window.height - 1 | window.width - 1 << 16,
+        window.across - 1 | window.channels << 16,
+        down - 1 | across - 1 << 8 | (-top & 255) << 16 | (-left & 255) << 24,
+        sum(step << 4 * place for place, step in enumerate(steps)) | window.fill << 16,
+        window.pixel,
+    ]
+
+
+def window_of(words: Sequence[int]) -> Window:
+    """Read the words of a window back."""
+    size, along, kernel, steps, pixel = words
+    step = [steps >> 4 * place & 15 for place in range(4)]
+    return Window(
+        height=(size & 0xFFFF) + 1,
+        width=(size >> 16) + 1,
+        across=(along & 0xFFFF) + 1,
+        channels=along >> 16,
+        pixel=pixel,
+        kernel=((kernel & 255) + 1, (kernel >> 8 & 255) + 1),
+        strides=(step[0], step[1]),
+        dilations=(step[2], step[3]),
+        first=(-(kernel >> 16) & 255, -(kernel >> 24) & 255),
+        fill=steps >> 16 & 255,
+    )
+
+
+_WINDOW = ("a_scales_lo", "a_scales_hi", "b_scales_lo", "b_scales_hi", "ldsa")
+"""Fields that have a window's words."""
 
 
 def _same(job: Job) -> int:

@@ -40,6 +40,7 @@ class QuantisedProduct(Operands):
     scale : float32, 1 or N; None: y holds sums.
     y_zero, y_codes, low, high : zero point, type and limits of y's codes.
     turns : activations may take the place of B.
+    patches : a row may have several outputs.
     more : those of :class:`Operands`.
     """
 
@@ -56,6 +57,7 @@ class QuantisedProduct(Operands):
     low: int = 0
     high: int = 0
     turns: bool = True
+    patches: bool = True
 
     @property
     def y_type(self) -> "np.dtype[Any]":
@@ -122,7 +124,9 @@ class QuantisedProduct(Operands):
 
     def _mapping(self, target: Target, a: np.ndarray, done: bool) -> Mapping | None:
         """Choose how a convolution goes onto the engine."""
-        if self.windows is None or self.weights is None or a.ndim != 2 + len(self.windows.kernel):
+        if not self.patches or self.windows is None or self.weights is None:
+            return None
+        if a.ndim != 2 + len(self.windows.kernel):
             return None
         most = target.mode.a.high
         fits = -most - 1 <= self.weights.min() and self.weights.max() <= most

@@ -11,6 +11,7 @@ from carrysave.compiler.program.words import JOBS
 from carrysave.compiler.target.mapping import START
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
+from carrysave.driver.window import Window
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles as unit_cycles
 from golden.soc.blocking import LATENCY, Blocks, Stores, candidates, cost, costs, order, plan
@@ -73,9 +74,13 @@ def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
     stores, words = _stores(target), -(-job.k // target.mode.codes)
     operands = matrices(target.spec, golden_job(job, target.spec))
     c_bits = operands["c"].bits
-    best = plan(stores, job.m, job.n, words, c_bits)
+    known = candidates(stores, job.m, job.n, words)
+    if job.window is not None:
+        known = _whole_taps(known, job.window, stores)
+        best = _best(stores, known, job.m, job.n, words, c_bits)
+    else:
+        best = plan(stores, job.m, job.n, words, c_bits)
     if memory is not None:
-        known = candidates(stores, job.m, job.n, words)
         # Of shorter parts of K too little was measured.
         whole = -(-words // stores.tile_k)
         long = known[known[:, 2] >= min(whole, _SHORTEST)]
@@ -86,7 +91,26 @@ def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
         best = min(
             tried, key=lambda blocks: _product_cycles(alone, blocks, operands, target, memory)
         )
-    return replace(job, block_m=best.m, block_n=best.n, block_k=best.k, by_columns=best.by_columns)
+    depth = best.k if job.window is None else _taps(job.window, best.k, stores)
+    return replace(job, block_m=best.m, block_n=best.n, block_k=depth, by_columns=best.by_columns)
+
+
+def _whole_taps(blocks: np.ndarray, window: Window, stores: Stores) -> np.ndarray:
+    """Return blocks whose beats of K are those of whole taps."""
+    taps = np.minimum(blocks[:, 2] * stores.tile_k // window.channels, window.taps)
+    beats = -(-taps * window.channels // stores.tile_k)
+    fitting: np.ndarray = np.column_stack([blocks[:, :2], beats, blocks[:, 3]])[taps > 0]
+    return fitting
+
+
+def _taps(window: Window, beats: int, stores: Stores) -> int:
+    return min(beats * stores.tile_k // window.channels, window.taps)
+
+
+def _best(stores: Stores, some: np.ndarray, m: int, n: int, k: int, c_bits: int) -> Blocks:
+    """Choose among blocks as :func:`golden.soc.blocking.plan` does."""
+    cycles, read, _ = costs(stores, some, m, n, k, c_bits)
+    return Blocks.of(some[np.lexsort((cycles, 50 * cycles + read))[0]])
 
 
 def cycles_of(jobs: Job | JobGroup, target: Target, memory: Memory | None = None) -> int:
@@ -149,7 +173,10 @@ def _stores(target: Target) -> Stores:
 def _blocks(job: Job, operands: dict[str, Matrix], target: Target) -> Blocks:
     """Return the blocks of a product; those of the planner where the hardware chooses."""
     if job.block_m and job.block_n and job.block_k:
-        return Blocks(job.block_m, job.block_n, job.block_k, job.by_columns)
+        depth = job.block_k
+        if job.window is not None:
+            depth = -(-depth * job.window.channels // _stores(target).tile_k)
+        return Blocks(job.block_m, job.block_n, depth, job.by_columns)
     words = -(-job.k // target.mode.codes)
     return plan(_stores(target), job.m, job.n, words, operands["c"].bits)
 

@@ -10,6 +10,7 @@ from carrysave.compiler.lowered.engine_codes import check_depth
 from carrysave.compiler.lowered.mean import MeanProduct
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.windows import Map, window_works
 from carrysave.driver.batch import Work
 from carrysave.driver.system import Tensor
 
@@ -26,14 +27,15 @@ class Sources:
     Members
     -------
     works : in order.
-    a, b : sources of their operands, addresses or codes; None: those of the work.
+    a, b : sources of their operands, addresses or codes; None: those of the work. A may be windows
+        of a map.
     shaped : makes addresses of y of those of the results.
     macs : products of codes that the model needs.
     beside : matrices A have rows in common: those of results lie side by side.
     """
 
     works: list[Work]
-    a: list[np.ndarray | None]
+    a: list[np.ndarray | Map | None]
     b: list[np.ndarray | None]
     shaped: Callable[[list[np.ndarray]], np.ndarray]
     macs: int
@@ -49,6 +51,8 @@ def cut(product: QuantisedProduct, a: Tensor, image: Image) -> Sources:
         raise ValueError(f"{product.name}: A must be of {product.a_type}, not of {a.kind}")
     if isinstance(product, MeanProduct) and (means := _mean(product, a, image)) is not None:
         return means
+    if (windows := _windows(product, a, image)) is not None:
+        return windows
     # Addresses can be cut into A alone.
     laid = replace(product, turns=False)
     compiled = laid.compile(image.target, a.sources + _FAR, None, True)
@@ -71,6 +75,28 @@ def cut(product: QuantisedProduct, a: Tensor, image: Image) -> Sources:
         shaped=lambda places: shaped(join(places)),
         macs=compiled.macs,
         beside=not compiled.cut.batched,
+    )
+
+
+def _windows(product: QuantisedProduct, a: Tensor, image: Image) -> Sources | None:
+    """Have the loader make windows of a map; None: it cannot."""
+    made = window_works(product, a, image)
+    if made is None:
+        return None
+    works, maps, outputs = made
+    batch = a.sources.shape[0]
+
+    def shaped(places: list[np.ndarray]) -> np.ndarray:
+        samples = np.concatenate(places, axis=1).reshape(len(places[0]), batch, -1)
+        return samples.transpose(1, 2, 0).reshape(batch, samples.shape[2], *outputs)
+
+    return Sources(
+        works=works,
+        a=[*maps],
+        b=[None] * len(works),
+        shaped=shaped,
+        macs=product.useful(a.sources.shape),
+        beside=len(works) > batch,
     )
 
 

@@ -6,6 +6,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from carrysave.driver.device_info import REQUANTISED
 from carrysave.driver.job import Job
+from carrysave.driver.window import Window
 from golden.npe import requantiser as unit
 from golden.soc.job import Error
 from golden.soc.job_check import error_of
@@ -38,12 +39,14 @@ def scaling(
 def product(
     target: Target, a: Buffer, b: Buffer, c: Buffer, *, bias: Buffer | None = None,
     how: Requantisation | None = None, records: Buffer | None = None,
+    window: Window | None = None,
 ) -> Job:  # fmt: skip
     """Return C = A x B + bias, as sums, or requantised to codes of a byte or two.
 
     Parameters
     ----------
     records : of columns, if `how` is not the same for all.
+    window : of which A's rows are made, in blocks of one tap; A's stride is that of the map's rows.
 
     Raises
     ------
@@ -66,11 +69,13 @@ def product(
         how.check(codes, c.columns)
         low, high = how.limits(codes)
         how = Requantisation(how.multiplier, how.shift, how.zero_point, low, high, how.relu)
+    one = int(window is not None)
     return _checked(target, c.name, "a product", Job(
         a=a.address, b=b.address, c=c.address, m=a.rows, n=c.columns, k=a.columns, lda=a.stride,
         ldb=b.stride, ldc=c.stride, bias=None if bias is None else bias.address,
         records=None if records is None else records.address, requantisation=how,
-        a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0,
+        a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0, window=window,
+        block_m=one, block_n=one, block_k=one,
     ))  # fmt: skip
 
 

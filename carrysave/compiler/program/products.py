@@ -4,6 +4,7 @@ Works of a product that are of one size are groups of one job: their operands li
 one behind the other, and so do their results.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -17,7 +18,8 @@ from carrysave.compiler.program.cut import Sources
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product
-from carrysave.compiler.program.operands import Node, operand, rows, stride_of
+from carrysave.compiler.program.operands import Node, Operand, operand, rows, stride_of
+from carrysave.compiler.program.windows import Map
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
@@ -30,17 +32,26 @@ class _Part:
     """A work, sources of its operands, and where these are as they have to be; or None."""
 
     work: Work
-    a: np.ndarray | None
+    a: np.ndarray | Map | None
     b: np.ndarray | None
+
+    @property
+    def rows(self) -> int:
+        """Rows of the result."""
+        if isinstance(self.a, Map):
+            return self.a.rows
+        return len(np.asarray(self.work.a if self.a is None else self.a))
+
+    @property
+    def columns(self) -> int:
+        """Columns of the result."""
+        return int(np.asarray(self.work.b if self.b is None else self.b).shape[1])
 
     def size(self, image: Image) -> tuple[Any, ...]:
         """Return all in which works have to agree to be groups of one job."""
         work, how = self.work, self.work.requantisation
         sides = [
-            (None, np.asarray(codes).shape)
-            if sources is None
-            else (stride_of(image, sources), sources.shape)
-            for sources, codes in ((self.a, work.a), (self.b, work.b))
+            _size(image, sources, codes) for sources, codes in ((self.a, work.a), (self.b, work.b))
         ]
         limits: tuple[Any, ...] | None = None
         if how is not None:
@@ -48,6 +59,17 @@ class _Part:
             if "per_column" not in image.target.info.features:
                 limits = *limits, how.multiplier, how.shift, how.zero_point
         return *sides, self.a is None, self.b is None, work.bias is None, limits, work.wide
+
+
+def _size(
+    image: Image, sources: np.ndarray | Map | None, codes: np.ndarray | None
+) -> tuple[Any, ...]:
+    """Return all of an operand but where it is."""
+    if isinstance(sources, Map):
+        return sources.window, sources.distance, sources.rows
+    if sources is None:
+        return None, np.asarray(codes).shape
+    return stride_of(image, sources), sources.shape
 
 
 def placed(image: Image, sources: Sources, node: Node) -> tuple[list[JobGroup], list[np.ndarray]]:
@@ -62,12 +84,29 @@ def placed(image: Image, sources: Sources, node: Node) -> tuple[list[JobGroup], 
         for work, a, b in zip(sources.works, sources.a, sources.b, strict=True)
     ]
     groups: list[JobGroup] = []
-    places: list[np.ndarray] = []
+    results: list[Buffer] = []
+    beside = _beside(image, node, parts) if sources.beside else []
     for some in _together(image, parts):
-        jobs, results = _jobs(image, some, node, sources.beside)
-        groups += jobs
-        places += results
-    return groups, places
+        count = len(some)
+        each = beside[len(results) : len(results) + count] or _behind(image, node, some)
+        groups += _jobs(image, some, node, each, sources.beside)
+        results += each
+    return groups, [_places(one) for one in results]
+
+
+def _beside(image: Image, node: Node, parts: list[_Part]) -> list[Buffer]:
+    """Make room for results side by side."""
+    ends = np.cumsum([0, *(part.columns for part in parts)]).tolist()
+    width = image.stride(8, ends[-1])
+    whole = image.reserve(node[0], parts[0].rows, ends[-1], 8, stride=width)
+    return [whole.part(None, (at, end)) for at, end in itertools.pairwise(ends)]
+
+
+def _behind(image: Image, node: Node, parts: list[_Part]) -> list[Buffer]:
+    """Make room for results of one size, one behind the other."""
+    m, n = parts[0].rows, parts[0].columns
+    whole = image.reserve(node[0], len(parts) * m, n, 8, stride=image.stride(8, n))
+    return [whole.part((at, at + m)) for at in range(0, len(parts) * m, m)]
 
 
 def started(image: Image, sources: Sources, node: Node) -> tuple[list[JobGroup], list[np.ndarray]]:
@@ -88,13 +127,13 @@ def _together(image: Image, parts: Sequence[_Part]) -> Iterator[list[_Part]]:
 
 
 def _jobs(
-    image: Image, parts: list[_Part], node: Node, beside: bool
-) -> tuple[list[JobGroup], list[np.ndarray]]:
-    """Place works of one size: results side by side, or one behind the other."""
+    image: Image, parts: list[_Part], node: Node, results: list[Buffer], beside: bool
+) -> list[JobGroup]:
+    """Place operands of works of one size."""
     name, count = node[0], len(parts)
-    a = operand(image, node, [(one.a, one.work.a) for one in parts], "a", beside)
+    a = _left(image, node, parts, beside)
     b = operand(image, node, [(one.b, one.work.b) for one in parts], "b", False)
-    m, n = a.buffer.rows, b.buffer.columns
+    n = b.buffer.columns
     bits = image.target.info.sums.bits
     bias, biases = None, [0] * count
     if parts[0].work.bias is not None:
@@ -105,17 +144,10 @@ def _jobs(
     if how is not None and how.per_column:
         records = image.records(name, how, count * n)
         how = _first(how, n)
-    width = image.stride(8, count * n if beside else n)
-    whole = image.reserve(
-        name, m if beside else count * m, count * n if beside else n, 8, stride=width
-    )
-    results = [
-        whole.part(None, (at * n, at * n + n)) if beside else whole.part((at * m, at * m + m))
-        for at in range(count)
-    ]
     first = product(
         image.target, a.buffer, b.buffer, results[0], bias=bias, how=how,
         records=None if records is None else records.part(None, (0, n)),
+        window=parts[0].a.window if isinstance(parts[0].a, Map) else None,
     )  # fmt: skip
     first = planned(first, image.target, image.memory)
     groups: tuple[JobGroup, ...] = ()
@@ -126,7 +158,21 @@ def _jobs(
         if records is not None:
             job = replace(job, records=records.address + 8 * at * n)
         groups = appended(groups, JobGroup(job=job))
-    return list(groups), [_places(one) for one in results]
+    return list(groups)
+
+
+def _left(image: Image, node: Node, parts: list[_Part], beside: bool) -> Operand:
+    """Place the matrices A of works; those of windows are maps that are there."""
+    maps = [one.a for one in parts if isinstance(one.a, Map)]
+    if not maps:
+        given = [(one.a, one.work.a) for one in parts if not isinstance(one.a, Map)]
+        return operand(image, node, given, "a", beside)
+    first = maps[0]
+    buffer = Buffer(
+        name=node[0], address=first.address, rows=first.rows, columns=first.window.codes, bits=8,
+        stride=first.distance,
+    )  # fmt: skip
+    return Operand(buffer=buffer, addresses=[one.address for one in maps])
 
 
 def _moved(job: Job, a: int, b: int, c: int) -> Job:

@@ -9,6 +9,7 @@ from carrysave.compiler.program.manifest import layout
 from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.steps import HostStep, Move, Start, Varies
 from carrysave.driver.job import Job
+from carrysave.driver.window import Window
 from hw.emit.user_files import shown
 
 __all__ = ["text"]
@@ -104,8 +105,31 @@ def _job(job: Job) -> str:
         )
     bias = "" if job.bias is None else f" + {job.bias:#x}"
     order = " by columns" if job.by_columns else ""
+    windows = "" if job.window is None else f" of {_window(job.window)}"
     return (
-        f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = a[{job.m}x{job.k}]@{job.a:#x}+{job.lda}"
-        f" x b[{job.k}x{job.n}]@{job.b:#x}+{job.ldb}{bias}; {scale};"
+        f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = a[{job.m}x{job.k}]{windows}@{job.a:#x}"
+        f"+{job.lda} x b[{job.k}x{job.n}]@{job.b:#x}+{job.ldb}{bias}; {scale};"
         f" blocks {job.block_m}x{job.block_n}x{job.block_k}{order}"
     )
+
+
+def _window(window: Window) -> str:
+    """Say of what windows a matrix is made."""
+    parts = [
+        f"{window.height}x{window.width}x{window.channels}+{window.pixel}",
+        f"kernel {_two(window.kernel)}",
+        *(
+            f"{name} {_two(values)}"
+            for name, values, usual in (
+                ("strides", window.strides, (1, 1)),
+                ("dilations", window.dilations, (1, 1)),
+                ("pads", window.first, (0, 0)),
+            )
+            if values != usual
+        ),
+    ]
+    return " ".join([*parts, *([f"fill {window.fill}"] if window.fill else [])])
+
+
+def _two(values: tuple[int, int]) -> str:
+    return f"{values[0]}x{values[1]}"

@@ -5,12 +5,13 @@ codes of the last product and their count, and the address of the table of param
 
 A step begins with its kind. A start has its count of groups, the address of its counters, and for
 each group :data:`JOB_WORDS` words, in the order of :data:`JOB_FIELDS`: those of its first job, its
-count of jobs, and what is added to each address from a job to the next. A move has
-:data:`MOVE_FIELDS`: the address that it writes to, that of its patterns and their count, the
-sources of a byte, and the address of a table, or 0. Addresses are from the memory's start; from
-:data:`CHIP` on, those of a job are on chip. A pattern has how often it comes, what is added to its
-addresses each time, and its count of records. A record is a count of bytes, and for each source an
-address, which goes on with each byte; or a number below 0, which is a code less 256, and stays.
+count of jobs, what is added to each address from a job to the next, and the words of windows as the
+descriptor of a job has them. A move has :data:`MOVE_FIELDS`: the address that it writes to, that of
+its patterns and their count, the sources of a byte, and the address of a table, or 0. Addresses are
+from the memory's start; from :data:`CHIP` on, those of a job are on chip. A pattern has how often
+it comes, what is added to its addresses each time, and its count of records. A record is a count of
+bytes, and for each source an address, which goes on with each byte; or a number below 0, which is a
+code less 256, and stays.
 
 The table of parameters has their count, and for each the value that is wanted, the value that words
 have, the least and greatest legal one, and a count of places: pairs of the address of a word, and
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.program.groups import ADDRESSES, JobGroup
+from carrysave.driver.descriptor import window_of, window_words
 from carrysave.driver.job import Job, Requantisation
 from carrysave.driver.registers import OPERATIONS
 
@@ -57,16 +59,18 @@ class _Option(IntFlag):
     BY_COLUMNS = 8
     ACCUMULATE = 16
     RELU = 32
+    WINDOW = 64
 
 
 _PLACES = ("a", "b", "c", "bias", "records", "m", "n", "k", "lda", "ldb", "ldc")
 _SCALE = ("multiplier", "shift", "zero_point", "low", "high")
 _MORE = ("block_m", "block_n", "block_k", "a_format", "c_bytes")
 _STEPS = tuple(f"next_{name}" for name in ADDRESSES)
-JOB_FIELDS = (*_PLACES, "options", *_SCALE, *_MORE, "vector", "count", *_STEPS)
+_WINDOW = tuple(f"window_{name}" for name in ("map", "pixels", "kernel", "steps", "pixel"))
+JOB_FIELDS = (*_PLACES, "options", *_SCALE, *_MORE, "vector", "count", *_STEPS, *_WINDOW)
 JOB_WORDS = len(JOB_FIELDS)
 MOVE_FIELDS = ("to", "at", "patterns", "taps", "table")
-_LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb", "window")
+_LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb")
 _NAMES = {number: name for name, number in OPERATIONS.items()}
 
 
@@ -76,7 +80,7 @@ def group_words(group: JobGroup) -> list[int]:
     Raises
     ------
     ValueError
-        It has what words have no place for: several formats, block scales, or windows.
+        It has what words have no place for: several formats, or block scales.
     """
     job = group.job
     if lacking := [name for name in _LACKING if getattr(job, name)]:
@@ -90,6 +94,7 @@ def group_words(group: JobGroup) -> list[int]:
         (_Option.BY_COLUMNS, job.by_columns),
         (_Option.ACCUMULATE, job.accumulate),
         (_Option.RELU, requantisation is not None and requantisation.relu),
+        (_Option.WINDOW, job.window is not None),
     ):
         options |= option if given else _Option(0)
     scale = [
@@ -103,6 +108,7 @@ def group_words(group: JobGroup) -> list[int]:
         OPERATIONS[job.vector] if job.vector else 0,
         group.count,
         *(getattr(group, name) for name in ADDRESSES),
+        *([0] * len(_WINDOW) if job.window is None else window_words(job.window)),
     ]
 
 
@@ -122,6 +128,7 @@ def group_of(words: Sequence[int]) -> JobGroup:
     if count < 1:
         raise ValueError(f"a group must have a job or more, not {count}")
     options, vector = _Option(fields.pop("options")), fields.pop("vector")
+    window = [fields.pop(name) & 0xFFFFFFFF for name in _WINDOW]
     requantisation = Requantisation(
         **{name: fields.pop(name) for name in _SCALE}, relu=_Option.RELU in options
     )
@@ -130,6 +137,7 @@ def group_of(words: Sequence[int]) -> JobGroup:
         by_columns=_Option.BY_COLUMNS in options,
         accumulate=_Option.ACCUMULATE in options,
         vector=_NAMES[vector] if vector else None,
+        window=window_of(window) if _Option.WINDOW in options else None,
     )
     job = replace(
         job,

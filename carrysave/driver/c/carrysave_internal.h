@@ -75,12 +75,14 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
 bool carrysave_vector_has(const carrysave *device, const carrysave_job *job);
 uint32_t carrysave_vector_mode(const carrysave_job *job);
 
-/* The map of a job of windows; its sizes and its geometry; its part of MODE; its words. */
+/* The map of a job of windows; its sizes and its geometry; its part of MODE; its words, and these
+ * with the pixel read back. */
 matrix carrysave_map(const carrysave_job *job);
 carrysave_status carrysave_check_sizes(const carrysave_window *window);
 carrysave_status carrysave_check_window(const carrysave_job *job);
 uint32_t carrysave_window_mode(const carrysave_job *job);
 void carrysave_window_words(const carrysave_window *window, uint32_t words[4]);
+void carrysave_read_window(const uint32_t words[5], carrysave_window *window);
 
 /* Whether the device's addresses reach so many bytes, all in memory or all on chip. */
 bool carrysave_reaches(const carrysave *device, uint64_t address, uint64_t bytes);

@@ -11,8 +11,8 @@
 #define CARRYSAVE_FLOATS 1
 #endif
 
-enum { MOVE = 1, START = 2, FLOATS = 3, JOB_WORDS = 29, HEAD_WORDS = 5, PARAMETER_WORDS = 5 };
-enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32 };
+enum { MOVE = 1, START = 2, FLOATS = 3, JOB_WORDS = 34, HEAD_WORDS = 5, PARAMETER_WORDS = 5 };
+enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32, WINDOW = 64 };
 
 /* First address on chip. */
 #define CHIP 0x80000000u
@@ -153,6 +153,9 @@ static void describe(const machine *of, const uint32_t *word, uint32_t number, c
     job->mode.a_format = word[20];
     job->c_bytes = word[21];
     job->vector = word[22];
+    job->of_windows = (flags & WINDOW) != 0;
+    if (job->of_windows)
+        carrysave_read_window(word + 29, &job->window);
 }
 
 /* Change words by the parameters whose value is not the one that is wanted. */

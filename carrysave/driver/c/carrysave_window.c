@@ -66,6 +66,24 @@ uint32_t carrysave_window_mode(const carrysave_job *job)
 #endif
 }
 
+void carrysave_read_window(const uint32_t words[5], carrysave_window *window)
+{
+    window->height = (words[0] & 0xFFFFu) + 1u;
+    window->width = (words[0] >> 16) + 1u;
+    window->across = (words[1] & 0xFFFFu) + 1u;
+    window->channels = words[1] >> 16;
+    window->kernel[0] = (words[2] & MOST_EDGE) + 1u;
+    window->kernel[1] = (words[2] >> 8 & MOST_EDGE) + 1u;
+    window->first[0] = (0u - (words[2] >> 16)) & MOST_EDGE;
+    window->first[1] = (0u - (words[2] >> 24)) & MOST_EDGE;
+    window->strides[0] = words[3] & MOST_STEP;
+    window->strides[1] = words[3] >> 4 & MOST_STEP;
+    window->dilations[0] = words[3] >> 8 & MOST_STEP;
+    window->dilations[1] = words[3] >> 12 & MOST_STEP;
+    window->fill = words[3] >> 16 & MOST_EDGE;
+    window->pixel = words[4];
+}
+
 void carrysave_window_words(const carrysave_window *window, uint32_t words[4])
 {
     words[0] = (window->height - 1u) | (window->width - 1u) << 16;
