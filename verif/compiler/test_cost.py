@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.cost import Spent, cycles_of, planned, spent
+from carrysave.compiler.program.cost import Spent, cycles_of, spent
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product, rows, scaling
 from carrysave.compiler.target import cost as target_cost

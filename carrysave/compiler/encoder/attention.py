@@ -2,8 +2,8 @@
 
 from carrysave.compiler.encoder.codes import CODE, WIDE, IntegerBlock, IntegerEncoder, scaled
 from carrysave.compiler.encoder.on_chip import Held, held
+from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.cost import planned
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product, rows, scaling
 from carrysave.driver import Requantisation

@@ -15,8 +15,8 @@ from carrysave.compiler.encoder.codes import (
 from carrysave.compiler.encoder.floats import rows_of
 from carrysave.compiler.program.affine import affine
 from carrysave.compiler.program.assemble import assembled
+from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.cost import planned
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product, rows, scaling
 from carrysave.compiler.program.program import Program

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.program.assemble import assembled
+from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.cost import cycles_of, planned
+from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.image import COUNTERS, Image

@@ -39,8 +39,7 @@ class QuantisedProduct(Operands):
     bias : N sums, or None.
     scale : float32, 1 or N; None: y holds sums.
     y_zero, y_codes, low, high : zero point, type and limits of y's codes.
-    turns : activations may take the place of B.
-    patches : a row may have several outputs.
+    turns, patches : activations may take the place of B; a row may have several outputs.
     more : those of :class:`Operands`.
     """
 
@@ -113,7 +112,7 @@ class QuantisedProduct(Operands):
         self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
     ) -> Compiled:
         done = in_hardware and self.scale is not None and target.requantises(self.scale.size)
-        mapping = self._mapping(target, a, done)
+        mapping = self._mapping(target, a, done) if self.patches else None
         if mapping is not None and mapping[1]:
             return self._turned(target, a, mapping[0], in_hardware)
         if mapping is not None:
@@ -124,12 +123,9 @@ class QuantisedProduct(Operands):
 
     def _mapping(self, target: Target, a: np.ndarray, done: bool) -> Mapping | None:
         """Choose how a convolution goes onto the engine."""
-        if not self.patches or self.windows is None or self.weights is None:
+        if self.windows is None or self.weights is None or a.ndim != 2 + len(self.windows.kernel):
             return None
-        if a.ndim != 2 + len(self.windows.kernel):
-            return None
-        most = target.mode.a.high
-        fits = -most - 1 <= self.weights.min() and self.weights.max() <= most
+        fits = target.mode.a.low <= self.weights.min() and self.weights.max() <= target.mode.a.high
         codes = limits(self.a_type)
         number = target.mode.b
         fits = fits and codes is not None and codes[1] - codes[0] <= number.high - number.low

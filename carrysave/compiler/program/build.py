@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.program.array import BYTES, TYPES, Array
-from carrysave.compiler.program.cost import cycles_of, planned
+from carrysave.compiler.program.blocks import planned
+from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.digits import digits, packed, weight_range
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
 from carrysave.compiler.program.groups import JobGroup, appended

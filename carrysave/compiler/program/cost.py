@@ -1,4 +1,4 @@
-"""What a job takes: cycles, and bytes on the bus; and the blocks that take the fewest."""
+"""What a job takes: cycles, and bytes on the bus."""
 
 from dataclasses import dataclass, replace
 
@@ -11,21 +11,16 @@ from carrysave.compiler.program.words import JOBS
 from carrysave.compiler.target.mapping import START
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
-from carrysave.driver.window import Window
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles as unit_cycles
-from golden.soc.blocking import LATENCY, Blocks, Stores, candidates, cost, costs, order, plan
+from golden.soc.blocking import LATENCY, Blocks, Stores, cost, order, plan
 from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix
 from hw.soc.path.gather_rows import GatherRows
 from hw.soc.path.transpose_rows import TransposeRows
 
-__all__ = ["Spent", "cycles_of", "planned", "spent"]
+__all__ = ["Spent", "cycles_of", "product_cycles", "spent", "stores_of"]
 
-_TRIED = 64
-"""Blocks of a product that are tried, the planner's best first."""
-_SHORTEST = 8
-"""Beats of K of a part of it."""
 _COUNTED = 6, 7
 """Rows of which cycles are counted; from there on each row takes what the last one does."""
 
@@ -62,71 +57,24 @@ class Spent:
         )
 
 
-def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
-    """Return a product with the blocks that take the fewest cycles.
-
-    Parameters
-    ----------
-    memory : how long SDRAM takes; None: memory that reads and writes a beat each cycle.
-    """
-    if "fixed_blocks" in target.info.features:
-        return job
-    stores, words = _stores(target), -(-job.k // target.mode.codes)
-    operands = matrices(target.spec, golden_job(job, target.spec))
-    c_bits = operands["c"].bits
-    known = candidates(stores, job.m, job.n, words)
-    if job.window is not None:
-        known = _whole_taps(known, job.window, stores)
-        best = _best(stores, known, job.m, job.n, words, c_bits)
-    else:
-        best = plan(stores, job.m, job.n, words, c_bits)
-    if memory is not None:
-        # Of shorter parts of K too little was measured.
-        whole = -(-words // stores.tile_k)
-        long = known[known[:, 2] >= min(whole, _SHORTEST)]
-        some = long if len(long) else known
-        ranks = np.argsort(costs(stores, some, job.m, job.n, words, c_bits)[0], kind="stable")
-        tried = [Blocks.of(row) for row in some[ranks[:_TRIED]]]
-        alone = JobGroup(job=job)
-        best = min(
-            tried, key=lambda blocks: _product_cycles(alone, blocks, operands, target, memory)
-        )
-    depth = best.k if job.window is None else _taps(job.window, best.k, stores)
-    return replace(job, block_m=best.m, block_n=best.n, block_k=depth, by_columns=best.by_columns)
-
-
-def _whole_taps(blocks: np.ndarray, window: Window, stores: Stores) -> np.ndarray:
-    """Return blocks whose beats of K are those of whole taps."""
-    taps = np.minimum(blocks[:, 2] * stores.tile_k // window.channels, window.taps)
-    beats = -(-taps * window.channels // stores.tile_k)
-    fitting: np.ndarray = np.column_stack([blocks[:, :2], beats, blocks[:, 3]])[taps > 0]
-    return fitting
-
-
-def _taps(window: Window, beats: int, stores: Stores) -> int:
-    return min(beats * stores.tile_k // window.channels, window.taps)
-
-
-def _best(stores: Stores, some: np.ndarray, m: int, n: int, k: int, c_bits: int) -> Blocks:
-    """Choose among blocks as :func:`golden.soc.blocking.plan` does."""
-    cycles, read, _ = costs(stores, some, m, n, k, c_bits)
-    return Blocks.of(some[np.lexsort((cycles, 50 * cycles + read))[0]])
-
-
 def cycles_of(jobs: Job | JobGroup, target: Target, memory: Memory | None = None) -> int:
     """Return the cycles of a job, its start included; or of a group of jobs, which overlap.
 
     A product's are the planner's, or those of the walk past SDRAM. Those of the vector unit are
     exact, of values that come without stalls, but for a row's scale, which depends on its values;
     or those of its operands on the bus, whichever are more. What is on chip comes and goes at the
-    rate of the bus. Parameters are those of :func:`planned`.
+    rate of the bus.
+
+    Parameters
+    ----------
+    memory : how long SDRAM takes; None: memory that reads and writes a beat each cycle.
     """
     group = jobs if isinstance(jobs, JobGroup) else JobGroup(job=jobs)
     job = group.job
     operands = matrices(target.spec, golden_job(job, target.spec))
     if job.vector is not None:
         return group.count * (START + _rows_cycles(job, job.vector, operands, target))
-    return _product_cycles(group, _blocks(job, operands, target), operands, target, memory)
+    return product_cycles(group, _blocks(job, operands, target), operands, target, memory)
 
 
 def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
@@ -154,7 +102,7 @@ def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
     moved = sum(
         one.rows * one.row_bytes for name, one in operands.items() if name not in {*near, "records"}
     )
-    stores, words = _stores(target), -(-job.k // target.mode.codes)
+    stores, words = stores_of(target), -(-job.k // target.mode.codes)
     bits = {name: one.bits for name, one in operands.items() if name != "records"}
     parts = order(stores, _blocks(job, operands, target), bits, job.m, job.n, words)
     return Spent(
@@ -166,7 +114,8 @@ def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
     )
 
 
-def _stores(target: Target) -> Stores:
+def stores_of(target: Target) -> Stores:
+    """Return what limits blocks of its codes."""
     return target.mode.stores(target.info.stores)
 
 
@@ -175,13 +124,13 @@ def _blocks(job: Job, operands: dict[str, Matrix], target: Target) -> Blocks:
     if job.block_m and job.block_n and job.block_k:
         depth = job.block_k
         if job.window is not None:
-            depth = -(-depth * job.window.channels // _stores(target).tile_k)
+            depth = -(-depth * job.window.channels // stores_of(target).tile_k)
         return Blocks(job.block_m, job.block_n, depth, job.by_columns)
     words = -(-job.k // target.mode.codes)
-    return plan(_stores(target), job.m, job.n, words, operands["c"].bits)
+    return plan(stores_of(target), job.m, job.n, words, operands["c"].bits)
 
 
-def _product_cycles(
+def product_cycles(
     group: JobGroup, blocks: Blocks, operands: dict[str, Matrix], target: Target,
     memory: Memory | None,
 ) -> int:  # fmt: skip
@@ -197,7 +146,7 @@ def _start_cycles(
     memory: Memory | None,
 ) -> int:  # fmt: skip
     job = group.job
-    stores, words = _stores(target), -(-job.k // target.mode.codes)
+    stores, words = stores_of(target), -(-job.k // target.mode.codes)
     if memory is None:
         bits = operands["c"].bits
         return START + cost(stores, blocks, job.m, job.n, words, bits, count).cycles

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.cost import planned
 from carrysave.compiler.program.cut import Sources
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import Image

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.program.assemble import assembled
-from carrysave.compiler.program.cost import cycles_of, planned
+from carrysave.compiler.program.blocks import planned
+from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.program import Program
