@@ -326,7 +326,7 @@ def _is_engine(entry: Entry) -> bool:
 
 CATALOG = Catalogue()
 
-_OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows")
+_OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps")
 ADDED_PARAMETERS = {
     "coprocessor": ("vector", "id_width", "lean", *_OPTIONS),
     "coprocessor_stream": ("lean", *_OPTIONS),

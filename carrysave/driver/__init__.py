@@ -9,6 +9,7 @@ from .descriptor import descriptor, descriptors
 from .device_info import Counters, Info, VectorInfo
 from .errors import CoprocessorError, JobError, JobTimeout, LinkError
 from .job import Job, Requantisation
+from .maps import Maps
 from .matrix import Matrix, Product
 from .mode import Mode
 from .number import Number
@@ -26,6 +27,7 @@ __all__ = [
     "JobError",
     "JobTimeout",
     "LinkError",
+    "Maps",
     "Matrix",
     "Mode",
     "Number",

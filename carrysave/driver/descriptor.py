@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from .device_info import SECOND
 from .job import RECORD_BYTES, Job
+from .maps import map_word
+from .operations import MAPS, SECOND
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 from .window import Window
 
@@ -38,6 +39,9 @@ def descriptor(job: Job) -> bytes:
         put_address(name, getattr(job, name))
     for name in _AS_GIVEN:
         put(name, getattr(job, name))
+    if job.vector in MAPS:
+        for name, factor, zero in zip(("ldsa", "ldsb"), job.factors, job.zeros, strict=True):
+            put(name, map_word(factor, zero))
     for name in ("a_format", "b_format", "accumulate"):
         put(f"mode_{name}", int(getattr(job, name)))
     put("mode_order", int(job.by_columns))
@@ -164,7 +168,7 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
     table = job.vector == "gather"
     of_a = job.k if table else job.m if job.window is None else job.window.height
     read = [rows(job.a, of_a, job.lda), rows(job.b, job.k, job.ldb)]
-    if job.vector in SECOND or table:
+    if job.vector in (*SECOND, *MAPS) or table:
         row = {"scale": 1, "gather": 4}.get(job.vector or "", job.n * (job.a_format + 1))
         read.append((job.b, job.b + (job.m - 1) * job.ldb + row))
     read += [rows(job.a_scales, job.m, job.ldsa), rows(job.b_scales, job.k, job.ldsb)]

@@ -8,10 +8,11 @@ from .blocking import Stores
 from .errors import CoprocessorError
 from .mode import Mode
 from .number import FP32, Number
+from .operations import MAPS, PAIRS
 from .registers import ABI, FIELDS, MAGIC, OPERATIONS, ROUNDINGS
 from .trits import TRITS
 
-__all__ = ["PAIRS", "REQUANTISED", "SECOND", "Counters", "Info", "VectorInfo"]
+__all__ = ["Counters", "Info", "VectorInfo"]
 
 _FEATURES = tuple(
     name[9:] for name in FIELDS if name.startswith("features_") and name != "features_rounding"
@@ -30,12 +31,6 @@ _STORES = (
 )
 
 
-PAIRS = ("add", "multiply")
-"""Operations of the vector unit on two rows."""
-SECOND = (*PAIRS, "scale")
-"""Operations of the vector unit that take a second matrix: a scale one of exponents."""
-REQUANTISED = ("gelu", "silu", *SECOND)
-"""Operations of the vector unit whose jobs say how codes are made."""
 _SIZES = range(1, 1 << 24)
 _LEGAL = {
     "tile_m": _SIZES,
@@ -136,6 +131,8 @@ class VectorInfo:
         """Return the codes that an operation makes; `narrow` ones have a byte at most."""
         if operation == "transpose":
             return self.a[0]
+        if operation in MAPS:
+            return Number.of(8, 8, True)
         positive = operation == "softmax"
         width = min(self.out_width, 8) if narrow else self.out_width
         bits = 8 if width <= 8 else 16

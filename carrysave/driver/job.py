@@ -93,6 +93,9 @@ class Job:
 
     With a `window`, A is made of a map: `a` is its address, `lda` from a row of it to the next, k
     the codes of a window; block_m, block_n and block_k are given, the last one in taps.
+
+    Of a job on maps, `zeros` are the zero points of A and of B, and `factors` what a sum multiplies
+    them by.
     """
 
     a: int
@@ -122,3 +125,5 @@ class Job:
     vector: str | None = None
     c_bytes: int = 0
     window: Window | None = None
+    zeros: tuple[int, int] = (0, 0)
+    factors: tuple[int, int] = (0, 0)

@@ -189,6 +189,8 @@ OPERATIONS = {
     "scale": 8,
     "transpose": 9,
     "gather": 10,
+    "map_add": 11,
+    "map_multiply": 12,
 }
 ROUNDINGS = {0: "single", 1: "double", 2: "even"}
 MAGIC = 1129535025

@@ -4,18 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .control import Control
-from .device_info import REQUANTISED, SECOND, VectorInfo
+from .device_info import VectorInfo
 from .job import Job, Requantisation
+from .maps import Maps
 from .matrix import Matrix
 from .number import Number
+from .operations import MAPS, REQUANTISED, SECOND
 from .product import check_out
+from .vector_checks import (
+    EXPONENT,
+    INDEX,
+    check_maps,
+    check_second,
+    place_of,
+    requantisation_of,
+)
 
 __all__ = ["EXPONENT", "INDEX", "VectorControl", "VectorWork"]
-
-EXPONENT = Number.of(8, 6, False)
-"""An exponent of a row."""
-INDEX = Number.of(32, 32, False)
-"""The number of a row of a table."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class VectorControl(Control):
         b: Matrix | None = None,
         requantisation: Requantisation | None = None,
         narrow: bool = False,
+        maps: Maps | None = None,
     ) -> VectorWork:
         """Make an operation on each row of a matrix that is on the device.
 
@@ -70,7 +76,8 @@ class VectorControl(Control):
         of codes in units of 2^-scale_width, ``add`` and ``multiply`` with `b` are requantised; so
         are codes as they are by ``scale``, where each row's exponent in `b` is added to the shift.
         ``transpose`` makes columns rows, of numbers of a byte. ``gather`` copies rows of a table,
-        those whose numbers are in `b`; a number beyond the table is a :exc:`JobError` of the run.
+        those whose numbers are in `b`; one beyond the table is a :exc:`JobError` of the run.
+        ``map_add`` and ``map_multiply`` requantise sums or products of bytes, as `maps` says.
 
         Parameters
         ----------
@@ -78,16 +85,16 @@ class VectorControl(Control):
         a : M x N of one of ``info.vector.a``, N up to ``info.vector.most(operation)``; the table of
             a gather: any number of rows.
         out : M x N, or N + 1 for a softmax, of ``info.vector.codes(operation)``, or of those of
-            `narrow`; allocated if None.
-            It may be `a` or `b`, or in the memory of either, row by row: but not in that of a `b`
-            of one row for several.
-        b : of ``add`` and ``multiply``: as `a`; or 1 x N, for all rows. Of ``scale`` exponents,
-            bytes of up to 63: M x 1, such as :attr:`VectorWork.exponents`; or 1 x 1, for all. Of
-            ``gather`` numbers of rows, of :data:`INDEX`: M x 1.
-        requantisation : of those and ``gelu``, ``silu``, for all columns alike, with a multiplier
-            of ``info.vector.multiplier_bits``, and without `relu`.
+            `narrow`; allocated if None. It may be `a` or `b`, or in the memory of either, row by
+            row: but not in that of a `b` of one row for several.
+        b : of operations on two: as `a`; or 1 x N, for all rows. Of ``scale`` exponents, bytes of
+            up to 63: M x 1, such as :attr:`VectorWork.exponents`; or 1 x 1, for all. Of ``gather``
+            numbers of rows, of :data:`INDEX`: M x 1.
+        requantisation : of those and ``gelu``, ``silu``, for all columns alike, without `relu`,
+            with a multiplier of ``info.vector.multiplier_bits``, on maps of any.
         narrow : codes have a byte, if jobs choose (``sizes``); of what is requantised, and of a
             softmax, whose codes are rounded.
+        maps : of operations on maps.
 
         Raises
         ------
@@ -105,7 +112,9 @@ class VectorControl(Control):
             return self._transposed(unit, a, out, narrow=narrow)
         if operation == "gather":
             return self._gathered(unit, a, b, out, narrow=narrow)
-        return self._rows(unit, operation, a, b, out, requantisation, narrow=narrow)
+        check_maps(self.info, operation, (a, b), maps, narrow=narrow)
+        work = self._rows(unit, operation, a, b, out, requantisation, narrow=narrow)
+        return work if maps is None else replace(work, job=replace(work.job, **vars(maps)))
 
     def _rows(
         self,
@@ -123,18 +132,19 @@ class VectorControl(Control):
         most = unit.most(operation)
         if n > most:
             raise ValueError(f"rows of a must be of 1..{most} codes, not {n}")
-        wide = _place_of(unit, a)
+        wide = 0 if operation in MAPS else place_of(unit, a)
         if narrow:
             self.info.require("sizes")
             if operation not in (*REQUANTISED, "softmax"):
                 raise ValueError(f"narrow must be false for {operation}, not true")
         codes = unit.codes(operation, narrow=narrow)
         shape = (m, n + (operation == "softmax"))
-        limited = _checked(codes, unit, operation, requantisation)
-        if (b is None) == (operation in SECOND):
-            raise ValueError(f"b must be given for {', '.join(SECOND)} only, not for {operation}")
+        limited = requantisation_of(codes, unit, operation, requantisation)
+        two = (*SECOND, *MAPS)
+        if (b is None) == (operation in two):
+            raise ValueError(f"b must be given for {', '.join(two)} only, not for {operation}")
         if b is not None:
-            _check_second(unit, operation, a, b)
+            check_second(unit, operation, a, b)
         if out is not None:
             check_out(out, shape, codes)
             if b is not None and b.shape[0] != m and out.address < b.end and b.address < out.end:
@@ -228,46 +238,3 @@ class VectorControl(Control):
             if out.address < one.end and one.address < out.end:
                 raise ValueError(f"out must not be in the memory of {name}")
         return out
-
-
-def _check_second(unit: VectorInfo, operation: str, a: Matrix, b: Matrix) -> None:
-    """Refuse a second operand that does not fit the first."""
-    (m, n), wide = a.shape, _place_of(unit, a)
-    across = 1 if operation == "scale" else n
-    if b.shape not in ((m, across), (1, across)):
-        raise ValueError(f"b must be of shape {(m, across)} or {(1, across)}, not {b.shape}")
-    if operation == "scale":
-        if b.number != EXPONENT:
-            raise ValueError(f"b must be of {EXPONENT}, not of {b.number}")
-    elif _place_of(unit, b, "b") != wide:
-        raise ValueError(f"b must be of {unit.a[wide]}, as a, not of {b.number}")
-
-
-def _checked(
-    codes: Number, unit: VectorInfo, operation: str, how: Requantisation | None
-) -> Requantisation | None:
-    """Check the requantisation of an operation; return it with limits."""
-    if (how is None) == (operation in REQUANTISED):
-        raise ValueError(
-            f"requantisation must be given for {', '.join(REQUANTISED)} only, not for {operation}"
-        )
-    if how is None:
-        return None
-    if how.relu or how.per_column:
-        raise ValueError("requantisation must be without relu, and the same for all columns")
-    if int(how.multiplier) >> unit.multiplier_bits:
-        raise ValueError(
-            f"multiplier must be of {unit.multiplier_bits} bits, not {int(how.multiplier)}"
-        )
-    how.check(codes, 1)
-    low, high = how.limits(codes)
-    return replace(how, low=low, high=high)
-
-
-def _place_of(unit: VectorInfo, a: Matrix, name: str = "a") -> int:
-    """Return which of the unit's numbers a matrix is of."""
-    for place, number in enumerate(unit.a):
-        if number.holds(a.number):
-            return place
-    legal = " or ".join(str(number) for number in unit.a)
-    raise ValueError(f"{name} must be of {legal}, not of {a.number}")

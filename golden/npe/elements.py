@@ -9,7 +9,7 @@ from golden.npe.activation import exp_parts
 from golden.npe.requantiser import Requantisation, RequantiserSpec, requantiser
 from golden.npe.vector import GATES, VectorUnitSpec
 
-__all__ = ["add", "gate", "multiply", "scale", "shifted", "sigmoid"]
+__all__ = ["add", "factored", "gate", "multiply", "scale", "shifted", "sigmoid"]
 
 _GATE = Choice("operation", "silu", tuple(GATES))
 
@@ -90,6 +90,27 @@ def add(
     """
     first, second = _pair(a, b)
     return _requantised(first * factors[0] + second * factors[1], out, to)
+
+
+def factored(scales: tuple[float, float], width: int) -> tuple[tuple[int, int], float]:
+    """Approximate scales by whole numbers times a scale: the greater is a power of two.
+
+    So sums of scales whose ratio is a power of two are exact, and halves are halves.
+
+    Parameters
+    ----------
+    scales : of the codes to be added; below 0 to be subtracted.
+    width : bits of a factor, two's complement.
+
+    Returns
+    -------
+    Factors of :func:`add`, and what a sum of codes times them is to be multiplied by.
+    """
+    unit = max(abs(scale) for scale in scales) / (1 << width - 2)
+    if not unit > 0:
+        raise ValueError(f"scales must be some above 0, not {scales!r}")
+    first, second = (round(scale / unit) for scale in scales)
+    return (first, second), unit
 
 
 def multiply(a: np.ndarray, b: np.ndarray, out: RequantiserSpec, to: Requantisation) -> np.ndarray:

@@ -15,6 +15,7 @@ from golden.npe.vector import narrowed
 from golden.npe.vector_unit import vector_rows
 from golden.soc.job import Error, Job
 from golden.soc.job_check import error_of, matrices, narrows
+from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
 from golden.soc.spec import CoprocessorSpec
@@ -85,6 +86,13 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
         if (indices >= job.k).any():
             return Error.INDEX
         space.store(found["c"], space.load(found["a"], indices))
+        return Error.NONE
+    if operation in MAPS:
+        operands = space.load(found["a"]), space.load(found["b"])
+        to = job.requantisation
+        assert to is not None
+        out = map_requantiser(spec.requantiser)
+        space.store(found["c"], maps(operation, operands, job.zeros, job.factors, out, to))
         return Error.NONE
     taken = IntFormat(width=min(unit.width, found["a"].bits))
     rows, how = taken.wrap(space.load(found["a"])), job.requantisation

@@ -62,6 +62,10 @@ class Job:
     those m of them whose numbers, of 32 bits, are the rows of B, as they are, of a_format + 1 bytes
     a code. Only then k is looked at. An index of k or more ends the job with :attr:`Error.INDEX`;
     rows before it may have been written.
+
+    Where the build has `taps`, `map_add` and `map_multiply` are vector jobs on rows of bytes of A
+    and of B, or one row of B for all if ldb is 0. They take the codes less `zeros`, add them times
+    `factors`, or multiply them, and requantise that as sums of a product, for all columns alike.
     """
 
     a: int
@@ -91,6 +95,8 @@ class Job:
     vector: str | None = None
     c_bytes: int = 0
     window: Window | None = None
+    zeros: tuple[int, int] = (0, 0)
+    factors: tuple[int, int] = (0, 0)
 
     @property
     def codes(self) -> bool:

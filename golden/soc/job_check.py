@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from golden.npe.vector import SCALED, SECOND
 from golden.soc.job import Error, Job
+from golden.soc.maps import MAPS
 from golden.soc.memory import Matrix
 from golden.soc.mode import FormatMode
 from golden.soc.spec import CoprocessorSpec
@@ -115,7 +116,7 @@ def narrows(spec: CoprocessorSpec, job: Job) -> bool:
 
 def _c_bytes(spec: CoprocessorSpec, job: Job) -> int:
     """Return the bytes of a code of C of a vector job."""
-    return 1 if narrows(spec, job) else max(spec.vector_out_bytes, 1)
+    return 1 if narrows(spec, job) or job.vector in MAPS else max(spec.vector_out_bytes, 1)
 
 
 def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
@@ -139,7 +140,8 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
         or job.vector not in spec.vector_jobs
         or job.a_format >= spec.vector_in_bytes
         or any(more)
-        or (how is None) == (job.vector in SCALED)
+        or (how is None) == (job.vector in (*SCALED, *MAPS))
+        or (job.vector in MAPS and (job.a_format > 0 or job.c_bytes > 1))
         or (spec.sizes and job.c_bytes > spec.vector_out_bytes)
         or (narrows(spec, job) and how is None and job.vector not in _NARROWS)
         or (
@@ -147,7 +149,8 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
             and (job.a_format > 0 or narrows(spec, job) != (spec.vector_out_bytes > 1))
         )
         or (job.vector == "gather" and job.a_format + 1 != _c_bytes(spec, job))
-        or (how is not None and (how.relu or int(how.multiplier[0]) >> unit.reciprocal_width))
+        or (how is not None and how.relu)
+        or (job.vector in SCALED and how and int(how.multiplier[0]) >> unit.reciprocal_width)
     ):
         return Error.MODE
     long = job.vector != "transpose" and job.n > unit.most(job.vector)
@@ -167,7 +170,7 @@ def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     if job.vector == "gather":
         found["a"] = replace(found["a"], rows=job.k)
         found["b"] = Matrix(address=job.b, rows=job.m, columns=1, distance=job.ldb, bits=32)
-    if job.vector in SECOND:
+    if job.vector in (*SECOND, *MAPS):
         each, size = (1, 8) if job.vector == "scale" else (job.n, read)
         found["b"] = Matrix(address=job.b, rows=job.m, columns=each, distance=job.ldb, bits=size)
     return found

@@ -11,8 +11,9 @@ from golden.npe.requantiser import ROUNDINGS, RequantiserSpec
 from golden.npe.vector import VectorUnitSpec
 from golden.soc.blocking import Stores, word_bytes
 from golden.soc.bus import BusSpec
+from golden.soc.maps import MAPS
 from golden.soc.mode import FormatMode, Inside, container, inside
-from golden.soc.spec_checks import check_scratch, check_windows
+from golden.soc.spec_checks import check_rows, check_scratch, check_taps, check_windows
 from golden.tpe.systolic_os import SystolicOsSpec
 
 __all__ = ["CoprocessorSpec", "CoprocessorStreamSpec"]
@@ -45,6 +46,7 @@ class CoprocessorSpec(BusSpec):
     )
     transpose: bool = parameter(Flag("vector jobs can transpose matrices of bytes", False))
     gather: bool = parameter(Flag("vector jobs can gather rows, by indices in memory", False))
+    taps: int = parameter(Integer("multipliers of a lane for jobs on maps; 0: no jobs", 0, 0, 8))
     scratch: int = parameter(
         Integer("on chip, at the last addresses, a power of two; 0: none", 0, 0, 1 << 20, "bytes")
     )
@@ -65,6 +67,9 @@ class CoprocessorSpec(BusSpec):
 
     STREAM: ClassVar[bool] = False
     """Whether operands and results are streams."""
+
+    MAPS: ClassVar[tuple[str, ...]] = MAPS
+    """Operations on maps."""
 
     def __post_init__(self) -> None:
         """Check the fields, and that a tile fits."""
@@ -96,19 +101,13 @@ class CoprocessorSpec(BusSpec):
                 "code_bytes must be 1 between streams, or where no integer sums are requantised, "
                 f"not {self.code_bytes}"
             )
-        for name in ("transpose", "gather"):
-            bytes_ = self.vector is not None and self.vector_out_bytes <= self.code_bytes
-            if getattr(self, name) and not bytes_:
-                raise ValueError(
-                    f"{name} must be false without a vector unit whose jobs make codes of a byte, "
-                    "not True"
-                )
-        if self.vector is not None and self.STREAM:
-            raise ValueError("vector must be none between streams, not a vector unit")
+        moves = {"transpose": self.transpose, "gather": self.gather}
+        check_rows(moves, self.vector_out_bytes, self.code_bytes * (not self.STREAM))
         check_scratch(self.scratch, self.address_width, stream=self.STREAM)
+        signed = self.rounding is not None and inside.signed and self.vector is not None
+        check_taps(self.taps, inside.sum_width * (signed and self.code_bits == _CODE))
         if self.windows:
-            fixed = self.STREAM or not self.blocks or inside.block > 0
-            check_windows(self.kinds, fixed=fixed)
+            check_windows(self.kinds, fixed=self.STREAM or not self.blocks or inside.block > 0)
         self._default_blocks  # noqa: B018  (refuses stores without a block)
 
     @property
@@ -270,9 +269,10 @@ class CoprocessorSpec(BusSpec):
 
     @property
     def vector_jobs(self) -> tuple[str, ...]:
-        """Operations of vector jobs: the unit's, and what needs no arithmetic."""
+        """Operations of vector jobs: the unit's, what needs no arithmetic, and those on maps."""
         built = () if self.vector is None else self.vector.built
-        return (*built, *(name for name in ("transpose", "gather") if getattr(self, name)))
+        moves = (name for name in ("transpose", "gather") if getattr(self, name))
+        return (*built, *moves, *(self.MAPS if self.taps else ()))
 
     @property
     def vector_word_bytes(self) -> int:

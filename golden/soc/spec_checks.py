@@ -1,15 +1,30 @@
 """What a co-processor cannot be built with, beside what each parameter says of itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from golden.soc.mode import FormatMode
 
-__all__ = ["check_scratch", "check_windows"]
+__all__ = ["check_rows", "check_scratch", "check_taps", "check_windows"]
 
 _PAGE = 4096
 """Bytes whose end no burst crosses."""
 _SCRATCH = 1 << 20
 """Most bytes on chip."""
+
+
+def check_rows(moves: Mapping[str, bool], made: int, most: int) -> None:
+    """Refuse vector jobs between streams, and moves of bytes where none are made; ValueError.
+
+    Codes that jobs make have `made` bytes, 0 if there are none, and `most` or fewer, 0 of streams.
+    """
+    if made and not most:
+        raise ValueError("vector must be none between streams, not a vector unit")
+    for name, built in moves.items():
+        if built and not 0 < made <= most:
+            raise ValueError(
+                f"{name} must be false without a vector unit whose jobs make codes of a byte, "
+                "not True"
+            )
 
 
 def check_scratch(size: int, address_width: int, *, stream: bool) -> None:
@@ -21,6 +36,17 @@ def check_scratch(size: int, address_width: int, *, stream: bool) -> None:
         raise ValueError(
             f"scratch must be 0, or a power of two of {_PAGE}..{min(most, _SCRATCH)} bytes,"
             f" not {size}"
+        )
+
+
+def check_taps(taps: int, width: int) -> None:
+    """Refuse jobs on maps without lanes, or a requantiser to bytes of sums of `width` bits."""
+    if taps in (1, 2):
+        raise ValueError(f"taps must be 0, or 3..8 multipliers, not {taps}")
+    if taps and width < 24:
+        raise ValueError(
+            "taps must be 0 but with a requantiser of sums of integers, of 24 bits or more, to"
+            f" codes of a byte, and a vector unit, not {taps}"
         )
 
 

@@ -19,7 +19,8 @@ from hw.soc.path.requantise_rows import stopping_family
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.path.tile_products import TileProducts
-from hw.soc.path.vector_rows import SCALE, VectorRows
+from hw.soc.path.vector_connections import connect_vector_rows
+from hw.soc.path.vector_rows import VectorRows
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.destination import Destination
@@ -183,7 +184,7 @@ class Datapath(wiring.Component):
         starts = self.i_start
         if self.vector_rows is not None:
             starts = Signal(name="starts_product")
-            m.d.comb += starts.eq(self.i_start & ~self._of_rows)
+            m.d.comb += starts.eq(self.i_start & ~self.of_rows)
         m.d.comb += [part.i_start.eq(starts) for part in (loader, writer)]
         m.d.comb += [part.i_base.eq(self.i_base) for part in (loader, writer)]
         m.d.comb += self.o_writes.eq(loader.o_writes | writer.o_writes)
@@ -259,7 +260,7 @@ class Datapath(wiring.Component):
             self.o_done.eq((begun == 0) & done),
             self.o_events.compute.eq(computes),
             # Some engines take A before the first B arrives.
-            self.o_events.stall_load.eq(stalls if rows is None else stalls & ~self._of_rows),
+            self.o_events.stall_load.eq(stalls if rows is None else stalls & ~self.of_rows),
             self.o_events.stall_store.eq(engine.o_c.valid & ~engine.o_c.ready),
             self.o_events.invalid.eq(writer.o_invalid),
         ]
@@ -293,7 +294,7 @@ class Datapath(wiring.Component):
         if self.vector_rows is None:
             connect(m, loader.o, router.i_row)
         else:
-            self._connect_rows(m, self.vector_rows, loader, router)
+            connect_vector_rows(m, self, loader, router)
         connect(m, router.o_row, flipped(self.o_row))
         # Stalls of stores end here.
         m.submodules.beats = beats = self._queue(Beat(spec.data_width), 2, 0)
@@ -312,35 +313,10 @@ class Datapath(wiring.Component):
         return begins & ~self.i_geometry.accumulate
 
     @property
-    def _of_rows(self) -> Value:
+    def of_rows(self) -> Value:
         """Whether the job is a vector job."""
         mode: Any = self.i_job.mode
         return mode.vector != 0
-
-    def _connect_rows(self, m: Module, rows: VectorRows, loader: Loader, router: Any) -> None:
-        """Let vector jobs use the loader's way to the bus, and the result writer's."""
-        m.submodules.vector_rows = rows
-        writer: Any = self.result_writer
-        here = self._of_rows
-        m.d.comb += [
-            rows.i_geometry.eq(self.i_geometry),
-            rows.i_mode.operation.eq(self.i_job.mode.vector),
-            rows.i_mode.wide.eq(self.i_job.mode.a_format),
-            rows.i_start.eq(self.i_start & here),
-            rows.i_base.eq(self.i_base),
-            router.i_row.valid.eq(Mux(here, rows.memory.read_row.valid, loader.o.valid)),
-            router.i_row.payload.eq(Mux(here, rows.memory.read_row.payload, loader.o.payload)),
-            rows.memory.read_row.ready.eq(here & router.i_row.ready),
-            loader.o.ready.eq(~here & router.i_row.ready),
-            writer.i_of_rows.eq(here),
-        ]
-        if self.spec.gather:
-            m.d.comb += [rows.i_rows.eq(self.i_job.k), self.o_beyond.eq(rows.o_beyond)]
-        if rows.scales:
-            m.d.comb += [rows.i_scale[name].eq(self.i_job[name]) for name in SCALE]
-        connect(m, getattr(router, f"o{Destination.VECTOR}"), rows.memory.read)
-        connect(m, rows.memory.write_row, writer.i_rows)
-        connect(m, rows.memory.write, writer.i_words)
 
     def _multiply(self, m: Module) -> None:
         """Connect the engine."""

@@ -27,6 +27,14 @@ CASES: list[dict[str, Any]] = [
         "vector": "vector_unit(operations=softmax,rms_norm,silu,multiply,scale,lanes=4,length=64,"
         "quotient_bits=4,width=16,out_width=12,signed=True)",
     },
+    # Maps.
+    SMALL
+    | {
+        "engine": "systolic_os(m=4,n=4)",
+        "taps": 3,
+        "narrow": True,
+        "vector": "vector_unit(operations=scale,lanes=4,length=64)",
+    },
 ]
 LONG: list[dict[str, Any]] = [
     SMALL | {
@@ -72,6 +80,7 @@ LONG: list[dict[str, Any]] = [
 
 SHORT = CASES[1] | {
     "scratch": 4096,
+    "taps": 3,
     "vector": "vector_unit(operations=softmax,rms_norm,silu,add,multiply,scale,lanes=4,length=64,"
     "quotient_bits=4,width=16,out_width=16,signed=True)",
 }
@@ -89,6 +98,9 @@ SHORT = CASES[1] | {
             "transpose must be false .* byte",
         ),
         ({"gather": True}, "gather must be false without a vector unit .*, not True"),
+        ({"taps": 3}, "taps must be 0 but with a requantiser .*, and a vector unit, not 3"),
+        ({"taps": 2}, r"taps must be 0, or 3\.\.8 multipliers, not 2"),
+        ({"taps": 9}, r"taps must be 0\.\.8, not 9"),
     ],
 )
 def test_coprocessor_refuses_sizes_and_transposition(parameters: dict[str, Any], says: str) -> None:
@@ -100,8 +112,14 @@ def test_coprocessor_without_sizes_is_as_it_was() -> None:
     """Of the default builds, not even the digest tells of them."""
     plain = Design("coprocessor")
     assert "sizes" not in plain.key
-    for name in ("code_bytes", "transpose", "gather"):
+    for name in ("code_bytes", "transpose", "gather", "taps"):
         assert name not in plain.key
+
+
+def test_coprocessor_with_taps_has_a_requantiser_for_each_lane() -> None:
+    parameters = CASES[2] | {"requantisers": 2}
+    with pytest.raises(ValueError, match=r"requantisers must be 4 with taps, .* not 2"):
+        Design("coprocessor", parameters).component()
 
 
 def test_lean_coprocessor_with_a_vector_unit_has_no_combinational_cycle() -> None:

@@ -4,8 +4,8 @@ from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
-from carrysave.driver.device_info import REQUANTISED
 from carrysave.driver.job import Job
+from carrysave.driver.operations import REQUANTISED
 from carrysave.driver.window import Window
 from golden.npe import requantiser as unit
 from golden.soc.job import Error

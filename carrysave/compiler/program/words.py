@@ -28,6 +28,7 @@ import numpy as np
 from carrysave.compiler.program.groups import ADDRESSES, JobGroup
 from carrysave.driver.descriptor import window_of, window_words
 from carrysave.driver.job import Job, Requantisation
+from carrysave.driver.operations import MAPS
 from carrysave.driver.registers import OPERATIONS
 
 __all__ = [
@@ -85,6 +86,8 @@ def group_words(group: JobGroup) -> list[int]:
     job = group.job
     if lacking := [name for name in _LACKING if getattr(job, name)]:
         raise ValueError(f"a job of a program must be without {', '.join(lacking)}")
+    if job.vector in MAPS:
+        raise ValueError(f"a job of a program must be none on maps, not {job.vector}")
     requantisation = job.requantisation
     options = _Option(0)
     for option, given in (

@@ -83,7 +83,9 @@ enum {
     CARRYSAVE_MULTIPLY,
     CARRYSAVE_SCALE,
     CARRYSAVE_TRANSPOSE,
-    CARRYSAVE_GATHER
+    CARRYSAVE_GATHER,
+    CARRYSAVE_MAP_ADD,
+    CARRYSAVE_MAP_MULTIPLY
 };
 
 /* What a vector unit is built for. It takes codes of `width` bits, two's complement, in 1 byte or, if
@@ -188,6 +190,7 @@ typedef struct {
     uint32_t block_m, block_n, block_k; /* tiles, tiles, beats; any 0: the device's choice */
     uint32_t vector; /* operation on rows, see carrysave_job_init_vector; or CARRYSAVE_PRODUCT */
     uint32_t c_bytes; /* of a code of C, 1 or 2, if jobs choose, and ldc is for it; 0: as usual */
+    int32_t factors[2], zeros[2]; /* of A and of B, of a job on maps */
     /* A is made of a map, at `a`, whose rows are lda apart; k are the codes of a window. All blocks
      * are given, block_k in taps. */
     bool of_windows;
@@ -231,7 +234,9 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation);
  * unit is_signed. TRANSPOSE takes bytes, of any m and n, and writes n rows of m to other memory.
  * GATHER takes a table of k rows, the caller's to set, and writes m of them as they are to other
  * memory: those whose numbers, of 32 bits, little endian, are one after the other in B. A number of
- * k or more fails the job, when the rows before it may have been written. */
+ * k or more fails the job, when the rows before it may have been written. MAP_ADD and MAP_MULTIPLY
+ * take bytes of A and B, rows of B as ADD, less their zeros; they add them times their factors, or
+ * multiply them, and requantise that to bytes as a product's sums: multiplier is of any size. */
 void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint32_t operation,
                                uint32_t m, uint32_t n, uint32_t bytes);
 

@@ -68,7 +68,7 @@ static bool can_requantise(const carrysave *device, const carrysave_job *job)
     if (job->vector) {
         made.width = device->info.vector.out_width;
         made.is_signed = true;
-        if (job->c_bytes == 1u && made.width > 8u)
+        if ((job->c_bytes == 1u && made.width > 8u) || carrysave_is_map(job->vector))
             made.width = 8u;
     } else if (job->c_bytes > 1u) {
         made.width = 8u * job->c_bytes;
@@ -214,6 +214,10 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         for (number = 0; number < 4u; number++)
             store(descriptor + JOB(A_SCALES_LO) + 4u * number, window[number]);
         store(descriptor + JOB(LDSA), job->window.pixel);
+    }
+    if (carrysave_is_map(job->vector)) {
+        store(descriptor + JOB(LDSA), carrysave_map_word(job, 0));
+        store(descriptor + JOB(LDSB), carrysave_map_word(job, 1));
     }
     if (job->requantise) {
         mode |= (uint32_t)job->relu << SHIFT(JOB__MODE__RELU);

@@ -3,6 +3,18 @@
 #include "carrysave_internal.h"
 
 #define INDEX_BYTES 4u
+#define FACTOR_BITS 24u
+
+bool carrysave_is_map(uint32_t operation)
+{
+    return operation == CARRYSAVE_MAP_ADD || operation == CARRYSAVE_MAP_MULTIPLY;
+}
+
+uint32_t carrysave_map_word(const carrysave_job *job, int which)
+{
+    return ((uint32_t)job->factors[which] & ((1u << FACTOR_BITS) - 1u))
+        | (uint32_t)job->zeros[which] << FACTOR_BITS;
+}
 
 static bool is_pair(uint32_t operation)
 {
@@ -12,7 +24,12 @@ static bool is_pair(uint32_t operation)
 static bool is_scaled(uint32_t operation)
 {
     return operation == CARRYSAVE_GELU || operation == CARRYSAVE_SILU
-        || operation == CARRYSAVE_SCALE || is_pair(operation);
+        || operation == CARRYSAVE_SCALE || is_pair(operation) || carrysave_is_map(operation);
+}
+
+static bool takes_rows_of_b(uint32_t operation)
+{
+    return is_pair(operation) || carrysave_is_map(operation);
 }
 
 /* The header of a build without a vector unit does not have its fields. */
@@ -21,7 +38,27 @@ static bool is_scaled(uint32_t operation)
 /* Whether a job makes codes of two bytes. */
 static bool is_wide(const carrysave *device, const carrysave_job *job)
 {
-    return device->info.vector.out_width > 8u && job->c_bytes != 1u;
+    return device->info.vector.out_width > 8u && job->c_bytes != 1u
+        && !carrysave_is_map(job->vector);
+}
+
+static bool fits(int32_t value, uint32_t bits)
+{
+    const int32_t half = (int32_t)1 << (bits - 1u);
+    return value >= -half && value < half;
+}
+
+/* Whether factors and zero points fit, so that no sum is too wide. */
+static bool has_maps(const carrysave *device, const carrysave_job *job)
+{
+    const uint32_t sums = device->info.sum.width - 9u;
+    const uint32_t bits = sums < FACTOR_BITS ? sums : FACTOR_BITS;
+    int which;
+
+    for (which = 0; which < 2; which++)
+        if (!fits(job->factors[which], bits) || !fits(job->zeros[which], 8u))
+            return false;
+    return !job->mode.a_format && job->c_bytes <= 1u && !job->relu;
 }
 
 uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
@@ -61,7 +98,7 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
         break;
     case IN_B:
         of.address = job->b;
-        of.rows = scale || gather || is_pair(job->vector) ? (job->ldb ? job->m : 1u) : 0u;
+        of.rows = scale || gather || takes_rows_of_b(job->vector) ? (job->ldb ? job->m : 1u) : 0u;
         of.distance = job->ldb;
         if (scale || gather) {
             of.columns = 1u;
@@ -104,6 +141,8 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
                 && job->vector != CARRYSAVE_SOFTMAX && job->vector != CARRYSAVE_TRANSPOSE
                 && job->vector != CARRYSAVE_GATHER)))
         return false;
+    if (carrysave_is_map(job->vector))
+        return has_maps(device, job);
     if (job->vector == CARRYSAVE_GATHER && mode->a_format != is_wide(device, job))
         return false;
     if (job->vector == CARRYSAVE_TRANSPOSE
@@ -155,7 +194,7 @@ uint32_t carrysave_vector_mode(const carrysave_job *job)
 void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint32_t operation,
                                uint32_t m, uint32_t n, uint32_t bytes)
 {
-    const uint32_t width = device->info.vector.out_width;
+    const uint32_t width = carrysave_is_map(operation) ? 8u : device->info.vector.out_width;
 
     memset(job, 0, sizeof *job);
     job->vector = operation;
@@ -166,7 +205,7 @@ void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint
         && width > 8u)
         job->c_bytes = 1u;
     job->lda = whole_beats(device, carrysave_vector_matrix(device, job, IN_A));
-    job->ldb = is_pair(operation) ? job->lda : 0u;
+    job->ldb = takes_rows_of_b(operation) ? job->lda : 0u;
     if (operation == CARRYSAVE_SCALE)
         job->ldb = whole_beats(device, carrysave_vector_matrix(device, job, IN_B));
     if (operation == CARRYSAVE_GATHER)

@@ -44,4 +44,10 @@ class RequantiserBuild:
         if requantisers and requantisers not in legal:
             numbers = ", ".join(map(str, [0, *legal]))
             raise ValueError(f"requantisers must be one of {numbers}, not {requantisers}")
+        lanes = 0 if spec.vector is None else spec.vector.lanes
+        if spec.taps and (requantisers or n) != lanes:
+            raise ValueError(
+                f"requantisers must be {lanes} with taps, one for each lane of the vector unit,"
+                f" not {requantisers or n}"
+            )
         return cls(**{**values, "requantisers": requantisers or n})

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import reduce
 from operator import or_
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.hdl import ValueLike
@@ -20,6 +20,7 @@ from hw.soc.bus.burst import Row, Span
 from hw.soc.bus.packer import Packed, Packer, Word
 from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.path.requantiser_build import RequantiserBuild
+from hw.soc.path.stored_row import StoredRow
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.loader import Bases
 from hw.soc.schedule.result_addresses import ResultAddresses
@@ -27,41 +28,6 @@ from hw.soc.schedule.tile_walk import BlockDone
 from hw.soc.stores.sum_store import SumRead
 
 __all__ = ["ResultWriter"]
-
-
-class _StoredRow(NamedTuple):
-    """The row of a tile at the store's output, and what is known of the next one.
-
-    Members
-    -------
-    move : the next row may be read.
-    valid : there is a row.
-    ends_half : it is the last one of its half of the store.
-    right : the next one is of the last tile in its row of C.
-    columns : columns of C from the next one's first on.
-    inside : a bit for each column of the row: it is one of C. Others must not fill half of a byte,
-        nor flag a NaN.
-    """
-
-    move: Signal
-    valid: Signal
-    ends_half: Signal
-    right: Signal
-    columns: Signal
-    inside: Signal
-
-    @classmethod
-    def of(cls, spec: CoprocessorSpec) -> Self:
-        """Make its signals."""
-        return cls(
-            # `keep`: else synthesis would merge this table with those that follow it.
-            move=Signal(name="move", attrs={"keep": 1}),
-            valid=Signal(name="valid"),
-            ends_half=Signal(name="ends_half"),
-            right=Signal(name="right"),
-            columns=Signal(BlockDone(spec)["columns"].shape, name="columns"),
-            inside=Signal(spec.inside.n, name="inside", reset_less=True),
-        )
 
 
 class ResultWriter(wiring.Component):
@@ -105,6 +71,8 @@ class ResultWriter(wiring.Component):
     i_of_rows, i_rows, i_words : In(1), In(stream), In(stream)
         With a vector unit: what follows is a vector job's, rows of C, see
         :class:`hw.soc.bus.burst.Row`, and their words, see :class:`hw.soc.bus.packer.Word`.
+    i_of_maps, i_sums : In(1), In(stream)
+        With jobs on maps: it is one of these, and has sums to be requantised instead of words.
     o_rows : Out(stream)
         :class:`hw.soc.bus.burst.Row`: addresses of the rows of C.
     o : Out(stream)
@@ -127,6 +95,8 @@ class ResultWriter(wiring.Component):
     i_of_rows: Signal
     i_rows: stream.Interface
     i_words: stream.Interface
+    i_of_maps: Signal
+    i_sums: stream.Interface
     o_rows: stream.Interface
     o: stream.Interface
     o_idle: Signal
@@ -165,6 +135,9 @@ class ResultWriter(wiring.Component):
             ports["i_of_rows"] = In(1)
             ports["i_rows"] = In(stream.Signature(Row(spec)))
             ports["i_words"] = In(stream.Signature(Word(self.row_bytes)))
+        if spec.taps:
+            ports["i_of_maps"] = In(1)
+            ports["i_sums"] = In(stream.Signature(across * spec.number_width))
         super().__init__(ports)
 
     @property
@@ -210,7 +183,8 @@ class ResultWriter(wiring.Component):
         sums: Any = words.i
         if self.row_bytes:
             sums = stream.Signature(Word(max(sizes))).create(path=("sums",))
-            connect(m, self._joined(m, "joined_words", sums, self.i_words), words.i)
+            joined = self._joined(m, "joined_words", sums, self.i_words, self._of_words)
+            connect(m, joined, words.i)
         m.d.comb += sent.eq(self._send(m, sums, numbers, codes, valid))
         return m
 
@@ -234,7 +208,7 @@ class ResultWriter(wiring.Component):
             if spec.sizes and spec.vector_out_bytes > 1:
                 of_rows = Mux(job.narrowed, len(sizes), of_rows)
                 sizes += [self.row_bytes // 2]
-            kind = Mux(self.i_of_rows, of_rows, kind)
+            kind = Mux(self._of_words, of_rows, kind)
         return sizes, kind
 
     def _address(self, m: Module, packer: Packer) -> tuple[ResultAddresses, Fifo]:
@@ -249,7 +223,7 @@ class ResultWriter(wiring.Component):
         m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), entries)
         rows: Any = addresses.o
         if self.row_bytes:
-            rows = self._joined(m, "joined_rows", addresses.o, self.i_rows)
+            rows = self._joined(m, "joined_rows", addresses.o, self.i_rows, self.i_of_rows)
         connect(m, blocks.o, addresses.i)
         connect(m, spans.o, packer.i_row)
         m.d.comb += [
@@ -266,10 +240,10 @@ class ResultWriter(wiring.Component):
         ]
         return addresses, blocks
 
-    def _read(self, m: Module, addresses: ResultAddresses, blocks: Fifo) -> _StoredRow:
+    def _read(self, m: Module, addresses: ResultAddresses, blocks: Fifo) -> StoredRow:
         """Read tiles of rows from the store as they complete; the last one with its half."""
         spec, job, block, n = self.spec, self.i_geometry, self.i.payload, self.spec.inside.n
-        row = _StoredRow.of(spec)
+        row = StoredRow.of(spec)
         busy, begins, added = Signal(), Signal(), Signal()
         # Rows that are complete, less one: there are none if it is negative.
         complete, full = Signal(range(-1, 2 * spec.rows), init=-1), Signal(2)
@@ -327,7 +301,7 @@ class ResultWriter(wiring.Component):
             m.d.sync += [right.eq(thin), narrow.eq(thin)]
         return row
 
-    def _cut(self, m: Module, row: _StoredRow) -> tuple[Signal, Signal, Signal]:
+    def _cut(self, m: Module, row: StoredRow) -> tuple[Signal, Signal, Signal]:
         """Have a tile's row leave in pieces, which end with the last column of C.
 
         Returns
@@ -384,10 +358,14 @@ class ResultWriter(wiring.Component):
             m.d.comb += self.o_invalid.eq(done & (flags & row.inside).any())
         return waits, waiting, sent
 
-    def _joined(self, m: Module, name: str, sums: Any, rows: Any) -> Any:
-        """Return the stream of a product or, in a vector job, that of its rows."""
+    @property
+    def _of_words(self) -> Value:
+        """Whether words come from a vector job, not from sums."""
+        return self.i_of_rows & ~self.i_of_maps if self.spec.taps else self.i_of_rows
+
+    def _joined(self, m: Module, name: str, sums: Any, rows: Any, here: Value) -> Any:
+        """Return the stream of a product or, where `here`, that of a vector job's rows."""
         joined: Any = stream.Signature(sums.payload.shape()).create(path=(name,))
-        here = self.i_of_rows
         m.d.comb += [
             joined.valid.eq(Mux(here, rows.valid, sums.valid)),
             Value.cast(joined.payload).eq(Mux(here, rows.payload, sums.payload)),
@@ -407,10 +385,16 @@ class ResultWriter(wiring.Component):
             m.d.comb += [to.valid.eq(valid), to.payload.data.eq(Cat(wide))]
             return to.ready
         m.submodules.codes = unit = self.codes
+        comes: Value = valid & codes
+        taken: Value = Cat(numbers)
+        if spec.taps:
+            comes = Mux(self.i_of_maps, self.i_sums.valid, comes)
+            taken = Mux(self.i_of_maps, self.i_sums.payload, taken)
+            m.d.comb += self.i_sums.ready.eq(unit.i.ready & self.i_of_maps)
         m.d.comb += [
             unit.i_geometry.eq(self.i_geometry),
-            unit.i.valid.eq(valid & codes),
-            unit.i.payload.eq(Cat(numbers)),
+            unit.i.valid.eq(comes),
+            unit.i.payload.eq(taken),
             unit.o.ready.eq(to.ready),
             to.valid.eq(Mux(codes, unit.o.valid, valid)),
             to.payload.data.eq(Cat(wide)),

@@ -3,13 +3,13 @@
 from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.path.gather_rows import GatherRows
+from hw.soc.path.map_lanes import MapFactors, sums_of
 from hw.soc.path.memory_streams import MemoryStreams, share
-from hw.soc.path.transpose_rows import TransposeRows
+from hw.soc.path.row_parts import connect_part, parts_of
 from hw.soc.path.word_slices import either, slices_of, word_slices
 from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.destination import Destination
@@ -29,8 +29,8 @@ class VectorRows(wiring.Component):
     a row of one byte of B, before it. Rows are requested up to :attr:`ahead` ahead of the one that
     the unit takes. The address of a row of C follows its first
     codes, and the next job's first row this one's last. A row of a softmax ends with its exponent,
-    which takes a word of its own where the codes fill theirs. Transpositions and gathers have parts
-    of their own, on the same streams.
+    which takes a word of its own where the codes fill theirs. Transpositions, gathers and jobs on
+    maps have parts of their own, on the same streams.
 
     Parameters
     ----------
@@ -45,6 +45,8 @@ class VectorRows(wiring.Component):
         The job: its derived values, and the register MODE.
     i_scale : In
         Its requantisation; where an operation of the unit has one.
+    i_factors : In
+        Factors and zero points of maps, as in registers; where jobs are on maps.
     i_rows : In
         Rows of A; where jobs gather.
     i_start : In(1)
@@ -57,17 +59,21 @@ class VectorRows(wiring.Component):
         :class:`hw.soc.schedule.loader.Bases`, of A and C at least, before ``i_start``.
     memory : Out(MemoryStreams)
         Rows of A, and of C.
+    o_sums : Out(stream)
+        Of jobs on maps, instead of words: sums to be requantised, one for each lane.
     """
 
     i_geometry: data.View
     i_mode: data.View
     i_scale: data.View
+    i_factors: data.View
     i_rows: Signal
     i_start: Signal
     o_ready: Signal
     o_beyond: Signal
     i_base: data.View
     memory: Any
+    o_sums: stream.Interface
 
     def __init__(self, spec: CoprocessorSpec, unit: Any):
         assert spec.vector is not None
@@ -79,18 +85,15 @@ class VectorRows(wiring.Component):
         self.numbers = codes_of("job_mode_vector")
         self.scales, self.pairs = self.vector.scales, self.vector.builds(self.vector.SECOND)
         self.shifts = self.vector.builds(["scale"])
-        self.parts: dict[str, TransposeRows | GatherRows] = {}
+        self.parts = parts_of(spec)
         """Sub-units for operations that the vector unit does not have."""
-        if spec.transpose:
-            self.parts["transpose"] = TransposeRows(spec)
-        if spec.gather:
-            self.parts["gather"] = GatherRows(spec)
         self.ahead = 16 if self.shifts else 4
         """Rows that are requested and not complete; more where many are short."""
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_mode": In(data.StructLayout({"operation": 4, "wide": 1})),
             **({"i_scale": In(data.StructLayout(dict.fromkeys(SCALE, 32)))} if self.scales else {}),
+            **({"i_factors": In(MapFactors), "o_sums": Out(sums_of(spec))} if spec.taps else {}),
             **({"i_rows": In(spec.dimension_width), "o_beyond": Out(1)} if spec.gather else {}),
             "i_start": In(1),
             "o_ready": Out(1),
@@ -114,7 +117,7 @@ class VectorRows(wiring.Component):
                 (Destination.ADDEND, "base_c"),
                 (Destination.B, "base_b"),
             )
-            if to != Destination.B or self.pairs or self.spec.gather
+            if to != Destination.B or self.pairs or self.spec.gather or self.spec.taps
         }
         for to, base in bases.items():
             with m.If(self.i_base.valid & (self.i_base.to == to)):
@@ -131,7 +134,7 @@ class VectorRows(wiring.Component):
         writes = self._write(m, bases[Destination.ADDEND], to_write)
         ready: Value = ~requests & ~writes
         for part in self.parts.values():
-            ready &= self._connect(m, part, bases)
+            ready &= connect_part(m, self, part, bases)
         m.d.comb += self.o_ready.eq(ready)
         return m
 
@@ -141,35 +144,17 @@ class VectorRows(wiring.Component):
         others = list(self.parts.values())
         here = Signal(len(others), name="of_part")
         m.d.comb += [
-            here.eq(Cat(self._is(name) for name in self.parts)),
+            here.eq(Cat(self.is_(*names) for names in self.parts)),
             self.starts.eq(self.i_start & ~here.any()),
             *(part.i_start.eq(self.i_start & bit) for part, bit in zip(others, here, strict=True)),
         ]
-        for name, part in self.parts.items():
-            m.submodules[name] = part
+        for names, part in self.parts.items():
+            m.submodules[names[0]] = part
         signature = MemoryStreams(self.spec, self.word_bytes)
         self.streams = signature.create(path=("of_unit",))
         users = [(~here.any(), self.streams)]
         users += [(bit, part.memory) for bit, part in zip(here, others, strict=True)]
         share(m, self.memory, users)
-
-    def _connect(
-        self, m: Module, part: TransposeRows | GatherRows, bases: dict[Destination, Signal]
-    ) -> Value:
-        """Connect a sub-unit's inputs; return whether it is done."""
-        m.d.comb += [
-            part.i_geometry.eq(self.i_geometry),
-            part.i_a.eq(bases[Destination.A]),
-            part.i_c.eq(bases[Destination.ADDEND]),
-        ]
-        if isinstance(part, GatherRows):
-            m.d.comb += [
-                part.i_rows.eq(self.i_rows),
-                part.i_wide.eq(self.i_mode.wide if self.spec.vector_in_bytes > 1 else 0),
-                part.i_b.eq(bases[Destination.B]),
-                self.o_beyond.eq(part.o_beyond),
-            ]
-        return part.o_ready
 
     def _walk(
         self, m: Module, name: str, base: Value, stride: Value, moves: Value
@@ -214,10 +199,10 @@ class VectorRows(wiring.Component):
     ) -> tuple[Value, Value, Value, Value]:
         """Step through rows of A and of B in turn, or of A alone; return whether one is a byte."""
         second, pair = Signal(), Signal()
-        m.d.comb += pair.eq(self._is(*self.vector.SECOND))
+        m.d.comb += pair.eq(self.is_(*self.vector.SECOND))
         job = self.i_geometry
-        byte = self._is("scale") & ~second if self.shifts else C(0, 1)
-        of_b = second ^ self._is("scale") if self.shifts else second
+        byte = self.is_("scale") & ~second if self.shifts else C(0, 1)
+        of_b = second ^ self.is_("scale") if self.shifts else second
         there, at, last = self._walk(m, "requests", bases[Destination.A], job.lda, moves & ~of_b)
         there_b, at_b, last_b = self._walk(m, "asks_b", bases[Destination.B], job.ldb, moves & of_b)
         with m.If(self.starts):
@@ -227,7 +212,12 @@ class VectorRows(wiring.Component):
         final = Mux(pair, second & Mux(of_b, last_b, last), last)
         return there | there_b, Mux(of_b, at_b, at), final, byte
 
-    def _is(self, *names: str) -> Value:
+    @property
+    def of_maps(self) -> Value:
+        """Whether the job is one on maps, whose sums are requantised."""
+        return self.is_(*self.spec.MAPS)
+
+    def is_(self, *names: str) -> Value:
         """Return whether the job is one of `names`, of those that are built."""
         numbers = (self.numbers[name] for name in self.spec.vector_jobs if name in names)
         matches: Value = self.i_mode.operation.matches(*numbers)
@@ -269,12 +259,12 @@ class VectorRows(wiring.Component):
             shift = Signal(len(beat.shift) + 1)
             takes_exponent = awaits_exponent & self.streams.read.valid
             m.d.comb += shift.eq(self.i_scale.shift[: len(beat.shift)] + exponent)
-            with m.If(self._is("scale")):
+            with m.If(self.is_("scale")):
                 m.d.comb += beat.shift.eq(shift[:-1] | shift[-1].replicate(len(beat.shift)))
             with m.If(takes_exponent):
                 m.d.sync += [exponent.eq(bits), awaits_exponent.eq(0)]
             with m.If(self.starts | (moves & ends)):
-                m.d.sync += awaits_exponent.eq(self._is("scale"))
+                m.d.sync += awaits_exponent.eq(self.is_("scale"))
         with m.If(moves):
             m.d.sync += [
                 left.eq(Mux(ends, self.i_geometry.n, left - lanes)),

@@ -30,8 +30,8 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
         "ring_count": 32 if spec.follows_ring else 1,
         **{f"job_{side}": spec.dimension_width + 1 for side in "mnk"},
         **{f"job_ld{matrix}": distance + 1 for matrix in "abc"},
-        "job_ldsa": (distance + 1) * (scaled or spec.windows),
-        "job_ldsb": (distance + 1) * scaled,
+        "job_ldsa": 32 if spec.taps else (distance + 1) * (scaled or spec.windows),
+        "job_ldsb": 32 if spec.taps else (distance + 1) * scaled,
         **{f"job_block_{side}": 32 if spec.blocks else 1 for side in "mnk"},
     }
     for name, used in addresses.items():

@@ -58,6 +58,10 @@ def vector_check(
         mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
         for names in (unit.SCALED, unit.PAIRS, unit.SECOND, ("scale",))
     )
+    maps, requantised = C(0, 1), scaled
+    if spec.taps:
+        maps = mode.vector.matches(*(numbers[name] for name in spec.MAPS))
+        requantised = scaled | maps
     most: Value = Mux(pair, unit.most("add"), unit.length) if unit.scales else C(unit.length)
     softmax = mode.vector == numbers["softmax"]
     # A softmax has one more code, the exponent.
@@ -65,8 +69,11 @@ def vector_check(
     narrowed: Value = C(0, 1)
     if spec.sizes:
         narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
-    wrong = _wrong_mode(spec, job, narrowed, scaled, softmax, turned, gathers)
-    bytes_c = Mux(narrowed, last_c, Cat(C(1, 1), last_c)) if spec.vector_out_bytes > 1 else last_c
+    bytes_ = narrowed | maps if spec.taps else narrowed
+    wrong = _wrong_mode(spec, job, narrowed, scaled, requantised, softmax, turned, gathers)
+    if spec.taps:
+        wrong |= maps & ((mode.a_format != 0) | (mode.c_bytes[1] if spec.sizes else 0))
+    bytes_c = Mux(bytes_, last_c, Cat(C(1, 1), last_c)) if spec.vector_out_bytes > 1 else last_c
     bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
     bytes_b = bytes_a
     if unit.builds(["scale"]):
@@ -85,7 +92,7 @@ def vector_check(
         bytes_a=bytes_a,
         bytes_c=Mux(turned, above_m, bytes_c) if spec.transpose else bytes_c,
         turned=turned,
-        pair=second | gathers,
+        pair=second | gathers | maps if spec.taps else second | gathers,
         bytes_b=bytes_b,
         gathers=gathers,
     )
@@ -96,6 +103,7 @@ def _wrong_mode(
     job: Any,
     narrowed: Value,
     scaled: Value,
+    requantised: Value,
     softmax: Value,
     turned: Value,
     gathers: Value,
@@ -105,14 +113,14 @@ def _wrong_mode(
     assert unit is not None
     others = mode.as_value()[4 : mode.shape()["vector"].offset]
     wrong = others.any()
-    if unit.scales:
+    if unit.scales or spec.taps:
         requantise = C(1 << mode.shape()["requantise"].offset - 4, len(others))
-        wrong = (others != Mux(scaled, requantise, 0)) | (
+        wrong = (others != Mux(requantised, requantise, 0)) | (
             scaled & job.multiplier[unit.reciprocal_width :].any()
         )
     if spec.sizes:
         wrong |= mode.c_bytes > spec.vector_out_bytes
-        wrong |= narrowed & ~softmax & ~scaled & ~turned & ~gathers
+        wrong |= narrowed & ~softmax & ~requantised & ~turned & ~gathers
     if spec.transpose:
         wrong |= turned & ((mode.a_format != 0) | (~narrowed if spec.vector_out_bytes > 1 else 0))
     if spec.gather:

@@ -17,14 +17,18 @@ from carrysave.sim.parameters import bench_spec
 from golden.npe.requantiser import Requantisation
 from golden.npe.vector import PAIRS, SCALED, SECOND
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, matrices
+from golden.soc.maps import MAPS
 from golden.soc.memory import Matrix
 from verif.soc.benches import jobs
+from verif.soc.benches.row_jobs import factors_of, map_scaling, wrong_gathers, wrong_maps
 from verif.soc.benches.tb_coprocessor_formats import run
 from verif.support.vectors import scaling
 
 SPEC: CoprocessorSpec = bench_spec()
 UNIT: Any = SPEC.vector
 BUILT = SPEC.vector_jobs
+BUILT_MAPS = [name for name in BUILT if name in MAPS]
+TWO = (*PAIRS, *MAPS)
 SIZE = 1 << 17
 # Another bench takes jobs from here, also of builds without a unit.
 _LANES, _MOST = (1, 1) if UNIT is None else (UNIT.lanes, UNIT.length)
@@ -36,10 +40,8 @@ def draw(
 ) -> Job:
     """Place a vector job somewhere in memory, rows at any byte and at any distance."""
     operation = operation or str(rng.choice(BUILT))
-    wide = int(rng.integers(SPEC.vector_in_bytes))
-    if operation == "transpose":
-        wide = 0
-    else:
+    wide = 0 if operation in ("transpose", *MAPS) else int(rng.integers(SPEC.vector_in_bytes))
+    if operation != "transpose":
         n = min(n, UNIT.most(operation))
     size = bytes_of(rng, operation)
     if operation == "gather":
@@ -58,8 +60,9 @@ def draw(
         ldc=0,
         a_format=wide,
         vector=operation,
-        requantisation=how_of(rng, operation) if operation in SCALED else None,
+        requantisation=how_of(rng, operation) if operation in (*SCALED, *MAPS) else None,
         c_bytes=size,
+        **(factors_of(SPEC, rng) if operation in MAPS else {}),
     )
     place = int(rng.integers(64))
     for name, matrix in matrices(SPEC, job).items():
@@ -77,6 +80,8 @@ def bytes_of(rng: np.random.Generator, operation: str) -> int:
     """Draw the bytes of a code of C, 0 for what the unit makes."""
     if not SPEC.sizes:
         return 0
+    if operation in MAPS:
+        return int(rng.integers(2))
     legal = list(range(SPEC.vector_out_bytes + 1))
     if operation == "transpose" and SPEC.vector_out_bytes > 1:
         return 1
@@ -108,6 +113,8 @@ def fill_one(memory: Memory, rng: np.random.Generator, matrix: Matrix) -> None:
 
 def how_of(rng: np.random.Generator, operation: str) -> Requantisation:
     """Draw how codes of an operation are made, of rows of any spread."""
+    if operation in MAPS:
+        return map_scaling(SPEC, rng, operation)
     bits = 2 * (UNIT.width - 1) if operation == "multiply" else UNIT.width
     return scaling(rng, UNIT.scaling, 1 << int(rng.integers(bits // 2, bits + 1)))
 
@@ -254,8 +261,8 @@ async def test_in_place(dut: Any) -> None:
     """Rows of C where those of A are, or those of B, or of both."""
     host, memory = await system.start(dut, size=SIZE, latency=3)
     rng = generator(4)
-    for operation in UNIT.built:
-        for over in ("a", "b", "ab") if operation in PAIRS else ("a",):
+    for operation in (*UNIT.built, *BUILT_MAPS):
+        for over in ("a", "b", "ab") if operation in TWO else ("a",):
             job = draw(rng, 9, sizes(rng)[1], operation)
             apart: dict[str, Any] = {f"ld{one}": max(job.lda, job.ldc) for one in f"{over}c"}
             place = dict.fromkeys(f"{over}c", getattr(job, over[-1]))
@@ -307,17 +314,7 @@ async def test_refused(dut: Any) -> None:
         wrong += [(Error.MODE, {"ldc": 4 * good.n} | one) for one in sized]
     if SPEC.gather:
         table = vars(draw(rng, 5, 7, "gather")) | {"ldb": 4}
-        wrong += [
-            (Error.DIMENSION, table | {"k": 0}),
-            (Error.DIMENSION, table | {"k": 1 << SPEC.dimension_width}),
-            (Error.MODE, table | {"a_format": 1 - table["a_format"]}),
-            (Error.LONG_ROW, table | {"n": UNIT.length + 1}),
-            (Error.LEADING_DIMENSION, table | {"ldb": 3}),
-            (Error.LEADING_DIMENSION, table | {"lda": table["n"] - 1}),
-            (Error.WRAPS, table | {"b": high - 4 * 4 - 3}),
-            (Error.WRAPS, table | {"ldb": 0, "b": high - 3}),
-            (Error.WRAPS, table | {"k": 3, "a": high - 2 * table["lda"] - table["n"] + 1}),
-        ]
+        wrong += [(error, table | changes) for error, changes in wrong_gathers(SPEC, table)]
     for operation in [name for name in BUILT if name in SCALED]:
         how = how_of(rng, operation)
         other: dict[str, Any] = {"vector": operation, "requantisation": how, "ldb": 0, "b": 0}
@@ -341,6 +338,9 @@ async def test_refused(dut: Any) -> None:
                 (Error.WRAPS, other | {"b": high - good.n + 1}),
                 (Error.WRAPS, other | {"b": high - 4 * good.lda - good.n + 1, "ldb": good.lda}),
             ]
+    for operation in BUILT_MAPS:
+        other = vars(draw(rng, 5, good.n, operation)) | {"ldb": 0}
+        wrong += [(error, other | one) for error, one in wrong_maps(SPEC, good.n, other, longer)]
     if "softmax" in BUILT:
         softmax = {"vector": "softmax", "ldc": good.n * SPEC.vector_out_bytes}
         wrong.append((Error.LEADING_DIMENSION, softmax))
@@ -464,7 +464,7 @@ async def test_ring_of_rows(dut: Any, kind: str) -> None:
         await run_ring(
             host, memory, [replace(first, a=at * step, c=(at + 1) * step, b=far) for at in range(5)]
         )
-        if operation in PAIRS:
+        if operation in TWO:
             await run_ring(
                 host,
                 memory,

@@ -167,6 +167,7 @@ class CJob(Structure):
         *((name, c_uint32) for name in ("multiplier", "shift")),
         *((name, c_int32) for name in ("zero_point", "low", "high")),
         *((name, c_uint32) for name in ("block_m", "block_n", "block_k", "vector", "c_bytes")),
+        *((name, c_int32 * 2) for name in ("factors", "zeros")),
         ("of_windows", c_bool),
         ("window", CWindow),
     ]
@@ -182,6 +183,7 @@ class CJob(Structure):
         if job.window is not None:
             made.of_windows, made.window = True, CWindow.of(job.window)
         made.vector = OPERATIONS[job.vector] if job.vector else 0
+        made.factors[:], made.zeros[:] = job.factors, job.zeros
         made.mode = mode or CMode(a_format=job.a_format, b_format=job.b_format)
         if job.bias is not None:
             made.add_bias, made.bias = True, job.bias

@@ -7,6 +7,7 @@ import numpy as np
 
 from golden.npe.requantiser import Requantisation
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor
+from golden.soc.maps import MAPS
 from golden.soc.window import Window
 from hw.soc.coprocessor import discovery
 from hw.soc.registers.rdl import codes_of, fields_of, layout_of, register_map
@@ -67,6 +68,8 @@ def decode(image: bytes) -> tuple[Job, Any]:
     )
     if mode.window:
         job = replace(job, a_scales=0, b_scales=0, ldsa=0, window=_window(fields))
+    if job.vector in MAPS:
+        job = replace(job, **_of_maps(fields.ldsa, fields.ldsb))
     return job, fields
 
 
@@ -83,6 +86,15 @@ def _window(fields: Any) -> Window:
         first=(-words.top & 255, -words.left & 255),
         fill=words.fill,
     )
+
+
+def _of_maps(*words: int) -> dict[str, Any]:
+    """Read the zero points and factors of maps."""
+    low = (1 << 23) - 1
+    return {
+        "zeros": tuple((word >> 24 ^ 0x80) - 0x80 for word in words),
+        "factors": tuple((word & low) - (word & low + 1) for word in words),
+    }
 
 
 class SoftwareDevice:

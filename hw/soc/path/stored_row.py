@@ -1,0 +1,45 @@
+"""What the result writer knows of the row at the sum store's output."""
+
+from typing import NamedTuple, Self
+
+from amaranth import Signal
+
+from golden.soc.spec import CoprocessorSpec
+from hw.soc.schedule.tile_walk import BlockDone
+
+__all__ = ["StoredRow"]
+
+
+class StoredRow(NamedTuple):
+    """The row of a tile at the store's output, and what is known of the next one.
+
+    Members
+    -------
+    move : the next row may be read.
+    valid : there is a row.
+    ends_half : it is the last one of its half of the store.
+    right : the next one is of the last tile in its row of C.
+    columns : columns of C from the next one's first on.
+    inside : a bit for each column of the row: it is one of C. Others must not fill half of a byte,
+        nor flag a NaN.
+    """
+
+    move: Signal
+    valid: Signal
+    ends_half: Signal
+    right: Signal
+    columns: Signal
+    inside: Signal
+
+    @classmethod
+    def of(cls, spec: CoprocessorSpec) -> Self:
+        """Make its signals."""
+        return cls(
+            # `keep`: else synthesis would merge this table with those that follow it.
+            move=Signal(name="move", attrs={"keep": 1}),
+            valid=Signal(name="valid"),
+            ends_half=Signal(name="ends_half"),
+            right=Signal(name="right"),
+            columns=Signal(BlockDone(spec)["columns"].shape, name="columns"),
+            inside=Signal(spec.inside.n, name="inside", reset_less=True),
+        )

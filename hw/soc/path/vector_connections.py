@@ -1,0 +1,49 @@
+"""How vector jobs reach memory: by the loader's way to the bus, and the result writer's."""
+
+from typing import Any
+
+from amaranth import Cat, Module, Mux, Value
+from amaranth.lib.wiring import connect
+
+from hw.soc.path.vector_rows import SCALE
+from hw.soc.schedule.destination import Destination
+
+__all__ = ["connect_vector_rows"]
+
+
+def connect_vector_rows(m: Module, path: Any, loader: Any, router: Any) -> None:
+    """Let vector jobs use the loader's way to the bus, and the result writer's.
+
+    Parameters
+    ----------
+    m : where.
+    path : :class:`hw.soc.datapath.Datapath`.
+    loader, router : its loader, and what sends rows to the bus.
+    """
+    rows, writer = path.vector_rows, path.result_writer
+    m.submodules.vector_rows = rows
+    here = path.of_rows
+    m.d.comb += [
+        rows.i_geometry.eq(path.i_geometry),
+        rows.i_mode.operation.eq(path.i_job.mode.vector),
+        rows.i_mode.wide.eq(path.i_job.mode.a_format),
+        rows.i_start.eq(path.i_start & here),
+        rows.i_base.eq(path.i_base),
+        router.i_row.valid.eq(Mux(here, rows.memory.read_row.valid, loader.o.valid)),
+        router.i_row.payload.eq(Mux(here, rows.memory.read_row.payload, loader.o.payload)),
+        rows.memory.read_row.ready.eq(here & router.i_row.ready),
+        loader.o.ready.eq(~here & router.i_row.ready),
+        writer.i_of_rows.eq(here),
+    ]
+    if path.spec.gather:
+        m.d.comb += [rows.i_rows.eq(path.i_job.k), path.o_beyond.eq(rows.o_beyond)]
+    if path.spec.taps:
+        words = Cat(path.i_job.ldsa, path.i_job.ldsb)
+        m.d.comb += Value.cast(rows.i_factors).eq(words)
+        m.d.comb += writer.i_of_maps.eq(rows.of_maps)
+        connect(m, rows.o_sums, writer.i_sums)
+    if rows.scales:
+        m.d.comb += [rows.i_scale[name].eq(path.i_job[name]) for name in SCALE]
+    connect(m, getattr(router, f"o{Destination.VECTOR}"), rows.memory.read)
+    connect(m, rows.memory.write_row, writer.i_rows)
+    connect(m, rows.memory.write, writer.i_words)

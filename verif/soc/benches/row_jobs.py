@@ -1,0 +1,65 @@
+"""Jobs on rows for the benches of the co-processor: how they are drawn, and what is wrong."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from golden.npe.requantiser import Requantisation
+from golden.soc.job import Error
+from golden.soc.maps import factor_width, map_requantiser
+from golden.soc.spec import CoprocessorSpec
+from verif.support.vectors import scaling
+
+__all__ = ["factors_of", "map_scaling", "wrong_gathers", "wrong_maps"]
+
+
+def factors_of(spec: CoprocessorSpec, rng: np.random.Generator) -> dict[str, Any]:
+    """Draw zero points and factors of maps: any, few bits, extremes."""
+    width = factor_width(spec.requantiser)
+    most = 1 << width - 1
+    drawn = rng.integers(-most, most, 2) >> rng.integers(width, size=2)
+    factors = np.where(rng.integers(4, size=2) > 0, drawn, rng.choice([-most, most - 1, 0, 1], 2))
+    zeros = np.where(rng.integers(4, size=2) > 0, rng.integers(-128, 128, 2), [-128, 127])
+    return {"zeros": tuple(zeros.tolist()), "factors": tuple(factors.tolist())}
+
+
+def map_scaling(spec: CoprocessorSpec, rng: np.random.Generator, operation: str) -> Requantisation:
+    """Draw how codes of an operation are made, of maps of any spread."""
+    bits = 17 if operation == "map_multiply" else spec.inside.sum_width
+    return scaling(rng, map_requantiser(spec.requantiser), 1 << int(rng.integers(bits // 2, bits)))
+
+
+def wrong_maps(
+    spec: CoprocessorSpec, n: int, job: dict[str, Any], longer: dict[str, Any]
+) -> list[tuple[Error, dict[str, Any]]]:
+    """List what is wrong with changes of a job on maps, of rows of n codes; `longer` is one."""
+    how, high = job["requantisation"], 1 << spec.address_width
+    return [
+        (Error.MODE, {"requantisation": None}),
+        (Error.MODE, {"requantisation": replace(how, relu=True)}),
+        (Error.MODE, {"a_format": 1}),
+        *([(Error.MODE, {"c_bytes": 2})] if spec.sizes else []),
+        (Error.LONG_ROW, longer),
+        (Error.LEADING_DIMENSION, {"ldb": n - 1}),
+        (Error.WRAPS, {"b": high - n + 1}),
+    ]
+
+
+def wrong_gathers(
+    spec: CoprocessorSpec, table: dict[str, Any]
+) -> list[tuple[Error, dict[str, Any]]]:
+    """List what is wrong with changes of a gather, whose indices are one after the other."""
+    assert spec.vector is not None
+    high, n = 1 << spec.address_width, table["n"]
+    return [
+        (Error.DIMENSION, {"k": 0}),
+        (Error.DIMENSION, {"k": 1 << spec.dimension_width}),
+        (Error.MODE, {"a_format": 1 - table["a_format"]}),
+        (Error.LONG_ROW, {"n": spec.vector.length + 1}),
+        (Error.LEADING_DIMENSION, {"ldb": 3}),
+        (Error.LEADING_DIMENSION, {"lda": n - 1}),
+        (Error.WRAPS, {"b": high - 4 * (table["m"] - 1) - 3}),
+        (Error.WRAPS, {"ldb": 0, "b": high - 3}),
+        (Error.WRAPS, {"k": 3, "a": high - 2 * table["lda"] - n + 1}),
+    ]
