@@ -25,7 +25,18 @@ from verif.soc.driver.conftest import library as library
 TARGET = Target(Design.parse("coprocessor", {"engine": "systolic_os(m=4,n=4)"}))
 STEPS, BATCH = 7, 3
 F32 = np.float32
-MORE = {**OPTIONS, "coupled": {"input_forget": 1}}
+MORE = {**OPTIONS, "coupled": {"input_forget": 1}} | {
+    f"{name} {order}": {"kind": "GRU", "linear_before_reset": order, **OPTIONS[name]}
+    for name, order in (
+        ("forward", 0),
+        ("reverse", 1),
+        ("both", 0),
+        ("both", 1),
+        ("states", 0),
+        ("states", 1),
+        ("clip", 1),
+    )
+}
 
 
 def network(options: dict[str, Any]) -> onnx.ModelProto:
@@ -85,7 +96,7 @@ def test_layers_are_whole(name: str) -> None:
     assert apart.mean() < 0.8
 
 
-@pytest.mark.parametrize("name", ["both", "peepholes"])
+@pytest.mark.parametrize("name", ["both", "peepholes", "both 0", "both 1"])
 def test_runners_leave_the_same_bytes(name: str, library: Any) -> None:
     program = compiled(MORE[name])
 
@@ -112,11 +123,12 @@ def test_samples_of_other_lengths_stay_with_the_host() -> None:
     runners.check(program, inputs(3))
 
 
-def test_only_constant_weights_become_codes() -> None:
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_only_constant_weights_become_codes(kind: str) -> None:
     """Columns of zeros, too."""
-    model = network({})
+    model = network({"kind": kind})
     assert quantise_recurrent(Graph(model)).proto is not model
-    name = next(node.input[1] for node in model.graph.node if node.op_type == "LSTM")
+    name = next(node.input[1] for node in model.graph.node if node.op_type == kind)
     for one in model.graph.initializer:
         if one.name == name:
             values = onnx.numpy_helper.to_array(one).copy()
@@ -129,7 +141,7 @@ def test_only_constant_weights_become_codes() -> None:
     other = onnx.ModelProto()
     other.CopyFrom(model)
     for node in other.graph.node:
-        if node.op_type == "LSTM":
+        if node.op_type == kind:
             node.attribute.append(helper.make_attribute("layout", 1))
     graph = Graph(other)
     assert quantise_recurrent(graph) is graph

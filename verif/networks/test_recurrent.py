@@ -23,26 +23,32 @@ INPUTS, HIDDEN = 6, 5
 
 
 def layer(options: dict[str, Any]) -> ModelProto:
-    """Make a float LSTM of x: batch x steps x inputs, whose output is batch x steps x 2 H."""
+    """Make a float LSTM, or GRU, of batch x steps x inputs; its output is batch x steps x 2 H."""
     rng = np.random.default_rng(1)
     b = Builder(rng, opset=17)
     options = dict(options)
-    use = options.pop("use", ())
+    use, kind = options.pop("use", ()), options.pop("kind", "LSTM")
+    gates = {"LSTM": 4, "GRU": 3}[kind]
     ways = 2 if options.get("direction") == "bidirectional" else 1
     b.node("Transpose", ["x"], "t", perm=[1, 0, 2])
-    shapes = ((ways, 4 * HIDDEN, INPUTS), (ways, 4 * HIDDEN, HIDDEN), (ways, 8 * HIDDEN))
+    shapes = (
+        (ways, gates * HIDDEN, INPUTS),
+        (ways, gates * HIDDEN, HIDDEN),
+        (ways, 2 * gates * HIDDEN),
+    )
     inputs = ["t", *(b.constant(rng.normal(0, 0.6, shape)) for shape in shapes)]
     inputs.append(b.constant([4, 7, 0], np.int32) if "lengths" in use else "")
     for name in ("h", "c"):
         given = b.constant(rng.normal(size=(ways, 3, HIDDEN))) if name in use else ""
         inputs.append(given)
     inputs.append(b.constant(rng.normal(size=(ways, 3 * HIDDEN))) if "peepholes" in use else "")
-    b.node("LSTM", inputs, "s", hidden_size=HIDDEN, **options)
-    b.nodes[-1].output.extend(["last_h", "last_c"])
+    last = ["last_h", "last_c"][: 2 if kind == "LSTM" else 1]
+    b.node(kind, inputs[: 8 if kind == "LSTM" else 6], "s", hidden_size=HIDDEN, **options)
+    b.nodes[-1].output.extend(last)
     b.node("Transpose", ["s"], "u", perm=[2, 0, 1, 3])
     b.node("Reshape", ["u", b.constant([0, 0, -1], np.int64)], "y")
     model = b.model(("n", "steps", INPUTS), F32, F32, ("n", "steps", ways * HIDDEN))
-    for name in ("last_h", "last_c"):
+    for name in last:
         value = helper.make_tensor_value_info(name, 1, (ways, "n", HIDDEN))
         model.graph.output.append(value)
     return model

@@ -10,9 +10,11 @@ from carrysave.compiler.graph.host_quantisers import dynamic_codes
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from golden import elementary, single
 
-__all__ = ["KIND", "Direction", "Recurrent"]
+__all__ = ["GRU", "KIND", "Direction", "Gru", "Recurrent"]
 
 KIND = "DynamicQuantizeLSTM"
+GRU = "DynamicQuantizeGRU"
+"""What a GRU in floats becomes; no file has it."""
 
 Product = Callable[[QuantisedProduct, np.ndarray], np.ndarray]
 """Multiplies codes by the weights of a product; returns sums."""
@@ -20,22 +22,25 @@ Product = Callable[[QuantisedProduct, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Direction:
-    """One direction of an LSTM, with gates in the order i, o, f, c.
+    """One direction of an LSTM, with gates in the order i, o, f, c; or of a GRU: z, r, h.
 
     Parameters
     ----------
-    products : with input and recurrence weights.
+    products : with input and recurrence weights; a GRU that resets before its last product has this
+        one apart.
     scales : of their weights, one or one for each column.
-    bias : 4 H, of both.
+    bias : 4 H, of both; of a GRU 3 H, without `inner`.
     peepholes : of i, o and f, 3 x H.
     backward : from the last step to the first.
+    inner : H, what a GRU adds to its last product before it resets that.
     """
 
-    products: tuple[QuantisedProduct, QuantisedProduct]
-    scales: tuple[np.ndarray, np.ndarray]
+    products: tuple[QuantisedProduct, ...]
+    scales: tuple[np.ndarray, ...]
     bias: np.ndarray
     peepholes: np.ndarray
     backward: bool
+    inner: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -92,7 +97,7 @@ class Recurrent:
         ValueError
             Shapes or lengths that do not fit.
         """
-        size = self.directions[0].products[1].weights
+        size = self.directions[0].products[-1].weights
         assert size is not None
         depth = self.products[0].weights
         assert depth is not None
@@ -121,8 +126,8 @@ class Recurrent:
     ) -> None:  # fmt: skip
         """Run one direction; h, c and y are written."""
         steps, batch, _ = x.shape
-        (inputs, recurrence), (w_scale, r_scale) = own.products, own.scales
-        sums = _scaled(multiply, inputs, x.reshape(steps * batch, -1), w_scale) + own.bias
+        sums = _scaled(multiply, own.products[0], x.reshape(steps * batch, -1), own.scales[0])
+        sums = sums + own.bias
         sums = sums.reshape(steps, batch, -1)
         for number in range(steps):
             # Backward, each sample starts at its own last step.
@@ -131,14 +136,16 @@ class Recurrent:
             given = sums[np.where(live, places, 0), np.arange(batch)]
             # Ranges are those of onnxruntime, which has zeros for samples that ended before.
             before = np.where((number <= lengths)[:, np.newaxis], h, np.float32(0))
-            gates = given + _scaled(multiply, recurrence, before, r_scale)
-            new_h, new_c = self._gates(gates, c, own.peepholes)
+            new_h, new_c = self._step(multiply, own, given, before, c)
             h[live], c[live] = new_h[live], new_c[live]
             y[places[live], np.flatnonzero(live)] = new_h[live]
 
-    def _gates(
-        self, gates: np.ndarray, c: np.ndarray, peepholes: np.ndarray
+    def _step(
+        self, multiply: Product, own: Direction, given: np.ndarray, h: np.ndarray, c: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Return h and c of a step, by what its input gives to the gates."""
+        gates = given + _scaled(multiply, own.products[1], h, own.scales[1])
+        peepholes = own.peepholes
         i, o, f, g = np.split(gates, 4, axis=1)
         i = self._sigmoid(self._clipped(i + peepholes[0] * c))
         f = (
@@ -160,6 +167,28 @@ class Recurrent:
 
     def _clipped(self, values: np.ndarray) -> np.ndarray:
         return values if self.clip is None else np.clip(values, -self.clip, self.clip)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Gru(Recurrent):
+    """A GRU, whose activations are quantised like those of an LSTM; it has no c."""
+
+    def _step(
+        self, multiply: Product, own: Direction, given: np.ndarray, h: np.ndarray, c: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return h of a step, and c as it was."""
+        size = h.shape[1]
+        sums = _scaled(multiply, own.products[1], h, own.scales[1])
+        z, r = (
+            self._sigmoid(self._clipped(given[:, part] + sums[:, part]))
+            for part in (slice(size), slice(size, 2 * size))
+        )
+        if own.inner is None:
+            inner = _scaled(multiply, own.products[2], r * h, own.scales[2])
+        else:
+            inner = r * (sums[:, 2 * size :] + own.inner)
+        new = self._tanh(self._clipped(given[:, 2 * size :] + inner))
+        return (np.float32(1) - z) * new + z * h, c
 
 
 def _scaled(

@@ -6,16 +6,17 @@ import numpy as np
 from onnx import NodeProto, helper
 
 from carrysave.compiler.graph.code_types import limits, narrowest
-from carrysave.compiler.graph.graph import MICROSOFT, Graph
+from carrysave.compiler.graph.graph import DOMAIN, MICROSOFT, Graph
 from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.graph.names import key
 from carrysave.compiler.lowered.quantised import QuantisedProduct
-from carrysave.compiler.lowered.recurrent import KIND, Direction, Recurrent
+from carrysave.compiler.lowered.recurrent import GRU, KIND, Direction, Gru, Recurrent
 from carrysave.compiler.passes.quantised_tensor import constant
 
 __all__ = ["match_recurrent"]
 
-_ACTIVATIONS = [b"sigmoid", b"tanh", b"tanh"]
+_ACTIVATIONS = {KIND: [b"sigmoid", b"tanh", b"tanh"], GRU: [b"sigmoid", b"tanh"]}
+_GATES = {KIND: 4, GRU: 3}
 
 
 def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
@@ -26,7 +27,7 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
     Unsupported
         One that cannot be compiled.
     """
-    if (node.domain, node.op_type) != (MICROSOFT, KIND):
+    if (node.domain, node.op_type) not in ((MICROSOFT, KIND), (DOMAIN, GRU)):
         return None
     values = {one.name: helper.get_attribute_value(one) for one in node.attribute}
     given = [*node.input, *[""] * 12][:12]
@@ -34,18 +35,19 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
     ways = {b"forward": (False,), b"reverse": (True,), b"bidirectional": (False, True)}.get(way)
     if ways is None:
         raise Unsupported(f"direction must be forward, reverse or bidirectional, not {way!r}")
-    used = [one.lower() for one in values.get("activations", _ACTIVATIONS * len(ways))]
-    if used != _ACTIVATIONS * len(ways):
-        names = ", ".join(one.decode(errors="replace") for one in used)
-        raise Unsupported(f"activations must be Sigmoid, Tanh, Tanh, not {names}")
     count, hidden = len(ways), values.get("hidden_size", 0)
-    weights, scales = _weights(graph, given, count, hidden)
+    _check_activations(node, values.get("activations"), count)
+    gates = _GATES[node.op_type]
+    weights, scales = _weights(graph, given, count, gates * hidden)
     if len(weights[1][0]) != hidden:
         raise Unsupported(f"R must have K of {hidden}, not {len(weights[1][0])}")
-    bias = _numbers(graph, given[3], "B", (count, 2, 4 * hidden)).sum(axis=1)
+    bias, inner = _biases(graph, given[3], (count, hidden), node)
+    if node.op_type == GRU and inner is None:
+        weights = [weights[0], *_parted(weights[1], 2 * hidden)]
+        scales = [scales[0], *_parted(scales[1], 2 * hidden)]
     peepholes = _numbers(graph, given[7], "P", (count, 3, hidden))
     name = key(node)
-    ends = ("input", "recurrence")
+    ends = ("input", "recurrence", "reset recurrence")[: len(weights)]
     marks = ("",) if count == 1 else (" forward", " backward")
     base = [
         [
@@ -60,16 +62,17 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
     ]  # fmt: skip
     directions = tuple(
         Direction(
-            products=(pair[0], pair[1]),
-            scales=(scales[0][number], scales[1][number]),
+            products=tuple(some),
+            scales=tuple(one[number] for one in scales),
             bias=bias[number],
             peepholes=peepholes[number],
             backward=ways[number],
+            inner=None if inner is None else inner[number],
         )
-        for number, pair in enumerate(base)
+        for number, some in enumerate(base)
     )
     clip = values.get("clip")
-    return Recurrent(
+    return (Gru if node.op_type == GRU else Recurrent)(
         node=node,
         directions=directions,
         clip=clip or None,
@@ -77,31 +80,62 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
     )
 
 
+def _check_activations(node: NodeProto, given: list[bytes] | None, count: int) -> None:
+    legal = _ACTIVATIONS[node.op_type] * count
+    used = legal if given is None else [one.lower() for one in given]
+    if used != legal:
+        names = ", ".join(one.decode(errors="replace") for one in used)
+        wanted = ", ".join(one.decode().capitalize() for one in _ACTIVATIONS[node.op_type])
+        raise Unsupported(f"activations must be {wanted}, not {names}")
+
+
+def _biases(
+    graph: Graph, name: str, size: tuple[int, int], node: NodeProto
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the bias of each direction, and what a GRU adds within its reset, if that is apart."""
+    count, hidden = size
+    both = _numbers(graph, name, "B", (count, 2, _GATES[node.op_type] * hidden))
+    bias = both.sum(axis=1)
+    resets = next((one.i for one in node.attribute if one.name == "linear_before_reset"), 0)
+    if node.op_type != GRU or not resets:
+        return bias, None
+    bias[:, 2 * hidden :] = both[:, 0, 2 * hidden :]
+    return bias, both[:, 1, 2 * hidden :]
+
+
+def _parted(arrays: Sequence[np.ndarray], at: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return the columns up to one, and the others; of one column, that twice."""
+    return (
+        [one if one.shape[-1] == 1 else one[..., :at] for one in arrays],
+        [one if one.shape[-1] == 1 else one[..., at:] for one in arrays],
+    )
+
+
 def _weights(
-    graph: Graph, given: Sequence[str], count: int, hidden: int
-) -> tuple[list[list[np.ndarray]], list[np.ndarray]]:
+    graph: Graph, given: Sequence[str], count: int, columns: int
+) -> tuple[list[list[np.ndarray]], list[Sequence[np.ndarray]]]:
     """Return the weights of inputs and of recurrence for each direction, and their scales."""
     weights: list[list[np.ndarray]] = []
-    scales: list[np.ndarray] = []
+    scales: list[Sequence[np.ndarray]] = []
     for at, name in ((1, "W"), (2, "R")):
         codes = constant(graph, given[at], name)
         step, zero = (
             constant(graph, given[2 * at + 6 + more], f"{name}'s {what}")
             for more, what in ((0, "scale"), (1, "zero point"))
         )
-        if codes.ndim != 3 or codes.shape[0] != count or codes.shape[2] != 4 * hidden:
-            raise Unsupported(f"{name} must be {count} x K x {4 * hidden}, not {codes.shape}")
+        if codes.ndim != 3 or codes.shape[0] != count or codes.shape[2] != columns:
+            raise Unsupported(f"{name} must be {count} x K x {columns}, not {codes.shape}")
         if limits(codes.dtype) is None or zero.dtype != codes.dtype:
             raise Unsupported(f"{name} must be of integers, not {codes.dtype}")
         for what, array in (("scale", step), ("zero point", zero)):
-            if array.size not in (count, 4 * hidden * count):
-                text = f"{count} or {4 * hidden * count} values, not {array.size}"
+            if array.size not in (count, columns * count):
+                text = f"{count} or {columns * count} values, not {array.size}"
                 raise Unsupported(f"{name}'s {what} must have {text}")
         if not (np.isfinite(step) & (step > 0)).all():
             raise Unsupported(f"{name}'s scales must be finite and greater than 0")
         less = codes.astype(np.int64) - zero.astype(np.int64).reshape(count, 1, -1)
         weights.append([narrowest(one) for one in less])
-        scales.append(step.astype(np.float32).reshape(count, -1))
+        scales.append([*step.astype(np.float32).reshape(count, -1)])
     return weights, scales
 
 

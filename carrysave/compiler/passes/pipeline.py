@@ -63,7 +63,7 @@ PASSES = (
     ),
     Pass(
         name="recurrent",
-        about="LSTMs in floats get weights of codes, where a program is made",
+        about="LSTMs and GRUs in floats get weights of codes, where a program is made",
         run=lambda lowered, setting: (
             _of_graph(quantise_recurrent)(lowered, setting) if setting.recurrent else lowered
         ),

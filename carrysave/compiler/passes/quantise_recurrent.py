@@ -1,24 +1,26 @@
-"""LSTMs in floats get weights of codes: onnxruntime's static quantiser leaves them out.
+"""LSTMs and GRUs in floats get weights of codes: onnxruntime's static quantiser leaves them out.
 
-They become what its dynamic quantiser makes of them: int8 weights with a scale for each column, and
-activations that are quantised by their range, step by step.
+LSTMs become what its dynamic quantiser makes of them: int8 weights with a scale for each column,
+and activations that are quantised by their range, step by step. So do GRUs, for which it has no
+such operator: theirs is of the block's domain.
 """
 
 import numpy as np
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from carrysave.compiler.graph.graph import MICROSOFT, Graph
-from carrysave.compiler.lowered.recurrent import KIND
+from carrysave.compiler.graph.graph import DOMAIN, MICROSOFT, Graph
+from carrysave.compiler.lowered.recurrent import GRU, KIND
 
 __all__ = ["quantise_recurrent"]
 
 _GIVEN = 8
-"""Inputs of an LSTM."""
+"""Inputs of an LSTM; a GRU has the first 6."""
+_KINDS = {"LSTM": (MICROSOFT, KIND), "GRU": (DOMAIN, GRU)}
 _MOST = np.float32(127)
 
 
 def quantise_recurrent(graph: Graph) -> Graph:
-    """Return a model whose LSTMs have weights of codes; itself, if it has none that may."""
+    """Return a model whose LSTMs and GRUs have weights of codes; itself, if it has none."""
     nodes: list[NodeProto] = []
     made: list[tuple[np.ndarray, str]] = []
     for node in graph.nodes:
@@ -26,7 +28,8 @@ def quantise_recurrent(graph: Graph) -> Graph:
         weights = [graph.constants.get(name) for name in given[1:3]]
         plain = all(one.name != "layout" or not one.i for one in node.attribute)
         floats = [one for one in weights if one is not None and one.dtype == np.float32]
-        if node.domain or node.op_type != "LSTM" or len(floats) < len(weights) or not plain:
+        known = not node.domain and node.op_type in _KINDS
+        if not known or len(floats) < len(weights) or not plain:
             nodes.append(node)
             continue
         names: list[str] = []
@@ -44,8 +47,9 @@ def quantise_recurrent(graph: Graph) -> Graph:
                 name = graph.fresh(f"{node.output[0] or node.name}/{what}_{part}")
                 made.append((array, name))
                 (names if part == "codes" else more).append(name)
+        domain, kind = _KINDS[node.op_type]
         own = helper.make_node(
-            KIND, [given[0], *names, *given[3:], *more], node.output, node.name, domain=MICROSOFT
+            kind, [given[0], *names, *given[3:], *more], node.output, node.name, domain=domain
         )
         own.attribute.extend(one for one in node.attribute if one.name != "layout")
         nodes.append(own)
@@ -56,6 +60,7 @@ def quantise_recurrent(graph: Graph) -> Graph:
     del proto.graph.node[:]
     proto.graph.node.extend(nodes)
     proto.graph.initializer.extend(numpy_helper.from_array(*one) for one in made)
-    if all(one.domain != MICROSOFT for one in proto.opset_import):
-        proto.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
+    for domain in {one.domain for one in nodes} & {MICROSOFT, DOMAIN}:
+        if all(one.domain != domain for one in proto.opset_import):
+            proto.opset_import.append(helper.make_opsetid(domain, 1))
     return Graph(proto)

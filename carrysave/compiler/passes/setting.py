@@ -18,7 +18,7 @@ class Setting:
     target : the co-processor.
     choices : formats of float products, by node.
     fallback : nodes that can run neither on the block nor on the host go to onnxruntime.
-    recurrent : LSTMs in floats get weights of codes.
+    recurrent : LSTMs and GRUs in floats get weights of codes.
     without : products that go there, too, by name, with reasons: a run has shown that the block
         cannot run them.
     """

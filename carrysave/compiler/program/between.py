@@ -134,7 +134,7 @@ class Between:
             raise Unsupported("all samples must have as many steps")
         emitter = self._emitter(layer.node)
         x = emitter.decoded(self.tensors[names[0]])
-        hidden = layer.products[1].weights
+        hidden = layer.products[1].weights  # of which K is its size
         assert hidden is not None
         shape = len(layer.directions), x.sources.shape[1], len(hidden)
         states = []

@@ -8,7 +8,7 @@ import numpy as np
 from carrysave.compiler.graph.arithmetic import Numbers
 from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.lowered.quantised import QuantisedProduct
-from carrysave.compiler.lowered.recurrent import Direction, Recurrent
+from carrysave.compiler.lowered.recurrent import Direction, Gru, Recurrent
 from carrysave.compiler.program.arithmetic import Emitter
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.products import sums
@@ -34,7 +34,8 @@ def recurrent(
     Unsupported
         Its products are no jobs.
     """
-    own = _Layer(layer, image, emitter, Numbers(emitter))
+    kind = _Gru if isinstance(layer, Gru) else _Layer
+    own = kind(layer, image, emitter, Numbers(emitter))
     codes = own.dynamic(_shaped(x, (-1, x.sources.shape[2])))
     results = [
         own.direction(one, codes, x.sources.shape[:2], [_at(state, number) for state in states])
@@ -91,8 +92,7 @@ class _Layer:
         steps_made: dict[int, Tensor] = {}
         for step in sorted(range(steps), reverse=one.backward):
             rows = _part(given, slice(step * batch, (step + 1) * batch), 0)
-            gates = m.add(rows, self.scaled(one.products[1], self.dynamic(h), one.scales[1]))
-            h, c = self.gates(gates, c, one.peepholes)
+            h, c = self.cell(one, rows, h, c)
             steps_made[step] = h
         return [steps_made[step] for step in range(steps)], c
 
@@ -116,9 +116,11 @@ class _Layer:
         steps = self.numbers.multiply(x.step, self.emitter.constant(scale))
         return self.emitter.two("multiply", floats, steps)
 
-    def gates(self, gates: Tensor, c: Tensor, peepholes: np.ndarray) -> tuple[Tensor, Tensor]:
+    def cell(self, one: Direction, given: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         """Return h and c of a step, as :class:`Recurrent` computes them."""
-        m, size = self.numbers, gates.sources.shape[1] // 4
+        m, peepholes = self.numbers, one.peepholes
+        gates = m.add(given, self.scaled(one.products[1], self.dynamic(h), one.scales[1]))
+        size = gates.sources.shape[1] // 4
         i, o, f, g = (_part(gates, slice(at * size, (at + 1) * size), 1) for at in range(4))
         i = m.one("logistic", self.clipped(self.seen(i, c, peepholes[0])))
         f = (
@@ -142,6 +144,28 @@ class _Layer:
         if clip is None:
             return x
         return self.numbers.least(self.numbers.greatest(x, -float(clip)), float(clip))
+
+
+class _Gru(_Layer):
+    """A GRU, and where it goes."""
+
+    def cell(self, one: Direction, given: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        """Return h of a step, as :class:`Gru` computes it, and c as it was."""
+        m, size = self.numbers, h.sources.shape[1]
+        parts = [slice(at * size, (at + 1) * size) for at in range(3)]
+        sums = self.scaled(one.products[1], self.dynamic(h), one.scales[1])
+        z, r = (
+            m.one("logistic", self.clipped(m.add(_part(given, part, 1), _part(sums, part, 1))))
+            for part in parts[:2]
+        )
+        if one.inner is None:
+            reset = self.dynamic(m.multiply(r, h))
+            inner = self.scaled(one.products[2], reset, one.scales[2])
+        else:
+            bias = self.emitter.constant(one.inner)
+            inner = m.multiply(r, m.add(_part(sums, parts[2], 1), bias))
+        new = m.one("tanh", self.clipped(m.add(_part(given, parts[2], 1), inner)))
+        return m.add(m.multiply(m.subtract(1.0, z), new), m.multiply(z, h)), c
 
 
 def _part(x: Tensor, part: slice, axis: int) -> Tensor:
