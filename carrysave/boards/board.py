@@ -44,8 +44,8 @@ class Board:
     title : what it is called.
     family : of :mod:`hw.device`.
     parameters : of the default co-processor.
-    clock_mhz : what the default co-processor reaches, by `scripts/figures/bench_boards.py`; 0: not
-        known.
+    clock_mhz : that the first run asks for, and at which what tools do not time stays; of
+        `scripts/figures/bench_boards.py`. 0: not known.
     baud : default rate of the serial line: the highest that the board's bridge is known to take.
     loader : what openFPGALoader calls it.
     pll_words : words in the module of the PLL's tool, and what this board needs in their place.

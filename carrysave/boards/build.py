@@ -1,7 +1,7 @@
 """Bitstreams for boards, with open tools, at the clock that the design reaches; or a project."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,10 @@ from typing import Any
 from carrysave import cache
 from carrysave.boards import vendor
 from carrysave.boards.board import Board, design_of, rate_of
-from carrysave.boards.implement import TooLargeError, mapped, routed
-from carrysave.boards.top import TOP, Clock, clock_of, top
+from carrysave.boards.clock_search import SEEDS, Run, fastest
+from carrysave.boards.implement import Placement, TooLargeError, routed
+from carrysave.boards.largest import largest, map_whole
+from carrysave.boards.top import TOP, clock_of, top
 from carrysave.errors import ArgumentError
 from carrysave.fpga import place
 from hw import device
@@ -20,27 +22,18 @@ from hw.emit.verilog import Emission
 
 __all__ = ["TooLargeError", "build"]
 
-_ATTEMPTS = 4
 _FIRST_MHZ = 48.0  # for boards whose clock is not known
-_MARGIN = 0.97  # of what was reached, for the next try: placement differs with the clock
-_WORTH = 1.2  # of the best clock so far, from which a faster one is tried
-_FORMAT = "1"  # of what is kept
+_FORMAT = "2"  # of what is kept
 
 
-@dataclass(frozen=True)
-class _Built:
+@dataclass(frozen=True, kw_only=True)
+class _Built(Run):
     """A placed and routed design, and the folder with its bitstream."""
 
     design: Design
-    clock: Clock
-    facts: dict[str, Any]
+    found: dict[str, Any]
     image: bytes
     files: dict[str, str]
-
-    @property
-    def ok(self) -> bool:
-        """It is fast enough for its clock."""
-        return float(self.facts["fmax_mhz"]) >= self.clock.mhz
 
 
 def build(
@@ -51,6 +44,7 @@ def build(
     *,
     clock_mhz: float | None = None,
     baud: int = 0,
+    seeds: int = SEEDS,
 ) -> tuple[Design, dict[str, Any]]:
     """Map, place, route and pack a co-processor for a board; or write its project for Vivado.
 
@@ -62,12 +56,14 @@ def build(
     clock_mhz : of the design; the PLL makes the next one that is not above it. By default it is
         what the design reaches.
     baud : of the serial line; 0: the board's.
+    seeds : runs of place and route, see :func:`carrysave.boards.clock_search.fastest`.
 
     Returns
     -------
     The design, and ``board design parameters family part oscillator_mhz clock_mhz baud fmax_mhz ok
-    gops luts ffs dsps brams carry capacity critical_path notes versions files``. ``ok``: the clock
-    is met; None, as all figures, where no open tool says so.
+    gops luts ffs dsps brams carry capacity critical_path notes versions files seed runs``. ``ok``:
+    the clock is met; None, as all figures, where no open tool says so. ``runs`` has ``seed
+    clock_mhz fmax_mhz ok`` of each.
 
     Raises
     ------
@@ -88,17 +84,16 @@ def build(
             )
         return vendor.write(board, design_of(board, parameters, baud=baud), folder, progress)
     try:
-        built = _fastest(board, parameters, clock_mhz, baud, progress)
+        built, runs = _fastest(board, parameters, clock_mhz, (baud, seeds), progress)
     except TooLargeError as error:
-        smaller = _largest(board, parameters, error.taken, progress)
+        smaller = largest(board, parameters, error.taken, progress)
         raise TooLargeError(f"{error}; {smaller}", error.taken) from None
-    contents: dict[str, str | bytes] = built.files | {
-        f"{board.name}{bitstream.suffix}": built.image
-    }
-    written = [cache.write(folder / name, content) for name, content in contents.items()]
+    image = folder / f"{board.name}{bitstream.suffix}"
+    written = [cache.write(folder / name, text) for name, text in built.files.items()]
+    written.append(cache.write(image, built.image))
     report = folder / f"{board.name}.json"
-    facts = _report(board, built, baud or rate_of(board, 1e6 * built.clock.mhz))
-    facts["files"] = [str(path) for path in (*written, report)]
+    facts = _report(board, built, baud or rate_of(board, 1e6 * built.clock_mhz))
+    facts |= {"runs": [run.facts for run in runs], "files": [*map(str, (*written, report))]}
     cache.write(report, json.dumps(facts, indent=2) + "\n")
     return built.design, facts
 
@@ -114,13 +109,12 @@ def _report(board: Board, built: _Built, baud: int) -> dict[str, Any]:
         "family": board.family,
         "part": board.part.name,
         "oscillator_mhz": board.oscillator_mhz,
-        "clock_mhz": built.clock.mhz,
         "baud": baud,
-        "ok": built.ok,
-        "gops": operations * built.clock.mhz / 1e3,
-        "capacity": dict(board.part.capacity),
         **built.facts,
-        "notes": [*built.facts["notes"], *([board.note] if board.note else [])],
+        "gops": operations * built.clock_mhz / 1e3,
+        "capacity": dict(board.part.capacity),
+        **built.found,
+        "notes": [*built.found["notes"], *([board.note] if board.note else [])],
         "versions": dict(zip(("yosys", "nextpnr"), _versions(board), strict=True)),
     }
 
@@ -129,37 +123,42 @@ def _fastest(
     board: Board,
     parameters: Mapping[str, str],
     clock_mhz: float | None,
-    baud: int,
+    rates: tuple[int, int],
     progress: Callable[[str], None],
-) -> _Built:
-    """Build at a clock, or at the highest of some that the design reaches."""
-    wanted = clock_mhz or board.clock_mhz or _FIRST_MHZ
-    best: _Built | None = None
-    for _ in range(_ATTEMPTS):
-        built = _built(board, parameters, wanted, baud, progress)
-        if clock_mhz is not None:
-            return built
-        fmax = float(built.facts["fmax_mhz"])
-        progress(f"{board.name}: {fmax:.1f} MHz reached at {built.clock.mhz:g} MHz")
-        if best is None or (built.ok, built.clock.mhz) > (best.ok, best.clock.mhz):
-            best = built
-        # What tools do not time is not to be run faster than it was chosen to be.
-        faster = fmax > _WORTH * best.clock.mhz and not built.facts["untimed"]
-        if best.ok and not faster:
-            break
-        wanted = _MARGIN * fmax
-    assert best is not None
-    return best
+) -> tuple[_Built, list[_Built]]:
+    """Build at a clock, or at the highest of some that the design reaches; return all runs, too.
+
+    Parameters
+    ----------
+    rates : baud rate and number of seeds of :func:`build`.
+    """
+    baud, seeds = rates
+
+    def run(mhz: float, seed: int) -> _Built:
+        built = _built(board, parameters, (mhz, baud, seed), progress)
+        progress(
+            f"{board.name}: {built.fmax_mhz:.1f} MHz reached at {built.clock_mhz:g} MHz,"
+            f" seed {seed}"
+        )
+        return built
+
+    first = clock_mhz or board.clock_mhz or _FIRST_MHZ
+    return fastest(run, first, seeds, progress, fixed=clock_mhz is not None)
 
 
 def _built(
     board: Board,
     parameters: Mapping[str, str],
-    mhz: float,
-    baud: int,
+    rates: tuple[float, int, int],
     progress: Callable[[str], None],
 ) -> _Built:
-    """Build at the next clock that is not above one."""
+    """Build at the next clock that is not above one.
+
+    Parameters
+    ----------
+    rates : that clock in MHz, baud rate, and the placer's seed.
+    """
+    mhz, baud, seed = rates
     with tools.workplace() as work:
         clock = clock_of(board, mhz, work)
     design = design_of(board, parameters, clock_hz=1e6 * clock.mhz, baud=baud)
@@ -177,27 +176,29 @@ def _built(
 
     def make(kept: Path) -> None:
         with tools.workplace() as work:
-            found, image = _implement(board, design.module, files, work, progress)
+            found, image = _implement(board, design.module, files, work, progress, seed)
         (kept / "image").write_bytes(image)
         (kept / "report.json").write_text(json.dumps(found))
 
     more = repr(device.family(board.family).board_arguments)
-    key = [_FORMAT, *files.values(), repr(board.part), repr(flow), more, *_versions(board)]
+    tools_of = repr(board.part), repr(flow), more, *_versions(board)
+    key = [_FORMAT, *files.values(), *tools_of, str(seed)]
     kept = cache.entry("boards", key, make)
     found = json.loads((kept / "report.json").read_text())
-    return _Built(design, clock, found, (kept / "image").read_bytes(), files)
+    return _Built(
+        seed=seed,
+        clock_mhz=clock.mhz,
+        fmax_mhz=float(found["fmax_mhz"]),
+        untimed=bool(found["untimed"]),
+        design=design,
+        found=found,
+        image=(kept / "image").read_bytes(),
+        files=files,
+    )
 
 
 def _versions(board: Board) -> tuple[str, str]:
     return yosys.version(), place.nextpnr_version(board.family) or ""
-
-
-def _map(
-    board: Board, module: str, verilog: str, folder: Path, progress: Callable[[str], None]
-) -> tuple[dict[str, float], dict[str, int]]:
-    """Map a co-processor and the top around it; see :func:`carrysave.boards.implement.mapped`."""
-    (folder / "top.v").write_text(verilog)
-    return mapped(board, module, TOP, [folder / "top.v"], folder, progress)
 
 
 def _implement(
@@ -206,61 +207,10 @@ def _implement(
     files: Mapping[str, str],
     folder: Path,
     progress: Callable[[str], None],
+    seed: int,
 ) -> tuple[dict[str, Any], bytes]:
     """Run the tools in a folder; return the figures, and the bitstream."""
     verilog, whole, pins = files.values()
-    taken, _ = _map(board, module, verilog + whole, folder, progress)
-    more = device.family(board.family).board_arguments
-    return routed(board, module, TOP, taken, pins, folder, progress, more)
-
-
-def _sizes(design: Design, below: float) -> Iterator[tuple[int, int]]:
-    """List rows and columns of smaller engines, the largest first, from a number of MACs down."""
-    inside = design.spec.inside
-    m, n = inside.m, inside.n
-    while m > 1 or n > 1:
-        m, n = (m, n - 1) if n > m else (m - 1, n)
-        if m and n and m * n <= below:
-            yield m, n
-
-
-def _largest(
-    board: Board,
-    parameters: Mapping[str, str],
-    taken: Mapping[str, float],
-    progress: Callable[[str], None],
-) -> str:
-    """Say which rows and columns fit, of the same design: found by mapping it again."""
-    design = design_of(board, parameters)
-    inside = design.spec.inside
-    if not {"m", "n"} <= vars(inside).keys():
-        return "no smaller one was tried"
-    if inside.m * inside.n == 1:
-        return "there is no smaller one"
-    assert board.part is not None
-    limits, smallest = board.part.capacity, {}
-
-    def fits(m: int, n: int) -> bool:
-        small = design_of(board, {**parameters, "m": str(m), "n": str(n)})
-        verilog = Emission(small).verilog + top(board, small.module, Clock(board.oscillator_mhz))
-        try:
-            with tools.workplace() as work:
-                smallest.update(_map(board, small.module, verilog, work, progress)[0])
-        except TooLargeError as error:
-            smallest.update(error.taken)
-            return False
-        return True
-
-    if not fits(1, 1):
-        return "nor does m=1, n=1 fit"
-    macs = inside.m * inside.n
-    # Resources grow by about as much with each MAC.
-    shares = [
-        (limit - smallest[name]) / (taken[name] - smallest[name])
-        for name, limit in limits.items()
-        if taken[name] > max(limit, smallest[name])
-    ]
-    for m, n in _sizes(design, 1 + min(shares) * (macs - 1)):
-        if fits(m, n):
-            return f"m={m}, n={n} fits"
-    return "m=1, n=1 fits"
+    taken, _ = map_whole(board, module, verilog + whole, folder, progress)
+    how = Placement(seed=seed, more=device.family(board.family).board_arguments)
+    return routed(board, module, TOP, taken, pins, folder, progress, how)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hw import device
 from hw.emit import yosys
 from hw.emit.sources import Sources
 
-__all__ = ["TooLargeError", "mapped", "routed"]
+__all__ = ["Placement", "TooLargeError", "mapped", "routed"]
 
 _TOO_MANY = re.compile(
     r"Failed to expand region .* of (\d+) ICESTORM_LCs|no BELs remaining to implement", re.ASCII
@@ -25,6 +26,23 @@ _CROWDED = "Unable to find legal placement"
 
 _NAMES = {"ICESTORM_LC": "logic cells"}
 """What cells are called."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """How a design is placed.
+
+    Members
+    -------
+    seed : of the placer.
+    more : arguments of nextpnr.
+    """
+
+    seed: int = 1
+    more: Sequence[str] = ()
+
+
+PLAIN = Placement()
 
 
 class TooLargeError(ValueError):
@@ -94,7 +112,7 @@ def routed(
     pins: str,
     folder: Path,
     progress: Callable[[str], None],
-    more: Sequence[str] = (),
+    how: Placement = PLAIN,
 ) -> tuple[dict[str, Any], bytes]:
     """Place and route what :func:`mapped` left; return the figures, and the bitstream.
 
@@ -102,7 +120,7 @@ def routed(
     ----------
     taken : its resources.
     pins : their constraints, in the language of the family's tools.
-    more : arguments of nextpnr.
+    how : it is placed.
 
     Raises
     ------
@@ -115,10 +133,10 @@ def routed(
     assert flow.bitstream is not None
     assert part is not None
     (folder / "pins").write_text(pins)
-    progress(f"{board.name}: placing and routing {module}")
-    arguments = [*part.arguments, *more, "--json", "top.json", "--timing-allow-fail"]
+    progress(f"{board.name}: placing and routing {module}, seed {how.seed}")
+    arguments = [*part.arguments, *how.more, "--json", "top.json", "--timing-allow-fail"]
     try:
-        found = place.nextpnr(flow, folder, [*arguments, *flow.bitstream.routed])
+        found = place.nextpnr(flow, folder, [*arguments, *flow.bitstream.routed], how.seed)
     except place.FpgaError as error:
         raise _too_large(error, board, module, taken) or error from None
     package, tool, *rest = flow.bitstream.pack

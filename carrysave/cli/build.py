@@ -11,6 +11,7 @@ from rich.console import Console
 
 from carrysave.boards.board import Board, board_of, design_of
 from carrysave.boards.build import build as build_board
+from carrysave.boards.clock_search import SEEDS
 from carrysave.boards.load import load, loader_of
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.options import Json, errors, print_outcome
@@ -18,6 +19,7 @@ from carrysave.cli.reading import BY_THE_MODEL, Reading
 from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError
+from carrysave.fpga.implementation import MOST_SEEDS
 from carrysave.progress import Steps
 from carrysave.report.designs import print_line
 from carrysave.report.synthesis import print_board
@@ -42,20 +44,32 @@ class Network:
     batch: Annotated[int, Parameter(help="Samples of a run, if the model leaves it open.")] = 1
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """The clock of a design and of its line, and how it is sought."""
+
+    clock: Annotated[
+        float | None,
+        Parameter(help="Clock of the design, MHz. [default: what it reaches]"),
+    ] = None
+    baud: Annotated[
+        int | None, Parameter(help="Baud rate of the serial line. [default: the board's highest]")
+    ] = None
+    seeds: Annotated[
+        int, Parameter(help="Runs of place and route, each from another seed and a new clock.")
+    ] = SEEDS
+
+
 NO_NETWORK = Network()
+DEFAULT_RATES = Rates()
 
 
 def build(
     *,
     board: Annotated[str, Parameter(help="A board, see `carrysave boards`.")],
     block: Block = DEFAULT_BLOCK,
-    clock: Annotated[
-        float | None,
-        Parameter(help="Clock of the design, MHz. [default: what it reaches]"),
-    ] = None,
-    baud: Annotated[
-        int | None, Parameter(help="Baud rate of the serial line. [default: the board's highest]")
-    ] = None,
+    rates: Rates = DEFAULT_RATES,
     network: Network = NO_NETWORK,
     reading: Reading = BY_THE_MODEL,
     load_: Annotated[
@@ -68,7 +82,9 @@ def build(
     The host talks to it over the board's serial bridge, with `carrysave.driver.uart` or the C
     driver; both are written into `drivers`, beside the bitstream. The default parameters fit the
     board; `-p` takes those of `generate coprocessor_uart`. A PLL makes the clock that the design
-    reaches, or that of `--clock`; fails if the design does not meet that. For boards with an FPGA
+    reaches, or that of `--clock`; fails if the design does not meet that. Without `--clock` there
+    are `--seeds` runs, each from another seed and at a clock asked anew from what was reached, and
+    the best is kept. For boards with an FPGA
     of Xilinx's it writes a project for Vivado.
 
     With `--model`, the network's program must fit into the co-processor's memory: it is refused
@@ -84,15 +100,16 @@ def build(
     - `carrysave build --board ulx3s_85f --model model.onnx`
     """
     chosen = board_of(board)
-    if baud is not None and baud < 1:
-        raise UsageError(f"--baud must be 1 or more, not {baud}")
-    if clock is not None and not 1 <= clock <= 1000:
-        raise UsageError(f"--clock must be 1..1000 MHz, not {clock:g}")
+    if rates.baud is not None and rates.baud < 1:
+        raise UsageError(f"--baud must be 1 or more, not {rates.baud}")
+    if rates.clock is not None and not 1 <= rates.clock <= 1000:
+        raise UsageError(f"--clock must be 1..1000 MHz, not {rates.clock:g}")
+    if not 1 <= rates.seeds <= MOST_SEEDS:
+        raise UsageError(f"--seeds must be 1..{MOST_SEEDS}, not {rates.seeds}")
     if load_:
         loader_of(chosen)
     if network.model is None and (network != NO_NETWORK or reading != BY_THE_MODEL):
         raise UsageError("--input, --batch, --batch-axis, --constant and --state need --model")
-    rates = clock, baud or 0
     folder = block.folder / "boards" / board
     with Steps(errors) as steps:
         found = _built(chosen, block.settings(), network, reading.options, rates, folder, steps)
@@ -108,20 +125,28 @@ def _built(
     parameters: dict[str, str],
     network: Network,
     reading: ReadOptions,
-    rates: tuple[float | None, int],
+    rates: Rates,
     folder: Path,
     steps: Steps,
 ) -> dict[str, Any]:
     """Build a board's co-processor, with drivers, and with the program of a network."""
     from carrysave.ip.drivers import write_for_line
 
-    model, (clock, baud) = network.model, rates
+    model, baud = network.model, rates.baud or 0
     program = None
     if model is not None:
         steps.step(f"compile {model.name}")
         first = design_of(board, parameters, baud=baud)
         program = board_program(model, network.input_, network.batch, reading, board, first)
-    design, found = build_board(board, parameters, folder, steps.step, clock_mhz=clock, baud=baud)
+    design, found = build_board(
+        board,
+        parameters,
+        folder,
+        steps.step,
+        clock_mhz=rates.clock,
+        baud=baud,
+        seeds=rates.seeds,
+    )
     if not board.processor:
         write_for_line(design.spec, folder / "drivers")
         found["files"].append(str(folder / "drivers"))

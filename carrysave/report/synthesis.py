@@ -156,6 +156,9 @@ def print_board(console: Console, found: dict[str, Any]) -> None:
         console,
         f"up to {found['fmax_mhz']:.1f} MHz; the board has {found['clock_mhz']:g} MHz: {verdict}",
     )
+    for run in found.get("runs", ()):
+        reached = f"seed {run['seed']}: {run['fmax_mhz']:.1f} MHz at {run['clock_mhz']:g} MHz asked"
+        print_line(console, reached + ("" if run["ok"] else ", missed"))
 
 
 def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:

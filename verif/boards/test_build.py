@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from carrysave.boards import build as builds
+from carrysave.boards import largest as sizes
 from carrysave.boards.board import BOARDS, design_of
 from carrysave.boards.build import TooLargeError, build
 from carrysave.boards.implement import routed
@@ -68,7 +69,8 @@ def test_clock_is_what_the_design_reaches(
     _, found = build(board, {}, tmp_path, quiet)
     assert found["ok"]
     assert 0.6 * start < found["clock_mhz"] <= 0.7 * start
-    assert len(tried) == 2
+    assert [(run["seed"], run["clock_mhz"]) for run in found["runs"]] == [*enumerate(tried, 1)]
+    assert [run["ok"] for run in found["runs"]] == [False, True, True]
     assert found["gops"] == pytest.approx(2e-3 * 16 * found["clock_mhz"])
     assert check("board", tmp_path / "ulx3s_25f.json") == found
     assert (tmp_path / "ulx3s_25f.bit").read_bytes() == b"bits"
@@ -82,11 +84,6 @@ def test_clock_is_what_the_design_reaches(
     _, found = build(board, {"m": "2"}, tmp_path, quiet)
     assert found["ok"]
     assert found["clock_mhz"] <= start < max(tried)
-    # Missed by little, one between is.
-    tried = reached(lambda mhz: 1.5 * start if mhz < 1.4 * start else 1.4 * start)
-    _, found = build(board, {"m": "2"}, tmp_path, quiet)
-    assert found["ok"]
-    assert 1.25 * start < found["clock_mhz"] < 1.4 * start
     # What tools do not time is no reason to run it faster.
     tried = reached(lambda mhz: 1.5 * start, untimed=True)
     _, found = build(board, {"m": "1"}, tmp_path, quiet)
@@ -114,6 +111,7 @@ def test_clock_that_is_asked_for(
         (["--board", "ulx3s_25f", "--clock", "nan"], "--clock must be 1..1000 MHz, not nan"),
         (["--board", "ulx3s_25f", "--baud", "0"], "--baud must be 1 or more, not 0"),
         (["--board", "ulx3s_25f", "--baud", "99000000"], "baud rate must be"),
+        (["--board", "ulx3s_25f", "--seeds", "0"], "--seeds must be 1..100, not 0"),
         (["--board", "kv260", "--load"], "--load needs a bitstream, which Vivado builds for kv260"),
         (["--board", "kv260", "--clock", "50"], "--clock is for boards that open tools build for"),
     ],
@@ -146,10 +144,11 @@ def test_design_that_is_too_large(
         return taken, {}
 
     if not mapped:
-        monkeypatch.setattr(builds, "_map", mapping)
-        monkeypatch.setattr(builds, "design_of", sized)
-        monkeypatch.setattr(builds, "Emission", lambda design: _Text())
-        monkeypatch.setattr(builds, "top", lambda *rest: "")
+        for module in (builds, sizes):
+            monkeypatch.setattr(module, "map_whole", mapping)
+            monkeypatch.setattr(module, "design_of", sized)
+            monkeypatch.setattr(module, "Emission", lambda design: _Text())
+            monkeypatch.setattr(module, "top", lambda *rest: "")
     with pytest.raises(TooLargeError) as caught:
         build(board, {"m": "9", "n": "9", "sums": "128"}, tmp_path, quiet)
     assert re.search(r"[\d,]+ luts of 7,680.*; m=\d, n=\d fits", str(caught.value))
@@ -274,8 +273,7 @@ def test_bitstream(name: str, run: Run, tmp_path: Path) -> None:
     found = check("board", outcome.out)
     assert found["ok"]
     assert found["fmax_mhz"] > found["clock_mhz"]
-    if BOARDS[name].clock_mhz:
-        assert found["clock_mhz"] == pytest.approx(BOARDS[name].clock_mhz, rel=0.02)
+    assert found["clock_mhz"] > 0.98 * BOARDS[name].clock_mhz
     for part, limit in found["capacity"].items():
         assert found[part] <= limit
     images = [path for path in map(Path, found["files"]) if path.stem == name]
