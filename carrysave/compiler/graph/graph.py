@@ -10,10 +10,10 @@ import onnx
 from onnx import ModelProto, NodeProto, numpy_helper
 
 from carrysave.compiler.graph.names import quoted
-from carrysave.compiler.graph.tensors import array_of, outline
+from carrysave.compiler.graph.tensors import array_of, outline, without_constants
 from hw.emit.user_files import shown
 
-__all__ = ["DOMAIN", "MICROSOFT", "Graph", "Sizes", "needed"]
+__all__ = ["DOMAIN", "MICROSOFT", "Graph", "Sizes", "needed", "with_nodes"]
 
 DOMAIN = "carrysave"
 """Domain of the nodes that replace products; their attribute `index` is the product's index."""
@@ -184,3 +184,24 @@ def needed(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> tuple[list[Nod
             wanted.update(node.input)
             useful.append(node)
     return useful[::-1], wanted
+
+
+def with_nodes(
+    proto: ModelProto,
+    nodes: Sequence[NodeProto],
+    outputs: Iterable[str],
+    more: Iterable[onnx.TensorProto] = (),
+) -> ModelProto:
+    """Return a model of other nodes: those that outputs depend on, and their constants.
+
+    Parameters
+    ----------
+    more : constants besides those of the model.
+    """
+    useful, wanted = needed(nodes, outputs)
+    made = without_constants(proto)
+    del made.graph.node[:]
+    made.graph.node.extend(useful)
+    tensors = [*proto.graph.initializer, *more]
+    made.graph.initializer.extend(one for one in tensors if one.name in wanted)
+    return made

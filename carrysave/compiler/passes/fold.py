@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from carrysave.compiler.graph.fallback import has_graphs
-from carrysave.compiler.graph.graph import Graph, needed
+from carrysave.compiler.graph.graph import Graph, with_nodes
 from carrysave.compiler.graph.host_operators import DRAWS, OPERATORS
 from carrysave.compiler.graph.host_quantisers import QUANTISERS
 from carrysave.compiler.graph.host_runtime import on_host
@@ -19,7 +19,6 @@ from carrysave.compiler.graph.host_versions import refusal
 from carrysave.compiler.graph.kernels import attributes
 from carrysave.compiler.graph.memory import limited
 from carrysave.compiler.graph.node_sizes import check_outputs
-from carrysave.compiler.graph.tensors import without_constants
 from carrysave.compiler.passes.constant_codes import ConstantCodes, along_one, limited_codes, turned
 
 __all__ = ["fold"]
@@ -63,19 +62,8 @@ class _Folder:
                 nodes += [node] if made is None else made
         if not self._made:
             return self._graph
-        nodes, wanted = needed(nodes, self._graph.outputs)
-        proto = without_constants(self._graph.proto)
-        del proto.graph.node[:]
-        proto.graph.node.extend(nodes)
-        proto.graph.initializer.extend(
-            one for one in self._graph.proto.graph.initializer if one.name in wanted
-        )
-        proto.graph.initializer.extend(
-            numpy_helper.from_array(np.asarray(self._known[name]), name)
-            for name in self._made
-            if name in wanted
-        )
-        return Graph(proto)
+        more = [numpy_helper.from_array(np.asarray(self._known[name]), name) for name in self._made]
+        return Graph(with_nodes(self._graph.proto, nodes, self._graph.outputs, more))
 
     def _folds(self, node: NodeProto) -> bool:
         """Tell whether constants alone go into a node, and the host can run it."""

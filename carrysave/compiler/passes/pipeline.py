@@ -7,6 +7,7 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.encoded import Choice
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.arithmetic import arithmetic
+from carrysave.compiler.passes.concatenate import concatenate
 from carrysave.compiler.passes.expand import expand
 from carrysave.compiler.passes.fall_back import without_subgraphs
 from carrysave.compiler.passes.floats import read
@@ -79,6 +80,11 @@ PASSES = (
         about="products, with their quantisers, limits and biases, become nodes of the block",
         run=products,
         exact=False,
+    ),
+    Pass(
+        name="concatenate",
+        about="parts are quantised before they are put together, each by itself",
+        run=lambda lowered, setting: concatenate(lowered),
     ),
     Pass(
         name="tables",

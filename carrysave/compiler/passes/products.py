@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from carrysave.compiler.graph.graph import DOMAIN, Graph, needed
+from carrysave.compiler.graph.graph import DOMAIN, Graph, with_nodes
 from carrysave.compiler.graph.names import key, label
-from carrysave.compiler.graph.tensors import without_constants
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.mean import MeanProduct
@@ -139,11 +138,6 @@ def _replaced(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurr
             )
         elif id(node) not in dropped:
             nodes.append(node)
-    useful, wanted = needed(nodes, graph.outputs)
-    proto = without_constants(graph.proto)
-    del proto.graph.node[:]
-    proto.graph.node.extend(useful)
-    tensors = [*graph.proto.graph.initializer, *constants]
-    proto.graph.initializer.extend(one for one in tensors if one.name in wanted)
+    proto = with_nodes(graph.proto, nodes, graph.outputs, constants)
     declare(proto)
     return proto

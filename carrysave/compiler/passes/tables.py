@@ -16,8 +16,7 @@ import numpy as np
 from onnx import NodeProto, helper
 
 from carrysave.compiler.graph.code_table import TABLE, CodeTable
-from carrysave.compiler.graph.graph import DOMAIN, Graph, needed
-from carrysave.compiler.graph.tensors import without_constants
+from carrysave.compiler.graph.graph import DOMAIN, Graph, needed, with_nodes
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.code_paths import CodePaths, OpenPathError
 from carrysave.compiler.passes.code_region import Region, tabled
@@ -161,19 +160,14 @@ class _Tables:
                     yield made
 
     def _replaced(self, nodes: list[NodeProto]) -> Lowered:
-        before = self._lowered.proto
-        proto = without_constants(before)
-        del proto.graph.node[:]
-        useful, wanted = needed(nodes, self._lowered.graph.outputs)
+        outputs = self._lowered.graph.outputs
+        useful, _ = needed(nodes, outputs)
         used = [one.attribute[0].i for one in useful if one.op_type == TABLE]
         for one in useful:
             if one.op_type == TABLE:
                 one.attribute[0].i = used.index(one.attribute[0].i)
         tables = [self._tables[index] for index in used]
-        proto.graph.node.extend(useful)
-        proto.graph.initializer.extend(
-            one for one in before.graph.initializer if one.name in wanted
-        )
+        proto = with_nodes(self._lowered.proto, useful, outputs)
         host = Counter(
             one.op_type for one in useful if one.domain != DOMAIN or one.op_type == TABLE
         )
