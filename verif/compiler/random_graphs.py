@@ -36,7 +36,7 @@ class _Random(Builder):
         """Add one operator, and mostly its quantiser."""
         rng, name = self.rng, f"t{number}"
         x, shape = self.made[int(rng.integers(len(self.made)))]
-        kind = rng.choice(["conv", "one", "two", "move", "pool", "mean", "gate"])
+        kind = rng.choice(["conv", "one", "two", "move", "pool", "mean", "gate", "matmul"])
         if kind == "conv" and min(shape[2:]) >= 3:
             size, groups = int(rng.integers(1, 4)), 2 if rng.random() < 0.3 else 1
             weights = self.weights(f"{name}_w", (6, shape[1] // groups, size, size))
@@ -46,6 +46,16 @@ class _Random(Builder):
                 (n + pads[i] + pads[i + 2] - size) // stride + 1 for i, n in enumerate(shape[2:])
             ]
             shape = (shape[0], 6, *sizes)
+        elif kind == "matmul":
+            # A matrix, one for each channel, or one in blocks.
+            outer = [(), (shape[1],), (1, 1)][int(rng.integers(3))]
+            codes = rng.integers(-128, 128, (*outer, shape[3], 4))
+            if not outer and shape[3] % 2 == 0:
+                codes[: shape[3] // 2, 2:] = codes[shape[3] // 2 :, :2] = 0
+            given = [self.constant(codes, np.int8), self.scale(), self.constant(0, np.int8)]
+            self.node("DequantizeLinear", given, f"{name}_w")
+            self.node("MatMul", [x, f"{name}_w"], name)
+            shape = (*shape[:3], 4)
         elif kind == "two":
             same = [one for one, other in self.made if other == shape]
             self.node(str(rng.choice(_TWO)), [x, str(rng.choice(same))], name)

@@ -15,7 +15,7 @@ from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.run import block, network
 from carrysave.compiler.run.device import by_device, place
 from carrysave.compiler.run.network import Runner
-from carrysave.compiler.run.stepwise import comparable
+from carrysave.compiler.run.stepwise import comparable, stepwise
 from carrysave.driver import Coprocessor
 from carrysave.sim.cocotb.device_memory import Pool
 from verif.soc.driver.c_driver import CDevice
@@ -101,24 +101,35 @@ def memory_of(program: Program, on: On, inputs: dict[str, np.ndarray]) -> np.nda
 def check(program: Program, inputs: dict[str, np.ndarray]) -> None:
     """Compare what golden makes of a program with what the network's own evaluator makes."""
     made: dict[str, np.ndarray] = {}
+    names: dict[str, str] = {}
 
     def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
         compiled = product.compile(program.target, a, b, True)
         made[product.y] = y = golden.product(program.target.spec, compiled)
+        names[product.name] = product.y
         return y
 
     assert program.lowered is not None
     expected = evaluate(program.lowered, inputs, multiply)
-    memory, runner = on_golden(program)
-    found = network.run(program, inputs, memory, runner)
-    for name, values in expected.items():
-        np.testing.assert_array_equal(found[name], values)
-    compared = 0
-    for name, codes in made.items():
-        if name in program.tensors:
-            tensor = program.tensors[name]
+    steps = stepwise(program)
+    memory, runner = on_golden(steps)
+    last = {
+        section.steps[0].node: section
+        for section in steps.sections
+        if names.get(section.steps[0].node) in program.tensors
+    }
+
+    def watched(section: Section) -> None:
+        runner(section)
+        node = section.steps[0].node
+        if last.get(node) is section:
+            # What is made later may take its room.
+            tensor = program.tensors[names[node]]
             first, size = tensor.span
             own = tensor.found(memory[first : first + size].tobytes())
-            np.testing.assert_array_equal(own, codes, name)
-            compared += 1
-    assert compared >= len(program.layers) > 0
+            np.testing.assert_array_equal(own, made[names[node]], node)
+
+    found = network.run(steps, inputs, memory, watched)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+    assert len(last) >= len(program.layers) > 0

@@ -133,19 +133,6 @@ def test_networks(name: str, tmp_path: Path) -> None:
     runners.check(program, given)
 
 
-def test_nothing_overlaps() -> None:
-    """What is placed, made and counted has room of its own."""
-    program = compiled(convolutions())
-    taken = np.zeros(program.image.end, int)
-    for address, data in program.image.parts.items():
-        taken[address : address + len(data)] += 1
-    for tensor in [program.tensors[name] for name in program.inputs] + [
-        layer.y for layer in program.layers
-    ]:
-        np.add.at(taken, tensor.sources.ravel(), 1)
-    assert taken.max() == 1
-
-
 def test_a_node_between_is_a_host_segment() -> None:
     """It is named with its reason, and computed there."""
     program = compiled(convolutions(between="Softmax"))

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from carrysave.compiler.graph.broadcast import BROADCAST, paired
 from carrysave.compiler.graph.im2col import Tiles, Windows
 from carrysave.compiler.graph.names import quoted
+from carrysave.compiler.lowered.rights import bundled, columns_of, computed, outer_of, repeated
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
 from hw.emit.user_files import shown
@@ -46,6 +46,7 @@ class Cut:
     shape : of y, without its columns.
     moved : columns are axis 1 of y, not the last.
     batched : each A has its own y; else they share one, by columns.
+    rows : the last axis of `shape` is of rows.
     tiles, groups : of a convolution whose rows have patches of outputs.
     useful : products within groups and kernels; 0: all.
     """
@@ -54,6 +55,7 @@ class Cut:
     shape: tuple[int, ...]
     moved: bool = False
     batched: bool = False
+    rows: bool = True
     tiles: Tiles | None = None
     groups: int = 1
     useful: int = 0
@@ -81,6 +83,8 @@ class Operands(ABC):
     weights : integers, K x N, or groups x K x N; None if B is computed.
     windows : of a convolution; None for a matrix product.
     transposed : A is K x M.
+    outer : axes of a constant B beyond its last two, whose matrices weights has; else groups of a
+        matrix product have a part of K and of N each.
     """
 
     name: str
@@ -91,6 +95,7 @@ class Operands(ABC):
     weights: np.ndarray | None
     windows: Windows | None = None
     transposed: bool = False
+    outer: tuple[int, ...] = ()
 
     @property
     def formats(self) -> str:
@@ -176,7 +181,8 @@ class Operands(ABC):
             Another axis of A is empty.
         """
         if self.weights is not None and self.windows is None and not self.transposed and a.ndim:
-            shape = (*a.shape[:-1], self.weights.shape[-1])
+            batch = outer_of(a.shape, self.outer) if self.outer else a.shape[:-2]
+            shape = (*batch, *a.shape[-2:-1], columns_of(self.weights, self.outer))
         elif self.weights is not None and self.windows is not None and a.ndim > 2 and not len(a):
             channels = self.weights.size // (self.weights.shape[-2] * self.windows.patch)
             shape = (0, channels, *self.windows.outputs(a.shape[2:]))
@@ -214,8 +220,15 @@ class Operands(ABC):
             if self.weights is None and a.ndim > 2:
                 lefts = list(a.reshape(-1, *a.shape[-2:]))
                 return Cut(lefts=lefts, shape=a.shape[:-1], batched=True)
+            if self.outer:
+                return self._batch(a)
             a = a.T if self.transposed else a
-            return Cut(lefts=[a.reshape(-1, a.shape[-1])], shape=a.shape[:-1])
+            size = a.shape[-1]
+            if self.weights is not None and self.weights.ndim == 3:
+                size = bundle * self.weights.shape[1]
+            parts = range(0, a.shape[-1], size)
+            lefts = [a[..., at : at + size].reshape(-1, size) for at in parts]
+            return Cut(lefts=lefts, shape=a.shape[:-1])
         assert self.weights is not None
         groups, depth, _ = self.weights.shape
         seen = self.windows.cut(a, zero)
@@ -231,6 +244,16 @@ class Operands(ABC):
             groups=groups,
             useful=self.useful(a.shape),
         )
+
+    def _batch(self, a: np.ndarray) -> Cut:
+        """Extract the matrices A, one for each of a constant B."""
+        alone = a.ndim == 1
+        a = a[None] if alone else a
+        batch = outer_of(a.shape, self.outer)
+        spread = np.broadcast_to(a, (*batch, *a.shape[-2:]))
+        lefts = list(spread.reshape(-1, *a.shape[-2:]))
+        shape = batch if alone else spread.shape[:-1]
+        return Cut(lefts=lefts, shape=shape, batched=True, rows=not alone)
 
     def useful(self, shape: tuple[int, ...]) -> int:
         """Count the useful products of a convolution, for a shape of A."""
@@ -248,7 +271,7 @@ class Operands(ABC):
 
     def bundle(self, target: Target, k_max: int) -> int:
         """Return how many groups fill the columns of the engine's tile, as far as K allows."""
-        if self.weights is None or self.weights.ndim == 2:
+        if self.weights is None or self.weights.ndim == 2 or self.outer:
             return 1
         groups, depth, columns = self.weights.shape
         wide = target.info.stores.tile_n // columns
@@ -265,40 +288,14 @@ class Operands(ABC):
         """
         if self.weights is None:
             assert b is not None
-            batch = cut.shape[:-1] if cut.batched else ()
-            if b.ndim < 2 or b.ndim > len(cut.shape) + 1 or not b.size:
-                raise ValueError(
-                    f"B must have 2..{len(cut.shape) + 1} axes, none of them empty,"
-                    f" not {' x '.join(map(str, b.shape))}"
-                )
-            if b.ndim > 2 and b.size > prod(b.shape[-2:]) and b.shape[:-2] != batch:
-                raise ValueError(f"B must have the outer axes of A, {batch}, not {b.shape[:-2]}")
-            matrices = list(b.reshape(-1, *b.shape[-2:]))
-            if len(matrices) == 1:
-                matrices *= len(cut.lefts)
-            if len(matrices) != len(cut.lefts):
-                raise ValueError(
-                    f"A and B must have as many matrices, not {len(cut.lefts)}, {len(matrices)}"
-                )
-            return matrices
-        if self.weights.ndim == 2:
-            return [self.weights]
-        groups, depth, columns = self.weights.shape
-        rights = []
-        for start in range(0, groups, bundle):
-            part = self.weights[start : start + bundle]
-            if len(part) == 1:
-                rights.append(part[0])
-                continue
-            right = np.zeros((len(part), depth, len(part), columns), self.weights.dtype)
-            places = np.arange(len(part))
-            right[places, :, places] = part
-            rights.append(right.reshape(len(part) * depth, len(part) * columns))
-        return rights
+            return computed(b, len(cut.lefts), cut.shape, cut.batched)
+        if self.outer:
+            return repeated(self.weights, self.outer, cut.shape[: len(cut.shape) - cut.rows])
+        return [self.weights] if self.weights.ndim == 2 else bundled(self.weights, bundle)
 
     def split(self, values: np.ndarray, rights: list[np.ndarray]) -> list[np.ndarray]:
         """Split per-column data, one part for each B."""
-        if self.weights is None:
+        if self.weights is None or self.outer:
             return [values] * len(rights)
         ends = np.cumsum([right.shape[1] for right in rights])
         return np.split(values, ends[:-1])
@@ -307,7 +304,7 @@ class Operands(ABC):
         """Count the useful products: those within groups."""
         if cut.useful:
             return cut.useful
-        if self.weights is None:
+        if self.weights is None or self.outer:
             return sum(
                 len(left) * right.size for left, right in zip(cut.lefts, rights, strict=True)
             )

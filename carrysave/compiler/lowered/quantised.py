@@ -228,7 +228,7 @@ class QuantisedProduct(Operands):
     def _works(self, target: Target, cut: Cut, rights: list[np.ndarray]) -> list[Work]:
         """Make works with sums as results, with codes and zero points in the engine's range."""
         offset = code_offset("A", self.a_type, target.mode.a)
-        columns = rights if self.weights is not None else rights[:1]
+        columns = rights[:1] if self.weights is None or self.outer else rights
         width = sum(right.shape[1] for right in columns)
         bias = np.zeros(width, np.int64)
         if self.bias is not None:

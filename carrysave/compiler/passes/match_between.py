@@ -36,6 +36,7 @@ def match_between(graph: Graph, node: NodeProto) -> Match | None:
     if b.step.size > 1:
         rank = 2 if b.values is None else b.values.ndim
         columns = 0 if node.op_type == "Conv" or values.get("transB") else 1
+        columns = rank - 1 if node.op_type == "MatMul" else columns
         if node.op_type == TRANSPOSED and values.get("group", 1) > 1:
             raise Unsupported("with groups, scales of B must be one")
         if b.axis is None or b.axis % rank != columns:

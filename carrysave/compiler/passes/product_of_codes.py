@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto
 
+from carrysave.compiler.graph.broadcast import BROADCAST
 from carrysave.compiler.graph.code_types import limits, narrowest
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.im2col import Windows
@@ -13,6 +14,8 @@ from carrysave.compiler.graph.kernels import TRANSPOSED, Unsupported, arranged, 
 from carrysave.compiler.graph.names import key, quoted
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
+from carrysave.compiler.lowered.rights import columns_of
+from carrysave.compiler.passes.block_diagonal import in_blocks
 from carrysave.compiler.passes.quantised_tensor import QuantisedTensor
 
 __all__ = ["Match", "places", "product_of_codes", "with_codes"]
@@ -61,9 +64,19 @@ def product_of_codes(
             codes = codes.astype(np.int16 if short else np.int64)
             codes -= zero.astype(codes.dtype)
             codes = narrowest(codes)
-    weights, windows = arranged(node, codes)
+    outer: tuple[int, ...] = ()
+    weights: np.ndarray | None
+    if codes is not None and codes.ndim > 2 and node.op_type in BROADCAST:
+        if b.late:
+            raise Unsupported("B of several matrices must have a known zero point")
+        outer = codes.shape[:-2]
+        weights, windows = codes.reshape(-1, *codes.shape[-2:]), None
+    else:
+        weights, windows = arranged(node, codes)
+        if weights is not None and not b.late:
+            weights = in_blocks(weights, windows)
     if bias is not None and weights is not None:
-        columns = weights.size // weights.shape[-2]
+        columns = columns_of(weights, outer)
         columns //= windows.patch if windows else 1
         if bias.size not in (1, columns) or bias.dtype.kind not in "iu":
             raise Unsupported(f"bias must be {columns} integers, not {bias.size} {bias.dtype}")
@@ -77,6 +90,7 @@ def product_of_codes(
         a_late=a.late,
         b_late=b.late,
         bias=bias,
+        outer=outer,
     )
 
 

@@ -128,9 +128,7 @@ class Emitter:
         """Return addresses whose axes go as those of others, without gaps."""
         order = _order(np.broadcast_to(like, shape))
         size, width = int(np.prod(shape)), _width(kind)
-        # What has codes stays: others may look at it.
-        take = self._image.room if width == 1 else self._image.pool.take
-        places = take(width * size) + width * np.arange(size)
+        places = self._image.pool.take(width * size) + width * np.arange(size)
         return places.reshape([shape[axis] for axis in order]).transpose(
             np.argsort(order, kind="stable")
         )

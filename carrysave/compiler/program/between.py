@@ -39,7 +39,6 @@ class Between:
     -------
     image : where codes are, and steps go.
     tables, arithmetic, recurrent : of the network.
-    uses : how often each tensor is read: what a processor alone reads needs no room after that.
     opset : version of the network's operators.
     constants : tensors that are known, by name.
     tensors : where codes are, by name.
@@ -49,12 +48,9 @@ class Between:
     tables: Sequence[CodeTable]
     arithmetic: Sequence[ArithmeticNode]
     recurrent: Mapping[str, Recurrent]
-    uses: dict[str, int]
     opset: int
     constants: dict[str, np.ndarray]
     tensors: dict[str, Tensor] = field(default_factory=dict)
-    _users: dict[int, set[str]] = field(default_factory=dict)
-    """Names of the tensors that are in each room of the pool."""
 
     def run(self, node: Any) -> bool:
         """Do an operator; return whether it can be done."""
@@ -65,7 +61,7 @@ class Between:
             name not in self.constants and name not in self.tensors for name in proto.input if name
         ):
             return False
-        before, steps = set(self.image.pool.taken), len(self.image.steps)
+        steps = len(self.image.steps)
         try:
             made = self._made(node)
         except Unsupported:
@@ -73,7 +69,6 @@ class Between:
             made = None
         if made is not None:
             self.tensors |= dict(zip(proto.output, made, strict=False))
-        self._give_back(proto, before, made)
         return made is not None
 
     def _made(self, node: Any) -> list[Tensor] | None:
@@ -91,26 +86,6 @@ class Between:
         if proto.op_type in GREATEST:
             return self._greatest(proto)
         return self._moved(node) if moves(proto) else None
-
-    def _give_back(self, node: NodeProto, before: set[int], made: list[Tensor] | None) -> None:
-        """Give back what was needed for a node alone, and what it was the last one to read."""
-        pool = self.image.pool
-        for name, tensor in zip(node.output, made or (), strict=False):
-            for at in pool.holding(tensor.sources):
-                self._users.setdefault(at, set()).add(name)
-        for at in set(pool.taken) - before - set(self._users):
-            pool.give(at)
-        if made is None:
-            return
-        for name in filter(None, node.input):
-            self.uses[name] -= 1
-            if self.uses[name] or name not in self.tensors:
-                continue
-            for at in [at for at, names in self._users.items() if name in names]:
-                self._users[at].discard(name)
-                if not self._users[at]:
-                    del self._users[at]
-                    pool.give(at)
 
     def _arithmetic(self, node: NodeProto, own: ArithmeticNode) -> list[Tensor]:
         """Do an operator on floats."""

@@ -21,6 +21,8 @@ from hw.soc.path.transpose_rows import TransposeRows
 
 __all__ = ["Spent", "cycles_of", "product_cycles", "spent", "stores_of"]
 
+_NEXT = 65
+"""Cycles at least from a job of a group to the next: its descriptor is read while it waits."""
 _COUNTED = 6, 7
 """Rows of which cycles are counted; from there on each row takes what the last one does."""
 
@@ -149,7 +151,10 @@ def _start_cycles(
     stores, words = stores_of(target), -(-job.k // target.mode.codes)
     if memory is None:
         bits = operands["c"].bits
-        return START + cost(stores, blocks, job.m, job.n, words, bits, count).cycles
+        alone, all_ = (
+            cost(stores, blocks, job.m, job.n, words, bits, one).cycles for one in (1, count)
+        )
+        return START + max(all_, alone + (count - 1) * _NEXT)
     shared = int(target.design.parameters["requantisers"]) or stores.tile_n
     width = {name: one.bits for name, one in operands.items()}
     places = [

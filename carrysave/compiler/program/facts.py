@@ -20,11 +20,12 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
 
     Returns
     -------
-    ``command model design parameters bytes jobs moves float_steps host_segments cycles nodes``; of
-    each node ``node operator runs_on jobs moves float_steps numbers moved_bytes bus_bytes cycles
-    macs utilisation reasons``: `runs_on` is the block, the processor (moves, and steps on floats,
-    which compute `numbers` at most), or the host; cycles, and bytes on the bus, are of its jobs by
-    the cost model, at the greatest values of parameters.
+    ``command model design parameters bytes filled_bytes jobs moves float_steps host_segments cycles
+    nodes``; of each node ``node operator runs_on jobs moves float_steps numbers moved_bytes
+    bus_bytes cycles macs utilisation reasons``: `runs_on` is the block, the processor (moves, and
+    steps on floats, which compute `numbers` at most), or the host; cycles, and bytes on the bus,
+    are of its jobs by the cost model, at the greatest values of parameters. `bytes` are those of
+    memory, `filled_bytes` those that are there before it runs: weights, tables, steps.
     """
     target = program.target
     nodes = list(_nodes(program))
@@ -34,6 +35,7 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
         "design": target.design.module,
         "parameters": dict(target.design.parameters),
         "bytes": program.image.end,
+        "filled_bytes": sum(map(len, program.image.parts.values())),
         "jobs": sum(one["jobs"] for one in nodes),
         "moves": sum(one["moves"] for one in nodes),
         "float_steps": sum(one["float_steps"] for one in nodes),

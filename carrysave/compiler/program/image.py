@@ -91,7 +91,7 @@ class Image:
 
     def reserve(
         self, name: str, rows: int, columns: int, bits: int, *, stride: int | None = None,
-        chip: int | None = None,
+        chip: int | None = None, lasting: bool = True,
     ) -> Buffer:  # fmt: skip
         """Make room for a buffer.
 
@@ -102,6 +102,7 @@ class Image:
         stride : bytes from a row to the next; None: rows follow each other.
         chip : the first byte on chip that it takes, one buffer's until a job writes another one
             there; None: it is in memory.
+        lasting : its room is its own; else it is of the pool, which may give it to others later.
 
         Raises
         ------
@@ -115,7 +116,8 @@ class Image:
                 f"buffer {name!r} must be within the {known} bytes on chip, not"
                 f" {chip}..{chip + size}"
             )
-        address = self.room(size) if chip is None else CHIP + chip
+        take = self.room if lasting else self.pool.take
+        address = take(size) if chip is None else CHIP + chip
         number = 1
         while (unused := f"{name}.{number}" if number > 1 else name) in self.buffers:
             number += 1
@@ -213,7 +215,7 @@ class Image:
         """
         count, taps = sources.shape
         rows = count // row if row else 1
-        to = self.reserve(f"{node}.moved", rows, count // rows, 8).address
+        to = self.reserve(f"{node}.moved", rows, count // rows, 8, lasting=False).address
         count_of_patterns, words = patterns(sources, row or count)
         self.steps.append(Move(
             node=node, operator=operator, to=to, bytes=count, taps=taps, patterns=count_of_patterns,

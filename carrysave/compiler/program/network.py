@@ -26,10 +26,12 @@ from carrysave.compiler.program.cut import computed, cut
 from carrysave.compiler.program.cycles import Memory
 from carrysave.compiler.program.host_parts import HostParts
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.lifetimes import Lifetimes
 from carrysave.compiler.program.operands import rows
 from carrysave.compiler.program.products import started
 from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.program.reasons import between, check_target, not_a_job, reason_of
+from carrysave.compiler.program.recurrent import taken_by
 from carrysave.compiler.program.sizes import sizes_of
 from carrysave.compiler.program.states import carried, host_made, placed
 from carrysave.compiler.program.steps import HostStep, Start
@@ -86,12 +88,13 @@ class _Compiler:
         machine = evaluator(lowered, _not_run, lambda name, codes: codes)
         self._nodes: list[Any] = machine.rt_nodes_
         uses = Counter(name for node in lowered.proto.graph.node for name in node.input)
-        uses.update(lowered.graph.outputs)
+        uses.update((*lowered.graph.outputs, *self._states))
         self._between = Between(
-            image, lowered.tables, lowered.arithmetic, lowered.recurrent, uses,
+            image, lowered.tables, lowered.arithmetic, lowered.recurrent,
             machine.opsets[""], dict(machine.rt_inits_),
         )  # fmt: skip
         self._tensors, self._constants = self._between.tensors, self._between.constants
+        self._lifetimes = Lifetimes(image.pool, uses, self._tensors)
         self._host = HostParts(self._tensors, lambda node: reason_of(lowered, node, target))
         self._layers: list[Layer] = []
         self._parts: list[list[Any] | HostStep] = []
@@ -103,18 +106,10 @@ class _Compiler:
         for node in self._nodes:
             proto: NodeProto = node.onnx_node
             self._beside_states(proto)
-            if proto.domain == DOMAIN and proto.op_type == "Product":
-                self._product(proto)
-            elif not proto.domain and proto.op_type == "Shape" and proto.input[0] in self._shapes:
-                # Sizes of inputs are the program's.
-                made = node.run(np.empty(self._shapes[proto.input[0]][0], np.int8))
-                self._constants |= dict(zip(proto.output, made, strict=True))
-            elif proto.input and all(name in self._constants for name in proto.input if name):
-                made = node.run(*(self._constants.get(name) for name in proto.input))
-                self._constants |= dict(zip(proto.output, made, strict=False))
-            elif proto.domain == DOMAIN and proto.op_type == "Recurrent":
-                self._recurrent(node)
-            elif not self._between.run(node):
+            self._lifetimes.begin()
+            here = self._here(node)
+            self._lifetimes.done(proto, here=here)
+            if not here:
                 self._host.add(proto)
         if not self._layers:
             reasons = between(self._lowered, self._target) or ["none has codes as results"]
@@ -125,13 +120,12 @@ class _Compiler:
             self._parts.append(
                 host_made(self._host.step((), last=True), self._states, self._tensors)
             )
-        image = self._image
         end = self._layers[-1]
         last = end.y.sources.reshape(1, -1)
-        scores = rows(image, (end.node, end.operator), last).address
+        scores = rows(self._image, (end.node, end.operator), last).address
         self._section()
         return assembled(
-            image,
+            self._image,
             self._parts,
             scores=(scores, last.size),
             tensors=self._tensors,
@@ -159,6 +153,24 @@ class _Compiler:
             if self._shapes.get(name, (0, 0))[1] == np.float32:
                 self._brought(name)
 
+    def _here(self, node: Any) -> bool:
+        """Place a node in memory; return whether it is there, and not left to the host."""
+        proto: NodeProto = node.onnx_node
+        if proto.domain == DOMAIN and proto.op_type == "Product":
+            return self._product(proto)
+        if not proto.domain and proto.op_type == "Shape" and proto.input[0] in self._shapes:
+            # Sizes of inputs are the program's.
+            made = node.run(np.empty(self._shapes[proto.input[0]][0], np.int8))
+            self._constants |= dict(zip(proto.output, made, strict=True))
+            return True
+        if proto.input and all(name in self._constants for name in proto.input if name):
+            made = node.run(*(self._constants.get(name) for name in proto.input))
+            self._constants |= dict(zip(proto.output, made, strict=False))
+            return True
+        if proto.domain == DOMAIN and proto.op_type == "Recurrent":
+            self._bring_to(proto)
+        return self._between.run(node)
+
     def _section(self) -> None:
         """End a section: the steps since the last one."""
         steps = self._image.steps[self._taken :]
@@ -170,24 +182,21 @@ class _Compiler:
         else:
             self._parts.append(list(steps))
 
-    def _product(self, node: NodeProto) -> None:
+    def _product(self, node: NodeProto) -> bool:
         product = self._lowered.products[node.attribute[0].i]
         if not_a_job(product, self._target):
-            self._host.add(node)
-            return
+            return False
         assert isinstance(product, QuantisedProduct)
         a = self._tensors.get(product.a) or self._brought(product.a)
         if isinstance(product, GateProduct):
             b = self._tensors.get(product.b)
             if a is None or b is None:
-                self._host.add(node)
-                return
+                return False
             self._tensors[product.y] = gate(self._image, product, a, b)
-            return
+            return True
         b = self._tensors.get(product.b)
         if product.b and (a is None or b is None or a.kind != product.a_type):
-            self._host.add(node)
-            return
+            return False
         assert a is not None
         offset = code_offset("C", product.y_type, self._target.info.codes)
         sources = (
@@ -203,24 +212,17 @@ class _Compiler:
             [(one.job.m, one.job.k, one.job.n) for one in groups for _ in range(one.count)],
             sum(step.cycles for step in starts), product.y, y, [step.counters for step in starts],
         ))  # fmt: skip
+        self._lifetimes.keep(product.y)
+        return True
 
-    def _recurrent(self, node: Any) -> None:
-        """Place a recurrent layer; what it takes may come from the host."""
-        proto: NodeProto = node.onnx_node
-        known = {**self._shapes, **self._recurrent_inputs(proto)}
-        if known.get(proto.input[0]) is not None and proto.input[0] not in self._tensors:
-            self._shapes[proto.input[0]] = known[proto.input[0]]
-            self._brought(proto.input[0])
-        if not self._between.run(node):
-            self._host.add(proto)
-
-    def _recurrent_inputs(self, node: NodeProto) -> dict[str, Any]:
-        """Return the shape of what a layer takes, by that of what it makes."""
-        y = self._shapes.get(node.output[0])
-        depth = self._lowered.recurrent[node.name].products[0].weights
-        if y is None or depth is None:
-            return {}
-        return {node.input[0]: ((y[0][0], y[0][2], len(depth)), np.dtype(np.float32))}
+    def _bring_to(self, proto: NodeProto) -> None:
+        """Have what a recurrent layer takes come from the host, if it is not in memory."""
+        name = proto.input[0]
+        if name not in self._tensors:
+            layer, y = self._lowered.recurrent[proto.name], self._shapes.get(proto.output[0])
+            if y is not None:
+                self._shapes.setdefault(name, (taken_by(layer, y[0]), np.dtype(np.float32)))
+            self._brought(name)
 
     def _brought(self, name: str) -> Tensor | None:
         """Make room for what comes from the host, codes channels last, and have it make them."""

@@ -54,13 +54,17 @@ class Pool:
 
     def holding(self, sources: np.ndarray) -> set[int]:
         """Return the rooms that hold addresses."""
-        if not self.taken:
+        if not self.taken or not sources.size:
             return set()
         starts = np.array(sorted(self.taken))
         ends = starts + np.array([self.taken[at] for at in starts.tolist()])
+        first, last = int(sources.min()), int(sources.max())
+        place = int(np.searchsorted(starts, first, "right")) - 1
+        if place >= 0 and last < ends[place]:
+            return {int(starts[place])}
         places = np.searchsorted(starts, sources.reshape(-1), "right") - 1
         inside = (places >= 0) & (sources.reshape(-1) < ends[places])
-        return set(starts[np.unique(places[inside])].tolist())
+        return set(starts[np.bincount(places[inside], minlength=len(starts)) > 0].tolist())
 
 
 _ALIGN = 16

@@ -98,14 +98,14 @@ def _beside(image: Image, node: Node, parts: list[_Part]) -> list[Buffer]:
     """Make room for results side by side."""
     ends = np.cumsum([0, *(part.columns for part in parts)]).tolist()
     width = image.stride(8, ends[-1])
-    whole = image.reserve(node[0], parts[0].rows, ends[-1], 8, stride=width)
+    whole = image.reserve(node[0], parts[0].rows, ends[-1], 8, stride=width, lasting=False)
     return [whole.part(None, (at, end)) for at, end in itertools.pairwise(ends)]
 
 
 def _behind(image: Image, node: Node, parts: list[_Part]) -> list[Buffer]:
     """Make room for results of one size, one behind the other."""
     m, n = parts[0].rows, parts[0].columns
-    whole = image.reserve(node[0], len(parts) * m, n, 8, stride=image.stride(8, n))
+    whole = image.reserve(node[0], len(parts) * m, n, 8, stride=image.stride(8, n), lasting=False)
     return [whole.part((at, at + m)) for at in range(0, len(parts) * m, m)]
 
 
@@ -231,7 +231,7 @@ def sums(
     first = Buffer(
         name=f"{node[0]}.bias", address=int(bias[0]), rows=1, columns=n, bits=bits, stride=row
     )
-    c = image.reserve(node[0], left.rows, n, bits, stride=image.stride(bits, n))
+    c = image.reserve(node[0], left.rows, n, bits, stride=image.stride(bits, n), lasting=False)
     job = product(image.target, left, right, c, bias=first)
     image.start(*node, planned(job, image.target, image.memory))
     return _places(c)

@@ -14,7 +14,7 @@ from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.products import sums
 from carrysave.driver.system import Tensor
 
-__all__ = ["recurrent"]
+__all__ = ["recurrent", "taken_by"]
 
 _FLOAT = np.dtype(np.float32)
 
@@ -48,6 +48,13 @@ def recurrent(
     ])
     cells = np.stack([c.sources for _, c in results])
     return [Tensor(sources, _FLOAT, 0) for sources in (y, last, cells)]
+
+
+def taken_by(layer: Recurrent, y: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of what a layer takes, by that of what it makes."""
+    weights = layer.products[0].weights
+    assert weights is not None
+    return y[0], y[2], len(weights)
 
 
 @dataclass(frozen=True)

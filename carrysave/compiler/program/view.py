@@ -40,7 +40,8 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
         f"{facts['jobs']:,} jobs, {facts['cycles']:,} cycles and {bus:,} bytes on the bus by the"
         " cost model;"
         f" {moved:,} bytes moved and {floats:,} floats computed by the processor;"
-        f" {facts['bytes']:,} bytes of memory",
+        f" {facts['bytes']:,} bytes of memory, {facts['filled_bytes']:,} of them weights, tables"
+        " and steps",
         f"host segments: {facts['host_segments']}",
     ]
     lines += [reason for one in facts["nodes"] for reason in one["reasons"]]

@@ -14,6 +14,7 @@ from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.mean import MeanProduct
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct, requantise
+from carrysave.compiler.lowered.rights import bundled
 
 __all__ = ["INTEGERS", "ONNXRUNTIME", "exact", "may_saturate", "saturates"]
 
@@ -82,6 +83,10 @@ def exact(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray 
         left = left.T if product.transposed else left
         right = product.weights if b is None else b.astype(np.float64) - product.b_zero
         assert right is not None
+        if product.outer:
+            right = right.reshape(*product.outer, *right.shape[-2:])
+        elif b is None and right.ndim == 3:
+            right = bundled(right, len(right))[0]
         return _codes(product, left @ right.astype(np.float64) + bias, scale)
     assert product.weights is not None
     groups, depth, _ = product.weights.shape
