@@ -106,8 +106,8 @@ def window_words(window: Window) -> list[int]:
     ValueError
         It is none, or a number does not fit.
     """
-    if not (window.sized and window.legal):
-        raise ValueError(f"window must be of steps of 1..15 and of sizes of a map, not {window}")
+    if not (window.sized and window.described):
+        raise ValueError(f"window must be of steps of 0..15 and of sizes of a map, not {window}")
     (down, across), (top, left) = window.kernel, window.first
     steps = (*window.strides, *window.dilations)
     return [

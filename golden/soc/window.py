@@ -60,15 +60,20 @@ class Window:
         )
 
     @property
-    def legal(self) -> bool:
-        """Whether steps, edges and codes are those of a window."""
-        steps = (*self.strides, *self.dilations)
+    def described(self) -> bool:
+        """Whether a descriptor has room for steps, edges and codes."""
         return (
-            all(0 < step <= _STEP for step in steps)
+            all(0 <= step <= _STEP for step in (*self.strides, *self.dilations))
             and all(0 <= edge <= _EDGE for edge in self.first)
             and 0 <= self.fill <= _EDGE
-            and self.channels <= self.pixel < 1 << 32
+            and 0 <= self.pixel < 1 << 32
         )
+
+    @property
+    def legal(self) -> bool:
+        """Whether steps, edges and codes are those of a window."""
+        steps = all((*self.strides, *self.dilations))
+        return self.described and steps and self.channels <= self.pixel
 
 
 def window_rows(window: Window, image: np.ndarray, rows: int) -> np.ndarray:

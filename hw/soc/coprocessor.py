@@ -111,8 +111,6 @@ class Coprocessor(wiring.Component):
     ):
         if not isinstance(spec, CoprocessorSpec):
             raise TypeError(f"spec must be a CoprocessorSpec, not {spec!r}")
-        if spec.windows:
-            raise ValueError("windows must be false in hardware, not True")
         self.spec = spec
         build = complete(Coprocessor.BUILD, build)
         id_width = build.pop("id_width")

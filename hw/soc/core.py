@@ -435,14 +435,14 @@ class Core(wiring.Component):
         No row leaves that is of such a read. It is of the oldest job where all jobs are complete of
         which all has been read.
         """
-        path, failed = self.datapath, Signal()
+        path, failed, holds = self.datapath, Signal(), Signal()
         counts = [Signal(3, name=f"jobs_{name}") for name in ("read", "sent", "done")]
         were_read, sent, done = counts
         rows = write.i.valid & write.i.ready & path.o_rows.payload.final
-        for count, event in zip(counts, (read.o_final, rows, control.on), strict=True):
+        comes = read.o_final + (path.o_final & ~failed) if self.spec.windows else read.o_final
+        for count, event in zip(counts, (comes, rows, control.on), strict=True):
             m.d.sync += count.eq(Mux(control.clear, 0, count + event))
         # A cycle late, before a row can leave that is of what was read.
-        holds = Signal()
         m.d.sync += holds.eq(failed & ((sent == were_read) | rows))
         m.d.comb += [
             failed.eq(read.o_error & ~read.o_error_other),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Signal, Value
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -13,6 +13,8 @@ from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Packed
 from hw.soc.path.accumulate_in import AccumulateIn
+from hw.soc.path.block_scales import connect_scales
+from hw.soc.path.cut_windows import cut_windows
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.requantise_rows import stopping_family
@@ -24,8 +26,9 @@ from hw.soc.path.vector_rows import VectorRows
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import Geometry, block_widths, pick
-from hw.soc.schedule.loader import Bases, Loader, parts
+from hw.soc.schedule.geometry import Geometry, block_widths
+from hw.soc.schedule.loader import Loader, parts
+from hw.soc.schedule.row_request import Bases
 from hw.soc.schedule.sides import sides
 from hw.soc.schedule.tile_walk import BlockDone, SumsRequest, TileWalk
 from hw.soc.stores.column_store import ColumnStore
@@ -67,8 +70,8 @@ class Datapath(wiring.Component):
     o_ready : Out(1)
         All rows of the jobs begun have been requested.
     i_base : In
-        :class:`hw.soc.schedule.loader.Bases`: addresses of the job, before ``i_start``; not valid
-        while ``o_writes``.
+        :class:`hw.soc.schedule.row_request.Bases`: addresses of the job, before ``i_start``; not
+        valid while ``o_writes``.
     o_writes : Out(1)
         A memory that keeps addresses is written in this cycle.
     o_row : Out(stream)
@@ -84,6 +87,9 @@ class Datapath(wiring.Component):
     o_beyond : Out(1)
         An index of a gather is beyond its table; nothing more of that job is read or written. Where
         jobs gather.
+    o_final : Out(1)
+        The last row of a job is one beyond the edges of a map, which is not read; all before it
+        have come. Where jobs have windows.
     o_events : Out
         Events of this cycle: operand beats, stalls for operands or for space for sums, useful
         products, NaN sums.
@@ -101,6 +107,7 @@ class Datapath(wiring.Component):
     o: stream.Interface
     o_done: Signal
     o_beyond: Signal
+    o_final: Signal
     o_events: data.View
 
     def __init__(
@@ -142,6 +149,7 @@ class Datapath(wiring.Component):
             "o": Out(stream.Signature(Packed(spec.bytes))),
             "o_done": Out(1),
             **({"o_beyond": Out(1)} if spec.gather else {}),
+            **({"o_final": Out(1)} if spec.windows else {}),
             "o_events": Out(data.StructLayout(EVENTS)),
         })
 
@@ -291,10 +299,11 @@ class Datapath(wiring.Component):
         if self.vector_rows is not None:
             words[Destination.VECTOR] = spec.vector_word_bytes
         m.submodules.load_router = router = LoadRouter(spec, words, lean=self.lean)
+        rows = cut_windows(m, self, loader, router) if spec.windows else loader.o
         if self.vector_rows is None:
-            connect(m, loader.o, router.i_row)
+            connect(m, rows, router.i_row)
         else:
-            connect_vector_rows(m, self, loader, router)
+            connect_vector_rows(m, self, rows, router)
         connect(m, router.o_row, flipped(self.o_row))
         # Stalls of stores end here.
         m.submodules.beats = beats = self._queue(Beat(spec.data_width), 2, 0)
@@ -320,12 +329,13 @@ class Datapath(wiring.Component):
 
     def _multiply(self, m: Module) -> None:
         """Connect the engine."""
-        engine, rows, inside = self.engine, self.sum_store.i_rows, self.spec.inside
+        engine, rows, spec = self.engine, self.sum_store.i_rows, self.spec
+        inside = spec.inside
         for side in "ab":
             operand, port = self.operands[side], getattr(engine, f"i_{side}")
             ready: Value = C(1, 1)
             if inside.block:
-                ready = self._connect_scales(m, side, port)
+                ready = connect_scales(m, spec, self.i_geometry, self.operands, (side, port))
             m.d.comb += [
                 port.valid.eq(operand.o.valid & ready),
                 port.payload.data.eq(operand.o.payload.data),
@@ -346,21 +356,6 @@ class Datapath(wiring.Component):
             rows.payload.last.eq(row.last),
             engine.o_c.ready.eq(rows.ready),
         ]
-
-    def _connect_scales(self, m: Module, side: str, port: Any) -> Value:
-        """Send a block's scales with its words; return whether they are valid."""
-        spec, scales = self.spec, self.operands[f"{side}_scales"].o
-        each = [spec.inside.block // mode.codes for mode in spec.kinds]
-        left, ends = Signal(range(spec.inside.block), name=f"{side}_block"), Signal()
-        count = pick(lambda size: C(size - 1), each, self.i_geometry.kind)
-        m.d.comb += [
-            ends.eq((left == count) | self.operands[side].o.payload.last),
-            port.payload.scale.eq(scales.payload.data),
-            scales.ready.eq(port.valid & port.ready & ends),
-        ]
-        with m.If(port.valid & port.ready):
-            m.d.sync += left.eq(Mux(ends, 0, left + 1))
-        return scales.valid
 
     def _add_bias(self, m: Module, store: ColumnStore) -> None:
         """Read the biases of a tile's columns."""

@@ -13,11 +13,13 @@ __all__ = ["Piece", "Unpacker", "rotate"]
 class Piece(data.StructLayout):
     """Beat of a row from byte 0 on; the ``last`` one has ``rest`` + 1 valid bytes.
 
-    With ``last``, ``end`` tells whether it ends its block.
+    With ``last``, ``end`` tells whether it ends its block; where a row may have several pieces that
+    are last, it has a second bit, and they are joined.
     """
 
-    def __init__(self, beat_bytes: int):
-        super().__init__({"data": 8 * beat_bytes, "rest": range(beat_bytes), "last": 1, "end": 1})
+    def __init__(self, beat_bytes: int, marks: int = 1):
+        places = range(beat_bytes)
+        super().__init__({"data": 8 * beat_bytes, "rest": places, "last": 1, "end": marks})
 
 
 class Unpacker(wiring.Component):
@@ -36,6 +38,8 @@ class Unpacker(wiring.Component):
         What: of a beat, a power of two up to 64.
     length_width : int
         What: bits of a row's number of bytes.
+    marks : int
+        What: bits of what is known of a row beside, see :class:`Piece`.
 
     Members
     -------
@@ -56,17 +60,18 @@ class Unpacker(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, beat_bytes: int, length_width: int = 32):
+    def __init__(self, beat_bytes: int, length_width: int = 32, marks: int = 1):
         Integer("bytes of a beat", 16, 1, 64, "bytes").check("beat_bytes", beat_bytes)
         if beat_bytes.bit_count() != 1:
             raise ValueError(f"beat_bytes must be a power of two, not {beat_bytes}")
         self.beat_bytes = beat_bytes
+        self.marks = marks
         super().__init__({
             "i_clear": In(1),
             "i_row": In(stream.Signature(Span(beat_bytes, length_width))),
-            "i_end": In(1),
+            "i_end": In(marks),
             "i": In(stream.Signature(Beat(8 * beat_bytes))),
-            "o": Out(stream.Signature(Piece(beat_bytes))),
+            "o": Out(stream.Signature(Piece(beat_bytes, marks))),
         })
 
     @property
@@ -83,11 +88,11 @@ class Unpacker(wiring.Component):
             Signal(range(self.beat_bytes), name=name, reset_less=True)
             for name in ("first", "final", "rest")
         )
-        end, places = Signal(reset_less=True), Signal.like(first, name="places")
+        end, places = Signal(self.marks, reset_less=True), Signal.like(first, name="places")
         # A beat of the row has been taken; the stored rest is a row's last piece.
         begun, left = Signal(), Signal()
         kept = Signal(8 * self.beat_bytes, reset_less=True)
-        late = Signal(len(rest) + 1, reset_less=True)
+        late = Signal(len(rest) + self.marks, reset_less=True)
         turned = Signal(8 * self.beat_bytes)
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth import Cat, Module, Signal, Value
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
 
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.fifo import Fifo
@@ -13,7 +14,7 @@ from hw.soc.bus.beat_gather import BeatGather
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.unpacker import Unpacker
 from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.loader import RowRequest
+from hw.soc.schedule.row_request import RowRequest
 
 __all__ = ["LoadRouter"]
 
@@ -40,6 +41,10 @@ class LoadRouter(wiring.Component):
         :class:`hw.soc.bus.burst.Beat`: the beats of rows, in order.
     o0, o1, .. : Out(stream)
         :class:`hw.soc.bus.burst.Beat`: words of the rows for destinations 0, 1, ...
+    i_fill : In(8)
+        Of windows: the code of rows that fill, and are not read.
+    o_final : Out(1)
+        Of windows: the last row of a job, one that fills, and all before it are complete.
     o_end : Out
         The row whose word is taken is its block's last one; one bit per destination.
     """
@@ -47,6 +52,8 @@ class LoadRouter(wiring.Component):
     i_row: stream.Interface
     o_row: stream.Interface
     i: stream.Interface
+    i_fill: Signal
+    o_final: Signal
     o_end: Signal
 
     def __init__(
@@ -60,6 +67,7 @@ class LoadRouter(wiring.Component):
             "o_row": Out(stream.Signature(Row(spec))),
             "i": In(stream.Signature(Beat(spec.data_width))),
             "o_end": Out(max(words) + 1),
+            **({"i_fill": In(8), "o_final": Out(1)} if spec.windows else {}),
             **{f"o{to}": Out(stream.Signature(Beat(8 * count))) for to, count in words.items()},
         })
 
@@ -69,16 +77,19 @@ class LoadRouter(wiring.Component):
         rows = self._queue_rows(m)
         next_ = rows.o.payload
         # Rows handed to the unpacker, and their destinations.
-        m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width)
+        m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width, 1 + spec.windows)
         # A bit for each: what is chosen by them leaves early.
         m.submodules.destinations = destinations = Fifo(len(self.words), 2 if self.lean else 4)
-        connect(m, flipped(self.i), unpack.i)
+        if spec.windows:
+            self._fill(m, unpack, rows.o)
+        else:
+            connect(m, flipped(self.i), unpack.i)
         m.d.comb += [
             rows.o.ready.eq(unpack.i_row.ready & destinations.i.ready),
             unpack.i_row.valid.eq(rows.o.valid & destinations.i.ready),
             unpack.i_row.payload.offset.eq(next_.offset),
             unpack.i_row.payload.bytes.eq(next_.bytes),
-            unpack.i_end.eq(next_.last),
+            unpack.i_end.eq(Cat(next_.last, next_.joins) if spec.windows else next_.last),
             destinations.i.valid.eq(rows.o.valid & unpack.i_row.ready),
             destinations.i.payload.eq(Cat(next_.to == number for number in self.words)),
             destinations.o.ready.eq(unpack.o.valid & unpack.o.ready & unpack.o.payload.last),
@@ -94,10 +105,15 @@ class LoadRouter(wiring.Component):
             "bytes": spec.length_width,
             "to": row.to.shape(),
             "last": 1,
+            **({"final": 1, "fill": 1, "joins": 1} if spec.windows else {}),
         })
         m.submodules.rows = rows = Fifo(place, 1 if self.lean else 2 * spec.outstanding)
         # One more waits before the queue, where the stalls of what takes addresses end.
         free, takes = Signal(), Signal()
+        reads: Value = free
+        ready: Value = self.o_row.ready & free
+        if spec.windows:
+            reads, ready = free & ~row.fill, ready | (free & row.fill)
         latest = data.View(place, Signal(place.size))
         m.d.comb += [
             takes.eq(self.i_row.valid & self.i_row.ready),
@@ -105,15 +121,19 @@ class LoadRouter(wiring.Component):
             latest.bytes.eq(row.bytes),
             latest.to.eq(row.to),
             latest.last.eq(row.last),
-            self.o_row.valid.eq(self.i_row.valid & free),
+            self.o_row.valid.eq(self.i_row.valid & reads),
             self.o_row.payload.address.eq(row.address),
             self.o_row.payload.bytes.eq(row.bytes),
             self.o_row.payload.final.eq(row.final),
             self.o_row.payload.other.eq(
                 (row.to != Destination.A) & (row.to != Destination.A_SCALES) & spec.STREAM
             ),
-            self.i_row.ready.eq(self.o_row.ready & free),
+            self.i_row.ready.eq(ready),
         ]
+        if spec.windows:
+            m.d.comb += [latest[name].eq(row[name]) for name in ("final", "fill", "joins")]
+            with m.If(row.fill):
+                m.d.comb += latest.offset.eq(0)
         if self.lean:
             m.d.comb += [free.eq(rows.i.ready), rows.i.valid.eq(takes), rows.i.payload.eq(latest)]
         else:
@@ -122,6 +142,24 @@ class LoadRouter(wiring.Component):
                 m.d.sync += [rows.i.valid.eq(takes), rows.i.payload.eq(latest)]
         return rows
 
+    def _fill(self, m: Module, unpack: Unpacker, rows: Any) -> None:
+        """Hand beats to the unpacker: those that are read, and those of rows that only fill."""
+        size, next_ = exact_log2(self.spec.bytes), rows.payload
+        begins, fills = unpack.i_row.valid & unpack.i_row.ready, Signal()
+        left = Signal(max(self.spec.length_width - size, 1))
+        beat, code = unpack.i.payload, self.i_fill.replicate(self.spec.bytes)
+        with m.If(unpack.i.ready):
+            m.d.sync += left.eq(left - 1)
+        with m.If(begins):
+            m.d.sync += [fills.eq(next_.fill), left.eq((next_.bytes - 1) >> size)]
+        m.d.comb += [
+            unpack.i.valid.eq(self.i.valid | fills),
+            beat.data.eq(Mux(fills, code, self.i.payload.data)),
+            beat.last.eq(Mux(fills, left == 0, self.i.payload.last)),
+            self.i.ready.eq(unpack.i.ready & ~fills),
+        ]
+        m.d.sync += self.o_final.eq(begins & next_.fill & next_.final)
+
     def _distribute(self, m: Module, unpack: Unpacker, to: Value) -> None:
         """Hand pieces of rows to their stores, gathered where these take more bytes."""
         piece = unpack.o.payload
@@ -129,17 +167,20 @@ class LoadRouter(wiring.Component):
         for here, (number, count) in zip(to, self.words.items(), strict=True):
             words = getattr(self, f"o{number}")
             taker: Any = words
-            if count == self.spec.bytes:
+            # Rows of A may be of several that are joined.
+            joins = self.spec.windows and number == Destination.A
+            if count == self.spec.bytes and not joins:
                 m.d.comb += [
                     words.payload.data.eq(piece.data),
                     words.payload.last.eq(piece.last),
-                    self.o_end[number].eq(piece.end),
+                    self.o_end[number].eq(piece.end[0] if self.spec.windows else piece.end),
                 ]
             else:
-                m.submodules[f"gather{number}"] = gather = BeatGather(self.spec.bytes, count)
+                gather = BeatGather(self.spec.bytes, count, joins=joins)
+                m.submodules[f"gather{number}"] = gather
                 connect(m, gather.o, flipped(words))
                 m.d.comb += [
-                    gather.i.payload.eq(piece),
+                    gather.i.payload.as_value().eq(piece.as_value()),
                     self.o_end[number].eq(gather.o_end),
                 ]
                 taker = gather.i

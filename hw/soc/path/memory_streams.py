@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Word
-from hw.soc.schedule.loader import RowRequest
+from hw.soc.schedule.row_request import RowRequest
 
 __all__ = ["MemoryStreams", "share"]
 
@@ -30,7 +30,7 @@ class MemoryStreams(wiring.Signature):
     Members
     -------
     read_row : Out(stream)
-        :class:`hw.soc.schedule.loader.RowRequest`, to read.
+        :class:`hw.soc.schedule.row_request.RowRequest`, to read.
     read : In(stream)
         :class:`hw.soc.bus.burst.Beat`: words of the rows.
     write_row : Out(stream)

@@ -22,8 +22,8 @@ from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.stored_row import StoredRow
 from hw.soc.schedule.geometry import Geometry
-from hw.soc.schedule.loader import Bases
 from hw.soc.schedule.result_addresses import ResultAddresses
+from hw.soc.schedule.row_request import Bases
 from hw.soc.schedule.tile_walk import BlockDone
 from hw.soc.stores.sum_store import SumRead
 

@@ -11,14 +11,15 @@ from hw.soc.schedule.destination import Destination
 __all__ = ["connect_vector_rows"]
 
 
-def connect_vector_rows(m: Module, path: Any, loader: Any, router: Any) -> None:
+def connect_vector_rows(m: Module, path: Any, others: Any, router: Any) -> None:
     """Let vector jobs use the loader's way to the bus, and the result writer's.
 
     Parameters
     ----------
     m : where.
     path : :class:`hw.soc.datapath.Datapath`.
-    loader, router : its loader, and what sends rows to the bus.
+    others : rows of products.
+    router : what sends rows to the bus.
     """
     rows, writer = path.vector_rows, path.result_writer
     m.submodules.vector_rows = rows
@@ -29,10 +30,10 @@ def connect_vector_rows(m: Module, path: Any, loader: Any, router: Any) -> None:
         rows.i_mode.wide.eq(path.i_job.mode.a_format),
         rows.i_start.eq(path.i_start & here),
         rows.i_base.eq(path.i_base),
-        router.i_row.valid.eq(Mux(here, rows.memory.read_row.valid, loader.o.valid)),
-        router.i_row.payload.eq(Mux(here, rows.memory.read_row.payload, loader.o.payload)),
+        router.i_row.valid.eq(Mux(here, rows.memory.read_row.valid, others.valid)),
+        router.i_row.payload.eq(Mux(here, rows.memory.read_row.payload, others.payload)),
         rows.memory.read_row.ready.eq(here & router.i_row.ready),
-        loader.o.ready.eq(~here & router.i_row.ready),
+        others.ready.eq(~here & router.i_row.ready),
         writer.i_of_rows.eq(here),
     ]
     if path.spec.gather:

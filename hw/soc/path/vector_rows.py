@@ -14,7 +14,7 @@ from hw.soc.path.word_slices import either, slices_of, word_slices
 from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
-from hw.soc.schedule.loader import Bases
+from hw.soc.schedule.row_request import Bases
 
 __all__ = ["SCALE", "VectorRows"]
 
@@ -56,7 +56,7 @@ class VectorRows(wiring.Component):
     o_beyond : Out(1)
         An index of a gather is not one of A's rows; until a reset. Where jobs gather.
     i_base : In
-        :class:`hw.soc.schedule.loader.Bases`, of A and C at least, before ``i_start``.
+        :class:`hw.soc.schedule.row_request.Bases`, of A and C at least, before ``i_start``.
     memory : Out(MemoryStreams)
         Rows of A, and of C.
     o_sums : Out(stream)

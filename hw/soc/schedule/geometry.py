@@ -56,7 +56,8 @@ class Geometry(data.StructLayout):
     sums from a tile to the one below.
     ``exponent`` is the exponent of a sum's last bit minus the smallest possible one. Where jobs
     choose the bytes of a code of C, requantised ones of a product have two if ``wide``, and those
-    of a vector job one, though the unit's have two, if ``narrowed``.
+    of a vector job one, though the unit's have two, if ``narrowed``. Rows of A are windows of a map
+    if ``of_windows``.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -88,6 +89,7 @@ class Geometry(data.StructLayout):
             "per_column": 1,
             "accumulate": 1,
             **({"wide": 1, "narrowed": 1} if spec.sizes else {}),
+            **({"of_windows": 1} if spec.windows else {}),
         })
 
 

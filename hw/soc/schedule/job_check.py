@@ -5,29 +5,21 @@ from typing import NamedTuple
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.soc.registers.coprocessor import ADDRESSES, JobLayout, error_code
+from hw.soc.schedule.block_check import BlockSizes, WindowCodes, block_bits, fold, unfit, words_of
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
 from hw.soc.schedule.job_reasons import job_reasons
-from hw.soc.schedule.loader import Bases
 from hw.soc.schedule.matrix_ends import MatrixEnd, matrix_ends
+from hw.soc.schedule.row_request import Bases
 from hw.soc.schedule.vector_check import vector_check
+from hw.soc.schedule.window_check import WindowSteps
 
 __all__ = ["JobCheck"]
 
 _AS_GIVEN = ("lda", "ldb", "ldc", "ldsa", "ldsb")
-
-
-class _BlockSizes(NamedTuple):
-    """Sizes of a block in tiles and beats, and whether the job has given them."""
-
-    m: Signal
-    n: Signal
-    k: Signal
-    given: Signal
 
 
 class _Multiplications(NamedTuple):
@@ -35,6 +27,7 @@ class _Multiplications(NamedTuple):
 
     Members
     -------
+    windows : what is multiplied before, of a job of windows.
     ends : the matrices.
     sizes : factors of the bytes of a block in a store, and how many the store has.
     x, y, total : what is left of the factor; the other one, shifted; the sum.
@@ -47,6 +40,7 @@ class _Multiplications(NamedTuple):
         is larger than its store.
     """
 
+    windows: WindowSteps | None
     ends: list[MatrixEnd]
     sizes: list[tuple[Value, Value, int]]
     x: Signal
@@ -91,7 +85,7 @@ class JobCheck(wiring.Component):
     o_geometry : Out
         The job.
     o_base : Out
-        :class:`hw.soc.schedule.loader.Bases`: its addresses, one after the other.
+        :class:`hw.soc.schedule.row_request.Bases`: its addresses, one after the other.
     i_hold : In(1)
         Addresses cannot be taken in this cycle.
     """
@@ -124,24 +118,29 @@ class JobCheck(wiring.Component):
         m = Module()
         out = self.o_geometry
         formats = self._formats(m)
-        sizes = self._block_sizes(m)
+        codes = WindowCodes.make(m, self.spec) if self.spec.windows else None
+        sizes = self._block_sizes(m, codes)
         fills = Signal()
         with m.If(self.i_start):
             m.d.sync += [self.o_error.eq(error_code("none")), self.o_done.eq(0)]
-        self._set_geometry(m, sizes, fills)
+        self._set_geometry(m, sizes, codes, fills)
         of_rows = vector_check(self.spec, self.i_job, out.n, out.m)
         splits = Signal()
-        m.d.sync += splits.eq(self._splits(sizes))
+        m.d.sync += splits.eq(unfit(self.spec, self.i_job, out.kind, sizes, codes))
         reasons = job_reasons(self.spec, self.i_job, formats, of_rows)
         refused = Signal(len(reasons))
         m.d.sync += refused.eq(Cat(condition for condition, _ in reasons))
         ends = matrix_ends(m, self.spec, self.i_job, out, of_rows)
-        products = self._multiplications(m, ends, sizes)
+        products = self._multiplications(m, ends, sizes, codes)
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
                 m.d.sync += [products.step.eq(0), self.o_matrix.eq(0)]
                 m.d.sync += [products.short.eq(0), products.beyond.eq(0), products.ending.eq(0)]
                 m.d.sync += products.large_block.eq(0)
+                if products.windows is not None:
+                    m.d.sync += products.windows.mismatch.eq(0)
+                    with m.If(self.i_job.mode.window):
+                        m.d.sync += products.step.eq(products.windows.first)
                 m.next = "FORMATS"
             with m.State("FORMATS"):
                 m.next = "BLOCKS"
@@ -154,7 +153,7 @@ class JobCheck(wiring.Component):
                     with m.If(condition):
                         m.d.sync += self.o_error.eq(code)
                         m.next = "DONE"
-            self._multiply(m, products, sizes.given, splits)
+            self._multiply(m, products, sizes.given, splits, fills)
             with m.State("DONE"):
                 m.d.sync += self.o_done.eq(1)
                 for flag, name in (
@@ -164,13 +163,16 @@ class JobCheck(wiring.Component):
                 ):
                     with m.If(flag):
                         m.d.sync += self.o_error.eq(error_code(name))
+                if products.windows is not None:
+                    with m.If(products.windows.mismatch & self.i_job.mode.window):
+                        m.d.sync += self.o_error.eq(error_code("bad_window"))
                 m.next = "IDLE"
         return m
 
-    def _block_sizes(self, m: Module) -> _BlockSizes:
+    def _block_sizes(self, m: Module, codes: WindowCodes | None) -> BlockSizes:
         """Choose blocks: those of the job, or the build's."""
         spec, job, kind = self.spec, self.i_job, self.o_geometry.kind
-        widths = self._block_bits()
+        widths = block_bits(spec)
         blocks = [Signal(width, name=f"block_{side}") for side, width in widths.items()]
         chosen = (job.block_m, job.block_n, job.block_k)
         given = Signal()
@@ -180,20 +182,25 @@ class JobCheck(wiring.Component):
         for side, block in enumerate(blocks):
             defaults = [spec.default_blocks(kind)[side] for kind in spec.kinds]
             choice += block.eq(Mux(given, chosen[side], pick(C, defaults, kind)))
+        if codes is not None:
+            with m.If(job.mode.window):
+                choice += blocks[2].eq(codes.beats)
         m_size, n_size, k_size = blocks
-        return _BlockSizes(m_size, n_size, k_size, given)
+        return BlockSizes(m_size, n_size, k_size, given)
 
-    def _set_geometry(self, m: Module, blocks: _BlockSizes, fills: Value) -> None:
+    def _set_geometry(
+        self, m: Module, blocks: BlockSizes, windows: WindowCodes | None, fills: Value
+    ) -> None:
         """Set what follows from the job; what takes long, a cycle after `fills`."""
         spec, inside, job, out = self.spec, self.spec.inside, self.i_job, self.o_geometry
         kind, mode, codes = out.kind, job.mode, [kind.codes for kind in spec.kinds]
         # Sizes less one: K in words.
-        above = {side: Signal(spec.dimension_width, name=f"above_{side}") for side in "mnk"}
+        less = {side: Signal(spec.dimension_width, name=f"above_{side}") for side in "mnk"}
         tail, missing = Signal(len(out.tail)), Signal(len(out.missing))
         m.d.comb += [
-            above["m"].eq(job.m - 1),
-            above["n"].eq(job.n - 1),
-            above["k"].eq(pick(lambda count: (job.k - 1)[:32] // count, codes, kind)),
+            less["m"].eq(job.m - 1),
+            less["n"].eq(job.n - 1),
+            less["k"].eq(pick(lambda count: (job.k - 1)[:32] // count, codes, kind)),
             tail.eq(pick(lambda count: (job.k % count) * (inside.a_width // count), codes, kind)),
             missing.eq(pick(lambda count: -job.k % count, codes, kind)),
         ]
@@ -203,10 +210,13 @@ class JobCheck(wiring.Component):
             "codes": product_in_logic(blocks.k, inside.k),
             "across": blocks.n,
             "p_stride": product_in_logic(blocks.n, inside.m),
-            "a_stride": self._words("a", blocks.k, kind),
-            "b_stride": self._words("b", blocks.n, kind),
+            "a_stride": words_of(spec, "a", blocks.k, kind),
+            "b_stride": words_of(spec, "b", blocks.n, kind),
         }
-        registered: dict[str, Value] = {**above, "tail": tail, "missing": missing}
+        if windows is not None:
+            of_blocks["codes"] = Mux(mode.window, windows.codes, of_blocks["codes"])
+            m.d.comb += out.of_windows.eq(mode.window)
+        registered: dict[str, Value] = {**less, "tail": tail, "missing": missing}
         if spec.blocks or len(spec.kinds) > 1:
             registered |= of_blocks
         layout = Geometry(spec)
@@ -228,7 +238,11 @@ class JobCheck(wiring.Component):
             m.d.sync += [register[name].eq(value) for name, value in registered.items()]
 
     def _multiplications(
-        self, m: Module, ends: list[MatrixEnd], blocks: _BlockSizes
+        self,
+        m: Module,
+        ends: list[MatrixEnd],
+        blocks: BlockSizes,
+        codes: WindowCodes | None,
     ) -> _Multiplications:
         """Make what multiplies bit by bit, one after the other: x * y + sum."""
         spec, out = self.spec, self.o_geometry
@@ -243,15 +257,21 @@ class JobCheck(wiring.Component):
         # A factor is a matrix's rows, or a block's size. The sum is an address, or the bytes of a
         # block, or a stride times the largest factor; and one bit more, which says that it is
         # beyond all addresses.
-        longest = max(spec.dimension_width, *self._block_bits().values())
+        longest = max(spec.dimension_width, *block_bits(spec).values())
+        count, windows = len(ends) + len(sizes) + 1, None
+        if codes is not None:
+            windows = WindowSteps(spec, self.i_job, codes, count)
+            count += windows.COUNT
+            longest = max(longest, windows.FACTOR)
         width = max(address + 1, BYTES_WIDTH, distance + longest) + 1
         products = _Multiplications(
+            windows=windows,
             ends=ends,
             sizes=sizes,
             x=Signal(longest, name="x"),
             y=Signal(distance + 1 + longest, name="y"),
             total=Signal(width, name="total"),
-            step=Signal(range(len(ends) + len(sizes) + 1), name="step"),
+            step=Signal(range(count), name="step"),
             length=Signal(distance, name="length"),
             place=Signal(address + 1, name="place", reset_less=True),
             **{
@@ -264,14 +284,16 @@ class JobCheck(wiring.Component):
         first = Signal(distance + 1)
         m.d.sync += [
             products.striding.eq(0),
-            products.place.eq(_fold(self.i_address, address)),
+            products.place.eq(fold(self.i_address, address)),
         ]
         with m.If(products.striding & (first <= products.length)):
             m.d.sync += products.short.eq(1)
         m.d.comb += [first.eq(products.y), self.o_base.address.eq(products.place)]
         return products
 
-    def _multiply(self, m: Module, products: _Multiplications, given: Value, splits: Value) -> None:
+    def _multiply(
+        self, m: Module, products: _Multiplications, given: Value, splits: Value, fills: Signal
+    ) -> None:
         """Add the states that work through them."""
         x, y, total, step = products.x, products.y, products.total, products.step
         ends, sizes = products.ends, products.sizes
@@ -294,6 +316,10 @@ class JobCheck(wiring.Component):
             if sizes:
                 with m.If(step == len(ends) + len(sizes) - 1):
                     m.next = "DONE"
+            if products.windows is not None:
+                with m.If(step == products.windows.last):
+                    m.d.sync += step.eq(0)
+                    m.d.comb += fills.eq(1)
 
     def _begin(self, m: Module, products: _Multiplications, given: Value, splits: Value) -> None:
         """Check the end of the matrix before, and begin the next multiplication, if any is left."""
@@ -308,11 +334,13 @@ class JobCheck(wiring.Component):
         m.d.sync += products.begins.eq(place[on_chip].all())
         m.d.sync += products.beyond.eq(products.beyond | (ending & outside))
         with m.If((step == len(ends)) & (~given | splits)):
-            with m.If(given):
+            chosen = given | self.i_job.mode.window if spec.windows else given
+            with m.If(chosen):
                 m.d.sync += self.o_error.eq(error_code("bad_block"))
             m.next = "DONE"
         with m.If(products.large_block):
             m.next = "DONE"
+        m.d.sync += products.total.eq(Mux(step < len(ends), place, 0) if ends else 0)
         m.d.sync += [ending.eq(0), self.o_matrix.eq(step + 1)]
         with m.Switch(step):
             for number, end in enumerate(ends):
@@ -320,23 +348,22 @@ class JobCheck(wiring.Component):
                     m.d.sync += [x.eq(end.above), length.eq(end.last), ending.eq(end.used)]
                     if end.stride is not None:
                         m.d.sync += [
-                            y.eq(_fold(end.stride, spec.distance_width)),
+                            y.eq(fold(end.stride, spec.distance_width)),
                             products.striding.eq(end.used if end.strided is None else end.strided),
                         ]
                     m.d.comb += [self.o_base.valid.eq(1), self.o_base.to.eq(end.to)]
             for number, (factor, other, _) in enumerate(products.sizes, len(ends)):
                 with m.Case(number):
                     m.d.sync += [x.eq(factor), y.eq(other), length.eq(0)]
-        m.d.sync += products.total.eq(Mux(step < len(ends), place, 0) if ends else 0)
-
-    def _block_bits(self) -> dict[str, int]:
-        """Return the bits of a block's sizes in tiles and beats; larger ones are refused."""
-        spec = self.spec
-        return {
-            "m": bits_for(spec.a_words),
-            "n": bits_for(max(spec.b_words * spec.b_slices(kind) for kind in spec.kinds)),
-            "k": bits_for(max(spec.a_words * spec.a_slices(kind) for kind in spec.kinds)),
-        }
+            if products.windows is not None:
+                products.windows.begin(m, x, y, length, products.total)
+        if products.windows is not None:
+            with m.If(step >= products.windows.first):
+                m.d.sync += self.o_matrix.eq(0)
+            with m.If((step == 0) & self.i_job.mode.window):
+                # The last byte of a row of the map.
+                m.d.sync += length.eq(products.total)
+                m.d.sync += products.short.eq(products.total[len(length) :].any())
 
     def _formats(self, m: Module) -> tuple[Value, Value]:
         """Look up a pair of formats; return whether it exists, and its largest K."""
@@ -356,52 +383,3 @@ class JobCheck(wiring.Component):
                         out.exponent.eq(mode.exponent),
                     ]
         return known, limit
-
-    def _words(self, side: str, count: Value, kind: Value) -> Value:
-        """Return the words of a count of slices in a store."""
-        of = self.spec.a_slices if side == "a" else self.spec.b_slices
-        slices = [of(kind) for kind in self.spec.kinds]
-        return pick(lambda size: (count + size - 1) // size, slices, kind)
-
-    def _splits(self, blocks: _BlockSizes) -> Value:
-        """Return whether blocks are too large to be counted, or start inside a byte."""
-        spec, inside, kind = self.spec, self.spec.inside, self.o_geometry.kind
-        block_n, block_k = blocks.n, blocks.k
-        sides = [
-            (
-                block_n,
-                self.i_job.block_n,
-                [inside.n * kind.b_bits for kind in spec.kinds],
-                [spec.b_words * spec.b_slices(kind) for kind in spec.kinds],
-            ),
-            (
-                block_k,
-                self.i_job.block_k,
-                [inside.k * kind.a_bits for kind in spec.kinds],
-                [spec.a_words * spec.a_slices(kind) for kind in spec.kinds],
-            ),
-        ]
-        width = self._block_bits()["m"]
-        wrong = _above(self.i_job.block_m, width, C(spec.a_words))
-        for count, whole, widths, most in sides:
-
-            def inside_byte(width: int, count: Value = count) -> Value:
-                return product_in_logic(count, width)[:3] != 0
-
-            wrong |= _above(whole, len(count), pick(C, most, kind))
-            wrong |= pick(inside_byte, widths, kind)
-        if inside.block:
-            each = [inside.block // mode.codes for mode in spec.kinds]
-            wrong |= (self.i_job.block_m != 1) | (self.i_job.block_n != 1)
-            wrong |= pick(lambda size: block_k[: size.bit_length() - 1] != 0, each, kind)
-        return wrong
-
-
-def _fold(value: Value, width: int) -> Value:
-    """Replace the bits from that place up by their OR: too large values stay too large."""
-    return Cat(value[:width], value[width:].any())
-
-
-def _above(value: Value, width: int, most: Value) -> Value:
-    """Return whether `value` exceeds the `width`-bit `most`."""
-    return value[width:].any() | (value[:width] > most)

@@ -3,9 +3,11 @@
 from typing import Any
 
 from amaranth import Cat, Mux, Value
+from amaranth.lib import data
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.coprocessor import error_code
+from hw.soc.registers.window_layout import WindowLayout
 from hw.soc.schedule.vector_check import VectorCheck
 
 __all__ = ["job_reasons"]
@@ -43,11 +45,19 @@ def job_reasons(
         zero, large = Mux(here, of_rows.zero, zero), Mux(here, of_rows.large, large)
         unsupported = Mux(here, of_rows.unsupported, unsupported)
         long &= ~here
+    if spec.windows:
+        words: Any = data.View(WindowLayout(), Cat(job.a_scales, job.b_scales))
+        zero |= mode.window & (words.channels == 0)
+        unsupported |= mode.window & words.none.any()
     reasons = [
         (zero | large, error_code("zero_dimension")),
         (unsupported, error_code("unsupported")),
         (long, error_code("long_k")),
     ]
+    if spec.windows:
+        steps = (words.sy, words.sx, words.dy, words.dx)
+        wrong = Cat(step == 0 for step in steps).any() | (job.ldsa < words.channels)
+        reasons.append((mode.window & wrong, error_code("bad_window")))
     if of_rows is not None:
         reasons.append((of_rows.here & of_rows.long, error_code("long_row")))
     return reasons

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from golden.soc.bus import BusSpec
+from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import UNINITIALISED
 from hw.soc.registers.coprocessor import ADDRESSES, PART, JobLayout
 
@@ -17,8 +17,8 @@ class JobSnapshot(wiring.Component):
 
     Parameters
     ----------
-    spec : BusSpec
-        What: bits of a beat.
+    spec : CoprocessorSpec
+        What: bits of a beat; windows, whose words are copied as all else is.
 
     Members
     -------
@@ -54,8 +54,11 @@ class JobSnapshot(wiring.Component):
     i_matrix: Signal
     o_address: Signal
 
-    def __init__(self, spec: BusSpec):
+    def __init__(self, spec: CoprocessorSpec):
         self.spec = spec
+        # Words of windows are where scales are in other builds.
+        first = JobLayout()["a_scales" if spec.windows else "m"]
+        self.addresses = first.offset // PART
         super().__init__({
             "o_part": Out(range(JobLayout().size // PART)),
             "i_word": In(PART),
@@ -80,7 +83,7 @@ class JobSnapshot(wiring.Component):
         words, beats = self.i_word.replicate(both // PART), self.i_beat.replicate(both // beat)
         incoming, copies, more = Signal(both), Signal(), Signal()
         parts = size // PART
-        ahead = ADDRESSES
+        ahead = self.addresses
         start = ahead * PART
         # The place of what is copied.
         place = Mux(self.i_gathers, part, self.o_part)
@@ -111,7 +114,7 @@ class JobSnapshot(wiring.Component):
 
     def _store_addresses(self, m: Module, part: Value, copies: Value, incoming: Value) -> None:
         """Write addresses into a memory as they come, and read the one that is wanted."""
-        beat, both, ahead = self.spec.data_width, len(incoming), ADDRESSES
+        beat, both, ahead = self.spec.data_width, len(incoming), self.addresses
         start, step = ahead * PART, min(beat, PART)
         # Addresses are read one by one: they are in memory.
         rows = start // both + 1

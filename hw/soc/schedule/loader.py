@@ -18,8 +18,9 @@ from hw.soc.schedule.block_walk import Block, BlockWalk
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, block_widths
 from hw.soc.schedule.row_plan import RowPlan, row_plans
+from hw.soc.schedule.row_request import Bases, RowRequest
 
-__all__ = ["Bases", "Loader", "RowRequest", "parts"]
+__all__ = ["Loader", "parts"]
 
 
 def parts(spec: CoprocessorSpec) -> dict[Destination, int]:
@@ -28,26 +29,6 @@ def parts(spec: CoprocessorSpec) -> dict[Destination, int]:
         (Destination.A, Destination.B, Destination.A_SCALES, Destination.B_SCALES), spec.PARTS
     )
     return {**operands, Destination.BIAS: 2, Destination.RECORD: 4, Destination.ADDEND: 2}
-
-
-class RowRequest(data.StructLayout):
-    """A row to read: address, bytes, destination; whether it ends its block, and its job."""
-
-    def __init__(self, spec: CoprocessorSpec):
-        super().__init__({
-            "address": spec.address_width,
-            "bytes": spec.length_width,
-            "to": range(len(Destination)),
-            "last": 1,
-            "final": 1,
-        })
-
-
-class Bases(data.StructLayout):
-    """The address of a matrix, by its destination; for C, the addend's."""
-
-    def __init__(self, spec: CoprocessorSpec):
-        super().__init__({"valid": 1, "to": range(len(Destination)), "address": spec.address_width})
 
 
 class _RowState(NamedTuple):
@@ -125,6 +106,9 @@ class Loader(wiring.Component):
         :class:`RowRequest`.
     o_block : Out(stream)
         :class:`hw.soc.schedule.block_walk.Block`, before its rows are requested.
+    o_again, o_first, o_last_code : Out(1)
+        Of windows: the next block of A has the same rows as this one; else the first ones; the
+        block is the last one along K.
     """
 
     i_geometry: data.View
@@ -135,6 +119,9 @@ class Loader(wiring.Component):
     i_free: Signal
     o: stream.Interface
     o_block: stream.Interface
+    o_again: Signal
+    o_first: Signal
+    o_last_code: Signal
 
     def __init__(self, spec: CoprocessorSpec, *, lean: bool = False):
         self.spec = spec
@@ -148,6 +135,7 @@ class Loader(wiring.Component):
             "i_free": In(len(parts(spec))),
             "o": Out(stream.Signature(RowRequest(spec))),
             "o_block": Out(stream.Signature(Block(spec))),
+            **dict.fromkeys(("o_again", "o_first", "o_last_code") * spec.windows, Out(1)),
         })
 
     def elaborate(self, platform):
@@ -199,6 +187,8 @@ class Loader(wiring.Component):
                 with m.If(walk.o_last):
                     m.next = "IDLE"
         m.d.comb += walk.i_next.eq(steps)
+        if self.spec.windows:
+            self._tell_next(m, walk)
         with m.If(steps):
             row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
             column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
@@ -207,6 +197,15 @@ class Loader(wiring.Component):
             with m.If(column_ends):
                 m.d.sync += columns.eq(Mux(walk.o_last_column, 0, columns + job.columns))
         return m
+
+    def _tell_next(self, m: Module, walk: BlockWalk) -> None:
+        """Tell which rows of A are the next ones: blocks that share all of K do not load it."""
+        single = walk.o_first_code | self.i_geometry.by_columns
+        m.d.comb += [
+            self.o_again.eq(~walk.o_last_code | (~walk.o_last_column & ~single)),
+            self.o_first.eq(walk.o_last_row),
+            self.o_last_code.eq(walk.o_last_code),
+        ]
 
     def _buffers(self, m: Module) -> tuple[Signal, dict[Destination, Signal]]:
         """Count the free buffers of each store; return also what to set when one is taken."""

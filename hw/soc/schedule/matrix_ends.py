@@ -3,11 +3,13 @@
 from typing import Any, NamedTuple
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
 from amaranth.utils import exact_log2
 
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.constant_division import divide_by_constant
 from hw.arith.product import product_in_logic
+from hw.soc.registers.window_layout import WindowLayout
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import pick
 from hw.soc.schedule.vector_check import VectorCheck
@@ -76,6 +78,10 @@ def _end_of_a(
         if spec.gather:
             table = (job.k - 1)[: spec.dimension_width]
             rows = Mux(of_rows.here & of_rows.gathers, table, rows)
+    if spec.windows:
+        # Of a map; the bytes of a row of it are a product.
+        words: Any = data.View(WindowLayout(), Cat(job.a_scales, job.b_scales))
+        rows = Mux(job.mode.window, words.height, rows)
     return MatrixEnd(Destination.A, rows, job.lda, last, C(1))
 
 

@@ -12,7 +12,7 @@ from hw.lib.shared_module import NO_COLLISION, UNINITIALISED
 from hw.soc.bus.burst import Row
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, bytes_of
-from hw.soc.schedule.loader import Bases
+from hw.soc.schedule.row_request import Bases
 from hw.soc.schedule.tile_walk import BlockDone
 
 __all__ = ["ResultAddresses"]

@@ -76,6 +76,8 @@ def row_plans(
         of_columns(Destination.RECORD, job.per_column, spec.RECORD_BYTES)
     before, length = (words_bytes(spec, "a", x, job.kind) for x in (codes, walk.o_codes))
     of_rows(Destination.A, job.lda, before, length)
+    if spec.windows:
+        plans[Destination.A] = _of_map(plans[Destination.A], job.of_windows)
     scales = _scales(spec, job, walk.o_codes)
     if spec.scales:
         of_rows(Destination.A_SCALES, job.ldsa, _scales(spec, job, codes), scales)
@@ -93,6 +95,12 @@ def row_plans(
             stores_end=job.by_columns | walk.o_first_column,
         )
     return plans
+
+
+def _of_map(plan: RowPlan, here: Value) -> RowPlan:
+    """Plan rows of a map, which is taken apart later: each begins with its first byte."""
+    step, before = (Mux(here, 0, value) for value in (plan.step, plan.before))
+    return plan._replace(step=step, before=before, home=plan.home | here)
 
 
 def _scales(spec: CoprocessorSpec, job: Any, words: Value) -> Value:

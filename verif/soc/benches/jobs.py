@@ -11,7 +11,7 @@ from golden.soc.job import Job
 from golden.soc.spec import CoprocessorSpec
 from verif.soc.uvm.modes import requantisation
 
-__all__ = ["SIZE", "any_job", "draw", "fill_records", "requantisation"]
+__all__ = ["SIZE", "any_job", "any_options", "draw", "fill_records", "requantisation"]
 
 SIZE = 1 << 16
 """Bytes of the memory."""
@@ -83,10 +83,21 @@ def fill_records(memory: np.ndarray, job: Job) -> None:
 def any_job(spec: CoprocessorSpec, rng: np.random.Generator, likely: float) -> Job:
     """Draw a job of any size, with whatever the co-processor can do."""
     m, n, k = (int(rng.geometric(likely)) for _ in range(3))
+    more = any_options(spec, rng)
+    if rng.integers(2):
+        mode = spec.inside.modes[more["a_format"], more["b_format"]]
+        up, across, depth = (int(rng.integers(1, most + 1)) for most in spec.default_blocks(mode))
+        if spec.fits(up, across, depth, mode):
+            more |= {"block_m": up, "block_n": across, "block_k": depth}
+    return draw(spec, rng, m, n, k, **more)
+
+
+def any_options(spec: CoprocessorSpec, rng: np.random.Generator) -> dict[str, Any]:
+    """Draw what is done with sums, and formats."""
     more: dict[str, Any] = {"by_columns": bool(rng.integers(2))}
     more["bias"] = spec.bias and bool(rng.integers(2))
     pairs = list(spec.inside.modes)
-    more["a_format"], more["b_format"] = pair = pairs[rng.integers(len(pairs))]
+    more["a_format"], more["b_format"] = pairs[rng.integers(len(pairs))]
     if spec.requantise and rng.integers(2):
         if spec.inside.result is None:
             more["requantisation"] = requantisation(rng)
@@ -95,9 +106,4 @@ def any_job(spec: CoprocessorSpec, rng: np.random.Generator, likely: float) -> J
             more["encode"] = True
     elif spec.accumulates and not more["bias"]:
         more["accumulate"] = bool(rng.integers(2))
-    if rng.integers(2):
-        mode = spec.inside.modes[pair]
-        up, across, depth = (int(rng.integers(1, most + 1)) for most in spec.default_blocks(mode))
-        if spec.fits(up, across, depth, mode):
-            more |= {"block_m": up, "block_n": across, "block_k": depth}
-    return draw(spec, rng, m, n, k, **more)
+    return more

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from golden.soc.job import Job
+from golden.soc.job_check import matrices
 from golden.soc.spec import CoprocessorSpec
 from golden.soc.window import Window
+from verif.soc.benches import jobs
 
-__all__ = ["any_window", "windowed"]
+__all__ = ["any_window", "any_windowed", "touched", "windowed"]
 
 
 def any_window(rng: np.random.Generator, most: int = 9) -> Window:
@@ -57,3 +59,36 @@ def windowed(
             blocks = {"block_m": up, "block_n": across, "block_k": taps}
     lda = window.row_bytes + (int(rng.integers(0, 9)) if rng.integers(2) else 0)
     return replace(job, a=free, lda=lda, k=window.codes, window=window, **blocks)
+
+
+def any_windowed(
+    spec: CoprocessorSpec, rng: np.random.Generator, window: Window | None = None
+) -> Job:
+    """Draw a product of windows, with whatever the co-processor can do, anywhere in memory."""
+    while True:
+        one = window or any_window(rng)
+        m, n = int(rng.geometric(0.05)), int(rng.geometric(0.15))
+        lines = (one.height - 1) * (one.row_bytes + 9) + one.row_bytes
+        if one.codes * n + m * n * 4 + 20 * n + lines > jobs.SIZE // 4 or one.codes > 1000:
+            continue
+        # A as such would take too much room.
+        job = replace(jobs.draw(spec, rng, m, n, one.codes, **jobs.any_options(spec, rng)), lda=0)
+        others = [matrix.end for name, matrix in matrices(spec, job).items() if name != "a"]
+        free = max(others) + int(rng.integers(99))
+        if free + lines <= jobs.SIZE:
+            return windowed(spec, rng, job, one, free)
+
+
+def touched(spec: CoprocessorSpec, job: Job) -> set[int]:
+    """List the beats that have a byte of what a job may read."""
+    found = matrices(spec, job)
+    places = [
+        one.places().reshape(-1)
+        for name, one in found.items()
+        if (name != "a" or job.window is None) and (name != "c" or job.accumulate)
+    ]
+    if (window := job.window) is not None:
+        pixels = np.arange(window.width)[:, None] * window.pixel + np.arange(window.channels)
+        lines = job.a + job.lda * np.arange(window.height)[:, None, None]
+        places.append((lines + pixels).reshape(-1))
+    return set((np.concatenate(places) // spec.bytes).tolist())

@@ -1,0 +1,42 @@
+"""Scales of blocks along K, with the words that they are of."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth import C, Module, Mux, Signal, Value
+
+from golden.soc.spec import CoprocessorSpec
+from hw.soc.schedule.geometry import pick
+
+__all__ = ["connect_scales"]
+
+
+def connect_scales(
+    m: Module,
+    spec: CoprocessorSpec,
+    geometry: Any,
+    operands: Mapping[str, Any],
+    port: tuple[str, Any],
+) -> Value:
+    """Send a block's scales with its words; return whether they are valid.
+
+    Parameters
+    ----------
+    geometry : :class:`~hw.soc.schedule.geometry.Geometry`.
+    operands : feeds of words and of scales, by side.
+    port : side, and the engine's port of that side.
+    """
+    side, to = port
+    scales = operands[f"{side}_scales"].o
+    each = [spec.inside.block // mode.codes for mode in spec.kinds]
+    left, ends = Signal(range(spec.inside.block), name=f"{side}_block"), Signal()
+    count = pick(lambda size: C(size - 1), each, geometry.kind)
+    m.d.comb += [
+        ends.eq((left == count) | operands[side].o.payload.last),
+        to.payload.scale.eq(scales.payload.data),
+        scales.ready.eq(to.valid & to.ready & ends),
+    ]
+    with m.If(to.valid & to.ready):
+        m.d.sync += left.eq(Mux(ends, 0, left + 1))
+    valid: Value = scales.valid
+    return valid

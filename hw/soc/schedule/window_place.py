@@ -1,0 +1,102 @@
+"""Places in a map: pixels that are kept, and moves from one to the next."""
+
+from typing import Any, NamedTuple, Self
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+
+from hw.lib.shared_module import UNINITIALISED
+from hw.soc.schedule.geometry import BYTES_WIDTH
+
+__all__ = [
+    "KERNEL_ROW", "LINE", "LINE_BEFORE", "PIXEL", "PIXEL_BEFORE", "PLACES", "SIDE", "TAP",
+    "Move", "Place", "move_place",
+]  # fmt: skip
+
+PLACES = 8
+TAP, KERNEL_ROW, PIXEL, LINE, PIXEL_BEFORE, LINE_BEFORE = range(6)
+"""Places that are kept: the tap; the first taps of its kernel row, of the window, and of the first
+window of its row; the last two as they were before the block."""
+SIDE = 16
+"""Bits of a coordinate inside of a map."""
+
+
+class Place(data.StructLayout):
+    """A pixel: its address, column and row; beyond the first edges the address is that of 0.
+
+    Coordinates are two's complement, and stay at 2^16.
+    """
+
+    def __init__(self, address_width: int):
+        super().__init__({"address": address_width, "x": SIDE + 1, "y": SIDE + 1})
+
+
+class Move(NamedTuple):
+    """A move from a place to another one, both of which are kept.
+
+    Members
+    -------
+    source, to : which places.
+    x, y : it is by a column, or by a row.
+    walks, copies : it is done, as part of the walk, or as a copy.
+    """
+
+    source: Signal
+    to: Signal
+    x: Signal
+    y: Signal
+    walks: Signal
+    copies: Signal
+
+    @classmethod
+    def make(cls) -> Self:
+        """Make the signals."""
+        places = {name: Signal(range(PLACES), name=name) for name in ("source", "to")}
+        bits = {name: Signal(name=f"move_{name}") for name in ("x", "y", "walks", "copies")}
+        return cls(**places, **bits)
+
+    def copy(self, m: Module, source: int, to: int) -> None:
+        """Copy a place."""
+        m.d.comb += [self.source.eq(source), self.to.eq(to), self.copies.eq(1)]
+
+
+def move_place(
+    m: Module, move: Move, still: Value, window: Any, base: Value, steps: tuple[Value, Value]
+) -> data.View:
+    """Move from a place that is kept to the next one, which is kept, too; return it.
+
+    Parameters
+    ----------
+    move : the move.
+    still : it is none, but the first place of a job.
+    window : :class:`~hw.soc.registers.window_layout.WindowLayout`.
+    base : address of the map.
+    steps : distances of pixels, and of rows of the map.
+    """
+    layout = Place(len(base))
+    width = layout.size
+    places: Memory[int, Value] = Memory(
+        shape=width, depth=PLACES, init=[], attrs={UNINITIALISED: "1"}
+    )
+    m.submodules.places = places
+    write, read = places.write_port(), places.read_port(domain="comb")
+    first = data.View(layout, Signal(width, name="first"))
+    old, new = (data.View(layout, Signal(width, name=name)) for name in ("old", "new"))
+    distance = Signal(BYTES_WIDTH)
+    m.d.comb += [
+        first.address.eq(base),
+        first.x.eq(Cat(window.left, window.left.any().replicate(SIDE + 1 - 8))),
+        first.y.eq(Cat(window.top, window.top.any().replicate(SIDE + 1 - 8))),
+        read.addr.eq(move.source),
+        old.eq(Mux(still & move.walks, first, read.data)),
+        # Beyond the last edges there is nothing to be read.
+        distance.eq(Mux(move.x & ~old.x[-1], steps[0], 0) | Mux(move.y & ~old.y[-1], steps[1], 0)),
+        new.address.eq(old.address + distance),
+        new.x.eq(old.x + (move.x & ~(old.x[-1] & ~old.x[-2]))),
+        new.y.eq(old.y + (move.y & ~(old.y[-1] & ~old.y[-2]))),
+        write.addr.eq(move.to),
+        write.data.eq(new),
+        write.en.eq(move.walks | move.copies),
+    ]
+    return new
