@@ -141,6 +141,7 @@ _OPTIONS = {
     "folder": "output",
     "period_ns": "period",
     "source": "from",
+    "clock_mhz": "clock",
     "constants": "constant",
     "states": "state",
 }

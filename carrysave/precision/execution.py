@@ -16,7 +16,7 @@ from carrysave.compiler.passes.floats import with_choices
 from carrysave.compiler.run.outputs import folder_name
 from carrysave.compiler.target import energy
 from carrysave.compiler.target.target import Target
-from carrysave.errors import UsageError, needs
+from carrysave.errors import UsageError, needs, refusal
 from carrysave.precision import layers as products
 from carrysave.precision import picture, sensitivity, view
 from carrysave.precision.assess import Judge
@@ -40,8 +40,8 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     needs("onnxruntime", "scipy", "matplotlib", *(["jax"] if request.fine_tune else []))
     steps.step(f"read {request.model.name}")
     graph = load(request.model)
-    calibration = read_inputs(request.calibration, graph, "--calibration")
-    data = calibration if request.data is None else read_inputs(request.data, graph, "--input")
+    calibration = read_inputs(request.calibration, graph, "calibration")
+    data = calibration if request.data is None else read_inputs(request.data, graph, "x")
     labels = read_labels(request.labels, len(next(iter(data.values()))))
     sizes = [batch_of(request.batch, graph, inputs) for inputs in (calibration, data)]
     target = Target(request.design, golden=True)
@@ -172,11 +172,11 @@ def _pairs(request: PrecisionRequest, target: Target) -> tuple[list[Pair], list[
     """List the pairs of formats to choose from, and these with those to compare with."""
     if not target.formats:
         raise UsageError("engine must have several formats, such as npe, to choose from")
-    for option, given in (("--formats", request.formats), ("--against", request.against)):
+    for argument, given in (("formats", request.formats), ("against", request.against)):
         for name in given:
             if name not in target.formats:
-                has = ", ".join(target.formats)
-                raise UsageError(f"{option} must be of {has}, which the engine has, not {name!r}")
+                legal = f"of {', '.join(target.formats)}, which the engine has"
+                raise refusal(argument, legal, repr(name))
     names = list(dict.fromkeys(request.formats)) or list(target.formats)
     if request.pairs == "same":
         pairs = [(name, name) for name in names]

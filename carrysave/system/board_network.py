@@ -18,7 +18,7 @@ from carrysave.compiler.program.reasons import check_target
 from carrysave.compiler.program.write import MEMORY, write
 from carrysave.compiler.run.attached import room, traffic
 from carrysave.compiler.target.target import Target
-from carrysave.errors import UsageError, needs
+from carrysave.errors import ArgumentError, needs
 from carrysave.report import page as pages
 from carrysave.report.page import Page, Text
 from carrysave.report.tables import Section
@@ -54,15 +54,16 @@ def board_program(
         the board has a processor.
     """
     if board.processor:
-        raise UsageError(
-            f"--model must be left out: {board.name} has a processor, which runs the files of"
-            " `carrysave compile`"
+        raise ArgumentError(
+            "{model} must be left out: {_board} has a processor, which runs the files of"
+            " `carrysave compile`",
+            _board=board.name,
         )
     target = Target(design)
     if is_program(model):
         if data is not None or batch != 1 or reading != ReadOptions():
-            raise UsageError(
-                "--input, --batch, --batch-axis, --constant and --state must be left out: the"
+            raise ArgumentError(
+                "{x}, {batch}, {batch_axis}, {constants} and {states} must be left out: the"
                 " program is compiled"
             )
         program = read(model, target)
@@ -76,9 +77,13 @@ def board_program(
             program = compile_network(lowered, target, inputs, samples=samples)
     needed, there = room(program), design.spec.memory_bytes
     if needed > there:
-        raise UsageError(
-            f"--model {shown(model.name)} needs {needed:,} bytes of memory, and the co-processor of"
-            f" {board.name} has {there:,}: -p memory_bytes=N may give it more"
+        raise ArgumentError(
+            "{model} {_name} needs {_needed:,} bytes of memory, and the co-processor of {_board}"
+            " has {_there:,}: -p memory_bytes=N may give it more",
+            _name=shown(model.name),
+            _needed=needed,
+            _board=board.name,
+            _there=there,
         )
     return program
 

@@ -7,7 +7,7 @@ from typing import Any
 from carrysave.boards.board import BOARDS, Board, board_of
 from carrysave.compiler.program.cycles import Memory
 from carrysave.compiler.target.target import Target
-from carrysave.errors import UsageError
+from carrysave.errors import refusal
 from hw.catalog import Design
 
 __all__ = ["SYSTEMS", "SystemBoard", "design_of", "system_board_of"]
@@ -70,9 +70,7 @@ def system_board_of(name: str) -> tuple[Board, SystemBoard]:
     """
     board = board_of(name)
     if name not in SYSTEMS:
-        raise UsageError(
-            f"--board must be one with SDRAM that a system uses, {', '.join(SYSTEMS)}, not {name}"
-        )
+        raise refusal("board", f"one with SDRAM that a system uses, {', '.join(SYSTEMS)}", name)
     return board, SYSTEMS[name]
 
 

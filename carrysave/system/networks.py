@@ -19,7 +19,7 @@ from carrysave.compiler.program.read import is_program, read
 from carrysave.compiler.program.reasons import between, check_target
 from carrysave.compiler.run.stored import batches
 from carrysave.compiler.target.target import Target
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError
 from carrysave.progress import Steps
 from carrysave.system.request import SystemRequest
 from carrysave.weights.array_files import read_arrays
@@ -37,12 +37,12 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
     assert request.data is not None
     if is_program(request.model):
         if request.reading != ReadOptions():
-            raise UsageError(
-                "--batch-axis, --constant and --state must be left out: the program is compiled"
+            raise ArgumentError(
+                "{batch_axis}, {constants} and {states} must be left out: the program is compiled"
             )
         steps.step(f"read {request.model.name}")
         program = read(request.model, target)
-        each = batches(program, read_arrays(request.data), "--input")
+        each = batches(program, read_arrays(request.data), "x")
         most = request.chosen.memory_bytes
         if len(program.memory) > most:
             size = len(program.memory)
@@ -51,11 +51,11 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
     else:
         steps.step(f"compile {request.model.name}")
         graph, samples = request.reading.read(request.model)
-        inputs = read_inputs(request.data, graph, "--input", samples)
+        inputs = read_inputs(request.data, graph, "x", samples)
         with within_file(request.model):
             program = _compiled(graph, target, samples.part(inputs, 0, 1), samples, request)
         own = {name: inputs[name] for name in program.takes}
-        each = batches(program, own, "--input")
+        each = batches(program, own, "x")
     labels = read_labels(request.labels, len(each))
     return program, each[: request.count], labels
 

@@ -11,7 +11,7 @@ from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.run.stepwise import first_difference
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Outcome
-from carrysave.errors import UsageError, needs
+from carrysave.errors import ArgumentError, needs
 from carrysave.progress import Steps
 from carrysave.system import attached, generate
 from carrysave.system.networks import NetworkInputs, has_floats, network_of
@@ -87,9 +87,11 @@ def run_on_board(
     board, report = request.board, folder / "soc" / request.board.name / "soc.json"
     needs("serial")
     if not report.exists():
-        raise UsageError(
-            f"--port needs the report of `carrysave soc --board {board.name}`, which says what is"
-            f" on the board: {report}"
+        raise ArgumentError(
+            "{port} needs the report of `carrysave soc --board {_board}`, which says what is on the"
+            " board: {_report}",
+            _board=board.name,
+            _report=report,
         )
     try:
         facts: dict[str, Any] = json.loads(report.read_text())

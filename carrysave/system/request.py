@@ -6,7 +6,7 @@ from pathlib import Path
 
 from carrysave.boards.board import Board
 from carrysave.compiler.front.options import ReadOptions
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError, refusal
 from carrysave.system import generate
 from carrysave.system.boards import SystemBoard
 
@@ -50,29 +50,29 @@ class SystemRequest:
 
     def __post_init__(self) -> None:
         """Check what goes together."""
-        for option, name, known in (
-            ("--cpu", self.cpu, generate.CPUS),
-            ("--bus", self.bus, generate.BUSES),
+        for argument, name, known in (
+            ("cpu", self.cpu, generate.CPUS),
+            ("bus", self.bus, generate.BUSES),
         ):
             if name not in known:
-                raise UsageError(f"{option} must be {' or '.join(known)}, not {name}")
+                raise refusal(argument, " or ".join(known), name)
         if not 20 <= self.clock_mhz <= 100:
-            raise UsageError(f"--clock must be 20..100 MHz, not {self.clock_mhz:g}")
+            raise refusal("clock_mhz", "20..100 MHz", f"{self.clock_mhz:g}")
         if self.baud is not None and not 9600 <= self.baud <= self.most:
-            raise UsageError(f"--baud must be 9600..{int(self.most)}, not {self.baud}")
+            raise refusal("baud", f"9600..{int(self.most)}", str(self.baud))
         if self.model is None and self.reading != ReadOptions():
-            raise UsageError("--batch-axis, --constant and --state need --model")
+            raise ArgumentError("{batch_axis}, {constants} and {states} need {model}")
         if (self.model is None) != (self.data is None):
-            raise UsageError("--model and --input need each other")
+            raise ArgumentError("{model} and {x} need each other")
         if self.simulated and self.port is not None:
-            raise UsageError("--simulate is in place of a board at --port")
-        for option, wanted in (("--simulate", self.simulated), ("--port", self.port is not None)):
+            raise ArgumentError("{simulate} is in place of a board at {port}")
+        for argument, wanted in (("simulate", self.simulated), ("port", self.port is not None)):
             if wanted and self.model is None:
-                raise UsageError(f"{option} needs --model and --input")
+                raise ArgumentError(f"{{{argument}}} needs {{model}} and {{x}}")
         if self.serial and not self.simulated:
-            raise UsageError("--serial is for --simulate: a board has no other way")
+            raise ArgumentError("{serial} is for {simulate}: a board has no other way")
         if self.count is not None and self.count < 1:
-            raise UsageError(f"--count must be 1 or more, not {self.count}")
+            raise refusal("count", "1 or more", str(self.count))
 
     @property
     def most(self) -> float:

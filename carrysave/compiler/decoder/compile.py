@@ -17,7 +17,7 @@ from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Parameter, parameter_words
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, refusal
 from hw.catalog import Design
 
 __all__ = ["LOGITS", "ProgramDecoder", "block_of", "compile_decoder"]
@@ -52,7 +52,7 @@ def compile_decoder(
     """
     most = min(4096, model.shape.context)
     if not 1 <= cache <= most:
-        raise UsageError(f"--cache must be 1..{most} tokens, not {cache}")
+        raise refusal("cache", f"1..{most} tokens", str(cache))
     _check(model, target, cache)
     image = Image(target)
     builder = Builder(image)

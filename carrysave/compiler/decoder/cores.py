@@ -29,7 +29,7 @@ def core_block(core: str, parameters: Mapping[str, str], bits: int = 4) -> Desig
     parameters : of the co-processor, the engine too.
     bits : of a weight, unless the core has a width of its own.
     """
-    check_choice("--core", core, tuple(CORES))
+    check_choice("core", core, tuple(CORES))
     trits = core == "ternary_core" and "engine" not in parameters
     engine = {"engine": CORES[core].replace("{bits}", str(bits))}
     return block_of({**engine, **({"trits": "true"} if trits else {}), **parameters})

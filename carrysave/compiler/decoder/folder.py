@@ -15,7 +15,7 @@ from carrysave.compiler.program.read import read
 from carrysave.compiler.program.write import MANIFEST, write
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
-from carrysave.errors import UsageError, needs
+from carrysave.errors import needs, refusal
 from carrysave.weights.gguf import GgufFile, read_gguf
 from hw.emit.user_files import FileError, parsing
 
@@ -67,7 +67,7 @@ def compile_file(
     """
     model, _, vocabulary = load_model(path)
     if bits is not None and model.form != "attention":
-        raise UsageError(f"--kv must be left out, as the model has no cache, not {bits}")
+        raise refusal("kv", "left out, as the model has no cache", str(bits))
     design = block_of(parameters)
     most = min(cache, model.shape.context)
     program = compile_decoder(model, Target(design), cache=most, bits=bits)

@@ -18,7 +18,7 @@ from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.compiler.run.sample import Sample
 from carrysave.compiler.target.target import Target
-from carrysave.errors import ArgumentError, UsageError, check_choice
+from carrysave.errors import ArgumentError, UsageError, check_choice, refusal
 from carrysave.keywords import Options
 
 __all__ = ["SIMULATIONS", "ChatOptions", "WriteRequest", "write"]
@@ -198,13 +198,11 @@ def _decoder(
     """Return what answers, its vocabulary, and what runs its jobs on the block, too."""
     if request.model.is_dir():
         if request.options.kv is not None or request.options.simulate != "none":
-            raise UsageError("--kv and --simulate must be left out: the program is compiled")
+            raise ArgumentError("{kv} and {simulate} must be left out: the program is compiled")
         return *load_program(request.model, request.options.cache), None
     model, vocabulary, _ = load_model(request.model)
     if request.options.kv is not None and model.form != "attention":
-        raise UsageError(
-            f"--kv must be left out, as the model has no cache, not {request.options.kv}"
-        )
+        raise refusal("kv", "left out, as the model has no cache", str(request.options.kv))
     most = min(request.options.cache, model.shape.context)
     if request.options.simulate == "none":
         return decoder_of(model, cache=most, bits=request.options.kv), vocabulary, None

@@ -9,7 +9,7 @@ from onnx import numpy_helper
 from carrysave.compiler.front.samples import Samples, sizes_text
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.tensors import without_constants
-from carrysave.errors import UsageError, check_choice
+from carrysave.errors import ArgumentError, check_choice, refusal
 from carrysave.weights.array_files import read_arrays
 from hw.emit.user_files import shown
 
@@ -36,19 +36,21 @@ def folded(graph: Graph, constants: Mapping[str, Path | np.ndarray]) -> Graph:
     proto = without_constants(graph.proto)
     proto.graph.initializer.extend(graph.proto.graph.initializer)
     for name, data in constants.items():
-        check_choice("--constant", name, list(graph.inputs))
+        check_choice("constants", name, list(graph.inputs))
         values = read_arrays(data) if isinstance(data, Path) else np.asarray(data)
         kind, shape = graph.inputs[name]
         if not isinstance(values, np.ndarray):
-            raise UsageError(f"--constant {shown(name)} must be one array, an .npy")
+            raise ArgumentError("{constants} {_name} must be one array, an .npy", _name=shown(name))
         fits = values.ndim == len(shape) and all(
             isinstance(one, str) or one == size
             for one, size in zip(shape, values.shape, strict=True)
         )
         if not fits or values.dtype != kind:
-            raise UsageError(
-                f"--constant {shown(name)} must be {sizes_text(shape)} of {kind}, not"
-                f" {sizes_text(values.shape)} of {values.dtype}"
+            raise ArgumentError(
+                "{constants} {_name} must be {_legal}, not {_given}",
+                _name=shown(name),
+                _legal=f"{sizes_text(shape)} of {kind}",
+                _given=f"{sizes_text(values.shape)} of {values.dtype}",
             )
         proto.graph.initializer.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
     rest = [one for one in proto.graph.input if one.name not in constants]
@@ -56,14 +58,14 @@ def folded(graph: Graph, constants: Mapping[str, Path | np.ndarray]) -> Graph:
     proto.graph.input.extend(rest)
     made = Graph(proto)
     if not made.inputs:
-        raise UsageError("--constant: an input must stay")
+        raise ArgumentError("{constants}: an input must stay")
     return made
 
 
 def read_inputs(
     data: Path | np.ndarray | Mapping[str, np.ndarray],
     graph: Graph,
-    option: str,
+    argument: str,
     samples: Samples | None = None,
 ) -> dict[str, np.ndarray]:
     """Return inputs: an array for the only one, or all by name; of a file, or as they are.
@@ -72,7 +74,7 @@ def read_inputs(
     ----------
     data : a file, .npy or .npz, or arrays.
     graph : the model.
-    option : names them in errors.
+    argument : its name, for errors.
     samples : where samples are; states that are not given are zeros. None: along the first axes.
 
     Raises
@@ -84,11 +86,10 @@ def read_inputs(
     if not isinstance(arrays, Mapping):
         names = list(graph.inputs if samples is None else samples.inputs)
         if len(names) != 1:
-            raise UsageError(
-                f"{option} must be an .npz with {', '.join(names)}, not one array"
-                if isinstance(data, Path)
-                else f"{option} must be arrays by name, {', '.join(names)}, not one"
-            )
+            listed = ", ".join(names)
+            if isinstance(data, Path):
+                raise refusal(argument, f"an .npz with {listed}", "one array")
+            raise refusal(argument, f"arrays by name, {listed}", "one")
         arrays = {names[0]: arrays}
     arrays = {name: np.asarray(array) for name, array in arrays.items()}
     axes = dict.fromkeys(arrays, 0) if samples is None else samples.inputs
@@ -100,7 +101,8 @@ def read_inputs(
         array.shape[axes[name] : axes[name] + 1] for name, array in arrays.items() if name in axes
     }
     if len(sizes) != 1 or sizes == {()} or sizes == {(0,)}:
-        raise UsageError(f"{option} must hold as many inputs, one or more, in each array")
+        text = f"{{{argument}}} must hold as many inputs, one or more, in each array"
+        raise ArgumentError(text)
     graph.check_inputs(arrays, axes)
     return arrays
 
@@ -122,15 +124,15 @@ def batch_of(
     if samples.states:
         if batch not in (None, 1) or fixed - {1}:
             wrong = batch if batch not in (None, 1) else max(fixed)
-            raise UsageError(f"--batch must be 1 with --state, not {wrong}")
+            raise ArgumentError("{batch} must be 1 with {states}, not {_batch}", _batch=wrong)
         return 1
     if not fixed:
         return batch or _BATCH
     (size,) = fixed if len(fixed) == 1 else (0,)
     if batch not in (None, size):
-        raise UsageError(f"--batch must be {size}, as in the model, not {batch}")
+        raise refusal("batch", f"{size}, as in the model", str(batch))
     if not size or count % size:
-        raise UsageError(f"--input must be a multiple of {size} inputs, not {count}")
+        raise refusal("x", f"a multiple of {size} inputs", str(count))
     return size
 
 
@@ -144,7 +146,8 @@ def read_labels(data: Path | np.ndarray | None, count: int) -> np.ndarray | None
         or labels.shape != (count,)
         or labels.dtype.kind not in "iu"
     ):
-        raise UsageError(f"--labels must be {count} integers, one for each input")
+        text = "{labels} must be {_count} integers, one for each input"
+        raise ArgumentError(text, _count=count)
     return labels
 
 
@@ -171,11 +174,12 @@ def zeros(graph: Graph, batch: int, samples: Samples | None = None) -> dict[str,
             for at, size in enumerate(shape)
         ]
         if not all(isinstance(size, int) for size in sizes):
-            raise UsageError(
-                f"--input must be given: input {name!r} is of"
-                f" {' x '.join(map(str, shape))}, which leaves sizes open"
+            raise ArgumentError(
+                "{x} must be given: input {_name} is of {_sizes}, which leaves sizes open",
+                _name=repr(name),
+                _sizes=" x ".join(map(str, shape)),
             )
         if sizes and isinstance(shape[axis], int) and batch not in (1, shape[axis]):
-            raise UsageError(f"--batch must be {shape[axis]}, as in the model, not {batch}")
+            raise refusal("batch", f"{shape[axis]}, as in the model", str(batch))
         found[name] = np.zeros([int(size) for size in sizes if size is not None], kind)
     return found

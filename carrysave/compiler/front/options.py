@@ -12,7 +12,7 @@ from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError, refusal
 
 __all__ = ["ReadOptions"]
 
@@ -68,11 +68,11 @@ class ReadOptions:
             As :func:`carrysave.compiler.front.inputs.read_inputs`, and more samples with states.
         """
         if count < 1:
-            raise UsageError(f"--batch must be 1 or more, not {count}")
+            raise refusal("batch", "1 or more", str(count))
         if samples.states and count != 1:
-            raise UsageError(f"--batch must be 1 with --state, not {count}")
+            raise ArgumentError("{batch} must be 1 with {states}, not {_count}", _count=count)
         if data is None:
             return zeros(graph, count, samples)
-        inputs = read_inputs(data, graph, "--input", samples)
+        inputs = read_inputs(data, graph, "x", samples)
         # Between states it is one: each sample begins where the one before ended.
         return samples.part(inputs, 0, 1) if samples.states else inputs

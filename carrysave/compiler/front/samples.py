@@ -7,7 +7,7 @@ import numpy as np
 
 from carrysave.compiler.graph.graph import Graph, Sizes
 from carrysave.compiler.graph.names import quoted
-from carrysave.errors import UsageError, check_choice
+from carrysave.errors import ArgumentError, check_choice
 from hw.emit.user_files import shown
 
 __all__ = ["Samples", "sizes_text"]
@@ -54,16 +54,17 @@ class Samples:
         for name, to in states.items():
             _check_state(graph, name, to)
         if wrong := {to for to in states.values() if list(states.values()).count(to) > 1}:
-            raise UsageError(f"--state: input {quoted(wrong.pop())} must be of one output")
+            text = "{states}: input {_name} must be of one output"
+            raise ArgumentError(text, _name=quoted(wrong.pop()))
         given = {name: own for name, own in graph.inputs.items() if name not in states.values()}
         if not given:
-            raise UsageError("--state: an input must have samples, and be no state")
+            raise ArgumentError("{states}: an input must have samples, and be no state")
         if axis is None:
             (_, first), *_ = given.values()
             symbol = first[0] if first and isinstance(first[0], str) and first[0] != "?" else None
         else:
             names = {one for _, own in given.values() for one in own if isinstance(one, str)}
-            check_choice("--batch-axis", axis, sorted(names - {"?"}))
+            check_choice("batch_axis", axis, sorted(names - {"?"}))
             symbol = axis
         inputs = {
             name: _axis("input", name, sizes, symbol, axis is not None)
@@ -142,8 +143,8 @@ def _zeros(
         kind, sizes = graph.inputs[name]
         shape = [1 if size in batch else size for size in sizes]
         if unknown := [size for size in shape if isinstance(size, str)]:
-            text = f"its size {shown(unknown[0])} is open: --input must have the first one"
-            raise UsageError(f"state {quoted(name)}: {text}")
+            text = "state {_name}: its size {_size} is open: {x} must have the first one"
+            raise ArgumentError(text, _name=quoted(name), _size=shown(unknown[0]))
         yield name, np.zeros([int(size) for size in shape], kind)
 
 
@@ -187,8 +188,10 @@ def _axis(
 
 def _check_state(graph: Graph, name: str, to: str) -> None:
     """Refuse a state whose output is not what its input takes."""
-    check_choice("--state: the output", name, graph.outputs)
-    check_choice("--state: the input", to, list(graph.inputs))
+    for what, one, known in (("output", name, graph.outputs), ("input", to, graph.inputs)):
+        if one not in known:
+            text = "{states}: the {_what} must be one of {_known}, not {_one}"
+            raise ArgumentError(text, _what=what, _known=", ".join(known), _one=repr(one))
     kind, sizes = graph.inputs[to]
     own = graph.output_sizes[name]
     same = own is None or (
@@ -200,13 +203,21 @@ def _check_state(graph: Graph, name: str, to: str) -> None:
         )
     )
     if not same:
-        raise ValueError(
-            f"--state {name}={to}: output {quoted(name)} must be {sizes_text(sizes)}, as the input,"
-            f" not {sizes_text(own or ())}"
-        )
+        raise _no_state(name, to, f"{sizes_text(sizes)}, as the input,", sizes_text(own or ()))
     made = graph.types.get(name, kind)
     if made != kind:
-        raise ValueError(f"--state {name}={to}: output {quoted(name)} must be {kind}, not {made}")
+        raise _no_state(name, to, str(kind), str(made))
+
+
+def _no_state(name: str, to: str, legal: str, given: str) -> ArgumentError:
+    """Return what is said of an output that cannot be a state."""
+    return ArgumentError(
+        "{states} {_pair}: output {_name} must be {_legal} not {_given}",
+        _pair=f"{name}={to}",
+        _name=quoted(name),
+        _legal=legal if legal.endswith(",") else f"{legal},",
+        _given=given,
+    )
 
 
 def _place(axis: int) -> str:

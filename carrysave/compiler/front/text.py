@@ -10,7 +10,7 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.compiler.front.gguf import CACHE_BITS, FEED, FORMS, Layer, Model, Shape
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError
 from carrysave.weights.array_files import check_all_used, read_arrays
 from golden.lut.grouped import FastWeights
 from golden.lut.weights import GroupedWeights
@@ -67,10 +67,8 @@ class Characters:
         """
         for one in text:
             if one not in self._numbers:
-                raise UsageError(
-                    f"--prompt must be of the model's {len(self.characters)} characters, which "
-                    f"have no {shown(one)!r}"
-                )
+                says = "{prompt} must be of the model's {_count} characters, which have no {_one!r}"
+                raise ArgumentError(says, _count=len(self.characters), _one=shown(one))
         return np.array([self._numbers[one] for one in text], dtype=np.int64)
 
     def question(self, prompt: str) -> np.ndarray:

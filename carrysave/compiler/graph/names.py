@@ -6,6 +6,7 @@ from pathlib import Path
 
 from onnx import NodeProto
 
+from carrysave.errors import ArgumentError
 from hw.emit.user_files import FileError, shown
 
 __all__ = ["key", "label", "quoted", "within_file"]
@@ -26,7 +27,7 @@ def within_file(path: Path) -> Iterator[None]:
     """Add the file to what is said of a part of it."""
     try:
         yield
-    except FileError:
+    except (FileError, ArgumentError):
         raise
     except ValueError as error:
         raise FileError(path, error) from None

@@ -23,7 +23,7 @@ from carrysave.compiler.run.outputs import archive
 from carrysave.compiler.run.products import SIMULATIONS, Block, Run, run
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
-from carrysave.errors import UsageError, check_choice, installed, remedy
+from carrysave.errors import ArgumentError, check_choice, installed, refusal, remedy
 from carrysave.progress import Steps
 from hw.catalog import Design
 
@@ -67,12 +67,12 @@ class RunRequest:
 
     def __post_init__(self) -> None:
         """Check the choices."""
-        check_choice("--simulate", self.simulate, SIMULATIONS)
-        check_choice("--requantise", self.requantise, REQUANTISERS)
+        check_choice("simulate", self.simulate, SIMULATIONS)
+        check_choice("requantise", self.requantise, REQUANTISERS)
         if self.fallback and not installed("onnxruntime"):
-            raise UsageError(f"--host-fallback needs {remedy('onnxruntime')}")
+            raise ArgumentError("{host_fallback} needs {_package}", _package=remedy("onnxruntime"))
         if self.batch is not None and self.batch < 1:
-            raise UsageError(f"--batch must be 1 or more, not {self.batch}")
+            raise refusal("batch", "1 or more", str(self.batch))
 
 
 def simulated(design: Design, folder: Path) -> Block:
@@ -104,7 +104,7 @@ def execute(
     """
     steps.step(f"read {request.model.name}")
     graph, samples = request.reading.read(request.model, subgraphs=request.fallback)
-    inputs = read_inputs(request.data, graph, "--input", samples)
+    inputs = read_inputs(request.data, graph, "x", samples)
     batch = batch_of(request.batch, graph, inputs, samples)
     labels = read_labels(request.labels, samples.count(inputs))
     alone = request.simulate == "none" and request.block is None

@@ -22,7 +22,7 @@ from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.run.outputs import archive, array_names
 from carrysave.compiler.run.products import SIMULATIONS
 from carrysave.compiler.run.stepwise import first_difference
-from carrysave.errors import UsageError, check_choice, needs
+from carrysave.errors import ArgumentError, UsageError, check_choice, needs, refusal
 from carrysave.progress import Steps
 from carrysave.weights.array_files import read_arrays
 
@@ -53,7 +53,7 @@ class ProgramRequest:
         """Check the choices."""
         check_choice("simulate", self.simulate, SIMULATIONS)
         if self.baud is not None and self.port is None:
-            raise UsageError("--baud needs --port")
+            raise ArgumentError("{baud} needs {port}")
 
 
 def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
     """
     steps.step(f"read {request.program.name}")
     program = read(request.program)
-    given = list(batches(program, read_arrays(request.data), "--input"))
+    given = list(batches(program, read_arrays(request.data), "x"))
     count = len(given) * program.batch
     labels = read_labels(request.labels, count)
     steps.step(f"run {count} inputs")
@@ -125,7 +125,7 @@ def _hardware(
         return
     baud = request.baud or program.more.get("baud")
     if not isinstance(baud, int):
-        raise UsageError("--baud must be given: the program is not of `carrysave build`")
+        raise ArgumentError("{baud} must be given: the program is not of `carrysave build`")
     needs("serial")
     from serial import Serial
 
@@ -140,7 +140,7 @@ def _hardware(
 
 
 def batches(
-    program: Program, data: np.ndarray | Mapping[str, np.ndarray], option: str
+    program: Program, data: np.ndarray | Mapping[str, np.ndarray], argument: str
 ) -> list[dict[str, np.ndarray]]:
     """Return inputs, batch by batch, as the program takes them.
 
@@ -154,7 +154,7 @@ def batches(
         raise UsageError("the program takes text: carrysave chat or embed runs it")
     arrays = data if isinstance(data, Mapping) else dict.fromkeys(list(takes)[:1], data)
     if set(arrays) != set(takes):
-        raise UsageError(f"{option} must be {', '.join(takes)}, not {', '.join(arrays)}")
+        raise refusal(argument, ", ".join(takes), ", ".join(arrays))
     size, samples = program.batch, samples_of(program)
     for name, (kind, shape) in takes.items():
         array, axis = arrays[name], samples.inputs[name]
@@ -162,18 +162,23 @@ def batches(
         there = [one for at, one in enumerate(array.shape) if at != axis]
         if array.ndim != len(shape) or there != rest or array.shape[axis] % size:
             legal = [*shape[:axis], f"a multiple of {size}", *shape[axis + 1 :]]
-            raise UsageError(
-                f"{option} {name} must be {' x '.join(map(str, legal))}, not"
-                f" {' x '.join(map(str, array.shape))}"
-            )
+            sides = [" x ".join(map(str, sizes)) for sizes in (legal, array.shape)]
+            raise _other(argument, name, *sides)
         if array.dtype != kind:
-            raise UsageError(f"{option} {name} must be of {kind}, not {array.dtype}")
+            raise _other(argument, name, f"of {kind}", str(array.dtype))
     counts = {arrays[name].shape[samples.inputs[name]] for name in takes}
     if len(counts) != 1 or counts == {0}:
-        raise UsageError(f"{option} must hold as many inputs, one or more, in each array")
+        text = f"{{{argument}}} must hold as many inputs, one or more, in each array"
+        raise ArgumentError(text)
     (count,) = counts
     bare = replace(samples, states={})
     return [bare.part(arrays, first, size) for first in range(0, count, size)]
+
+
+def _other(argument: str, name: str, legal: str, given: str) -> ArgumentError:
+    """Return what is said of an array of an argument."""
+    text = f"{{{argument}}} {{_name}} must be {{_legal}}, not {{_given}}"
+    return ArgumentError(text, _name=name, _legal=legal, _given=given)
 
 
 def samples_of(program: Program) -> Samples:
