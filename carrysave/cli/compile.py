@@ -15,7 +15,7 @@ from carrysave.cli.options import Json, errors, print_outcome
 from carrysave.cli.reading import BY_THE_MODEL, Reading
 from carrysave.compiler.decoder.folder import SUFFIXES, compile_file
 from carrysave.compiler.encoder.folder import compile_folder, is_encoder
-from carrysave.compiler.front.options import ReadOptions
+from carrysave.compiler.front.options import ReadOptions, sized
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.lowered.lowered import Lowered
@@ -181,6 +181,7 @@ def _network_program(
     check_target(target)
     graph, samples = reading.read(model)
     inputs = reading.batch(graph, samples, options.input_, options.batch)
+    graph = sized(graph, inputs)
     with Steps(errors) as steps, within_file(model):
         steps.step(f"compile {model.name}")
         lowered = _passed(graph, target, options.dump, options.stop_after)

@@ -7,7 +7,7 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.boards.board import Board
-from carrysave.compiler.front.options import ReadOptions
+from carrysave.compiler.front.options import ReadOptions, sized
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.facts import facts
@@ -72,6 +72,7 @@ def board_program(
         check_target(target)
         graph, samples = reading.read(model)
         inputs = reading.batch(graph, samples, data, batch)
+        graph = sized(graph, inputs)
         with within_file(model):
             lowered = lower(graph, target, until=PASSES[-1].name)
             program = compile_network(lowered, target, inputs, samples=samples)

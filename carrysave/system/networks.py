@@ -7,7 +7,7 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.compiler.front.inputs import read_inputs, read_labels
-from carrysave.compiler.front.options import ReadOptions
+from carrysave.compiler.front.options import ReadOptions, sized
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
@@ -53,7 +53,8 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
         graph, samples = request.reading.read(request.model)
         inputs = read_inputs(request.data, graph, "x", samples)
         with within_file(request.model):
-            program = _compiled(graph, target, samples.part(inputs, 0, 1), samples, request)
+            first = samples.part(inputs, 0, 1)
+            program = _compiled(sized(graph, first), target, first, samples, request)
         own = {name: inputs[name] for name in program.takes}
         each = batches(program, own, "x")
     labels = read_labels(request.labels, len(each))

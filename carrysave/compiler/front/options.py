@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
+from onnx import ModelProto
 
 from carrysave.compiler.front.inputs import folded, read_inputs, zeros
 from carrysave.compiler.front.onnx_model import load
@@ -14,7 +15,7 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
 from carrysave.errors import ArgumentError, refusal
 
-__all__ = ["ReadOptions"]
+__all__ = ["ReadOptions", "sized"]
 
 
 @dataclass(frozen=True)
@@ -76,3 +77,17 @@ class ReadOptions:
         inputs = read_inputs(data, graph, "x", samples)
         # Between states it is one: each sample begins where the one before ended.
         return samples.part(inputs, 0, 1) if samples.states else inputs
+
+
+def sized(graph: Graph, inputs: Mapping[str, np.ndarray]) -> Graph:
+    """Return a model whose inputs have the sizes of some, where an `If` may ask for them."""
+    if not any(node.op_type == "If" for node in graph.nodes):
+        return graph
+    proto = ModelProto()
+    proto.CopyFrom(graph.proto)
+    for one in proto.graph.input:
+        shape = one.type.tensor_type.shape
+        if one.name in inputs and len(shape.dim) == inputs[one.name].ndim:
+            for dim, size in zip(shape.dim, inputs[one.name].shape, strict=True):
+                dim.dim_value = size
+    return Graph(proto)

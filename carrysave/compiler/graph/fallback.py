@@ -1,17 +1,18 @@
 """Nodes that neither the block nor the host can run, one by one by onnxruntime."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import GraphProto, NodeProto, helper
+from onnx import NodeProto, helper
 
 from carrysave.compiler.graph.names import label
 from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.graph.subgraphs import captured, graphs_of, has_graphs
 
-__all__ = ["Fallback", "captured", "check_graphs", "has_graphs"]
+__all__ = ["Fallback", "check_graphs"]
 
 _LATEST = 10
 """Version of the format of models that are made here."""
@@ -34,25 +35,6 @@ signed second one. Without VNNI, onnxruntime's kernels of these saturate, see
 """
 
 
-def has_graphs(node: NodeProto) -> bool:
-    """Tell whether a node has subgraphs, such as a loop has."""
-    return any(True for _ in _graphs(node))
-
-
-def captured(node: NodeProto) -> list[str]:
-    """Return the tensors that a node's subgraphs take from around it, in the order of use."""
-    outer: dict[str, None] = {}
-    for graph in _graphs(node):
-        inside = {one.name for one in (*graph.input, *graph.initializer)}
-        for inner in graph.node:
-            outer |= dict.fromkeys(
-                name for name in (*inner.input, *captured(inner)) if name and name not in inside
-            )
-            inside.update(inner.output)
-        outer |= dict.fromkeys(one.name for one in graph.output if one.name not in inside)
-    return list(outer)
-
-
 def check_graphs(node: NodeProto) -> None:
     """Refuse a node whose subgraphs multiply codes, where they cannot be made unsigned.
 
@@ -61,7 +43,7 @@ def check_graphs(node: NodeProto) -> None:
     ValueError
         They do.
     """
-    for graph in _graphs(node):
+    for graph in graphs_of(node):
         for inner in graph.node:
             if inner.op_type in _SIGNED:
                 raise ValueError(
@@ -69,13 +51,6 @@ def check_graphs(node: NodeProto) -> None:
                     " codes saturate on some processors"
                 )
             check_graphs(inner)
-
-
-def _graphs(node: NodeProto) -> Iterator[GraphProto]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import onnx
 from onnx import ModelProto, NodeProto, numpy_helper
 
 from carrysave.compiler.graph.names import quoted
+from carrysave.compiler.graph.subgraphs import captured
 from carrysave.compiler.graph.tensors import array_of, outline, without_constants
 from hw.emit.user_files import shown
 
@@ -181,7 +182,7 @@ def needed(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> tuple[list[Nod
     useful = []
     for node in reversed(nodes):
         if wanted.intersection(node.output):
-            wanted.update(node.input)
+            wanted.update(node.input, captured(node))
             useful.append(node)
     return useful[::-1], wanted
 

@@ -42,7 +42,7 @@ _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
 def tensors(proto: ModelProto, *, subgraphs: bool = False) -> Iterator[tuple[str, TensorProto]]:
-    """Return constants with their places, initialisers first; refuse subgraphs, or theirs too."""
+    """Return constants with their places, initialisers first; of subgraphs of `If`, or of all."""
     yield from _tensors(proto.graph, subgraphs)
 
 
@@ -53,7 +53,7 @@ def _tensors(graph: GraphProto, subgraphs: bool) -> Iterator[tuple[str, TensorPr
         for attribute in node.attribute:
             where = f"{label(node)}, {quoted(attribute.name)}"
             if attribute.type in _GRAPHS or attribute.HasField("g") or attribute.graphs:
-                if not subgraphs:
+                if not subgraphs and (node.domain or node.op_type != "If"):  # that may be decided
                     raise ValueError(f"{where}: subgraphs are not supported")
                 for subgraph in (
                     *([attribute.g] if attribute.HasField("g") else ()),

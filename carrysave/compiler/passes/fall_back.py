@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from onnx import ModelProto, NodeProto, helper
 
-from carrysave.compiler.graph.fallback import Fallback, check_graphs, has_graphs
+from carrysave.compiler.graph.fallback import Fallback, check_graphs
 from carrysave.compiler.graph.graph import DOMAIN
 from carrysave.compiler.graph.names import key
+from carrysave.compiler.graph.subgraphs import has_graphs
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.refusals import reason_of
 

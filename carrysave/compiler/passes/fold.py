@@ -10,7 +10,6 @@ import numpy as np
 from onnx import ModelProto, NodeProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from carrysave.compiler.graph.fallback import has_graphs
 from carrysave.compiler.graph.graph import Graph, with_nodes
 from carrysave.compiler.graph.host_operators import DRAWS, OPERATORS
 from carrysave.compiler.graph.host_quantisers import QUANTISERS
@@ -19,6 +18,7 @@ from carrysave.compiler.graph.host_versions import refusal
 from carrysave.compiler.graph.kernels import attributes
 from carrysave.compiler.graph.memory import limited
 from carrysave.compiler.graph.node_sizes import check_outputs
+from carrysave.compiler.graph.subgraphs import has_graphs
 from carrysave.compiler.passes.constant_codes import ConstantCodes, along_one, limited_codes, turned
 
 __all__ = ["fold"]

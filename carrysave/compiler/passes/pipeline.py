@@ -7,6 +7,7 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.encoded import Choice
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.arithmetic import arithmetic
+from carrysave.compiler.passes.branches import branches
 from carrysave.compiler.passes.concatenate import concatenate
 from carrysave.compiler.passes.expand import expand
 from carrysave.compiler.passes.fall_back import without_subgraphs
@@ -61,6 +62,11 @@ PASSES = (
         name="fold",
         about="what constants compute becomes a constant",
         run=_of_graph(fold),
+    ),
+    Pass(
+        name="branches",
+        about="an If that constants decide becomes the branch that is taken",
+        run=_of_graph(branches),
     ),
     Pass(
         name="recurrent",

@@ -9,6 +9,7 @@ from carrysave.compiler.graph.graph import DOMAIN, Graph
 from carrysave.compiler.graph.host_operators import OPERATORS
 from carrysave.compiler.graph.host_versions import refusal
 from carrysave.compiler.graph.names import label
+from carrysave.compiler.passes.branches import undecided
 from carrysave.compiler.passes.expand import expand
 
 __all__ = ["Refusal", "RefusedError", "check_host", "reason_of", "refused_nodes"]
@@ -75,6 +76,8 @@ def reason_of(node: NodeProto, version: int) -> str:
     """Return why a node cannot run on the host; empty if it can."""
     if node.domain == DOMAIN or (node.domain and (node.domain, node.op_type) in _OWN):
         return ""
+    if why := undecided(node):
+        return why
     if node.domain:
         return f"operators of domain {node.domain!r} are not supported"
     return refusal(node, version)
