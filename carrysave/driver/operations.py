@@ -7,7 +7,7 @@ PAIRS = ("add", "multiply")
 """Operations of the vector unit on two rows."""
 SECOND = (*PAIRS, "scale")
 """Operations of the vector unit that take a second matrix: a scale one of exponents."""
-MAPS = ("map_add", "map_multiply")
+MAPS = ("map_add", "map_multiply", "map_max")
 """Operations on two maps, bytes with zero points."""
 REQUANTISED = ("gelu", "silu", *SECOND, *MAPS)
 """Vector jobs that say how codes are made."""

@@ -191,6 +191,7 @@ OPERATIONS = {
     "gather": 10,
     "map_add": 11,
     "map_multiply": 12,
+    "map_max": 13,
 }
 ROUNDINGS = {0: "single", 1: "double", 2: "even"}
 MAGIC = 1129535025

@@ -77,7 +77,7 @@ class VectorControl(Control):
         are codes as they are by ``scale``, where each row's exponent in `b` is added to the shift.
         ``transpose`` makes columns rows, of numbers of a byte. ``gather`` copies rows of a table,
         those whose numbers are in `b`; one beyond the table is a :exc:`JobError` of the run.
-        ``map_add`` and ``map_multiply`` requantise sums or products of bytes, as `maps` says.
+        ``map_add``, ``map_multiply`` and ``map_max`` requantise what `maps` says of two bytes.
 
         Parameters
         ----------

@@ -63,9 +63,10 @@ class Job:
     a code. Only then k is looked at. An index of k or more ends the job with :attr:`Error.INDEX`;
     rows before it may have been written.
 
-    Where the build has `taps`, `map_add` and `map_multiply` are vector jobs on rows of bytes of A
-    and of B, or one row of B for all if ldb is 0. They take the codes less `zeros`, add them times
-    `factors`, or multiply them, and requantise that as sums of a product, for all columns alike.
+    Where the build has `taps`, those on maps are vector jobs on rows of bytes of A and of B, or one
+    row of B for all if ldb is 0, see :func:`golden.soc.maps.maps`: they take codes less `zeros`,
+    `map_add` adds them times `factors`, `map_max` takes the greater of these, `map_multiply`
+    multiplies them; that is requantised as sums of a product, for all columns alike.
     """
 
     a: int

@@ -46,7 +46,7 @@ class CoprocessorSpec(BusSpec):
     )
     transpose: bool = parameter(Flag("vector jobs can transpose matrices of bytes", False))
     gather: bool = parameter(Flag("vector jobs can gather rows, by indices in memory", False))
-    taps: int = parameter(Integer("multipliers of a lane for jobs on maps; 0: no jobs", 0, 0, 8))
+    taps: int = parameter(Integer("multipliers of a lane for jobs on maps; 0: no jobs", 0, 0, 3))
     scratch: int = parameter(
         Integer("on chip, at the last addresses, a power of two; 0: none", 0, 0, 1 << 20, "bytes")
     )

@@ -42,7 +42,7 @@ def check_scratch(size: int, address_width: int, *, stream: bool) -> None:
 def check_taps(taps: int, width: int) -> None:
     """Refuse jobs on maps without lanes, or a requantiser to bytes of sums of `width` bits."""
     if taps in (1, 2):
-        raise ValueError(f"taps must be 0, or 3..8 multipliers, not {taps}")
+        raise ValueError(f"taps must be 0 or 3, not {taps}")
     if taps and width < 24:
         raise ValueError(
             "taps must be 0 but with a requantiser of sums of integers, of 24 bits or more, to"

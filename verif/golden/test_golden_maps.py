@@ -8,6 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from golden.npe.elements import add, factored, multiply
 from golden.npe.requantiser import Requantisation, RequantiserSpec, dyadic
+from golden.soc.maps import maps
 
 CODES = np.arange(-128, 128)
 PAIRS = np.repeat(CODES, 256), np.tile(CODES, 256)
@@ -80,6 +81,25 @@ def test_maps_whose_halves_go_to_even_are_onnxruntimes(operator: str, zeros: Zer
     assert np.array_equal(
         of_golden(operator, scales, zeros), of_onnxruntime(operator, scales, zeros)
     )
+
+
+def test_max_of_maps_of_one_scale_is_that_of_codes() -> None:
+    """As of pooling; and of a map and itself times a factor, a leaky ReLU."""
+    to = Requantisation(multiplier=np.array([1]), shift=np.array([0]), zero_point=np.array([-9]))
+    found = maps("map_max", PAIRS, (-9, -9), (1, 1), UNIT, to)
+    assert np.array_equal(found, np.maximum(*PAIRS))
+    factors, unit = factored((1.0, 0.125), FACTOR)
+    multiplier, shift = dyadic(unit)
+    leaky = maps(
+        "map_max",
+        (CODES, CODES),
+        (-9, -9),
+        factors,
+        UNIT,
+        Requantisation(multiplier=multiplier, shift=shift, zero_point=np.array([-9])),
+    )
+    right = np.where(CODES < -9, np.rint((CODES + 9) / 8), CODES + 9) - 9
+    assert np.array_equal(leaky, right)
 
 
 def test_factored_scales() -> None:

@@ -15,6 +15,8 @@ from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles as unit_cycles
 from golden.soc.blocking import LATENCY, Blocks, Stores, cost, order, plan
 from golden.soc.job_check import matrices
+from golden.soc.maps import MAPS
+from golden.soc.maps import cycles as map_cycles
 from golden.soc.memory import Matrix
 from hw.soc.path.gather_rows import GatherRows
 from hw.soc.path.transpose_rows import TransposeRows
@@ -174,6 +176,8 @@ def _rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: 
         took = _turned(job.m, job.n, target)
     elif operation == "gather":
         took = _gathered(job, unit)
+    elif operation in MAPS:
+        took = LATENCY + map_cycles(job.m, job.n, unit.lanes, one_row=not job.ldb)
     else:
         row = _row(unit, operation, job.n)
         few = min(job.m, _COUNTED[0])

@@ -85,7 +85,8 @@ enum {
     CARRYSAVE_TRANSPOSE,
     CARRYSAVE_GATHER,
     CARRYSAVE_MAP_ADD,
-    CARRYSAVE_MAP_MULTIPLY
+    CARRYSAVE_MAP_MULTIPLY,
+    CARRYSAVE_MAP_MAX
 };
 
 /* What a vector unit is built for. It takes codes of `width` bits, two's complement, in 1 byte or, if
@@ -236,7 +237,8 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation);
  * memory: those whose numbers, of 32 bits, little endian, are one after the other in B. A number of
  * k or more fails the job, when the rows before it may have been written. MAP_ADD and MAP_MULTIPLY
  * take bytes of A and B, rows of B as ADD, less their zeros; they add them times their factors, or
- * multiply them, and requantise that to bytes as a product's sums: multiplier is of any size. */
+ * multiply them, and requantise that to bytes as a product's sums: multiplier is of any size.
+ * MAP_MAX takes the greater of the two, times their factors. */
 void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint32_t operation,
                                uint32_t m, uint32_t n, uint32_t bytes);
 

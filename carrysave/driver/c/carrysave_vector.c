@@ -7,7 +7,7 @@
 
 bool carrysave_is_map(uint32_t operation)
 {
-    return operation == CARRYSAVE_MAP_ADD || operation == CARRYSAVE_MAP_MULTIPLY;
+    return operation >= CARRYSAVE_MAP_ADD && operation <= CARRYSAVE_MAP_MAX;
 }
 
 uint32_t carrysave_map_word(const carrysave_job *job, int which)

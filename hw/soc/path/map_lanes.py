@@ -1,6 +1,6 @@
 """Lanes of jobs on maps: products of a code, a digit apart, and their sum; their memories."""
 
-from amaranth import C, Cat, Module, Signal, Value, signed
+from amaranth import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 
@@ -36,19 +36,27 @@ def map_memory(m: Module, name: str, width: int, depth: int) -> "Memory[int, Val
     return memory
 
 
-def digits_of(factor: Value, taps: int) -> list[Value]:
+def digits_of(factor: Value) -> list[Value]:
     """Cut a factor for the multipliers of a lane: digits without a sign, but for the highest."""
     count = len(factor) // _DIGIT
     digits = [factor.word_select(place, _DIGIT) for place in range(count)]
     signs = [C(0, 1)] * (count - 1) + [factor[-1]]
-    numbers: list[Value] = [Cat(*pair).as_signed() for pair in zip(digits, signs, strict=True)]
-    return numbers + [C(0, signed(_DIGIT + 1))] * (taps - count)
+    return [Cat(*pair).as_signed() for pair in zip(digits, signs, strict=True)]
 
 
 def map_lane(
-    m: Module, lane: int, move: Value, x: Value, factors: list[Value], base: Value
+    m: Module, lane: int, move: Value, x: Value, factors: list[Value], base: Value, greater: Value
 ) -> Signal:
-    """Multiply a difference by all factors, and add the products, a digit apart, to `base`."""
+    """Multiply a difference by digits; return the sum with `base`, or the greater, 4 moves later.
+
+    Parameters
+    ----------
+    m : where.
+    lane : its number, for names.
+    move : clock enable.
+    x, factors : of one beat.
+    base, greater : of the beat that came three moves before.
+    """
 
     def held(name: str, value: Value) -> Signal:
         register = Signal(value.shape(), name=f"{name}{lane}", reset_less=True)
@@ -61,8 +69,13 @@ def map_lane(
         held(f"product{number}_", difference * held(f"factor{number}_", factor))
         for number, factor in enumerate(factors)
     ]
+    added: Value = products[0]
+    for number, product in enumerate(products[1:], 1):
+        added = added + (product << _DIGIT * number)
+    value = Signal(signed(len(base)), name=f"value{lane}")
     total = Signal(len(base), name=f"total{lane}", reset_less=True)
-    added = base + sum(product << _DIGIT * number for number, product in enumerate(products[:3]))
+    m.d.comb += value.eq(held("scaled", added))
+    stays = greater & (base.as_signed() > value)
     with m.If(move):
-        m.d.sync += total.eq(added)
+        m.d.sync += total.eq(Mux(stays, base, value + Mux(greater, 0, base)))
     return total

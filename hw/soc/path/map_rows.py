@@ -24,7 +24,7 @@ class MapRows(wiring.Component):
     lane have a digit of the factor each. Of a product it is stored as it is, and its codes are the
     factors of those of A.
 
-    Latency: 5 cycles from codes of A to sums. Throughput: codes of as many lanes per cycle, of A
+    Latency: 6 cycles from codes of A to sums. Throughput: codes of as many lanes per cycle, of A
     and of B; rows of few codes wait until what they need has been stored, 3 cycles. Stalls:
     ``o_sums.ready`` reaches ``memory.read.ready`` combinationally.
 
@@ -37,8 +37,8 @@ class MapRows(wiring.Component):
     -------
     i_geometry : In
         The job: M rows of N codes.
-    i_multiplies : In(1)
-        Products, not sums.
+    i_multiplies, i_greater : In(1)
+        Products, or the greater of two, not sums.
     i_factors : In(MapFactors)
         Zero points, and factors of sums.
     i_a, i_b, i_c : In
@@ -58,6 +58,7 @@ class MapRows(wiring.Component):
 
     i_geometry: data.View
     i_multiplies: Signal
+    i_greater: Signal
     i_factors: data.View
     i_a: Signal
     i_b: Signal
@@ -75,6 +76,7 @@ class MapRows(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_multiplies": In(1),
+            "i_greater": In(1),
             "i_factors": In(MapFactors),
             "i_a": In(spec.address_width),
             "i_b": In(spec.address_width),
@@ -164,10 +166,10 @@ class MapRows(wiring.Component):
         """Multiply and add beats; return whether sums for C are in the last stage."""
         job, spec = self.i_factors, self.spec
         width, multiplies = spec.number_width, self.i_multiplies
-        # Stages: codes, and what is stored of B; differences; products; sums.
-        valid, of_bs = Signal(4), Signal(4, reset_less=True)
+        # Stages: codes, and what is stored of B; differences; products; their sum; that of a code.
+        valid, of_bs = Signal(5), Signal(5, reset_less=True)
         beats = [
-            Signal(range(self.beats), name=f"beat{stage}", reset_less=True) for stage in range(4)
+            Signal(range(self.beats), name=f"beat{stage}", reset_less=True) for stage in range(5)
         ]
         word = Signal(len(codes), name="codes_held", reset_less=True)
         with m.If(move):
@@ -188,24 +190,24 @@ class MapRows(wiring.Component):
         into, stored = sums.write_port(), sums.read_port()
         m.d.comb += [
             stored.en.eq(move),
-            stored.addr.eq(beats[1]),
-            into.en.eq(move & valid[3] & of_bs[3]),
-            into.addr.eq(beats[3]),
+            stored.addr.eq(beats[2]),
+            into.en.eq(move & valid[4] & of_bs[4]),
+            into.addr.eq(beats[4]),
             into.data.eq(self.o_sums.payload),
         ]
-        digits = digits_of(Mux(of_bs[0], job.b, job.a), spec.taps)
+        digits = digits_of(Mux(of_bs[0], job.b, job.a))
         zero = Mux(of_bs[0], job.b_zero, job.a_zero)
         for lane in range(self.lanes):
             x = word.word_select(lane, 8).as_signed() - zero.as_signed()
             factor = read.data.word_select(lane, 8).as_signed() - job.b_zero
-            base = Mux(of_bs[2] | multiplies, 0, stored.data.word_select(lane, width))
+            base = Mux(of_bs[3] | multiplies, 0, stored.data.word_select(lane, width))
             products = [
                 Mux(multiplies, factor if number == 0 else 0, digit)
                 for number, digit in enumerate(digits)
             ]
-            total = map_lane(m, lane, move, x, products, base)
+            total = map_lane(m, lane, move, x, products, base, self.i_greater & ~of_bs[3])
             m.d.comb += self.o_sums.payload.word_select(lane, width).eq(total)
-        return valid[3] & ~of_bs[3]
+        return valid[4] & ~of_bs[4]
 
     def _write(self, m: Module, valid: Value, move: Value) -> Signal:
         """Hand over addresses of rows of C, and sums; return whether there are more."""

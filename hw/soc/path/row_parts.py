@@ -53,6 +53,7 @@ def connect_part(m: Module, rows: Any, part: Part, bases: dict[Destination, Sign
     if isinstance(part, MapRows):
         m.d.comb += [
             part.i_multiplies.eq(rows.is_("map_multiply")),
+            part.i_greater.eq(rows.is_("map_max")),
             part.i_factors.eq(rows.i_factors),
             part.i_b.eq(bases[Destination.B]),
         ]

@@ -12,6 +12,8 @@ __all__ = ["JobCopy"]
 
 _ARGUMENTS = ("k", "mode", "multiplier", "shift", "zero_point", "low", "high")
 """Arguments that the data path takes as they are given."""
+_OF_MAPS = ("ldsa", "ldsb")
+"""Those of jobs on maps."""
 
 
 class JobCopy(wiring.Component):
@@ -39,6 +41,7 @@ class JobCopy(wiring.Component):
     o_job: data.View
 
     def __init__(self, spec: CoprocessorSpec):
+        self.arguments = (*_ARGUMENTS, *(_OF_MAPS if spec.taps else ()))
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_job": In(JobLayout()),
@@ -51,5 +54,5 @@ class JobCopy(wiring.Component):
         m = Module()
         with m.If(self.en):
             m.d.sync += self.o_geometry.eq(self.i_geometry)
-            m.d.sync += [self.o_job[name].eq(self.i_job[name]) for name in _ARGUMENTS]
+            m.d.sync += [self.o_job[name].eq(self.i_job[name]) for name in self.arguments]
         return m

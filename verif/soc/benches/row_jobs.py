@@ -6,12 +6,40 @@ from typing import Any
 import numpy as np
 
 from golden.npe.requantiser import Requantisation
+from golden.npe.vector import SCALED
 from golden.soc.job import Error
-from golden.soc.maps import factor_width, map_requantiser
+from golden.soc.maps import MAPS, factor_width, map_requantiser
+from golden.soc.memory import Matrix
 from golden.soc.spec import CoprocessorSpec
 from verif.support.vectors import scaling
 
-__all__ = ["factors_of", "map_scaling", "wrong_gathers", "wrong_maps"]
+__all__ = ["bytes_of", "fill_one", "factors_of", "map_scaling", "wrong_gathers", "wrong_maps"]
+
+
+def bytes_of(spec: CoprocessorSpec, rng: np.random.Generator, operation: str) -> int:
+    """Draw the bytes of a code of C, 0 for what the unit makes."""
+    if not spec.sizes:
+        return 0
+    if operation in MAPS:
+        return int(rng.integers(2))
+    legal = list(range(spec.vector_out_bytes + 1))
+    if operation == "transpose" and spec.vector_out_bytes > 1:
+        return 1
+    if spec.vector_out_bytes > 1 and operation not in (*SCALED, "softmax"):
+        legal.remove(1)
+    return int(rng.choice(legal))
+
+
+def fill_one(memory: np.ndarray, rng: np.random.Generator, matrix: Matrix, width: int) -> None:
+    """Write rows of one operand; those at one place are the last."""
+    if matrix.columns == 1 and matrix.bits == 8 and rng.integers(2):
+        # As the exponents of rows: some are too large for any bit to be left.
+        matrix.store(memory, rng.choice([0, 1, 5, 20, 63, 64, 255], (matrix.rows, 1)))
+        return
+    high = (1 << min(matrix.bits, width) - 1) - 1
+    spread = 2.0 ** rng.uniform(0, high.bit_length(), (matrix.rows, 1))
+    values = rng.normal(0, spread, (matrix.rows, matrix.columns)) + rng.choice([0, 0, -high, high])
+    matrix.store(memory, np.clip(np.rint(values), -high - 1, high).astype(np.int64))
 
 
 def factors_of(spec: CoprocessorSpec, rng: np.random.Generator) -> dict[str, Any]:

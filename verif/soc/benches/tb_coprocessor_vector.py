@@ -18,9 +18,16 @@ from golden.npe.requantiser import Requantisation
 from golden.npe.vector import PAIRS, SCALED, SECOND
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, matrices
 from golden.soc.maps import MAPS
-from golden.soc.memory import Matrix
+from golden.soc.maps import cycles as map_cycles
 from verif.soc.benches import jobs
-from verif.soc.benches.row_jobs import factors_of, map_scaling, wrong_gathers, wrong_maps
+from verif.soc.benches.row_jobs import (
+    bytes_of,
+    factors_of,
+    fill_one,
+    map_scaling,
+    wrong_gathers,
+    wrong_maps,
+)
 from verif.soc.benches.tb_coprocessor_formats import run
 from verif.support.vectors import scaling
 
@@ -43,7 +50,7 @@ def draw(
     wide = 0 if operation in ("transpose", *MAPS) else int(rng.integers(SPEC.vector_in_bytes))
     if operation != "transpose":
         n = min(n, UNIT.most(operation))
-    size = bytes_of(rng, operation)
+    size = bytes_of(SPEC, rng, operation)
     if operation == "gather":
         # Codes as they are: as many bytes as those of A.
         wide = int(rng.integers(min(SPEC.vector_in_bytes, SPEC.vector_out_bytes)))
@@ -76,39 +83,13 @@ def draw(
     return replace(job, **more)
 
 
-def bytes_of(rng: np.random.Generator, operation: str) -> int:
-    """Draw the bytes of a code of C, 0 for what the unit makes."""
-    if not SPEC.sizes:
-        return 0
-    if operation in MAPS:
-        return int(rng.integers(2))
-    legal = list(range(SPEC.vector_out_bytes + 1))
-    if operation == "transpose" and SPEC.vector_out_bytes > 1:
-        return 1
-    if SPEC.vector_out_bytes > 1 and operation not in (*SCALED, "softmax"):
-        legal.remove(1)
-    return int(rng.choice(legal))
-
-
 def fill(memory: Memory, rng: np.random.Generator, job: Job) -> None:
     """Write rows of some spread, so that not all codes are at a limit."""
     for name, matrix in matrices(SPEC, job).items():
         if job.vector == "gather" and name == "b":
             matrix.store(memory.data, rng.integers(job.k, size=(matrix.rows, 1)))
         elif name != "c":
-            fill_one(memory, rng, matrix)
-
-
-def fill_one(memory: Memory, rng: np.random.Generator, matrix: Matrix) -> None:
-    """Write rows of one operand; those at one place are the last."""
-    if matrix.columns == 1 and matrix.bits == 8 and rng.integers(2):
-        # As the exponents of rows: some are too large for any bit to be left.
-        matrix.store(memory.data, rng.choice([0, 1, 5, 20, 63, 64, 255], (matrix.rows, 1)))
-        return
-    high = (1 << min(matrix.bits, UNIT.width) - 1) - 1
-    spread = 2.0 ** rng.uniform(0, high.bit_length(), (matrix.rows, 1))
-    values = rng.normal(0, spread, (matrix.rows, matrix.columns)) + rng.choice([0, 0, -high, high])
-    matrix.store(memory.data, np.clip(np.rint(values), -high - 1, high).astype(np.int64))
+            fill_one(memory.data, rng, matrix, UNIT.width)
 
 
 def how_of(rng: np.random.Generator, operation: str) -> Requantisation:
@@ -422,6 +403,24 @@ async def test_resets(dut: Any) -> None:
         if number % 2:
             fill(memory, rng, job)
         await run(host, memory, job)
+
+
+@cocotb.test(skip=not BUILT_MAPS)
+async def test_cycles_of_maps(dut: Any) -> None:
+    """Rows of maps take the cycles that golden states, but for the start of a job."""
+    host, memory = await system.start(dut, size=SIZE)
+    rng = generator(21)
+    for operation in BUILT_MAPS:
+        for n in (1, UNIT.length):
+            for b in (0, UNIT.length):
+                took, stated = [], []
+                for m in (4, 24):
+                    job = draw(rng, m, n, operation, lda=n, ldb=b, ldc=n, a=0, b=8192, c=16384)
+                    fill(memory, rng, job)
+                    took.append(await run(host, memory, job))
+                    stated.append(map_cycles(m, n, UNIT.lanes, one_row=not b))
+                found, right = took[1] - took[0], stated[1] - stated[0]
+                assert abs(found - right) <= max(0.03 * right, 12), (operation, n, b)
 
 
 async def run_ring(host: Host, memory: Memory, ring: list[Job]) -> None:

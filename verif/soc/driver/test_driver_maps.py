@@ -38,9 +38,8 @@ def test_driver_vector_maps(unit: VectorUnitSpec, rig_of: Rigs) -> None:
         for rows in (1, 5):
             values, others = draw(rng, byte, 5, 9), draw(rng, byte, rows, 9)
             maps = Maps(zeros=(-128, 3), factors=(-(1 << 22), (1 << 22) - 1))
-            how = Requantisation(
-                multiplier=(1 << 31) - 1, shift=54 if operation == "map_add" else 38, zero_point=-7
-            )
+            shift = 38 if operation == "map_multiply" else 54
+            how = Requantisation(multiplier=(1 << 31) - 1, shift=shift, zero_point=-7)
             work = device.vector(
                 operation,
                 device.place(values, byte),
@@ -50,8 +49,12 @@ def test_driver_vector_maps(unit: VectorUnitSpec, rig_of: Rigs) -> None:
             )
             device.run([work])
             a, b = values + 128, np.broadcast_to(others - 3, values.shape)
-            sums = a * b if operation == "map_multiply" else a * maps.factors[0]
-            sums = sums + b * maps.factors[1] * (operation == "map_add")
+            scaled = a * maps.factors[0], b * maps.factors[1]
+            sums = {
+                "map_multiply": a * b,
+                "map_add": scaled[0] + scaled[1],
+                "map_max": np.maximum(*scaled),
+            }[operation]
             right = golden.requantiser(
                 replace(map_requantiser(made.spec.requantiser), n=9),
                 sums,
@@ -68,11 +71,11 @@ def test_driver_vector_maps_rejects_what_hardware_would(rig_of: Rigs) -> None:
     wide = device.empty((3, 8), Number.of(16, 16, True))
     good: dict[str, Any] = {"b": a, "requantisation": how, "maps": Maps()}
     for changes, says in (
-        ({"maps": None}, "maps must be given for map_add, map_multiply only, not for map_add"),
+        ({"maps": None}, "maps must be given for map_add, .* only, not for map_add"),
         ({"maps": Maps(factors=(1, 1 << 22))}, "factors must be of 23 bits .*, not 4194304"),
         ({"maps": Maps(zeros=(128, 0))}, "zeros must be of 8 bits with a sign, not 128"),
         ({"b": wide}, "b must be of .*, not of"),
-        ({"b": None}, "b must be given for .*map_multiply only, not for map_add"),
+        ({"b": None}, "b must be given for .*map_max only, not for map_add"),
         ({"narrow": True}, "narrow must be false for maps"),
         ({"requantisation": replace(how, relu=True)}, "requantisation must be without relu"),
         ({"requantisation": None}, "requantisation must be given"),
