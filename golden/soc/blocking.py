@@ -27,7 +27,7 @@ __all__ = [
 Numbers = NDArray[np.int64]
 
 LATENCY = 64
-"""Read latency in cycles, as the planner assumes."""
+"""Cycles from a row's request to its data, where nothing is known of the memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class Stores:
     `a_bits`, `b_bits` are bits of words of A and B in memory, `a_widest`, `b_widest` their maximum;
     0 if all have the same. A word of B has `b_deep` steps along K. If `block` is not 0, every
     `block` words along K have a scale: then a block of C is one tile, and covers whole scale blocks
-    of K.
+    of K. `latency` is the memory's: cycles from a row's request to its data.
     """
 
     tile_m: int
@@ -54,6 +54,7 @@ class Stores:
     b_widest: int = 0
     block: int = 0
     b_deep: int = 1
+    latency: int = LATENCY
 
     @property
     def a_slices(self) -> int:
@@ -230,7 +231,7 @@ def costs(
     stores: Stores, blocks: Numbers, m: int, n: int, k: int, c_bits: int, count: int = 1
 ) -> tuple[Numbers, Numbers, Numbers]:
     """Return cycles, beats read and beats written, of each row of :func:`candidates`."""
-    least = -(-LATENCY // stores.outstanding)
+    least = -(-stores.latency // stores.outstanding)
     tile_m, tile_n, tile_k = stores.tile_m, stores.tile_n, stores.tile_k
     of_m, of_n, of_k, by_columns = blocks.T
     rows, columns, codes = of_m * tile_m, of_n * tile_n, of_k * tile_k
@@ -299,9 +300,8 @@ def candidates(stores: Stores, m: int, n: int, k: int) -> Numbers:
     most = stores.most_beats_of(up, across)
     longest = np.minimum(most, _up(beats, stores.grain))
     parts = _sizes(beats, stores.grain)[::-1]
-    parts = np.broadcast_to(
-        parts[parts >= stores.tile_m], (len(up), (parts >= stores.tile_m).sum())
-    )
+    parts = parts[parts >= stores.tile_m]
+    parts = np.broadcast_to(parts, (len(up), len(parts)))
     # The longest that the stores hold may be no even split.
     depth = np.concatenate([longest[:, None], parts], axis=1)
     used = (depth > 0) & (depth <= longest[:, None])

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from golden.check import Integer, check_fields, parameter, parameters_of
+from golden.soc.blocking import LATENCY
 
 __all__ = ["BusSpec"]
 
@@ -23,6 +24,11 @@ class BusSpec:
         check_fields(parameters_of(BusSpec), vars(self))
         if self.data_width.bit_count() != 1:
             raise ValueError(f"data_width must be 32, 64, 128, 256 or 512, not {self.data_width}")
+
+    @property
+    def memory_latency(self) -> int:
+        """Cycles from a row's request to its data; by default as if nothing is known of it."""
+        return LATENCY
 
     @property
     def length_width(self) -> int:

@@ -11,6 +11,10 @@ from golden.soc.spec import CoprocessorSpec
 
 __all__ = ["CoprocessorUartSpec", "coprocessor_uart"]
 
+_TO_ADDRESS = 3
+_NEAR, _FAR, _NEAR_BYTES = 3, 5, 1 << 14
+"""Cycles to the first beat in a memory of few bytes, and in one that is all over a device."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CoprocessorUartSpec(CoprocessorSpec):
@@ -34,6 +38,11 @@ class CoprocessorUartSpec(CoprocessorSpec):
             raise ValueError(f"memory_bytes must be a power of two, not {self.memory_bytes}")
         if self.scratch:
             raise ValueError(f"scratch must be 0 where all memory is on chip, not {self.scratch}")
+
+    @property
+    def memory_latency(self) -> int:
+        """Cycles from a row's request to its data: to its address, and from there in block RAM."""
+        return _TO_ADDRESS + (_NEAR if self.memory_bytes <= _NEAR_BYTES else _FAR)
 
 
 def coprocessor_uart(spec: CoprocessorUartSpec, memory: np.ndarray, job: Job) -> Error:

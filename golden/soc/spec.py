@@ -173,6 +173,7 @@ class CoprocessorSpec(BusSpec):
                 b_widest=self.b_bits,
                 block=inside.block // kind.codes,
                 b_deep=kind.b_deep,
+                latency=self.memory_latency,
             )
             for kind in self.kinds
         }
@@ -242,8 +243,7 @@ class CoprocessorSpec(BusSpec):
     @cached_property
     def scales(self) -> int:
         """Scales along K in a buffer of their store; 0 if there are none."""
-        block = self.inside.block
-        if not block:
+        if not (block := self.inside.block):
             return 0
         return max(self.stores(kind).most_beats(1, 1) * kind.codes // block for kind in self.kinds)
 

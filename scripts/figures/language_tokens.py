@@ -37,7 +37,8 @@ _ON_BOARDS = {
     "Tang Nano 20K, SDRAM of 32 bits": _memory(32, _NANO, _NANO),
     "ULX3S, SDRAM of 16 bits": _memory(16, 100, _ULX3S),
     "Colorlight i5, i9, SDRAM of 32 bits": _memory(32, 100, _ULX3S),
-    "OrangeCrab, ECPIX-5, DDR3 of 16 bits": _memory(16, 800, _CRAB),
+    # The open PHY of ECP5 transfers four times in a cycle of the system's clock.
+    "OrangeCrab, ECPIX-5, DDR3 of 16 bits": _memory(16, 4 * _CRAB, _CRAB),
     "Arty A7, DDR3 of 16 bits": _memory(16, 667, 100),
     "PYNQ-Z2, DDR3 of 16 bits": _memory(16, 1050, 100),
     "KV260, DDR4 of 64 bits": _memory(64, 2400, 250, copies=2),

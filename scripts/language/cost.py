@@ -10,7 +10,7 @@ import numpy as np
 from carrysave.compiler.decoder.units import GROUP, VECTOR
 from carrysave.compiler.front.gguf import Shape
 from carrysave.compiler.target.cost import product_cost
-from carrysave.compiler.target.mapping import START
+from carrysave.compiler.target.mapping import start_of
 from golden.npe.vector_unit import cycles as vector_cycles
 from golden.soc.blocking import Stores
 from golden.soc.spec import CoprocessorSpec
@@ -180,7 +180,8 @@ class _Model:
         scales = round(cost.read_beats * more / self.core.stored)
         beats = cost.read_beats + scales + cost.write_beats
         shares = 1 if whole else self.memory.copies
-        return START + cost.cycles + scales, shares * beats * self.memory.beat // 8
+        cycles = start_of(self.stores.latency) + cost.cycles + scales
+        return cycles, shares * beats * self.memory.beat // 8
 
     def rows(self, shape: Shape, rows: int, length: int) -> int:
         """Count cycles of vector units: norms, softmax and SiLU, row by row.

@@ -8,12 +8,12 @@ from carrysave.compiler.program.cycles import Memory, cycles
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.words import JOBS
-from carrysave.compiler.target.mapping import START
+from carrysave.compiler.target.mapping import start_of
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles as unit_cycles
-from golden.soc.blocking import LATENCY, Blocks, Stores, cost, order, plan
+from golden.soc.blocking import Blocks, Stores, cost, order, plan
 from golden.soc.job_check import matrices
 from golden.soc.maps import MAPS
 from golden.soc.maps import cycles as map_cycles
@@ -77,7 +77,8 @@ def cycles_of(jobs: Job | JobGroup, target: Target, memory: Memory | None = None
     job = group.job
     operands = matrices(target.spec, golden_job(job, target.spec))
     if job.vector is not None:
-        return group.count * (START + _rows_cycles(job, job.vector, operands, target))
+        rows = _rows_cycles(job, job.vector, operands, target)
+        return group.count * (start_of(target.spec.memory_latency) + rows)
     return product_cycles(group, _blocks(job, operands, target), operands, target, memory)
 
 
@@ -156,7 +157,7 @@ def _start_cycles(
         alone, all_ = (
             cost(stores, blocks, job.m, job.n, words, bits, one).cycles for one in (1, count)
         )
-        return START + max(all_, alone + (count - 1) * _NEXT)
+        return start_of(stores.latency) + max(all_, alone + (count - 1) * _NEXT)
     shared = int(target.design.parameters["requantisers"]) or stores.tile_n
     width = {name: one.bits for name, one in operands.items()}
     places = [
@@ -170,14 +171,14 @@ def _start_cycles(
 
 
 def _rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: Target) -> int:
-    unit = target.spec.vector
+    unit, latency = target.spec.vector, target.spec.memory_latency
     assert unit is not None
     if operation == "transpose":
         took = _turned(job.m, job.n, target)
     elif operation == "gather":
-        took = _gathered(job, unit)
+        took = _gathered(job, unit, latency)
     elif operation in MAPS:
-        took = LATENCY + map_cycles(job.m, job.n, unit.lanes, one_row=not job.ldb)
+        took = latency + map_cycles(job.m, job.n, unit.lanes, one_row=not job.ldb)
     else:
         row = _row(unit, operation, job.n)
         few = min(job.m, _COUNTED[0])
@@ -212,7 +213,7 @@ def _turned(rows: int, columns: int, target: Target) -> int:
     """
     unit = target.spec.vector
     assert unit is not None
-    least = -(-LATENCY // target.spec.outstanding)
+    least = -(-target.spec.memory_latency // target.spec.outstanding)
     heights = [TransposeRows.DEEP] * (rows // (TransposeRows.DEEP * unit.lanes))
     heights += (
         [-(-rest // unit.lanes)] if (rest := rows % (TransposeRows.DEEP * unit.lanes)) else []
@@ -221,8 +222,8 @@ def _turned(rows: int, columns: int, target: Target) -> int:
     return rows * -(-columns // unit.lanes) + leave
 
 
-def _gathered(job: Job, unit: VectorUnitSpec) -> int:
+def _gathered(job: Job, unit: VectorUnitSpec, latency: int) -> int:
     """Count the cycles of a gather: the first number comes, then rows, or where they are."""
     place = max((job.k - 1).bit_length(), 1) + 2
-    ahead = -(-(LATENCY + place) // GatherRows.AHEAD)
-    return LATENCY + job.m * max(-(-job.n // unit.lanes), place, ahead)
+    ahead = -(-(latency + place) // GatherRows.AHEAD)
+    return latency + job.m * max(-(-job.n // unit.lanes), place, ahead)

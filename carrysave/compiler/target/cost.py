@@ -16,7 +16,7 @@ class Estimate:
 
     Members
     -------
-    cycles : clock cycles, with a memory latency of about 60.
+    cycles : clock cycles, with the memory latency of the target.
     bytes : that are read and written, in whole beats.
     slots : the engine's products while it takes operands, padding included.
     """

@@ -9,14 +9,20 @@ from carrysave.compiler.graph.patches import Patched
 from carrysave.compiler.target.cost import cycles_of
 from carrysave.compiler.target.target import Target
 
-__all__ = ["START", "Mapping", "choose"]
+__all__ = ["Mapping", "choose", "start_of"]
 
 _SIZES = (1, 2, 3, 4, 6, 8)
-START = 206
-"""Cycles that a work takes besides those of the cost model, measured in simulation."""
-
 Mapping = tuple[Patched, bool]
 """Windows of patches, and whether activations take the place of B, and weights that of A."""
+
+_START = 110
+_WAITS = 1.5
+"""Cycles of a start but for memory's, and how often it waits for memory, fitted to simulations."""
+
+
+def start_of(latency: int) -> int:
+    """Return the cycles that a work takes besides those of the cost model, by memory's latency."""
+    return _START + int(_WAITS * latency)
 
 
 @lru_cache(maxsize=1024)
@@ -42,7 +48,7 @@ def choose(
     turns : activations may take the place of B. Rows of its results have the outputs of a channel,
         of one scale; they and its rows are long, where those of A are short.
     """
-    groups, depth, columns = weights
+    (groups, depth, columns), start = weights, start_of(target.spec.memory_latency)
     tile_m, tile_n = target.info.stores.tile_m, target.info.stores.tile_n
     outputs = windows.outputs(shape[2:])
     if columns >= tile_n or min(outputs) < 1 or windows.depth == 1 or type(windows) is not Windows:
@@ -68,13 +74,13 @@ def choose(
             continue
         bundle = min(groups, max(1, min(tile_n // wide, most // deep)))
         whole, rest = divmod(groups, bundle)
-        each = START + cycles_of(target, rows, bundle * deep, bundle * wide, requantised)
+        each = start + cycles_of(target, rows, bundle * deep, bundle * wide, requantised)
         cycles = whole * each
         if rest:
-            cycles += START + cycles_of(target, rows, rest * deep, rest * wide, requantised)
+            cycles += start + cycles_of(target, rows, rest * deep, rest * wide, requantised)
         options = [(cycles, (plain, False) if wide > columns else None)]
         if turns:
-            each = START + cycles_of(target, wide, deep, rows, requantised)
+            each = start + cycles_of(target, wide, deep, rows, requantised)
             options.append((groups * each, (plain, True)))
         for one in options:
             if best is None or one[0] < best[0]:

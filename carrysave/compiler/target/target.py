@@ -1,7 +1,7 @@
 """The co-processor for which a network is compiled: its parameters, without its hardware."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from carrysave.driver import Info, Mode
@@ -63,9 +63,10 @@ class Target:
 
     @cached_property
     def info(self) -> Info:
-        """The hardware's discovery registers."""
+        """The hardware's discovery registers, and what is known of its memory."""
         top = register_map(dict(discovery(self.spec, self.design.component().latency, 0)))
-        return Info.read({field.name: field.reset for field in fields_of(top)}.__getitem__)
+        info = Info.read({field.name: field.reset for field in fields_of(top)}.__getitem__)
+        return replace(info, stores=replace(info.stores, latency=self.spec.memory_latency))
 
     @cached_property
     def formats(self) -> Mapping[str, ElementFormat]:
