@@ -16,6 +16,7 @@ from carrysave.sim.cocotb.streams import SCHEDULES, generator, limited, schedule
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.soc.blocking import plan
 from golden.soc.coprocessor import CoprocessorSpec, Job, coprocessor, matrices
+from golden.soc.ring_cycles import ring_cycles
 from verif.soc.benches.jobs import any_job, fill_records
 from verif.soc.uvm.modes import requantisation
 from verif.soc.uvm.orders import moved
@@ -49,17 +50,20 @@ async def test_whatever_they_read_and_write(dut: Any, kind: str) -> None:
 
 
 @cocotb.test(skip="rings" not in bench_parameters())
-async def measure(dut: Any) -> None:
-    """Run each ring, and write the cycles from its start to its end."""
+async def test_cycles(dut: Any) -> None:
+    """Rings take the cycles that golden says, but for 3 %; they are written to ``rings.json``."""
     parameters = bench_parameters()
-    host, memory = await system.start(dut, size=SIZE, latency=parameters["latency_cycles"])
+    latency = parameters["latency_cycles"]
+    host, memory = await system.start(dut, size=SIZE, latency=latency)
     found = []
     for ring in parameters["rings"]:
         jobs = list(placed(ring["sizes"], ring["chained"]))
         for job in jobs:
             fill_records(memory.data, job)
         found.append(await run(host, memory, jobs))
+        expected = ring_cycles(SPEC, jobs, latency)
         Path("rings.json").write_text(json.dumps(found))
+        assert abs(expected - found[-1]) <= 0.03 * found[-1], f"{ring}: {found[-1]}, not {expected}"
 
 
 async def run(host: Host, memory: Memory, jobs: list[Job]) -> int:
