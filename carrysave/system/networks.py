@@ -57,6 +57,8 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
             program = _compiled(sized(graph, first), target, first, samples, request)
         own = {name: inputs[name] for name in program.takes}
         each = batches(program, own, "x")
+    if not program.layers:
+        raise ValueError("a product must have codes as results: the firmware answers with them")
     labels = read_labels(request.labels, len(each))
     return program, each[: request.count], labels
 

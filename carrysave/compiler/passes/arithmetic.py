@@ -77,6 +77,8 @@ def _between(graph: Graph) -> set[int]:
 
 
 def _is_product(node: NodeProto) -> bool:
+    if node.op_type == "DynamicQuantizeLinear":
+        return not node.domain  # a step in floats, and codes of a product
     return node.domain == DOMAIN and node.op_type in ("Product", "Recurrent")
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from carrysave.compiler.program.floats import Floats, SectionStep
 from carrysave.compiler.program.image import DESCRIPTOR, Image
-from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.program.operands import rows
+from carrysave.compiler.program.program import Layer, Program, Section
 from carrysave.compiler.program.steps import HostStep, Move, Start, State, Varies
 from carrysave.compiler.program.words import (
     JOB_FIELDS,
@@ -20,7 +21,7 @@ from carrysave.compiler.program.words import (
 )
 from carrysave.driver.system import Parameter
 
-__all__ = ["assemble", "assembled"]
+__all__ = ["assemble", "assembled", "scores_of"]
 
 
 def assemble(
@@ -172,3 +173,12 @@ def _place(step: SectionStep, way: Varies) -> int:
 
 def _packed(words: Sequence[int]) -> bytes:
     return b"".join(struct.pack("<I", word & 0xFFFFFFFF) for word in words)
+
+
+def scores_of(image: Image, layers: Sequence[Layer]) -> tuple[int, int]:
+    """Return where the last product's codes lie one after the other, and how many; or none."""
+    if not layers:
+        return 0, 1
+    end = layers[-1]
+    last = end.y.sources.reshape(1, -1)
+    return rows(image, (end.node, end.operator), last).address, last.size

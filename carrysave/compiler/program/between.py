@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto
+from onnx import NodeProto, TensorProto
 
 from carrysave.compiler.graph.arithmetic import ARITHMETIC, ArithmeticNode
 from carrysave.compiler.graph.arithmetic_rules import RULES
@@ -14,19 +14,18 @@ from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.graph.graph import DOMAIN
 from carrysave.compiler.graph.host_runtime import on_host
 from carrysave.compiler.graph.kernels import Unsupported
-from carrysave.compiler.lowered import golden
-from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.program.arithmetic import Emitter
+from carrysave.compiler.program.dynamic import dynamic_codes
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.moves import codes_of_bytes, greatest, looked_up
-from carrysave.compiler.program.reasons import GREATEST, STEPS, moves
+from carrysave.compiler.program.reasons import DYNAMIC, GREATEST, STEPS, moves
 from carrysave.compiler.program.recurrent import recurrent
 from carrysave.driver.system import Tensor
 
-__all__ = ["Between", "gate"]
+__all__ = ["Between"]
 
-_FLOAT = np.dtype(np.float32)
+_FLOAT, _SUM = np.dtype(np.float32), np.dtype(np.int32)
 _FAR = 1 << 40
 """Added to addresses, and to codes in their place."""
 
@@ -83,6 +82,8 @@ class Between:
             return None
         if proto.op_type in STEPS:
             return self._step(proto)
+        if proto.op_type in DYNAMIC:
+            return self._dynamic(proto)
         if proto.op_type in GREATEST:
             return self._greatest(proto)
         return self._moved(node) if moves(proto) else None
@@ -120,6 +121,15 @@ class Between:
                 zeros = np.zeros(shape, np.float32)
                 states.append(emitter.constant(self.constants[name] if name else zeros))
         return recurrent(layer, self.image, emitter, x, (states[0], states[1]))
+
+    def _dynamic(self, node: NodeProto) -> list[Tensor] | None:
+        """Quantise floats by their range, or make floats of sums."""
+        x = self.tensors[node.input[0]]
+        emitter = self._emitter(node)
+        if node.op_type == "DynamicQuantizeLinear":
+            return dynamic_codes(emitter, emitter.decoded(x)).outputs(emitter)
+        to = next(one.i for one in node.attribute if one.name == "to")
+        return [emitter.decoded(x)] if (x.kind, to) == (_SUM, TensorProto.FLOAT) else None
 
     def _emitter(self, node: NodeProto) -> Emitter:
         return Emitter(self.image, node.name or node.output[0], node.op_type)
@@ -232,19 +242,3 @@ class _Given(Sequence[Any]):
         if isinstance(at, slice):
             return [self[place] for place in range(*at.indices(len(self)))]
         return self._makers[at]()
-
-
-def gate(image: Image, product: GateProduct, a: Tensor, b: Tensor) -> Tensor:
-    """Look the product of a code and its channel's number up: all of them, by golden."""
-    low, high = limits(a.kind) or (0, 0)
-    least, most = limits(b.kind) or (0, 0)
-    codes, gates = np.arange(low, high + 1), np.arange(least, most + 1)
-    x = np.broadcast_to(codes.astype(a.kind), (1, gates.size, codes.size))
-    target = image.target
-    compiled = product.compile(target, x, gates.astype(b.kind)[None, :, None], True)
-    values = golden.product(target.spec, compiled)[0].T.astype(np.int64)
-    index = np.ix_(codes_of_bytes(a, low, codes.size), codes_of_bytes(b, least, gates.size))
-    shape = np.broadcast_shapes(a.sources.shape, b.sources.shape)
-    return looked_up(
-        image, (product.name, product.operator), [a, b], shape, values[index], product.y_type
-    )

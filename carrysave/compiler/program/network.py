@@ -20,14 +20,15 @@ from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
-from carrysave.compiler.program.assemble import assembled
-from carrysave.compiler.program.between import Between, gate
+from carrysave.compiler.program.assemble import assembled, scores_of
+from carrysave.compiler.program.between import Between
 from carrysave.compiler.program.cut import computed, cut
 from carrysave.compiler.program.cycles import Memory
+from carrysave.compiler.program.dynamic import dynamic_product
+from carrysave.compiler.program.gates import gate
 from carrysave.compiler.program.host_parts import HostParts
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.lifetimes import Lifetimes
-from carrysave.compiler.program.operands import rows
 from carrysave.compiler.program.products import started
 from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.program.reasons import between, check_target, not_a_job, reason_of
@@ -111,7 +112,7 @@ class _Compiler:
             self._lifetimes.done(proto, here=here)
             if not here:
                 self._host.add(proto)
-        if not self._layers:
+        if not any(isinstance(step, Start) for step in self._image.steps):
             reasons = between(self._lowered, self._target) or ["none has codes as results"]
             raise ValueError(f"no product can be a job: {'; '.join(reasons[:_SHOWN])}")
         states = carried(self._image, self._states, self._tensors)
@@ -120,28 +121,20 @@ class _Compiler:
             self._parts.append(
                 host_made(self._host.step((), last=True), self._states, self._tensors)
             )
-        end = self._layers[-1]
-        last = end.y.sources.reshape(1, -1)
-        scores = rows(self._image, (end.node, end.operator), last).address
+        scores = scores_of(self._image, self._layers)
         self._section()
         return assembled(
-            self._image,
-            self._parts,
-            scores=(scores, last.size),
-            tensors=self._tensors,
-            constants=self._constants,
-            inputs=tuple(self._host.inputs),
-            outputs=tuple(self._lowered.graph.outputs),
-            layers=tuple(self._layers),
-            lowered=self._lowered,
+            self._image, self._parts, scores=scores,
+            tensors=self._tensors, constants=self._constants,
+            inputs=tuple(self._host.inputs), outputs=tuple(self._lowered.graph.outputs),
+            layers=tuple(self._layers), lowered=self._lowered,
             takes={
                 name: (values.dtype, values.shape)
                 for name, values in self._inputs.items()
                 if name not in self._states.values()
             },
-            states=states,
-            samples=self._samples,
-        )
+            states=states, samples=self._samples,
+        )  # fmt: skip
 
     def _beside_states(self, node: NodeProto) -> None:
         """Bring the floats that an operator takes with what depends on a state."""
@@ -169,6 +162,8 @@ class _Compiler:
             return True
         if proto.domain == DOMAIN and proto.op_type == "Recurrent":
             self._bring_to(proto)
+        if proto.op_type == "DynamicQuantizeLinear" and proto.input[0] not in self._tensors:
+            self._brought(proto.input[0])
         return self._between.run(node)
 
     def _section(self) -> None:
@@ -187,6 +182,8 @@ class _Compiler:
         if not_a_job(product, self._target):
             return False
         assert isinstance(product, QuantisedProduct)
+        if product.late:
+            return dynamic_product(self._image, product, self._tensors)
         a = self._tensors.get(product.a) or self._brought(product.a)
         if isinstance(product, GateProduct):
             b = self._tensors.get(product.b)

@@ -8,6 +8,7 @@ from carrysave.compiler.graph.code_table import TABLE
 from carrysave.compiler.graph.graph import DOMAIN
 from carrysave.compiler.graph.kernels import attributes
 from carrysave.compiler.graph.names import label, quoted
+from carrysave.compiler.lowered.engine_codes import terms_of
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
@@ -17,6 +18,7 @@ from hw.emit.user_files import shown
 
 __all__ = [
     "check_target",
+    "DYNAMIC",
     "GREATEST",
     "MOVES",
     "NO_OPERATOR",
@@ -38,6 +40,8 @@ GREATEST = ("MaxPool", "GlobalMaxPool")
 """Those that take the greatest of codes."""
 STEPS = ("DequantizeLinear", "QuantizeLinear")
 """Those between codes and what they stand for."""
+DYNAMIC = ("Cast", "DynamicQuantizeLinear")
+"""Those between floats, codes whose step is found when it runs, and their sums."""
 NO_OPERATOR = "between products, the firmware has no such operator"
 
 
@@ -72,7 +76,7 @@ def between(lowered: Lowered, target: Target) -> list[str]:
         elif before is None and not codes.intersection(node.input):
             continue
         elif before is None and (
-            (not node.domain and node.op_type in (*GREATEST, *STEPS))
+            (not node.domain and node.op_type in (*GREATEST, *STEPS, *DYNAMIC))
             or moves(node)
             or node.op_type in (TABLE, ARITHMETIC)
         ):
@@ -103,6 +107,12 @@ def named(lowered: Lowered, node: NodeProto) -> str:
 
 def not_a_job(product: Operands, target: Target) -> str:
     """Return why a product is no job; empty if it is."""
+    if isinstance(product, QuantisedProduct) and product.scale is None and product.late:
+        plain = product.weights is not None and not product.late[1] and not product.b
+        if plain and product.a_type == np.uint8:
+            assert product.weights is not None
+            wide = terms_of(target, product.weights) > 1
+            return "weights must be of one code of the engine each" if wide else ""
     if not isinstance(product, QuantisedProduct) or product.scale is None or product.late:
         return "must have constant weights, and codes as results"
     if product.b and np.size(product.b_zero) != 1:

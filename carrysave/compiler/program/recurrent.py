@@ -10,6 +10,7 @@ from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.lowered.recurrent import Direction, Gru, Recurrent
 from carrysave.compiler.program.arithmetic import Emitter
+from carrysave.compiler.program.dynamic import DynamicCodes, dynamic_codes
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.products import sums
 from carrysave.driver.system import Tensor
@@ -58,15 +59,6 @@ def taken_by(layer: Recurrent, y: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class _Codes:
-    """Codes of uint8 less 128, their step, and 128 less the code of 0."""
-
-    codes: Tensor
-    step: Tensor
-    more: Tensor
-
-
-@dataclass(frozen=True)
 class _Layer:
     """A layer, and where it goes."""
 
@@ -75,22 +67,12 @@ class _Layer:
     emitter: Emitter
     numbers: Numbers
 
-    def dynamic(self, x: Tensor) -> _Codes:
-        """Quantise floats by their range, as :func:`host_quantisers.dynamic_codes`."""
-        m, emitter = self.numbers, self.emitter
-        axes = range(x.sources.ndim)
-        low = m.least(emitter.reduced("least", x, axes), 0.0)
-        high = m.greatest(emitter.reduced("greatest", x, axes), 0.0)
-        step = m.divide(m.subtract(high, low), 255.0)
-        # Of zeros alone the step is 0, and so are all codes.
-        zero = emitter.two("divide", m.subtract(0.0, low), step)
-        zero = emitter.rounded(m.greatest(m.least(zero, 255.0), 0.0))
-        more = m.subtract(128.0, zero)
-        codes = emitter.added_codes(emitter.two("divide", x, step), m.subtract(zero, 128.0))
-        return _Codes(codes, step, more)
+    def dynamic(self, x: Tensor) -> DynamicCodes:
+        """Quantise floats by their range."""
+        return dynamic_codes(self.emitter, x)
 
     def direction(
-        self, one: Direction, x: _Codes, size: tuple[int, ...], states: list[Tensor]
+        self, one: Direction, x: DynamicCodes, size: tuple[int, ...], states: list[Tensor]
     ) -> tuple[list[Tensor], Tensor]:
         """Place the steps of a direction; return h of each, and the last c."""
         m, (steps, batch), (h, c) = self.numbers, size, states
@@ -103,7 +85,7 @@ class _Layer:
             steps_made[step] = h
         return [steps_made[step] for step in range(steps)], c
 
-    def scaled(self, product: QuantisedProduct, x: _Codes, scale: np.ndarray) -> Tensor:
+    def scaled(self, product: QuantisedProduct, x: DynamicCodes, scale: np.ndarray) -> Tensor:
         """Multiply codes by weights; make floats of the sums."""
         assert product.weights is not None
         numbers = self.image.target.mode.b

@@ -21,6 +21,12 @@ def sizes_of(
     # Products of recurrent layers have matrices of codes, which are no tensors of the model.
     inner = {one.name for layer in lowered.recurrent.values() for one in layer.products}
 
+    dynamic = {
+        node.output[0]: node.input[0]
+        for node in lowered.proto.graph.node
+        if node.op_type == "DynamicQuantizeLinear"
+    }
+
     def sized(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
         if product.name not in inner:
             shapes[product.a] = a.shape, a.dtype
@@ -36,6 +42,8 @@ def sizes_of(
     def seen(name: str, values: np.ndarray) -> np.ndarray:
         if name and values.dtype == np.float32:
             shapes[name] = values.shape, values.dtype
+        if name in dynamic:
+            shapes[dynamic[name]] = values.shape, np.dtype(np.float32)
         return values
 
     evaluate(lowered, inputs, sized, seen)
