@@ -146,7 +146,7 @@ def executed(image: Image, memory: np.ndarray, floats: Callable[[np.ndarray, Flo
             floats(memory, step)
         else:
             assert isinstance(step, Move)
-            move(memory, step.to, step.at, step.patterns, step.taps, step.table)
+            move(memory, step.to, step.at, step.words, step.taps, step.table)
 
 
 @pytest.mark.parametrize("turn", range(4))

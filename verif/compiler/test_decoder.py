@@ -19,6 +19,7 @@ from carrysave.compiler.front.gguf import Model, load
 from carrysave.compiler.front.text import load_text
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
+from carrysave.compiler.program.write import FORMAT
 from carrysave.compiler.run.stepwise import comparable
 from carrysave.compiler.target.target import Target
 from carrysave.weights.gguf import read_gguf
@@ -198,7 +199,7 @@ def test_folders_that_are_no_decoders_are_refused(run: Run, tmp_path: Path) -> N
     for changes, arguments, says in (
         ({}, ("--kv", "8"), "--kv and --simulate must be left out"),
         ({}, ("--prompt", "z"), "--prompt must be of the model's 10 characters"),
-        ({"format": 1}, (), "program.json: format must be 5, not 1"),
+        ({"format": 1}, (), f"program.json: format must be {FORMAT}, not 1"),
         ({"bytes": 7}, (), "memory.bin: must be of 7 bytes, not "),
         ({"decoder": None}, (), "program.json: decoder: "),
         ({"outputs": []}, (), "program.json: decoder: 'logits'"),

@@ -46,8 +46,8 @@ class Cache:
         b = image.aligned("weights", self.weights, 8)
         self.y, self.z = image.room(WIDTH), image.room(WIDTH)
         how = Requantisation(multiplier=1, shift=9, low=-128, high=127)
-        more = image.put(np.array([1, 0, 1, WIDTH, self.x], "<i4").tobytes())
-        adding = image.put(np.array([1, 0, 1, WIDTH, self.y, self.state], "<i4").tobytes())
+        more = image.put(np.array([WIDTH, self.x], "<i4").tobytes())
+        adding = image.put(np.array([WIDTH, self.y, self.state], "<i4").tobytes())
         table = (np.arange(256)[:, None] + np.arange(256)).astype(np.uint8).tobytes()
         move = Move(
             node="row",
@@ -55,7 +55,7 @@ class Cache:
             to=self.cache,
             bytes=WIDTH,
             taps=1,
-            patterns=1,
+            words=2,
             at=more,
             table=0,
             varies=(Varies(parameter="position", field="to", factor=WIDTH),),
@@ -103,7 +103,7 @@ class Cache:
             to=self.y,
             bytes=WIDTH,
             taps=2,
-            patterns=1,
+            words=3,
             at=adding,
             table=image.put(table),
         )
@@ -219,7 +219,7 @@ def test_only_words_of_a_step_vary() -> None:
         to=0,
         bytes=1,
         taps=1,
-        patterns=1,
+        words=1,
         at=0,
         table=0,
         varies=(Varies(parameter="position", field="k", factor=1),),

@@ -139,8 +139,8 @@ def _carried(image: Image, states: Sequence[State]) -> list[Move]:
             )
     return [
         Move(
-            node=one.name, operator="State", to=one.input, bytes=one.bytes, taps=1, patterns=1,
-            at=image.put(_packed([1, 0, 1, one.bytes, one.output])), table=0,
+            node=one.name, operator="State", to=one.input, bytes=one.bytes, taps=1, words=2,
+            at=image.put(_packed([one.bytes, one.output])), table=0,
         )
         for one in states
     ]  # fmt: skip

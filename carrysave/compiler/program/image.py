@@ -9,7 +9,7 @@ from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.cycles import Memory
 from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.groups import JobGroup, appended
-from carrysave.compiler.program.patterns import patterns
+from carrysave.compiler.program.loops import looped
 from carrysave.compiler.program.pool import Pool
 from carrysave.compiler.program.steps import Move, Start
 from carrysave.compiler.program.words import CHIP, JOBS
@@ -216,9 +216,9 @@ class Image:
         count, taps = sources.shape
         rows = count // row if row else 1
         to = self.reserve(f"{node}.moved", rows, count // rows, 8, lasting=False).address
-        count_of_patterns, words = patterns(sources, row or count)
+        words = looped(sources, row or count)
         self.steps.append(Move(
-            node=node, operator=operator, to=to, bytes=count, taps=taps, patterns=count_of_patterns,
+            node=node, operator=operator, to=to, bytes=count, taps=taps, words=len(words),
             at=self.put(words.astype("<i4").tobytes()), table=self.shared(table) if table else 0,
         ))  # fmt: skip
         return to

@@ -8,7 +8,7 @@ from onnx import NodeProto
 from carrysave.compiler.graph.im2col import Windows
 from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.patterns import like
+from carrysave.compiler.program.loops import like
 from carrysave.driver.system import Tensor
 
 __all__ = ["codes_of_bytes", "greatest", "looked_up"]

@@ -86,7 +86,7 @@ class Move:
     node, operator : of the model.
     to, bytes : where they go, and how many.
     taps : sources of a byte.
-    at, patterns : address of the patterns of records, and how many.
+    at, words : address of the words of records and loops, and how many.
     table : address of a table of 256 codes, or of 65,536 by two sources; 0: none.
     varies : what parameters change.
     """
@@ -97,7 +97,7 @@ class Move:
     bytes: int
     taps: int
     at: int
-    patterns: int
+    words: int
     table: int
     varies: tuple[Varies, ...] = ()
 

@@ -51,7 +51,7 @@ def _lines(step: SectionStep | HostStep) -> Iterator[str]:
     elif isinstance(step, Move):
         table = f" by table {step.table:#x}" if step.table else " greatest" * (step.taps > 1)
         yield (
-            f"move {node} {operator} {step.bytes} bytes to {step.to:#x}: {step.patterns} patterns"
+            f"move {node} {operator} {step.bytes} bytes to {step.to:#x}: {step.words} words"
             f" of {step.taps} at {step.at:#x}{table}"
         )
         yield from map(_varies, step.varies)

@@ -7,11 +7,12 @@ A step begins with its kind. A start has its count of groups, the address of its
 each group :data:`JOB_WORDS` words, in the order of :data:`JOB_FIELDS`: those of its first job, its
 count of jobs, what is added to each address from a job to the next, and the words of windows as the
 descriptor of a job has them. A move has :data:`MOVE_FIELDS`: the address that it writes to, that of
-its patterns and their count, the sources of a byte, and the address of a table, or 0. Addresses are
-from the memory's start; from :data:`CHIP` on, those of a job are on chip. A pattern has how often
-it comes, what is added to its addresses each time, and its count of records. A record is a count of
-bytes, and for each source an address, which goes on with each byte; or a number below 0, which is a
-code less 256, and stays.
+its records and loops and the count of their words, the sources of a byte, and the address of a
+table, or 0. Addresses are from the memory's start; from :data:`CHIP` on, those of a job are on
+chip. A record is a count of bytes, and for each source an address, which goes on with each byte; or
+a number below 0, which is a code less 256, and stays. A loop is a number below 0, how often less 0;
+the words of its body, records and loops; what is added to the addresses of the first source each
+time; and to those of all others; and its body.
 
 The table of parameters has their count, and for each the value that is wanted, the value that words
 have, the least and greatest legal one, and a count of places: pairs of the address of a word, and
@@ -70,7 +71,7 @@ _STEPS = tuple(f"next_{name}" for name in ADDRESSES)
 _WINDOW = tuple(f"window_{name}" for name in ("map", "pixels", "kernel", "steps", "pixel"))
 JOB_FIELDS = (*_PLACES, "options", *_SCALE, *_MORE, "vector", "count", *_STEPS, *_WINDOW)
 JOB_WORDS = len(JOB_FIELDS)
-MOVE_FIELDS = ("to", "at", "patterns", "taps", "table")
+MOVE_FIELDS = ("to", "at", "words", "taps", "table")
 _LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb")
 _NAMES = {number: name for name, number in OPERATIONS.items()}
 

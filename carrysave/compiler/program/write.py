@@ -19,7 +19,7 @@ from hw.emit.user_files import shown
 
 __all__ = ["FORMAT", "HOST", "MANIFEST", "MEMORY", "kind_of", "texts", "write"]
 
-FORMAT = 6
+FORMAT = 7
 """Of the manifest and of the words in memory: a reader refuses any other."""
 MEMORY, MANIFEST, HOST = "memory.bin", "program.json", "host.onnx"
 

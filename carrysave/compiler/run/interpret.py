@@ -83,20 +83,12 @@ def set_parameters(memory: np.ndarray, table: int) -> None:
         at_word += 2 * count
 
 
-def move(memory: np.ndarray, to: int, at: int, patterns: int, taps: int, table: int) -> None:
+def move(memory: np.ndarray, to: int, at: int, words: int, taps: int, table: int) -> None:
     """Do a move; see :mod:`carrysave.compiler.program.words`."""
-    words, moved = memory[at:].view(np.uint8), []
-    for _ in range(patterns):
-        repeat, step, count = words[:12].view("<i4").tolist()
-        end = 12 + 4 * count * (1 + taps)
-        records = words[12:end].view("<i4").reshape(count, 1 + taps).astype(np.int64)
-        sizes, first = records[:, 0], records[:, 1:]
-        each = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        sources = np.repeat(first, sizes, axis=0)
-        moving = sources + each[:, None] + step * np.arange(repeat)[:, None, None]
-        moved.append(np.where(sources < 0, sources, moving).reshape(-1, taps))
-        words = words[end:]
-    sources = np.concatenate(moved)
+    sizes, first = _records(memory[at : at + 4 * words].view("<i4").astype(np.int64), taps)
+    each = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    sources = np.repeat(first, sizes, axis=0)
+    sources = np.where(sources < 0, sources, sources + each[:, None])
     moving = np.maximum(sources, 0)
     codes = np.where(sources < 0, sources.astype(np.int8), memory.view(np.int8)[moving])
     if not table:
@@ -106,3 +98,22 @@ def move(memory: np.ndarray, to: int, at: int, patterns: int, taps: int, table: 
         index = index[:, 0] if taps == 1 else 256 * index[:, 0] + index[:, 1]
         made = memory[table : table + 256**taps][index]
     memory[to : to + len(made)] = made
+
+
+def _records(words: np.ndarray, taps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return records one after the other, without loops: bytes, and addresses of sources."""
+    sizes, first = [], []
+    while len(words):
+        if words[0] > 0:
+            end = 1 + taps
+            sizes.append(words[:1])
+            first.append(words[None, 1:end])
+        else:
+            times, end = -int(words[0]), 4 + int(words[1])
+            inner, places = _records(words[4:end], taps)
+            steps = np.where(np.arange(taps) == 0, words[2], words[3])
+            moving = places + steps * np.arange(times)[:, None, None]
+            sizes.append(np.tile(inner, times))
+            first.append(np.where(places < 0, places, moving).reshape(-1, taps))
+        words = words[end:]
+    return np.concatenate(sizes), np.concatenate(first)

@@ -66,51 +66,74 @@ static void raise(uint8_t *to, const source *of, uint32_t count)
             *to = (uint8_t)*from;
 }
 
-/* Make the bytes of a record, whose addresses are `further` on; return the place behind them. */
-static uint8_t *make(const uint8_t *memory, uint8_t *to, const int32_t *record, uint32_t taps,
-                     const uint8_t *table, uint32_t further)
+/* What a move takes, and how far addresses of the first source and of the others are on. */
+typedef struct {
+    const uint8_t *memory, *table;
+    uint32_t taps, first, others;
+} moved;
+
+/* Make the bytes of a record; return the place behind them. */
+static uint8_t *make(const moved *of, uint8_t *to, const int32_t *record)
 {
     const uint32_t count = (uint32_t)record[0];
     source one, other;
     uint32_t tap, left;
 
-    point(&one, memory, record[1], further);
-    if (!table) {
+    point(&one, of->memory, record[1], of->first);
+    if (!of->table) {
         copy(to, &one, count);
-        for (tap = 1; tap < taps; tap++) {
-            point(&other, memory, record[1 + tap], further);
+        for (tap = 1; tap < of->taps; tap++) {
+            point(&other, of->memory, record[1 + tap], of->others);
             raise(to, &other, count);
         }
         return to + count;
     }
-    if (taps == 1) {
+    if (of->taps == 1) {
         for (left = count; left; left--, one.from += one.step)
-            *to++ = table[*one.from];
+            *to++ = of->table[*one.from];
         return to;
     }
-    point(&other, memory, record[2], further);
+    point(&other, of->memory, record[2], of->others);
     for (left = count; left; left--, one.from += one.step, other.from += other.step)
-        *to++ = table[256u * *one.from + *other.from];
+        *to++ = of->table[256u * *one.from + *other.from];
+    return to;
+}
+
+/* Go through records and loops. */
+static uint8_t *play(moved *of, uint8_t *to, const int32_t *word, const int32_t *end)
+{
+    while (word < end) {
+        const uint32_t first = of->first, others = of->others;
+        const int32_t *body = word + 4;
+        int32_t again;
+
+        if (word[0] > 0) {
+            to = make(of, to, word);
+            word += 1 + of->taps;
+            continue;
+        }
+        for (again = word[0]; again; again++) {
+            to = play(of, to, body, body + word[1]);
+            of->first += (uint32_t)word[2];
+            of->others += (uint32_t)word[3];
+        }
+        of->first = first;
+        of->others = others;
+        word = body + word[1];
+    }
     return to;
 }
 
 static const uint32_t *move(const machine *of, const uint32_t *word)
 {
-    const uint8_t *memory = of->memory, *table = word[4] ? memory + word[4] : 0;
-    const int32_t *pattern = (const int32_t *)(const void *)(memory + word[1]);
-    uint8_t *to = of->memory + word[0];
-    const uint32_t taps = word[3];
-    uint32_t left, again, place;
+    const int32_t *first = (const int32_t *)(const void *)(of->memory + word[1]);
+    moved what;
 
-    for (left = word[2]; left; left--) {
-        const int32_t *records = pattern + 3;
-        const uint32_t count = (uint32_t)pattern[2];
-        uint32_t further = 0;
-        for (again = (uint32_t)pattern[0]; again; again--, further += (uint32_t)pattern[1])
-            for (place = 0; place < count; place++)
-                to = make(memory, to, records + place * (1 + taps), taps, table, further);
-        pattern = records + count * (1 + taps);
-    }
+    what.memory = of->memory;
+    what.table = word[4] ? of->memory + word[4] : 0;
+    what.taps = word[3];
+    what.first = what.others = 0;
+    play(&what, of->memory + word[0], first, first + word[2]);
     return word + 5;
 }
 

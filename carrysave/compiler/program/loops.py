@@ -1,0 +1,236 @@
+"""Sources of moved bytes as records, and loops of what comes again at other addresses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["like", "looped"]
+
+_HEAD = 4
+"""Words of a loop before its body."""
+_DEPTH = 6
+"""Loops within each other, at most."""
+_WORTH = 50
+"""Loops are made if they save one word of so many."""
+_LONGEST = 128
+"""Items of a loop's body, at most."""
+_TRIED = 3
+"""Lengths of a body that are tried, those of most items that come again."""
+
+
+def like(sources: np.ndarray) -> np.ndarray | None:
+    """Return where codes go, from 0 on, to lie as these do, gaps too; None: they are too far apart.
+
+    Each has to have a place of its own.
+    """
+    places = sources - sources.min()
+    span = int(places.max()) + 1
+    if sources.min() < 0 or span > 2 * sources.size or len(np.unique(places)) != sources.size:
+        return None
+    return places
+
+
+def looped(sources: np.ndarray, row: int) -> np.ndarray:
+    """Return the words of what moves bytes; see :mod:`.words`.
+
+    Parameters
+    ----------
+    sources : count x sources of each byte.
+    row : bytes of a row, with which a record ends.
+    """
+    items = _Items.of(*_records(sources, row))
+    while (better := items.joined()) is not None:
+        items = better
+    return items.words()
+
+
+def _records(sources: np.ndarray, row: int) -> tuple[np.ndarray, np.ndarray]:
+    """Split bytes into records, whose sources follow each other: their lengths, and the first."""
+    change = (sources[1:] - sources[:-1] != (sources[:-1] >= 0)) | (
+        (sources[1:] >= 0) != (sources[:-1] >= 0)
+    )
+    new = np.concatenate([[True], change.any(axis=1)])
+    new[::row] = True
+    starts = np.flatnonzero(new)
+    return np.diff(np.append(starts, len(sources))), sources[starts]
+
+
+@dataclass(frozen=True, eq=False)
+class _Kind:
+    """Words of an item at address 0: which of them are of the first source, which of the others."""
+
+    words: np.ndarray
+    first: np.ndarray
+    others: np.ndarray
+    depth: int = 0
+
+    def at(self, position: np.ndarray) -> np.ndarray:
+        return np.asarray(self.words + self.first * position[0] + self.others * position[1])
+
+
+@dataclass(eq=False)
+class _Items:
+    """Records and loops in order.
+
+    Members
+    -------
+    kinds : of items; alike ones have the same.
+    kind : number of that of each.
+    position, known : addresses of the first source and of the others; constants have none.
+    """
+
+    kinds: list[_Kind]
+    kind: np.ndarray
+    position: np.ndarray
+    known: np.ndarray
+
+    @classmethod
+    def of(cls, lengths: np.ndarray, first: np.ndarray) -> "_Items":
+        """Return records as items."""
+        taps = first.shape[1]
+        moves = first >= 0
+        sides = [slice(0, 1), slice(1, taps)]
+        position, known = np.zeros((2, len(first), 2), np.int64)
+        relative = first.copy()
+        for side, part in enumerate(sides):
+            if part.start < taps:
+                some = moves[:, part]
+                known[:, side] = some.any(axis=1)
+                place = part.start + some.argmax(axis=1)
+                ours = np.where(known[:, side], first[np.arange(len(first)), place], 0)
+                position[:, side] = ours
+                relative[:, part] -= np.where(some, ours[:, None], 0)
+        table = np.concatenate([lengths[:, None], relative, moves], axis=1)
+        unique, kind = _numbered(table)
+        kinds = []
+        for one in unique:
+            address = np.concatenate([[0], one[1 + taps :]])
+            head = np.arange(1 + taps) == 1
+            kinds.append(_Kind(one[: 1 + taps], address * head, address * ~head))
+        return cls(kinds, kind, position, known.astype(bool))
+
+    def joined(self) -> "_Items | None":
+        """Return items with more loops, in fewer words; None: there are no such."""
+        sizes = np.array([len(one.words) for one in self.kinds])[self.kind]
+        depths = np.array([one.depth for one in self.kinds])[self.kind]
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        count = len(self.kind)
+        again = {
+            body: int((self.kind[body:] == self.kind[:-body]).sum())
+            for body in range(1, min(_LONGEST, count // 2) + 1)
+        }
+        deep = depths.max() >= _DEPTH
+        best: tuple[int, int, list[tuple[int, int]]] = (0, 0, [])
+        for body in sorted(again, key=lambda one: (-again[one], one))[:_TRIED]:
+            loops, saved = [], 0
+            words = (ends[body:] - ends[:-body]).tolist()
+            for start, times in self._loops_of(body):
+                less = (times - 1) * words[start] - _HEAD
+                if less > 0 and not (deep and depths[start : start + body].max() >= _DEPTH):
+                    loops.append((start, times))
+                    saved += less
+            if saved > best[0]:
+                best = saved, body, loops
+        worth = best[0] * _WORTH > ends[-1]
+        return self._with(best[1], np.array(best[2])) if worth else None
+
+    def _loops_of(self, body: int) -> Iterator[tuple[int, int]]:
+        """Yield where so many items begin that come again, and how often they are there."""
+        same = self.kind[body:] == self.kind[:-body]
+        apart = self._apart(body, same)
+        changes = np.ones(len(same), bool)
+        changes[1:] = (same[1:] != same[:-1]) | (apart[1:] != apart[:-1]).any(axis=1)
+        starts = np.flatnonzero(changes)
+        lengths = np.diff(np.append(starts, len(same)))
+        some = same[starts] & (lengths >= body)
+        end = 0
+        for start, length in zip(starts[some].tolist(), lengths[some].tolist(), strict=True):
+            first = max(start, end)
+            left = length - (first - start)
+            if left >= body:
+                times = left // body + 1
+                end = first + times * body
+                yield first, times
+
+    def _apart(self, body: int, same: np.ndarray) -> np.ndarray:
+        """Return how far items are from those so many further on; constants as what is beside."""
+        apart = self.position[body:] - self.position[:-body]
+        numbers, groups = np.arange(len(same)), np.cumsum(~same)
+        for side in range(2):
+            known = self.known[:-body, side]
+            before = np.maximum.accumulate(np.where(known, numbers, -1))
+            behind = np.where(known, numbers, len(same))[::-1]
+            behind = np.minimum.accumulate(behind)[::-1]
+            near = (before >= 0) & (groups[before] == groups)
+            far = ~near & (behind < len(same))
+            far &= groups[np.minimum(behind, len(same) - 1)] == groups
+            place = np.where(near, before, np.where(far, behind, 0))
+            apart[:, side] = np.where(near | far, apart[place, side], 0)
+        return apart
+
+    def _with(self, body: int, loops: np.ndarray) -> "_Items":
+        """Return items with loops, of starts and times, in place of what is in them."""
+        starts, times = loops.T
+        part = starts[:, None] + np.arange(body)
+        known = self.known[part]
+        some, first = known.any(axis=1), known.argmax(axis=1)
+        sides = np.arange(2)
+        place = self.position[starts[:, None] + first, sides] * some
+        step = (self.position[starts[:, None] + body + first, sides] - place) * some
+        inside = (self.position[part] - place[:, None]) * known
+        flat = inside.reshape(len(loops), -1)
+        table = np.concatenate([times[:, None], step, self.kind[part], flat], axis=1)
+        unique, kind = _numbered(table)
+        count = len(self.kinds)
+        kinds = [*self.kinds, *(self._loop(one, body) for one in unique)]
+        # Each loop is in the place of its first item.
+        bounds = np.zeros(len(self.kind) + 1, np.int64)
+        bounds[starts] += 1
+        np.add.at(bounds, starts + times * body, -1)
+        kept = np.cumsum(bounds)[:-1] == 0
+        kept[starts] = True
+        own = [self.kind.copy(), self.position.copy(), self.known.copy()]
+        for whole, loop in zip(own, (count + kind, place, some), strict=True):
+            whole[starts] = loop
+        return _Items(kinds, *(whole[kept] for whole in own))
+
+    def _loop(self, row: np.ndarray, body: int) -> _Kind:
+        """Return the kind of a loop: of its times, steps, kinds of items and where they are."""
+        of = [self.kinds[one] for one in row[3 : 3 + body]]
+        inside = row[3 + body :].reshape(body, 2)
+        words = np.concatenate([one.at(at) for one, at in zip(of, inside, strict=True)])
+        none = np.zeros(_HEAD, np.int64)
+        return _Kind(
+            np.concatenate([[-row[0], len(words), row[1], row[2]], words]),
+            np.concatenate([none, *(one.first for one in of)]),
+            np.concatenate([none, *(one.others for one in of)]),
+            1 + max(one.depth for one in of),
+        )
+
+    def words(self) -> np.ndarray:
+        """Return all words."""
+        return np.concatenate([
+            self.kinds[kind].at(at) for kind, at in zip(self.kind, self.position, strict=True)
+        ])
+
+
+def _numbered(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different rows of a table, and which of them each is."""
+    number = np.zeros(len(table), np.int64)
+    for column in table.T:
+        low = int(column.min())
+        wide = int(column.max()) - low + 1
+        number = _dense(number * wide + (column - low), (int(number.max()) + 1) * wide)
+    first = np.empty(int(number.max()) + 1, np.int64)
+    first[number[::-1]] = np.arange(len(table))[::-1]
+    return table[first], number
+
+
+def _dense(number: np.ndarray, count: int) -> np.ndarray:
+    """Return numbers from 0 on in place of some below a count."""
+    if count > 4 * len(number) + (1 << 16):
+        return np.asarray(np.unique(number, return_inverse=True)[1]).reshape(-1)
+    there = np.zeros(count, bool)
+    there[number] = True
+    return np.asarray((np.cumsum(there) - 1)[number])
