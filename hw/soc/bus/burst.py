@@ -115,8 +115,8 @@ class Splitter(wiring.Component):
         m.d.comb += [
             limited.eq(~place > most),
             room.eq(Mux(limited, most, ~place)),
-            # low - room - 1, and no borrow.
-            over.eq(low + ~room),
+            # low - room - 1, and no borrow: of both rooms, so that no carry waits for a comparison.
+            over.eq(Mux(limited, low + ((1 << width) - 1 - most), low + place[:width])),
             # low <= room, without waiting for room: no carry out of the page, no more than most.
             beyond.eq(place + low),
             final.eq((high == 0) & short & ~beyond[len(place)]),
@@ -129,11 +129,13 @@ class Splitter(wiring.Component):
         ]
         with m.If(self.o.ready):
             m.d.sync += [
-                # To the end of the page, or as many beats as the burst.
-                Cat(place, page).eq(Cat(place, page) + room + 1),
+                # As many beats as the burst, or to the end of the page.
+                place.eq(Mux(limited, place + (most + 1), 0)),
                 low.eq(over),
                 high.eq(Mux(over[width], high, high - 1)),
             ]
+        with m.If(self.o.ready & ~limited):
+            m.d.sync += page.eq(page + 1)
         with m.If(self.i.ready):
             row = self.i.payload
             left = Signal(spec.length_width + 1)
