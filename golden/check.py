@@ -218,11 +218,11 @@ def spelled(what: str, text: str) -> tuple[str, dict[str, str]] | None:
     ValueError
         If `what` has a parameter twice.
     """
-    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", text)
-    if found is None:
+    match = re.fullmatch(r"(\w+)(?:\((.*)\))?", text)
+    if match is None:
         return None
     # Some parameters have commas in their values.
-    parts = re.split(r",(?=\s*\w+=)", found[2] or "")
+    parts = re.split(r",(?=\s*\w+=)", match[2] or "")
     pairs = [part.partition("=") for part in parts if part]
     if not all(equals for _, equals, _ in pairs):
         return None
@@ -230,4 +230,4 @@ def spelled(what: str, text: str) -> tuple[str, dict[str, str]] | None:
     for key in keys:
         if keys.count(key) > 1:
             raise ValueError(f"{key} of {what} must be given once, not twice, in {text!r}")
-    return found[1], dict(zip(keys, (value for *_, value in pairs), strict=True))
+    return match[1], dict(zip(keys, (value for *_, value in pairs), strict=True))

@@ -143,8 +143,8 @@ def _inverse_factorials(first: int, last: int, step: int = 1) -> list[float]:
 
 _OF_EXP = _inverse_factorials(2, 8)
 _OF_LOG = [(-1) ** (number + 1) / number for number in range(2, 13)]
-_OF_SIN = [(-1) ** place * one for place, one in enumerate(_inverse_factorials(3, 21, 2), 1)]
-_OF_COS = [(-1) ** place * one for place, one in enumerate(_inverse_factorials(4, 22, 2))]
+_OF_SIN = [(-1) ** power * one for power, one in enumerate(_inverse_factorials(3, 21, 2), 1)]
+_OF_COS = [(-1) ** power * one for power, one in enumerate(_inverse_factorials(4, 22, 2))]
 
 
 def _sum(a: Floats | float, b: Floats | float) -> tuple[Floats, Floats]:
@@ -211,13 +211,13 @@ def _log(x: Floats, tail: Floats) -> tuple[Floats, Floats]:
     part, two = np.frexp(x)
     two = two.astype(np.int64) - (part * part < 0.5)
     part, tail = np.ldexp(x, -two), np.ldexp(tail, -two)
-    place = np.rint(part * 64).astype(np.int64) - _FIRST
-    inverse = _INVERSES[place]
+    power = np.rint(part * 64).astype(np.int64) - _FIRST
+    inverse = _INVERSES[power]
     high, low = _cut(part)
     z, rest = _sum(high * inverse - 1, low * inverse)
     rest = rest + tail * inverse
-    first, second = _sum(two * _LN2_PARTS[0] + _LOGS[0][place], z)
-    less = two * _LN2_PARTS[1] + _LOGS[1][place]
+    first, second = _sum(two * _LN2_PARTS[0] + _LOGS[0][power], z)
+    less = two * _LN2_PARTS[1] + _LOGS[1][power]
     return _sum(first, second + (less + ((rest - z * rest) + z * z * _series(z, _OF_LOG))))
 
 

@@ -117,11 +117,11 @@ def matmul(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     # product nor a sum of some, in any order, has more bits than they hold.
     depth = _exact_depth(spec, 24)
     if depth >= _DEEP or depth >= a.shape[1]:
-        found = np.zeros((a.shape[0], b.shape[1]), np.int64)
+        sums = np.zeros((a.shape[0], b.shape[1]), np.int64)
         for at in range(0, a.shape[1], depth):
             left, right = a[:, at : at + depth], b[at : at + depth]
-            found += (left.astype(np.float32) @ right.astype(np.float32)).astype(np.int64)
-        return found
+            sums += (left.astype(np.float32) @ right.astype(np.float32)).astype(np.int64)
+        return sums
     if spec.accumulator_width <= 53:
         return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
     return a.astype(np.int64) @ b.astype(np.int64)

@@ -63,8 +63,8 @@ def tanh(x: Floats) -> Floats:
     square = size * size
     near = size + size * (square * _series(square, _OF_TANH))
     far = _ONE - _TWO / (exp(_TWO * size) + _ONE)
-    found = np.where(size < _SMALL, near, far)
-    return np.where(x < 0, -found, found)
+    magnitude = np.where(size < _SMALL, near, far)
+    return np.where(x < 0, -magnitude, magnitude)
 
 
 def erf(x: Floats) -> Floats:
@@ -72,10 +72,10 @@ def erf(x: Floats) -> Floats:
     size = np.abs(x)
     square = size * size
     near = size * _series(square, _OF_ERF)
-    place = _ONE / (_ONE + size * _HALF)
-    far = _ONE - exp(-square) * _series(place, _OF_ERFC)
-    found = np.where(size < _ONE, near, np.where(size < _WHOLE, far, _ONE))
-    return np.where(x < 0, -found, found)
+    t = _ONE / (_ONE + size * _HALF)
+    far = _ONE - exp(-square) * _series(t, _OF_ERFC)
+    magnitude = np.where(size < _ONE, near, np.where(size < _WHOLE, far, _ONE))
+    return np.where(x < 0, -magnitude, magnitude)
 
 
 def _series(x: Floats, terms: tuple[float, ...]) -> Floats:

@@ -27,21 +27,21 @@ def join(limbs: Iterable[np.ndarray], pitch: int, width: int) -> np.ndarray:
     dtype object, of the shape of a limb.
     """
     words: list[np.ndarray] = []
-    place = 0
+    offset = 0
     for limb in limbs:
-        bits, shift = limb.astype(np.uint64), place % _WORD
+        bits, shift = limb.astype(np.uint64), offset % _WORD
         if shift == 0:
             words.append(bits)
         else:
             words[-1] |= bits << np.uint64(shift)
             if shift + pitch > _WORD:
                 words.append(bits >> np.uint64(_WORD - shift))
-        place += pitch
+        offset += pitch
     count = -(-width // _WORD)
     # The sign fills the last word.
-    assert place >= width
+    assert offset >= width
     top = words[count - 1].view(np.int64)
-    free = count * _WORD - min(place, count * _WORD)
+    free = count * _WORD - min(offset, count * _WORD)
     words[count - 1] = (top << free >> free).view(np.uint64)
     data = np.stack(words[:count], axis=-1).astype("<u8").view(f"V{count * _WORD // 8}")
     values = [int.from_bytes(each, "little", signed=True) for each in data.reshape(-1).tolist()]
@@ -52,9 +52,9 @@ def _shortened(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Truncate Python integers to 62 bits, odd if a 1 is lost: int64; also return the bits cut."""
     cut = np.maximum(_LENGTHS(values).astype(np.int64) - 62, 0)
     places = cut.astype(object)
-    kept = values >> places
-    lost = kept << places != values
-    return kept.astype(np.int64) | lost.astype(np.int64), cut
+    high = values >> places
+    lost = high << places != values
+    return high.astype(np.int64) | lost.astype(np.int64), cut
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -167,10 +167,10 @@ class Exact:
         length = np.frexp(significand.astype(np.float64))[1]
         length -= np.abs(significand) >> np.maximum(length - 1, 0) == 0
         excess = np.maximum(length - 53, 0)
-        kept = significand >> excess
+        high = significand >> excess
         # The floor of an inexact quotient, or the integer above it, whichever is odd.
-        kept |= kept << excess != significand
-        fraction, exponent = np.frexp(kept.astype(np.float64))
+        high |= high << excess != significand
+        fraction, exponent = np.frexp(high.astype(np.float64))
         exponent = np.clip(exponent + excess + cut + self.exponent, -1000, 1000)
         result = np.ldexp(fraction, exponent)
         if self.nan.any() or self.infinity.any():

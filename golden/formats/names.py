@@ -77,29 +77,29 @@ def parse(name: str) -> ElementFormat | BlockFormat:
         )
     if name == "nvfp4":
         return NvFormat()
-    if found := _INT.fullmatch(name):
+    if match := _INT.fullmatch(name):
         return IntFormat(
-            width=int(found[2]), signed=not found[1], fraction_width=int(found[3] or 0)
+            width=int(match[2]), signed=not match[1], fraction_width=int(match[3] or 0)
         )
-    if found := _MINIFLOAT.fullmatch(name):
+    if match := _MINIFLOAT.fullmatch(name):
         return MinifloatFormat(
-            exponent_bits=int(found[1]),
-            mantissa_bits=int(found[2]),
-            specials=found[3],
-            bias_offset=int(found[4] or 0),
+            exponent_bits=int(match[1]),
+            mantissa_bits=int(match[2]),
+            specials=match[3],
+            bias_offset=int(match[4] or 0),
         )
-    if found := _POSIT.fullmatch(name):
-        return PositFormat(width=int(found[1]), exponent_bits=int(found[2]))
-    if found := _MX.fullmatch(name):
-        element = parse(found[1])
+    if match := _POSIT.fullmatch(name):
+        return PositFormat(width=int(match[1]), exponent_bits=int(match[2]))
+    if match := _MX.fullmatch(name):
+        element = parse(match[1])
         if isinstance(element, ElementFormat):
-            return MxFormat(element=element, block=int(found[2] or 32))
+            return MxFormat(element=element, block=int(match[2] or 32))
     raise ValueError(f"name must be that of a format, such as int8 or e4m3, not {name!r}")
 
 
 def minifloat(name: str) -> MinifloatFormat:
     """Return the minifloat format of that :attr:`name`; ValueError if there is none."""
-    found = parse(name)
-    if not isinstance(found, MinifloatFormat):
+    fmt = parse(name)
+    if not isinstance(fmt, MinifloatFormat):
         raise ValueError(f"name must be that of a minifloat format, such as fp16, not {name!r}")
-    return found
+    return fmt

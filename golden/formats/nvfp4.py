@@ -77,8 +77,8 @@ class NvFormat(BlockFormat):
         tensor = 1.0
         if greatest:
             fp32 = np.finfo(np.float32)
-            kept = np.clip(greatest / (scale_top * top), fp32.smallest_subnormal, fp32.max)
-            tensor = float(np.float32(kept))
+            limited = np.clip(greatest / (scale_top * top), fp32.smallest_subnormal, fp32.max)
+            tensor = float(np.float32(limited))
         least = {
             "normal": 2.0**self.scale_format.min_exponent,
             "subnormal": 2.0**self.scale_format.lsb,

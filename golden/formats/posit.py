@@ -60,18 +60,18 @@ class PositFormat(ElementFormat):
     @property
     def exponents(self) -> tuple[int, ...]:
         """Exponents of the last bit of a significand."""
-        found = set()
+        exponents = set()
         for run in range(1, self.width):
             rest = max(self.width - 2 - run, 0)
-            kept = min(self.exponent_bits, rest)
+            bits = min(self.exponent_bits, rest)
             for regime in (run - 1, -run):
-                base = (regime << self.exponent_bits) - (rest - kept)
-                found |= {
-                    base + (e << (self.exponent_bits - kept))
-                    for e in range(1 << kept)
+                base = (regime << self.exponent_bits) - (rest - bits)
+                exponents |= {
+                    base + (e << (self.exponent_bits - bits))
+                    for e in range(1 << bits)
                     if run < self.width - 1 or regime > 0
                 }
-        return tuple(sorted(found))
+        return tuple(sorted(exponents))
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -90,10 +90,10 @@ class PositFormat(ElementFormat):
         run = self.width - 1 - np.frexp(inverted.astype(np.float64))[1].astype(np.int64)
         regime = np.where(ones, run - 1, -run)
         rest = np.maximum(self.width - 2 - run, 0)
-        kept = np.minimum(self.exponent_bits, rest)
-        fraction_width = rest - kept
+        exponent_bits = np.minimum(self.exponent_bits, rest)
+        fraction_width = rest - exponent_bits
         tail = body & (np.int64(1) << rest) - 1
-        exponent = tail >> fraction_width << self.exponent_bits - kept
+        exponent = tail >> fraction_width << self.exponent_bits - exponent_bits
         hidden = np.int64(1) << fraction_width
         significand = tail & hidden - 1 | hidden
         scale = (regime << self.exponent_bits) + exponent

@@ -106,11 +106,11 @@ class _Fixed:
 
         Returns the place of the last bit of each, and the integers.
         """
-        found = []
-        for place in range(0, self.width, width):
+        slices = []
+        for start in range(0, self.width, width):
             # Few reach into a slice of a format with many exponents.
-            inside = np.flatnonzero((self.offset < place + width) & (self.end > place))
-            left = self.offset[inside] - place
+            inside = np.flatnonzero((self.offset < start + width) & (self.end > start))
+            left = self.offset[inside] - start
             right = np.clip(-left, 0, 63)
             left = np.maximum(left, 0)
             mask = (np.int64(1) << width) - 1
@@ -118,8 +118,8 @@ class _Fixed:
             if bits.any():
                 part = np.zeros(self.sign.shape)
                 part[inside] = bits * self.sign[inside]
-                found.append((place, part.reshape(self.shape)))
-        return found
+                slices.append((start, part.reshape(self.shape)))
+        return slices
 
 
 def _sums(a: _Fixed, b: _Fixed, depth: int) -> np.ndarray:
@@ -139,8 +139,8 @@ def _sums(a: _Fixed, b: _Fixed, depth: int) -> np.ndarray:
     if width >= 63:
         return join(_carried(levels, shape, pitch, width), pitch, width + 1)
     total = np.zeros(shape, dtype=np.int64)
-    for place, level in levels.items():
-        total += level << place
+    for weight, level in levels.items():
+        total += level << weight
     return total
 
 
@@ -149,8 +149,8 @@ def _carried(
 ) -> Iterator[np.ndarray]:
     """Pass carries from level to level: limbs of `pitch` bits, then as many of the sign."""
     carry = np.zeros(shape, dtype=np.int64)
-    for place in range(0, width + pitch, pitch):
-        total = levels[place] + carry if place in levels else carry
+    for offset in range(0, width + pitch, pitch):
+        total = levels[offset] + carry if offset in levels else carry
         yield total & (1 << pitch) - 1
         carry = total >> pitch
 

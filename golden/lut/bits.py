@@ -27,7 +27,7 @@ def unpack_fields(data: bytes, width: int, count: int, *, signed: bool = False) 
         raise ValueError(f"width must be 1..64 bits, not {width!r}")
     if len(data) < -(-count * width // 8):
         raise ValueError(f"data must be {-(-count * width // 8)} bytes, not {len(data)}")
-    found = np.empty(count, dtype=np.int64)
+    fields = np.empty(count, dtype=np.int64)
     raw = np.frombuffer(data, dtype=np.uint8)
     # Parts begin at bytes; a byte for each bit of 64 takes much memory, if only for a moment.
     for start in range(0, count, _FIELDS):
@@ -38,5 +38,5 @@ def unpack_fields(data: bytes, width: int, count: int, *, signed: bool = False) 
         if signed:
             padded[:, width:] = padded[:, width - 1 : width]
         packed = np.packbits(padded, axis=1, bitorder="little")
-        found[start : start + part] = packed.view("<i8").reshape(-1)
-    return found
+        fields[start : start + part] = packed.view("<i8").reshape(-1)
+    return fields

@@ -87,15 +87,15 @@ def to_gptq(
     codes = weights.original(weights.codes)
     words = np.frombuffer(pack_fields(codes.T, bits), dtype="<i4")
     zero_words = np.frombuffer(pack_fields(zeros, bits), dtype="<i4")
-    found = {
+    tensors = {
         "qweight": words.reshape(columns, -1).T.astype(np.int32),
         "qzeros": zero_words.reshape(weights.groups, -1).astype(np.int32),
         "scales": weights.scales,
     }
     if g_idx or weights.rows is not None:
         groups = np.arange(depth) // weights.group
-        found["g_idx"] = weights.original(groups).astype(np.int32)
-    return found
+        tensors["g_idx"] = weights.original(groups).astype(np.int32)
+    return tensors
 
 
 def from_awq(tensors: Mapping[str, np.ndarray], scale_format: str) -> GroupedWeights:
@@ -146,9 +146,9 @@ def to_awq(weights: GroupedWeights) -> dict[str, np.ndarray]:
 def _nibbles(words: np.ndarray) -> np.ndarray:
     """Return the codes of rows of AWQ's words."""
     count = words.size * 8
-    found = unpack_fields(words.astype("<i4").tobytes(), _AWQ_BITS, count).reshape(-1, 8)
-    codes = np.empty_like(found)
-    codes[:, _AWQ_ORDER] = found
+    nibbles = unpack_fields(words.astype("<i4").tobytes(), _AWQ_BITS, count).reshape(-1, 8)
+    codes = np.empty_like(nibbles)
+    codes[:, _AWQ_ORDER] = nibbles
     return codes.reshape(words.shape[0], -1)
 
 

@@ -80,12 +80,12 @@ def float_lookup_matmul(spec: FloatLookupSpec, a: np.ndarray, codes: np.ndarray)
     more = -a.shape[1] % k
     entries = float_tables(spec, np.pad(a, ((0, 0), (0, more))))
     folded = fold(np.pad(codes, ((0, more), (0, 0))), spec.group)
-    found = []
+    columns = []
     for plane in range(spec.planes):
         index, sign = keys(folded, spec.group, plane)
         values = fmt.to_float(lookup(entries, index) ^ np.where(sign, fmt.sign_code, 0))
-        found.append(values * 2.0**plane)
-    terms = np.stack(found)  # planes x M x groups x N
+        columns.append(values * 2.0**plane)
+    terms = np.stack(columns)  # planes x M x groups x N
     if spec.order == "outer":
         ordered = terms[::-1].transpose(1, 3, 0, 2)
     else:

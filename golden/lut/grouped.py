@@ -77,14 +77,14 @@ class FastWeights:
         total = np.zeros((len(a), columns), dtype=np.float32)
         wide = max(_SUMS // max(len(a), 1), 16)
         for start in range(0, columns, wide):
-            own = slice(start, start + wide)
-            part = np.zeros(total[:, own].shape, dtype=np.float32)
+            span = slice(start, start + wide)
+            part = np.zeros(total[:, span].shape, dtype=np.float32)
             term = np.empty_like(part)
             for group in range(groups):
-                np.matmul(rows[group], self.integers[group, :, own], out=term)
-                term *= self.scales[group, own]
+                np.matmul(rows[group], self.integers[group, :, span], out=term)
+                term *= self.scales[group, span]
                 part += term
                 if self.offsets is not None:
-                    part += ones[group, :, None] * self.offsets[group, own]
-            total[:, own] = part
+                    part += ones[group, :, None] * self.offsets[group, span]
+            total[:, span] = part
         return total

@@ -179,17 +179,17 @@ def _numbers(
         return [part.reshape(-1) for part in _blocks(array, layout.n)]
 
     width = scale_width(weights.scale_format)
-    found = {"scales": (width, False, grouped(weights.scales))}
+    sections = {"scales": (width, False, grouped(weights.scales))}
     if weights.zeros is not None:
         if weights.zeros.min() < -16000 or weights.zeros.max() > 16000:
             raise ValueError("zeros must be -16000..16000, not beyond")
         odd = 2 * weights.zeros + 1 - (1 << weights.bits)
         signed = 8 if np.abs(odd).max() < 128 else 16
-        found["zeros"] = (signed, True, grouped(odd))
+        sections["zeros"] = (signed, True, grouped(odd))
     if weights.offsets is not None:
-        found["offsets"] = (width, False, grouped(weights.offsets))
+        sections["offsets"] = (width, False, grouped(weights.offsets))
     if weights.column_scales is not None:
-        found["column_scales"] = (32, False, grouped(weights.column_scales[None]))
+        sections["column_scales"] = (32, False, grouped(weights.column_scales[None]))
     if layout.fold and not layout.ternary:
         missing = np.stack([
             constants(weights.codes[start : start + layout.group], layout.fold)
@@ -197,10 +197,10 @@ def _numbers(
         ])
         blocked = [part.reshape(-1) for part in _blocks(missing, layout.n)]
         most = -(-layout.group // layout.fold) * ((1 << layout.bits) - 1)
-        found["constants"] = (16 if most < 1 << 15 else 32, True, blocked)
+        sections["constants"] = (16 if most < 1 << 15 else 32, True, blocked)
     if weights.rows is not None:
-        found["rows"] = (32, False, [weights.rows])
-    return found
+        sections["rows"] = (32, False, [weights.rows])
+    return sections
 
 
 def _blocks(array: np.ndarray, n: int) -> list[np.ndarray]:
@@ -239,14 +239,14 @@ class _Reader:
         groups = -(-manifest["k"] // self.layout.group) if groups is None else groups
         columns = manifest["n"]
         if manifest["one_scale"]:
-            found = self.numbers(name, planes)
-            return None if found is None else found.reshape(1, planes)
+            values = self.numbers(name, planes)
+            return None if values is None else values.reshape(1, planes)
         wide = self.layout.n * planes
         number = -(-columns // self.layout.n)
-        found = self.numbers(name, number * groups * wide)
-        if found is None:
+        values = self.numbers(name, number * groups * wide)
+        if values is None:
             return None
-        return unblock(list(found.reshape(number, groups, wide)), columns * planes)
+        return unblock(list(values.reshape(number, groups, wide)), columns * planes)
 
     def rows(self) -> np.ndarray | None:
         """Read the permutation."""

@@ -125,18 +125,18 @@ def encode(operation: Lpre | Lmma) -> int:
     Numbers stand as how much more than their least they are, choices as their places.
     """
     word = operation.OPCODE
-    for name, (place, _) in places(type(operation)).items():
-        word |= code(type(operation), name, getattr(operation, name)) << place
+    for name, (start, _) in places(type(operation)).items():
+        word |= code(type(operation), name, getattr(operation, name)) << start
     return word
 
 
 def places(kind: type[Lpre] | type[Lmma]) -> dict[str, tuple[int, int]]:
     """Return the lowest bit of each field of a descriptor, and its bits."""
-    found, place = {}, OPCODE_WIDTH
+    starts, start = {}, OPCODE_WIDTH
     for name, width in _WIDTHS[kind].items():
-        found[name] = place, width
-        place += width
-    return found
+        starts[name] = start, width
+        start += width
+    return starts
 
 
 def code(kind: type[Lpre] | type[Lmma], name: str, value: Any) -> int:
@@ -154,15 +154,17 @@ def decode(word: int) -> Lpre | Lmma:
     values: dict[str, object] = {}
     parameters = parameters_of(kind)
     end = OPCODE_WIDTH
-    for name, (place, width) in places(kind).items():
-        bits, end = word >> place & (1 << width) - 1, place + width
-        found = parameters[name]
-        if isinstance(found, Choice):
-            if bits >= len(found.options):
-                raise ValueError(f"{name} must be coded 0..{len(found.options) - 1}, not {bits}")
-            values[name] = found.options[bits]
+    for name, (start, width) in places(kind).items():
+        bits, end = word >> start & (1 << width) - 1, start + width
+        parameter = parameters[name]
+        if isinstance(parameter, Choice):
+            if bits >= len(parameter.options):
+                raise ValueError(
+                    f"{name} must be coded 0..{len(parameter.options) - 1}, not {bits}"
+                )
+            values[name] = parameter.options[bits]
         else:
-            values[name] = bits + _low(found)
+            values[name] = bits + _low(parameter)
     if word >> end:
         raise ValueError(f"word must be zeros behind its last field, not {word:#x}")
     return kind(**values)  # type: ignore[arg-type]
@@ -193,9 +195,9 @@ def _parse(source: str) -> Lpre | Lmma:
         (Lpre, _LPRE, ("k", "a", "table", "rd", "rs", "m", "depth")),
         (Lmma, _LMMA, tuple(field.name for field in fields(Lmma))),
     ):
-        if found := pattern.fullmatch(source):
+        if match := pattern.fullmatch(source):
             parameters = parameters_of(kind)
-            pairs = zip(order, found.groups(), strict=True)
+            pairs = zip(order, match.groups(), strict=True)
             values = {name: parameters[name].parse(name, text) for name, text in pairs}
             return kind(**values)
     raise ValueError(

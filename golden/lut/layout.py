@@ -69,8 +69,8 @@ class LayoutSpec:
     @property
     def field(self) -> int:
         """Bits of a packed field."""
-        own = {"beats": self.bits, "trits5": 8}
-        return key_width(self.fold) if self.layout == "keys" else own.get(self.layout, 1)
+        widths = {"beats": self.bits, "trits5": 8}
+        return key_width(self.fold) if self.layout == "keys" else widths.get(self.layout, 1)
 
     def rows(self, depth: int) -> np.ndarray:
         """Return the place of each of `depth` rows among those of whole beats."""
@@ -133,7 +133,7 @@ def unpack_codes(spec: LayoutSpec, data: bytes, shape: tuple[int, int]) -> np.nd
     """Return the codes, of shape K x N, that :func:`pack_codes` has laid out."""
     depth, columns = shape
     size = spec.block_bytes(depth)
-    found = []
+    codes = []
     for number in range(-(-columns // spec.n)):
         part = data[number * size : (number + 1) * size]
         fields = unpack_fields(part, spec.field, spec.fields(depth))
@@ -148,8 +148,8 @@ def unpack_codes(spec: LayoutSpec, data: bytes, shape: tuple[int, int]) -> np.nd
             block = fields.reshape(rows, spec.n)
         if spec.fold and not spec.ternary:
             block = fold(block, spec.fold)
-        found.append(block)
-    return unblock(found, columns)[spec.rows(depth)]
+        codes.append(block)
+    return unblock(codes, columns)[spec.rows(depth)]
 
 
 def blocks(array: np.ndarray, n: int, fill: int = 0) -> list[np.ndarray]:

@@ -97,9 +97,11 @@ def lookup_matmul(spec: LookupSpec, a: np.ndarray, codes: np.ndarray) -> np.ndar
     cycles = []
     for plane in range(spec.planes):
         index, sign = keys(folded, spec.group, plane)
-        found = lookup(entries, index)
-        found = np.where(sign, ~found if spec.negation == "constant" else -found, found)
-        lanes = found.reshape(a.shape[0], beats, spec.lookups, codes.shape[1]).sum(axis=2)
+        looked_up = lookup(entries, index)
+        looked_up = np.where(
+            sign, ~looked_up if spec.negation == "constant" else -looked_up, looked_up
+        )
+        lanes = looked_up.reshape(a.shape[0], beats, spec.lookups, codes.shape[1]).sum(axis=2)
         cycles.append(spec.lane_format.check("lane sums", lanes))
     total = np.zeros((a.shape[0], codes.shape[1]), dtype=np.int64)
     if spec.order == "inner":

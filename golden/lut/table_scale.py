@@ -81,8 +81,8 @@ def scaled_matmul(
     planes = []
     for plane in range(spec.planes):
         index, sign = keys(folded, spec.group, plane)
-        found = lookup(codes, index)
-        planes.append(np.where(sign, -found, found) << plane)
+        looked_up = lookup(codes, index)
+        planes.append(np.where(sign, -looked_up, looked_up) << plane)
     starts = np.arange(0, codes.shape[1], tables)
     sums = np.add.reduceat(sum(planes), starts, axis=1)
     total = np.zeros((codes.shape[0], weights.shape[1]), dtype=np.float32)

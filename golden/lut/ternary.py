@@ -117,8 +117,8 @@ def look_up(groups: np.ndarray, key: np.ndarray, group: int) -> np.ndarray:
     # Where there is no entry, the multiplexer's input is 0.
     spare = (1 << key_width(group) - 1) - entries.shape[-1]
     entries = np.pad(entries, ((0, 0), (0, 0), (0, spare)))
-    found = lookup(entries, key & (1 << key_width(group) - 1) - 1)
-    return np.where(key >> key_width(group) - 1, -found, found).sum(axis=1)
+    looked_up = lookup(entries, key & (1 << key_width(group) - 1) - 1)
+    return np.where(key >> key_width(group) - 1, -looked_up, looked_up).sum(axis=1)
 
 
 def pair_key(weights: np.ndarray) -> np.ndarray:
@@ -135,8 +135,8 @@ def pair_matmul(a: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Multiply by looking up each pair's sum, gated and negated."""
     a, weights = _padded(a, weights, 2)
     key = pair_key(weights)
-    found = lookup(ternary_table(_groups(a, 2)), key & 3)
-    return np.where(key & 8, np.where(key & 4, -found, found), 0).sum(axis=1)
+    looked_up = lookup(ternary_table(_groups(a, 2)), key & 3)
+    return np.where(key & 8, np.where(key & 4, -looked_up, looked_up), 0).sum(axis=1)
 
 
 def two_planes(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,8 +158,8 @@ def two_plane_matmul(spec: TableSpec, a: np.ndarray, weights: np.ndarray) -> np.
     total = np.zeros((a.shape[0], weights.shape[1]), dtype=np.int64)
     for plane in two_planes(weights):
         index, sign = keys(fold(plane, spec.group), spec.group, 0)
-        found = lookup(entries, index)
-        total += np.where(sign, -found, found).sum(axis=1)
+        looked_up = lookup(entries, index)
+        total += np.where(sign, -looked_up, looked_up).sum(axis=1)
     return total >> 1
 
 

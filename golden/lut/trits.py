@@ -46,8 +46,8 @@ def _weights() -> np.ndarray:
 def _bytes() -> np.ndarray:
     """Return the byte of each of the 243 patterns: the least that has these weights."""
     places = (_weights() + 1) @ 3 ** np.arange(TRITS)
-    found, least = np.unique(places, return_index=True)
-    assert len(found) == 3**TRITS
+    distinct, least = np.unique(places, return_index=True)
+    assert len(distinct) == 3**TRITS
     return least
 
 

@@ -209,12 +209,12 @@ class _Machine:
         Each iteration of the parallel loops, around it or inside, finds its own.
         """
         positions = self._positions(loop, path)
-        found = np.stack([
+        chosen = np.stack([
             self._has_digit(loop.body, path, _step(self.at, loop, position))
             for position in positions
         ])
-        order = np.argsort(~found, axis=0, kind="stable")
-        return np.array(positions).reshape(-1)[order], found.sum(axis=0)
+        order = np.argsort(~chosen, axis=0, kind="stable")
+        return np.array(positions).reshape(-1)[order], chosen.sum(axis=0)
 
     def _has_digit(
         self, body: tuple[Node, ...], path: Path, at: dict[str, np.ndarray]
@@ -223,11 +223,11 @@ class _Machine:
         for number, node in enumerate(body):
             if isinstance(node, Loop):
                 inner = (*path, number)
-                found = [
+                present = [
                     self._has_digit(node.body, inner, _step(at, node, position))
                     for position in self._positions(node, inner)
                 ]
-                return np.logical_or.reduce(found)
+                return np.logical_or.reduce(present)
         return self._operand(0, at) != 0
 
     def _operand(self, which: int, at: dict[str, np.ndarray]) -> np.ndarray:

@@ -147,11 +147,11 @@ class Rules:
 
     def _covers(self) -> list[tuple[bool, int]]:
         """Return for m and for n if the loops here take them all, and the size of a tile."""
-        found = []
+        covered = []
         for index in ("m", "n"):
             sizes = [loop.size for loop in self.path if loop.index == index]
-            found.append((None in sizes, math.prod(size or 1 for size in sizes)))
-        return found
+            covered.append((None in sizes, math.prod(size or 1 for size in sizes)))
+        return covered
 
     def _current(self, step: Step) -> _Value:
         """Return the value that a step takes."""

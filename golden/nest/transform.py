@@ -31,10 +31,10 @@ def encode_once(nest: Nest) -> Nest:
     _beat_outside(levels)
     beat = _find(levels, lambda loop: loop.index == "k")
     inside = _find(levels[beat:], lambda loop: loop.index == nest.sharing) + beat
-    own = next(level for level in levels if Step.ENCODE in level.before)
-    if all(level is not own for level in levels[inside:]):
+    encoding = next(level for level in levels if Step.ENCODE in level.before)
+    if all(level is not encoding for level in levels[inside:]):
         raise ValueError(f"encode_once needs encode in a loop over {nest.sharing} to move out")
-    own.before.remove(Step.ENCODE)
+    encoding.before.remove(Step.ENCODE)
     levels[inside - 1].before.append(Step.ENCODE)
     return _nest(levels, nest)
 
@@ -74,9 +74,9 @@ def opt2(nest: Nest) -> Nest:
     start = weights - len(pairs)
     beat = levels[start - 1]
     first = _find(levels, lambda loop: loop.index == "k")
-    kept = all(Step.ADD not in level.after for level in levels[first:])
+    unresolved = all(Step.ADD not in level.after for level in levels[first:])
     legal = _is(digits, "bw", parallel=True) and digits.after == [Step.MAP, Step.SHIFT]
-    if not legal or not (pairs or kept) or (beat.loop and beat.loop.chain):
+    if not legal or not (pairs or unresolved) or (beat.loop and beat.loop.chain):
         raise ValueError(
             "opt2 needs parallel loops over k and, inside, over bw; or only this one after opt1"
         )
@@ -84,7 +84,7 @@ def opt2(nest: Nest) -> Nest:
         raise ValueError("opt2 needs products in carry-save form, not an add for each (opt1)")
     beat.before += [node for level in pairs for node in level.before]
     own: list[Node] = [Step.HALF_REDUCE, Step.SHIFT]
-    if kept and digits.loop:
+    if unresolved and digits.loop:
         own, beat.after = beat.after, []
         _leave(levels, digits.loop.around(Step.SHIFT), Step.HALF_REDUCE, Step.ADD)
     levels[start:] = [_Level(level.loop) for level in (digits, *pairs)]
@@ -265,8 +265,8 @@ def _sync(levels: list[_Level]) -> None:
 
 def _find(levels: list[_Level], wanted: Callable[[Loop], bool]) -> int:
     """Find the outermost matching loop; after the last if there is none."""
-    found = (at for at, level in enumerate(levels) if level.loop and wanted(level.loop))
-    return next(found, len(levels))
+    positions = (at for at, level in enumerate(levels) if level.loop and wanted(level.loop))
+    return next(positions, len(levels))
 
 
 def _is(level: _Level, index: str, *, parallel: bool = False, nonzero: bool = False) -> bool:

@@ -39,9 +39,9 @@ class EncoderSpec:
     @property
     def code_format(self) -> ElementFormat:
         """Format of codes."""
-        found = parse(self.format)
-        assert isinstance(found, ElementFormat)
-        return found
+        fmt = parse(self.format)
+        assert isinstance(fmt, ElementFormat)
+        return fmt
 
     @property
     def exponent_bounds(self) -> tuple[int, int]:

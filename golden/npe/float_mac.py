@@ -36,9 +36,9 @@ class FloatMacSpec:
 
 
 def _minifloat(name: str) -> MinifloatFormat:
-    found = parse(name)
-    assert isinstance(found, MinifloatFormat)
-    return found
+    fmt = parse(name)
+    assert isinstance(fmt, MinifloatFormat)
+    return fmt
 
 
 def float_mac(spec: FloatMacSpec, a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.ndarray:

@@ -36,14 +36,14 @@ class MinifloatName(Parameter):
         if not isinstance(value, str):
             raise self.refuse(name, value, TypeError)
         try:
-            found = parse(value)
+            fmt = parse(value)
         except ValueError:
             raise self.refuse(name, value) from None
         if (
-            not isinstance(found, MinifloatFormat)
-            or found.name != value
-            or found.significand_width > self.significand_width
-            or (self.ieee and found.specials != "ieee")
+            not isinstance(fmt, MinifloatFormat)
+            or fmt.name != value
+            or fmt.significand_width > self.significand_width
+            or (self.ieee and fmt.specials != "ieee")
         ):
             raise self.refuse(name, value)
         return value

@@ -70,9 +70,9 @@ class NpeSpec(RowsSpec):
         """Format of C; None for exact sums."""
         if self.result == "fixed":
             return None
-        found = parse(self.result)
-        assert isinstance(found, ElementFormat)
-        return found
+        fmt = parse(self.result)
+        assert isinstance(fmt, ElementFormat)
+        return fmt
 
     @property
     def result_width(self) -> int:

@@ -206,8 +206,8 @@ def dyadic(scale: np.ndarray | float, multiplier_width: int = 31) -> tuple[np.nd
     multiplier, exponent = multiplier >> carried, exponent.astype(np.int64) + carried
     if np.any(exponent > multiplier_width):
         raise ValueError(f"scale must round to less than 2^{multiplier_width}, not {scale!r}")
-    kept = exponent >= _LEAST_EXPONENT
-    return np.where(kept, multiplier, 0), multiplier_width - np.where(kept, exponent, 0)
+    large = exponent >= _LEAST_EXPONENT
+    return np.where(large, multiplier, 0), multiplier_width - np.where(large, exponent, 0)
 
 
 def cycles(spec: RequantiserSpec, rows: int) -> int:

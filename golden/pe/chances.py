@@ -33,12 +33,12 @@ def normal_below(x: np.ndarray) -> np.ndarray:
     x = np.asarray(x, dtype=np.float64)
     near = np.clip(np.nan_to_num(x), -_FAR, _FAR)
     steps = np.rint(near * _STEPS)
-    place, rest = steps / _STEPS, near - steps / _STEPS
+    fraction, rest = steps / _STEPS, near - steps / _STEPS
     chances, densities = (one[(steps + _FAR * _STEPS).astype(np.int64)] for one in _table())
     before, term, square = np.zeros_like(rest), np.ones_like(rest), rest * rest
     total = term
     for number in range(1, _NEAR):
-        before, term = term, (place * rest * term + square * before) / -number
+        before, term = term, (fraction * rest * term + square * before) / -number
         total = total + term / (number + 1)
     result = np.clip(chances + densities * (rest * total), 0.0, 1.0)
     ends = np.where(x >= _FAR, 1.0, np.where(x <= -_FAR, 0.0, result))
@@ -60,10 +60,10 @@ def _table() -> tuple[np.ndarray, np.ndarray]:
 
 def convolved(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the distribution of a sum of two independent numbers."""
-    found = np.zeros(len(a) + len(b) - 1)
-    for place, chance in enumerate(b.tolist()):
-        found[place : place + len(a)] += a * chance
-    return found
+    result = np.zeros(len(a) + len(b) - 1)
+    for shift, chance in enumerate(b.tolist()):
+        result[shift : shift + len(a)] += a * chance
+    return result
 
 
 def power(values: np.ndarray, exponent: int) -> np.ndarray:

@@ -71,8 +71,8 @@ class LmulSpec:
     def addend(self) -> int:
         """The correction in every mode but "exact"."""
         mantissa = self.number.mantissa_bits
-        place = mantissa if mantissa <= 3 else 3 if mantissa == 4 else 4
-        return {"lmul": 1 << mantissa - place, "constant": self.offset}.get(self.mode, 0)
+        shift = mantissa if mantissa <= 3 else 3 if mantissa == 4 else 4
+        return {"lmul": 1 << mantissa - shift, "constant": self.offset}.get(self.mode, 0)
 
 
 def carries(mantissa_bits: int) -> np.ndarray:
@@ -81,11 +81,11 @@ def carries(mantissa_bits: int) -> np.ndarray:
     x = np.arange(one)
     product = (one + x)[:, None] * (one + x)
     places = mantissa_bits + (product >= 2 * one * one)
-    kept = product >> places
-    rest = product - (kept << places)
-    up = (2 * rest + (kept & 1) > 1 << places).astype(np.int64)
+    high = product >> places
+    rest = product - (high << places)
+    up = (2 * rest + (high & 1) > 1 << places).astype(np.int64)
     # A significand of M + 1 bits is its mantissa plus one unit of the exponent.
-    codes = kept - one + up + (places - mantissa_bits) * one
+    codes = high - one + up + (places - mantissa_bits) * one
     return codes - (x[:, None] + x)
 
 

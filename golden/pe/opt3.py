@@ -109,8 +109,8 @@ class Opt3Spec(MacSpec):
         deviation = 20 * 2.0 ** (fmt.width - 8)
         centre = 0 if fmt.signed else (fmt.high + 1) // 2
         edges = normal_below((np.arange(fmt.low, fmt.high + 2) - centre - 0.5) / deviation)
-        found = np.bincount(self._terms(codes), np.diff(edges), self.digits + 1)
-        return found / found.sum()
+        counts = np.bincount(self._terms(codes), np.diff(edges), self.digits + 1)
+        return counts / counts.sum()
 
     def _terms(self, codes: np.ndarray) -> np.ndarray:
         """Count the terms of each code."""
@@ -156,8 +156,8 @@ def terms(spec: Opt3Spec, a: np.ndarray) -> np.ndarray:
     -------
     int64 cycles, one per beat.
     """
-    found = spec._terms(spec.a_format.check("a", a))
-    lanes = [found[..., lane :: spec.lanes].sum(axis=-1) for lane in range(spec.lanes)]
+    counts = spec._terms(spec.a_format.check("a", a))
+    lanes = [counts[..., lane :: spec.lanes].sum(axis=-1) for lane in range(spec.lanes)]
     return np.maximum(np.max(lanes, axis=0), 1)
 
 

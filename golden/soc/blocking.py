@@ -243,9 +243,9 @@ def costs(
     ) -> Numbers:
         """Return the beats of rows that are read in parts."""
         whole, rest = np.divmod(length, part)
-        found = whole * np.maximum(-(-part * bits // stores.data_width), least)
+        beats_of_part = whole * np.maximum(-(-part * bits // stores.data_width), least)
         last = np.maximum(-(-rest * bits // stores.data_width), least)
-        return np.asarray(count * (found + np.where(rest > 0, last, 0)))
+        return np.asarray(count * (beats_of_part + np.where(rest > 0, last, 0)))
 
     times_a: Numbers = np.where((depths == 1) & (by_columns == 0), 1, acrosses)
     times_b: Numbers = np.where((depths == 1) & (by_columns == 1), 1, ups)
@@ -306,11 +306,11 @@ def candidates(stores: Stores, m: int, n: int, k: int) -> Numbers:
     depth = np.concatenate([longest[:, None], parts], axis=1)
     used = (depth > 0) & (depth <= longest[:, None])
     used[:, 1:] &= depth[:, 1:] < longest[:, None]
-    at, place = np.nonzero(used)
-    found = np.stack([up[at], across[at], depth[at, place], np.zeros_like(at)], axis=1)
-    found = np.repeat(found, 2, axis=0)
-    found[1::2, 3] = 1
-    return found
+    at, column = np.nonzero(used)
+    rows = np.stack([up[at], across[at], depth[at, column], np.zeros_like(at)], axis=1)
+    rows = np.repeat(rows, 2, axis=0)
+    rows[1::2, 3] = 1
+    return rows
 
 
 def _grain(bits: int) -> int:

@@ -162,8 +162,8 @@ class _Integers(Inside):
         self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: tuple[np.ndarray, ...] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply exactly."""
-        found = matmul(self.spec, a, self.spec.b_numbers(b))
-        return found, np.zeros(found.shape, bool)
+        sums = matmul(self.spec, a, self.spec.b_numbers(b))
+        return sums, np.zeros(sums.shape, bool)
 
 
 class _Trits(_Integers):
@@ -211,18 +211,18 @@ class _Lanes(Inside):
     @cached_property
     def modes(self) -> Mapping[Pair, FormatMode]:
         """Every pair of formats."""
-        lane, found = self.lane, {}
+        lane, modes = self.lane, {}
         for pair in lane.pairs:
             codes = lane.codes(*pair)
             a_bits, b_bits = (codes * lane.container(side) for side in pair)
-            found[pair] = FormatMode(
+            modes[pair] = FormatMode(
                 codes=codes,
                 a_bits=a_bits,
                 b_bits=b_bits,
                 k_max=min((self.spec.k_max_words(*pair) or _MOST) * codes, _MOST),
                 exponent=lane.lsb(*pair) - self.least_exponent,
             )
-        return found
+        return modes
 
     def sums(
         self,
@@ -245,8 +245,8 @@ class _Lanes(Inside):
         self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: tuple[np.ndarray, ...] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply exactly."""
-        found, invalid, _ = npe(self.spec, a, b, *pair, *scales)
-        return found, invalid
+        values, invalid, _ = npe(self.spec, a, b, *pair, *scales)
+        return values, invalid
 
 
 def inside(engine: EngineSpec | NpeSpec, *, trits: bool = False) -> Inside:

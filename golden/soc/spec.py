@@ -310,7 +310,7 @@ class CoprocessorSpec(BusSpec):
     @cached_property
     def _default_blocks(self) -> dict[tuple[int, int, int], tuple[int, int, int]]:
         inside = self.inside
-        found = {
+        defaults = {
             kind.kind: min(
                 (
                     (m, n, k)
@@ -327,12 +327,12 @@ class CoprocessorSpec(BusSpec):
             )
             for kind in self.kinds
         }
-        if None in found.values():
+        if None in defaults.values():
             raise ValueError(
                 "sums, a_bytes and b_bytes must hold a block whose rows are of whole bytes, not "
                 f"{self.sums}, {self.a_bytes} and {self.b_bytes}"
             )
-        return {kind: sizes for kind, sizes in found.items() if sizes is not None}
+        return {kind: sizes for kind, sizes in defaults.items() if sizes is not None}
 
     @property
     def numbers(self) -> list[tuple[int, bool]]:

@@ -86,24 +86,24 @@ class LutUnitSpec:
     @property
     def fields(self) -> dict[str, dict[str, tuple[int, int]]]:
         """Lowest bit and width of all fields of "lpre" and "lmma"; `rest` are the bits above."""
-        found = {}
+        fields = {}
         for name, kind in _KINDS.items():
-            own = {"opcode": (0, OPCODE_WIDTH), **places(kind)}
-            end = max(place + width for place, width in own.values())
-            found[name] = own | {"rest": (end, 64 - end)}
-        return found
+            starts = {"opcode": (0, OPCODE_WIDTH), **places(kind)}
+            end = max(start + width for start, width in starts.values())
+            fields[name] = starts | {"rest": (end, 64 - end)}
+        return fields
 
     @property
     def demanded(self) -> dict[str, dict[str, int]]:
         """Required values of fields of "lpre" and "lmma" for operations of this unit."""
         values = {"k": self.group, "a": self.activations, "table": "int"}
-        found = {
+        demanded = {
             name: {"opcode": kind.OPCODE, "rest": 0}
             | {field: code(kind, field, value) for field, value in values.items()}
             for name, kind in _KINDS.items()
         }
-        found["lmma"]["acc"] = code(Lmma, "acc", "int32")
-        return found
+        demanded["lmma"]["acc"] = code(Lmma, "acc", "int32")
+        return demanded
 
     @property
     def results(self) -> dict[str, int]:

@@ -69,9 +69,9 @@ class BitHeap:
     def add_heap(self, other: "BitHeap", weight: int = 0) -> None:
         """Put all of another heap, times 2^weight."""
         self.constant += other.constant << weight
-        for own, column in enumerate(other.columns):
+        for shift, column in enumerate(other.columns):
             for bit, arrival in column:
-                self.add_bit(bit, weight + own, arrival=arrival)
+                self.add_bit(bit, weight + shift, arrival=arrival)
 
     def copy(self) -> "BitHeap":
         """Make a heap with the same bits and constant."""

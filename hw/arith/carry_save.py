@@ -85,9 +85,9 @@ class Planes(data.StructLayout):
         """Columns of at most two bits that add up to the number, in registers."""
         heap = BitHeap(self.width)
         for weight, part in self.parts:
-            for own, column in enumerate(part.columns(number[f"plane{weight}"])):
+            for offset, column in enumerate(part.columns(number[f"plane{weight}"])):
                 for bit in column:
-                    heap.add_bit(bit, weight + own)
+                    heap.add_bit(bit, weight + offset)
         columns = heap.register(m, enable).columns
         return [[bit for bit, _ in column] or [C(0, 1)] for column in columns]
 

@@ -60,7 +60,7 @@ def _add_product(heap: BitHeap, bits: Value, factor: int) -> None:
         # twice.
         digit = 2 - factor % 4 if factor % 2 else 0
         if digit:
-            for place, bit in enumerate(bits):
-                heap.add_bit(bit, weight + place, negative=digit < 0)
+            for shift, bit in enumerate(bits):
+                heap.add_bit(bit, weight + shift, negative=digit < 0)
         factor = (factor - digit) // 2
         weight += 1

@@ -157,17 +157,17 @@ def _row(
     one, two, negative = digit
     # Negative multiples use the complement of b, selected while the digit is still computed.
     multiplicand: list[Value] = []
-    for place, own in enumerate(_extended(b, b_format)):
-        flipped: Value = Signal(name=f"x{position}_{place}")
-        m.d.comb += flipped.eq(own if negative is None else own ^ negative)
+    for weight, bit in enumerate(_extended(b, b_format)):
+        flipped: Value = Signal(name=f"x{position}_{weight}")
+        m.d.comb += flipped.eq(bit if negative is None else bit ^ negative)
         multiplicand.append(flipped)
     row: list[Value] = []
-    for place, flipped in enumerate(multiplicand):
-        chosen = Signal(name=f"p{position}_{place}")
-        if place == 0:
+    for weight, flipped in enumerate(multiplicand):
+        chosen = Signal(name=f"p{position}_{weight}")
+        if weight == 0:
             m.d.comb += chosen.eq(one & b[0])
         else:
-            m.d.comb += chosen.eq((one & flipped) | (two & multiplicand[place - 1]))
+            m.d.comb += chosen.eq((one & flipped) | (two & multiplicand[weight - 1]))
         row.append(chosen)
     if negative is not None:
         # The complement is the negative minus one: the lowest bit has the one added already,
@@ -200,15 +200,15 @@ def _coded_row(
     extended = _extended(b, b_format)
     negative = [line for value, line in lines.items() if value < 0]
     row: list[Value] = []
-    for place, multiples in enumerate(zip(extended, [C(0, 1), *extended[:-1]], strict=True)):
-        bit = Signal(name=f"p{position}_{place}")
+    for weight, multiples in enumerate(zip(extended, [C(0, 1), *extended[:-1]], strict=True)):
+        bit = Signal(name=f"p{position}_{weight}")
         terms: list[Value] = []
         for value, line in lines.items():
             multiple = multiples[abs(value) - 1]
             if value < 0:
                 # Up to the lowest one bit of a number, its negative has the same bits.
-                below = Cat(_low(extended, value, place)).any()
-                multiple = multiple ^ below if place < exact else ~multiple
+                below = Cat(_low(extended, value, weight)).any()
+                multiple = multiple ^ below if weight < exact else ~multiple
             terms.append(line & multiple)
         m.d.comb += bit.eq(Cat(terms).any())
         row.append(bit)
@@ -238,11 +238,11 @@ def _and_row(
     """Make b times one bit of a."""
     heap = BitHeap(width)
     a_negative = a_format.signed and position == a_format.width - 1
-    for place in range(b_format.width):
-        b_negative = b_format.signed and place == b_format.width - 1
-        bit = Signal(name=f"p{position}_{place}")
-        m.d.comb += bit.eq(a[position] & b[place])
-        heap.add_bit(bit, place, arrival=_AND, negative=a_negative != b_negative)
+    for weight in range(b_format.width):
+        b_negative = b_format.signed and weight == b_format.width - 1
+        bit = Signal(name=f"p{position}_{weight}")
+        m.d.comb += bit.eq(a[position] & b[weight])
+        heap.add_bit(bit, weight, arrival=_AND, negative=a_negative != b_negative)
     return heap
 
 
@@ -258,8 +258,8 @@ def product_in_logic(x: Value, y: Value | int) -> Value:
     is far from the rest where an array takes most of them.
     """
     if isinstance(y, int):
-        places = [place for place in range(y.bit_length()) if y >> place & 1]
-        rows = [Cat(C(0, place), x) for place in places]
+        places = [weight for weight in range(y.bit_length()) if y >> weight & 1]
+        rows = [Cat(C(0, weight), x) for weight in places]
     else:
-        rows = [Cat(C(0, place), x & bit.replicate(len(x))) for place, bit in enumerate(y)]
+        rows = [Cat(C(0, weight), x & bit.replicate(len(x))) for weight, bit in enumerate(y)]
     return sum(rows[1:], rows[0]) if rows else C(0, 1)

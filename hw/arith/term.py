@@ -22,12 +22,12 @@ def multiple(
     """
     one, two, negative = digit
     sign = b[-1] if signed else C(0, 1)
-    own = [*b, *[sign] * (width - len(b))]
+    extended = [*b, *[sign] * (width - len(b))]
     result = Signal(width, name=name)
     m.d.comb += result.eq(
         Cat(
             ((one & bit) | (two & below)) ^ negative
-            for bit, below in zip(own, [C(0, 1), *own], strict=False)
+            for bit, below in zip(extended, [C(0, 1), *extended], strict=False)
         )
     )
     return result

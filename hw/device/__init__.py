@@ -31,8 +31,8 @@ def family(name: str) -> Family:
     """
     if name not in NAMES:
         raise ValueError(f"target must be one of {', '.join(NAMES)}, not {name!r}")
-    found: Family = importlib.import_module(f"{__name__}.{name}").FAMILY
-    return found
+    chosen: Family = importlib.import_module(f"{__name__}.{name}").FAMILY
+    return chosen
 
 
 def models_of(design: str) -> list[Path]:

@@ -143,9 +143,9 @@ class _Sums(Cascade):
         sums = _block(m, x, codes, load, down[: 2 * _HALF])
         counts = []
         for column in range(packing.columns):
-            own = 2 * _HALF + column * self.count
+            column_start = 2 * _HALF + column * self.count
             top = sums[(column + 1) * packing.spacing - 2 : (column + 1) * packing.spacing]
-            others = down[own : own + self.count]
+            others = down[column_start : column_start + self.count]
             counts.append(count_wraps(m, f"count{column}", top, keep, others, self.count))
         whole = Cat(sums, *counts)
         return Placed(whole, whole, None)

@@ -195,7 +195,7 @@ class Packing:
         For each row, for each column, two values that add up to the product: what stands in its
         place, and 0 or 1; the latter without bits where it is always 0.
         """
-        found: list[list[tuple[Value, Value]]] = [[] for _ in range(self.rows)]
+        fields: list[list[tuple[Value, Value]]] = [[] for _ in range(self.rows)]
         is_signed = self.bounds[0] < 0
         for number in range(self.products):
             low = self.spacing * number
@@ -203,8 +203,8 @@ class Packing:
             borrows = number and is_signed and not self.halves
             borrowed = whole[low - 1] if borrows else Cat()
             product = field.as_signed() if is_signed else field
-            found[number % self.rows].append((product, borrowed))
-        return found
+            fields[number % self.rows].append((product, borrowed))
+        return fields
 
 
 def _packed(fmt: IntFormat, count: int, spacing: int) -> tuple[int, int]:

@@ -97,9 +97,9 @@ class RowStationary(Stationary):
             later = Signal(name=f"clear{stage}", reset_less=True)
             m.d.sync += later.eq(clear)
             clear = later
-        kept = Mux(clear, 0, total)
+        previous = Mux(clear, 0, total)
         if waits:
             held = Signal(self.width, name="ring", reset_less=True)
-            m.d.sync += held.eq(kept)
-            kept = held
-        return kept
+            m.d.sync += held.eq(previous)
+            previous = held
+        return previous

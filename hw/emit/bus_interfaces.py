@@ -69,7 +69,7 @@ def attributes_of(interfaces: Iterable[Interface]) -> dict[str, dict[str, str]]:
 
     Attributes of a whole interface are on its first port.
     """
-    found: dict[str, dict[str, str]] = {}
+    attributes: dict[str, dict[str, str]] = {}
     for interface in interfaces:
         parameters = dict(interface.parameters)
         if interface.kind in ("AXI4", "AXI4LITE"):
@@ -80,6 +80,6 @@ def attributes_of(interfaces: Iterable[Interface]) -> dict[str, dict[str, str]]:
         ])
         for logical, port in interface.ports.items():
             kind = _ABSTRACTIONS[interface.kind]
-            found[port] = {"X_INTERFACE_INFO": f"{kind} {interface.name} {logical}"}
-        found[next(iter(interface.ports.values()))]["X_INTERFACE_PARAMETER"] = whole
-    return found
+            attributes[port] = {"X_INTERFACE_INFO": f"{kind} {interface.name} {logical}"}
+        attributes[next(iter(interface.ports.values()))]["X_INTERFACE_PARAMETER"] = whole
+    return attributes

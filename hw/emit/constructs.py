@@ -134,11 +134,11 @@ def in_design(modules: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield what a design has, as Yosys wrote it as JSON; places are in its words."""
     for module in modules.values():
         for cell in module.get("cells", {}).values():
-            place = _line(cell)
+            line = _line(cell)
             if cell["type"] in _CELLS:
-                yield Finding(place, _CELLS[cell["type"]])
+                yield Finding(line, _CELLS[cell["type"]])
             if any("z" in bits for bits in cell["connections"].values()):
-                yield Finding(place, "high impedance")
+                yield Finding(line, "high impedance")
         for net in module.get("netnames", {}).values():
             if "z" in net["bits"]:
                 yield Finding(_line(net), "high impedance")
@@ -155,14 +155,14 @@ def _line(what: Mapping[str, Any]) -> str:
 def in_log(log: str) -> Iterator[Finding]:
     """Yield what Yosys warned of; places are in its words."""
     for line in log.splitlines():
-        found = re.match(r"(?:(?P<place>\S+:\d+): )?Warning: (?P<said>.*)", line)
-        if found is None or any(text in found["said"] for text in _SAID_OTHERWISE):
+        match = re.match(r"(?:(?P<place>\S+:\d+): )?Warning: (?P<said>.*)", line)
+        if match is None or any(text in match["said"] for text in _SAID_OTHERWISE):
             continue
-        place = found["place"] or ""
+        line_of_file = match["place"] or ""
         for construct, pattern in _WARNINGS.items():
-            if known := re.match(pattern, found["said"]):
-                where = f"{place}: " if place else ""
+            if known := re.match(pattern, match["said"]):
+                where = f"{line_of_file}: " if line_of_file else ""
                 yield Finding(f"{where}'{known['name'].replace(chr(92), '')}'", construct)
                 break
         else:
-            yield Finding(place, "other warning", found["said"])
+            yield Finding(line_of_file, "other warning", match["said"])

@@ -41,8 +41,8 @@ def flat_ports(component: Any) -> Iterator[FlatPort]:
         yield FlatPort(f"{name}_valid", f"{name}.valid", port.valid, inward)
         yield FlatPort(f"{name}_ready", f"{name}.ready", port.ready, not inward)
         bits = port.payload.as_value()
-        for field, place in port.payload.shape():
-            value = bits[place.offset : place.offset + place.width]
+        for field, position in port.payload.shape():
+            value = bits[position.offset : position.offset + position.width]
             yield FlatPort(f"{name}_{field}", f"{name}.payload.{field}", value, inward)
 
 

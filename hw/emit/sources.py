@@ -161,10 +161,10 @@ class Sources:
             text = json.dumps({**design, "modules": modules}, ensure_ascii=False)
             path.write_bytes(text.encode(errors="surrogateescape"))
             yosys.run("read_json design.json\nwrite_rtlil design.il", cwd=folder)
-        own = next(
+        internal = next(
             name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)
         )
-        return Renamed(own, modules[own]["ports"], names, findings)
+        return Renamed(internal, modules[internal]["ports"], names, findings)
 
     def _judged(self, log: str, modules: Modules) -> tuple[Finding, ...]:
         """Return what is to be said of the sources, and refuse what they may not have."""
@@ -174,8 +174,8 @@ class Sources:
             if not name.endswith(".il")
             for finding in constructs.in_text(name, text.decode("latin-1"))
         )
-        found = {*constructs.in_log(log), *constructs.in_design(modules), *texts}
-        named = sorted(replace(one, place=self._users(one.place)) for one in found)
+        findings = {*constructs.in_log(log), *constructs.in_design(modules), *texts}
+        named = sorted(replace(one, place=self._users(one.place)) for one in findings)
         for one in named:
             if CONSTRUCTS[one.construct].fate == "refused":
                 raise SourceError(f"ERROR: {one}")
@@ -232,12 +232,12 @@ def _check_includes(path: Path, text: bytes) -> None:
     source = text.decode("latin-1")  # bytes, one each
     skipped = spans(source, lines=True)
     start = end = 0
-    for found in _UNNAMED.finditer(source):
-        place = found.start()
-        while end <= place and (span := next(skipped, None)):
+    for include in _UNNAMED.finditer(source):
+        position = include.start()
+        while end <= position and (span := next(skipped, None)):
             _, start, end = span
-        if not start <= place < end:
-            line = source.count("\n", 0, place) + 1
+        if not start <= position < end:
+            line = source.count("\n", 0, position) + 1
             raise FileError(path, "`include must have a name in quotes beside it", f"line {line}")
 
 

@@ -36,9 +36,9 @@ def spans(text: str, *, lines: bool) -> Iterator[Span]:
             position = size if end < 0 else end + more
             yield "comment", start, position
             continue
-        while (found := inside.search(text, position)) and found[0][0] == "\\":
-            position = found.end()
-        closed = found is not None and found[0] == '"'
+        while (match := inside.search(text, position)) and match[0][0] == "\\":
+            position = match.end()
+        closed = match is not None and match[0] == '"'
         # The end of a line is behind the string.
-        position = size if found is None else found.end() if closed else found.start()
+        position = size if match is None else match.end() if closed else match.start()
         yield "string" if closed else "open", start, position

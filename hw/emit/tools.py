@@ -63,8 +63,8 @@ def workplace() -> Iterator[Path]:
         If no folder for temporary files has such a path.
     """
     given = tempfile.gettempdir()
-    for place in (given, "/tmp", "/var/tmp", "/dev/shm"):
-        path = os.path.realpath(place)
+    for candidate in (given, "/tmp", "/var/tmp", "/dev/shm"):
+        path = os.path.realpath(candidate)
         if _PLAIN.fullmatch(path) and os.access(path, os.W_OK | os.X_OK):
             break
     else:
@@ -243,8 +243,8 @@ def _start() -> Iterator[None]:
 
 
 def _full(folder: Path | str) -> bool:
-    found = os.statvfs(folder)
-    return found.f_blocks > 0 and found.f_bavail * found.f_frsize < 1 << 16
+    space = os.statvfs(folder)
+    return space.f_blocks > 0 and space.f_bavail * space.f_frsize < 1 << 16
 
 
 def kill_all() -> bool:

@@ -138,8 +138,8 @@ def read_part(path: Path, start: int, count: int | None, limit: int = TENSORS) -
 
 def part(path: Path, start: int, count: int | None, limit: int = TENSORS) -> int:
     """Check that a part of a file is there, as of :func:`read_part`; return its bytes."""
-    with _opened(path, limit_of(limit)) as (_, found):
-        size = found
+    with _opened(path, limit_of(limit)) as (_, opened):
+        size = opened
     return _end(path, start, count, size) - start
 
 
@@ -198,20 +198,20 @@ def members(path: Path, limit: int = TENSORS) -> dict[str, bytes]:
     if data.count(zipfile.stringCentralDir) > _MEMBERS:  # type: ignore[attr-defined]
         raise FileError(path, f"must have at most {_MEMBERS} members")
     limit = limit_of(limit)
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     with parsing(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
         # No more is read of a member than it says here.
         if sum(member.file_size for member in archive.infolist()) > limit:
             raise _too_large(path, "unpacked, not more", limit)
         for member in archive.infolist():
-            place = f"member '{shown(member.filename)}'"
-            if member.filename in found:
-                raise FileError(path, "must be there once, not twice", place)
+            member_name = f"member '{shown(member.filename)}'"
+            if member.filename in contents:
+                raise FileError(path, "must be there once, not twice", member_name)
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise FileError(path, "must be stored or deflated", place)
-            with parsing(path, place), archive.open(member) as stream:
-                found[member.filename] = stream.read()
-    return found
+                raise FileError(path, "must be stored or deflated", member_name)
+            with parsing(path, member_name), archive.open(member) as stream:
+                contents[member.filename] = stream.read()
+    return contents
 
 
 def within(path: Path, size: int, limit: int = TENSORS) -> None:
@@ -267,7 +267,7 @@ def limit_of(default: int) -> int:
     text = os.environ.get(LIMIT_VARIABLE, "")
     if not text:
         return default
-    found = re.fullmatch(r"(\d{1,12})([KMGT]?)", text, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"(\d{1,12})([KMGT]?)", text, re.ASCII)
+    if match is None:
         raise ValueError(f"{LIMIT_VARIABLE} must be bytes, such as 500M or 16G, not {text!r}")
-    return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
+    return int(match[1]) << 10 * " KMGT".index(match[2] or " ")

@@ -186,11 +186,11 @@ def _place_names(text: str, prefix: str, shared: Iterable[str]) -> str:
 
 def _all_shared(modules: tuple[SharedModule, ...]) -> dict[str, SharedModule]:
     """Shared modules by name, with those they place."""
-    found: dict[str, SharedModule] = {}
+    shared: dict[str, SharedModule] = {}
     for module in modules:
         for name, inner in {module.module: module, **_all_shared(module.shared_modules)}.items():
-            assert found.setdefault(name, inner) is inner, f"two modules are named {name}"
-    return found
+            assert shared.setdefault(name, inner) is inner, f"two modules are named {name}"
+    return shared
 
 
 def _without_reset(name: str) -> ClockDomain:

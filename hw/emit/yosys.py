@@ -96,9 +96,9 @@ def never(circuit: str, seconds: float, *, cwd: Path | str, patience: float = 10
     # What makes the circuit less may not end: then it is decided as it is.
     for less in ("scorr; dc2; ", ""):
         script = f"{less}pdr -T {ceil(seconds)}; write_cex -a cex; sat"
-        found = run_abc(f"read_aiger {circuit}; {script}", cwd=cwd, deadline=seconds + patience)
-        proven = "Property proved" in found or "UNSATISFIABLE" in found
-        refuted = "was asserted" in found
+        proof = run_abc(f"read_aiger {circuit}; {script}", cwd=cwd, deadline=seconds + patience)
+        proven = "Property proved" in proof or "UNSATISFIABLE" in proof
+        refuted = "was asserted" in proof
         if proven != refuted:
             return proven
     return None
@@ -149,7 +149,7 @@ def run(
     errors = [line for line in lines if "ERROR:" in line]
     if errors and _ABC_FILE.search(errors[-1]):
         # Yosys names ABC's files; what ABC said before it stopped is what is wrong.
-        said = [found[1] for line in lines if (found := _ABC_SAYS.match(line))]
+        said = [match[1] for line in lines if (match := _ABC_SAYS.match(line))]
         raise YosysError(f"ERROR: ABC stopped: {said[-1] if said else 'it does not say why'}")
     if not errors:
         errors = [line for line in lines if "Error" in line]

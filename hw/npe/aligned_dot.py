@@ -98,13 +98,13 @@ class AlignedDot(FloatStream):
         layout = Products(products[0].shape(), spec.group)
         term = data.View(layout, Signal(layout.size, name="term"))
         used = []
-        for own, product in zip(term.products, products, strict=True):
+        for slot, product in zip(term.products, products, strict=True):
             exponent = Signal.like(product.exponent)
             some = product.significand.any()
             m.d.comb += [
-                own.sign.eq(product.sign),
-                own.significand.eq(product.significand),
-                own.exponent.eq(product.exponent),
+                slot.sign.eq(product.sign),
+                slot.significand.eq(product.significand),
+                slot.exponent.eq(product.exponent),
                 exponent.eq(Mux(some, product.exponent, product.shape().low)),
             ]
             used.append(exponent)

@@ -79,8 +79,8 @@ class FloatLut(FloatStream):
         for column in range(spec.columns):
             key = list(keys.word_select(column, spec.group))
             bits = multiplex(m, list(rows), key[:-1], f"found{column}")
-            found = data.View(numbers[0].shape(), bits)
-            terms.append(self._raised(m, found, key[-1], plane))
+            entry = data.View(numbers[0].shape(), bits)
+            terms.append(self._raised(m, entry, key[-1], plane))
         held = steps.cut(*(term.as_value() for term in terms))
         return [data.View(terms[0].shape(), bits) for bits in held]
 
@@ -101,8 +101,8 @@ class FloatLut(FloatStream):
     def _number(self, m: Module, code: Value) -> data.View:
         """Normalise an entry, to the bias of sums."""
         entry = unpack(m, code, self.spec.activation, "entry")
-        own, more = entry.shape(), self.spec.total.bias - self.spec.activation.bias
-        layout = FloatTerm(own.significand_width, own.low + more, own.high + more)
+        shape, more = entry.shape(), self.spec.total.bias - self.spec.activation.bias
+        layout = FloatTerm(shape.significand_width, shape.low + more, shape.high + more)
         number = layout.signal("number")
         m.d.comb += [
             number.sign.eq(entry.sign),
@@ -115,8 +115,8 @@ class FloatLut(FloatStream):
 
     def _raised(self, m: Module, found: data.View, flip: Value, plane: Value) -> data.View:
         """Multiply an entry by a power of two, and by -1 if `flip` is set."""
-        own = found.shape()
-        layout = FloatTerm(own.significand_width, own.low, own.high + self.spec.planes - 1)
+        shape = found.shape()
+        layout = FloatTerm(shape.significand_width, shape.low, shape.high + self.spec.planes - 1)
         term = layout.signal("term")
         m.d.comb += [
             term.sign.eq(found.sign ^ flip),

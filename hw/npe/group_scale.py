@@ -133,8 +133,8 @@ class GroupScale(FloatStream):
         zero = encode(m, beat.zero, formats[0], self.encoding)
         heap = BitHeap(width)
         planes = product_planes(m, zero, beat.activations, *formats, self.encoding, width)
-        for place, plane in planes.items():
-            heap.add_heap(plane, place)
+        for weight, plane in planes.items():
+            heap.add_heap(plane, weight)
         # The complement is the negative minus one: ~(~x + y) is x - y.
         heap.add_term(list(~beat.sum), signed=True)
         difference = ~resolve(m, heap.compress(m, [2] * width), self.adder)
@@ -154,13 +154,13 @@ class GroupScale(FloatStream):
         scale = Signal(signed(11), name="exponent")
         m.d.comb += scale.eq(exponent)
         number, held, *flags_held = steps.cut(number, scale, *flags)
-        found = normal(m, number, held, minifloat_reach(fmt), self._bounds)
+        rounded = normal(m, number, held, minifloat_reach(fmt), self._bounds)
         nan, infinite, flip = steps.cut(*flags_held)
-        found = found.cut(steps.keep)
+        rounded = rounded.cut(steps.keep)
         return round_minifloat(
             m,
             fmt,
-            replace(found, sign=found.sign ^ flip),
+            replace(rounded, sign=rounded.sign ^ flip),
             how=Rounding(saturate=False, adder=self.adder),
             infinite=infinite,
             nan=nan,

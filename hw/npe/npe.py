@@ -161,8 +161,8 @@ class Npe(RowsArray):
         state = self._state
         modes = late(m, move, "mode", Cat(feed.accept, state.o_a, state.o_b, self._mode), longest)
         a, b = (
-            self._decode(m, move, side, modes, clears, found)
-            for side, found in (("a", flags.i_a), ("b", flags.i_b))
+            self._decode(m, move, side, modes, clears, flag)
+            for side, flag in (("a", flags.i_a), ("b", flags.i_b))
         )
         tiles = [flags.o_tile.word_select(j, len(flags.i_tile)) for j in range(spec.n)]
 

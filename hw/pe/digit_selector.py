@@ -93,11 +93,11 @@ class DigitSelector(SharedModule):
             )
             ends = Signal(name=f"last{lane}", reset_less=True)
             # Digits of one place are adjacent.
-            found = [
+            digits_of = [
                 self.recode(m, self.i_a.word_select(code, spec.a_code_width), spec.a_format)
                 for code in codes
             ]
-            digits = [digit for place in zip(*found, strict=True) for digit in place]
+            digits = [digit for column in zip(*digits_of, strict=True) for digit in column]
             nonzero = Cat(one | two for one, two, _ in digits)
             minus = Cat(C(0, 1) if sign is None else sign for _, _, sign in digits)
             issued = C(~0, len(digits)) if spec.constant_time else nonzero

@@ -224,9 +224,9 @@ class Element(SumModule):
                 m, x, y, spec.a_format, spec.b_format, self.encoding, width, pair
             )
             for weight, plane in planes.items():
-                own = weight if self.SEPARATE else 0
-                heap = heaps.setdefault(own, BitHeap(width - own))
-                heap.add_heap(plane, weight - own)
+                shift = weight if self.SEPARATE else 0
+                heap = heaps.setdefault(shift, BitHeap(width - shift))
+                heap.add_heap(plane, weight - shift)
         for weight, cuts in self.cuts.items():
             for rows in cuts:
                 heaps[weight] = heaps[weight].register(m, enable, rows)

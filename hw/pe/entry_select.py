@@ -21,11 +21,11 @@ def gather(
     m.d.comb += chosen.eq(
         Cat(
             Cat(
-                line & entry[min(place, fmt.width - 1)]
+                line & entry[min(weight, fmt.width - 1)]
                 for line, entry, fmt in zip(lines, entries, formats, strict=True)
-                if fmt.signed or place < fmt.width
+                if fmt.signed or weight < fmt.width
             ).any()
-            for place in range(len(chosen))
+            for weight in range(len(chosen))
         )
     )
     return chosen, signed
@@ -48,9 +48,9 @@ def multiplex(m: Module, entries: list[Value], bits: list[Value], name: str) -> 
         lines = lines_of(m, bits, f"{name}_is")
         formats = [IntFormat(width=len(entries[0]))] * len(entries)
         return gather(m, lines, entries, formats, name)[0]
-    found = Signal(len(entries[0]), name=name)
-    m.d.comb += found.eq(Mux(bits[0], entries[1], entries[0]))
-    return found
+    chosen = Signal(len(entries[0]), name=name)
+    m.d.comb += chosen.eq(Mux(bits[0], entries[1], entries[0]))
+    return chosen
 
 
 def multiplex_tree(m: Module, entries: list[Value], bits: list[Value], name: str) -> Value:
@@ -59,9 +59,9 @@ def multiplex_tree(m: Module, entries: list[Value], bits: list[Value], name: str
         below = entries
         entries = []
         for number, pair in enumerate(zip(below[::2], below[1::2], strict=True)):
-            found = Signal(len(below[0]), name=f"{name}{level}_{number}")
-            m.d.comb += found.eq(Mux(bit, pair[1], pair[0]))
-            entries.append(found)
+            chosen = Signal(len(below[0]), name=f"{name}{level}_{number}")
+            m.d.comb += chosen.eq(Mux(bit, pair[1], pair[0]))
+            entries.append(chosen)
     return entries[0]
 
 

@@ -99,15 +99,15 @@ class Reduction(wiring.Component):
 
     def _row(self, m: Module, pair: data.View, lane: int) -> list[Value]:
         """Decode a pair: +2^e is one bit, -2^e ones from bit e up; the last bit is the sign."""
-        reached = [pair.place <= place for place in range(self.pair.places)]
+        reached = [pair.place <= position for position in range(self.pair.places)]
         reached.append(reached[-1])
         none, one = pair.twos
         # Whether the exponent is at most the column's.
         at_most = Signal(self.pair.top + 1, name=f"at_most{lane}")
         for weight in range(len(at_most)):
-            place, odd = divmod(weight, 2)
-            before = reached[place - 1] if place else C(0, 1)
-            m.d.comb += at_most[weight].eq(before | (reached[place] & (one if odd else none)))
+            position, odd = divmod(weight, 2)
+            before = reached[position - 1] if position else C(0, 1)
+            m.d.comb += at_most[weight].eq(before | (reached[position] & (one if odd else none)))
         row = Signal(self.pair.top + 2, name=f"row{lane}")
         ones = pair.negative.replicate(len(at_most))
         m.d.comb += row.eq(

@@ -179,13 +179,13 @@ class Digits(wiring.Component):
         first = self.open & ~self.behind
         m.d.comb += [
             self.nonzero.eq(nonzero),
-            self.behind.eq(Cat(self.open[:place].any() for place in range(len(digits)))),
+            self.behind.eq(Cat(self.open[:position].any() for position in range(len(digits)))),
             self.more.eq((self.open & self.behind).any()),
             self.two.eq((first & two).any()),
             self.negative.eq((first & negative).any()),
         ]
         for bit in range(len(self.place)):
-            places = [first[place] for place in range(len(digits)) if place >> bit & 1]
+            places = [first[position] for position in range(len(digits)) if position >> bit & 1]
             m.d.comb += self.place[bit].eq(Cat(places).any())
         return m
 

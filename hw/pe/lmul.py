@@ -203,7 +203,7 @@ def _rounded_up(mantissa_bits: int) -> list[int]:
     counts the excess double.
     """
     one = 1 << mantissa_bits
-    found = []
+    bits = []
     for pair in range(one * one):
         y, x = divmod(pair, one)
         product = (one + x) * (one + y)
@@ -214,5 +214,5 @@ def _rounded_up(mantissa_bits: int) -> list[int]:
         code = unrounded - one + (places - mantissa_bits) * one
         assert code - (x + y) in (0, 1)
         if code > x + y:
-            found.append(pair)
-    return found
+            bits.append(pair)
+    return bits

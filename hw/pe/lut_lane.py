@@ -45,8 +45,8 @@ class BitLane(BitplaneLane):
         fmt = self.fmt
         for number in range(self.count):
             gated = Signal(fmt.width, name=f"x{number}")
-            own = a.word_select(number, fmt.width)
-            m.d.comb += gated.eq(own & b[number].replicate(fmt.width))
+            code = a.word_select(number, fmt.width)
+            m.d.comb += gated.eq(code & b[number].replicate(fmt.width))
             _put(heap, gated, fmt.signed, self.negative, _GATED)
         return heap
 
@@ -137,8 +137,8 @@ class LutLane(BitplaneLane):
             bits = b.word_select(plane, len(b) // self.selection.weight.width)
             for number, entries in enumerate(tables):
                 key = list(bits.word_select(number, self.table.group))
-                found = self._look_up(m, entries, key, minus, plane, f"x{plane}_{number}")
-                heap.add_heap(found, plane)
+                entry = self._look_up(m, entries, key, minus, plane, f"x{plane}_{number}")
+                heap.add_heap(entry, plane)
         return heap
 
     def _make(self, m: Module, codes: Value) -> Value:
@@ -169,9 +169,9 @@ class LutLane(BitplaneLane):
             return heap
         sign = bits.pop()
         select = multiplex_tree if self.selection.tree else multiplex
-        found = select(m, table.entries(a), bits, f"{name}_entry")
-        flipped = Signal(len(found), name=name)
-        m.d.comb += flipped.eq(found ^ sign.replicate(len(found)))
+        entry = select(m, table.entries(a), bits, f"{name}_entry")
+        flipped = Signal(len(entry), name=name)
+        m.d.comb += flipped.eq(entry ^ sign.replicate(len(entry)))
         _put(heap, flipped, True, False, self._made + _FLIPPED)
         if self.selection.exact:
             # A halved odd entry is negated by inverting it.
@@ -181,9 +181,9 @@ class LutLane(BitplaneLane):
 
 def _put(heap: BitHeap, bits: Value, signed: bool, negative: bool, arrival: float) -> None:
     """Put a number, or its negative, on a heap."""
-    for place, bit in enumerate(bits):
-        top = signed and place == len(bits) - 1
-        heap.add_bit(bit, place, arrival=arrival, negative=negative != top)
+    for weight, bit in enumerate(bits):
+        top = signed and weight == len(bits) - 1
+        heap.add_bit(bit, weight, arrival=arrival, negative=negative != top)
 
 
 def _negate(m: Module, heap: BitHeap, bits: Value, minus: Value, name: str) -> None:

@@ -45,11 +45,11 @@ class Table(SharedModule):
 
     def entries(self, bits: Value) -> list[Value]:
         """Split ``o``, or a copy of it, into entries."""
-        found, start = [], 0
+        entries, start = [], 0
         for fmt in self.formats:
-            found.append(bits[start : start + fmt.width])
+            entries.append(bits[start : start + fmt.width])
             start += fmt.width
-        return found
+        return entries
 
     def make(self, m: Module, codes: list[Value]) -> list[Value]:
         """Make the entries."""
@@ -66,8 +66,8 @@ class Table(SharedModule):
         """Add two numbers."""
         heap = BitHeap(fmt.width)
         for bits, signed, negative in (one, other):
-            for place, bit in enumerate(bits):
-                heap.add_bit(bit, place, negative=negative != (signed and place == len(bits) - 1))
+            for weight, bit in enumerate(bits):
+                heap.add_bit(bit, weight, negative=negative != (signed and weight == len(bits) - 1))
         return resolve(m, heap.compress(m, [2] * fmt.width), self.adder)
 
 

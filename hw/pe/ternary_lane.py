@@ -75,8 +75,8 @@ class TernaryLane(BitplaneLane):
             return super().step(m, enable, a, b, accumulator)
         terms = [ChainedSum(*pair, 1) for pair in self._chosen(m, a[: self._operands], b)]
         total = chained(m, enable, terms, self.chain, self.pipeline)
-        own = ChainedSum(Cat(bit for (bit,) in accumulator), C(0, 1), 1)
-        return [[bit] for bit in total.plus(m, own, self.width, "total_next").value]
+        summed = ChainedSum(Cat(bit for (bit,) in accumulator), C(0, 1), 1)
+        return [[bit] for bit in total.plus(m, summed, self.width, "total_next").value]
 
     def _heights(self, products: BitHeap) -> list[int]:
         return [1] * products.width if self.chain else super()._heights(products)
@@ -88,12 +88,12 @@ class TernaryLane(BitplaneLane):
             name = f"x{number}"
             if table is None:
                 code = b.word_select(number, 2)
-                own = a.word_select(number, self.fmt.width)
-                inverted, sign = self._single(m, own, code, name)
+                activation = a.word_select(number, self.fmt.width)
+                inverted, sign = self._single(m, activation, code, name)
             else:
                 key = b.word_select(number, 2 * table.group)
-                own = a.word_select(number, len(table.o))
-                inverted, sign = self._group(m, table, own, key, name)
+                activation = a.word_select(number, len(table.o))
+                inverted, sign = self._group(m, table, activation, key, name)
             yield inverted, sign
 
     def _single(self, m: Module, a: Value, code: Value, name: str) -> tuple[Value, Value]:

@@ -30,7 +30,7 @@ class TernaryTable(Table):
         signed = self.a_format.signed
         sums: list[Value] = []
         for value, fmt in enumerate(self.formats, start=1):
-            top = max(place for place, digit in enumerate(self.digits[value - 1]) if digit)
+            top = max(weight for weight, digit in enumerate(self.digits[value - 1]) if digit)
             rest = value - 3**top
             bits = codes[top]
             if rest:

@@ -63,10 +63,10 @@ class WeightTable(SharedModule):
         m.d.comb += chosen.eq(
             Cat(
                 Cat(
-                    weights[at * spec.b_width + place] & self.i_toggle[at]
+                    weights[at * spec.b_width + weight] & self.i_toggle[at]
                     for at in range(spec.group)
                 ).any()
-                for place in range(spec.b_width)
+                for weight in range(spec.b_width)
             )
         )
         sign = chosen[-1] if spec.b_signed else C(0, 1)
@@ -154,18 +154,18 @@ class WeightLane(SharedModule):
         spec = self.spec
         if not spec.reuse:
             return self.i
-        kept = [
-            Signal(len(self.i), name=f"kept{place}", reset_less=True) for place in range(spec.reuse)
+        stored = [
+            Signal(len(self.i), name=f"kept{index}", reset_less=True) for index in range(spec.reuse)
         ]
-        found = Signal(len(self.i), name="found")
-        m.d.comb += found.eq(
+        entry = Signal(len(self.i), name="found")
+        m.d.comb += entry.eq(
             Cat(
-                Cat(line & word[bit] for line, word in zip(self.i_place, kept, strict=True)).any()
+                Cat(line & word[bit] for line, word in zip(self.i_place, stored, strict=True)).any()
                 for bit in range(len(self.i))
             )
         )
         with m.If(self.en & self.i_look & ~self.i_hit):
-            for line, word in zip(self.i_place, kept, strict=True):
+            for line, word in zip(self.i_place, stored, strict=True):
                 with m.If(line):
                     m.d.sync += word.eq(self.i)
-        return Mux(self.i_hit, found, self.i)
+        return Mux(self.i_hit, entry, self.i)

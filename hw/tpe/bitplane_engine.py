@@ -87,9 +87,9 @@ class ActivationSum(BitplaneLane):
         correction, fmt = self.correction, self.correction.fmt
         codes = [a.word_select(number, fmt.width) for number in range(correction.count)]
         for code in codes:
-            for place, bit in enumerate(code):
-                negative = fmt.signed and place == fmt.width - 1
-                _times(heap, bit, place, correction.activations * (-1 if negative else 1))
+            for weight, bit in enumerate(code):
+                negative = fmt.signed and weight == fmt.width - 1
+                _times(heap, bit, weight, correction.activations * (-1 if negative else 1))
         for start in range(0, correction.count if correction.parities else 0, correction.group):
             odd = Signal(name=f"odd{start}")
             lowest = Cat(code[0] for code in codes[start : start + correction.group])
@@ -103,8 +103,8 @@ class ActivationSum(BitplaneLane):
         """Accumulate; the dropped bits are 0 after each cycle, and need no register."""
         columns = super()._accumulate(m, products, accumulator)
         return [
-            [C(0, 1)] if place < self.correction.dropped and len(column) == 1 else column
-            for place, column in enumerate(columns)
+            [C(0, 1)] if weight < self.correction.dropped and len(column) == 1 else column
+            for weight, column in enumerate(columns)
         ]
 
 

@@ -292,9 +292,9 @@ class BlockArray:
             return operands
         late: list[Value] = []
         for at in range(0, len(operands), pairs * width):
-            own = operands[at : at + pairs * width]
-            rest = skew(m, _ALWAYS, f"{name}{at}_", own[width:], pairs - 1, width)
-            late += [own[:width], *rest]
+            part = operands[at : at + pairs * width]
+            rest = skew(m, _ALWAYS, f"{name}{at}_", part[width:], pairs - 1, width)
+            late += [part[:width], *rest]
         return Cat(late)
 
     def _ends(self, m: Module, last: Value) -> tuple[Value, Value]:
@@ -332,7 +332,7 @@ class BlockArray:
             if self.systolic:
                 a, keep = column.o_a, column.o_keep
             width = self.spec.accumulator_width
-            sums += [column.o.word_select(own, width) for own in range(self.element.columns)]
+            sums += [column.o.word_select(index, width) for index in range(self.element.columns)]
         return sums[: self.spec.n]
 
 

@@ -56,8 +56,8 @@ def make_element(
         counter.
     """
     build: dict[str, Any] = {"encoding": encoding, "pipeline": pipeline}
-    own = {"pe": pe, **build, "adder": adder, "upper": upper}
-    check_fields({name: TREE_BUILD[name] for name in own}, own)
+    parameters = {"pe": pe, **build, "adder": adder, "upper": upper}
+    check_fields({name: TREE_BUILD[name] for name in parameters}, parameters)
     cell = _CELLS[pe]
     if "adder" in cell.BUILD:
         build["adder"] = adder

@@ -137,10 +137,10 @@ class LutCore(BitplaneEngine):
         if not self.spec.external:
             return a
         entries = self.spec.made.table_entries
-        own = 0 if self.spec.table == "half" else entries - 1
+        first = 0 if self.spec.table == "half" else entries - 1
         width = self.spec.a_code_width
         return Cat(
-            a.word_select(number * entries + own, width) for number in range(self.spec.lookups)
+            a.word_select(number * entries + first, width) for number in range(self.spec.lookups)
         )
 
     def code(self, m: Module, a: Value) -> Value:
@@ -159,7 +159,7 @@ class LutCore(BitplaneEngine):
     def weights(self, codes: list[Value], plane: int) -> Value:
         """Extract one plane in offset binary, or two's complement if the sign is subtracted."""
         if self.spec.parallel:
-            return Cat(self._bits(codes, place) for place in range(self.spec.b_width))
+            return Cat(self._bits(codes, number) for number in range(self.spec.b_width))
         return self._bits(codes, plane)
 
     def _bits(self, codes: list[Value], plane: int) -> Value:

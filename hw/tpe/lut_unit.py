@@ -338,4 +338,4 @@ def _stream(width: int) -> stream.Signature:
 
 def _fields(word: Value, places: dict[str, tuple[int, int]]) -> dict[str, Value]:
     """Split a descriptor into its fields."""
-    return {name: word[place : place + width] for name, (place, width) in places.items()}
+    return {name: word[start : start + width] for name, (start, width) in places.items()}

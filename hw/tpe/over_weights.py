@@ -135,7 +135,7 @@ class OverWeights(wiring.Component):
         lines = [step[at] & ~step[:at].any() for at in range(spec.group)]
         above = Cat(step[1:], 0)
         minus = Cat(line & up for line, up in zip(lines, above, strict=True)).any()
-        found = []
+        tables = []
         for number in range(spec.n):
             m.submodules[f"table{number}"] = table = self.table.place()
             m.d.comb += [
@@ -150,8 +150,8 @@ class OverWeights(wiring.Component):
                 table.i_toggle.eq(Cat(lines)),
                 table.i_minus.eq(minus),
             ]
-            found.append(table.o)
-        return Cat(found)
+            tables.append(table.o)
+        return Cat(tables)
 
     def _memory(
         self, m: Module, write: Value, address: Value, entries: Value, keys: KeyCache, bank: Value
@@ -197,10 +197,12 @@ class OverWeights(wiring.Component):
         m.submodules.rows = rows
         into, out = rows.write_port(), rows.read_port(domain="comb")
         totals = []
-        for number, own in enumerate(sums):
-            kept = out.data.word_select(number, width) & ~keys.o_begin.replicate(width)
-            more = Cat(own, own[-1].replicate(max(width - len(own), 0)))[:width]
-            totals.append(resolve(m, [list(x) for x in zip(kept, more, strict=True)], self.adder))
+        for number, total in enumerate(sums):
+            cleared = out.data.word_select(number, width) & ~keys.o_begin.replicate(width)
+            more = Cat(total, total[-1].replicate(max(width - len(total), 0)))[:width]
+            totals.append(
+                resolve(m, [list(x) for x in zip(cleared, more, strict=True)], self.adder)
+            )
         m.d.comb += [
             out.addr.eq(keys.o_row),
             into.addr.eq(keys.o_row),

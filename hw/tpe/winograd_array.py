@@ -73,10 +73,10 @@ class WinogradArray(BlockArray):
     def _make_element(self, packing: str) -> WinogradElement:
         """Make the element; with it come the corrections of a row and of a column."""
         spec = self.spec
-        found = WinogradElement(spec.element, self.family, passes_b=not spec.together)
-        self.correction = WinogradCorrection("row_correction", found, spec.a_format)
-        self.of_column = WinogradCorrection("column_correction", found, spec.b_format)
-        return found
+        element = WinogradElement(spec.element, self.family, passes_b=not spec.together)
+        self.correction = WinogradCorrection("row_correction", element, spec.a_format)
+        self.of_column = WinogradCorrection("column_correction", element, spec.b_format)
+        return element
 
     def _make_fabric(self) -> WinogradElement:
         """Make the element of logic that goes with it."""

@@ -139,8 +139,8 @@ class HostLink:
         if self._code == _F.CLAIM:
             self._fresh = False
         elif self._code == _F.ZERO:
-            for place in range(self._count):
-                self._write(place, 0)
+            for index in range(self._count):
+                self._write(index, 0)
         elif self._code == _F.READ_WORD:
             self._word, self._status = self.registers.read(self._address)
         elif self._code == _F.WRITE_WORD:

@@ -191,13 +191,13 @@ class ColumnScaler(SharedModule):
         )
         write, row = way[-1][0], way[-1][2:]
         total = Signal(scaling.width + (not scaling.exact), name="total", reset_less=True)
-        kept: Value = total
+        scaled: Value = total
         if spec.m > 1:
             memory: Memory[int, Value] = Memory(shape=len(total), depth=spec.m, init=[])
             m.submodules.memory = memory
             store, fetch = memory.write_port(), memory.read_port()
-            kept = fetch.data
-        added = self._add(m, Mux(way[front][1], 0, kept), term)
+            scaled = fetch.data
+        added = self._add(m, Mux(way[front][1], 0, scaled), term)
         with m.If(en & write):
             m.d.sync += total.eq(added)
         if spec.m > 1:

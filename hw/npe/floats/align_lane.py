@@ -167,9 +167,9 @@ class AlignLane(SharedModule):
         if frame.greatest > frame.most:
             beyond = number.exponent > frame.most
         places = self.spec.width - 1
-        rest, guard, kept = bits[: -places - 1], bits[-places - 1], bits[-places:]
+        rest, guard, high = bits[: -places - 1], bits[-places - 1], bits[-places:]
         parts: Value = Cat(
-            kept | beyond.replicate(places), guard, rest.any(), number.sign, self.i_nan
+            high | beyond.replicate(places), guard, rest.any(), number.sign, self.i_nan
         )
         if self.pipeline:
             held = Signal(len(parts), name="held", reset_less=True)
@@ -183,19 +183,19 @@ class AlignLane(SharedModule):
     def _round(self, m: Module, parts: Value) -> Value:
         """Round a magnitude up, saturating, and negate it."""
         places = self.spec.width - 1
-        kept, (guard, sticky, sign, nan) = parts[:places], parts[places:]
+        significand, (guard, sticky, sign, nan) = parts[:places], parts[places:]
         up: Value = C(0, 1)
         if self.spec.rounding == "rne":
-            up = guard & (sticky | kept[0]) & ~kept.all()
+            up = guard & (sticky | significand[0]) & ~significand.all()
         # -(x + up) is the complement of x, plus 1 - up.
-        columns: list[list[Value]] = [[bit ^ sign] for bit in kept] + [[sign]]
+        columns: list[list[Value]] = [[bit ^ sign] for bit in significand] + [[sign]]
         columns[0].append(up ^ sign)
         return resolve(m, columns, self.adder) & ~nan.replicate(self.spec.width)
 
 
 def _union(values: list[Value]) -> Value:
     """OR values of equal width."""
-    found = values[0]
+    union = values[0]
     for value in values[1:]:
-        found = found | value
-    return found
+        union = union | value
+    return union

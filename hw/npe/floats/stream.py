@@ -65,8 +65,8 @@ class Steps:
 
     def delay(self, value: Value, start: int, stop: int, name: str) -> Value:
         """Delay a bit, reset to 0, like the places from one to another."""
-        for place in range(max(start, self.unused), stop):
-            value = self._hold(value, f"{name}{place}", 0)
+        for stage in range(max(start, self.unused), stop):
+            value = self._hold(value, f"{name}{stage}", 0)
         return value
 
 

@@ -191,8 +191,9 @@ class ByteDecoder:
             bit = Signal(name=f"biased{at}")
             places = [(f, f.mantissa_bits + at) for f in formats if at < f.exponent_bits]
             terms = [
-                self._any(*(f for f, place in places if place == own)) & self.word[own]
-                for own in sorted({place for _, place in places})
+                self._any(*(f for f, position in places if position == exponent_bit))
+                & self.word[exponent_bit]
+                for exponent_bit in sorted({position for _, position in places})
             ]
             self.m.d.comb += bit.eq(Cat(terms).any())
             field.append(bit)
@@ -223,9 +224,11 @@ class ByteDecoder:
             is_posit = self._any(fmt)
             powers: list[Value] = []
             for slot in range(2):
-                own = code[slot * NIBBLE : (slot + 1) * NIBBLE]
-                self.invalid.append(is_posit & own[-1])
-                lines = self._named(f"power{slot}_", [Cat(own[:-1]) == number for number in scales])
+                nibble = code[slot * NIBBLE : (slot + 1) * NIBBLE]
+                self.invalid.append(is_posit & nibble[-1])
+                lines = self._named(
+                    f"power{slot}_", [Cat(nibble[:-1]) == number for number in scales]
+                )
                 here = dict(zip(scales.values(), lines, strict=True))
                 for scale, equal in here.items():
                     chosen = is_posit & equal

@@ -46,12 +46,12 @@ def decode(
 
 def chosen_formats(m: Module, plan: LaneWidths, index: Value) -> dict[str, Value]:
     """Decode a format's index: for each name, whether it is this format."""
-    found: dict[str, Value] = {}
+    chosen: dict[str, Value] = {}
     for number, fmt in enumerate(plan.formats):
-        found[fmt.name] = Signal(name=f"is_{fmt.name}")
+        chosen[fmt.name] = Signal(name=f"is_{fmt.name}")
         only = len(plan.formats) == 1
-        m.d.comb += found[fmt.name].eq(C(1, 1) if only else index == number)
-    return found
+        m.d.comb += chosen[fmt.name].eq(C(1, 1) if only else index == number)
+    return chosen
 
 
 def decode_wide(
@@ -85,10 +85,10 @@ def decode_wide(
     magnitude, exponent = bits, fields[0][2][0]
     for fmt in low.wide:
         if isinstance(fmt, PositFormat):
-            magnitude, own, nar = _posit(m, fmt, bits, is_format[fmt.name])
+            magnitude, sign, nar = _posit(m, fmt, bits, is_format[fmt.name])
             invalid.append(nar)
             chosen = is_format[fmt.name]
-            exponent = join([(C(1, 1), exponent), (chosen, own)], len(own))
+            exponent = join([(C(1, 1), exponent), (chosen, sign)], len(sign))
     if layout.crossed:
         crossed = Signal(2 * BYTE, name="crossed")
         m.d.comb += crossed.eq(Mux(mode[2], magnitude.rotate_left(BYTE), magnitude))

@@ -66,9 +66,9 @@ class GatedSum:
         reached = [0]
         wide = [0]
         for pair in spec.pairs:
-            own = [spec.elements[index].name for index in pair]
-            if set(own) <= set(names):
-                reached.append(spec.codes(*pair) * most[own[0]] * most[own[1]])
+            formats = [spec.elements[index].name for index in pair]
+            if set(formats) <= set(names):
+                reached.append(spec.codes(*pair) * most[formats[0]] * most[formats[1]])
             else:
                 wide.append(spec.codes(*pair))
         self.low = max(reached).bit_length()

@@ -89,12 +89,12 @@ class Lane16(Lane8):
                 hold(m, enable, "rows", values) for values in (flags, signs, amounts)
             )
         dual, wide, cross = flags
-        own, *second = numbers(m, upper, heaps[2], heaps[3], dual, self.adder)
+        first, *second = numbers(m, upper, heaps[2], heaps[3], dual, self.adder)
         if plan.wide:
-            own = self._join(m, heaps[0], own, wide, cross)
+            first = self._join(m, heaps[0], first, wide, cross)
         products = numbers(m, plan, heaps[0], heaps[1], dual, self.adder)
         if plan.narrow:
-            products += [own, *second]
+            products += [first, *second]
         return self._held_slots(m, enable, signs, amounts, products, widths)
 
     def _multiply_across(

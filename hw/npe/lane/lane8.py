@@ -304,5 +304,5 @@ def hold(m: Module, enable: Value, name: str, values: list[Value]) -> list[Value
     """Put values in registers."""
     held = [Signal(len(value), name=f"{name}_held", reset_less=True) for value in values]
     with m.If(enable):
-        m.d.sync += [own.eq(value) for own, value in zip(held, values, strict=True)]
+        m.d.sync += [register.eq(value) for register, value in zip(held, values, strict=True)]
     return list(held)

@@ -37,9 +37,9 @@ def blocks(
     wide = max(plan.magnitude_width - NIBBLE, 0)
     main = BitHeap(plan.product_width)
     multiply(m, main, low[0], low[1], 0)
-    for own, others in ((0, 1), (1, 0)):
+    for first, others in ((0, 1), (1, 0)):
         if wide:
-            upper = high[own][:wide]
+            upper = high[first][:wide]
             if plan.needs_kind:
                 still = Signal(wide, name="isolated")
                 m.d.comb += still.eq(upper & (~dual).replicate(wide))
@@ -85,8 +85,8 @@ def multiply(m: Module, heap: BitHeap, x: Value, y: Value, weight: int) -> None:
     """Put the product of two unsigned integers on a heap."""
     formats = [IntFormat(width=len(value), signed=False) for value in (x, y)]
     planes = product_planes(m, x, y, formats[0], formats[1], "none", heap.width)
-    for own, plane in planes.items():
-        heap.add_heap(plane, weight + own)
+    for shift, plane in planes.items():
+        heap.add_heap(plane, weight + shift)
 
 
 def _resolve(m: Module, heap: BitHeap, adder: str) -> Value:

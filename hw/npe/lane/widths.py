@@ -38,14 +38,14 @@ def magnitudes(fmt: ElementFormat) -> dict[int, int]:
         case PositFormat(width=4, exponent_bits=1):
             return {0: 8, 4: 4, 8: 1}
         case PositFormat(width=16, exponent_bits=1):
-            found: dict[int, int] = {}
+            magnitudes: dict[int, int] = {}
             for scale in range(-fmt.max_exponent, fmt.max_exponent + 1):
                 run = scale // 2 + 2 if scale >= 0 else -(scale // 2) + 1
                 length = max(fmt.width - 2 - run, 0)
                 if scale - length in fmt.exponents:
                     e = scale - length - fmt.lsb
-                    found[e] = max(found.get(e, 0), (2 << length) - 1)
-            return found
+                    magnitudes[e] = max(magnitudes.get(e, 0), (2 << length) - 1)
+            return magnitudes
     raise NotImplementedError(fmt.name)
 
 
@@ -124,10 +124,10 @@ class LaneWidths:
 
         If `crossed`, the exponent is greater by 8 for halves of different weight.
         """
-        found = {e for fmt in self._own(second) for e in magnitudes(fmt)}
+        exponents = {e for fmt in self._own(second) for e in magnitudes(fmt)}
         if crossed and not second and not self.half:
-            found |= {e + BYTE for e in found}
-        return tuple(at for at in range(8) if any(e >> at & 1 for e in found))
+            exponents |= {e + BYTE for e in exponents}
+        return tuple(at for at in range(8) if any(e >> at & 1 for e in exponents))
 
     def widths(self, second: bool) -> list[int]:
         """Bits of a product, and after each level of the shifter."""

@@ -287,8 +287,8 @@ def divide(
     from there no zero point leads back into range.
     """
     first = rounds_first(spec, shift)
-    kept = product[: spec.multiplier_width] & ~first.replicate(spec.multiplier_width)
-    product = Cat(kept, product[spec.multiplier_width :])
+    remaining = product[: spec.multiplier_width] & ~first.replicate(spec.multiplier_width)
+    product = Cat(remaining, product[spec.multiplier_width :])
     floor, half, rest, beyond = floor_shift(m, product, shift, spec.out_width, hold)
     sign = product[-1]
     if hold is not None:
