@@ -91,9 +91,9 @@ def __getattr__(name: str) -> Any:
     """Load what is public when it is first used."""
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.api.{_PUBLIC[name]}"), name)
-    globals()[name] = found
-    return found
+    member = getattr(import_module(f"{__name__}.api.{_PUBLIC[name]}"), name)
+    globals()[name] = member
+    return member
 
 
 def __dir__() -> list[str]:

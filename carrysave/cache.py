@@ -20,8 +20,8 @@ __all__ = ["digest", "entry", "folder", "recall", "remembered", "write"]
 
 def folder() -> Path:
     """Return the cache directory: ``$CARRYSAVE_CACHE``, else ``carrysave`` in the XDG cache."""
-    if own := os.environ.get("CARRYSAVE_CACHE"):
-        return Path(own).expanduser().resolve()
+    if given := os.environ.get("CARRYSAVE_CACHE"):
+        return Path(given).expanduser().resolve()
     xdg = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(xdg).expanduser().resolve() / "carrysave"
 

@@ -24,8 +24,8 @@ class _Finder:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find a module of the folders beside the package."""
-        own = name.removeprefix(_PREFIX)
-        if own == name or own.partition(".")[0] not in _MOVED:
+        inner = name.removeprefix(_PREFIX)
+        if inner == name or inner.partition(".")[0] not in _MOVED:
             return None
         return ModuleSpec(name, cast(Any, self))  # a loader, too; its base class is slow to load
 

@@ -34,14 +34,14 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*arguments: P.args, **named: P.kwargs) -> R:
         try:
-            found = function(*arguments, **named)
+            result = function(*arguments, **named)
         except ArgumentError:
             raise
         except UsageError as error:
             raise ArgumentError.of_options(str(error)) from None
-        if isinstance(found, Result):
-            found.command = _called(function, arguments, named)
-        return found
+        if isinstance(result, Result):
+            result.command = _called(function, arguments, named)
+        return result
 
     return call
 

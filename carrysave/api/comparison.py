@@ -77,8 +77,8 @@ class Comparison(Result):
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each design: ``design target``, and its figures."""
         return [
-            {"design": name, "target": self["target"], **figures_of(found.facts)}
-            for name, found in zip(self.names, self.results, strict=True)
+            {"design": name, "target": self["target"], **figures_of(result.facts)}
+            for name, result in zip(self.names, self.results, strict=True)
         ]
 
     def pictures(self) -> dict[str, bytes]:

@@ -82,31 +82,31 @@ class Design(catalog.Design):
     @classmethod
     def parse(cls, name: str, texts: Mapping[str, str]) -> Self:
         """Make a design from parameters as text, as the command line has them."""
-        found = super().parse(name, texts)
-        found._tell(texts)
-        return found
+        design = super().parse(name, texts)
+        design._tell(texts)
+        return design
 
     @classmethod
     def of(cls, design: catalog.Design) -> Self:
         """Make one of an entry of the catalogue with parameters, none of them told."""
         if isinstance(design, cls):
             return design
-        found = cls(design.name, design.parameters)
-        found._tell(())
-        return found
+        made = cls(design.name, design.parameters)
+        made._tell(())
+        return made
 
     def with_values(self, **values: Any) -> Self:
         """Return it with other parameters, or its engine's; what was told stays told."""
         kind, kinds = self.entry.engine, self.entry.parameters
-        kept = self.told.intersection(kinds) | self.changed.keys()
-        own = {name: self.parameters[name] for name in kinds if name in kept}
-        own |= {name: values.pop(name) for name in kinds if name in values}
+        explicit = self.told.intersection(kinds) | self.changed.keys()
+        chosen = {name: self.parameters[name] for name in kinds if name in explicit}
+        chosen |= {name: values.pop(name) for name in kinds if name in values}
         if values and kind is not None:
-            own["engine"] = kind.extended("engine", own.get("engine", kind.default), values)
+            chosen["engine"] = kind.extended("engine", chosen.get("engine", kind.default), values)
             values = {}
-        found = type(self)(self.name, own, **values)
-        found._tell(self.told)
-        return found
+        design = type(self)(self.name, chosen, **values)
+        design._tell(self.told)
+        return design
 
     def _tell(self, names: Any) -> None:
         object.__setattr__(self, "told", frozenset(names))
@@ -302,15 +302,15 @@ def _with_engine(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     if name not in catalog.CATALOG:
         raise catalog.nearest(name, catalog.CATALOG, "design")
     kinds, kind = catalog.CATALOG[name].parameters, catalog.CATALOG[name].engine
-    found = dict(values)
+    merged = dict(values)
     if kind is None:
-        return found
-    text = found.get("engine", kind.default)
+        return merged
+    text = merged.get("engine", kind.default)
     if isinstance(text, catalog.Design):
-        found["engine"] = text = kind.text(text)
-    more = {key: found.pop(key) for key in values if key not in kinds}
+        merged["engine"] = text = kind.text(text)
+    more = {key: merged.pop(key) for key in values if key not in kinds}
     if more:
         kind.check("engine", text)
         catalog.check_once(text, more)
-        found["engine"] = kind.extended("engine", text, more)
-    return found
+        merged["engine"] = kind.extended("engine", text, more)
+    return merged

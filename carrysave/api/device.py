@@ -25,13 +25,13 @@ def for_device(target: str, design: Design, say: Callable[[str], None] = lambda 
     if "target" in kinds:
         if "target" in design.told or "target" in inside.changed:
             return design
-        found = design.with_values(target=target)
+        made = design.with_values(target=target)
         try:
-            found.component()
+            made.component()
         except ValueError as error:
             say(f"built of generic logic: {error}")
         else:
-            return found
+            return made
     if inside is design:
         return design.with_values(**design.device_values(design.told))
     # A parameter of the engine's text that is at its default does not count as told.

@@ -50,11 +50,11 @@ def simulate(
         if given is not None:
             return in_formats.multiply(design, given, runs, steps.advance)
         if design.engine is None:
-            (found,) = products.multiply(design, [(a, b)], runs, steps.advance)
-            return found
+            (product,) = products.multiply(design, [(a, b)], runs, steps.advance)
+            return product
         work = Work(a=a, b=b)
-        (found,), _ = products.run_works(design, [work], runs, progress=steps.advance)
-    return found
+        (product,), _ = products.run_works(design, [work], runs, progress=steps.advance)
+    return product
 
 
 def _in_formats(

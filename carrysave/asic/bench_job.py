@@ -102,7 +102,7 @@ def run_bench(
     the end of the log if it failed, and why it was not run, if it was not.
     """
     design = Design(name, parameters)
-    found: dict[str, Any] = {
+    outcome: dict[str, Any] = {
         "ok": True,
         "tests": 0,
         "failed": [],
@@ -113,7 +113,7 @@ def run_bench(
         "skipped": None,
     }
     if largest is not None and (size := len(verilog_of(design))) > largest:
-        return found | {"skipped": f"{size:,} bytes of Verilog, more than {largest:,}"}
+        return outcome | {"skipped": f"{size:,} bytes of Verilog, more than {largest:,}"}
     with tools.workplace() as folder:
         sources = None if verilog is None else [verilog, *models_of(verilog.read_text())]
         if library is not None:
@@ -128,7 +128,7 @@ def run_bench(
         )
         coverages = (result.directory / name for name in ("coverage.json", TRANSFERS))
         log = "" if result.ok else result.log.read_text(errors="replace")
-        return found | {
+        return outcome | {
             "ok": result.ok,
             "tests": result.tests,
             "failed": [said.replace(f"; see {result.log}", "") for said in result.failed],

@@ -191,10 +191,10 @@ class CellSynthesis:
         """Return the energy of a cycle of a point, pJ, at the period that is to be met."""
         period = self.options.period_ns
         assert period is not None
-        found = self._measure(search, point, Path(search.netlist(point)), period)
-        if found["power_mw"] is None:
-            raise _no_energy("; ".join(found["notes"]))
-        return found["power_mw"] * period
+        measured = self._measure(search, point, Path(search.netlist(point)), period)
+        if measured["power_mw"] is None:
+            raise _no_energy("; ".join(measured["notes"]))
+        return measured["power_mw"] * period
 
 
 def _no_energy(why: str) -> ArgumentError:

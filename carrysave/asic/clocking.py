@@ -49,9 +49,9 @@ def roots(modules: Modules, names: Sequence[str]) -> Roots:
     known: dict[str, _Module] = {}
     for name in reversed(names):
         known[name] = _Module(modules[name], known)
-    found = known[names[0]]
-    asynchronous = set[str]().union(*found.asynchronous)
-    return Roots(sorted(map(sorted, found.clocks)), sorted(asynchronous))
+    top_pins = known[names[0]]
+    asynchronous = set[str]().union(*top_pins.asynchronous)
+    return Roots(sorted(map(sorted, top_pins.clocks)), sorted(asynchronous))
 
 
 def _cells(module: dict[str, Any]) -> Iterable[dict[str, Any]]:
@@ -67,12 +67,14 @@ class _Module:
         self._known = known
         self._sources: dict[int, frozenset[str]] = {}
         self.outputs: dict[tuple[str, int], int] = {}
-        for port, own in module["ports"].items():
-            for index, bit in enumerate(own["bits"]):
-                if own["direction"] == "output":
+        for port, port_facts in module["ports"].items():
+            for index, bit in enumerate(port_facts["bits"]):
+                if port_facts["direction"] == "output":
                     self.outputs[port, index] = bit
                 elif isinstance(bit, int):
-                    self._drivers[bit] = port if len(own["bits"]) == 1 else f"{port}[{index}]"
+                    self._drivers[bit] = (
+                        port if len(port_facts["bits"]) == 1 else f"{port}[{index}]"
+                    )
         for cell in _cells(module):
             for port, bits in cell["connections"].items():
                 if cell["port_directions"].get(port) == "output":
@@ -84,43 +86,45 @@ class _Module:
         for cell in _cells(module):
             inside = known.get(cell["type"])
             if inside is not None:
-                self.clocks |= {self._outside(cell, own) for own in inside.clocks}
-                self.asynchronous |= {self._outside(cell, own) for own in inside.asynchronous}
+                self.clocks |= {self._outside(cell, port_facts) for port_facts in inside.clocks}
+                self.asynchronous |= {
+                    self._outside(cell, port_facts) for port_facts in inside.asynchronous
+                }
             elif _FLIP_FLOP.fullmatch(cell["type"]):
-                for pins, found in ((_CLOCKS, self.clocks), (_ASYNCHRONOUS, self.asynchronous)):
+                for pins, into in ((_CLOCKS, self.clocks), (_ASYNCHRONOUS, self.asynchronous)):
                     bits = [bit for pin in pins for bit in cell["connections"].get(pin, ())]
-                    found |= {self.sources(bit) for bit in bits}
-        for found in (self.clocks, self.asynchronous):
-            found.discard(frozenset())
+                    into |= {self.sources(bit) for bit in bits}
+        for into in (self.clocks, self.asynchronous):
+            into.discard(frozenset())
 
     def _outside(self, cell: dict[str, Any], names: Iterable[str]) -> frozenset[str]:
         """Say what an instance's inputs, by name, are computed from."""
-        found = {name for name in names if name == REGISTER}
+        outside = {name for name in names if name == REGISTER}
         for name in names:
             for bit in _bits(cell, name):
-                found |= self.sources(bit)
-        return frozenset(found)
+                outside |= self.sources(bit)
+        return frozenset(outside)
 
     def sources(self, bit: int | str) -> frozenset[str]:
         """Return the inputs that a net is computed from without a register between."""
         if not isinstance(bit, int):
             return frozenset()
         if bit not in self._sources:
-            found, seen, left = set[str](), {bit}, [bit]
+            sources, seen, left = set[str](), {bit}, [bit]
             while left:
                 driver = self._drivers.get(left.pop())
                 if driver is None:
                     continue
                 if isinstance(driver, str):
-                    found.add(driver)
+                    sources.add(driver)
                     continue
                 inside, cell, port, index = driver
                 if inside is not None:
-                    own = inside.sources(inside.outputs[port, index])
-                    found |= own & {REGISTER}
-                    more = [_bits(cell, name) for name in own]
+                    names = inside.sources(inside.outputs[port, index])
+                    sources |= names & {REGISTER}
+                    more = [_bits(cell, name) for name in names]
                 elif _STATE.fullmatch(cell["type"]):
-                    found.add(REGISTER)
+                    sources.add(REGISTER)
                     continue
                 else:
                     more = [
@@ -132,7 +136,7 @@ class _Module:
                     if isinstance(one, int) and one not in seen:
                         seen.add(one)
                         left.append(one)
-            self._sources[bit] = frozenset(found)
+            self._sources[bit] = frozenset(sources)
         return self._sources[bit]
 
 

@@ -78,7 +78,7 @@ def _elaborate(sources: Sources, top: str, folder: Path) -> None:
         shutil.copy(work / "design.il", folder)
         kinds = cell_types(json.loads((work / "stat").read_text()))
         text = (work / "design.json").read_text(errors="replace")
-        found = roots(json.loads(text)["modules"], order(kinds, design.top))
+        clock_roots = roots(json.loads(text)["modules"], order(kinds, design.top))
         facts = {
             "top": design.top,
             "ports": {name: port["direction"] for name, port in design.ports.items()},
@@ -89,8 +89,8 @@ def _elaborate(sources: Sources, top: str, folder: Path) -> None:
                 for name, port in design.ports.items()
                 if port["direction"] == "input" and len(port["bits"]) == 1
             ],
-            "clocks": found.clocks,
-            "asynchronous": found.asynchronous,
+            "clocks": clock_roots.clocks,
+            "asynchronous": clock_roots.asynchronous,
             "findings": [str(one) for one in design.findings],
         }
     (folder / "facts.json").write_text(json.dumps(facts))
@@ -132,19 +132,19 @@ def hierarchies(
     every : if none is wanted, all those that differ.
     notes : gets a line on what is left out.
     """
-    found = {wanted or "auto": kept_modules(design, wanted or "auto")}
+    by_name = {wanted or "auto": kept_modules(design, wanted or "auto")}
     for name in HIERARCHIES if every and wanted is None else ():
-        kept = kept_modules(design, name)
+        modules = kept_modules(design, name)
         about = gates(design)
-        if kept in found.values():
+        if modules in by_name.values():
             continue
-        if not kept and about > FLAT_GATES:
+        if not modules and about > FLAT_GATES:
             notes.append(
                 f"--hierarchy {name} not tried: about {about:,.0f} gates, more than {FLAT_GATES:,}"
             )
             continue
-        found[name if kept else "flat"] = kept
-    return found
+        by_name[name if modules else "flat"] = modules
+    return by_name
 
 
 def kept_modules(design: Elaborated, hierarchy: str = "auto") -> list[str]:
@@ -162,16 +162,16 @@ def kept_modules(design: Elaborated, hierarchy: str = "auto") -> list[str]:
     names = order(modules, design.top)
     uses = dict.fromkeys(names, 0)
     uses[design.top] = 1
-    kept = []
+    separate = []
     for name in names:
         saving = (uses[name] - 1) * sizes[name]
         if uses[name] > 1 and sizes[name] >= KEEP_GATES and saving >= least:
-            kept.append(name)
+            separate.append(name)
             uses[name] = 1
         for kind, count in modules[name].items():
             if kind in uses:
                 uses[kind] += uses[name] * count
-    return kept
+    return separate
 
 
 def gates(design: Elaborated) -> float:
@@ -200,7 +200,7 @@ def _gates(kind: str) -> float:
 
 def order(modules: dict[str, dict[str, int]], top: str) -> list[str]:
     """Return the top and the modules below it, every parent before its children."""
-    found: list[str] = []
+    ordered: list[str] = []
     done = set()
 
     def visit(name: str) -> None:
@@ -208,7 +208,7 @@ def order(modules: dict[str, dict[str, int]], top: str) -> list[str]:
         for kind in modules[name]:
             if kind in modules and kind not in done:
                 visit(kind)
-        found.append(name)
+        ordered.append(name)
 
     visit(top)
-    return found[::-1]
+    return ordered[::-1]

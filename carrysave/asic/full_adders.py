@@ -73,12 +73,12 @@ def late(module: dict[str, Any], library: Library, share: float) -> list[str]:
     share : of the longest path that there is with them.
     """
     paths = _Paths(module, library)
-    found: list[str] = []
+    cells: list[str] = []
     limit = share * paths.longest()
     while paths.longest() > limit and (name := paths.busiest()) is not None:
         paths.take_apart(name)
-        found.append(name)
-    return found
+        cells.append(name)
+    return cells
 
 
 class _Paths:
@@ -121,10 +121,10 @@ class _Paths:
 
     def _adder(self, name: str, delays: tuple[tuple[float, float], ...]) -> None:
         into, *ends = self.adders[name]
-        for place, end in enumerate(ends):
+        for index, end in enumerate(ends):
             self.before[end] = [
-                (bit, own[place])
-                for bit, own in zip(into, delays, strict=True)
+                (bit, delay[index])
+                for bit, delay in zip(into, delays, strict=True)
                 if isinstance(bit, int)
             ]
 
@@ -138,8 +138,8 @@ class _Paths:
         """Find the time to each net, and from it to the end."""
         self.arrival, self.left = dict.fromkeys(self.order, 0.0), dict.fromkeys(self.order, 0.0)
         for bit in self.order:
-            own = self.before.get(bit, ())
-            self.arrival[bit] = max((self.arrival[a] + delay for a, delay in own), default=0.0)
+            arcs = self.before.get(bit, ())
+            self.arrival[bit] = max((self.arrival[a] + delay for a, delay in arcs), default=0.0)
         for bit in reversed(self.order):
             for a, delay in self.before.get(bit, ()):
                 self.left[a] = max(self.left[a], self.left[bit] + delay)

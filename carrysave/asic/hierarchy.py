@@ -29,25 +29,25 @@ def _instances(modules: Modules, name: str) -> list[dict[str, Any]]:
 
 def clocks(modules: Modules, top: str, clock: str | None) -> dict[str, str | None]:
     """Return the port of every module that carries the clock; None where there is none."""
-    found: dict[str, str | None] = {top: clock}
+    clocks_of: dict[str, str | None] = {top: clock}
     types = {name: {c["type"]: 1 for c in _instances(modules, name)} for name in modules}
     for name in order(types, top):
-        own = found.get(name)
-        net = modules[name]["ports"][own]["bits"] if own else None
+        clock_of_module = clocks_of.get(name)
+        net = modules[name]["ports"][clock_of_module]["bits"] if clock_of_module else None
         for cell in _instances(modules, name):
             port = next((p for p, bits in cell["connections"].items() if bits == net), None)
-            found[cell["type"]] = found.get(cell["type"]) or port
-    return found
+            clocks_of[cell["type"]] = clocks_of.get(cell["type"]) or port
+    return clocks_of
 
 
 def _followers(modules: Modules, top: str, ports: Collection[str], library: Library) -> _Ports:
     """Return the inputs of every module that carry inputs of the top, or their inverse."""
-    found: dict[str, set[str]] = {name: set() for name in modules}
-    found[top] = set(ports)
+    followers: dict[str, set[str]] = {name: set() for name in modules}
+    followers[top] = set(ports)
     types = {name: {c["type"]: 1 for c in _instances(modules, name)} for name in modules}
     for name in order(types, top):
         module = modules[name]
-        nets = {module["ports"][port]["bits"][0] for port in found[name]}
+        nets = {module["ports"][port]["bits"][0] for port in followers[name]}
         repeaters = []
         for cell in module.get("cells", {}).values():
             kind = library.cells.get(cell["type"])
@@ -60,8 +60,8 @@ def _followers(modules: Modules, top: str, ports: Collection[str], library: Libr
             for port, bits in cell["connections"].items():
                 direction = modules[cell["type"]]["ports"][port]["direction"]
                 if direction == "input" and len(bits) == 1 and bits[0] in nets:
-                    found[cell["type"]].add(port)
-    return {name: tuple(sorted(own)) for name, own in found.items()}
+                    followers[cell["type"]].add(port)
+    return {name: tuple(sorted(names)) for name, names in followers.items()}
 
 
 def _fresh(module: dict[str, Any]) -> int:
@@ -142,8 +142,8 @@ def buffer(modules: Modules, top: str, conditions: sta.Conditions, library: Libr
                 sinks = above
             pins[net] = pins.get(net, 0) + sum(sink.pins for sink in sinks)
         behind[name] = {
-            port: [max(1, pins.get(bit, 1)) for bit in own["bits"]]
-            for port, own in module["ports"].items()
+            port: [max(1, pins.get(bit, 1)) for bit in facts["bits"]]
+            for port, facts in module["ports"].items()
         }
 
 
@@ -212,21 +212,21 @@ def rows(modules: dict[str, dict[str, int]], top: str, library: Library) -> list
     """
     uses = dict.fromkeys(modules, 0)
     uses[top] = 1
-    found = []
+    table = []
     for name in order(modules, top):
-        own = {kind: count for kind, count in modules[name].items() if kind not in modules}
-        sequential, combinational = library.areas(own)
-        found.append({
+        cells = {kind: count for kind, count in modules[name].items() if kind not in modules}
+        sequential, combinational = library.areas(cells)
+        table.append({
             "module": name,
             "instances": uses[name],
-            "cells": sum(own.values()),
+            "cells": sum(cells.values()),
             "area_um2": sequential + combinational,
             "area_sequential_um2": sequential,
         })
         for kind, count in modules[name].items():
             if kind in modules:
                 uses[kind] += uses[name] * count
-    return found
+    return table
 
 
 def _loads(
@@ -278,11 +278,11 @@ def analyse(
     slowest: dict[str, Any] = {"period_ns": 0.0}
     for row in reversed(table):
         name = row["module"]
-        own = bodies[name] + "\n"
+        body = bodies[name] + "\n"
         inside = [models[child] for child in modules[name] if child in models]
         around = replace(conditions, clock=clock_of[name], resets=resets_of[name])
-        found = sta.analyse(own, top=name, library=library, models=inside, conditions=around)
-        limit = found["period_ns"]
+        timing = sta.analyse(body, top=name, library=library, models=inside, conditions=around)
+        limit = timing["period_ns"]
         if name != top:
             ports = [
                 (port["direction"], label, len(port["bits"]))
@@ -290,7 +290,7 @@ def analyse(
             ]
             loads[name] = _loads(json_modules[name], library, loads)
             limit, models[name] = port_model.model(
-                own,
+                body,
                 top=name,
                 conditions=around,
                 ports=ports,
@@ -299,6 +299,6 @@ def analyse(
                 models=inside,
             )
         if limit > slowest["period_ns"]:
-            slowest = {**found, "period_ns": limit}
+            slowest = {**timing, "period_ns": limit}
     note = f"more than {TIMED_WHOLE} cells: timed module by module, ports by their worst bit"
     return {**slowest, "notes": [*slowest["notes"], note]}

@@ -64,11 +64,11 @@ class Recipe:
     def parse(cls, text: str) -> "Recipe":
         """Read what ``str`` wrote."""
         front, map_, *more = text.split("+")
-        found = cls(front, map_)
+        recipe = cls(front, map_)
         for word in more:
             kind, _, value = word.partition("@")
-            found = replace(found, **{"adders" if kind == "adders" else "sizes": value})
-        return found
+            recipe = replace(recipe, **{"adders" if kind == "adders" else "sizes": value})
+        return recipe
 
     @classmethod
     def checked(cls, text: str, library: Library) -> "Recipe":
@@ -80,12 +80,12 @@ class Recipe:
             It is no recipe, or none for the library.
         """
         try:
-            found = cls.parse(text)
-            if str(found) != text or found.front not in FRONTS:
+            made = cls.parse(text)
+            if str(made) != text or made.front not in FRONTS:
                 raise ValueError
-            if found.adders and not 0 < float(found.adders) <= 1:
+            if made.adders and not 0 < float(made.adders) <= 1:
                 raise ValueError
-            if found.sizes and found.sizes not in resized.OBJECTIVES and not float(found.sizes) > 0:
+            if made.sizes and made.sizes not in resized.OBJECTIVES and not float(made.sizes) > 0:
                 raise ValueError
         except ValueError:
             raise ValueError(
@@ -93,12 +93,12 @@ class Recipe:
                 f" to 1) and +sizes@GOAL ({', '.join(resized.OBJECTIVES)} or ns) if wanted, not"
                 f" {text!r}"
             ) from None
-        abc_script(found.map)
-        if found.adders and library.full_adder is None:
+        abc_script(made.map)
+        if made.adders and library.full_adder is None:
             raise ValueError(
                 f"recipe must be without adders, as {library.name} has none, not {text!r}"
             )
-        return found
+        return made
 
     def __str__(self) -> str:
         adders = f"+adders@{self.adders}" if self.adders else ""
@@ -315,19 +315,19 @@ def _mapped(
     """
     cells = Library.of_plain(library)
     # JSON has no tuples.
-    told: dict[str, Any] = {
+    asked: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in conditions.items()
     }
-    around = sta.Conditions(**told)
+    around = sta.Conditions(**asked)
     if sizes:
         base = _mapped(source, source_key, top, script, library, conditions, "", modelled)
 
         def resize(folder: Path) -> None:
             with tools.workplace() as work:
                 netlist = base / "netlist.v"
-                found = resized.resize_netlist(netlist, top, cells, around, sizes)
-                (work / "mapped.json").write_text(json.dumps({"modules": found}))
+                modules = resized.resize_netlist(netlist, top, cells, around, sizes)
+                (work / "mapped.json").write_text(json.dumps({"modules": modules}))
                 _write(top, work)
                 _measure(top, cells, around, work, folder)
 

@@ -34,11 +34,11 @@ def probe(library: Library) -> float:
         elaborated = elaborate([cache.write(folder / "probe.v", _VERILOG)], "probe")
     flow = Flow(elaborated, (), library, sta.Conditions())
     try:
-        found = point(flow, Recipe("tree", "dch2"), _DELAY_NS)
+        probed = point(flow, Recipe("tree", "dch2"), _DELAY_NS)
     except (YosysError, sta.StaError) as error:
         raise ValueError(
             f"library must be one that Yosys, ABC and OpenSTA take, not {library.called!r}: {error}"
         ) from error
-    launch, end = found["critical_path"][1], found["critical_path"][-1]
-    overhead: float = launch["arrival_ns"] + found["period_ns"] - end["arrival_ns"]
+    launch, end = probed["critical_path"][1], probed["critical_path"][-1]
+    overhead: float = launch["arrival_ns"] + probed["period_ns"] - end["arrival_ns"]
     return overhead

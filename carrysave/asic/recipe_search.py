@@ -54,8 +54,8 @@ def search_recipes(search: Search, trials: int, *, seed: int = 0) -> dict[str, A
         wanted = evolution.ask(min(BATCH, trials - done))
         if not wanted:
             break
-        found = search.run([(evolution.variant, *one) for one in wanted], required=False)
-        failed += len(wanted) - len(found)
+        points = search.run([(evolution.variant, *one) for one in wanted], required=False)
+        failed += len(wanted) - len(points)
         done += len(wanted)
     search.adders()
     search.resize()
@@ -106,7 +106,7 @@ class _Evolution:
     def ask(self, count: int) -> list[tuple[Recipe, float]]:
         """Propose recipes and delay targets that were not tried; fewer if there are hardly any."""
         parents = self._parents()
-        found: list[tuple[Recipe, float]] = []
+        asked: list[tuple[Recipe, float]] = []
         for _ in range(self.TRIES * count):
             words = self._changed(self.rng.choice(parents)) if parents else self._drawn()
             passes = [words[f"pass{number}"] for number in range(LENGTH)]
@@ -114,15 +114,15 @@ class _Evolution:
             recipe, target = Recipe(words["front"], text, words["adders"]), words["target"]
             if (str(recipe), target) not in self.seen and "," in text:
                 self.seen.add((str(recipe), target))
-                found.append((recipe, target))
-            if len(found) == count:
+                asked.append((recipe, target))
+            if len(asked) == count:
                 break
-        return found
+        return asked
 
     def _parents(self) -> list[dict[str, Any]]:
         """Return the words of the best points that the search has words for."""
         ranked = sorted(self.search.points, key=self.search.cost)
-        found: list[dict[str, Any]] = []
+        parents: list[dict[str, Any]] = []
         for point in ranked:
             recipe = Recipe.parse(point["recipe"])
             words = _KNOWN.get(recipe.map, recipe.map)
@@ -138,9 +138,9 @@ class _Evolution:
                 "target": point["delay_target_ns"],
                 **{f"pass{number}": word for number, word in enumerate(passes)},
             }
-            if known not in found:
-                found.append(known)
-        return found[:PARENTS]
+            if known not in parents:
+                parents.append(known)
+        return parents[:PARENTS]
 
     def _changed(self, parent: Mapping[str, Any]) -> dict[str, Any]:
         """Return a parent with other words in some places."""

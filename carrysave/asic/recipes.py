@@ -109,16 +109,12 @@ def stored(
     Of any hierarchy, if None is asked for; `where` it may be kept.
     """
     wanted = (_whole(design), library.sha, objective)
-    every = [
-        found for found in load() if (found.design, found.library_sha256, found.objective) == wanted
-    ]
-    own = _read(_path(*wanted))
-    if own is not None:
-        every.append(own)
-    fitting = [
-        found for found in every if found.place in where and hierarchy in (None, found.hierarchy)
-    ]
-    return min(fitting, key=lambda found: found.cost, default=None)
+    every = [one for one in load() if (one.design, one.library_sha256, one.objective) == wanted]
+    of_user = _read(_path(*wanted))
+    if of_user is not None:
+        every.append(of_user)
+    fitting = [one for one in every if one.place in where and hierarchy in (None, one.hierarchy)]
+    return min(fitting, key=lambda one: one.cost, default=None)
 
 
 def _path(design: dict[str, Any], library: str, objective: str) -> Path:

@@ -103,21 +103,21 @@ def _flatten(modules: Modules, top: str, library: Library) -> tuple[Netlist, lis
                 nets[bit] = fresh
             return nets[bit]
 
-        for own, cell in modules[name]["cells"].items():
+        for name_of_cell, cell in modules[name]["cells"].items():
             bits = {
                 port: [net(bit) for bit in own_bits]
                 for port, own_bits in cell["connections"].items()
             }
             if cell["type"] in library.cells:
-                origins.append((name, own))
-                connected = {port: found[0] for port, found in bits.items() if found}
+                origins.append((name, name_of_cell))
+                connected = {port: drivers[0] for port, drivers in bits.items() if drivers}
                 cells[f"u_{len(cells)}"] = Instance(cell["type"], connected, scope)
                 continue
             inside: dict[int | str, int | str] = {}
             for port, outer in bits.items():
                 inner = modules[cell["type"]]["ports"][port]["bits"]
                 inside.update(zip(inner, outer, strict=True))
-            place(cell["type"], inside, f"{scope}.{own}" if scope else own)
+            place(cell["type"], inside, f"{scope}.{name_of_cell}" if scope else name_of_cell)
 
     whole: dict[int | str, int | str] = {}
     ports = {}

@@ -149,12 +149,12 @@ _PHYSICAL = (
 def _relative(record: dict[str, Any], operations: float | None) -> dict[str, Any]:
     """Return a record in gate equivalents and FO4, under keys that say so."""
     rate = operations / record["period_ns"] if operations is not None else None
-    found: dict[str, Any] = _renamed_keys(record)
-    for point in found["sweep"]:
+    scaled: dict[str, Any] = _renamed_keys(record)
+    for point in scaled["sweep"]:
         del point["gops_per_mm2"]
     return {
         **dict.fromkeys(_PHYSICAL),
-        **{key: value for key, value in found.items() if key not in _PHYSICAL},
+        **{key: value for key, value in scaled.items() if key not in _PHYSICAL},
         "operations_per_fo4": rate,
         "operations_per_fo4_kge": rate / record["kge"] if rate is not None else None,
         "notes": [
@@ -232,14 +232,14 @@ def rates_of(
 def versions(library: Library | None = None) -> dict[str, str]:
     """Return the versions of everything a result depends on."""
     try:
-        own = package_version("carrysave")
+        version = package_version("carrysave")
     except PackageNotFoundError:
-        own = "unknown"
-    found = {"carrysave": own, "yosys": yosys.version(), "abc": yosys.abc_version()}
+        version = "unknown"
+    names = {"carrysave": version, "yosys": yosys.version(), "abc": yosys.abc_version()}
     if library is not None:
-        found["opensta"] = sta.version()
-        found["library"] = f"{library.name} sha256 {library.sha[:16]}"
-    return found
+        names["opensta"] = sta.version()
+        names["library"] = f"{library.name} sha256 {library.sha[:16]}"
+    return names
 
 
 def _renamed(names: Mapping[str, str]) -> list[str]:

@@ -121,15 +121,15 @@ class Search:
             return
         for map_ in self.maps:
             recipes = [Recipe(front, map_) for front in fronts]
-            found = self.run([(0, recipe, logic) for recipe in recipes])
-            late = [point["period_ns"] - self.period_ns for point in found]
+            points = self.run([(0, recipe, logic) for recipe in recipes])
+            late = [point["period_ns"] - self.period_ns for point in points]
             # A point that narrowly missed the clock meets it with a tighter target.
-            found += self.run([
+            points += self.run([
                 (0, recipe, max(AGAIN * logic - by, self.FASTEST))
                 for recipe, by in zip(recipes, late, strict=True)
                 if by > 0
             ])
-            if any(point["period_ns"] <= self.period_ns for point in found):
+            if any(point["period_ns"] <= self.period_ns for point in points):
                 return
 
     def sweep(self) -> dict[str, Any]:
@@ -160,8 +160,8 @@ class Search:
         done += self.full_speed(others, self.best_maps(done)[:BEST_RECIPES])
         fast = sorted(done, key=self.cost)
         self.run([
-            (found["variant"], Recipe.parse(found["recipe"]), factor * self.logic(found))
-            for found in fast[:BEST_RECIPES]
+            (quick["variant"], Recipe.parse(quick["recipe"]), factor * self.logic(quick))
+            for quick in fast[:BEST_RECIPES]
             for factor in RELAXED
         ])
         for _ in range(2):
@@ -203,8 +203,8 @@ class Search:
         """Make a variant with the best value of each parameter, if there are several better."""
         costs = dict.fromkeys(range(len(self.variants)), math.inf)
         ranked = sorted(done, key=self.cost, reverse=True)
-        for rank, found in enumerate(ranked):
-            costs[found["variant"]] = len(ranked) - rank
+        for rank, leader in enumerate(ranked):
+            costs[leader["variant"]] = len(ranked) - rank
         best: dict[str, tuple[float, Any]] = {}
         for number in self.ways():
             (name, value), *more = self.variants[number].build.items()
@@ -228,14 +228,14 @@ class Search:
 
     def adders(self) -> None:
         """Run the best points again with full adders of the library, if it has one."""
-        found: dict[str, tuple[int, Recipe, float]] = {}
+        wanted: dict[str, tuple[int, Recipe, float]] = {}
         for one in sorted(self.points, key=self.cost):
             recipe = Recipe.parse(one["recipe"])
-            found.setdefault(recipe.map, (one["variant"], recipe, one["delay_target_ns"]))
+            wanted.setdefault(recipe.map, (one["variant"], recipe, one["delay_target_ns"]))
         if self.has_adders:
             self.run([
                 (number, replace(recipe, adders=adders), target)
-                for number, recipe, target in list(found.values())[:ADDERS_OF]
+                for number, recipe, target in list(wanted.values())[:ADDERS_OF]
                 for adders in ADDERS
             ])
 
@@ -245,17 +245,17 @@ class Search:
         The best of these is tried at the other delay targets of its recipe, too.
         """
         sizes = resized.goal_text(self.objective, self.period_ns)
-        found: dict[tuple[int, str], list[tuple[int, Recipe, float]]] = {}
+        starts: dict[tuple[int, str], list[tuple[int, Recipe, float]]] = {}
         for one in sorted(self.points, key=self.cost) if sizes else ():
             number, recipe = one["variant"], Recipe.parse(one["recipe"])
             wanted = number, replace(recipe, sizes=sizes), one["delay_target_ns"]
             if not recipe.sizes:
-                found.setdefault((number, str(recipe)), []).append(wanted)
-        first = [targets[0] for targets in found.values()][: RESIZED if most is None else most]
+                starts.setdefault((number, str(recipe)), []).append(wanted)
+        first = [targets[0] for targets in starts.values()][: RESIZED if most is None else most]
         if first:
             done = self.run(first)
             best = min(range(len(done)), key=lambda index: self.cost(done[index]))
-            self.run(list(found.values())[best][1:])
+            self.run(list(starts.values())[best][1:])
 
     def quiet(
         self,
@@ -270,16 +270,16 @@ class Search:
         if not self.has_adders:
             adders = ("",)
         wanted = [(number, map_) for number in numbers for map_ in maps]
-        found = self.sized([(*one, own) for one in wanted for own in adders])
+        points = self.sized([(*one, mix) for one in wanted for mix in adders])
         if self.has_adders:
             met = {
                 (result["variant"], recipe.map)
-                for result in found
+                for result in points
                 if (recipe := Recipe.parse(result["recipe"])).adders and self.meets(result)
             }
-            found += self.sized([(*one, own) for one in wanted if one not in met for own in FEWER])
-        least = min(found, key=lambda point: point["period_ns"])
-        for result in found:
+            points += self.sized([(*one, mix) for one in wanted if one not in met for mix in FEWER])
+        least = min(points, key=lambda point: point["period_ns"])
+        for result in points:
             if self.meets(result) or result is least:
                 assert self.energy is not None
                 result["pj_per_cycle"] = self.energy(result)
@@ -287,7 +287,7 @@ class Search:
                     f"{result['recipe']}: {result['pj_per_cycle']:.3f} pJ in a cycle,"
                     f" {result['period_ns']:.3f} ns"
                 )
-        return found
+        return points
 
     def sized(self, wanted: Iterable[tuple[int, str, str]]) -> list[dict[str, Any]]:
         """Run a mapping and full adders of a variant, sized for the period.
@@ -298,17 +298,17 @@ class Search:
         sizes = resized.goal_text(self.objective, self.period_ns)
         wanted = list(wanted)
         first = {number: self.fronts(number)[0] for number in {one[0] for one in wanted}}
-        found = self.run([
-            (number, Recipe(first[number], map_, own, sizes), _SLOWEST)
-            for number, map_, own in wanted
+        points = self.run([
+            (number, Recipe(first[number], map_, adder, sizes), _SLOWEST)
+            for number, map_, adder in wanted
         ])
         again = []
-        for result in found:
+        for result in points:
             recipe, late = Recipe.parse(result["recipe"]), result["period_ns"] - self.period_ns
             if 0 < late < _NARROWLY * self.period_ns:
                 tighter = f"{self.period_ns - 2 * late:.4g}"
                 again.append((result["variant"], replace(recipe, sizes=tighter), _SLOWEST))
-        return found + self.run(again)
+        return points + self.run(again)
 
     def meets(self, result: dict[str, Any]) -> bool:
         """Whether a point meets the period."""
@@ -337,10 +337,10 @@ class Search:
             for front in self.fronts(number)
             for map_ in maps
         ]
-        found = self.run([(*pair, self.FASTEST) for pair in wanted])
+        points = self.run([(*pair, self.FASTEST) for pair in wanted])
         if self.objective == "area":
             self.run([(*pair, _SLOWEST) for pair in wanted])
-        return found
+        return points
 
     def best_maps(self, points: Iterable[dict[str, Any]]) -> list[str]:
         """Return the mappings of points, the best first."""
@@ -353,11 +353,11 @@ class Search:
 
     def fronts(self, number: int) -> list[str]:
         """Name the front ends that give different netlists; many designs have one only."""
-        flow, found = self.variants[number].flow, dict[bytes, str]()
+        flow, by_netlist = self.variants[number].flow, dict[bytes, str]()
         for front in fronts(flow.design):
             path = front_end(flow.design, front, flow.kept, flow.library)
-            found.setdefault(path.read_bytes(), front)
-        return list(found.values())
+            by_netlist.setdefault(path.read_bytes(), front)
+        return list(by_netlist.values())
 
     def run(
         self, wanted: Iterable[tuple[int, Recipe, float]], *, required: bool = True
@@ -368,7 +368,7 @@ class Search:
         they are not `required`, it is left out.
         """
         asked = list(wanted)
-        found = []
+        points = []
         failed: jobs.Outcome | None = None
         outcomes = jobs.run([self.job(*point) for point in asked], ordered=True)
         for (number, recipe, target), outcome in zip(asked, outcomes, strict=True):
@@ -381,7 +381,7 @@ class Search:
                 **outcome.get(),
                 "variant": number,
             }
-            found.append(result)
+            points.append(result)
             self.points.append(result)
             variant = self.variants[number]
             which = f" ({variant})" if len(self.variants) > 1 else ""
@@ -393,7 +393,7 @@ class Search:
             )
         if required and failed is not None:
             failed.get()
-        return found
+        return points
 
     def job(self, number: int, recipe: Recipe, target: float) -> jobs.Job:
         """Return the job of a point."""

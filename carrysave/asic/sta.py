@@ -131,8 +131,8 @@ def version() -> str:
     """
     with tools.workplace() as work:
         said = _sta(work, "-version") + _sta(work, "-exit", "/dev/null")
-    found = re.search(r"OpenSTA (\S+)", said)
-    return found[1] if found else "unknown"
+    match = re.search(r"OpenSTA (\S+)", said)
+    return match[1] if match else "unknown"
 
 
 def _sta(work: Path, *arguments: str) -> str:
@@ -249,10 +249,10 @@ def _check(log: str) -> None:
 
 
 def _find(pattern: str, text: str) -> str:
-    found = re.search(pattern, text)
-    if found is None:
+    match = re.search(pattern, text)
+    if match is None:
         raise StaError(f"OpenSTA's report has no {pattern!r}")
-    return found[1]
+    return match[1]
 
 
 _STEP = re.compile(r"^\s*(-?[\d.]+)\s+(-?[\d.]+) [\^v] (\S+) \((\S+)\)$")

@@ -174,25 +174,25 @@ def _built(
         ),
     }
 
-    def make(kept: Path) -> None:
+    def make(folder: Path) -> None:
         with tools.workplace() as work:
-            found, image = _implement(board, design.module, files, work, progress, seed)
-        (kept / "image").write_bytes(image)
-        (kept / "report.json").write_text(json.dumps(found))
+            report, image = _implement(board, design.module, files, work, progress, seed)
+        (folder / "image").write_bytes(image)
+        (folder / "report.json").write_text(json.dumps(report))
 
     more = repr(device.family(board.family).board_arguments)
     tools_of = repr(board.part), repr(flow), more, *_versions(board)
     key = [_FORMAT, *files.values(), *tools_of, str(seed)]
-    kept = cache.entry("boards", key, make)
-    found = json.loads((kept / "report.json").read_text())
+    folder = cache.entry("boards", key, make)
+    report = json.loads((folder / "report.json").read_text())
     return _Built(
         seed=seed,
         clock_mhz=clock.mhz,
-        fmax_mhz=float(found["fmax_mhz"]),
-        untimed=bool(found["untimed"]),
+        fmax_mhz=float(report["fmax_mhz"]),
+        untimed=bool(report["untimed"]),
         design=design,
-        found=found,
-        image=(kept / "image").read_bytes(),
+        found=report,
+        image=(folder / "image").read_bytes(),
         files=files,
     )
 

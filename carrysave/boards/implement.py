@@ -136,20 +136,20 @@ def routed(
     progress(f"{board.name}: placing and routing {module}, seed {how.seed}")
     arguments = [*part.arguments, *how.more, "--json", "top.json", "--timing-allow-fail"]
     try:
-        found = place.nextpnr(flow, folder, [*arguments, *flow.bitstream.routed], how.seed)
+        outcome = place.nextpnr(flow, folder, [*arguments, *flow.bitstream.routed], how.seed)
     except place.FpgaError as error:
         raise _too_large(error, board, module, taken) or error from None
     package, tool, *rest = flow.bitstream.pack
     done = place.call(package, folder, [word.format(pack=part.names[0]) for word in rest], tool)
     if done.code or not (folder / "image").exists():
-        told = done.output.strip().splitlines() or ["it says nothing"]
-        raise place.FpgaError(f"{tool or package}: {told[-1]}")
+        lines = done.output.strip().splitlines() or ["it says nothing"]
+        raise place.FpgaError(f"{tool or package}: {lines[-1]}")
     netlist = json.loads((folder / "top.json").read_text())["modules"][top]
     untimed = implementation.untimed_of(flow, netlist["cells"])
     facts = {
         **taken,
-        "fmax_mhz": min(clock["achieved"] for clock in found["fmax"].values()),
-        "critical_path": critical_path(found, Words(netlist)),
+        "fmax_mhz": min(clock["achieved"] for clock in outcome["fmax"].values()),
+        "critical_path": critical_path(outcome, Words(netlist)),
         "untimed": any(not paths.inside for paths in untimed),
         "notes": [paths.why for paths in untimed],
     }

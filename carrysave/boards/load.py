@@ -46,5 +46,5 @@ def load(board: Board, folder: Path) -> None:
     image = (folder / f"{board.name}{bitstream.suffix}").resolve()
     done = tools.run([loader_of(board), "-b", board.loader, str(image)], cwd=folder)
     if done.code:
-        told = done.output.strip().splitlines() or ["it says nothing"]
-        raise LoadError(f"{_PROGRAM} -b {board.loader}: {told[-1]}")
+        lines = done.output.strip().splitlines() or ["it says nothing"]
+        raise LoadError(f"{_PROGRAM} -b {board.loader}: {lines[-1]}")

@@ -51,7 +51,7 @@ def clock_of(board: Board, mhz: float, folder: Path) -> Clock:
     assert part is not None
     package, tool, *arguments = flow.bitstream.pll
     path = folder / "pll.v"
-    told = ""
+    clock = ""
     for step in range(_STEPS):
         path.unlink(missing_ok=True)
         wanted = mhz * (1 - _STEP * step)
@@ -60,19 +60,19 @@ def clock_of(board: Board, mhz: float, folder: Path) -> Clock:
             for word in arguments
         ]
         done = place.call(package, folder, filled, tool)
-        found = _ACHIEVED.search(path.read_text()) if path.exists() else None
-        if done.code or not found:
-            told = f": {(done.output.strip().splitlines() or ['no frequency'])[-1]}"
+        match = _ACHIEVED.search(path.read_text()) if path.exists() else None
+        if done.code or not match:
+            clock = f": {(done.output.strip().splitlines() or ['no frequency'])[-1]}"
             break
-        achieved = float(found[1] or found[2])
+        achieved = float(match[1] or match[2])
         if achieved <= mhz * (1 + 1e-6):
             text = _without_comments(path.read_text())
-            for word, own in board.pll_words.items():
-                text = text.replace(word, own)
+            for word, value in board.pll_words.items():
+                text = text.replace(word, value)
             return Clock(achieved, text)
     raise ValueError(
         f"clock must be one that the PLL makes of {board.oscillator_mhz:g} MHz, not {mhz:g} MHz"
-        f"{told}"
+        f"{clock}"
     )
 
 

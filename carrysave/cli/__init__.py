@@ -64,14 +64,14 @@ def command_line(arguments: Sequence[str]) -> App:
         default_parameter=Parameter(negative=()),
         suppress_keyboard_interrupt=False,
     )
-    for place, (name, function, text) in enumerate(_COMMANDS):
+    for position, (name, function, text) in enumerate(_COMMANDS):
         # The called command is loaded anyway, and its docstring says more.
         known = None if name in arguments[:1] else text
         app.command(
             f"{__name__}.{name}:{function}",
             name=name,
             help=known,
-            sort_key=place,
+            sort_key=position,
             help_epilogue="",
             help_format="markdown",
         )

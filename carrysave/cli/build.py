@@ -112,12 +112,12 @@ def build(
         raise UsageError("--input, --batch, --batch-axis, --constant and --state need --model")
     folder = block.folder / "boards" / board
     with Steps(errors) as steps:
-        found = _built(chosen, block.settings(), network, reading.options, rates, folder, steps)
-        if load_ and found["ok"]:
+        report = _built(chosen, block.settings(), network, reading.options, rates, folder, steps)
+        if load_ and report["ok"]:
             steps.step(f"{board}: loading")
             load(chosen, folder)
-    print_outcome(found, _show, json_)
-    return 1 if found["ok"] is False else 0
+    print_outcome(report, _show, json_)
+    return 1 if report["ok"] is False else 0
 
 
 def _built(
@@ -138,7 +138,7 @@ def _built(
         steps.step(f"compile {model.name}")
         first = design_of(board, parameters, baud=baud)
         program = board_program(model, network.input_, network.batch, reading, board, first)
-    design, found = build_board(
+    design, report = build_board(
         board,
         parameters,
         folder,
@@ -149,16 +149,16 @@ def _built(
     )
     if not board.processor:
         write_for_line(design.spec, folder / "drivers")
-        found["files"].append(str(folder / "drivers"))
+        report["files"].append(str(folder / "drivers"))
     if model is not None and program is not None:
         built = replace(program, target=Target(design))
-        write_network(built, model.name, folder, _command(), found)
-    return found
+        write_network(built, model.name, folder, _command(), report)
+    return report
 
 
-def _show(console: Console, found: dict[str, Any]) -> None:
-    print_board(console, found)
-    if taken := found.get("network"):
+def _show(console: Console, report: dict[str, Any]) -> None:
+    print_board(console, report)
+    if taken := report.get("network"):
         print_line(
             console,
             f"{taken['model']}: {taken['inputs_per_second']:,.1f} inputs a second, bound by the"

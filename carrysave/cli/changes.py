@@ -47,9 +47,9 @@ def changes(
             json.dumps({"threshold": threshold / 100, "worse": count, "reports": reports}, indent=2)
         )
         return 1 if count else 0
-    found = [markdown(name, old, new, threshold / 100) for name, old, new in pairs(before, after)]
-    worse = sum(is_worse for _, is_worse in found)
-    verdict = f"{worse} of {len(found)} are worse" if worse else "none is worse"
+    texts = [markdown(name, old, new, threshold / 100) for name, old, new in pairs(before, after)]
+    worse = sum(is_worse for _, is_worse in texts)
+    verdict = f"{worse} of {len(texts)} are worse" if worse else "none is worse"
     print(f"## Figures of synthesis: {verdict}, with {threshold:g} % allowed\n")
-    print("\n".join(text for text, _ in found), end="")
+    print("\n".join(text for text, _ in texts), end="")
     return 1 if worse else 0

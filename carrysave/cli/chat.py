@@ -98,23 +98,23 @@ def chat(
             sys.stdout.write(piece)
             sys.stdout.flush()
 
-    found = write(request, tell, lambda text: errors.print(text, highlight=False))
-    wrong = found.get("simulation", {}).get("wrong")
+    facts = write(request, tell, lambda text: errors.print(text, highlight=False))
+    wrong = facts.get("simulation", {}).get("wrong")
     if json_:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(facts, indent=2))
     else:
-        _show(found)
+        _show(facts)
     return 1 if wrong else 0
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(facts: dict[str, Any]) -> None:
     """Print how long an answer took, below it, and what its simulation found."""
     print()
-    rate = found["tokens"] / max(found["seconds"], 1e-3)
+    rate = facts["tokens"] / max(facts["seconds"], 1e-3)
     errors.print(
-        f"{found['prompt_tokens']} tokens of prompt, {found['tokens']} written ({rate:.1f} a "
-        f"second), ended by {found['ended']}",
+        f"{facts['prompt_tokens']} tokens of prompt, {facts['tokens']} written ({rate:.1f} a "
+        f"second), ended by {facts['ended']}",
         highlight=False,
     )
-    if "simulation" in found:
-        show(console, found["simulation"])
+    if "simulation" in facts:
+        show(console, facts["simulation"])

@@ -139,13 +139,13 @@ def compile_model(
                 "--input, --batch, --dump, --stop-after, --batch-axis, --constant and --state must"
                 f" be left out of {model.name}"
             )
-        found = _text_program(model, text, block.settings(), folder)
+        described = _text_program(model, text, block.settings(), folder)
     else:
         made = _network_program(model, network, reading.options, block.settings(), folder)
         if made is None:
             return 0
-        found = made
-    print_outcome(found, view.show, json_)
+        described = made
+    print_outcome(described, view.show, json_)
     return 0
 
 

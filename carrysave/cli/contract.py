@@ -57,12 +57,12 @@ def contract(
                 raise UsageError(f"--secret must be an input that is no handshake, not {name}")
             if name not in core.fields:
                 raise nearest(name, core.fields, "input")
-        found = contract_of(chosen, core, seconds, steps.step)
-    told = [name for name in secret or () if name in found.named(Verdict.DEPENDS, Verdict.OPEN)]
+        proven = contract_of(chosen, core, seconds, steps.step)
+    leaking = [name for name in secret or () if name in proven.named(Verdict.DEPENDS, Verdict.OPEN)]
     if json_:
-        print(json.dumps(data(found), indent=2))
+        print(json.dumps(data(proven), indent=2))
     else:
-        console.print(describe(found), highlight=False, markup=False, soft_wrap=True)
-    if told:
-        errors.print(f"not proven secret: {', '.join(told)}", highlight=False, markup=False)
-    return 1 if told else 0
+        console.print(describe(proven), highlight=False, markup=False, soft_wrap=True)
+    if leaking:
+        errors.print(f"not proven secret: {', '.join(leaking)}", highlight=False, markup=False)
+    return 1 if leaking else 0

@@ -28,6 +28,6 @@ def doctor(
     - `carrysave doctor`
     - `carrysave doctor generate verify synth --json`
     """
-    found = examine(commands or ())
-    print_outcome(found, show, json_)
-    return 0 if found["ok"] else 1
+    parts = examine(commands or ())
+    print_outcome(parts, show, json_)
+    return 0 if parts["ok"] else 1

@@ -91,6 +91,6 @@ def embed(
         model=model, text=text, design=Design.parse("coprocessor", texts), options=options
     )
     with Steps(errors) as steps:
-        found = command.execute(request, folder, steps, command_)
-    print_outcome(found, view.show, json_)
-    return 1 if found["wrong"] else 0
+        facts = command.execute(request, folder, steps, command_)
+    print_outcome(facts, view.show, json_)
+    return 1 if facts["wrong"] else 0

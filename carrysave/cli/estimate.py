@@ -86,9 +86,9 @@ def _program(folder: Path, *, raw: bool) -> int:
     from carrysave.compiler.program.facts import facts
     from carrysave.compiler.program.read import read
 
-    found = facts(read(folder), shlex.join(["carrysave", *sys.argv[1:]]), folder.name)
-    found["files"] = sorted(str(path) for path in folder.iterdir())
-    print_outcome(found, view.show, raw)
+    described = facts(read(folder), shlex.join(["carrysave", *sys.argv[1:]]), folder.name)
+    described["files"] = sorted(str(path) for path in folder.iterdir())
+    print_outcome(described, view.show, raw)
     return 0
 
 

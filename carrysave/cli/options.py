@@ -99,34 +99,34 @@ def check_page(html: Path | None, *, charts: bool = True) -> None:
 
 
 def write_page(
-    html: Path | None, make: "Callable[[dict[str, Any]], Page]", found: dict[str, Any]
+    html: Path | None, make: "Callable[[dict[str, Any]], Page]", facts: dict[str, Any]
 ) -> list[str]:
     """Write the page of what was found, if one is asked for; return the names of all files."""
     if html is None:
-        return found["files"]
+        return facts["files"]
     from carrysave.report import page  # slow to load, and rarely used
 
-    return [*found["files"], str(page.write(html, make(found)))]
+    return [*facts["files"], str(page.write(html, make(facts)))]
 
 
-def present(found: Result, html: Path | None, raw: bool, folder: Path | None = None) -> None:
+def present(result: Result, html: Path | None, raw: bool, folder: Path | None = None) -> None:
     """Save a result, write its page if one is asked for, and print it, as JSON or as tables.
 
     Parameters
     ----------
     folder : where files of the result go; None: it has none, or has written them.
     """
-    found.command = shlex.join(["carrysave", *sys.argv[1:]])
+    result.command = shlex.join(["carrysave", *sys.argv[1:]])
     if folder is not None:
-        found.save(folder)
+        result.save(folder)
     if html is not None:
         from carrysave.report import page  # slow to load, and rarely used
 
-        found.add_file(page.write(html, found.page()))
+        result.add_file(page.write(html, result.page()))
     if raw:
-        print(found.to_json())
+        print(result.to_json())
     else:
-        found.show(console)
+        result.show(console)
 
 
 StoreFile = Annotated[
@@ -218,9 +218,9 @@ class View:
     html: Html = None
     json_: Json = False
 
-    def present(self, found: Result, folder: Path | None = None) -> None:
+    def present(self, result: Result, folder: Path | None = None) -> None:
         """Show a result; see :func:`present`."""
-        present(found, self.html, self.json_, folder)
+        present(result, self.html, self.json_, folder)
 
 
 TABLES = View()
@@ -285,12 +285,12 @@ def output_folder(output: Path | None) -> Path:
 
 
 def print_outcome(
-    found: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool
+    facts: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool
 ) -> None:
     """Print results, as JSON or as tables, and the files written, if any."""
     if raw:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(facts, indent=2))
         return
-    show(console, found)
-    for file in found.get("files", ()):
+    show(console, facts)
+    for file in facts.get("files", ()):
         console.print(f"wrote {shown(file, 4000)}", highlight=False, markup=False, soft_wrap=True)

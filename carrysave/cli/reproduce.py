@@ -60,8 +60,8 @@ def reproduce(
         cells.osu018()  # its error says what brings it: papers give areas and energies
     with Steps(errors) as steps, running.session():
         command = shlex.join(["carrysave", *sys.argv[1:]])
-        found = papers.run(table, where, quick=quick, steps=steps, command=command)
-    found["files"] = [str(path) for path in papers.write(folder / "reproduce", found)]
-    found["files"] = write_page(html, papers.page, found)
-    print_outcome(found, papers.print_table, json_)
+        table_rows = papers.run(table, where, quick=quick, steps=steps, command=command)
+    table_rows["files"] = [str(path) for path in papers.write(folder / "reproduce", table_rows)]
+    table_rows["files"] = write_page(html, papers.page, table_rows)
+    print_outcome(table_rows, papers.print_table, json_)
     return 0

@@ -107,9 +107,9 @@ def _written(data: bytes, output: Path | None) -> None:
 def _csv(names: Names, rows: Rows) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    kept = [place for place, name in enumerate(names) if name not in _WHOLE]
-    writer.writerow([_safe(names[place]) for place in kept])
-    writer.writerows([_safe(row[place]) for place in kept] for row in rows)
+    columns = [column for column, name in enumerate(names) if name not in _WHOLE]
+    writer.writerow([_safe(names[column]) for column in columns])
+    writer.writerows([_safe(row[column]) for column in columns] for row in rows)
     return text.getvalue()
 
 
@@ -128,7 +128,7 @@ def _safe(value: Any) -> Any:
 
 
 def _json(names: Names, rows: Rows) -> str:
-    found = [
+    listed = [
         {
             name: json.loads(value) if name in _JSON else value
             for name, value in zip(names, row, strict=True)
@@ -136,7 +136,7 @@ def _json(names: Names, rows: Rows) -> str:
         }
         for row in rows
     ]
-    return json.dumps(found, indent=2) + "\n"
+    return json.dumps(listed, indent=2) + "\n"
 
 
 def _parquet(names: Names, kinds: Names, rows: Rows) -> bytes:

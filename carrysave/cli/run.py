@@ -138,7 +138,7 @@ def run_model(
         raise UsageError("-p is not for --port: the design is the one that was built")
     with Steps(errors) as steps:
         chosen: RunOptions = options
-        found = api.run(
+        result = api.run(
             model,
             input_,
             _design(options, block.settings()),
@@ -146,8 +146,8 @@ def run_model(
             folder=folder,
             progress=steps,
         )
-    view.present(found, folder / "run" / folder_name(model))
-    return 0 if found.ok else 1
+    view.present(result, folder / "run" / folder_name(model))
+    return 0 if result.ok else 1
 
 
 def _design(options: RunOptions, parameters: Mapping[str, str]) -> Design | None:
@@ -172,6 +172,6 @@ def _program(program: Path, data: Path, options: RunOptions, folder: Path, *, ra
         baud=options.baud,
     )
     with Steps(errors) as steps:
-        found = stored.execute(request, folder, shlex.join(["carrysave", *sys.argv[1:]]), steps)
-    print_outcome(found, stored_view.show, raw)
-    return 0 if found["different"] is None else 1
+        facts = stored.execute(request, folder, shlex.join(["carrysave", *sys.argv[1:]]), steps)
+    print_outcome(facts, stored_view.show, raw)
+    return 0 if facts["different"] is None else 1

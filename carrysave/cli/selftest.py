@@ -21,6 +21,6 @@ def selftest(*, json_: Json = False) -> int:
     from carrysave.installation.selftest import run, show  # slow to load
 
     with Steps(errors) as steps:
-        found = run(steps)
-    print_outcome(found, show, json_)
-    return 0 if found["ok"] else 1
+        outcome = run(steps)
+    print_outcome(outcome, show, json_)
+    return 0 if outcome["ok"] else 1

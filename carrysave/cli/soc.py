@@ -110,13 +110,13 @@ def make_system(
         if load and network.port is not None:
             steps.step(f"load the bitstream into {board}")
             load_bitstream(request.board, folder / "soc" / board)
-        found = command.execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
+        facts = command.execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
         if load and network.port is None:
             steps.step(f"load the bitstream into {board}")
             load_bitstream(request.board, folder / "soc" / board)
-    print_outcome(found, view.show, json_)
-    bitstream = found["bitstream"]
-    ran = found["simulation"] or found["attached"]
+    print_outcome(facts, view.show, json_)
+    bitstream = facts["bitstream"]
+    ran = facts["simulation"] or facts["attached"]
     if ran is not None and (ran["wrong"] or ran.get("difference")):
         return 1
     return 1 if bitstream is not None and not bitstream["ok"] else 0

@@ -45,9 +45,9 @@ def vectors(
     where = output_folder(folder)
     with Steps(errors) as steps:
         steps.plan(len(chosen))
-        found = write(where, chosen, steps.step)
-    print_outcome(found, _show, json_)
-    return 1 if found["wrong"] else 0
+        written = write(where, chosen, steps.step)
+    print_outcome(written, _show, json_)
+    return 1 if written["wrong"] else 0
 
 
 def _show(console: Console, found: Mapping[str, Any]) -> None:

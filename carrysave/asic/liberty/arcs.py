@@ -110,10 +110,10 @@ def _of_edges(
     ]
 
 
-def _merged(found: list[Arc]) -> tuple[Arc, ...]:
+def _merged(arcs: list[Arc]) -> tuple[Arc, ...]:
     """Join arcs that differ by the state of other pins: the slowest counts."""
     merged: dict[tuple[str, int, str, int], Arc] = {}
-    for arc in found:
+    for arc in arcs:
         other = merged.get(arc.key)
         merged[arc.key] = (
             arc

@@ -202,16 +202,16 @@ class Library:
     @property
     def notes(self) -> list[str]:
         """What is left out of the file, and of those of other corners, for people."""
-        found: dict[tuple[str, str], list[str]] = {}
+        skipped: dict[tuple[str, str], list[str]] = {}
         for one in (self, *self.corners):
             for name, line, reason in one.odd:
-                found.setdefault((one.called, reason), []).append(f"{name} (line {line})")
+                skipped.setdefault((one.called, reason), []).append(f"{name} (line {line})")
         for name in self.others:
-            found.setdefault((self.called, "legal, but no gates of plain pins"), []).append(name)
+            skipped.setdefault((self.called, "legal, but no gates of plain pins"), []).append(name)
         return [
             f"{of}: cell{'s' * (len(names) > 1)} {', '.join(names[:_SHOWN])}"
             f"{f' and {more} more' * (more > 0)} left out: {reason}"
-            for (of, reason), names in found.items()
+            for (of, reason), names in skipped.items()
             for more in [len(names) - _SHOWN]
         ]
 
@@ -222,11 +222,11 @@ class Library:
         if not self.cuts:
             return text
         plain, _ = read(text)
-        kept, position = [], 0
+        pieces, position = [], 0
         for start, end in self.cuts:
-            kept += [plain[position:start], "\n" * plain.count("\n", start, end)]
+            pieces += [plain[position:start], "\n" * plain.count("\n", start, end)]
             position = end
-        return "".join([*kept, plain[position:]])
+        return "".join([*pieces, plain[position:]])
 
     @functools.cached_property
     def key(self) -> str:
@@ -258,13 +258,13 @@ class Library:
 
     def with_table(self, *tables: tuple[int, ...]) -> list[Cell]:
         """Return usable cells whose outputs compute exactly the tables, smallest first."""
-        found = []
+        cells = []
         for cell in self.cells.values():
             if cell.name in self._banned or len(cell.outputs) != len(tables):
                 continue
             if sorted(cell.table(pin) or () for pin in cell.outputs) == sorted(tables):
-                found.append(cell)
-        return sorted(found, key=lambda cell: (cell.area, cell.name))
+                cells.append(cell)
+        return sorted(cells, key=lambda cell: (cell.area, cell.name))
 
     @functools.cached_property
     def _banned(self) -> frozenset[str]:
@@ -295,15 +295,15 @@ class Library:
     @functools.cached_property
     def ties(self) -> tuple[tuple[str, str], tuple[str, str]] | None:
         """(cell, pin) that drives 1 and (cell, pin) that drives 0; None if there are none."""
-        found: dict[int, tuple[str, str]] = {}
+        ties: dict[int, tuple[str, str]] = {}
         for cell in sorted(self.cells.values(), key=lambda cell: (cell.area, cell.name)):
             if cell.inputs or cell.name in self._banned:
                 continue
             for pin in cell.outputs:
                 table = cell.table(pin)
                 if table:
-                    found.setdefault(table[0], (cell.name, pin.name))
-        return (found[1], found[0]) if len(found) == 2 else None
+                    ties.setdefault(table[0], (cell.name, pin.name))
+        return (ties[1], ties[0]) if len(ties) == 2 else None
 
     @functools.cached_property
     def clock_gate(self) -> Cell | None:
@@ -321,8 +321,8 @@ class Library:
     @functools.cached_property
     def full_adder(self) -> Cell | None:
         """The smallest full adder."""
-        found = self.with_table((0, 1, 1, 0, 1, 0, 0, 1), (0, 0, 0, 1, 0, 1, 1, 1))
-        return found[0] if found else None
+        adders = self.with_table((0, 1, 1, 0, 1, 0, 0, 1), (0, 0, 0, 1, 0, 1, 1, 1))
+        return adders[0] if adders else None
 
     def areas(self, counts: dict[str, int]) -> tuple[float, float]:
         """Return (sequential, combinational) area in um2 of the given numbers of cells."""
@@ -356,8 +356,8 @@ def _loaded(files: tuple[Path, ...], relative: bool) -> Library:
 
     It takes long to read, and thousands of jobs have the same.
     """
-    found = Library._joined([Library.of(path.read_bytes()) for path in files])
-    return replace(found, relative=relative)
+    library = Library._joined([Library.of(path.read_bytes()) for path in files])
+    return replace(library, relative=relative)
 
 
 def _first(cells: list[Cell], library: Library, what: str) -> Cell:

@@ -176,15 +176,15 @@ def _asynchronous(cell: Group, pins: Set[str]) -> tuple[str, ...]:
 
 
 def _register(cell: Group) -> Register | None:
-    found = list(cell.all("ff"))
-    if len(found) != 1 or not {"clocked_on", "next_state"} <= set(found[0].attributes):
+    registers = list(cell.all("ff"))
+    if len(registers) != 1 or not {"clocked_on", "next_state"} <= set(registers[0].attributes):
         return None
-    if {"clear", "preset", "clocked_on_also"} & set(found[0].attributes):
+    if {"clear", "preset", "clocked_on_also"} & set(registers[0].attributes):
         return None
-    state, _, inverse = found[0].name.partition(",")
+    state, _, inverse = registers[0].name.partition(",")
     return Register(
         state=state.strip(),
         inverse=inverse.strip(),
-        clocked_on=found[0].attributes["clocked_on"],
-        next_state=found[0].attributes["next_state"],
+        clocked_on=registers[0].attributes["clocked_on"],
+        next_state=registers[0].attributes["next_state"],
     )

@@ -104,11 +104,11 @@ def _diffusion(network: Net, scale: float = 1.0) -> float:
 
 def _efforts(stage: Stage) -> dict[str, float]:
     """Return the capacitance of each input, in inverters' inputs."""
-    found: dict[str, float] = {}
+    efforts: dict[str, float] = {}
     for network, factor in ((stage.network, 1), (_dual(stage.network), 2)):
         for name, width in _widths(network):
-            found[name] = found.get(name, 0.0) + factor * width * stage.size / 3
-    return found
+            efforts[name] = efforts.get(name, 0.0) + factor * width * stage.size / 3
+    return efforts
 
 
 def _parasitic(stage: Stage) -> float:
@@ -160,16 +160,16 @@ def _gate(name: str, stages: tuple[Stage, ...], size: int) -> str:
     inner: dict[str, str] = {}
     transistors, function = 0, ""
     for stage in sized:
-        own = _parasitic(stage)
+        parasitic = _parasitic(stage)
         if stage is not sized[-1]:
-            own += farads[stage.output] / stage.size
+            parasitic += farads[stage.output] / stage.size
         names = list(dict(_widths(stage.network)))
         transistors += 2 * len(list(_widths(stage.network)))
         late[stage.output] = {}
         for pin in names:
             for source, delay in late.get(pin, {pin: 0.0}).items():
                 before = late[stage.output].get(source, 0.0)
-                late[stage.output][source] = max(before, delay + own)
+                late[stage.output][source] = max(before, delay + parasitic)
         function = f"!{_formula(stage.network, inner)}"
         inner[stage.output] = f"({function})"
     sense = (

@@ -117,10 +117,10 @@ def _check_pins(cell: Group, pins: list[Group]) -> None:
         names.add(pin.name)
     function = [pin for pin in pins if "function" in pin.attributes]
     for pin in pins:
-        found = pin.attributes.get("direction", None if function else "internal")
-        if found not in _DIRECTIONS:
+        direction = pin.attributes.get("direction", None if function else "internal")
+        if direction not in _DIRECTIONS:
             *first, last = _DIRECTIONS
-            what = "none" if found is None else repr(found)
+            what = "none" if direction is None else repr(direction)
             raise ValueError(
                 f"direction of pin {pin.name} must be {', '.join(first)} or {last}, not {what}"
             )
@@ -188,15 +188,15 @@ def _check_table(table: Group, templates: Mapping[str, Group]) -> None:
         raise ValueError(f"its template must be one of the library's, not {table.name!r}")
     common = template.attributes if template else {}
     sizes = []
-    for place in "123":
-        index = table.attributes.get(f"index_{place}", common.get(f"index_{place}"))
+    for axis in "123":
+        index = table.attributes.get(f"index_{axis}", common.get(f"index_{axis}"))
         if index is None:
-            if f"variable_{place}" in common:
-                raise ValueError(f"index_{place} must be numbers, not missing")
+            if f"variable_{axis}" in common:
+                raise ValueError(f"index_{axis} must be numbers, not missing")
             continue
-        points = _numbers(f"index_{place}", index)
+        points = _numbers(f"index_{axis}", index)
         if any(one >= other for one, other in itertools.pairwise(points)):
-            raise ValueError(f"index_{place} must ascend, not be {index!r}")
+            raise ValueError(f"index_{axis} must ascend, not be {index!r}")
         sizes.append(len(points))
     count = len(_numbers("values", table.attributes.get("values", "")))
     if count != math.prod(sizes):

@@ -66,10 +66,10 @@ def read_cells(
 def _part(text: str, start: int, skipped: frozenset[str]) -> Group:
     """Return the group that begins at an offset."""
     depth = 0
-    for found in _BRACE.finditer(text, start):
-        depth += 1 if found[0] == "{" else -1
+    for brace in _BRACE.finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
         if depth == 0:
-            inside = f"library (part) {{ {text[start : found.end()]} }}"
+            inside = f"library (part) {{ {text[start : brace.end()]} }}"
             return parse(inside, skipped).groups[0]
     raise LibertyError("Liberty text must have a closing brace for every opening one")
 

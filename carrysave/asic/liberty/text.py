@@ -109,25 +109,27 @@ class _Reader:
     def step(self) -> bool:
         """Read a statement; return whether there was one."""
         stack = self.stack
-        found = _STATEMENT.match(self.masked, self.position)
-        if found is None:
+        statement = _STATEMENT.match(self.masked, self.position)
+        if statement is None:
             return self._leave_cell()
         if len(stack) + self.skipped > _DEPTH or self.count > _STATEMENTS:
             raise ValueError(
                 f"Liberty text must be groups at most {_DEPTH} deep and {_STATEMENTS:,} statements"
                 f" at most, not more at line {self.lines.at(self.position)}"
             )
-        if len(stack) == 1 and self.root.groups and (found["name"] or found["close"]):
+        if len(stack) == 1 and self.root.groups and (statement["name"] or statement["close"]):
             # Behind the library's end: a brace too many in its last cell, or what is no Liberty.
-            cell = found["open"] and found["name"] == "cell"
-            if self.last is None or not (found["close"] or cell):
+            cell = statement["open"] and statement["name"] == "cell"
+            if self.last is None or not (statement["close"] or cell):
                 return False
             self.last.broken = "it has a brace too many"
-            self.last.end = found.start("close" if found["close"] else "name")
+            self.last.end = statement.start("close" if statement["close"] else "name")
             stack.append(self.root.groups[0])
-        elif len(stack) == 1 and not found["open"] and (found["name"] or found["close"]):
+        elif (
+            len(stack) == 1 and not statement["open"] and (statement["name"] or statement["close"])
+        ):
             return False
-        self._take(found)
+        self._take(statement)
         return True
 
     def _leave_cell(self) -> bool:
@@ -143,27 +145,27 @@ class _Reader:
         self.skipped = 0
         return True
 
-    def _take(self, found: re.Match[str]) -> None:
+    def _take(self, statement: re.Match[str]) -> None:
         """Take a statement: the begin of a group, its end, or an attribute."""
-        stack, self.position = self.stack, found.end()
+        stack, self.position = self.stack, statement.end()
         # A part that is not there is at (-1, -1).
         name, args, value = (
-            self.text[slice(*found.span(part))] for part in ("name", "args", "value")
+            self.text[slice(*statement.span(part))] for part in ("name", "args", "value")
         )
-        if name == "cell" and found["open"] and len(stack) > 2 and stack[2].kind == "cell":
-            stack[2].end = found.start("name")
+        if name == "cell" and statement["open"] and len(stack) > 2 and stack[2].kind == "cell":
+            stack[2].end = statement.start("name")
             stack[2].broken = f"it has no end before the next cell, {shown(args.strip())}"
             del stack[2:]
             self.skipped = 0
-        if found["close"]:
+        if statement["close"]:
             if self.skipped:
                 self.skipped -= 1
             else:
                 stack.pop().end = self.position
         elif self.skipped or name in self.skipped_kinds:
-            self.skipped += bool(found["open"])
-        elif found["open"]:
-            self._open(name, args, found.start("name"))
+            self.skipped += bool(statement["open"])
+        elif statement["open"]:
+            self._open(name, args, statement.start("name"))
         elif name:
             self.count += 1
             value = value or args
@@ -190,11 +192,11 @@ class _Reader:
 def _end(masked: str, position: int, depth: int) -> int:
     """Return the place behind the brace that closes so many groups; -1 if there is none."""
     while depth:
-        found = _BRACE.search(masked, position)
-        if found is None:
+        brace = _BRACE.search(masked, position)
+        if brace is None:
             return -1
-        depth += 1 if found[0] == "{" else -1
-        position = found.end()
+        depth += 1 if brace[0] == "{" else -1
+        position = brace.end()
     return position
 
 

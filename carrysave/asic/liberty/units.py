@@ -28,7 +28,7 @@ def number(name: str, text: str, low: float = -_MOST, high: float = _MOST) -> fl
 
 def unit(name: str, text: str, symbol: str) -> float:
     """Return a unit such as 10ps in terms of its symbol; the errors of :func:`number`."""
-    found = re.fullmatch(rf'"?\s*([^\s,"munpf]+)[\s,"]*([munpf]?){symbol}\s*"?', text, re.I)
-    if found is None:
+    match = re.fullmatch(rf'"?\s*([^\s,"munpf]+)[\s,"]*([munpf]?){symbol}\s*"?', text, re.I)
+    if match is None:
         raise ValueError(f"{name} must be like 1n{symbol}, not {text!r}")
-    return number(name, found[1], 1e-6, 1e6) * _UNITS[found[2].lower()]
+    return number(name, match[1], 1e-6, 1e6) * _UNITS[match[2].lower()]

@@ -47,7 +47,7 @@ class WireLoad:
             return None
         unit = re.search(r'\bpulling_resistance_unit\s*:\s*"?\s*(\w+)', text)
         ohms = _OHMS.get(unit[1].lower() if unit else "1kohm", 1000.0)
-        told = dict(re.findall(r"\b(capacitance|resistance|slope)\s*:\s*([^;\s]+)", group[1]))
+        numbers = dict(re.findall(r"\b(capacitance|resistance|slope)\s*:\s*([^;\s]+)", group[1]))
         rows = re.findall(r"\bfanout_length\s*\(\s*([^,\s]+)\s*,\s*([^,)\s]+)", group[1])
         by_pins = {
             int(number("fanout_length", pins, 1, 1000)): number("fanout_length", length, 0)
@@ -58,7 +58,7 @@ class WireLoad:
         points = sorted(by_pins)
         lengths = np.interp(range(1, points[-1] + 1), points, [by_pins[at] for at in points])
         values = {
-            name: number(f"{name} of wire_load", told.get(name, "0"), 0)
+            name: number(f"{name} of wire_load", numbers.get(name, "0"), 0)
             for name in ("capacitance", "resistance", "slope")
         }
         farads = library.capacitance_unit * 1e15
@@ -87,5 +87,5 @@ class WireLoad:
         load : of the pin, fF.
         """
         each = np.maximum(pins, 1)
-        own = self.resistance * self.length(pins) / each
-        return own * (self.farads(pins) / each + load) * 1e-6
+        wire_delay = self.resistance * self.length(pins) / each
+        return wire_delay * (self.farads(pins) / each + load) * 1e-6

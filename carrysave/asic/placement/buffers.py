@@ -37,20 +37,20 @@ def clusters(
     loads : of the pin at each point, fF.
     capacitance : of wires, fF/um.
     """
-    waiting, found = [list(range(len(points)))], []
+    waiting, done = [list(range(len(points)))], []
     while waiting:
-        own = waiting.pop()
-        xs, ys = [points[i][0] for i in own], [points[i][1] for i in own]
+        members = waiting.pop()
+        xs, ys = [points[i][0] for i in members], [points[i][1] for i in members]
         wide, high = max(xs) - min(xs), max(ys) - min(ys)
-        load = sum(loads[i] for i in own) + (wide + high) * capacitance
-        within = len(own) <= limits.pins and wide + high <= limits.wire and load <= limits.load
-        if within or len(own) == 1:
-            found.append(own)
+        load = sum(loads[i] for i in members) + (wide + high) * capacitance
+        within = len(members) <= limits.pins and wide + high <= limits.wire and load <= limits.load
+        if within or len(members) == 1:
+            done.append(members)
             continue
-        own.sort(key=lambda i: points[i][0 if wide >= high else 1])
-        half = len(own) // 2
-        waiting += [own[:half], own[half:]]
-    return found
+        members.sort(key=lambda i: points[i][0 if wide >= high else 1])
+        half = len(members) // 2
+        waiting += [members[:half], members[half:]]
+    return done
 
 
 def add_buffers(die: Die, limits: Limits) -> int:
@@ -62,11 +62,11 @@ def add_buffers(die: Die, limits: Limits) -> int:
         while True:
             points = [die.at(sink) for sink in sinks]
             loads = [_load(die, sink) for sink in sinks]
-            found = clusters(points, loads, limits, die.technology.capacitance)
+            groups = clusters(points, loads, limits, die.technology.capacitance)
             # Of clusters of one pin a buffer on the way to each would be no tree.
-            if len(found) == 1 or len(found) == len(sinks):
+            if len(groups) == 1 or len(groups) == len(sinks):
                 break
-            sinks = [_insert(die, net, [sinks[index] for index in own]) for own in found]
+            sinks = [_insert(die, net, [sinks[index] for index in group]) for group in groups]
             added += len(sinks)
     return added
 
@@ -89,12 +89,12 @@ def isolate(die: Die, timing: Timing) -> int:
             pins.setdefault(number, []).append(pin)
     loads = timing.capacitance[timing.kind[timing.pin_cell], timing.pin_name]
     added = 0
-    for number, own in pins.items():
-        late = [pin for pin in own if slack[pin] > _WAITS]
-        if not late or len(late) == len(own):
+    for number, sinks in pins.items():
+        late = [pin for pin in sinks if slack[pin] > _WAITS]
+        if not late or len(late) == len(sinks):
             continue
         gone = float(loads[late].sum()) - before
-        gone += timing.wire[number] * len(late) / len(own) / 2  # wires that go: half, at a guess
+        gone += timing.wire[number] * len(late) / len(sinks) / 2  # wires that go: half, at a guess
         if slopes.load[number] * gone > price:
             _insert(die, numbers[number], [timing.sink(pin) for pin in late])
             added += 1

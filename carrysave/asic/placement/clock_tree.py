@@ -43,11 +43,11 @@ def _below(die: Die, driver: Sink, sinks: list[Sink]) -> tuple[int, float]:
         loads.append(next((pin.capacitance for pin in pins if pin.name == sink.pin), 0.0))
     buffers, wire = 0, 0.0
     while True:
-        own = clusters(points, loads, _LIMITS, die.technology.capacitance)
-        if len(own) == 1 or len(own) == len(points):
+        groups = clusters(points, loads, _LIMITS, die.technology.capacitance)
+        if len(groups) == 1 or len(groups) == len(points):
             return buffers, wire + _length([die.at(driver), *points])
         centres = []
-        for cluster in own:
+        for cluster in groups:
             inside = [points[index] for index in cluster]
             centre = (
                 sum(x for x, _ in inside) / len(inside),
@@ -55,8 +55,8 @@ def _below(die: Die, driver: Sink, sinks: list[Sink]) -> tuple[int, float]:
             )
             centres.append(centre)
             wire += _length([centre, *inside])
-        buffers += len(own)
-        points, loads = centres, [kind.inputs[0].capacitance] * len(own)
+        buffers += len(groups)
+        points, loads = centres, [kind.inputs[0].capacitance] * len(groups)
 
 
 def _length(points: list[Point]) -> float:

@@ -101,9 +101,9 @@ class Die:
             if net not in drivers or (net in self.clocks and len(sinks) > _TOGETHER):
                 continue
             pins = (drivers[net], *sinks)
-            own = {number[pin.cell] if pin.cell else pads[pin] for pin in pins}
-            if len(own) > 1:
-                nets.append(sorted(own))
+            cells = {number[pin.cell] if pin.cell else pads[pin] for pin in pins}
+            if len(cells) > 1:
+                nets.append(sorted(cells))
         nets += [sorted((number[one], number[other])) for one, other in pulls]
         widths = [netlist.cell(name).area / height for name in names]
         start = None
@@ -118,8 +118,8 @@ class Die:
                 for name, width in corners
             ]
         job = Job(widths, height, self.size, nets, list(self.pads.values()), start, rough)
-        found = zip(names, widths, place(job), strict=True)
-        self.places = {name: (x + width / 2, y + height / 2) for name, width, (x, y) in found}
+        placed = zip(names, widths, place(job), strict=True)
+        self.places = {name: (x + width / 2, y + height / 2) for name, width, (x, y) in placed}
 
     def wires(self) -> Iterator[Wire]:
         """Yield each net but those of the clock, its pins from the driver on, and its wires."""
@@ -146,9 +146,9 @@ class Die:
         loads = [*timing.capacitance[timing.kind[timing.pin_cell], timing.pin_name], 0.0]
         for net, pins, tree in self.wires() if wires is None else wires:
             farads[timing.nets[net]] = tree.length * self.technology.capacitance
-            own = [place.get((pin.cell, pin.pin), -1) for pin in pins]
-            late = tree.delays(self.technology, [loads[index] for index in own])
-            delays[own] = late
+            rows = [place.get((pin.cell, pin.pin), -1) for pin in pins]
+            late = tree.delays(self.technology, [loads[index] for index in rows])
+            delays[rows] = late
         delays[-1] = 0.0
         timing.set_wires(farads, delays)
         return timing
@@ -188,12 +188,12 @@ def congestion(die: Die, wires: Wires) -> dict[str, float]:
     """
     columns, rows = (max(round(side / _SQUARE), 1) for side in die.size)
     wide, high = die.size[0] / columns, die.size[1] / rows
-    found = np.zeros((columns, rows))
+    demand = np.zeros((columns, rows))
     for _, pins, tree in wires:
         xs, ys = zip(*(die.at(pin) for pin in pins), strict=True)
         left, right = (min(int(x / wide), columns - 1) for x in (min(xs), max(xs)))
         low, up = (min(int(y / high), rows - 1) for y in (min(ys), max(ys)))
         squares = (right - left + 1) * (up - low + 1)
-        found[left : right + 1, low : up + 1] += tree.length / squares
-    found /= wide * high
-    return {"mean": float(found.mean()), "most": float(found.max())}
+        demand[left : right + 1, low : up + 1] += tree.length / squares
+    demand /= wide * high
+    return {"mean": float(demand.mean()), "most": float(demand.max())}

@@ -30,14 +30,14 @@ def prove(mapped: Path, placed: Path, top: str, library: Library) -> None:
         for name, cell in ((name, gold.cell(name)) for name in gold.cells)
         if cell.sequential
     }
-    found = {
+    verdicts = {
         name: (cell.register, cell.gate, [pin.name for pin in cell.pins])
         for name, cell in ((name, gate.cell(name)) for name in gate.cells)
         if cell.sequential
     }
-    if registers != found:
+    if registers != verdicts:
         odd = sorted(
-            name for name in {*registers, *found} if registers.get(name) != found.get(name)
+            name for name in {*registers, *verdicts} if registers.get(name) != verdicts.get(name)
         )
         raise Difference(f"{top} must have the same registers, not others: {', '.join(odd[:5])}")
     with tools.workplace() as work:

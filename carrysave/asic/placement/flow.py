@@ -103,13 +103,13 @@ def place(
         _write(*_repaired(mapped, conditions, technology, utilisation, say), folder)
 
     folder = cache.entry("synth/placed", parts, make)
-    found = json.loads((folder / "places.json").read_text())
+    places = json.loads((folder / "places.json").read_text())
     wires = Wires(
         (folder / "wires.spef").read_text(),
-        {(cell, pin): farads for cell, pin, farads in found["wires"]},
-        [Branch(*branch) for branch in found["clock"]],
+        {(cell, pin): farads for cell, pin, farads in places["wires"]},
+        [Branch(*branch) for branch in places["clock"]],
     )
-    return Placed(folder / "netlist.v", folder / "places.json", wires, found["facts"])
+    return Placed(folder / "netlist.v", folder / "places.json", wires, places["facts"])
 
 
 def _repaired(
@@ -191,7 +191,7 @@ def _write(die: Die, sizes: Sizes, folder: Path) -> None:
         "congestion": congestion(die, wires),
         "cell_areas": {kind: netlist.library.cells[kind].area for kind in sorted(kinds)},
     }
-    found = {
+    described = {
         "facts": facts,
         "wires": [
             (pins[0].cell, pins[0].pin, tree.length * farads)
@@ -211,4 +211,4 @@ def _write(die: Die, sizes: Sizes, folder: Path) -> None:
             for name, cell in netlist.cells.items()
         },
     }
-    (folder / "places.json").write_text(json.dumps(found))
+    (folder / "places.json").write_text(json.dumps(described))

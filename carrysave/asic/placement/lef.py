@@ -48,8 +48,8 @@ def read_lef(paths: Sequence[Path]) -> Lef:
     if not wires and not heights:
         raise FileError(paths[0], "no routing layer and no site of core cells in it")
     if len(heights) > 1:
-        told = ", ".join(f"{height:g}" for height in sorted(heights))
-        raise FileError(paths[0], f"sites of core cells must have one height, not {told} um")
+        listed = ", ".join(f"{height:g}" for height in sorted(heights))
+        raise FileError(paths[0], f"sites of core cells must have one height, not {listed} um")
     used = list(wires.values())[1:4] or list(wires.values())
     return Lef(
         _mean([one[0] for one in used]), _mean([one[1] for one in used]), next(iter(heights), None)
@@ -65,10 +65,10 @@ def _wire(path: Path, name: str, statements: list[list[str]]) -> tuple[float | N
     """Return capacitance and resistance of a layer, for a wire of its usual width."""
 
     def number(*words: str) -> float | None:
-        found = _words(statements, words[0])
-        if not found or found[: len(words) - 1] != list(words[1:]):
+        words_found = _words(statements, words[0])
+        if not words_found or words_found[: len(words) - 1] != list(words[1:]):
             return None
-        return _number(path, f"{words[0]} of layer {name}", found[len(words) - 1 :])
+        return _number(path, f"{words[0]} of layer {name}", words_found[len(words) - 1 :])
 
     width = number("WIDTH")
     plane, edge = number("CAPACITANCE", "CPERSQDIST"), number("EDGECAPACITANCE")
@@ -120,4 +120,4 @@ def _blocks(path: Path) -> Iterator[tuple[str, str, list[list[str]]]]:
                 statements[-1].append(inner)
         else:
             raise FileError(path, f"{word} {name} has no END")
-        yield word, name, [own for own in statements if own]
+        yield word, name, [statement for statement in statements if statement]

@@ -84,11 +84,11 @@ class Netlist:
             )
             cells[name] = Instance(cell["type"], nets, scope)
         ports = {name: (p["direction"], p["bits"]) for name, p in module["ports"].items()}
-        found = cls(top, library, ports, cells)
+        netlist = cls(top, library, ports, cells)
         bits = [bit for cell in cells.values() for bit in cell.nets.values()]
-        bits += [bit for _, own in ports.values() for bit in own]
-        found._fresh = max((bit for bit in bits if isinstance(bit, int)), default=1)
-        return found
+        bits += [bit for _, port_bits in ports.values() for bit in port_bits]
+        netlist._fresh = max((bit for bit in bits if isinstance(bit, int)), default=1)
+        return netlist
 
     def cell(self, name: str) -> Cell:
         """Return what a cell is."""
@@ -113,33 +113,33 @@ class Netlist:
 
     def drivers(self) -> dict[int, Sink]:
         """Return the pin that drives each net; of inputs of the design, the port's."""
-        found: dict[int, Sink] = {}
+        drivers: dict[int, Sink] = {}
         for name, (direction, bits) in self.ports.items():
             if direction != "output":
                 for index, bit in enumerate(bits):
                     if isinstance(bit, int):
-                        found[bit] = Sink("", name, index)
+                        drivers[bit] = Sink("", name, index)
         for name, cell in self.cells.items():
             for pin in self.library.cells[cell.kind].outputs:
                 net = cell.nets.get(pin.name)
                 if isinstance(net, int):
-                    found[net] = Sink(name, pin.name)
-        return found
+                    drivers[net] = Sink(name, pin.name)
+        return drivers
 
     def sinks(self) -> dict[int, list[Sink]]:
         """Return the pins that each net drives."""
-        found: dict[int, list[Sink]] = {}
+        sinks: dict[int, list[Sink]] = {}
         for name, cell in self.cells.items():
             for pin in self.library.cells[cell.kind].inputs:
                 bit = cell.nets.get(pin.name)
                 if isinstance(bit, int):
-                    found.setdefault(bit, []).append(Sink(name, pin.name))
+                    sinks.setdefault(bit, []).append(Sink(name, pin.name))
         for name, (direction, bits) in self.ports.items():
             if direction == "output":
                 for index, bit in enumerate(bits):
                     if isinstance(bit, int):
-                        found.setdefault(bit, []).append(Sink("", name, index))
-        return found
+                        sinks.setdefault(bit, []).append(Sink("", name, index))
+        return sinks
 
     def clock_nets(self, clock: str | None) -> set[int]:
         """Return the nets of the clock: what it reaches through buffers and clock gates."""
@@ -147,10 +147,10 @@ class Netlist:
             return set()
         sinks = self.sinks()
         waiting = [bit for bit in self.ports[clock][1] if isinstance(bit, int)]
-        found: set[int] = set()
+        nets: set[int] = set()
         while waiting:
             net = waiting.pop()
-            found.add(net)
+            nets.add(net)
             for sink in sinks.get(net, []):
                 cell = self.cell(sink.cell) if sink.cell else None
                 if cell is None or (cell.sequential and not cell.gate) or len(cell.outputs) != 1:
@@ -158,9 +158,9 @@ class Netlist:
                 if cell.gate is not None and sink.pin != cell.gate["clock"]:
                     continue
                 out = self.cells[sink.cell].nets.get(cell.outputs[0].name)
-                if isinstance(out, int) and out not in found:
+                if isinstance(out, int) and out not in nets:
                     waiting.append(out)
-        return found
+        return nets
 
     def remove_buffers(self, but: set[int]) -> int:
         """Join the nets on both sides of buffers, except on some nets and ports; count them.
@@ -191,16 +191,16 @@ class Netlist:
 
     def net_names(self) -> dict[int, str]:
         """Return the names of nets in what is written: of ports, else ``n_`` and the number."""
-        found: dict[int, str] = {}
+        names: dict[int, str] = {}
         for name, (_, bits) in self.ports.items():
             for index, bit in enumerate(bits):
                 if isinstance(bit, int):
-                    found.setdefault(bit, f"{name}[{index}]" if len(bits) > 1 else name)
+                    names.setdefault(bit, f"{name}[{index}]" if len(bits) > 1 else name)
         for cell in self.cells.values():
-            for own in cell.nets.values():
-                if isinstance(own, int):
-                    found.setdefault(own, f"n_{own}")
-        return found
+            for net in cell.nets.values():
+                if isinstance(net, int):
+                    names.setdefault(net, f"n_{net}")
+        return names
 
     def write(self, path: Path) -> None:
         """Write it as Verilog."""

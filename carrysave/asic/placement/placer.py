@@ -74,16 +74,16 @@ def _parameters(rough: bool) -> Any:
     """Return those of Coloquinte's effort 3, but with fewer steps until cells are spread."""
     import coloquinte
 
-    found = coloquinte.ColoquinteParameters(3)
-    every = getattr(found, "global")
+    parameters = coloquinte.ColoquinteParameters(3)
+    every = getattr(parameters, "global")
     every.penalty.initial_value, every.penalty.update_factor = 0.1, 1.3
     every.rough_legalization.square_reopt_size = 2
     if rough:
         every.penalty.initial_value, every.penalty.update_factor = 0.2, 1.35
         every.rough_legalization.bin_size = 4.0
         every.rough_legalization.square_reopt_size = 1
-        found.detailed.nb_passes = 1
-    return found
+        parameters.detailed.nb_passes = 1
+    return parameters
 
 
 def _work(path: Path) -> None:

@@ -18,11 +18,11 @@ def pulls(die: Die, timing: Timing) -> list[Pull]:
     near = _NEAR * times.period
     drivers = die.netlist.drivers()
     nets = {number: net for net, number in timing.nets.items()}
-    found: list[Pull] = []
+    listed: list[Pull] = []
     for pin in (slack < near).nonzero()[0].tolist():
         net = nets[int(timing.pin_net[pin])]
         ends = drivers[net].cell if net in drivers else "", timing.sink(pin).cell
         if all(ends) and ends[0] != ends[1] and net not in die.clocks:
             share = 1 - max(float(slack[pin]), 0.0) / near
-            found += [ends] * (1 + round((_MOST - 1) * share))
-    return found
+            listed += [ends] * (1 + round((_MOST - 1) * share))
+    return listed

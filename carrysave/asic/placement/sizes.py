@@ -138,46 +138,46 @@ class Sizes:
 
     def _slots(self) -> Ids:
         """Return the arc of each kind that takes the place of each of its arcs."""
-        count = max(len((*own.logic, *own.clocked)) for own in self.arcs.values())
-        found = np.tile(np.arange(count), (len(self.kinds), 1))
+        count = max(len((*arcs.logic, *arcs.clocked)) for arcs in self.arcs.values())
+        slots = np.tile(np.arange(count), (len(self.kinds), 1))
         for index, kind in enumerate(self.kinds):
             if kind.moved:
-                own = self.arcs[kind.name]
-                keys = [arc.key for arc in (*own.logic, *own.clocked)]
-                found[index, : len(keys)] = [
+                arcs = self.arcs[kind.name]
+                keys = [arc.key for arc in (*arcs.logic, *arcs.clocked)]
+                slots[index, : len(keys)] = [
                     keys.index((kind.moved.get(start, start), edge, end, end_edge))
                     for start, edge, end, end_edge in keys
                 ]
-        return found
+        return slots
 
     def pins(self, names: list[str]) -> Ids:
         """Return for each kind where each of some pins has moved to, by its place among them."""
-        place = {pin: index for index, pin in enumerate(names)}
-        found = np.tile(np.arange(len(names)), (len(self.kinds), 1))
+        index_of = {pin: index for index, pin in enumerate(names)}
+        indices = np.tile(np.arange(len(names)), (len(self.kinds), 1))
         for index, kind in enumerate(self.kinds):
             for pin, to in kind.moved.items():
-                if pin in place:
-                    found[index, place[pin]] = place[to]
-        return found
+                if pin in index_of:
+                    indices[index, index_of[pin]] = index_of[to]
+        return indices
 
     def capacitances(self, pins: list[str]) -> Floats:
         """Return the capacitance of pins by kind, fF; 0 where a kind has no such pin."""
-        found = np.zeros((len(self.kinds), len(pins)))
-        place = {pin: index for index, pin in enumerate(pins)}
+        farads = np.zeros((len(self.kinds), len(pins)))
+        index_of = {pin: index for index, pin in enumerate(pins)}
         for index, kind in enumerate(self.kinds):
             loads = {pin.name: pin.capacitance for pin in self.library.cells[kind.name].inputs}
-            for pin in loads.keys() & place.keys():
-                found[index, place[pin]] = loads[kind.moved.get(pin, pin)]
-        return found
+            for pin in loads.keys() & index_of.keys():
+                farads[index, index_of[pin]] = loads[kind.moved.get(pin, pin)]
+        return farads
 
 
-def _pairs(cell: Cell, own: Arcs) -> list[tuple[str, str]]:
+def _pairs(cell: Cell, arcs: Arcs) -> list[tuple[str, str]]:
     """Return the inputs of a gate that can be exchanged: what it computes stays."""
     tables = [cell.table(pin) for pin in cell.outputs]
     if not tables or None in tables:
         return []
-    keys = {arc.key for arc in own.logic}
-    found = []
+    keys = {arc.key for arc in arcs.logic}
+    pairs = []
     for (i, one), (j, other) in combinations(enumerate(pin.name for pin in cell.inputs), 2):
         places = {one: other, other: one}
         turned = {(places.get(start, start), *rest) for start, *rest in keys}
@@ -189,19 +189,19 @@ def _pairs(cell: Cell, own: Arcs) -> list[tuple[str, str]]:
             if (point >> i ^ point >> j) & 1
         )
         if same and turned == keys:
-            found.append((one, other))
-    return found
+            pairs.append((one, other))
+    return pairs
 
 
-def _signature(cell: Cell, own: Arcs) -> _Signature:
+def _signature(cell: Cell, arcs: Arcs) -> _Signature:
     tables = tuple((pin.name, cell.table(pin)) for pin in cell.outputs)
     computes: object = tables
     if cell.sequential or any(table is None for _, table in tables):
         computes = cell.register or cell.name
         if cell.gate:
             computes = tuple(sorted(cell.gate.items()))
-    keys = tuple(arc.key for arc in (*own.logic, *own.clocked))
-    setups = tuple((setup.pin, setup.edge) for setup in own.setup)
+    keys = tuple(arc.key for arc in (*arcs.logic, *arcs.clocked))
+    setups = tuple((setup.pin, setup.edge) for setup in arcs.setup)
     pins = tuple(pin.name for pin in cell.pins if pin.direction in {"input", "output"})
     return _Signature(pins, computes, (keys, setups))
 

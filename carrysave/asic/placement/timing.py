@@ -162,10 +162,10 @@ class Timing:
 
     def together(self, values: NDArray[Any]) -> Floats:
         """Add up the values of cells that must have the same kind; those before ports are alone."""
-        found = values.astype(float)
+        result = values.astype(float)
         if self._group is not None and len(self._group):
-            found[: self.pseudo] = np.bincount(self._group, found[: self.pseudo])[self._group]
-        return found
+            result[: self.pseudo] = np.bincount(self._group, result[: self.pseudo])[self._group]
+        return result
 
     def all_of(self, cells: Ids) -> Ids:
         """Return all cells that must have the same kind as these."""
@@ -182,15 +182,15 @@ class Timing:
         # Two edges of each output of the design.
         outputs = self.end_node[self.end_cell < 0] // 2
         pins += np.bincount(outputs, minlength=self.count) // 2
-        own = self.capacitance[self.kind[self.pin_cell], self.pin_name]
-        delays = wires.delay(pins[self.pin_net], own)
+        pin_load = self.capacitance[self.kind[self.pin_cell], self.pin_name]
+        delays = wires.delay(pins[self.pin_net], pin_load)
         self.set_wires(wires.farads(pins), np.append(delays, 0.0))
 
     @property
     def loads(self) -> Floats:
         """Load of each net, fF."""
-        own = self.capacitance[self.kind[self.pin_cell], self.pin_name]
-        return self.wire + self.port_load + np.bincount(self.pin_net, own, self.count)
+        pin_load = self.capacitance[self.kind[self.pin_cell], self.pin_name]
+        return self.wire + self.port_load + np.bincount(self.pin_net, pin_load, self.count)
 
     def times(self) -> Times:
         """Time the netlist with its wires and sizes as they are."""
@@ -200,22 +200,22 @@ class Timing:
         parts = [Found(*(np.zeros(count) for _ in range(3))) for _ in range(2)]
         arrival, slew = np.full(2 * self.count, _NEVER), np.zeros(2 * self.count)
         arrival[:2] = 0.0
-        for own, heads in zip(self.levels, self.heads, strict=True):
-            start, end = self.arc_from[own], self.arc_to[own]
-            found = self.sizes.tables.look_up(table[own], slew[start], load[end // 2])
-            free = self.arc_cell[own] >= self.pseudo
+        for level, heads in zip(self.levels, self.heads, strict=True):
+            start, end = self.arc_from[level], self.arc_to[level]
+            looked_up = self.sizes.tables.look_up(table[level], slew[start], load[end // 2])
+            free = self.arc_cell[level] >= self.pseudo
             if free.any():  # of the cell before a port only what the load adds counts
                 nothing = np.zeros(int(free.sum()))
-                idle = self.sizes.tables.look_up(table[own][free], nothing, nothing)
-                found[0].value[free] -= idle[0].value
-            for kept, new in zip(parts, found, strict=True):
-                kept.value[own], kept.by_slew[own] = new.value, new.by_slew
-                kept.by_load[own] = new.by_load
-            at = arrival[start] + found[0].value + self.arc_wire[own]
+                idle = self.sizes.tables.look_up(table[level][free], nothing, nothing)
+                looked_up[0].value[free] -= idle[0].value
+            for part, new in zip(parts, looked_up, strict=True):
+                part.value[level], part.by_slew[level] = new.value, new.by_slew
+                part.by_load[level] = new.by_load
+            at = arrival[start] + looked_up[0].value + self.arc_wire[level]
             if len(heads):
                 nodes = end[heads]
                 arrival[nodes] = np.maximum.reduceat(at, heads)
-                slew[nodes] = np.maximum.reduceat(found[1].value, heads)
+                slew[nodes] = np.maximum.reduceat(looked_up[1].value, heads)
         setup = Found(*(np.zeros(len(self.end_node)) for _ in range(3)))
         inside = self.end_cell >= 0
         if inside.any() and self.sizes.setup is not None:
@@ -234,18 +234,18 @@ class Timing:
         pins = np.full(len(self.pin_cell) + 1, -_NEVER)
         slack = until - times.arrival[self.end_node]
         np.minimum.at(pins, self.end_pin, slack)
-        for own in reversed(self.levels):
-            start, end = self.arc_from[own], self.arc_to[own]
-            until = required[end] - times.delay.value[own] - self.arc_wire[own]
+        for level in reversed(self.levels):
+            start, end = self.arc_from[level], self.arc_to[level]
+            until = required[end] - times.delay.value[level] - self.arc_wire[level]
             np.minimum.at(required, start, until)
-            np.minimum.at(pins, self.arc_pin[own], until - times.arrival[start])
+            np.minimum.at(pins, self.arc_pin[level], until - times.arrival[start])
         return pins[:-1]
 
     def cell_slacks(self, times: Times) -> dict[str, float]:
         """Return by cell how much later its inputs may come, ns; infinite if no path goes on."""
-        found = np.full(len(self.kind), np.inf)
-        np.minimum.at(found, self.pin_cell, self.slack(times))
-        return dict(zip(self.names, np.minimum(found, times.period).tolist(), strict=False))
+        slacks = np.full(len(self.kind), np.inf)
+        np.minimum.at(slacks, self.pin_cell, self.slack(times))
+        return dict(zip(self.names, np.minimum(slacks, times.period).tolist(), strict=False))
 
     def slopes(self, times: Times, softness: float) -> Slopes:
         """Return how a soft maximum of all paths' times grows: the worst `softness` ns count."""
@@ -259,25 +259,25 @@ class Timing:
         late = times.arrival[self.arc_from] + times.delay.value + self.arc_wire
         late -= times.arrival[self.arc_to]
         shares = exp(np.maximum(late, -50 * softness) / softness)
-        for own, heads in zip(reversed(self.levels), reversed(self.heads), strict=True):
+        for level, heads in zip(reversed(self.levels), reversed(self.heads), strict=True):
             if not len(heads):
                 continue
-            start, end, share = self.arc_from[own], self.arc_to[own], shares[own]
+            start, end, share = self.arc_from[level], self.arc_to[level], shares[level]
             sizes = np.diff(np.append(heads, len(share)))
             share /= np.repeat(np.add.reduceat(share, heads), sizes)
-            arcs[own] = share * node[end]
-            worst = times.transition.value[own] >= times.slew[end] - 1e-12
-            passes[own] = worst / np.repeat(np.add.reduceat(worst.astype(float), heads), sizes)
-            slewed = by_slew[end] * passes[own]
-            np.add.at(node, start, arcs[own])
+            arcs[level] = share * node[end]
+            worst = times.transition.value[level] >= times.slew[end] - 1e-12
+            passes[level] = worst / np.repeat(np.add.reduceat(worst.astype(float), heads), sizes)
+            slewed = by_slew[end] * passes[level]
+            np.add.at(node, start, arcs[level])
             np.add.at(
                 by_slew,
                 start,
-                arcs[own] * times.delay.by_slew[own] + slewed * times.transition.by_slew[own],
+                arcs[level] * times.delay.by_slew[level] + slewed * times.transition.by_slew[level],
             )
             np.add.at(
                 by_load,
                 end // 2,
-                arcs[own] * times.delay.by_load[own] + slewed * times.transition.by_load[own],
+                arcs[level] * times.delay.by_load[level] + slewed * times.transition.by_load[level],
             )
         return Slopes(arcs, by_slew, by_load, passes)

@@ -36,11 +36,11 @@ class Tree:
             # A pin hangs from one before it, so that its own sum is complete here.
             half = self.lengths[pin] * technology.capacitance / 2
             below[self.above[pin]] += below[pin] + half
-        found = [0.0] * len(below)
+        delays = [0.0] * len(below)
         for pin in range(1, len(below)):
             ohms = self.lengths[pin] * technology.resistance
-            found[pin] = found[self.above[pin]] + ohms * below[pin] * 1e-6
-        return found
+            delays[pin] = delays[self.above[pin]] + ohms * below[pin] * 1e-6
+        return delays
 
 
 def joined(points: Sequence[tuple[float, float]]) -> tuple[list[int], list[int], list[float]]:
@@ -56,7 +56,7 @@ def joined(points: Sequence[tuple[float, float]]) -> tuple[list[int], list[int],
     near = [0] * (count - 1)
     while left:
         at = min(range(len(left)), key=best.__getitem__)
-        pin, place = left.pop(at), len(order)
+        pin, position = left.pop(at), len(order)
         order.append(pin)
         above.append(near.pop(at))
         lengths.append(best.pop(at))
@@ -65,7 +65,7 @@ def joined(points: Sequence[tuple[float, float]]) -> tuple[list[int], list[int],
             x, y = points[other]
             far = abs(x - x0) + abs(y - y0)
             if far < best[index]:
-                best[index], near[index] = far, place
+                best[index], near[index] = far, position
     return order, above, lengths
 
 
@@ -94,8 +94,8 @@ def spef(top: str, nets: Iterator[tuple[str, Sequence[str], Tree]], technology: 
             lines.append(f"{kind} {end} {'O' if (index == 0) == (kind == '*I') else 'I'}")
         lines.append("*CAP")
         lines += [
-            f"{at + 1} {pin} {own:.4f}"
-            for at, (pin, own) in enumerate(zip(pins, farads, strict=True))
+            f"{at + 1} {pin} {load:.4f}"
+            for at, (pin, load) in enumerate(zip(pins, farads, strict=True))
         ]
         lines.append("*RES")
         lines += [

@@ -142,11 +142,11 @@ def record(design: Design, stimulus: str) -> Trace:
                 log = cache.folder() / "activity" / f"{design.module}.log"
                 cache.write(log, result.log.read_bytes())
                 raise RuntimeError(f"no activity: {', '.join(result.failed)}; see {log}")
-            with np.load(work / "run" / "ports.npz") as found:
-                np.savez_compressed(folder / "ports.npz", **found)
+            with np.load(work / "run" / "ports.npz") as recorded:
+                np.savez_compressed(folder / "ports.npz", **recorded)
 
-    with np.load(cache.entry("activity", parts, make) / "ports.npz") as found:
-        ports = dict(found)
+    with np.load(cache.entry("activity", parts, make) / "ports.npz") as stored:
+        ports = dict(stored)
     starts = ports.pop("starts")
     products = sum(a.shape[0] * a.shape[1] * b.shape[1] for a, b in sums[WARM_UP:-1])
     return Trace(ports=ports, first=int(starts[WARM_UP]), end=int(starts[-1]), products=products)

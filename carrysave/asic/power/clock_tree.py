@@ -96,12 +96,12 @@ def clock_tree_fj(
         total += 0.5 * farads * voltage * voltage * rate
         if branch.buffers:
             each = np.array([farads / branch.buffers])
-            own = sum(
+            energy = sum(
                 float(entry.energy(np.array([_SLEW]), each)[0])
                 for entry in internal
                 if entry.when is None
             )
-            total += branch.buffers * own * rate
+            total += branch.buffers * energy * rate
     return total
 
 

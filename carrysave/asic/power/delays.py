@@ -96,18 +96,18 @@ def timing(
     rows: list[list[str]] = []
     text = netlist.read_text()
     if whole:
-        every = [pin for own in pins.values() for pin in own]
+        every = [pin for cell_pins in pins.values() for pin in cell_pins]
         rows = _ask(text, flat.top, library, conditions, period_ns, every, wires)
     else:
         # Each module by itself: what it holds is unknown to OpenSTA, which then gives those nets 0.
         bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", text))
         alone = replace(conditions, clock=None, resets=())
-        for name, own in pins.items():
-            rows += _ask(bodies[name] + "\n", name, library, alone, period_ns, own)
-    found = Timing(slews={}, delays={})
+        for name, cell_pins in pins.items():
+            rows += _ask(bodies[name] + "\n", name, library, alone, period_ns, cell_pins)
+    times = Timing(slews={}, delays={})
     at = 0
     for name, module in flat.modules.items():
-        slews = found.slews[name] = np.zeros(module.nets)
+        slews = times.slews[name] = np.zeros(module.nets)
         for group in module.groups:
             own_rows = {}
             for pin, ids in group.pins.items():
@@ -116,9 +116,9 @@ def timing(
                 slews[ids] = [_slew(row, library) for row in own_rows[pin]]
             for output in group.cell.outputs:
                 key = (name, group.cell.name, output.name)
-                found.delays[key] = _delays(group, output.name, own_rows)
+                times.delays[key] = _delays(group, output.name, own_rows)
         slews[: UNKNOWN + 1] = 0
-    return found
+    return times
 
 
 def _pins(flat: Flat, name: str, whole: bool) -> list[str]:
@@ -157,22 +157,22 @@ def _slew(row: list[str], library: Library) -> float:
 
 def _delays(group: CellGroup, output: str, rows: dict[str, list[list[str]]]) -> Floats:
     """Return the delays to an output of a group of cells."""
-    place = {pin.name: index for index, pin in enumerate(group.cell.inputs)}
-    found = np.full((len(group.names), len(place), 2, 2), math.nan)
+    index_of = {pin.name: index for index, pin in enumerate(group.cell.inputs)}
+    delays = np.full((len(group.names), len(index_of), 2, 2), math.nan)
     for cell, row in enumerate(rows[output]):
         for port, start, end, delay in _arcs(row):
-            if port not in place:  # from another output
+            if port not in index_of:  # from another output
                 continue
-            at = cell, place[port], _EDGES[start], _EDGES[end]
-            found[at] = np.fmax(found[at], delay)
+            at = cell, index_of[port], _EDGES[start], _EDGES[end]
+            delays[at] = np.fmax(delays[at], delay)
     if group.cell.register:  # the clock is ideal
-        return found
-    for port, index in place.items():
+        return delays
+    for port, index in index_of.items():
         for cell, row in enumerate(rows[port]):
             for _, start, end, delay in _arcs(row):
                 if start == end:
-                    found[cell, index, _EDGES[end]] += delay
-    return found
+                    delays[cell, index, _EDGES[end]] += delay
+    return delays
 
 
 def _arcs(row: list[str]) -> list[tuple[str, str, str, float]]:

@@ -138,10 +138,10 @@ def _join(
                     for outer, inner in pairs:
                         low, high = sorted((root(outer), root(inner)))
                         parent[high] = low
-    found = np.array(parent)
-    while (found != found[found]).any():
-        found = found[found]
-    return found
+    roots = np.array(parent)
+    while (roots != roots[roots]).any():
+        roots = roots[roots]
+    return roots
 
 
 _CONSTANTS = {"0": ZERO, "1": ONE}
@@ -175,13 +175,15 @@ def _module(raw: dict[str, Any], modules: dict[str, Any], library: Library) -> M
         for pin in library.cells[kind].pins:
             if pin.direction not in {"input", "output"}:
                 continue
-            own = [nets.get(pin.name, _NONE).tolist() for _, nets in cells]
+            cell_nets = [nets.get(pin.name, _NONE).tolist() for _, nets in cells]
             if pin.direction == "output":  # one that drives nothing has a net of its own
-                for bits in own:
+                for bits in cell_nets:
                     if not bits:
                         bits.append(total)
                         total += 1
-            pins[pin.name] = np.array([bits[0] if bits else UNKNOWN for bits in own], np.int32)
+            pins[pin.name] = np.array(
+                [bits[0] if bits else UNKNOWN for bits in cell_nets], np.int32
+            )
         groups.append(CellGroup(library.cells[kind], [name for name, _ in cells], pins))
     return Module(nets=total, ports=ports, groups=groups, children=children)
 

@@ -84,8 +84,8 @@ def logic(flat: Flat, delays: Delays) -> Logic:
     gate_in, gate_out, gate_table, steps = _order(gates, fresh)
     _check_delays(flat, delays)
     rows, gate_delays = np.unique(steps.reshape(len(steps), -1), axis=0, return_inverse=True)
-    data, q, qn, register_clock = np.concatenate([found.nets for found in registers], axis=1)
-    q_delays, qn_delays = np.concatenate([found.delays for found in registers], axis=1)
+    data, q, qn, register_clock = np.concatenate([register.nets for register in registers], axis=1)
+    q_delays, qn_delays = np.concatenate([register.delays for register in registers], axis=1)
     gate_clock, enable, gated = _chain(
         np.concatenate([np.zeros((3, 0), np.int32), *clocks], axis=1)
     )
@@ -163,22 +163,22 @@ def _check_delays(flat: Flat, delays: Delays) -> None:
                 continue
             moving = np.max([group.pins[pin.name] for pin in group.cell.inputs], axis=0) > UNKNOWN
             for pin in group.cell.outputs:
-                own = delays[name, group.cell.name, pin.name][moving]
-                if np.isnan(own).all(axis=(1, 2)).any():
+                pin_delays = delays[name, group.cell.name, pin.name][moving]
+                if np.isnan(pin_delays).all(axis=(1, 2)).any():
                     raise SimulationError(f"no delay of cell {group.cell.name}")
 
 
 def _gates(cell: Cell, nets: dict[str, Ids], delays: dict[str, Ids]) -> list[_Gates]:
     """Return the gates of cells: one for each output."""
-    found = []
+    made = []
     for pin in cell.outputs:
         table = cell.table(pin)
         if table is None:
             raise SimulationError(f"no simulation of cell {cell.name}")
         out = nets[pin.name]
         inputs = _pad([nets[own.name] for own in cell.inputs], len(out))
-        found.append(_Gates(inputs, out, _number(table), delays[pin.name]))
-    return found
+        made.append(_Gates(inputs, out, _number(table), delays[pin.name]))
+    return made
 
 
 def _registers(
@@ -229,7 +229,7 @@ def _pad(inputs: list[Ids], count: int) -> Ids:
 
 
 def _number(table: tuple[int, ...]) -> int:
-    return sum(bit << place for place, bit in enumerate(table))
+    return sum(bit << position for position, bit in enumerate(table))
 
 
 def _order(gates: list[_Gates], nets: int) -> tuple[Ids, Ids, NDArray[np.uint64], Ids]:

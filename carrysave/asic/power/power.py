@@ -80,13 +80,13 @@ def report(
         times = timing(flat, netlist, library, conditions, period_ns, spef)
         try:
             if measured and design:
-                found = activity.measure(design, stimulus, flat, times.delays)
+                rates = activity.measure(design, stimulus, flat, times.delays)
             else:
-                found = replace(
+                rates = replace(
                     activity.assume(flat, conditions), products_per_cycle=(operations or 0.0) / 2
                 )
             return estimate(
-                found,
+                rates,
                 times.slews,
                 library=library,
                 period_ns=period_ns,
@@ -141,11 +141,11 @@ def estimate(
     if found.annotated < LEAST_ANNOTATED:
         note = f"only {found.annotated:.1%} of the pins have a known activity: no power"
         return {**facts, "notes": [note]}
-    own = found.switching
-    energy = cell_energy(found.flat, own, slews, library, wires.farads if wires else {})
+    rates = found.switching
+    energy = cell_energy(found.flat, rates, slews, library, wires.farads if wires else {})
     parts = energy.parts(period_ns)
     if wires is not None:
-        parts["clock_tree"] = clock_tree_fj(wires.clock, found.flat, own.density, library, clock)
+        parts["clock_tree"] = clock_tree_fj(wires.clock, found.flat, rates.density, library, clock)
     cycle = sum(parts.values())
     facts["power_mw"] = cycle / period_ns * 1e-3
     facts["energy_parts"] = {name: parts[name] * 1e-3 for name in PARTS}
@@ -214,8 +214,8 @@ def cell_energy(
             driven = {
                 pin: 0.5 * own * voltage * voltage * density[pin] for pin, own in loads.items()
             }
-            for total, found in ((internal, inside), (switching, driven)):
-                for pin, energy in found.items():
+            for total, parts in ((internal, inside), (switching, driven)):
+                for pin, energy in parts.items():
                     useful = needed[nets[pin]] * energy
                     total[_part(group.cell, pin)] += float(useful.sum())
                     total["glitches"] += float((energy - useful).sum())
@@ -229,7 +229,7 @@ def _part(cell: Cell, pin: str) -> str:
         return "clock_gates"
     if not cell.sequential:
         return "logic"
-    clocks = {own.name for own in cell.inputs if own.clock}
+    clocks = {each.name for each in cell.inputs if each.clock}
     if cell.register:
         clocks |= set(re.findall(r"[A-Za-z_]\w*", cell.register.clocked_on))
     return "clock_pins" if pin in clocks else "flip_flops"
@@ -240,8 +240,8 @@ def _loads(flat: Flat, load_ff: float, farads: Mapping[tuple[str, str], float]) 
     for name, module in flat.modules.items() if farads else ():
         for group in module.groups:
             for pin in group.cell.outputs:
-                own = [farads.get((cell, pin.name), 0.0) for cell in group.names]
-                load[flat.nets_of[name][0, group.pins[pin.name]]] += own
+                wires = [farads.get((cell, pin.name), 0.0) for cell in group.names]
+                load[flat.nets_of[name][0, group.pins[pin.name]]] += wires
     for name, module in flat.modules.items():
         for group in module.groups:
             for pin in group.cell.inputs:
@@ -265,7 +265,7 @@ def _internal(
     An output's transition is due to its inputs in proportion to how often each switches while the
     others let it through; an input's own energy is by the states in which it switches.
     """
-    found: dict[str, Floats] = {}
+    energies: dict[str, Floats] = {}
     for pin, rate in rates.items():
         parts: list[tuple[Internal, Floats]] = []
         every = [entry for entry in known.internal if entry.pin == pin]
@@ -275,12 +275,12 @@ def _internal(
             if pin in loads:
                 weights = _shares(weights)
             parts += zip(entries, weights, strict=True)
-        found[pin] = np.zeros(rate.shape)
+        energies[pin] = np.zeros(rate.shape)
         for entry, weight in parts:
             slew = np.broadcast_to(slews.get(entry.related or pin, np.zeros(1)), rate.shape)
             load = loads.get(pin, np.zeros(rate.shape))
-            found[pin] += weight * entry.energy(slew, load) * rate
-    return found
+            energies[pin] += weight * entry.energy(slew, load) * rate
+    return energies
 
 
 def _shares(weights: list[Floats]) -> list[Floats]:

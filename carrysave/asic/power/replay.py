@@ -190,6 +190,6 @@ def _library() -> ctypes.CDLL:
             shutil.copy(work / "replay.so", folder)
 
     path = cache.entry("replay", [text, compiler, *options], make) / "replay.so"
-    found = ctypes.CDLL(str(path))
-    found.replay.restype = ctypes.c_int64
-    return found
+    library = ctypes.CDLL(str(path))
+    library.replay.restype = ctypes.c_int64
+    return library

@@ -112,11 +112,11 @@ class Stimulus:
             longest = k * lane.k_max_words(*self.pair)
         rng = np.random.default_rng(_SEED)
         layers = _layers(*formats) if self.kind == "digits" else []
-        found: list[Sum] = []
+        sums: list[Sum] = []
         beats = 0
-        while beats < self.beats or len(found) < WARM_UP + 2:
+        while beats < self.beats or len(sums) < WARM_UP + 2:
             if layers:
-                x, weights = layers[len(found) % len(layers)]
+                x, weights = layers[len(sums) % len(layers)]
                 a = x[rng.integers(len(x), size=m)]
                 b = weights[:, (np.arange(n) + rng.integers(weights.shape[1])) % weights.shape[1]]
             else:
@@ -127,9 +127,9 @@ class Stimulus:
             if isinstance(spec, EngineSpec):
                 a = np.maximum(a, spec.a_low)  # some never take the least code
             a, b = a[:, :longest], b[:longest]
-            found.append((a, b))
-            beats = sum(-(-a.shape[1] // k) for a, _ in found[WARM_UP:-1])
-        return found
+            sums.append((a, b))
+            beats = sum(-(-a.shape[1] // k) for a, _ in sums[WARM_UP:-1])
+        return sums
 
     def pack(self, sums: list[Sum]) -> bytes:
         """Return tiles, and indices of formats, as an npz file."""
@@ -158,11 +158,11 @@ def _layers(a_format: ElementFormat, b_format: ElementFormat) -> list[Sum]:
         if (fmt.low, fmt.high) != digits.CODES:
             raise ValueError(f"{name} must be int8 for digits, not {fmt.low}..{fmt.high}")
     network, images, _ = digits.load()
-    found = []
+    layers = []
 
     def multiply(x: Any, weights: Any) -> Any:
-        found.append((x.astype(np.int64), weights.astype(np.int64)))
+        layers.append((x.astype(np.int64), weights.astype(np.int64)))
         return digits.matmul(x, weights)
 
     network.run(images, multiply)
-    return found
+    return layers
