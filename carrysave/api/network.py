@@ -15,7 +15,7 @@ from carrysave.boards import attached
 from carrysave.boards.board import board_of, design_of
 from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.run import view
-from carrysave.compiler.run.products import Block
+from carrysave.compiler.run.alone import Block
 from carrysave.compiler.run.request import RunRequest, execute, write
 from carrysave.errors import ArgumentError, UsageError
 from carrysave.keywords import by_name

@@ -1,16 +1,16 @@
-"""Products on a board that is attached to this machine, over its serial line."""
+"""Jobs on a board that is attached to this machine, over its serial line."""
 
-import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from carrysave.boards.board import Board
 from carrysave.driver import Coprocessor, CoprocessorError
-from carrysave.driver.batch import Work, run
+from carrysave.driver.batch import run_jobs
+from carrysave.driver.device_info import Counters
+from carrysave.driver.job import Job
 from carrysave.driver.uart import SerialPort, UartLink
 from carrysave.errors import ArgumentError, needs
 from hw.catalog import Design
@@ -77,14 +77,15 @@ def opened(port: SerialPort, design: Design) -> Coprocessor:
 def block(
     board: Board, design: Design, port: str, baud: int
 ) -> Callable[
-    [Sequence[Work], Callable[[int, int], None]], tuple[list[np.ndarray], list[dict[str, Any]]]
+    [Sequence[tuple[Job, Mapping[str, np.ndarray]]], Callable[[int], None]],
+    list[tuple[np.ndarray, Counters]],
 ]:
-    """Return what runs products on the board: a :data:`carrysave.compiler.run.products.Block`."""
+    """Return what runs jobs on the board: a :data:`carrysave.compiler.run.alone.Block`."""
     needs("serial")
 
-    def run_all(
-        works: Sequence[Work], progress: Callable[[int, int], None]
-    ) -> tuple[list[np.ndarray], list[dict[str, Any]]]:
+    def run(
+        jobs: Sequence[tuple[Job, Mapping[str, np.ndarray]]], tell: Callable[[int], None]
+    ) -> list[tuple[np.ndarray, Counters]]:
         from serial import Serial
 
         with Serial(port, baud, timeout=TIMEOUT) as line:
@@ -92,9 +93,6 @@ def block(
                 device = opened(line, design)
             except CoprocessorError as error:
                 raise type(error)(f"{board.name} at {port}, {baud} baud: {error}") from None
-            results, counters = run(device, works, progress=lambda done: progress(done, len(works)))
-        return results, [
-            dataclasses.asdict(one) | {"utilisation": one.utilisation} for one in counters
-        ]
+            return run_jobs(device, jobs, progress=tell)
 
-    return run_all
+    return run

@@ -1,19 +1,23 @@
 """Batches of matrix products, and running them through the driver."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from .coprocessor import Coprocessor
 from .device_info import Counters
-from .job import Requantisation
+from .job import Job, Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
-from .number import Number
+from .number import BYTE, Number
 from .vector import EXPONENT, INDEX, VectorWork
 
-__all__ = ["Rows", "Work", "run"]
+__all__ = ["Rows", "Work", "placed", "run", "run_jobs"]
+
+_STRIDES = {"a": "lda", "b": "ldb", "c": "ldc"}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,6 +112,63 @@ def run(
         if not device.lost:
             free()
     return results, counters
+
+
+def run_jobs(
+    device: Coprocessor,
+    jobs: Sequence[tuple[Job, Mapping[str, np.ndarray]]],
+    *,
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[tuple[np.ndarray, Counters]]:
+    """Run jobs, each with copies of its operands alone.
+
+    Parameters
+    ----------
+    device : an opened driver.
+    jobs : of each the bytes of its matrices, rows x bytes, by name; those of C are not written.
+    progress : called with the number of completed jobs.
+
+    Returns
+    -------
+    The bytes of C of each, and its counters.
+    """
+    made = []
+    for number, (job, operands) in enumerate(jobs, 1):
+        matrices: dict[str, Matrix] = {}
+        with ExitStack() as stack:
+            for name, data in operands.items():
+                matrices[name] = device.empty(data.shape, BYTE)
+                # What a lost device may still write to is not freed.
+                stack.callback(_free, device, matrices[name])
+                if name != "c":
+                    matrices[name].write_bytes(data)
+            at = {name: (one.address, one.distance) for name, one in matrices.items()}
+            counters = device.run_jobs([placed(job, at)])
+            made.append((matrices["c"].read_bytes().copy(), counters))
+        progress(number)
+    return made
+
+
+def placed(job: Job, places: Mapping[str, tuple[int, int]]) -> Job:
+    """Return a job whose matrices are elsewhere.
+
+    Parameters
+    ----------
+    places : of each, by name, its address, and bytes from row to row, which are left out of what
+        has one row for all.
+    """
+    fields: dict[str, Any] = {name: at for name, (at, _) in places.items()}
+    fields |= {
+        _STRIDES[name]: distance
+        for name, (_, distance) in places.items()
+        if name in _STRIDES and getattr(job, _STRIDES[name])
+    }
+    return replace(job, **fields)
+
+
+def _free(device: Coprocessor, matrix: Matrix) -> None:
+    if not device.lost:
+        matrix.free()
 
 
 def _codes(work: Product | VectorWork) -> Matrix:

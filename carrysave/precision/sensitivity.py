@@ -13,7 +13,8 @@ from carrysave.compiler.graph.reference_runtime import Oracle, session
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.encoded import Choice
 from carrysave.compiler.passes.floats import match_floats
-from carrysave.compiler.target.cost import Estimate, estimate
+from carrysave.compiler.program.cost import Spent, spent
+from carrysave.compiler.run.alone import product_job
 from carrysave.compiler.target.energy import Energy
 from carrysave.compiler.target.target import Target
 from carrysave.precision.layers import Layer, batches
@@ -143,12 +144,13 @@ def _option(
     choice = layer.choice(target.formats, pair)
     product = match_floats(graph, layer.node, target, choice).product
     product.check(target)
-    takes = Estimate(0, 0, 0)
+    takes = Spent()
     outputs: list[np.ndarray] = []
     for number, (part, a) in enumerate(zip(parts, layer.a, strict=True)):
         b = layer.b[number] if layer.b else None
         compiled = product.compile(target, a, b, in_hardware=False)
-        takes = takes + estimate(target, compiled.works)
+        jobs = [product_job(work, target) for work in compiled.works]
+        takes = sum((spent(job, target) for job in jobs), takes)
         outputs += tail.run(part, golden.product(target.spec, compiled))
     reference = [one for several in references for one in several]
     total = sum(len(next(iter(part.values()))) for part in parts)

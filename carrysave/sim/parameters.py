@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hw.catalog import Design
 
-__all__ = ["BENCH_VARIABLE", "bench_parameters", "bench_spec", "describe"]
+__all__ = [
+    "BENCH_VARIABLE", "CALL", "PROGRESS", "RESULT", "bench_parameters", "bench_spec", "describe",
+]  # fmt: skip
 
 BENCH_VARIABLE = "CARRYSAVE_BENCH"
 """Environment variable with a bench's parameters, as JSON."""
+CALL, RESULT, PROGRESS = "call.pickle", "result.pickle", "progress"
+"""Files of a call with a driver, see :mod:`carrysave.sim.device`."""
 
 
 def describe(design: "Design") -> dict[str, Any]:

@@ -1,15 +1,18 @@
 """Matrix products on simulated hardware: on an engine, or on a co-processor through its driver."""
 
-import json
-import pickle
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from carrysave.driver import batch
 from carrysave.driver.batch import Rows, Work
+from carrysave.driver.device_info import Counters
 from carrysave.sim import tiling
+from carrysave.sim.device import with_device
 from carrysave.sim.parameters import describe
 from carrysave.sim.runner import new_folder, run, sources_of
 from carrysave.sim.verilator import build
@@ -83,7 +86,7 @@ def run_works(
     directory: Path,
     *,
     one_start: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
     deadline: float = 3600.0,
 ) -> tuple[list[np.ndarray], list[dict[str, Any]]]:
     """Run products and vector jobs on the simulated co-processor, through its driver.
@@ -105,24 +108,36 @@ def run_works(
     ------
     RuntimeError : if the simulation fails; names the log.
     """
-    folder = new_folder(directory, design.module)
-    (folder / "works.pickle").write_bytes(pickle.dumps(list(works)))
-    counter = folder / "progress"
-
-    def poll() -> None:
-        if progress is not None and counter.exists():
-            progress(int(counter.read_text() or 0), len(works))
-
-    result = run(
-        build(sources_of(design, folder, from_cache=True), design.module),
-        "carrysave.sim.cocotb.job_driver",
-        parameters={**describe(design), "one_start": one_start},
-        directory=folder,
+    results: list[np.ndarray]
+    counters: list[Counters]
+    results, counters = with_device(
+        design,
+        partial(batch.run, works=list(works), one_start=one_start),
+        directory,
+        size=_size(design.spec, works, one_start),
+        progress=lambda done: progress(done, len(works)),
         deadline=deadline,
-        poll=poll,
     )
-    if not result.ok:
-        raise RuntimeError(f"simulation failed: {', '.join(result.failed)}; see {result.log}")
-    with np.load(folder / "results.npz") as data:
-        results = [data[str(number)] for number in range(len(works))]
-    return results, json.loads((folder / "counters.json").read_text())
+
+    return results, [asdict(one) | {"utilisation": one.utilisation} for one in counters]
+
+
+def _size(spec: Any, works: Sequence[Work | Rows], one_start: bool) -> int:
+    """Count bytes that hold all that is on the device at any time."""
+    most = total = rows = columns = 0
+    for work in works:
+        if work.a is not None:
+            rows, columns = work.a.shape
+            total = total if one_start else 0
+        matrices: tuple[tuple[int, int, int], ...]
+        if isinstance(work, Rows):
+            matrices = ((3 * rows, columns + 1, 16),)
+        else:
+            k, n = work.b.shape
+            columns = n
+            matrices = (rows, k, spec.a_bits), (k, n, spec.b_bits), (rows + 2, n, 64)
+        # A beat more for each row, and room that an allocator leaves between matrices.
+        total += sum(count * (length * bits // 8 + spec.bytes) for count, length, bits in matrices)
+        total += 1024
+        most = max(most, total)
+    return max(most, 1 << 16)

@@ -11,18 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "LATENCY",
-    "Blocks",
-    "Cost",
-    "Part",
-    "Stores",
-    "candidates",
-    "cost",
-    "costs",
-    "order",
-    "plan",
-    "word_bytes",
-]
+    "LATENCY", "Blocks", "Cost", "Part", "Stores", "candidates", "cost", "costs", "order", "plan",
+    "spans", "word_bytes",
+]  # fmt: skip
 
 Numbers = NDArray[np.int64]
 
@@ -158,7 +149,15 @@ class Part(NamedTuple):
 def order(
     stores: Stores, blocks: Blocks, bits: Mapping[str, int], m: int, n: int, words: int
 ) -> Iterator[Part]:
-    """List the parts of rows read and written, block by block, in order.
+    """List the parts of rows read and written, see :func:`spans`."""
+    for name, rows, first, size in spans(stores, blocks, bits, m, n, words):
+        yield from (Part(name, row, first, size) for row in rows)
+
+
+def spans(
+    stores: Stores, blocks: Blocks, bits: Mapping[str, int], m: int, n: int, words: int
+) -> Iterator[tuple[str, range, int, int]]:
+    """List what is read and written, block by block: of each matrix rows, first byte, and bytes.
 
     A block's biases and requantisations come before its B. Data shared with the previous block is
     not read again: A if blocks go by rows and all of K is in one; B if they go by columns.
@@ -172,10 +171,10 @@ def order(
     up, across = blocks.m * stores.tile_m, blocks.n * stores.tile_n
     deep, each = blocks.k * stores.tile_k, max(stores.block, 1)
 
-    def part(name: str, down: range, along: range) -> Iterator[Part]:
+    def part(name: str, down: range, along: range) -> Iterator[tuple[str, range, int, int]]:
         if name in bits:
             low, high = along.start * bits[name] // 8, -(-along.stop * bits[name] // 8)
-            yield from (Part(name, row, low, high - low) for row in down)
+            yield name, down, low, high - low
 
     places = list(product(_ranges(m, up), _ranges(n, across)))
     if blocks.by_columns:

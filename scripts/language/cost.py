@@ -9,10 +9,9 @@ import numpy as np
 
 from carrysave.compiler.decoder.units import GROUP, VECTOR
 from carrysave.compiler.front.gguf import Shape
-from carrysave.compiler.target.cost import product_cost
-from carrysave.compiler.target.mapping import start_of
+from carrysave.compiler.target.target import start_of
 from golden.npe.vector_unit import cycles as vector_cycles
-from golden.soc.blocking import Stores
+from golden.soc.blocking import Stores, cost, plan
 from golden.soc.spec import CoprocessorSpec
 from scripts.language.engines import Core
 
@@ -176,11 +175,12 @@ class _Model:
         """
         digits = 1 if bits == self.core.bits else -(-bits // self.core.digit)
         columns = (n if whole else -(-n // self.memory.copies)) * digits
-        cost = product_cost(self.stores, m, k, columns, _SUM_BITS)
-        scales = round(cost.read_beats * more / self.core.stored)
-        beats = cost.read_beats + scales + cost.write_beats
+        sizes = m, columns, k, _SUM_BITS
+        found = cost(self.stores, plan(self.stores, *sizes), *sizes)
+        scales = round(found.read_beats * more / self.core.stored)
+        beats = found.read_beats + scales + found.write_beats
         shares = 1 if whole else self.memory.copies
-        cycles = start_of(self.stores.latency) + cost.cycles + scales
+        cycles = start_of(self.stores.latency) + found.cycles + scales
         return cycles, shares * beats * self.memory.beat // 8
 
     def rows(self, shape: Shape, rows: int, length: int) -> int:

@@ -13,6 +13,8 @@ import pytest
 
 from carrysave.boards import attached
 from carrysave.boards.board import BOARDS, design_of
+from carrysave.compiler.run.alone import Alone, of_work
+from carrysave.compiler.target.target import Target
 from carrysave.driver import LinkError
 from carrysave.driver.batch import Work
 from carrysave.errors import UsageError
@@ -24,6 +26,7 @@ from verif.support.command import Run
 from verif.support.schemas import check
 
 BOARD = BOARDS["ulx3s_25f"]
+TARGET = Target(design_of(BOARD, {}))
 
 
 class Device:
@@ -96,41 +99,42 @@ def report(folder: Path, design: Design, baud: int) -> None:
     path.write_text(json.dumps({"parameters": dict(design.parameters), "baud": baud}))
 
 
-def work(rng: np.random.Generator) -> Work:
-    return Work(a=rng.integers(-128, 128, (5, 9)), b=rng.integers(-128, 128, (9, 7)))
+def product(rng: np.random.Generator) -> Alone:
+    work = Work(a=rng.integers(-128, 128, (5, 9)), b=rng.integers(-128, 128, (9, 7)))
+    return of_work("", work, TARGET)
 
 
 def test_products_over_a_line_that_loses_bytes(device: Device) -> None:
     """Torn answers are asked for again, and no number is wrong."""
     rng = np.random.default_rng(1)
-    works = [work(rng) for _ in range(3)]
+    some = [product(rng) for _ in range(3)]
     run = attached.block(BOARD, design_of(BOARD, {}), device.port, 115200)
-    told: list[tuple[int, int]] = []
+    told: list[int] = []
     device.torn = 5
-    found, counters = run(works, lambda done, total: told.append((done, total)))
+    found = run([(one.job, one.rows) for one in some], told.append)
     assert device.torn == 0
-    for one, c in zip(works, found, strict=True):
-        assert one.a is not None
-        assert np.array_equal(c, one.a @ one.b)
-    assert told == [(1, 3), (2, 3), (3, 3)]
-    assert len(counters) == 3
-    assert {"cycles", "utilisation"} <= counters[0].keys()
+    for one, (c, counters) in zip(some, found, strict=True):
+        assert np.array_equal(c, one.golden(TARGET))
+        assert counters.cycles >= 0
+    assert told == [1, 2, 3]
 
 
 def test_other_design_on_the_board(device: Device) -> None:
+    one = product(np.random.default_rng(1))
     other = design_of(BOARD, {"sums": "128"})
     run = attached.block(BOARD, other, device.port, 115200)
     says = rf"ulx3s_25f at .*another design, .* and not {other.digest}: load it with"
     with pytest.raises(RuntimeError, match=says):
-        run([work(np.random.default_rng(1))], lambda done, total: None)
+        run([(one.job, one.rows)], lambda done: None)
 
 
 def test_board_that_does_not_answer() -> None:
+    one = product(np.random.default_rng(1))
     own, other = os.openpty()
     tty.setraw(other)
     run = attached.block(BOARD, design_of(BOARD, {}), os.ttyname(other), 115200)
     with pytest.raises(LinkError, match=r"ulx3s_25f at .*, 115200 baud: no answer to HELLO"):
-        run([work(np.random.default_rng(1))], lambda done, total: None)
+        run([(one.job, one.rows)], lambda done: None)
     os.close(own)
     os.close(other)
 

@@ -10,7 +10,6 @@ from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.cost import Spent, cycles_of, spent
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product, rows, scaling
-from carrysave.compiler.target import cost as target_cost
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from golden.npe.vector import VectorUnitSpec
@@ -73,23 +72,26 @@ def test_products_take_what_the_planner_says(buffers: dict[str, Buffer]) -> None
     found = spent(job, TARGET)
     macs = 20 * 64 * 40
 
-    def moved(bits: int) -> int:
+    def due(bits: int) -> Spent:
         stores = TARGET.info.stores
-        beats = cost(stores, plan(stores, 20, 40, 64, bits), 20, 40, 64, bits)
-        return 16 * (beats.read_beats + beats.write_beats)
+        planners = cost(stores, plan(stores, 20, 40, 64, bits), 20, 40, 64, bits)
+        moved = 16 * (planners.read_beats + planners.write_beats)
+        # Rows of tiles of eight, of which the last is half full.
+        return Spent(1, 206 + planners.cycles, macs, macs / 64, moved, 24 * 64 * 40)
 
-    took = START + target_cost.cycles_of(TARGET, 20, 64, 40, False)
-    assert found == Spent(1, took, macs, macs / 64, moved(32))
+    assert found == due(32)
+    assert TARGET.product_cycles(20, 64, 40, requantised=False) == due(32).cycles
+    assert TARGET.product_cycles(20, 64, 40, requantised=True) == due(8).cycles
     # Codes of two bytes are less to write than sums.
     how = Requantisation(multiplier=1, shift=3)
     for wide, c in ((True, "codes"), (False, "narrow")):
         own = planned(product(TARGET, a, b, buffers[c], how=how), TARGET)
-        took = START + target_cost.cycles_of(TARGET, 20, 64, 40, True, wide=wide)
-        assert spent(own, TARGET) == Spent(1, took, macs, macs / 64, moved(8 + 8 * wide))
+        assert spent(own, TARGET) == due(8 + 8 * wide)
     # One row of sums of bytes: the bus is slower than the array.
     short = planned(product(TARGET, a.part((0, 1)), b, buffers["sums"].part((0, 1))), TARGET)
     assert spent(short, TARGET).least == (64 + 64 * 40 + 4 * 40) / 16
-    assert found + found == Spent(2, 2 * found.cycles, 2 * macs, macs / 32, 2 * found.moved)
+    twice = Spent(2, 2 * found.cycles, 2 * macs, macs / 32, 2 * found.moved, 2 * found.slots)
+    assert found + found == twice
 
 
 @pytest.mark.parametrize("operation", ["softmax", "layer_norm", "rms_norm"])

@@ -1,7 +1,6 @@
 """Jobs of a language model on the simulated block: golden's results, and said where not."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, compile_decoder
 from carrysave.compiler.decoder.cores import CORES, core_block
 from carrysave.compiler.front.gguf import load
-from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.program.program import Program
 from carrysave.compiler.run import sample
 from carrysave.compiler.run.golden import execute
 from carrysave.compiler.run.sample import Sample
@@ -20,8 +19,10 @@ from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
 from carrysave.sim.products import run_works
 from carrysave.weights.gguf import read_gguf
+from golden.soc.memory import Space
 from verif.language.test_chat import smollm2, write
 from verif.support.command import Run
+from verif.support.golden_block import by_golden
 
 KINDS = ["rms_norm", "attn_q", "attn_k", "attn_v", "attn", "softmax", "attn_output", "ffn_gate",
          "ffn_up", "silu", "ffn_down", "output"]  # fmt: skip
@@ -42,21 +43,6 @@ def answer(program: Program, own: Sample, tokens: list[int]) -> np.ndarray:
     return decoder.step(np.array(tokens))
 
 
-def by_golden(
-    change: Callable[[Program, np.ndarray], None] = lambda program, memory: None,
-) -> Any:
-    """Return what takes the place of the simulated block."""
-
-    def make(program: Program, memory: np.ndarray, folder: Path) -> Callable[[Section], None]:
-        def run(section: Section) -> None:
-            execute(program.target.spec, memory, section.start)
-            change(program, memory)
-
-        return run
-
-    return make
-
-
 @pytest.mark.parametrize("core", ["int8", "lut_core"])
 @pytest.mark.parametrize("every", [True, False])
 def test_every_job_is_taken_with_its_operands(
@@ -69,7 +55,7 @@ def test_every_job_is_taken_with_its_operands(
     kinds = [kind for kind in KINDS if core == "int8" or kind != "attn"]
     assert list(ours.jobs) == kinds
     taken = [one for some in ours._taken.values() for one in some]
-    monkeypatch.setattr(sample, "by_block", by_golden())
+    monkeypatch.setattr(sample, "simulated", by_golden(program.target))
     ours.run()
     facts = ours.facts()
     assert facts["wrong"] == {}
@@ -87,20 +73,15 @@ def test_every_job_is_taken_with_its_operands(
         )
         assert done == 3 * sum(one.integers.size for one in [*matrices, model.head])
 
-    def wrong(program: Program, memory: np.ndarray) -> None:
-        for step in program.steps:
-            if getattr(step, "node", "") == "ffn_up":
-                memory[step.jobs[0].c] ^= 1  # type: ignore[union-attr]
-
-    monkeypatch.setattr(sample, "by_block", by_golden(wrong))
+    monkeypatch.setattr(sample, "simulated", by_golden(program.target, "silu"))
     answer(program, ours, [3, 1, 4])
     ours.run()
-    assert list(ours.facts()["wrong"]) == ["ffn_up"]
+    assert list(ours.facts()["wrong"]) == ["silu"]
 
 
 def test_sample_is_of_the_seed_and_of_all_jobs(tmp_path: Path) -> None:
     program = compiled(tmp_path)
-    memory = np.zeros(4096, np.uint8)
+    space = Space(memory=np.zeros(4096, np.uint8), scratch=np.zeros(0, np.uint8), base=1 << 40)
     jobs = [
         Job(a=64 * at, b=0, c=2048, m=1, n=16, k=0, lda=32, ldb=0, ldc=64, a_format=1,
             vector="softmax")
@@ -110,7 +91,7 @@ def test_sample_is_of_the_seed_and_of_all_jobs(tmp_path: Path) -> None:
     def drawn(seed: int) -> list[int]:
         found = Sample(program, every=False, seed=seed, folder=tmp_path)
         for job in jobs:
-            found.take("softmax", job, memory)
+            found.take("softmax", job, space)
         return [one.job.a // 64 for one in found._taken["softmax"]]
 
     assert drawn(1) == drawn(1)
@@ -124,7 +105,7 @@ def test_large_jobs_are_cut(core: str, tmp_path: Path, monkeypatch: pytest.Monke
     program = compiled(tmp_path, core)
     ours = Sample(program, every=False, seed=3, folder=tmp_path)
     monkeypatch.setattr(sample, "_CYCLES", 220)
-    monkeypatch.setattr(sample, "by_block", by_golden())
+    monkeypatch.setattr(sample, "simulated", by_golden(program.target))
     answer(program, ours, [5])
     before = {kind: list(some) for kind, some in ours._taken.items()}
     for kind in ("output", "ffn_up"):
@@ -159,16 +140,12 @@ def test_chat_runs_a_sample_on_the_block(run: Run, tmp_path: Path) -> None:
 def test_chat_says_what_is_wrong(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "m.gguf")
 
-    def wrong(program: Program, memory: np.ndarray) -> None:
-        for step in program.steps:
-            if getattr(step, "node", "") == "silu":
-                memory[step.jobs[0].c] ^= 1  # type: ignore[union-attr]
-
-    monkeypatch.setattr(sample, "by_block", by_golden(wrong))
+    target = Target(core_block("blocks", {}))
+    monkeypatch.setattr(sample, "simulated", by_golden(target, "silu"))
     chat = ("chat", "m.gguf", "--prompt", "hello", "--tokens", "1", "--cache", "8")
     done = run(*chat, "--simulate", "sample", "--core", "blocks")
     assert done.code == 1, done.err
-    assert "1 WRONG" in done.out
+    assert "2 WRONG" in done.out
     assert done.out.count("WRONG") == 1
 
 

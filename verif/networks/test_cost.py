@@ -1,4 +1,4 @@
-"""Cost of works: what the planner of the golden model says, and tiles that are padded."""
+"""Cost of products as jobs: what the planner of the golden model says, and padded tiles."""
 
 import math
 from typing import Any
@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.compiler.target.cost import Estimate, cycles_of, estimate, rows_within, work_estimate
-from carrysave.compiler.target.target import Target
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.program.cost import cycles_of, spent
+from carrysave.compiler.run.alone import of_work, product_job
+from carrysave.compiler.target.target import Target, start_of
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from golden.soc.blocking import cost, plan
@@ -16,6 +18,7 @@ from hw.catalog import Design
 INTEGERS = Target(Design("coprocessor", {"engine": "cube(m=3,n=5,k=2)", "code_bytes": 2}))
 PAIRS = Target(Design("coprocessor", {"engine": "npe(m=2,n=3,formats=int8,int4)"}))
 HOW = Requantisation(multiplier=1, shift=3)
+START = start_of(INTEGERS.spec.memory_latency)
 
 
 def work_of(m: int, k: int, n: int, **more: Any) -> Work:
@@ -37,11 +40,10 @@ def test_cost_is_the_planners(more: dict[str, Any], bits: int) -> None:
     beat = stores.data_width // 8
     for m, k, n in ((1, 1, 1), (7, 9, 11), (6, 8, 10), (200, 33, 64)):
         due = cost(stores, plan(stores, m, n, k, bits), m, n, k, bits)
-        found = work_estimate(INTEGERS, work_of(5, k, n, **more), m)
+        found = spent(product_job(work_of(m, k, n, **more), INTEGERS), INTEGERS)
         slots = 3 * math.ceil(m / 3) * 5 * math.ceil(n / 5) * 2 * math.ceil(k / 2)
-        assert found == Estimate(due.cycles, beat * (due.read_beats + due.write_beats), slots)
-        kinds = bool(more.get("requantisation")), bool(more.get("wide"))
-        assert cycles_of(INTEGERS, m, k, n, kinds[0], wide=kinds[1]) == due.cycles
+        assert (found.cycles, found.macs, found.slots) == (START + due.cycles, m * k * n, slots)
+        assert found.moved == beat * (due.read_beats + due.write_beats)
 
 
 def test_pairs_of_codes_take_half_the_words() -> None:
@@ -51,10 +53,10 @@ def test_pairs_of_codes_take_half_the_words() -> None:
     for k in (1, 2, 7, 8, 33):
         words = math.ceil(k / 2)
         due = cost(stores, plan(stores, 4, 5, words, bits), 4, 5, words, bits)
-        found = work_estimate(PAIRS, work_of(4, k, 5, mode=two), 4)
-        assert found.cycles == due.cycles
+        found = spent(product_job(work_of(4, k, 5, mode=two), PAIRS), PAIRS)
+        assert found.cycles == START + due.cycles
         assert found.slots == 4 * 6 * 2 * words * stores.tile_k / stores.tile_k
-        assert found.bytes == (due.read_beats + due.write_beats) * stores.data_width // 8
+        assert found.moved == (due.read_beats + due.write_beats) * stores.data_width // 8
 
 
 def test_codes_of_a_wider_engine_are_two_to_a_word() -> None:
@@ -62,31 +64,47 @@ def test_codes_of_a_wider_engine_are_two_to_a_word() -> None:
     assert wide.mode.codes == 2
     stores, bits = wide.mode.stores(wide.info.stores), wide.info.sums.bits
     due = cost(stores, plan(stores, 4, 5, 17, bits), 4, 5, 17, bits)
-    assert cycles_of(wide, 4, 33, 5, False) == due.cycles
-
-
-def test_estimates_add_up() -> None:
-    assert Estimate(1, 20, 300) + Estimate(4, 50, 600) == Estimate(5, 70, 900)
-    works = [work_of(5, 6, 7), work_of(50, 16, 9)]
-    before = Work(a=None, b=np.zeros((7, 2), np.int64))  # of the work before it
-    compiled: Any = type("Compiled", (), {"works": [*works, before]})
-    one, other = (work_estimate(INTEGERS, work, len(work.a)) for work in works)  # type: ignore[arg-type]
-    assert estimate(INTEGERS, compiled.works) == one + other
-    compiled.works = []
-    assert estimate(INTEGERS, compiled.works) == Estimate(0, 0, 0)
+    assert wide.product_cycles(4, 33, 5, requantised=False) == START + due.cycles
 
 
 def test_rows_that_fit_are_whole_tiles_and_one_at_least() -> None:
-    work = work_of(100, 40, 30)
+    def rows(count: int, cycles: int) -> int:
+        return of_work("", work_of(count, 40, 30), INTEGERS).within(cycles, INTEGERS).job.m
 
-    def cycles(rows: int) -> int:
-        return work_estimate(INTEGERS, work, rows).cycles
+    def cycles(count: int) -> int:
+        return cycles_of(product_job(work_of(count, 40, 30), INTEGERS), INTEGERS)
 
-    assert rows_within(INTEGERS, work, cycles(100)) == 100
+    assert rows(100, cycles(100)) == 100
     # Halves of the rows, up to whole tiles of three.
-    assert [
-        rows_within(INTEGERS, work, cycles(rows)) for rows in (99, 51, 48, 27, 15, 9, 6, 3)
-    ] == [51, 51, 27, 27, 15, 9, 6, 3]
-    assert rows_within(INTEGERS, work, 0) == 3
-    assert rows_within(INTEGERS, work_of(2, 40, 30), 0) == 2
-    assert rows_within(INTEGERS, work_of(3, 40, 30), 0) == 3
+    some = (99, 51, 48, 27, 15, 9, 6, 3)
+    assert [rows(100, cycles(one)) for one in some] == [51, 51, 27, 27, 15, 9, 6, 3]
+    assert rows(100, 0) == 3
+    assert rows(2, 0) == 2
+    assert rows(3, 0) == 3
+
+
+@pytest.mark.parametrize("target", [INTEGERS, PAIRS], ids=["integers", "pairs"])
+@pytest.mark.parametrize("kind", ["sums", "codes", "columns"])
+def test_golden_makes_of_a_products_bytes_what_it_makes_of_its_numbers(
+    target: Target, kind: str
+) -> None:
+    """All of it, its first rows, and some of its columns: bytes of A, B, biases and records."""
+    rng = np.random.default_rng(5)
+    for mode in target.modes.values() or [None]:
+        own = mode or target.mode
+        m, k, n = 9, 7, 24
+        a = rng.integers(own.a.low, own.a.high + 1, (m, k))
+        b = rng.integers(own.b.low, own.b.high + 1, (k, n))
+        how = None
+        if kind != "sums" and target.requantises(1):
+            shift: Any = 9 if kind == "codes" else rng.integers(8, 11, n)
+            how = Requantisation(multiplier=300, shift=shift)
+        bias = rng.integers(-99, 100, n)
+        work = Work(a=a, b=b, mode=mode, bias=bias, requantisation=how)
+        one = of_work("it", work, target)
+        (due,) = golden.run(target.spec, [work])
+        assert np.array_equal(one.golden(target), one.bytes_of(due, target))
+        few = one.some_rows(2, 4, target)
+        assert np.array_equal(few.golden(target), one.bytes_of(due[2:6], target))
+        across = one.some_columns(8, 16, target)
+        assert np.array_equal(across.golden(target), one.bytes_of(due[:, 8:], target))

@@ -13,9 +13,9 @@ from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.run import view
+from carrysave.compiler.run.alone import simulated
 from carrysave.compiler.run.outputs import archive
 from carrysave.compiler.run.products import run
-from carrysave.compiler.run.request import simulated
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError
 from carrysave.progress import Steps

@@ -11,8 +11,8 @@ import onnx
 import pytest
 
 from carrysave.compiler.lowered import golden
+from carrysave.compiler.program.cost import Spent
 from carrysave.compiler.run.products import ProductRun
-from carrysave.compiler.target.cost import Estimate
 from verif.networks.graphs import Builder
 from verif.support.browser import Browser
 from verif.support.command import Run
@@ -46,7 +46,7 @@ def test_corrected_cycles_are_within_the_peak() -> None:
     """Of a part that took less than modelled; what was counted of all rows stays."""
     product: Any = None  # not asked
     part = ProductRun(
-        product, [(200, 64, 32)], 200 * 64 * 32, 16.0, Estimate(26_000, 0, 0), 200, 8, 900, 1_100
+        product, [(200, 64, 32)], 200 * 64 * 32, 16.0, Spent(cycles=26_000), 200, 8, 900, 1_100
     )
     assert part.total == 200 * 64 * 32 // 16
     assert replace(part, cycles=1_200).total == round(26_000 * 1_200 / 1_100)

@@ -3,6 +3,7 @@
 import io
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +26,21 @@ from carrysave.compiler.encoder.floats import encode
 from carrysave.compiler.encoder.integers import quantise
 from carrysave.compiler.encoder.ranges import ranges
 from carrysave.compiler.encoder.request import EmbedRequest, unit_of
-from carrysave.compiler.encoder.simulate import Part, parts, simulated
 from carrysave.compiler.front.encoder_weights import Encoder, read_encoder
 from carrysave.compiler.front.sentences import read_tokens
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.steps import Start
 from carrysave.compiler.run.outputs import folder_name
+from carrysave.compiler.run.sample import Sample
 from carrysave.compiler.target.target import Target
 from carrysave.errors import needs
 from carrysave.progress import Steps
 from golden.npe.vector import VectorUnitSpec
 from hw.emit.user_files import FileError, read_text
 
-__all__ = ["execute", "lines_of"]
+__all__ = ["execute", "lines_of", "sample_of"]
+
+_LAYER = "0"
 
 
 def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
@@ -129,26 +134,34 @@ def _simulated(
     steps: Steps,
 ) -> dict[str, Any]:
     """Run jobs of a sentence on the block, if that is asked for; return what it counts."""
-    chosen: list[Part] = []
-    counters: list[dict[str, int]] = []
-    wrong: list[str] = []
-    if request.options.simulate != "none":
-        program = compiled(integers, sentence, Target(request.design))
-        some, chosen = parts(program, request.options.simulate)
-        steps.step(f"run {len(chosen)} jobs on {request.design.module}")
-        counters, wrong = simulated(some, chosen, runs)
-    whole = [
-        (one.modelled, counted["cycles"])
-        for one, counted in zip(chosen, counters, strict=True)
-        if one.modelled is not None
-    ]
-    return {
-        "simulated": len(chosen),
-        "simulated_cycles": sum(one["cycles"] for one in counters),
-        "whole_cycles": sum(counted for _, counted in whole),
-        "whole_modelled": sum(modelled for modelled, _ in whole),
-        "wrong": wrong,
-    }
+    names = ("simulated", "simulated_cycles", "whole_cycles", "whole_modelled")
+    if request.options.simulate == "none":
+        return {**dict.fromkeys(names, 0), "wrong": []}
+    program = compiled(integers, sentence, Target(request.design))
+    sample = sample_of(program, request.options.simulate, runs, steps.step)
+    sample.execute(program.memory.copy(), program.sections[0].start)
+    sample.run()
+    counted = sum(sample.jobs.values()), sample.counted
+    whole = sample.whole_counted, sample.whole_modelled
+    return {**dict(zip(names, counted + whole, strict=True)), "wrong": list(sample.wrong)}
+
+
+def sample_of(program: Program, simulate: str, folder: Path, tell: Callable[[str], None]) -> Sample:
+    """Return what takes a job of each kind of each layer; of the first layer all, if asked for.
+
+    Parameters
+    ----------
+    simulate : of :data:`carrysave.compiler.encoder.request.SIMULATIONS`.
+    folder, tell : of :class:`Sample`.
+    """
+
+    def whole(step: Start) -> bool:
+        return simulate == "layer" and step.node.partition(".")[0] == _LAYER
+
+    return Sample(
+        program, every=whole, seed=0, folder=folder, tell=tell, each=1,
+        kind=lambda step, job: f"{step.node} {step.operator}",
+    )  # fmt: skip
 
 
 def _write(folder: Path, made: np.ndarray, facts: dict[str, Any]) -> list[str]:

@@ -4,20 +4,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from carrysave.compiler.encoder.simulate import SIMULATIONS
 from carrysave.compiler.target.target import Target
 from carrysave.errors import ArgumentError, check_choice
 from carrysave.keywords import Options
 from golden.npe.vector import VectorUnitSpec
 from hw.catalog import Design
 
-__all__ = ["PARAMETERS", "UNIT", "EmbedOptions", "EmbedRequest", "parameters", "unit_of"]
+__all__ = [
+    "PARAMETERS",
+    "SIMULATIONS",
+    "UNIT",
+    "EmbedOptions",
+    "EmbedRequest",
+    "parameters",
+    "unit_of",
+]
 
 UNIT = (
     "vector_unit(width=16,scale_width=8,out_width=16,signed=true,norm_fraction=8,length=1024,"
     "quotient_bits=4,operations=softmax,layer_norm,gelu,add,multiply,scale)"
 )
 """The vector unit, if the design has none."""
+SIMULATIONS = ("layer", "sample", "none")
+"""Simulate the first layer in full, and a part of a job of each kind of each other; parts alone."""
 PARAMETERS = {"vector": UNIT, "code_bytes": "2", "transpose": "true", "gather": "true"}
 """Of the co-processor, unless given."""
 
@@ -39,7 +48,7 @@ class EmbedOptions(Options):
     ----------
     calibration : file of sentences that steps are chosen for; None: those whose vectors are made.
     batch : sentences in a program.
-    simulate : one of :data:`carrysave.compiler.encoder.simulate.SIMULATIONS`.
+    simulate : one of :data:`SIMULATIONS`.
     """
 
     calibration: Path | None = None

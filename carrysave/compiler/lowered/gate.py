@@ -8,8 +8,6 @@ import numpy as np
 from carrysave.compiler.lowered.engine_codes import check_depth, code_offset
 from carrysave.compiler.lowered.operands import Compiled, Cut
 from carrysave.compiler.lowered.quantised import QuantisedProduct
-from carrysave.compiler.target.cost import cycles_of
-from carrysave.compiler.target.mapping import start_of
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
 
@@ -87,9 +85,9 @@ def _channels(target: Target, channels: int, length: int, done: bool) -> int:
     """
     most = max(1, (target.mode.k_max - _CONSTANTS) // 2)
     step = min(target.info.stores.tile_m, channels, most)
-    parts, start = [], start_of(target.spec.memory_latency)
+    parts = []
     while True:
-        each = start + cycles_of(target, step, step + _CONSTANTS, length, done)
+        each = target.product_cycles(step, step + _CONSTANTS, length, requantised=done)
         parts.append((-(-channels // step) * each, step))
         if step == min(channels, most):
             return min(parts)[1]

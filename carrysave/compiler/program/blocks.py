@@ -31,7 +31,7 @@ def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
     """
     if "fixed_blocks" in target.info.features:
         return job
-    stores, words = stores_of(target), -(-job.k // target.mode.codes)
+    stores, words = stores_of(job, target)
     operands = matrices(target.spec, golden_job(job, target.spec))
     c_bits = operands["c"].bits
     known = candidates(stores, job.m, job.n, words)

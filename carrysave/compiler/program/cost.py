@@ -1,6 +1,7 @@
 """What a job takes: cycles, and bytes on the bus."""
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from operator import add
 
 import numpy as np
 
@@ -8,12 +9,12 @@ from carrysave.compiler.program.cycles import Memory, cycles
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.words import JOBS
-from carrysave.compiler.target.mapping import start_of
-from carrysave.compiler.target.target import Target
+from carrysave.compiler.target.target import Target, start_of
+from carrysave.driver import Mode
 from carrysave.driver.job import Job
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles as unit_cycles
-from golden.soc.blocking import Blocks, Stores, cost, order, plan
+from golden.soc.blocking import Blocks, Stores, cost, plan, spans
 from golden.soc.job_check import matrices
 from golden.soc.maps import MAPS
 from golden.soc.maps import cycles as map_cycles
@@ -42,6 +43,7 @@ class Spent:
         bus, each once.
     moved : bytes on the bus, in whole beats, of rows that begin with one; nothing of what is on
         chip.
+    slots : products that the engine makes while it takes operands, padding of tiles included.
     """
 
     jobs: int = 0
@@ -49,16 +51,11 @@ class Spent:
     macs: int = 0
     least: float = 0.0
     moved: int = 0
+    slots: int = 0
 
     def __add__(self, other: "Spent") -> "Spent":
         """Add what both take."""
-        return Spent(
-            self.jobs + other.jobs,
-            self.cycles + other.cycles,
-            self.macs + other.macs,
-            self.least + other.least,
-            self.moved + other.moved,
-        )
+        return Spent(*map(add, astuple(self), astuple(other)))
 
 
 def cycles_of(jobs: Job | JobGroup, target: Target, memory: Memory | None = None) -> int:
@@ -107,32 +104,41 @@ def spent(job: Job, target: Target, memory: Memory | None = None) -> Spent:
     moved = sum(
         one.rows * one.row_bytes for name, one in operands.items() if name not in {*near, "records"}
     )
-    stores, words = stores_of(target), -(-job.k // target.mode.codes)
+    mode, (stores, words) = _mode(job, target), stores_of(job, target)
     bits = {name: one.bits for name, one in operands.items() if name != "records"}
-    parts = order(stores, _blocks(job, operands, target), bits, job.m, job.n, words)
-    return Spent(
-        1,
-        took,
-        macs,
-        max(macs / target.peak(None), 8 * moved / target.info.stores.data_width),
-        sum(-(-part.bytes // beat) * beat for part in parts if part.name not in near),
+    parts = spans(stores, _blocks(job, operands, target), bits, job.m, job.n, words)
+    slots = mode.codes
+    for size, tile in ((job.m, stores.tile_m), (job.n, stores.tile_n), (words, stores.tile_k)):
+        slots *= -(-size // tile) * tile
+    least = max(macs / target.peak(mode), 8 * moved / target.info.stores.data_width)
+    beats = sum(len(rows) * -(-size // beat) for name, rows, _, size in parts if name not in near)
+    return Spent(1, took, macs, least, beats * beat, slots)
+
+
+def _mode(job: Job, target: Target) -> Mode:
+    """Return the formats of a product."""
+    formats = job.a_format, job.b_format
+    return next(
+        (one for one in target.modes.values() if (one.a_format, one.b_format) == formats),
+        target.mode,
     )
 
 
-def stores_of(target: Target) -> Stores:
-    """Return what limits blocks of its codes."""
-    return target.mode.stores(target.info.stores)
+def stores_of(job: Job, target: Target) -> tuple[Stores, int]:
+    """Return what limits blocks of a product, and its words along K."""
+    mode = _mode(job, target)
+    return mode.stores(target.info.stores), -(-job.k // mode.codes)
 
 
 def _blocks(job: Job, operands: dict[str, Matrix], target: Target) -> Blocks:
     """Return the blocks of a product; those of the planner where the hardware chooses."""
+    stores, words = stores_of(job, target)
     if job.block_m and job.block_n and job.block_k:
         depth = job.block_k
         if job.window is not None:
-            depth = -(-depth * job.window.channels // stores_of(target).tile_k)
+            depth = -(-depth * job.window.channels // stores.tile_k)
         return Blocks(job.block_m, job.block_n, depth, job.by_columns)
-    words = -(-job.k // target.mode.codes)
-    return plan(stores_of(target), job.m, job.n, words, operands["c"].bits)
+    return plan(stores, job.m, job.n, words, operands["c"].bits)
 
 
 def product_cycles(
@@ -151,7 +157,7 @@ def _start_cycles(
     memory: Memory | None,
 ) -> int:  # fmt: skip
     job = group.job
-    stores, words = stores_of(target), -(-job.k // target.mode.codes)
+    stores, words = stores_of(job, target)
     if memory is None:
         bits = operands["c"].bits
         alone, all_ = (

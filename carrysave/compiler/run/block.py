@@ -1,17 +1,22 @@
 """Runs a program on the simulated co-processor, through its driver."""
 
-import pickle
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.run.device import by_device
 from carrysave.compiler.run.network import Runner
-from carrysave.sim.parameters import describe
-from carrysave.sim.runner import new_folder, run, sources_of
-from carrysave.sim.verilator import build
+from carrysave.driver import Coprocessor
+from carrysave.driver.number import BYTE
+from carrysave.sim.device import with_device
 
 __all__ = ["by_block"]
+
+_ROOM = 1 << 16
+"""Bytes of the simulated memory, besides the program's."""
 
 
 def by_block(
@@ -29,20 +34,30 @@ def by_block(
     ------
     RuntimeError : of the runner, if a simulation fails; names the log.
     """
-    design = program.target.design
 
     def simulate(section: Section) -> None:
-        folder = new_folder(directory, design.module)
-        (folder / "section.pickle").write_bytes(pickle.dumps((section, memory)))
-        result = run(
-            build(sources_of(design, folder, from_cache=True), design.module),
-            "carrysave.compiler.run.on_block",
-            parameters=describe(design),
-            directory=folder,
+        memory[:] = with_device(
+            program.target.design,
+            partial(_run, section=section, memory=memory),
+            directory,
+            size=len(memory) + _ROOM,
             deadline=deadline,
         )
-        if not result.ok:
-            raise RuntimeError(f"simulation failed: {', '.join(result.failed)}; see {result.log}")
-        memory[:] = np.load(folder / "memory.npy")
 
     return simulate
+
+
+def _run(
+    device: Coprocessor,
+    *,
+    section: Section,
+    memory: np.ndarray,
+    progress: Callable[[int], None],
+) -> np.ndarray:
+    """Place a program's memory, run a section, and return what is there then."""
+    placed = device.empty((1, len(memory)), BYTE)
+    placed.write_bytes(memory[None])
+    ours, runner = by_device(device, placed)
+    runner(section)
+    progress(1)
+    return ours.copy()

@@ -3,9 +3,8 @@
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -15,28 +14,20 @@ from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Compiled, Operands
+from carrysave.compiler.program.cost import Spent, cycles_of, spent
+from carrysave.compiler.run.alone import Alone, Block, of_work, product_job
 from carrysave.compiler.run.compare import Comparison
-from carrysave.compiler.target.cost import Estimate, estimate, rows_within, work_estimate
 from carrysave.compiler.target.target import Target
-from carrysave.driver.batch import Work
 from carrysave.errors import installed
 from carrysave.progress import Steps
 
-__all__ = ["SIMULATIONS", "Block", "ProductRun", "Run", "run"]
+__all__ = ["SIMULATIONS", "ProductRun", "Run", "run"]
 
 SIMULATIONS = ("all", "sample", "none")
 """Simulate every product of every input; some rows of each product of the first batch; none."""
 
 _CYCLES = 6_000
 """Approximate cycles of a sample."""
-
-Block = Callable[
-    [Sequence[Work], Callable[[int, int], None]], tuple[list[np.ndarray], list[dict[str, Any]]]
-]
-"""Runs works on a co-processor, simulated or real, and tells how many are done, of how many.
-
-Returns C of each, and the hardware's counters.
-"""
 
 
 @dataclass
@@ -58,7 +49,7 @@ class ProductRun:
     shapes: list[tuple[int, int, int]]
     macs: int
     peak: float
-    estimate: Estimate
+    estimate: Spent
     rows: int = 0
     simulated: int = 0
     cycles: int = 0
@@ -195,7 +186,7 @@ class _Machine:
     Members
     -------
     layers : products of the first batch, by name.
-    works : name of the product, work, and its result.
+    jobs : those to simulate, whose `kind` is the name of the product, with their results.
     first : this is the first batch.
     """
 
@@ -205,7 +196,7 @@ class _Machine:
         self.target = target
         self.simulation = simulation
         self.layers: dict[str, ProductRun] = {}
-        self.works: list[tuple[str, Work, np.ndarray]] = []
+        self.jobs: list[tuple[Alone, np.ndarray]] = []
         self.first = True
         self._in_hardware = in_hardware
         self._remember = remember
@@ -246,19 +237,24 @@ class _Machine:
         compiled, results, y = self._multiply(product, a, b)
         if not compiled.works:  # of no rows
             return y
-        name, pairs = product.name, list(zip(compiled.works, results, strict=True))
+        name, target = product.name, self.target
         if self.first or name not in self.layers:
-            shapes = [(len(result), *work.b.shape) for work, result in pairs]
-            costs = estimate(self.target, compiled.works)
-            rows = sum(m for m, *_ in shapes)
-            peak = self.target.peak(compiled.works[0].mode)
-            entry = ProductRun(product, shapes, compiled.macs, peak, costs, rows)
+            jobs = [product_job(work, target) for work in compiled.works]
+            costs = sum((spent(job, target) for job in jobs), Spent())
+            peak = target.peak(compiled.works[0].mode)
+            entry = ProductRun(
+                product, [(job.m, job.k, job.n) for job in jobs], compiled.macs, peak, costs,
+                sum(job.m for job in jobs),
+            )  # fmt: skip
             before = self.layers.get(name)
             # A recurrent layer multiplies at every step.
             self.layers[name] = entry if before is None else before.with_more(entry)
         # Works of a product are alike: sample the first.
-        last = {"all": len(pairs), "sample": 1, "none": 0}[self.simulation]
-        self.works += [(name, work, result) for work, result in pairs[:last]]
+        last = {"all": len(results), "sample": 1, "none": 0}[self.simulation]
+        for work, result in zip(compiled.works[:last], results, strict=False):
+            one = of_work(name, work, target)
+            one = one if self.simulation == "all" else one.within(_CYCLES, target)
+            self.jobs.append((one, result[: one.job.m]))
         return y
 
     def _multiply(
@@ -274,31 +270,19 @@ class _Machine:
 
 
 def _on_block(machine: _Machine, block: Block, steps: Steps) -> list[str]:
-    """Run works on the block, through its driver; return the wrong products."""
-    target = machine.target
-    works: list[Work] = []
-    results: list[np.ndarray] = []
-    for name, work, result in machine.works:
-        assert work.a is not None
-        whole = machine.simulation == "all"
-        rows = len(work.a) if whole else rows_within(target, work, _CYCLES)
-        a = work.a[:rows]
-        # The previous work's result is already on the device.
-        stays = bool(results) and results[-1].shape == a.shape and np.array_equal(results[-1], a)
-        works.append(replace(work, a=None if stays else a))
-        results.append(result[:rows])
-        layer = machine.layers[name]
-        layer.simulated += rows
-        layer.modelled += work_estimate(target, work, rows).cycles
-    if not works:
+    """Run jobs on the block, through its driver; return the wrong products."""
+    target, some = machine.target, machine.jobs
+    if not some:
         return []
-    steps.step(f"run {len(works)} products on {target.design.module}")
-    made, counters = block(works, steps.advance)
+    steps.step(f"run {len(some)} products on {target.design.module}")
+    jobs = [(one.job, one.rows) for one, _ in some]
+    made = block(jobs, lambda done: steps.advance(done, len(jobs)))
     wrong: dict[str, None] = {}
-    for (name, *_), ours, theirs, counted in zip(
-        machine.works, results, made, counters, strict=True
-    ):
-        machine.layers[name].cycles += counted["cycles"]
-        if not np.array_equal(ours, theirs):
-            wrong[name] = None
+    for (one, result), (c, counters) in zip(some, made, strict=True):
+        layer = machine.layers[one.kind]
+        layer.simulated += one.job.m
+        layer.modelled += cycles_of(one.job, target)
+        layer.cycles += counters.cycles
+        if not np.array_equal(c, one.bytes_of(result, target)):
+            wrong[one.kind] = None
     return list(wrong)

@@ -1,7 +1,7 @@
 """A run of a network as it is asked for, checked before anything runs, and its output files."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,15 @@ from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.run import view
+from carrysave.compiler.run.alone import Block, simulated
 from carrysave.compiler.run.outputs import archive
-from carrysave.compiler.run.products import SIMULATIONS, Block, Run, run
+from carrysave.compiler.run.products import SIMULATIONS, Run, run
 from carrysave.compiler.target.target import Target
-from carrysave.driver.batch import Work
 from carrysave.errors import ArgumentError, check_choice, installed, refusal, remedy
 from carrysave.progress import Steps
 from hw.catalog import Design
 
-__all__ = ["REQUANTISERS", "RunRequest", "execute", "simulated", "write"]
+__all__ = ["REQUANTISERS", "RunRequest", "execute", "write"]
 
 REQUANTISERS = ("hardware", "host")
 
@@ -73,19 +73,6 @@ class RunRequest:
             raise ArgumentError("{host_fallback} needs {_package}", _package=remedy("onnxruntime"))
         if self.batch is not None and self.batch < 1:
             raise refusal("batch", "1 or more", str(self.batch))
-
-
-def simulated(design: Design, folder: Path) -> Block:
-    """Return the simulated block of a design; each run gets a new folder in one."""
-
-    def run_block(
-        works: Sequence[Work], progress: Callable[[int, int], None]
-    ) -> tuple[list[np.ndarray], list[dict[str, Any]]]:
-        from carrysave.sim.products import run_works  # loads all of simulation
-
-        return run_works(design, works, folder, progress=progress)
-
-    return run_block
 
 
 def execute(

@@ -1,26 +1,20 @@
 """Jobs of a program on the simulated block, each with its operands alone: all, or a sample."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program.assemble import assembled
-from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.cost import cycles_of
-from carrysave.compiler.program.golden_job import golden_job
-from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
-from carrysave.compiler.run.block import by_block
+from carrysave.compiler.run.alone import Alone, of_job, simulated
 from carrysave.compiler.run.golden import execute
-from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
-from golden.soc.job_check import matrices
-from golden.soc.memory import Matrix
+from golden.soc.memory import Space
 
 __all__ = ["Sample"]
 
@@ -29,17 +23,11 @@ _EACH = 2
 _CYCLES = 2_000
 """Most cycles of one of them, by the cost model; of larger ones some columns and rows run."""
 _BYTES = 1 << 23
-"""Operands that are placed in the simulated memory at once."""
-_STRIDES = {"a": "lda", "b": "ldb", "c": "ldc"}
+"""Operands that are taken before they run."""
 
 
-@dataclass(frozen=True)
-class _Taken:
-    """A job, and the bytes of its operands, rows x bytes, by name; those of C are zeros."""
-
-    kind: str
-    job: Job
-    rows: Mapping[str, np.ndarray]
+def _kind(step: Start, job: Job) -> str:
+    return job.vector or step.node.rpartition(".")[2]
 
 
 class Sample:
@@ -48,70 +36,80 @@ class Sample:
     Parameters
     ----------
     program : whose jobs they are.
-    every : all jobs, else a sample.
+    every : of which steps all jobs run, and whole ones: of all, of none, or by a function.
     seed : of the sample.
     folder : each run gets a new folder in it.
     tell : told what is being done.
+    kind : of a job: of each, some are in a sample.
+    each : how many.
 
     Members
     -------
-    kinds : of all jobs of a run, in order: operations of the vector unit, or ends of nodes' names.
+    kinds : of all jobs of a run, in order; by default operations of the vector unit, or ends of
+        nodes' names.
     jobs, cycles : by kind: how many have run, and the cycles that the cost model expects of them.
     wrong : kinds of jobs whose results are not golden's, with how many.
     counted : cycles that the hardware counted.
+    whole_counted, whole_modelled : the same of those that ran since all of their step's do.
     """
 
     def __init__(
         self,
         program: Program,
         *,
-        every: bool,
+        every: bool | Callable[[Start], bool],
         seed: int,
         folder: Path,
         tell: Callable[[str], None] = lambda text: None,
+        kind: Callable[[Start, Job], str] = _kind,
+        each: int = _EACH,
     ) -> None:
-        self.target, self.every = program.target, every
-        self.kinds = [
-            job.vector or step.node.rpartition(".")[2]
+        self.target, self._each = program.target, each
+        pairs = [
+            (kind(step, job), every(step) if callable(every) else every)
             for step in program.steps
             if isinstance(step, Start)
             for job in step.jobs
         ]
+        self.kinds = [name for name, _ in pairs]
         self.jobs = dict.fromkeys(self.kinds, 0)
         self.cycles = dict.fromkeys(self.kinds, 0)
         self.wrong: dict[str, int] = {}
         self.counted, self.seconds = 0, 0.0
+        self.whole_counted, self.whole_modelled = 0, 0
         self._folder, self._tell = folder, tell
         self._rng = np.random.default_rng(seed)
         self._seen = dict.fromkeys(self.kinds, 0)
-        self._taken: dict[str, list[_Taken]] = {kind: [] for kind in self.kinds}
+        self._taken: dict[str, list[Alone]] = {name: [] for name in self.kinds}
+        self._all = {name for name, whole in pairs if whole}
         self._size = 0
 
     def execute(self, memory: np.ndarray, start: int) -> None:
         """Run a section by golden, and take its jobs."""
-        left = iter(self.kinds)
-        execute(
-            self.target.spec, memory, start, watch=lambda job: self.take(next(left), job, memory)
-        )
+        left, spec = iter(self.kinds), self.target.spec
+        chip = np.zeros(spec.scratch, np.uint8)
+        space = Space(memory=memory, scratch=chip, base=spec.scratch_base)
+        execute(spec, memory, start, chip, lambda job: self.take(next(left), job, space))
 
-    def take(self, kind: str, job: Job, memory: np.ndarray) -> None:
+    def take(self, kind: str, job: Job, space: Space) -> None:
         """Take a job: each, or by chance, any job of a kind as likely as any other."""
         taken = self._taken[kind]
         self._seen[kind] += 1
         place = len(taken)
-        if not self.every and place == _EACH:
+        if kind not in self._all and place == self._each:
             place = int(self._rng.integers(self._seen[kind]))
-            if place >= _EACH:
+            if place >= self._each:
                 return
-        own = _apart(kind, job, memory, self.target)
-        taken[place:] = [own, *taken[place + 1 :]]
-        self._size += sum(rows.size for rows in own.rows.values()) * self.every
+        one = of_job(kind, job, space, self.target)
+        taken[place:] = [one, *taken[place + 1 :]]
+        if kind in self._all:
+            self._size += sum(rows.size for rows in one.rows.values())
         if self._size > _BYTES:
             self.run()
 
     def run(self) -> None:
         """Run what was taken, and compare with golden."""
-        some = [one for taken in self._taken.values() for one in taken]
+        some = list(chain.from_iterable(self._taken.values()))
         for taken in self._taken.values():
             taken.clear()
         self._size = 0
@@ -119,23 +117,18 @@ class Sample:
             return
         self._tell(f"simulate {len(some)} jobs")
         began = time.monotonic()
-        if not self.every:
-            some = [self._cut(one) for one in some]
-        image = Image(self.target)
-        jobs = [_placed(image, one) for one in some]
-        program = assembled(image, [image.steps])
-        ours, theirs = program.memory, program.memory.copy()
-        (section,) = program.sections
-        execute(self.target.spec, ours, section.start)
-        by_block(program, theirs, self._folder)(section)
-        for step in program.steps:
-            assert isinstance(step, Start)
-            self.counted += int(theirs[step.counters :][:8].view("<u8")[0])
-        for one, job in zip(some, jobs, strict=True):
+        some = [one if one.kind in self._all else self._cut(one) for one in some]
+        block = simulated(self.target.design, self._folder)
+        made = block([(one.job, one.rows) for one in some], lambda done: None)
+        for one, (c, counters) in zip(some, made, strict=True):
+            modelled = cycles_of(one.job, self.target)
             self.jobs[one.kind] += 1
-            self.cycles[one.kind] += cycles_of(job, self.target)
-            place = _matrices(job, self.target)["c"].places()
-            if not np.array_equal(ours[place], theirs[place]):
+            self.cycles[one.kind] += modelled
+            self.counted += counters.cycles
+            if one.kind in self._all:
+                self.whole_counted += counters.cycles
+                self.whole_modelled += modelled
+            if not np.array_equal(one.golden(self.target), c):
                 self.wrong[one.kind] = self.wrong.get(one.kind, 0) + 1
         self.seconds += time.monotonic() - began
 
@@ -151,63 +144,22 @@ class Sample:
             "seconds": round(self.seconds, 3),
         }
 
-    def _cut(self, one: _Taken) -> _Taken:
+    def _cut(self, one: Alone) -> Alone:
         """Leave as many columns, and rows, as run in few cycles, from a place drawn by chance."""
         while cycles_of(one.job, self.target) > _CYCLES:
-            job = one.job
-            if job.vector is None and job.n > 2 * self.target.info.stores.tile_n:
-                one = self._some(one, "n", ("b", "c", "bias", "records"), job.n)
-            elif job.m > 1:
-                one = self._some(one, "m", ("a", "c"), job.m)
+            m, n = one.job.m, one.job.n
+            if one.job.vector is None and n > 2 * self.target.info.stores.tile_n:
+                half = -(-n // 16) * 8
+                # Codes of less than a byte begin with one.
+                start = int(self._rng.integers((n - half) // 8 + 1)) * 8
+                one = one.some_columns(start, half, self.target)
+            elif m > 1:
+                half = -(-m // 2)
+                start = int(self._rng.integers(m - half + 1))
+                one = one.some_rows(start, half, self.target)
             else:
                 break
         return one
-
-    def _some(self, one: _Taken, name: str, sides: Sequence[str], size: int) -> _Taken:
-        """Take half of the columns of B, or of the rows of A."""
-        half = -(-size // 16) * 8 if name == "n" else -(-size // 2)
-        # Codes of less than a byte begin with one.
-        start = int(self._rng.integers((size - half) // 8 + 1)) * 8 if name == "n" else 0
-        if name == "m":
-            start = int(self._rng.integers(size - half + 1))
-        job = replace(one.job, n=half) if name == "n" else replace(one.job, m=half)
-        rows = dict(one.rows)
-        for side in rows.keys() & sides:
-            if name == "m":
-                rows[side] = rows[side][start : start + half]
-                continue
-            each = 8 * rows[side].shape[1] // _matrices(one.job, self.target)[side].columns
-            rows[side] = rows[side][:, start * each // 8 : -(-(start + half) * each // 8)]
-        if job.vector is None:
-            job = planned(job, self.target)
-        return _Taken(one.kind, job, rows)
-
-
-def _matrices(job: Job, target: Target) -> dict[str, Matrix]:
-    return matrices(target.spec, golden_job(job, target.spec))
-
-
-def _apart(kind: str, job: Job, memory: np.ndarray, target: Target) -> _Taken:
-    """Copy a job's operands."""
-    rows = {}
-    for name, one in _matrices(job, target).items():
-        at = one.places()
-        rows[name] = np.zeros(at.shape, np.uint8) if name == "c" else memory[at]
-    return _Taken(kind, job, rows)
-
-
-def _placed(image: Image, one: _Taken) -> Job:
-    """Place a job's operands, have it run, and return it."""
-    fields: dict[str, Any] = {}
-    for name, rows in one.rows.items():
-        each = image.stride(8, rows.shape[1])
-        padded = np.pad(rows, [(0, 0), (0, each - rows.shape[1])])
-        fields[name] = image.put(padded.tobytes())
-        if name in _STRIDES and getattr(one.job, _STRIDES[name]):
-            fields[_STRIDES[name]] = each
-    job = replace(one.job, **fields)
-    image.start(one.kind, "Job", job)
-    return job
 
 
 def _without_zeros(counts: Mapping[str, int]) -> dict[str, int]:

@@ -100,7 +100,7 @@ def _row(run: Run, layer: ProductRun, energy: "Energy | None") -> dict[str, Any]
         "simulated_rows": layer.simulated,
         "rows": layer.rows,
         "utilisation": layer.macs / (layer.total * layer.peak),
-        "bytes": found.bytes,
+        "bytes": found.moved,
         "energy_uj": (found.slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None),
         "codes": apart.codes if apart else None,
         "differ": apart.differ if apart else None,

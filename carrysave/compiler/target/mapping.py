@@ -6,23 +6,14 @@ from math import prod
 
 from carrysave.compiler.graph.im2col import Windows
 from carrysave.compiler.graph.patches import Patched
-from carrysave.compiler.target.cost import cycles_of
 from carrysave.compiler.target.target import Target
 
-__all__ = ["Mapping", "choose", "start_of"]
+__all__ = ["Mapping", "choose"]
 
 _SIZES = (1, 2, 3, 4, 6, 8)
+
 Mapping = tuple[Patched, bool]
 """Windows of patches, and whether activations take the place of B, and weights that of A."""
-
-_START = 110
-_WAITS = 1.5
-"""Cycles of a start but for memory's, and how often it waits for memory, fitted to simulations."""
-
-
-def start_of(latency: int) -> int:
-    """Return the cycles that a work takes besides those of the cost model, by memory's latency."""
-    return _START + int(_WAITS * latency)
 
 
 @lru_cache(maxsize=1024)
@@ -48,7 +39,7 @@ def choose(
     turns : activations may take the place of B. Rows of its results have the outputs of a channel,
         of one scale; they and its rows are long, where those of A are short.
     """
-    (groups, depth, columns), start = weights, start_of(target.spec.memory_latency)
+    groups, depth, columns = weights
     tile_m, tile_n = target.info.stores.tile_m, target.info.stores.tile_n
     outputs = windows.outputs(shape[2:])
     if columns >= tile_n or min(outputs) < 1 or windows.depth == 1 or type(windows) is not Windows:
@@ -74,13 +65,13 @@ def choose(
             continue
         bundle = min(groups, max(1, min(tile_n // wide, most // deep)))
         whole, rest = divmod(groups, bundle)
-        each = start + cycles_of(target, rows, bundle * deep, bundle * wide, requantised)
+        each = target.product_cycles(rows, bundle * deep, bundle * wide, requantised=requantised)
         cycles = whole * each
         if rest:
-            cycles += start + cycles_of(target, rows, rest * deep, rest * wide, requantised)
+            cycles += target.product_cycles(rows, rest * deep, rest * wide, requantised=requantised)
         options = [(cycles, (plain, False) if wide > columns else None)]
         if turns:
-            each = start + cycles_of(target, wide, deep, rows, requantised)
+            each = target.product_cycles(wide, deep, rows, requantised=requantised)
             options.append((groups * each, (plain, True)))
         for one in options:
             if best is None or one[0] < best[0]:

@@ -8,12 +8,17 @@ from carrysave.driver import Info, Mode
 from carrysave.driver_modes import element_formats, modes
 from golden.formats.element import ElementFormat
 from golden.npe.npe import NpeSpec
+from golden.soc.blocking import cost, plan
 from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design
 from hw.soc.coprocessor import discovery
 from hw.soc.registers.rdl import fields_of, register_map
 
-__all__ = ["Target"]
+__all__ = ["Target", "start_of"]
+
+_START = 110
+_WAITS = 1.5
+"""Cycles of a start but for memory's, and how often it waits for memory, fitted to simulations."""
 
 _LACKING = ("scales", "stream")
 _WIDEST = 64
@@ -100,6 +105,19 @@ class Target:
             cycles = engine.planes * engine.passes
         return self.info.peak * mode.codes / cycles
 
+    def product_cycles(self, m: int, k: int, n: int, *, requantised: bool) -> int:
+        """Estimate the cycles of a product of M x K by K x N codes, its start included.
+
+        Parameters
+        ----------
+        requantised : to codes of a byte; else sums leave.
+        """
+        mode, info = self.mode, self.info
+        stores, words = mode.stores(info.stores), -(-k // mode.codes)
+        bits = (info.codes if requantised else info.sums).bits
+        took = cost(stores, plan(stores, m, n, words, bits), m, n, words, bits).cycles
+        return start_of(stores.latency) + took
+
     def check_integers(self) -> None:
         """Refuse an engine that cannot multiply codes of quantised networks."""
         if self.modes and _INTEGERS not in self.formats:
@@ -113,3 +131,8 @@ class Target:
         return (
             not rounds and "requantiser" in features and (columns == 1 or "per_column" in features)
         )
+
+
+def start_of(latency: int) -> int:
+    """Return the cycles that a job takes besides those of the cost model, by memory's latency."""
+    return _START + int(_WAITS * latency)

@@ -15,7 +15,6 @@ from carrysave.compiler.encoder.compile import compiled
 from carrysave.compiler.encoder.integers import quantise
 from carrysave.compiler.encoder.ranges import ranges
 from carrysave.compiler.encoder.request import PARAMETERS, EmbedOptions, EmbedRequest
-from carrysave.compiler.encoder.simulate import parts, simulated, wrong
 from carrysave.compiler.front.encoder_weights import read_encoder
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.program.assemble import assembled
@@ -68,47 +67,6 @@ def small_integers(folder: Path, target: Target) -> tuple[IntegerEncoder, list[n
 
 def starts_of(program: Program) -> list[Start]:
     return [step for step in program.steps if isinstance(step, Start)]
-
-
-def test_parts_are_a_layer_and_some_of_the_others(tmp_path: Path) -> None:
-    program, found = parts(small(tmp_path, 4), "layer")
-    heads = SIZES["num_attention_heads"]
-    layers = [part.layer for part in found]
-    assert layers.count("0.scores") == layers.count("0.context") == heads + 1
-    assert layers.count("0.shares") == 1
-    # Keys are turned for scores.
-    assert layers.count("1.scores") == 2
-    assert layers.count("1.up") == layers.count("pool") == 1
-    jobs = dict(zip(layers, (step.jobs[0] for step in starts_of(program)), strict=True))
-    up, some = jobs["0.up"], jobs["1.up"]
-    assert (up.m, up.k, up.n) == (9, SIZES["hidden_size"], SIZES["intermediate_size"])
-    assert (some.m, some.c_bytes, jobs["0.feed"].vector) == (8, 2, "multiply")
-    # Parts make of what they take what the whole program made of it.
-    memory = program.memory.copy()
-    by_golden(program, memory)(program.sections[0])
-    assert wrong(found, memory) == []
-    part = found[layers.index("1.scores")]
-    part.c.rows_of(memory)[0, 0] ^= 1
-    assert wrong(found, memory) == ["1.scores"]
-
-
-@pytest.mark.prove
-def test_small_encoder_on_the_block(tmp_path: Path) -> None:
-    program, found = parts(small(tmp_path, 4), "layer")
-    counters, apart = simulated(program, found, tmp_path)
-    assert apart == []
-    # Models of cycles are near; short jobs wait less than the 206 cycles that all are given, and
-    # rows of two operands wait for each other.
-    pairs = [
-        (counter["cycles"], part.modelled)
-        for part, counter in zip(found, counters, strict=True)
-        if part.modelled is not None
-    ]
-    # Products; scores, contexts of heads; turned keys, shares, the scale of contexts, a gate; two
-    # norms, each with a sum, what is added later, and operands of 8 bits.
-    assert len(pairs) == 4 + 2 * SIZES["num_attention_heads"] + 4 + 2 * 4
-    for counted, modelled in pairs:
-        assert 0.6 * modelled < counted < 1.1 * modelled
 
 
 @pytest.mark.prove

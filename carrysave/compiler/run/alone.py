@@ -1,0 +1,202 @@
+"""Jobs on the block, each with its operands alone: of programs, or of products as they run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from carrysave.compiler.program.blocks import planned
+from carrysave.compiler.program.cost import cycles_of
+from carrysave.compiler.program.golden_job import golden_job
+from carrysave.compiler.target.target import Target
+from carrysave.driver.batch import Work, placed, run_jobs
+from carrysave.driver.device_info import Counters
+from carrysave.driver.job import Job
+from carrysave.driver.number import Number
+from golden.soc.coprocessor import coprocessor
+from golden.soc.job_check import matrices
+from golden.soc.memory import Matrix, Space
+from hw.catalog import Design
+
+__all__ = ["Alone", "Block", "of_job", "of_work", "product_job", "simulated"]
+
+_BEAT = 64
+"""Bytes of the widest beat, which rows begin with."""
+_ROOM = 1 << 16
+"""Bytes of a simulated memory, besides operands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """A job, and what it works on.
+
+    Members
+    -------
+    kind : of the job, to whoever took it.
+    job : its addresses are those that it had.
+    rows : bytes of its operands, rows x bytes, by name; those of C are zeros.
+    """
+
+    kind: str
+    job: Job
+    rows: Mapping[str, np.ndarray]
+
+    def golden(self, target: Target) -> np.ndarray:
+        """Return the bytes of C, rows x bytes, by golden."""
+        beat = target.info.stores.data_width // 8
+        parts, places, end = [], {}, 0
+        for name, data in self.rows.items():
+            wide = -(-data.shape[1] // beat) * beat
+            parts.append(np.pad(data, [(0, 0), (0, wide - data.shape[1])]).reshape(-1))
+            places[name] = end, wide
+            end += parts[-1].size
+        memory = np.concatenate(parts)
+        job = golden_job(placed(self.job, places), target.spec)
+        if error := coprocessor(target.spec, memory, job):
+            raise ValueError(f"{self.kind}: the co-processor cannot do it: {error.name}")
+        return memory[matrices(target.spec, job)["c"].places()]
+
+    def bytes_of(self, results: np.ndarray, target: Target) -> np.ndarray:
+        """Return the bytes of C, rows x bytes, of a product with these results."""
+        return _results(self.job, target).pack(results)
+
+    def within(self, cycles: int, target: Target) -> "Alone":
+        """Return its first rows: as many whole tiles as take so many cycles, one at least."""
+        tile, one = target.info.stores.tile_m, self
+        while one.job.m > tile and cycles_of(one.job, target) > cycles:
+            one = one.some_rows(0, -(-one.job.m // 2 // tile) * tile, target)
+        return one
+
+    def some_rows(self, start: int, count: int, target: Target) -> "Alone":
+        """Return some rows of A, or of a gather some numbers of rows."""
+        sides = {"b"} if self.job.vector == "gather" else {"a"}
+        if self.job.vector is not None and self.job.ldb:
+            sides.add("b")
+        rows = {
+            name: data[start : start + count] if name in sides else data
+            for name, data in self.rows.items()
+        }
+        return self._of(replace(self.job, m=count), rows, target)
+
+    def some_columns(self, start: int, count: int, target: Target) -> "Alone":
+        """Return some columns of the B of a product; codes of less than a byte begin with one."""
+        rows = dict(self.rows)
+        for side in rows.keys() & {"b", "bias", "records"}:
+            each = 8 * rows[side].shape[1] // self.job.n
+            rows[side] = rows[side][:, start * each // 8 : -(-(start + count) * each // 8)]
+        return self._of(replace(self.job, n=count), rows, target)
+
+    def _of(self, job: Job, rows: Mapping[str, np.ndarray], target: Target) -> "Alone":
+        """Return a job of another size, in blocks of its own."""
+        job = job if job.vector is not None else planned(job, target)
+        c = matrices(target.spec, golden_job(job, target.spec))["c"]
+        return Alone(self.kind, job, {**rows, "c": np.zeros((c.rows, c.row_bytes), np.uint8)})
+
+
+Jobs = Sequence[tuple[Job, Mapping[str, np.ndarray]]]
+Block = Callable[[Jobs, Callable[[int], None]], list[tuple[np.ndarray, Counters]]]
+"""Runs jobs, see :func:`carrysave.driver.batch.run_jobs`, and tells how many are done."""
+
+
+def simulated(design: Design, folder: Path) -> Block:
+    """Return the simulated block of a design; each run gets a new folder in one."""
+
+    def run(jobs: Jobs, tell: Callable[[int], None]) -> list[tuple[np.ndarray, Counters]]:
+        from carrysave.sim.device import with_device  # loads all of simulation
+
+        size = max(
+            sum(len(data) * (data.shape[1] + _BEAT) + _BEAT for data in rows.values())
+            for _, rows in jobs
+        )
+        made: list[tuple[np.ndarray, Counters]] = with_device(
+            design, partial(run_jobs, jobs=list(jobs)), folder, size=size + _ROOM, progress=tell
+        )
+        return made
+
+    return run
+
+
+def of_job(kind: str, job: Job, space: Space, target: Target) -> Alone:
+    """Copy the operands of a job of a program; of a table the rows that are taken.
+
+    Parameters
+    ----------
+    space : the program's memory, and what is on chip.
+    """
+    found = matrices(target.spec, golden_job(job, target.spec))
+    rows = {name: _bytes(space, one) for name, one in found.items() if name != "a"}
+    rows["c"] = np.zeros_like(rows["c"])
+    if job.vector == "gather":
+        used, numbers = np.unique(space.load(found["b"])[:, 0], return_inverse=True)
+        rows["a"] = space.memory[found["a"].places(used)]
+        rows["b"] = numbers.astype("<i4").reshape(-1, 1).view(np.uint8)
+        job = replace(job, k=len(used))
+    else:
+        rows["a"] = _bytes(space, found["a"])
+    return Alone(kind, job, rows)
+
+
+def product_job(work: Work, target: Target) -> Job:
+    """Return the job of a product that is nowhere in memory yet."""
+    assert work.a is not None
+    mode, info = work.mode or target.mode, target.info
+    how, number = work.requantisation, info.wide if work.wide else info.codes
+    if how is not None:
+        low, high = how.limits(number)
+        how = replace(how, low=low, high=high)
+    else:
+        number = info.sums
+    (m, k), n = work.a.shape, work.b.shape[1]
+    beat = info.stores.data_width // 8
+    lda, ldb, ldc = (
+        -(-one.row_bytes(columns) // beat) * beat
+        for one, columns in ((mode.a, k), (mode.b_stored, n * mode.codes), (number, n))
+    )
+    return Job(
+        a=0, b=0, c=0, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc,
+        bias=None if work.bias is None else 0, requantisation=how,
+        records=0 if how is not None and how.per_column else None,
+        a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if work.wide else 0,
+    )  # fmt: skip
+
+
+def _results(job: Job, target: Target) -> Number:
+    """Return what C of a product has."""
+    if job.requantisation is None:
+        return target.info.sums
+    return target.info.wide if job.c_bytes == 2 else target.info.codes
+
+
+def of_work(kind: str, work: Work, target: Target) -> Alone:
+    """Return a product as a job with its operands.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Operands that are out of range.
+    """
+    job, mode, info = (
+        planned(product_job(work, target), target),
+        work.mode or target.mode,
+        target.info,
+    )
+    a, b = mode.a.check("a", work.a), mode.b_stored.check("b", mode.words(work.b))
+    rows = {
+        "a": mode.a.pack(a),
+        "b": mode.b_stored.pack(b),
+        "c": np.zeros((job.m, _results(job, target).row_bytes(job.n)), np.uint8),
+    }
+    if work.bias is not None:
+        rows["bias"] = info.sums.pack(info.sums.check("bias", work.bias[None]))
+    if job.requantisation is not None and job.records is not None:
+        rows["records"] = job.requantisation.records(job.n).reshape(1, -1)
+    return Alone(kind, job, rows)
+
+
+def _bytes(space: Space, matrix: Matrix) -> np.ndarray:
+    near = matrix.address >= space.base
+    memory = space.scratch if near else space.memory
+    one = matrix if matrix.distance or matrix.rows == 1 else replace(matrix, rows=1)
+    return memory[one.places() - (space.base if near else 0)]
