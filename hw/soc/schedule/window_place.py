@@ -11,7 +11,7 @@ from hw.soc.schedule.geometry import BYTES_WIDTH
 
 __all__ = [
     "KERNEL_ROW", "LINE", "LINE_BEFORE", "PIXEL", "PIXEL_BEFORE", "PLACES", "SIDE", "TAP",
-    "Move", "Place", "move_place",
+    "Move", "Place", "first_place", "move_place", "moved",
 ]  # fmt: skip
 
 PLACES = 8
@@ -61,6 +61,39 @@ class Move(NamedTuple):
         m.d.comb += [self.source.eq(source), self.to.eq(to), self.copies.eq(1)]
 
 
+def first_place(m: Module, window: Any, base: Value) -> data.View:
+    """Return the place of the first tap of a map, whose address is `base`."""
+    first = data.View(Place(len(base)), Signal(Place(len(base)).size, name="first"))
+    for coordinate, edge in ((first.x, window.left), (first.y, window.top)):
+        m.d.comb += coordinate.eq(Cat(edge, edge.any().replicate(SIDE + 1 - len(edge))))
+    m.d.comb += first.address.eq(base)
+    return first
+
+
+def moved(
+    m: Module, old: data.View, moves: tuple[Value, Value], steps: tuple[Value, Value]
+) -> data.View:
+    """Return the place a column or a row further, or the same.
+
+    Parameters
+    ----------
+    old : a place.
+    moves : whether it is a column, or a row.
+    steps : distances of pixels, and of rows of the map.
+    """
+    new = data.View(old.shape(), Signal(old.shape().size, name="new"))
+    distance = Signal(BYTES_WIDTH)
+    (by_column, by_row), (pixel, row) = moves, steps
+    m.d.comb += [
+        # Before the first edges, and far behind the last ones, there is nothing to be read.
+        distance.eq(Mux(by_column & ~old.x[-1], pixel, 0) | Mux(by_row & ~old.y[-1], row, 0)),
+        new.address.eq(old.address + distance),
+        new.x.eq(old.x + (by_column & ~(old.x[-1] & ~old.x[-2]))),
+        new.y.eq(old.y + (by_row & ~(old.y[-1] & ~old.y[-2]))),
+    ]
+    return new
+
+
 def move_place(
     m: Module, move: Move, still: Value, window: Any, base: Value, steps: tuple[Value, Value]
 ) -> data.View:
@@ -81,20 +114,12 @@ def move_place(
     )
     m.submodules.places = places
     write, read = places.write_port(), places.read_port(domain="comb")
-    first = data.View(layout, Signal(width, name="first"))
-    old, new = (data.View(layout, Signal(width, name=name)) for name in ("old", "new"))
-    distance = Signal(BYTES_WIDTH)
+    old = data.View(layout, Signal(width, name="old"))
+    first = first_place(m, window, base)
+    new = moved(m, old, (move.x, move.y), steps)
     m.d.comb += [
-        first.address.eq(base),
-        first.x.eq(Cat(window.left, window.left.any().replicate(SIDE + 1 - 8))),
-        first.y.eq(Cat(window.top, window.top.any().replicate(SIDE + 1 - 8))),
         read.addr.eq(move.source),
         old.eq(Mux(still & move.walks, first, read.data)),
-        # Beyond the last edges there is nothing to be read.
-        distance.eq(Mux(move.x & ~old.x[-1], steps[0], 0) | Mux(move.y & ~old.y[-1], steps[1], 0)),
-        new.address.eq(old.address + distance),
-        new.x.eq(old.x + (move.x & ~(old.x[-1] & ~old.x[-2]))),
-        new.y.eq(old.y + (move.y & ~(old.y[-1] & ~old.y[-2]))),
         write.addr.eq(move.to),
         write.data.eq(new),
         write.en.eq(move.walks | move.copies),
