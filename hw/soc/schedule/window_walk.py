@@ -131,7 +131,7 @@ class WindowWalk(wiring.Component):
         emits, ends, count = self._count(m, done)
         m.d.comb += taken.eq(done & ends)
         with m.If(taken):
-            m.d.sync += [at.first_x.eq(1), at.first_y.eq(1), at.second_x.eq(0), at.second_y.eq(0)]
+            m.d.sync += [at.first_x.eq(1), at.first_y.eq(1)]
         self._blocks(m, at, self.i.valid & mine, walks, taken, count, move)
         empty = runs(m, self, go, Taps(now, emits, ends, at.first_x))
         passes = self.i.valid & ~mine & empty
