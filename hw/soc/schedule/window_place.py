@@ -50,10 +50,10 @@ class Move(NamedTuple):
     copies: Signal
 
     @classmethod
-    def make(cls) -> Self:
+    def make(cls, prefix: str = "move") -> Self:
         """Make the signals."""
-        places = {name: Signal(range(PLACES), name=name) for name in ("source", "to")}
-        bits = {name: Signal(name=f"move_{name}") for name in ("x", "y", "walks", "copies")}
+        places = {name: Signal(range(PLACES), name=f"{prefix}_{name}") for name in ("source", "to")}
+        bits = {name: Signal(name=f"{prefix}_{name}") for name in ("x", "y", "walks", "copies")}
         return cls(**places, **bits)
 
     def copy(self, m: Module, source: int, to: int) -> None:
@@ -95,14 +95,19 @@ def moved(
 
 
 def move_place(
-    m: Module, move: Move, still: Value, window: Any, base: Value, steps: tuple[Value, Value]
+    m: Module,
+    move: Move,
+    how: tuple[Value, Value],
+    window: Any,
+    base: Value,
+    steps: tuple[Value, Value],
 ) -> data.View:
     """Move from a place that is kept to the next one, which is kept, too; return it.
 
     Parameters
     ----------
     move : the move.
-    still : it is none, but the first place of a job.
+    how : it is none, but the first place of a job; it is done in this cycle.
     window : :class:`~hw.soc.registers.window_layout.WindowLayout`.
     base : address of the map.
     steps : distances of pixels, and of rows of the map.
@@ -119,9 +124,9 @@ def move_place(
     new = moved(m, old, (move.x, move.y), steps)
     m.d.comb += [
         read.addr.eq(move.source),
-        old.eq(Mux(still & move.walks, first, read.data)),
+        old.eq(Mux(how[0] & move.walks, first, read.data)),
         write.addr.eq(move.to),
         write.data.eq(new),
-        write.en.eq(move.walks | move.copies),
+        write.en.eq((move.walks | move.copies) & how[1]),
     ]
     return new

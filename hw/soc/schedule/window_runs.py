@@ -1,6 +1,6 @@
 """Taps of a window that follow each other in memory, joined to runs."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -11,62 +11,76 @@ __all__ = ["Taps", "runs"]
 
 
 class Taps(NamedTuple):
-    """A tap that is reached: its place; whether it counts, ends its row, begins a kernel row."""
+    """A tap that is reached.
 
-    place: data.View
-    emits: Value
-    ends: Value
-    first_x: Value
+    Members
+    -------
+    emits : it is of the block.
+    ends : it ends its row.
+    first_x : it is the first one of its kernel row.
+    last, final : of the row, see :class:`~hw.soc.schedule.row_request.RowRequest`.
+    """
+
+    emits: Signal
+    ends: Signal
+    first_x: Signal
+    last: Signal
+    final: Signal
+
+    @classmethod
+    def make(cls, prefix: str = "tap") -> Self:
+        """Make the signals."""
+        return cls(*(Signal(name=f"{prefix}_{name}") for name in cls._fields))
 
 
-def runs(m: Module, walk: Any, go: Signal, taps: Taps) -> Value:
-    """Join taps to runs, a cycle later; return that none is under way.
+def runs(m: Module, walk: Any, go: Signal, now: data.View, taps: Taps) -> Value:
+    """Join taps to runs, two cycles later; return that none is under way.
 
     Parameters
     ----------
     walk : :class:`~hw.soc.schedule.window_walk.WindowWalk`, whose ``o`` they are offered by.
     go : the walk can go on.
-    taps : what it reaches.
+    now, taps : what it reaches.
     """
-    window, row, out, now = walk.i_window, walk.i.payload, walk.o.payload, taps.place
-    tap = data.View(now.shape(), Signal(now.shape().size, name="tap", reset_less=True))
+    window, out = walk.i_window, walk.o.payload
+    place = data.View(now.shape(), Signal(now.shape().size, name="place", reset_less=True))
     run = data.View(out.shape(), Signal(out.shape().size, name="run", reset_less=True))
-    valid, some, flush = Signal(), Signal(), Signal()
-    new_row, end, last, final = (
-        Signal(name=name, reset_less=True) for name in ("new_row", "end", "last", "final")
-    )
-    inside, fits, dense, offers = Signal(), Signal(), Signal(), Signal()
+    seen, tap = Taps.make("seen"), Taps.make("joined")
+    address = Signal(len(place.address), reset_less=True)
+    inside, some, flush = Signal(), Signal(), Signal()
+    fits, dense, offers = Signal(), Signal(), Signal()
     m.d.sync += dense.eq((window.dx == 1) & (walk.i_pixel == window.channels))
     m.d.comb += [
-        inside.eq(
-            ~tap.x[-1] & ~tap.y[-1]
-            & (tap.x[:-1] <= window.width) & (tap.y[:-1] <= window.height)
-        ),
-        fits.eq(some & (run.fill != inside) & (~inside | (dense & ~new_row))),
-        offers.eq(flush | (some & valid & ~fits)),
+        fits.eq(some & (run.fill != inside) & (~inside | (dense & ~tap.first_x))),
+        offers.eq(flush | (some & tap.emits & ~fits)),
         go.eq(~offers | walk.o.ready),
-    ]  # fmt: skip
+        walk.o.valid.eq(offers),
+        out.eq(run),
+    ]
     with m.If(go):
+        m.d.sync += [one.eq(other) for one, other in zip(seen, taps, strict=True)]
+        m.d.sync += [one.eq(other) for one, other in zip(tap, seen, strict=True)]
         m.d.sync += [
-            valid.eq(taps.emits),
-            tap.eq(now),
-            new_row.eq(taps.first_x),
-            end.eq(taps.ends),
-            last.eq(row.last),
-            final.eq(row.final),
-            flush.eq(valid & end),
+            place.eq(now),
+            address.eq(place.address),
+            inside.eq(
+                ~place.x[-1]
+                & ~place.y[-1]
+                & (place.x[:-1] <= window.width)
+                & (place.y[:-1] <= window.height)
+            ),
+            flush.eq(tap.emits & tap.ends),
         ]
-        with m.If(valid):
+        with m.If(tap.emits):
             m.d.sync += [
-                some.eq(~end),
+                some.eq(~tap.ends),
                 run.fill.eq(~inside),
-                run.joins.eq(~end),
+                run.joins.eq(~tap.ends),
                 run.to.eq(Destination.A),
-                run.last.eq(last),
-                run.final.eq(final & end),
+                run.last.eq(tap.last),
+                run.final.eq(tap.final & tap.ends),
                 run.bytes.eq(Mux(fits, run.bytes, 0) + window.channels),
             ]
             with m.If(~fits):
-                m.d.sync += run.address.eq(tap.address)
-    m.d.comb += [walk.o.valid.eq(offers), out.eq(run)]
-    return ~valid & ~some & ~flush
+                m.d.sync += run.address.eq(address)
+    return ~taps.emits & ~seen.emits & ~tap.emits & ~some & ~flush

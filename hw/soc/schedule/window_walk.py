@@ -1,6 +1,6 @@
 """Rows of A as runs of a map: what is read, and what is beyond its edges."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -12,58 +12,32 @@ from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH
 from hw.soc.schedule.row_request import RowRequest
 from hw.soc.schedule.window_place import (
-    KERNEL_ROW,
     LINE,
     LINE_BEFORE,
     PIXEL,
     PIXEL_BEFORE,
-    PLACES,
     SIDE,
-    TAP,
     Move,
     move_place,
 )  # fmt: skip
 from hw.soc.schedule.window_runs import Taps, runs
+from hw.soc.schedule.window_step import Step, next_tap
 
 __all__ = ["WindowWalk"]
 
 
-class _Step(NamedTuple):
-    """A step from place to place: the registers that say where the walk is.
+class _Count(NamedTuple):
+    """What is counted in a row: that a tap is of the block, ends the row; taps before it.
 
     Members
     -------
-    first_x, second_x, first_y, second_y : the tap is in the first or second column, or row, of the
-        kernel.
-    left : taps that are left in the kernel row.
-    repeats : moves that are done of a step of several.
-    still : no window has been walked yet: the first place is the map's first.
-    line_begins : the window is the first one of its row.
-    windows : that are left in the row of windows.
+    ready : the row has been looked at.
     """
 
-    first_x: Signal
-    second_x: Signal
-    first_y: Signal
-    second_y: Signal
-    left: Signal
-    repeats: Signal
-    still: Signal
-    line_begins: Signal
-    windows: Signal
-
-    @classmethod
-    def make(cls) -> Self:
-        """Make the signals, as they are at the begin of a job."""
-        ones = {name: Signal(name=name, init=1) for name in ("first_x", "first_y", "still")}
-        bits = {name: Signal(name=name) for name in ("second_x", "second_y", "line_begins")}
-        return cls(
-            left=Signal(8, name="left"),
-            repeats=Signal(4, name="repeats", init=1),
-            windows=Signal(SIDE, name="windows"),
-            **ones,
-            **bits,
-        )
+    ready: Signal
+    here: Signal
+    ends: Signal
+    taps: Signal
 
 
 class WindowWalk(wiring.Component):
@@ -121,108 +95,81 @@ class WindowWalk(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        row, at = self.i.payload, _Step.make()
+        row, at = self.i.payload, Step.make()
         mine, walks, go, taken = Signal(), Signal(), Signal(), Signal()
         m.d.comb += mine.eq(self.i_here & (row.to == Destination.A))
         move = Move.make()
-        steps = self.i_pixel, self.i_lda
-        now = move_place(m, move, at.still, self.i_window, row.address, steps)
-        done = self._tap(m, at, walks & go, move)
-        emits, ends, count = self._count(m, done)
-        m.d.comb += taken.eq(done & ends)
+        done = next_tap(m, self.i_window, at, walks & go, move)
+        count = self._count(m, self.i.valid & mine, done)
+        m.d.comb += taken.eq(done & count.ends)
         with m.If(taken):
             m.d.sync += [at.first_x.eq(1), at.first_y.eq(1)]
-        self._blocks(m, at, self.i.valid & mine, walks, taken, count, move)
-        empty = runs(m, self, go, Taps(now, emits, ends, at.first_x))
+        self._blocks(m, at, count, walks, taken, move, go)
+        # What is decided in one cycle is done in the next.
+        late, still = Move.make("late"), Signal()
+        base = Signal(self.spec.address_width, reset_less=True)
+        flags = Taps.make()
+        with m.If(go):
+            m.d.sync += [one.eq(other) for one, other in zip(late, move, strict=True)]
+            m.d.sync += [
+                still.eq(at.still & walks),
+                base.eq(row.address),
+                flags.emits.eq(done & count.here),
+                flags.ends.eq(count.ends),
+                flags.first_x.eq(at.first_x),
+                flags.last.eq(row.last),
+                flags.final.eq(row.final),
+            ]
+        steps = self.i_pixel, self.i_lda
+        now = move_place(m, late, (still, go), self.i_window, base, steps)
+        empty = runs(m, self, go, now, flags)
         passes = self.i.valid & ~mine & empty
         with m.If(empty):
             m.d.comb += [self.o.valid.eq(passes), self.o.payload.eq(row)]
         m.d.comb += self.i.ready.eq(Mux(mine, taken, empty & self.o.ready))
         return m
 
-    def _tap(self, m: Module, at: _Step, walks: Value, move: Move) -> Value:
-        """Choose the next move; return that a tap is reached with it."""
-        window: Any = self.i_window
-        times, done, wraps, edge = Signal(4), Signal(), Signal(), Signal()
-        pixel = Signal(range(PLACES))
-        rest = Mux(at.first_x, window.kw, at.left)
-        begins = at.first_x & at.first_y
-        m.d.comb += [
-            pixel.eq(Mux(at.line_begins, LINE, PIXEL)),
-            edge.eq(at.windows == 0),
-            wraps.eq(rest == 0),
-        ]
-        with m.If(begins & (at.still | edge)):
-            m.d.comb += [move.source.eq(LINE), move.to.eq(LINE), move.y.eq(walks & ~at.still)]
-            m.d.comb += times.eq(Mux(at.still, 1, window.sy))
-        with m.Elif(begins):
-            m.d.comb += [move.source.eq(pixel), move.to.eq(PIXEL), move.x.eq(walks)]
-            m.d.comb += times.eq(window.sx)
-        with m.Elif(at.first_x):
-            m.d.comb += move.source.eq(Mux(at.second_y, pixel, KERNEL_ROW))
-            m.d.comb += [move.to.eq(KERNEL_ROW), move.y.eq(walks), times.eq(window.dy)]
-        with m.Else():
-            row = Mux(at.first_y, pixel, KERNEL_ROW)
-            m.d.comb += move.source.eq(Mux(at.second_x, row, TAP))
-            m.d.comb += [move.to.eq(TAP), move.x.eq(walks), times.eq(window.dx)]
-        with m.If(at.repeats != 1):
-            m.d.comb += move.source.eq(move.to)
-        m.d.comb += move.walks.eq(walks)
-        m.d.comb += done.eq(walks & (at.repeats == times))
-        with m.If(walks):
-            m.d.sync += at.repeats.eq(Mux(done, 1, at.repeats + 1))
-        with m.If(done):
-            m.d.sync += [
-                at.left.eq(rest - 1),
-                at.first_x.eq(wraps),
-                at.second_x.eq(at.first_x & ~wraps),
-            ]
-            with m.If(wraps):
-                m.d.sync += [at.first_y.eq(0), at.second_y.eq(at.first_y)]
-            with m.If(begins):
-                new = at.still | edge
-                m.d.sync += [at.still.eq(0), at.line_begins.eq(new)]
-                m.d.sync += at.windows.eq(Mux(new, window.across, at.windows - 1))
-        return done
-
-    def _count(self, m: Module, done: Value) -> tuple[Value, Value, Signal]:
-        """Count taps up to the block's first, then codes; return what is of it, its end, and taps.
-
-        The end is only looked at with a tap that is of the block.
-        """
+    def _count(self, m: Module, offered: Value, done: Value) -> _Count:
+        """Count taps up to the block's first, then codes, from a cycle after the row is offered."""
         row, window = self.i.payload, self.i_window
         self.skipped = skipped = Signal(SIDE)
-        taps, inside, left = Signal(SIDE), Signal(), Signal(len(row.bytes))
-        here, after = Signal(), Signal(len(left))
+        left, after, last = Signal(len(row.bytes)), Signal(len(row.bytes)), Signal()
+        ready, here, ends = (Signal(name=name) for name in ("ready", "here", "ends"))
+        count = _Count(ready, here, ends, Signal(SIDE, name="taps"))
         m.d.comb += [
-            here.eq(inside | (taps == skipped)),
-            after.eq(Mux(inside, left, row.bytes) - window.channels),
+            after.eq(Mux(count.ready, left, row.bytes) - window.channels),
+            ends.eq(here & last),
         ]
-        ends = Signal()
-        m.d.comb += ends.eq(here & (after == 0))
         with m.If(done):
-            m.d.sync += [taps.eq(Mux(ends, 0, taps + 1)), inside.eq(here & ~ends)]
-            m.d.sync += left.eq(after)
-        return done & here, ends, taps
+            m.d.sync += count.taps.eq(count.taps + 1)
+            with m.If(~count.here):
+                m.d.sync += count.here.eq(count.taps + 1 == skipped)
+        with m.If((offered & ~count.ready) | (done & count.here)):
+            m.d.sync += [left.eq(after), last.eq(after == 0)]
+        with m.If(offered & ~count.ready):
+            m.d.sync += [count.ready.eq(1), count.taps.eq(0), count.here.eq(skipped == 0)]
+        with m.If(done & count.ends):
+            m.d.sync += count.ready.eq(0)
+        return count
 
     def _blocks(
         self,
         m: Module,
-        at: _Step,
-        offered: Value,
+        at: Step,
+        count: _Count,
         walks: Signal,
         taken: Value,
-        taps: Value,
         move: Move,
+        go: Value,
     ) -> None:
         """Walk the rows of a block; then keep the place behind them, or go back before them."""
-        before = Cat(at.still, at.line_begins, at.windows)
+        before = Cat(at.still, at.line_begins, at.line_ends, at.windows)
         saved = Signal(len(before), init=1)
         with m.FSM():
             with m.State("WALK"):
-                m.d.comb += walks.eq(offered)
+                m.d.comb += walks.eq(count.ready)
                 with m.If(taken & self.i.payload.last):
-                    m.d.sync += self.skipped.eq(Mux(self.i_last_code, 0, taps + 1))
+                    m.d.sync += self.skipped.eq(Mux(self.i_last_code, 0, count.taps + 1))
                     with m.If(self.i_again):
                         m.next = "BACK"
                     with m.Elif(self.i_first):
@@ -232,17 +179,17 @@ class WindowWalk(wiring.Component):
             with m.State("FIRST"):
                 m.d.sync += [at.still.eq(1), saved.eq(1)]
                 m.next = "WALK"
-            with m.State("BACK"):
-                m.d.sync += before.eq(saved)
-                move.copy(m, LINE_BEFORE, LINE)
-                m.next = "BACK_IN_LINE"
-            with m.State("BACK_IN_LINE"):
-                move.copy(m, PIXEL_BEFORE, PIXEL)
-                m.next = "WALK"
-            with m.State("KEEP"):
-                m.d.sync += saved.eq(before)
-                move.copy(m, LINE, LINE_BEFORE)
-                m.next = "KEEP_IN_LINE"
-            with m.State("KEEP_IN_LINE"):
-                move.copy(m, PIXEL, PIXEL_BEFORE)
-                m.next = "WALK"
+            for name, states in (
+                ("BACK", ((LINE_BEFORE, LINE), (PIXEL_BEFORE, PIXEL))),
+                ("KEEP", ((LINE, LINE_BEFORE), (PIXEL, PIXEL_BEFORE))),
+            ):
+                (first, second), later = states, f"{name}_IN_LINE"
+                with m.State(name):
+                    move.copy(m, *first)
+                    with m.If(go):
+                        m.d.sync += before.eq(saved) if name == "BACK" else saved.eq(before)
+                        m.next = later
+                with m.State(later):
+                    move.copy(m, *second)
+                    with m.If(go):
+                        m.next = "WALK"
