@@ -26,9 +26,9 @@ def right(place: Any, base: Value, pixel: Value, row: Value, slip: int = 0) -> V
     return place.address == wanted[:WIDTH]
 
 
-def step(m: Module, address: Value, x: Value, y: Value, base: Value, pixel: Value, row: Value,
-         by_row: Value, slip: int = 0) -> Value:  # fmt: skip
+def step(m: Module, *values: Value, slip: int = 0) -> Value:
     """Claim that a move of a place that is right leads to one that is right."""
+    address, x, y, base, pixel, row, by_row = values
     old = data.View(Place(WIDTH), Signal(Place(WIDTH).size))
     m.d.comb += [old.address.eq(address), old.x.eq(x), old.y.eq(y)]
     new = moved(m, old, (~by_row, by_row), (pixel, row))
