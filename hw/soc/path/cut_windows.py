@@ -26,7 +26,7 @@ def cut_windows(m: Module, path: Any, loader: Loader, router: Any) -> Any:
         walk.i_here.eq(path.i_geometry.of_windows),
         walk.i_window.eq(Cat(job.a_scales, job.b_scales)),
         walk.i_pixel.eq(job.ldsa),
-        walk.i_lda.eq(job.lda),
+        walk.i_lda.eq(path.i_geometry.lda),
         walk.i_again.eq(loader.o_again),
         walk.i_first.eq(loader.o_first),
         walk.i_last_code.eq(loader.o_last_code),

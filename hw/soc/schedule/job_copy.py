@@ -14,6 +14,8 @@ _ARGUMENTS = ("k", "mode", "multiplier", "shift", "zero_point", "low", "high")
 """Arguments that the data path takes as they are given."""
 _OF_MAPS = ("ldsa", "ldsb")
 """Those of jobs on maps."""
+_OF_WINDOWS = ("a_scales", "b_scales", "ldsa")
+"""Those of jobs of windows."""
 
 
 class JobCopy(wiring.Component):
@@ -41,7 +43,8 @@ class JobCopy(wiring.Component):
     o_job: data.View
 
     def __init__(self, spec: CoprocessorSpec):
-        self.arguments = (*_ARGUMENTS, *(_OF_MAPS if spec.taps else ()))
+        more = {*(_OF_MAPS if spec.taps else ()), *(_OF_WINDOWS if spec.windows else ())}
+        self.arguments = (*_ARGUMENTS, *sorted(more))
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_job": In(JobLayout()),
