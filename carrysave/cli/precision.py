@@ -21,6 +21,8 @@ from carrysave.cli.options import (
     settings,
     write_page,
 )
+from carrysave.cli.reading import BY_THE_MODEL, Reading
+from carrysave.compiler.front.options import ReadOptions
 from carrysave.precision import view as pages
 from carrysave.precision.execution import execute
 from carrysave.precision.request import PrecisionRequest
@@ -72,7 +74,7 @@ class PrecisionFlags:
         Parameter(help="Library for the engine's energy: osu018, a Liberty file, or none."),
     ] = "none"
 
-    def request(self, model: Path) -> PrecisionRequest:
+    def request(self, model: Path, reading: ReadOptions) -> PrecisionRequest:
         """Return what is asked for."""
         return PrecisionRequest(
             model=model,
@@ -86,6 +88,7 @@ class PrecisionFlags:
             budgets=self.budget,
             batch=self.batch,
             fine_tune=self.fine_tune,
+            reading=reading,
             library=None if self.energy == "none" else library_of(self.energy, "energy"),
         )
 
@@ -95,6 +98,7 @@ def precision(
     /,
     *,
     flags: PrecisionFlags,
+    reading: Reading = BY_THE_MODEL,
     output: Folder = None,
     view: View = TABLES,
 ) -> int:
@@ -118,7 +122,7 @@ def precision(
     """
     folder = output_folder(output)
     check_page(view.html)
-    request = flags.request(model)
+    request = flags.request(model, reading.options)
     with Steps(errors) as steps:
         line = shlex.join(["carrysave", *sys.argv[1:]])
         facts = execute(request, folder, steps, line)

@@ -10,7 +10,6 @@ from onnx import ModelProto
 
 from carrysave import cache
 from carrysave.compiler.front.inputs import batch_of, read_inputs, read_labels
-from carrysave.compiler.front.onnx_model import load
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.passes.floats import with_choices
 from carrysave.compiler.run.outputs import folder_name
@@ -39,7 +38,7 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     """
     needs("onnxruntime", "scipy", "matplotlib", *(["jax"] if request.fine_tune else []))
     steps.step(f"read {request.model.name}")
-    graph = load(request.model)
+    graph, _ = request.reading.read(request.model)
     calibration = read_inputs(request.calibration, graph, "calibration")
     data = calibration if request.data is None else read_inputs(request.data, graph, "x")
     labels = read_labels(request.labels, len(next(iter(data.values()))))

@@ -1,10 +1,11 @@
 """What is asked for when formats of layers are chosen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from carrysave.asic.liberty.cells import Library
+from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.target.target import Target
 from carrysave.errors import ArgumentError, check_choice
 from carrysave.precision.options import BUDGETS, Options, Pair
@@ -34,6 +35,7 @@ class PrecisionRequest:
     fine_tune : epochs in which weights are fitted to the chosen formats, on the calibration inputs.
     batch : batch size; None: the model's, or 8.
     library : for energy; None: none.
+    reading : how the model is read: its constants alone, as samples are along first axes.
     """
 
     model: Path
@@ -48,10 +50,13 @@ class PrecisionRequest:
     library: "str | Library | None"
     against: Sequence[str] = ()
     fine_tune: int = 0
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("pairs", self.pairs, PAIRS)
+        if self.reading.batch_axis is not None or self.reading.states:
+            raise ArgumentError("{batch_axis} and {state} must be left out: samples come first")
         if self.batch is not None and self.batch < 1:
             raise ArgumentError("{batch} must be 1 or more, not {value}", value=self.batch)
         if not 0 <= self.fine_tune <= _EPOCHS:
