@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["FACTOR_BITS", "Maps", "map_word"]
+__all__ = ["FACTOR_BITS", "Maps", "map_of_word", "map_word"]
 
 FACTOR_BITS = 24
 """Most bits of a factor of a map."""
@@ -22,3 +22,10 @@ def map_word(factor: int, zero: int) -> int:
         if not -(1 << width - 1) <= value < 1 << width - 1:
             raise ValueError(f"{name} must be of {width} bits, two's complement, not {value}")
     return factor & ((1 << FACTOR_BITS) - 1) | (zero & 255) << FACTOR_BITS
+
+
+def map_of_word(word: int) -> tuple[int, int]:
+    """Read a factor and a zero point back."""
+    half = 1 << FACTOR_BITS - 1
+    factor = word & ((1 << FACTOR_BITS) - 1)
+    return (factor ^ half) - half, (word >> FACTOR_BITS ^ 128) - 128

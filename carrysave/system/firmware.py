@@ -52,7 +52,7 @@ def compile_firmware(
     cpu: str,
     folder: Path,
     *,
-    vector: bool = False,
+    every: bool = False,
     floats: bool = False,
 ) -> list[int]:
     """Compile the firmware of a system into a folder, with its sources; return the ROM's words.
@@ -61,7 +61,7 @@ def compile_firmware(
     ----------
     facts : of :mod:`carrysave.system.litex_soc`.
     cpu : the processor that runs it, by LiteX's name.
-    vector : the co-processor has a vector unit, whose jobs take more of the ROM.
+    every : the co-processor has jobs that not all have, on windows or rows, which take more of it.
     floats : programs may have steps on floats, which take more of it: arithmetic in software.
 
     Raises
@@ -72,7 +72,7 @@ def compile_firmware(
         The compiler refuses, or the firmware is too large; says why.
     """
     needs("ziglang")
-    _write_sources(facts, folder, vector=vector)
+    _write_sources(facts, folder, every=every)
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".h", ".c", ".S", ".ld"))
     texts: list[bytes] = [path.read_bytes() for path in files]
     flags = [*_FLAGS, f"-DCPU_{cpu.upper()}", f"-DCARRYSAVE_FLOATS={floats:d}"]
@@ -98,7 +98,7 @@ def compile_firmware(
     return words(elf)
 
 
-def _write_sources(facts: Mapping[str, Any], folder: Path, *, vector: bool) -> None:
+def _write_sources(facts: Mapping[str, Any], folder: Path, *, every: bool) -> None:
     """Write the firmware's sources, the driver's, and what they need to know of the system."""
     for name in (*_SOURCES, "line.h", "platform.h", "string.h"):
         cache.write(folder / name, (_FOLDER / name).read_bytes())
@@ -110,7 +110,7 @@ def _write_sources(facts: Mapping[str, Any], folder: Path, *, vector: bool) -> N
     cache.write(folder / _HEADER, header(facts))
     driver_sources.c(folder / "driver")
     # What else the driver uses of the map is the same in every build.
-    more = dict(EVERY) if vector else {}
+    more = dict(EVERY) if every else {}
     top = register_map(dict.fromkeys(parameters_of(), 0) | more)
     write_header(top, folder / "driver" / f"{MAP}.h")
 

@@ -58,7 +58,7 @@ EXTRA = (
 """Modules that a system needs, beside the core's."""
 
 
-ROMS = {False: 0x4000, True: 0x10000}
+ROMS = {False: 0x6000, True: 0x10000}
 """Bytes of ROM, without steps on floats and with them."""
 
 
@@ -162,7 +162,11 @@ def write(system: System, folder: Path, progress: Callable[[str], None]) -> Writ
     spec = system.design.spec
     assert isinstance(spec, CoprocessorSpec)
     words = compile_firmware(
-        facts, system.cpu, folder / "firmware", vector=spec.vector is not None, floats=system.floats
+        facts,
+        system.cpu,
+        folder / "firmware",
+        every=spec.windows or spec.vector is not None,
+        floats=system.floats,
     )
     if 4 * len(words) > (size := facts["memories"]["rom"][1]):
         raise RuntimeError(f"the firmware must be {size:,} bytes at most, not {4 * len(words):,}")

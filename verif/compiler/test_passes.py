@@ -132,10 +132,11 @@ def test_dump(run: Run, tmp_path: Path) -> None:
     arguments = ["compile", tmp_path / "model.onnx", "-p", "engine=systolic_os(m=4,n=4)"]
     done = run(*arguments, "--dump", tmp_path / "dump", "--stop-after", "products")
     assert done.code == 0, done.err
-    names = ["0-model", "1-expand", "2-fold", "3-recurrent", "4-subgraphs", "5-products"]
+    names = ["model", "expand", "fold", "branches", "recurrent", "subgraphs", "products"]
+    names = [f"{at}-{name}" for at, name in enumerate(names)]
     files = sorted(one.name for one in (tmp_path / "dump").iterdir())
     assert files == sorted(f"{name}.{end}" for name in names for end in ("txt", "svg"))
-    assert done.out == (tmp_path / "dump" / "5-products.txt").read_text()
+    assert done.out == (tmp_path / "dump" / "6-products.txt").read_text()
     lines = done.out.splitlines()
     assert lines[0] == "input   x  uint8 [2, 4, 6, 5]"
     assert lines[-1] == "output  y"

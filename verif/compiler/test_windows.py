@@ -21,14 +21,13 @@ from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
+from hw.catalog import Design
 from verif.compiler import runners
 from verif.compiler.test_program import WIDE
 from verif.networks.graphs import Builder
 from verif.soc.driver.conftest import library as library
 
-TARGET = Target(WIDE.design)
-vars(TARGET).pop("info")
-vars(TARGET)["spec"] = replace(WIDE.spec, windows=True)
+TARGET = Target(Design.parse("coprocessor", {"engine": "systolic_os(m=8,n=8)", "windows": "true"}))
 
 
 def convolution(seed: int) -> tuple[onnx.ModelProto, tuple[int, ...]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from carrysave.system.firmware import compile_firmware, header, words
+from carrysave.system.generate import ROMS
 
 FACTS = {
     "registers": {
@@ -27,7 +28,7 @@ FACTS = {
         ))
     },
     "memories": {
-        "rom": [0, 0x4000],
+        "rom": [0, ROMS[False]],
         "sram": [0x10000000, 0x2000],
         "main_ram": [0x40000000, 1 << 25],
         "matmul": [0x90000000, 0x1000],
@@ -46,17 +47,17 @@ def test_header_names_the_system() -> None:
     assert "#define SDRAM_STEPS {{0x400, 1, 0xb, 1, 200}}\n" in text
 
 
-@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize(("cpu", "first"), [("vexriscv", 0x297), ("picorv32", 0x6F)])
 def test_words_are_those_of_the_segments(
-    cpu: str, first: int, tmp_path: Path, *, vector: bool
+    cpu: str, first: int, tmp_path: Path, *, every: bool
 ) -> None:
-    found = compile_firmware(FACTS, cpu, tmp_path, vector=vector)
+    found = compile_firmware(FACTS, cpu, tmp_path, every=every)
     header_ = (tmp_path / "driver" / "carrysave_coprocessor.h").read_text()
-    assert ("JOB__MODE__VECTOR_bm" in header_) == vector
+    assert ("JOB__MODE__VECTOR_bm" in header_) == every
     elf = (tmp_path / "firmware.elf").read_bytes()
     assert struct.unpack_from("<H", elf, 18) == (243,)  # RISC-V
-    assert 4000 < 4 * len(found) < 0x4000
+    assert 4000 < 4 * len(found) < ROMS[False]
     # VexRiscv first says where an interrupt goes (auipc t0); PicoRV32 jumps over that (j).
     assert found[0] & 0xFFF == first
     assert words(elf) == found

@@ -2,16 +2,55 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from carrysave.compiler.graph.memory import check_size
 from carrysave.compiler.graph.names import quoted
 
-__all__ = ["TABLE", "CodeTable"]
+__all__ = ["TABLE", "CodeTable", "MapRule", "ScaledOperator"]
 
 TABLE = "Table"
 """The operator that looks codes up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaledOperator:
+    """An operator on the numbers that codes stand for.
+
+    Members
+    -------
+    operator : Add, Sub or Mul of two; LeakyRelu, or "" where numbers are the same, of one.
+    operands, result : scale and zero point of each.
+    alpha : of a LeakyRelu.
+    """
+
+    operator: str
+    operands: tuple[tuple[float, int], ...]
+    result: tuple[float, int]
+    alpha: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapRule:
+    """A job on maps that makes the codes of a table; all zero points and limits are of the model.
+
+    Members
+    -------
+    operation : of :data:`golden.soc.maps.MAPS`.
+    zeros, factors : of the operands; both are the only one of a table of one code.
+    multiplier, shift, zero_point, low, high : how sums become codes.
+    """
+
+    operation: str
+    zeros: tuple[int, int]
+    factors: tuple[int, int]
+    multiplier: int
+    shift: int
+    zero_point: int
+    low: int
+    high: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +63,18 @@ class CodeTable:
     lows : the least code of each input.
     values : an entry for each code, or a row for each code of the first of two.
     axes : least axes of the result, as constants have them.
+    kinds : types of the codes of each input.
+    operator : what it is, if it is one operator, whose results limits may cut.
+    rule : the job on maps that makes its codes, if there is one.
     """
 
     name: str
     lows: tuple[int, ...]
     values: np.ndarray
     axes: int
+    kinds: "tuple[np.dtype[Any], ...]" = ()
+    operator: ScaledOperator | None = None
+    rule: MapRule | None = None
 
     @property
     def same(self) -> bool:

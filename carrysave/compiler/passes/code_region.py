@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from carrysave.compiler.graph.code_table import CodeTable
+from carrysave.compiler.graph.code_table import CodeTable, ScaledOperator
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.kernels import attributes
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.lowered import Lowered
 
@@ -79,7 +80,48 @@ def tabled(region: Region, graph: Graph) -> CodeTable | None:
     }
     axes = max((values[name].ndim for name in operands & values.keys()), default=0)
     entries = made[nodes[-1].output[0]].reshape([one.size for one in codes.values()])
-    return CodeTable(nodes[-1].output[0], tuple(lows), entries, axes)
+    return CodeTable(
+        nodes[-1].output[0],
+        tuple(lows),
+        entries,
+        axes,
+        tuple(region.leaves.values()),
+        _operator(region, values),
+    )
+
+
+def _operator(region: Region, values: dict[str, np.ndarray]) -> ScaledOperator | None:
+    """Say what a region is, if it is one operator between codes; limits may follow it."""
+    nodes = region.ordered()
+    readers = [one for one in nodes if one.op_type == "DequantizeLinear"]
+    inner = [one for one in nodes[:-1] if one.op_type not in ("DequantizeLinear", *_LIMITS)]
+    if len(inner) > 1 or [one.input[0] for one in readers] != list(region.leaves):
+        return None
+    operator = inner[0].op_type if inner else ""
+    given = list(inner[0].input) if inner else [readers[0].output[0]]
+    made = [one.output[0] for one in readers]
+    if operator in ("Add", "Mul"):
+        given, made = sorted(given), sorted(made)
+    if operator not in _OPERATORS or given != made:
+        return None
+
+    def step(node: NodeProto) -> tuple[float, int] | None:
+        scale, zero = (values.get(name) for name in (*node.input[1:3], "")[:2])
+        if scale is None or scale.size != 1:
+            return None
+        return float(scale.reshape(())), 0 if zero is None else int(zero.reshape(()))
+
+    operands, result = [step(one) for one in readers], step(nodes[-1])
+    known = [one for one in operands if one is not None]
+    if result is None or len(known) < len(operands):
+        return None
+    alpha = attributes(inner[0]).get("alpha", 0.01) if operator == "LeakyRelu" else 0.0
+    return ScaledOperator(operator=operator, operands=tuple(known), result=result, alpha=alpha)
+
+
+_LIMITS = ("Relu", "Clip")
+"""Operators whose results are the codes' limits."""
+_OPERATORS = ("Add", "Sub", "Mul", "LeakyRelu", "")
 
 
 def _none(*_: object) -> np.ndarray:

@@ -13,6 +13,7 @@ from carrysave.compiler.passes.expand import expand
 from carrysave.compiler.passes.fall_back import without_subgraphs
 from carrysave.compiler.passes.floats import read
 from carrysave.compiler.passes.fold import fold
+from carrysave.compiler.passes.maps import maps
 from carrysave.compiler.passes.products import products
 from carrysave.compiler.passes.quantise_recurrent import quantise_recurrent
 from carrysave.compiler.passes.setting import Setting
@@ -96,6 +97,12 @@ PASSES = (
         name="tables",
         about="operators between codes become tables, and codes move in place of floats",
         run=lambda lowered, setting: tables(lowered),
+    ),
+    Pass(
+        name="maps",
+        about="tables that are sums, products or the greater of two become jobs on maps",
+        run=maps,
+        exact=False,
     ),
     Pass(
         name="arithmetic",

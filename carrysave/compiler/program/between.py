@@ -18,6 +18,7 @@ from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.program.arithmetic import Emitter
 from carrysave.compiler.program.dynamic import dynamic_codes
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.map_jobs import map_job
 from carrysave.compiler.program.moves import codes_of_bytes, greatest, looked_up
 from carrysave.compiler.program.reasons import DYNAMIC, GREATEST, STEPS, moves
 from carrysave.compiler.program.recurrent import recurrent
@@ -77,7 +78,8 @@ class Between:
         if proto.domain == DOMAIN and proto.op_type == "Recurrent":
             return self._recurrent(proto, self.recurrent[proto.name])
         if proto.domain == DOMAIN and proto.op_type == TABLE:
-            return self._table(proto, self.tables[proto.attribute[0].i])
+            made = self._table(proto, self.tables[proto.attribute[0].i])
+            return None if made is None else [made]
         if proto.domain:
             return None
         if proto.op_type in STEPS:
@@ -195,21 +197,23 @@ class Between:
         moved = node.run(x.sources + _FAR, pads, np.int64(beyond + _FAR), *axes)
         return [replace(x, sources=one - _FAR) for one in moved]
 
-    def _table(self, node: NodeProto, table: CodeTable) -> list[Tensor] | None:
+    def _table(self, node: NodeProto, table: CodeTable) -> Tensor | None:
         given = [self.tensors.get(name) for name in node.input]
         if any(one is None or one.scale is not None for one in given):
             return None
         tensors = [one for one in given if one is not None]
+        made = map_job(self.image, (node.name, TABLE), table, tensors)
+        if made is not None:
+            return made
         shape = np.broadcast_shapes(*(one.sources.shape for one in tensors), (1,) * table.axes)
         kind = table.values.dtype
         values = table.values.astype(np.int64)
         codes = [
             codes_of_bytes(*one) for one in zip(tensors, table.lows, values.shape, strict=True)
         ]
-        made = looked_up(
+        return looked_up(
             self.image, (node.name, TABLE), tensors, shape, values[np.ix_(*codes)], kind
         )
-        return [made]
 
     def _greatest(self, node: NodeProto) -> list[Tensor] | None:
         x = self.tensors.get(node.input[0])

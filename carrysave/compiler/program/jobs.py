@@ -5,7 +5,8 @@ from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
-from carrysave.driver.operations import REQUANTISED
+from carrysave.driver.maps import Maps
+from carrysave.driver.operations import MAPS, REQUANTISED
 from carrysave.driver.window import Window
 from golden.npe import requantiser as unit
 from golden.soc.job import Error
@@ -81,7 +82,7 @@ def product(
 
 def rows(
     target: Target, operation: str, a: Buffer, c: Buffer, *, b: Buffer | None = None,
-    how: Requantisation | None = None, once: bool = False,
+    how: Requantisation | None = None, once: bool = False, maps: Maps | None = None,
 ) -> Job:  # fmt: skip
     """Return an operation of the vector unit on each row of A.
 
@@ -91,6 +92,7 @@ def rows(
         a gather numbers of rows, a column.
     how : of what is requantised.
     once : the only row of B is for all rows of A, even if that has one, too.
+    maps : zero points and factors of maps.
 
     Raises
     ------
@@ -117,12 +119,20 @@ def rows(
         one = 1 if b.rows == 1 else m
         _same(b, "must have the operand's", (b.rows, b.columns, b.bits), (one, across, bits))
     small = spec.sizes and c.bits == 8 < spec.vector.out_width
-    bits = a.bits if operation == "gather" else 8 if small else 8 * spec.vector_out_bytes
+    bits = (
+        a.bits
+        if operation == "gather" or operation in MAPS
+        else 8
+        if small
+        else 8 * spec.vector_out_bytes
+    )
     _same(c, "must have codes'", (c.bits,), (8 if operation == "transpose" else bits,))
     return _checked(target, c.name, operation, Job(
         a=a.address, b=0 if b is None else b.address, c=c.address, m=m, n=a.columns, k=k,
         lda=a.stride, ldb=0 if b is None or once or b.rows != m else b.stride, ldc=c.stride,
         a_format=a.bits // 8 - 1, vector=operation, requantisation=how, c_bytes=int(small),
+        zeros=(0, 0) if maps is None else maps.zeros,
+        factors=(0, 0) if maps is None else maps.factors,
     ))  # fmt: skip
 
 

@@ -5,14 +5,14 @@ codes of the last product and their count, and the address of the table of param
 
 A step begins with its kind. A start has its count of groups, the address of its counters, and for
 each group :data:`JOB_WORDS` words, in the order of :data:`JOB_FIELDS`: those of its first job, its
-count of jobs, what is added to each address from a job to the next, and the words of windows as the
-descriptor of a job has them. A move has :data:`MOVE_FIELDS`: the address that it writes to, that of
-its records and loops and the count of their words, the sources of a byte, and the address of a
-table, or 0. Addresses are from the memory's start; from :data:`CHIP` on, those of a job are on
-chip. A record is a count of bytes, and for each source an address, which goes on with each byte; or
-a number below 0, which is a code less 256, and stays. A loop is a number below 0, how often less 0;
-the words of its body, records and loops; what is added to the addresses of the first source each
-time; and to those of all others; and its body.
+count of jobs, what is added to each address from a job to the next, and the words of windows or of
+maps as the descriptor of a job has them. A move has :data:`MOVE_FIELDS`: the address that it writes
+to, that of its records and loops and the count of their words, the sources of a byte, and the
+address of a table, or 0. Addresses are from the memory's start; from :data:`CHIP` on, those of a
+job are on chip. A record is a count of bytes, and for each source an address, which goes on with
+each byte; or a number below 0, which is a code less 256, and stays. A loop is a number below 0, how
+often less 0; the words of its body, records and loops; what is added to the addresses of the first
+source each time; and to those of all others; and its body.
 
 The table of parameters has their count, and for each the value that is wanted, the value that words
 have, the least and greatest legal one, and a count of places: pairs of the address of a word, and
@@ -29,6 +29,7 @@ import numpy as np
 from carrysave.compiler.program.groups import ADDRESSES, JobGroup
 from carrysave.driver.descriptor import window_of, window_words
 from carrysave.driver.job import Job, Requantisation
+from carrysave.driver.maps import map_of_word, map_word
 from carrysave.driver.operations import MAPS
 from carrysave.driver.registers import OPERATIONS
 
@@ -68,8 +69,8 @@ _PLACES = ("a", "b", "c", "bias", "records", "m", "n", "k", "lda", "ldb", "ldc")
 _SCALE = ("multiplier", "shift", "zero_point", "low", "high")
 _MORE = ("block_m", "block_n", "block_k", "a_format", "c_bytes")
 _STEPS = tuple(f"next_{name}" for name in ADDRESSES)
-_WINDOW = tuple(f"window_{name}" for name in ("map", "pixels", "kernel", "steps", "pixel"))
-JOB_FIELDS = (*_PLACES, "options", *_SCALE, *_MORE, "vector", "count", *_STEPS, *_WINDOW)
+_MORE_WORDS = tuple(f"more_{number}" for number in range(5))
+JOB_FIELDS = (*_PLACES, "options", *_SCALE, *_MORE, "vector", "count", *_STEPS, *_MORE_WORDS)
 JOB_WORDS = len(JOB_FIELDS)
 MOVE_FIELDS = ("to", "at", "words", "taps", "table")
 _LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb")
@@ -87,8 +88,6 @@ def group_words(group: JobGroup) -> list[int]:
     job = group.job
     if lacking := [name for name in _LACKING if getattr(job, name)]:
         raise ValueError(f"a job of a program must be without {', '.join(lacking)}")
-    if job.vector in MAPS:
-        raise ValueError(f"a job of a program must be none on maps, not {job.vector}")
     requantisation = job.requantisation
     options = _Option(0)
     for option, given in (
@@ -112,7 +111,7 @@ def group_words(group: JobGroup) -> list[int]:
         OPERATIONS[job.vector] if job.vector else 0,
         group.count,
         *(getattr(group, name) for name in ADDRESSES),
-        *([0] * len(_WINDOW) if job.window is None else window_words(job.window)),
+        *_more_words(job),
     ]
 
 
@@ -132,7 +131,7 @@ def group_of(words: Sequence[int]) -> JobGroup:
     if count < 1:
         raise ValueError(f"a group must have a job or more, not {count}")
     options, vector = _Option(fields.pop("options")), fields.pop("vector")
-    window = [fields.pop(name) & 0xFFFFFFFF for name in _WINDOW]
+    more = [fields.pop(name) & 0xFFFFFFFF for name in _MORE_WORDS]
     requantisation = Requantisation(
         **{name: fields.pop(name) for name in _SCALE}, relu=_Option.RELU in options
     )
@@ -141,7 +140,7 @@ def group_of(words: Sequence[int]) -> JobGroup:
         by_columns=_Option.BY_COLUMNS in options,
         accumulate=_Option.ACCUMULATE in options,
         vector=_NAMES[vector] if vector else None,
-        window=window_of(window) if _Option.WINDOW in options else None,
+        window=window_of(more) if _Option.WINDOW in options else None,
     )
     job = replace(
         job,
@@ -149,4 +148,15 @@ def group_of(words: Sequence[int]) -> JobGroup:
         records=job.records if _Option.PER_COLUMN in options else None,
         requantisation=requantisation if _Option.REQUANTISE in options else None,
     )
+    if job.vector in MAPS:
+        (first, zero), (second, other) = map(map_of_word, more[:2])
+        job = replace(job, zeros=(zero, other), factors=(first, second))
     return JobGroup(job=job, count=count, **steps)
+
+
+def _more_words(job: Job) -> list[int]:
+    """Write what windows are, or how maps meet."""
+    words = [] if job.window is None else window_words(job.window)
+    if job.vector in MAPS:
+        words = [map_word(*pair) for pair in zip(job.factors, job.zeros, strict=True)]
+    return [*words, *[0] * (len(_MORE_WORDS) - len(words))]

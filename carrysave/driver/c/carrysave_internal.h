@@ -77,6 +77,7 @@ uint32_t carrysave_vector_mode(const carrysave_job *job);
 /* Whether an operation is on maps; how a job has the factor and the zero point of one of them. */
 bool carrysave_is_map(uint32_t operation);
 uint32_t carrysave_map_word(const carrysave_job *job, int which);
+void carrysave_read_map(uint32_t word, carrysave_job *job, int which);
 
 /* The map of a job of windows; its sizes and its geometry; its part of MODE; its words, and these
  * with the pixel read back. */

@@ -179,6 +179,10 @@ static void describe(const machine *of, const uint32_t *word, uint32_t number, c
     job->of_windows = (flags & WINDOW) != 0;
     if (job->of_windows)
         carrysave_read_window(word + 29, &job->window);
+    if (carrysave_is_map(job->vector)) {
+        carrysave_read_map(word[29], job, 0);
+        carrysave_read_map(word[30], job, 1);
+    }
 }
 
 /* Change words by the parameters whose value is not the one that is wanted. */

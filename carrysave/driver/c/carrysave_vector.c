@@ -16,6 +16,14 @@ uint32_t carrysave_map_word(const carrysave_job *job, int which)
         | (uint32_t)job->zeros[which] << FACTOR_BITS;
 }
 
+void carrysave_read_map(uint32_t word, carrysave_job *job, int which)
+{
+    const int32_t zero = (int32_t)(word >> FACTOR_BITS), sign = 1 << (FACTOR_BITS - 1u);
+
+    job->zeros[which] = zero < 128 ? zero : zero - 256;
+    job->factors[which] = ((int32_t)(word & ((1u << FACTOR_BITS) - 1u)) ^ sign) - sign;
+}
+
 static bool is_pair(uint32_t operation)
 {
     return operation == CARRYSAVE_ADD || operation == CARRYSAVE_MULTIPLY;

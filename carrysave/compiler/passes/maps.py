@@ -1,0 +1,115 @@
+"""Tables that are one operator on maps of codes: the block adds, multiplies and compares these.
+
+A table that is within a code of what the block makes is that from here on: both round once, floats
+halfway between two codes apart.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from carrysave.compiler.graph.code_table import CodeTable, MapRule, ScaledOperator
+from carrysave.compiler.graph.code_types import limits
+from carrysave.compiler.lowered.engine_codes import code_offset
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.setting import Setting
+from carrysave.compiler.target.target import Target
+from golden.npe.requantiser import Requantisation, dyadic
+from golden.soc.maps import factor_width, map_requantiser
+from golden.soc.maps import maps as golden_maps
+
+__all__ = ["map_values", "maps"]
+
+_RARE = 64
+"""Entries of a table of which one may be a code off: others round halves in another way."""
+_BITS = 31
+"""Of a multiplier."""
+
+
+def maps(lowered: Lowered, setting: Setting) -> Lowered:
+    """Return a lowered model whose tables are those of jobs on maps, where the block has these."""
+    if not setting.target.spec.taps or not lowered.tables:
+        return lowered
+    return replace(lowered, tables=[_as_map(one, setting.target) for one in lowered.tables])
+
+
+def _as_map(table: CodeTable, target: Target) -> CodeTable:
+    """Return a table as one of the block, if it is."""
+    if table.operator is None:
+        return table
+    for rule in _rules(table, table.operator, target):
+        made = map_values(table, rule, target)
+        off = np.abs(made.astype(np.int64) - table.values)
+        if off.max() <= 1 and np.count_nonzero(off) * _RARE <= off.size:
+            return replace(table, values=made, rule=rule)
+    return table
+
+
+def _rules(table: CodeTable, operator: ScaledOperator, target: Target) -> Iterator[MapRule]:
+    """List jobs that a table may be."""
+    scale, zero = operator.result
+    low, high = int(table.values.min()), int(table.values.max())
+    (first, second) = (*operator.operands, operator.operands[0])[:2]
+    zeros, steps = (first[1], second[1]), (first[0] / scale, second[0] / scale)
+    if len(operator.operands) == 1:
+        slopes = [("map_add", (steps[0], 0.0)), ("map_max", (steps[0], steps[0] * operator.alpha))]
+        slopes = slopes[: 1 + (operator.operator == "LeakyRelu")][::-1]
+    elif operator.operator == "Mul":
+        yield from _scaled("map_multiply", zeros, (1, 1), first[0] * steps[1], zero, (low, high))
+        return
+    else:
+        sign = -1 if operator.operator == "Sub" else 1
+        slopes = [("map_add", (steps[0], sign * steps[1]))]
+    most = (1 << factor_width(target.spec.requantiser) - 1) - 1
+    for name, each in slopes:
+        exponent = int(np.floor(np.log2(most / max(map(abs, each)))))
+        factors = tuple(round(one * 2.0**exponent) for one in each)
+        yield from _scaled(name, zeros, (factors[0], factors[1]), 2.0**-exponent, zero, (low, high))
+
+
+def _scaled(
+    operation: str,
+    zeros: tuple[int, int],
+    factors: tuple[int, int],
+    scale: float,
+    zero: int,
+    ends: tuple[int, int],
+) -> Iterator[MapRule]:
+    """Give a job its multiplier and shift, if there are such."""
+    try:
+        multiplier, shift = (int(one.item()) for one in dyadic(scale, _BITS))
+    except ValueError:
+        return
+    yield MapRule(
+        operation=operation, zeros=zeros, factors=factors, multiplier=multiplier, shift=shift,
+        zero_point=zero, low=ends[0], high=ends[1],
+    )  # fmt: skip
+
+
+def map_values(table: CodeTable, rule: MapRule, target: Target) -> np.ndarray:
+    """Compute a table by the block's arithmetic."""
+    a, c = target.mode.a, target.info.codes
+    kinds = [*table.kinds, table.kinds[0]][:2]
+    offsets = [code_offset("A", kind, a) for kind in kinds]
+    to_offset = code_offset("C", table.values.dtype, c)
+    codes = []
+    for kind, offset in zip(kinds, offsets, strict=True):
+        low, high = limits(kind) or (0, 0)
+        codes.append(np.arange(low, high + 1) - offset)
+    if table.values.ndim == 1:
+        first = second = codes[0][None]
+    else:
+        first, second = np.meshgrid(*codes, indexing="ij")
+    to = Requantisation(
+        multiplier=np.array([rule.multiplier]),
+        shift=np.array([rule.shift]),
+        zero_point=np.array([rule.zero_point - to_offset]),
+        low=rule.low - to_offset,
+        high=rule.high - to_offset,
+    )
+    zeros = rule.zeros[0] - offsets[0], rule.zeros[1] - offsets[1]
+    unit = map_requantiser(target.spec.requantiser)
+    made = golden_maps(rule.operation, (first, second), zeros, rule.factors, unit, to)
+    values: np.ndarray = (made + to_offset).reshape(table.values.shape).astype(table.values.dtype)
+    return values
