@@ -64,7 +64,7 @@ def test_rates_on_a_device_are_by_tables_and_blocks() -> None:
     assert rates == (2.0, 4.0, 1.0)
     assert found["notes"] == ["top_ is 'top' in the source", "x_ is 'x' in the source", "slow"]
     assert found["versions"] == {"carrysave": "0", "nextpnr": "7"}
-    assert found["recipe"] == "synth_ecp5"
+    assert found["recipe"].startswith("synth_ecp5")
     assert (found["gops_per_mm2"], found["gops_per_w"], found["area_um2"]) == (None,) * 3
     none = of_device("xilinx7", dsps=0, luts=0)
     assert (none["gops"], none["gops_per_dsp"], none["gops_per_1000_luts"]) == (2.0, None, None)

@@ -146,7 +146,7 @@ def test_dump(run: Run, tmp_path: Path) -> None:
     before = (tmp_path / "dump" / "0-model.txt").read_text().splitlines()
     assert len(before) == len(model.graph.node) + 2
     assert not any(line.startswith("block") for line in before)
-    drawn = ElementTree.parse(tmp_path / "dump" / "5-products.svg").getroot()
+    drawn = ElementTree.parse(tmp_path / "dump" / "6-products.svg").getroot()
     boxes = [one for one in drawn if one.tag.endswith("rect")]
     assert len(boxes) == len(lines)
     assert not (tmp_path / "compile").exists()
