@@ -217,7 +217,10 @@ def test_folders_that_are_no_decoders_are_refused(run: Run, tmp_path: Path) -> N
         assert says in done.err
         assert done.err.count("\n") == 1
     for arguments, says in (
-        (("--batch", "2"), "--stop-after, --batch-axis, --constant and --state must be left out of m.npz"),
+        (
+            ("--batch", "2"),
+            "--stop-after, --batch-axis, --constant and --state must be left out of m.npz",
+        ),
         (("--cache", "49"), ""),
         (("--cache", "0"), "--cache must be 1..48 tokens, not 0"),
         (("--kv", "8"), "--kv must be left out, as the model has no cache, not 8"),

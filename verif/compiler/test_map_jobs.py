@@ -111,3 +111,37 @@ def test_words_are_read_back() -> None:
     )  # fmt: skip
     group = JobGroup(job=job)
     assert group_of(np.array(group_words(group), "<i8").astype("<i4").tolist()) == group
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("seed", range(40))
+def test_max_pool(seed: int, library: Any) -> None:
+    """Any kernel, steps and gaps, of lines and of maps: onnxruntime's codes, and no moves."""
+    rng = np.random.default_rng(seed)
+    builder, axes = Builder(rng, opset=17), 1 + seed % 2
+    space = tuple(rng.integers(7, 14, axes).tolist())
+    batch, channels = int(rng.integers(1, 3)), int(rng.integers(1, 20))
+    shape = (batch, 3, *space)
+    codes = builder.codes((channels, 3, *[1] * axes), np.int8)
+    step, zero = builder.constant(0.5), builder.zero(np.uint8)
+    given = ["x", builder.constant(0.1), builder.zero(np.uint8), codes, builder.constant(0.02)]
+    builder.node("QLinearConv", [*given, builder.constant(0, np.int8), step, zero], "q")
+    builder.node("DequantizeLinear", ["q", step, zero], "d")
+    kernel = rng.integers(1, 4, axes).tolist()
+    builder.node(
+        "MaxPool", ["d"], "p", kernel_shape=kernel,
+        strides=[int(rng.integers(1, 4)) if one > 1 else 1 for one in kernel],
+        dilations=rng.integers(1, 3, axes).tolist(),
+    )  # fmt: skip
+    builder.node("QuantizeLinear", ["p", step, zero], "y")
+    model = builder.model(shape, np.uint8, np.uint8)
+    lowered = lower(Graph(model), TARGET, until=PASSES[-1].name)
+    x = {"x": rng.integers(0, 256, shape).astype(np.uint8)}
+    program = compile_network(lowered, TARGET, x)
+    *_, last = program.steps
+    assert not any(isinstance(step, Move) and step is not last for step in program.steps)
+    runners.check(program, x)
+    memories = [runners.memory_of(program, on, x) for on in (runners.on_driver, _zeros)]
+    memories.append(runners.memory_of(program, runners.on_c(library), x))
+    np.testing.assert_array_equal(memories[0], memories[1])
+    np.testing.assert_array_equal(memories[2], memories[1])

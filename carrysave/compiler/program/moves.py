@@ -9,6 +9,7 @@ from carrysave.compiler.graph.im2col import Windows
 from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.loops import like
+from carrysave.compiler.program.max_pool import max_pool
 from carrysave.driver.system import Tensor
 
 __all__ = ["codes_of_bytes", "greatest", "looked_up"]
@@ -47,12 +48,15 @@ def looked_up(
 def greatest(image: Image, node: NodeProto, x: Tensor) -> Tensor:
     """Have the greatest of windows taken: scales are positive, so codes go as what they mean."""
     windows = _windows(node, x.sources.shape[2:])
+    name = node.name or node.output[0]
+    if (made := max_pool(image, (name, node.op_type), x, windows)) is not None:
+        return made
     axes = x.sources.ndim - 2
     least = int(image.constant(np.array(image.target.info.codes.low)))
     seen = np.moveaxis(windows.cut(x.sources, least), 1 + axes, 1)
     taps = seen.reshape(-1, int(np.prod(windows.kernel)))
     order = np.argsort(taps.max(axis=1), kind="stable")
-    at = image.move(node.name or node.output[0], node.op_type, taps[order], row=x.sources.shape[1])
+    at = image.move(name, node.op_type, taps[order], row=x.sources.shape[1])
     return Tensor((at + _ranks(order)).reshape(seen.shape[: 2 + axes]), x.kind, x.offset, x.scale)
 
 

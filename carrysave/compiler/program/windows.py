@@ -18,7 +18,7 @@ from carrysave.driver.batch import Work
 from carrysave.driver.system import Tensor
 from carrysave.driver.window import Window
 
-__all__ = ["Map", "window_works"]
+__all__ = ["Layout", "Map", "layout_of", "window_works"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class Map:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Layout:
+class Layout:
     """Where codes of batch x channels x height x width are, from the first one's address on."""
 
     address: int
@@ -64,7 +64,7 @@ def window_works(
     if not image.target.spec.windows or type(windows) is not Windows or weights is None:
         return None
     outputs = windows.outputs(shape[2:])
-    layout = _layout(a.sources) if len(shape) in (3, 4) else None
+    layout = layout_of(a.sources) if len(shape) in (3, 4) else None
     if layout is None or min(outputs) < 1 or _plain(windows, shape[2:]):
         return None
     works = _works(product, image.target, shape[1])
@@ -89,7 +89,7 @@ def window_works(
     return works * shape[0], maps, outputs
 
 
-def _layout(sources: np.ndarray) -> _Layout | None:
+def layout_of(sources: np.ndarray) -> Layout | None:
     """Return how a map of addresses is laid out; None: not as the loader can read it."""
     if sources.ndim == 3:
         sources = sources[:, :, None]
@@ -113,7 +113,7 @@ def _layout(sources: np.ndarray) -> _Layout | None:
         return None
     if pixel < channels or row < (width - 1) * pixel + channels:
         return None
-    return _Layout(address=first, sample=sample, row=row, pixel=pixel)
+    return Layout(address=first, sample=sample, row=row, pixel=pixel)
 
 
 def _plain(windows: Windows, space: tuple[int, ...]) -> bool:

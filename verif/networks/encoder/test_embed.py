@@ -118,7 +118,10 @@ def test_compiling_an_encoder_refuses(run: Run, model: Path, tmp_path: Path) -> 
     given = ("--calibration", str(text))
     for arguments, says in (
         ((), "--calibration must be given for small"),
-        ((*given, "--batch", "2"), "--stop-after, --batch-axis, --constant and --state must be left out"),
+        (
+            (*given, "--batch", "2"),
+            "--stop-after, --batch-axis, --constant and --state must be left out",
+        ),
         ((*given, "--tokens", "1"), "tokens must be 2..20, as of the encoder and unit, not 1"),
         ((*given, "-p", "gather=false"), "gather must be true"),
     ):
