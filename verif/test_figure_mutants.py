@@ -31,7 +31,7 @@ MODULES = {
     "carrysave/fpga/place.py": "verif/fpga/test_place.py",
     "carrysave/fpga/wrapper.py": "verif/fpga/test_wrapper.py",
     "carrysave/asic/result.py": "verif/asic/test_result.py",
-    "carrysave/compiler/target/cost.py": "verif/networks/test_cost.py",
+    "carrysave/compiler/program/cost.py": "verif/compiler/test_cost.py",
 }
 """What is mutated, and the tests beside it."""
 

@@ -53,7 +53,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "carrysave/precision/in_jax.py": ("@ jax jnp.tanh", TUNED),
     "carrysave/precision/rounded.py": ("@", TUNED),
     "carrysave/precision/tuning.py": ("** jax np.cos", TUNED),
-    "carrysave/precision/view.py": ("np.log10", "a plot"),
+    "carrysave/precision/picture.py": ("np.log10", "a plot"),
     "carrysave/papers/layer.py": ("** @ np.log10 sklearn", "a ratio of 3 digits, in dB"),
     "carrysave/report/bars.py": ("** math.log10", "a plot"),
     "carrysave/sim/cocotb/streams.py": ("@ rng.geometric", INTEGERS + "; pauses of a bench"),

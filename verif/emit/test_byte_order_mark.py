@@ -93,6 +93,7 @@ OTHERS = {
     "dump of compile",
     "calibration of precision",
     "model of run",
+    "model of build",
     "model of compile",
     "model of chat",
     "model of precision",

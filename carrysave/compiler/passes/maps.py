@@ -63,7 +63,7 @@ def _rules(table: CodeTable, operator: ScaledOperator, target: Target) -> Iterat
         slopes = [("map_add", (steps[0], sign * steps[1]))]
     most = (1 << factor_width(target.spec.requantiser) - 1) - 1
     for name, each in slopes:
-        exponent = int(np.floor(np.log2(most / max(map(abs, each)))))
+        exponent = int(np.frexp(most / max(map(abs, each)))[1]) - 1
         factors = tuple(round(one * 2.0**exponent) for one in each)
         yield from _scaled(name, zeros, (factors[0], factors[1]), 2.0**-exponent, zero, (low, high))
 
