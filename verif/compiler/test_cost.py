@@ -39,7 +39,7 @@ lanes={lanes})"
 TARGET = target()
 assert TARGET.spec.vector is not None
 UNIT: VectorUnitSpec = TARGET.spec.vector
-START = 206
+START = 189
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_products_take_what_the_planner_says(buffers: dict[str, Buffer]) -> None
         planners = cost(stores, plan(stores, 20, 40, 64, bits), 20, 40, 64, bits)
         moved = 16 * (planners.read_beats + planners.write_beats)
         # Rows of tiles of eight, of which the last is half full.
-        return Spent(1, 206 + planners.cycles, macs, macs / 64, moved, 24 * 64 * 40)
+        return Spent(1, START + planners.cycles, macs, macs / 64, moved, 24 * 64 * 40)
 
     assert found == due(32)
     assert TARGET.product_cycles(20, 64, 40, requantised=False) == due(32).cycles

@@ -4,7 +4,6 @@ A table that is within a code of what the block makes is that from here on: both
 halfway between two codes apart.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -15,14 +14,15 @@ from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.target.target import Target
+from golden.npe.elements import factored
 from golden.npe.requantiser import Requantisation, dyadic
 from golden.soc.maps import factor_width, map_requantiser
 from golden.soc.maps import maps as golden_maps
 
 __all__ = ["map_values", "maps"]
 
-_RARE = 64
-"""Entries of a table of which one may be a code off: others round halves in another way."""
+_RARE = 4096
+"""Entries of a table of which one may be a code off: sums are not rounded to floats first."""
 _BITS = 31
 """Of a multiplier."""
 
@@ -38,34 +38,32 @@ def _as_map(table: CodeTable, target: Target) -> CodeTable:
     """Return a table as one of the block, if it is."""
     if table.operator is None:
         return table
-    for rule in _rules(table, table.operator, target):
-        made = map_values(table, rule, target)
-        off = np.abs(made.astype(np.int64) - table.values)
-        if off.max() <= 1 and np.count_nonzero(off) * _RARE <= off.size:
-            return replace(table, values=made, rule=rule)
-    return table
+    rule = _rule(table, table.operator, target)
+    if rule is None:
+        return table
+    made = map_values(table, rule, target)
+    off = np.abs(made.astype(np.int64) - table.values)
+    rare = off.max() <= 1 and np.count_nonzero(off) * _RARE <= off.size
+    return replace(table, values=made, rule=rule) if rare else table
 
 
-def _rules(table: CodeTable, operator: ScaledOperator, target: Target) -> Iterator[MapRule]:
-    """List jobs that a table may be."""
+def _rule(table: CodeTable, operator: ScaledOperator, target: Target) -> MapRule | None:
+    """Return the job that a table may be; None: its scale is none."""
     scale, zero = operator.result
     low, high = int(table.values.min()), int(table.values.max())
     (first, second) = (*operator.operands, operator.operands[0])[:2]
     zeros, steps = (first[1], second[1]), (first[0] / scale, second[0] / scale)
     if len(operator.operands) == 1:
-        slopes = [("map_add", (steps[0], 0.0)), ("map_max", (steps[0], steps[0] * operator.alpha))]
-        slopes = slopes[: 1 + (operator.operator == "LeakyRelu")][::-1]
+        leaky = operator.operator == "LeakyRelu"
+        name, below = ("map_max", operator.alpha * steps[0]) if leaky else ("map_add", 0.0)
+        each = steps[0], below
     elif operator.operator == "Mul":
-        yield from _scaled("map_multiply", zeros, (1, 1), first[0] * steps[1], zero, (low, high))
-        return
+        return _scaled("map_multiply", zeros, (1, 1), first[0] * steps[1], zero, (low, high))
     else:
         sign = -1 if operator.operator == "Sub" else 1
-        slopes = [("map_add", (steps[0], sign * steps[1]))]
-    most = (1 << factor_width(target.spec.requantiser) - 1) - 1
-    for name, each in slopes:
-        exponent = int(np.frexp(most / max(map(abs, each)))[1]) - 1
-        factors = tuple(round(one * 2.0**exponent) for one in each)
-        yield from _scaled(name, zeros, (factors[0], factors[1]), 2.0**-exponent, zero, (low, high))
+        name, each = "map_add", (steps[0], sign * steps[1])
+    factors, unit = factored(each, factor_width(target.spec.requantiser))
+    return _scaled(name, zeros, factors, unit, zero, (low, high))
 
 
 def _scaled(
@@ -75,13 +73,13 @@ def _scaled(
     scale: float,
     zero: int,
     ends: tuple[int, int],
-) -> Iterator[MapRule]:
+) -> MapRule | None:
     """Give a job its multiplier and shift, if there are such."""
     try:
         multiplier, shift = (int(one.item()) for one in dyadic(scale, _BITS))
     except ValueError:
-        return
-    yield MapRule(
+        return None
+    return MapRule(
         operation=operation, zeros=zeros, factors=factors, multiplier=multiplier, shift=shift,
         zero_point=zero, low=ends[0], high=ends[1],
     )  # fmt: skip

@@ -35,8 +35,8 @@ def gate(image: Image, product: GateProduct, a: Tensor, b: Tensor) -> Tensor:
             return made
     index = np.ix_(codes_of_bytes(a, low, codes.size), codes_of_bytes(b, least, gates.size))
     shape = np.broadcast_shapes(a.sources.shape, b.sources.shape)
-    found = values.astype(np.int64)[index]
-    return looked_up(image, node, [a, b], shape, found, product.y_type)
+    entries = values.astype(np.int64)[index]
+    return looked_up(image, node, [a, b], shape, entries, product.y_type)
 
 
 def _rule(product: GateProduct) -> MapRule | None:

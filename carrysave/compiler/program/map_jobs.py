@@ -1,6 +1,6 @@
 """Tables that are jobs on maps: rows of codes, added, multiplied or compared by the vector unit."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,21 +9,11 @@ from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import rows
-from carrysave.compiler.program.operands import Node
+from carrysave.compiler.program.operands import Node, stride_of
 from carrysave.driver import Maps, Requantisation
 from carrysave.driver.system import Tensor
 
 __all__ = ["map_job"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rows:
-    """Pixels of a tensor, channels last: rows of codes, evenly apart."""
-
-    address: int
-    rows: int
-    columns: int
-    stride: int
 
 
 def map_job(image: Image, node: Node, table: CodeTable, given: list[Tensor]) -> Tensor | None:
@@ -41,24 +31,17 @@ def map_job(image: Image, node: Node, table: CodeTable, given: list[Tensor]) -> 
     if first.sources.shape != shape:
         # Both are taken alike, but for their order: B may be one row for all.
         return None
-    ours = _rows(first.sources)
-    theirs = _rows(second.sources, one=second.sources.size < first.sources.size)
-    if ours is None or theirs is None or theirs.columns != ours.columns:
+    a = _rows(image, node, first.sources)
+    # Axes are as in broadcasting: from the last one on.
+    ones = (1,) * (len(shape) - second.sources.ndim)
+    b = _rows(image, node, second.sources.reshape(ones + second.sources.shape))
+    if a is None or b is None or a.columns != b.columns or b.rows not in (1, a.rows):
         return None
-    if theirs.rows not in (1, ours.rows):
-        return None
-    together = _together(ours, theirs, unit.most(rule.operation))
+    together = _together(a, b, unit.most(rule.operation))
     if together is None:
         return None
-    ours, theirs = together
-    c = image.reserve(node[0], ours.rows, ours.columns, 8, stride=ours.stride, lasting=False)
-    a, b = (
-        Buffer(
-            name=node[0], address=one.address, rows=one.rows, columns=one.columns, bits=8,
-            stride=one.stride,
-        )
-        for one in (ours, theirs)
-    )  # fmt: skip
+    a, b = together
+    c = image.reserve(node[0], a.rows, a.columns, 8, stride=a.stride, lasting=False)
     job = rows(
         image.target, rule.operation, a, c, b=b, how=_scale(image, rule, table),
         maps=_maps(rule, first, second), once=b.rows == 1,
@@ -69,52 +52,31 @@ def map_job(image: Image, node: Node, table: CodeTable, given: list[Tensor]) -> 
     return Tensor(places, table.values.dtype, offset)
 
 
-def _rows(sources: np.ndarray, *, one: bool = False) -> _Rows | None:
-    """Return the rows of a tensor of addresses, channels last; None: there are no such rows.
-
-    Parameters
-    ----------
-    one : each channel has one code.
-    """
-    if sources.ndim < 2 or sources.min() < 0:
+def _rows(image: Image, node: Node, sources: np.ndarray) -> Buffer | None:
+    """Return the pixels of a tensor, rows of channels; None: they do not lie so."""
+    if sources.ndim < 2:
         return None
-    flat = np.moveaxis(sources, 1, -1).reshape(-1, sources.shape[1])
-    if one and len(flat) != 1:
+    pixels = np.moveaxis(sources, 1, -1).reshape(-1, sources.shape[1])
+    stride, (m, n) = stride_of(image, pixels), pixels.shape
+    if not stride:
         return None
-    m, n = flat.shape
-    first = int(flat[0, 0])
-    stride = int(flat[1, 0]) - first if m > 1 else n
-    straight = first + stride * np.arange(m)[:, None] + np.arange(n)
-    if stride < n or not np.array_equal(flat, straight):
-        return None
-    return _Rows(address=first, rows=m, columns=n, stride=stride)
+    first = int(pixels[0, 0])
+    return Buffer(name=node[0], address=first, rows=m, columns=n, bits=8, stride=stride)
 
 
-def _together(ours: _Rows, theirs: _Rows, most: int) -> tuple[_Rows, _Rows] | None:
-    """Return rows that are as long as the unit takes them, of several pixels where these are whole.
-
-    What lies between rows of pixels is read and written as codes: nobody looks at it.
-    """
-    m, n, stride = ours.rows, ours.columns, ours.stride
-    if theirs.rows == 1 < m:
-        return (ours, theirs) if n <= most else None
-    if stride == theirs.stride == n:
-        count = max(
-            (each for each in range(1, m + 1) if m % each == 0 and each * n <= most), default=0
-        )
-        if not count:
-            return None
-        return _joined(ours, count), _joined(theirs, count)
-    return (ours, theirs) if n <= most else None
+def _together(a: Buffer, b: Buffer, most: int) -> tuple[Buffer, Buffer] | None:
+    """Return rows as long as the unit takes them: of several pixels, where these are whole."""
+    m, n = a.rows, a.columns
+    if a.stride == b.stride == n and b.rows == m:
+        counts = [each for each in range(1, m + 1) if m % each == 0 and each * n <= most]
+        return (_joined(a, counts[-1]), _joined(b, counts[-1])) if counts else None
+    return (a, b) if n <= most else None
 
 
-def _joined(one: _Rows, count: int) -> _Rows:
+def _joined(one: Buffer, count: int) -> Buffer:
     """Let so many pixels be a row."""
-    return _Rows(
-        address=one.address,
-        rows=one.rows // count,
-        columns=one.columns * count,
-        stride=one.stride * count,
+    return replace(
+        one, rows=one.rows // count, columns=one.columns * count, stride=one.stride * count
     )
 
 

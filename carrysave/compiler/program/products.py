@@ -190,14 +190,14 @@ def _places(buffer: Buffer) -> np.ndarray:
 
 def _scale(given: list[Requantisation | None], columns: int) -> Requantisation | None:
     """Return how the columns of all works are requantised."""
-    hows = [one for one in given if one is not None]
-    if not hows:
+    scales = [one for one in given if one is not None]
+    if not scales:
         return None
-    first = hows[0]
-    if not first.per_column and all(one == first for one in hows):
+    first = scales[0]
+    if not first.per_column and all(one == first for one in scales):
         return first
     multiplier, shift, zero_point = (
-        np.concatenate([np.broadcast_to(getattr(one, name), columns) for one in hows])
+        np.concatenate([np.broadcast_to(getattr(one, name), columns) for one in scales])
         for name in _COLUMNS
     )
     return replace(first, multiplier=multiplier, shift=shift, zero_point=zero_point)

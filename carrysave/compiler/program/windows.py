@@ -4,7 +4,6 @@ A map's channels follow each other, and its pixels are apart by as much along ea
 window go by taps, and by channels within one; so do rows of B.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -164,12 +163,6 @@ def _works(product: QuantisedProduct, target: Target, channels: int) -> list[Wor
 
 def _fits(window: Window, target: Target) -> bool:
     """Tell whether the stores hold a tap of a tile."""
-    return window.codes <= target.mode.k_max and any(_depths(window, target))
-
-
-def _depths(window: Window, target: Target) -> Iterator[int]:
-    """List taps that the stores hold, of a tile."""
     stores = target.mode.stores(target.info.stores)
-    for taps in range(1, window.taps + 1):
-        if stores.fits(1, 1, -(-taps * window.channels // stores.tile_k)):
-            yield taps
+    tap = -(-window.channels // stores.tile_k)
+    return window.codes <= target.mode.k_max and stores.fits(1, 1, tap)

@@ -16,8 +16,8 @@ from hw.soc.registers.rdl import fields_of, register_map
 
 __all__ = ["Target", "start_of"]
 
-_START = 110
-_WAITS = 1.5
+_START = 113
+_WAITS = 1.2
 """Cycles of a start but for memory's, and how often it waits for memory, fitted to simulations."""
 
 _LACKING = ("scales", "stream")

@@ -57,6 +57,6 @@ def test_small_encoder_on_the_block(tmp_path: Path) -> None:
     assert whole == 4 + 2 * SIZES["num_attention_heads"] + 4 + 2 * 4
     own.run()
     assert own.wrong == {}
-    # Models of cycles are near; short jobs wait less than the 206 cycles that all are given, and
+    # Models of cycles are near; short jobs wait less than the 189 cycles that all are given, and
     # rows of two operands wait for each other.
     assert 0.6 * own.whole_modelled < own.whole_counted < 1.1 * own.whole_modelled
