@@ -64,7 +64,7 @@ def test_a_device_that_was_reset_gets_all_again(library: Any) -> None:
 def test_what_is_on_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """The count of bytes is that of the driver's line, within a few frames.
 
-    Frames are numbered from one by chance, and more or fewer bytes of them are escaped: here from 0.
+    Frames are numbered from one by chance, by which bytes of them are escaped: here from 0.
     """
     monkeypatch.setattr("carrysave.driver.line.secrets.randbelow", lambda end: 0)
     program = compiled(convolutions(5), TARGET)

@@ -1,5 +1,6 @@
 """Sums, products and the greater of two maps of a network are jobs of the vector unit."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,34 @@ def test_codes(seed: int, operator: str, channels: int, kind: Any, library: Any)
     expected = runners.memory_of(program, _zeros, {"x": x})
     for on in (runners.on_driver, runners.on_c(library)):
         np.testing.assert_array_equal(runners.memory_of(program, on, {"x": x}), expected)
+
+
+@pytest.mark.prove
+def test_the_block(tmp_path: Path) -> None:
+    """Each operator leaves golden's bytes on the simulated block, too."""
+    for operator in OPERATORS:
+        program = compiled(network_of(1, operator, 7, np.uint8), np.uint8)
+        x = {"x": np.random.default_rng(1).integers(0, 256, SHAPE).astype(np.uint8)}
+        expected = runners.memory_of(program, _zeros, x)
+        made = runners.memory_of(program, runners.on_block(tmp_path / f"runs.{operator}"), x)
+        np.testing.assert_array_equal(made, expected, operator)
+
+
+def test_axes_are_lined_up_from_the_last() -> None:
+    """A map without the axis of samples, whose channels are as many as its rows."""
+    builder = Builder(np.random.default_rng(4), opset=17)
+    step, zero = builder.constant(0.1), builder.constant(120, np.uint8)
+    for number in range(2):
+        codes = builder.codes((SHAPE[2], SHAPE[1], 1, 1), np.int8)
+        given = ["x", step, zero, codes, builder.constant(0.02), builder.constant(0, np.int8)]
+        builder.node("QLinearConv", [*given, step, zero], f"q{number}")
+        builder.node("DequantizeLinear", [f"q{number}", step, zero], f"d{number}")
+    size = builder.constant([SHAPE[2], *SHAPE[2:]], np.int64)
+    builder.node("Add", ["d0", builder.node("Reshape", ["d1", size], "r")], "a")
+    builder.node("QuantizeLinear", ["a", step, zero], "y")
+    program = compiled(builder.model(SHAPE, np.uint8, np.uint8), np.uint8)
+    assert any(job.vector for step in program.steps if isinstance(step, Start) for job in step.jobs)
+    runners.check(program, {"x": np.random.default_rng(1).integers(0, 256, SHAPE).astype(np.uint8)})
 
 
 def _zeros(program: Program) -> Any:

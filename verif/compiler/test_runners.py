@@ -11,9 +11,12 @@ import pytest
 from carrysave.compiler.encoder.compile import TOKENS, VECTORS, compiled_for
 from carrysave.compiler.encoder.compile import compiled as compiled_encoder
 from carrysave.compiler.encoder.evaluate import vectors
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.affine import affine
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product
+from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import HostStep, Start
 from carrysave.compiler.run import network
@@ -24,16 +27,35 @@ from carrysave.driver.system import Parameter, Plan, Tensor
 from carrysave.system.boards import design_of, system_board_of
 from carrysave.system.generate import System, Written, write
 from carrysave.system.simulate import simulate
+from hw.catalog import Design
 from verif.compiler import runners
 from verif.compiler.test_program import TARGET, compiled, inputs, mixed
 from verif.networks.encoder.test_simulate import SMALL, small, small_compiled, small_integers
 from verif.soc.driver.conftest import library as library
 from verif.system.networks import convolutions
 
+MAPS = Target(Design.parse("coprocessor", {
+    "engine": "systolic_os(m=4,n=4)", "vector": "vector_unit(lanes=4,length=64,width=16)",
+    "windows": "true", "taps": "3", "requantisers": "4",
+}))  # fmt: skip
+"""Makes windows, and has jobs on maps."""
+
+
+def windows_and_maps() -> Program:
+    """Return a program of both."""
+    lowered = lower(Graph(mixed(5)), MAPS, until=PASSES[-1].name)
+    program = compile_network(lowered, MAPS, inputs(5))
+    jobs = [job for step in program.steps if isinstance(step, Start) for job in step.jobs]
+    assert "map_multiply" in {job.vector for job in jobs}
+    assert any(job.window for job in jobs)
+    return program
+
+
 Programs = dict[str, Callable[[Path], tuple[Program, dict[str, np.ndarray]]]]
 PROGRAMS: Programs = {
     "convolutions": lambda folder: (compiled(convolutions(5)), inputs(5)),
     "mixed": lambda folder: (compiled(mixed(5)), inputs(5)),
+    "windows and maps": lambda folder: (windows_and_maps(), inputs(5)),
     "encoder": lambda folder: (small(folder / "model", 4, sentences=2), {}),
     "encoder on chip": lambda folder: (small(folder / "model", 4, scratch="4096"), {}),
 }
@@ -124,7 +146,7 @@ def test_a_difference_is_named() -> None:
 
 
 @pytest.mark.prove
-@pytest.mark.parametrize("name", ["encoder", "encoder on chip"])
+@pytest.mark.parametrize("name", ["encoder", "encoder on chip", "windows and maps"])
 def test_the_block(name: str, tmp_path: Path) -> None:
     """All steps at once; networks of it are in other tests."""
     program, given = PROGRAMS[name](tmp_path)
