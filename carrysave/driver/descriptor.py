@@ -80,7 +80,7 @@ def descriptors(jobs: Sequence[Job], sum_bytes: int) -> bytes:
     """
     images = [descriptor(job) for job in jobs]
     places = [_places(job, sum_bytes) for job in jobs]
-    first, found = 0, bytearray(b"".join(images))
+    first, image = 0, bytearray(b"".join(images))
     for number in range(1, len(jobs) + 1):
         if (
             number < len(jobs)
@@ -93,9 +93,9 @@ def descriptors(jobs: Sequence[Job], sum_bytes: int) -> bytes:
         ):
             continue
         at = first * JOB_BYTES + FIELDS["job_alike"][0] - JOB
-        found[at : at + 4] = (number - first - 1).to_bytes(4, "little")
+        image[at : at + 4] = (number - first - 1).to_bytes(4, "little")
         first = number
-    return bytes(found)
+    return bytes(image)
 
 
 def window_words(window: Window) -> list[int]:

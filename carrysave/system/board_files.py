@@ -17,14 +17,14 @@ FOLDER = "network"
 """In that of a build, with the program."""
 
 
-def python(found: Mapping[str, Any]) -> str:
+def python(built: Mapping[str, Any]) -> str:
     """Write the program in Python, which needs carrysave and pyserial.
 
     Parameters
     ----------
-    found : of :func:`carrysave.boards.build.build`.
+    built : of :func:`carrysave.boards.build.build`.
     """
-    return f'''"""Runs the network on {found["board"]}: python run.py PORT INPUTS.npy OUTPUTS.npz"""
+    return f'''"""Runs the network on {built["board"]}: python run.py PORT INPUTS.npy OUTPUTS.npz"""
 
 import sys
 from pathlib import Path
@@ -39,7 +39,7 @@ from carrysave.compiler.run.stored import batches
 port, inputs, outputs = sys.argv[1:]
 program = read(Path(__file__).parent / "{FOLDER}")
 made: dict[str, list[np.ndarray]] = {{}}
-with Serial(port, {found["baud"]}, timeout=0.2) as line:
+with Serial(port, {built["baud"]}, timeout=0.2) as line:
     # Sends weights and program, once.
     network = Attached(program, line)
     for batch in batches(program, np.load(inputs), "INPUTS"):
@@ -50,7 +50,7 @@ np.savez(outputs, **{{name: np.concatenate(parts) for name, parts in made.items(
 '''
 
 
-def header(program: Program, found: Mapping[str, Any]) -> str:
+def header(program: Program, built: Mapping[str, Any]) -> str:
     """Write what board_program.c has to know of the tensors."""
     first = next(part for part in program.sections).start
     outputs = [name for name in program.outputs if name in {*program.tensors, *program.results}]
@@ -68,7 +68,7 @@ def header(program: Program, found: Mapping[str, Any]) -> str:
         "",
         f"#define PROGRAM_BYTES {program.image.end}u",
         f"#define PROGRAM_SECTION_0 {first}u",
-        f"#define BOARD_BAUD {found['baud']}u",
+        f"#define BOARD_BAUD {built['baud']}u",
         "",
         "typedef struct {",
         "    uint32_t count, bytes, address, axes;",

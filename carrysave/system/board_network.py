@@ -98,16 +98,16 @@ def rates(program: Program, clock_mhz: float, baud: int) -> dict[str, Any]:
     line_seconds inputs_per_second bound``: jobs by the cost model, and bytes on the line, one after
     the other; `bound` is what takes longer. What the host computes is not in it.
     """
-    found, line = facts(program, "", ""), traffic(program)
-    jobs, wait = found["cycles"] / (1e6 * clock_mhz), line.seconds(baud)
+    counted, line = facts(program, "", ""), traffic(program)
+    jobs, wait = counted["cycles"] / (1e6 * clock_mhz), line.seconds(baud)
     batch = program.batch
     return {
         "bytes": room(program),
         "memory_bytes": int(program.target.design.spec.memory_bytes),
         "batch": batch,
-        "jobs": found["jobs"],
-        "cycles": found["cycles"],
-        "host_segments": found["host_segments"],
+        "jobs": counted["jobs"],
+        "cycles": counted["cycles"],
+        "host_segments": counted["host_segments"],
         "sent_bytes": line.sent,
         "received_bytes": line.came,
         "job_seconds": jobs,
@@ -118,7 +118,7 @@ def rates(program: Program, clock_mhz: float, baud: int) -> dict[str, Any]:
 
 
 def write_network(
-    program: Program, model: str, folder: Path, command: str, found: dict[str, Any]
+    program: Program, model: str, folder: Path, command: str, built: dict[str, Any]
 ) -> None:
     """Write a program for a design that was built, what runs it there, and a page; say so.
 
@@ -127,28 +127,28 @@ def write_network(
     program : of the design that was built.
     model : name of its file.
     folder : of the build, which has its report.
-    found : of :func:`carrysave.boards.build.build`; gets ``network``, ``model files`` and those of
+    built : of :func:`carrysave.boards.build.build`; gets ``network``, ``model files`` and those of
         :func:`rates`, and its files, as its report does.
     """
     nodes = facts(program, command, model)
-    files = write(program, folder / FOLDER, nodes | {"baud": found["baud"]})
-    files.append(cache.write(folder / "run.py", python(found)))
+    files = write(program, folder / FOLDER, nodes | {"baud": built["baud"]})
+    files.append(cache.write(folder / "run.py", python(built)))
     if not program.host and len(program.sections) == 1:
         files += [
             cache.write(folder / MEMORY, program.memory.tobytes()),
-            cache.write(folder / "board_program.h", header(program, found)),
+            cache.write(folder / "board_program.h", header(program, built)),
             cache.write(folder / SOURCE.name, SOURCE.read_bytes()),
         ]
-    taken = rates(program, float(found["clock_mhz"]), int(found["baud"]))
+    taken = rates(program, float(built["clock_mhz"]), int(built["baud"]))
     network = {"model": model, **taken}
-    files.append(pages.write(folder / "network.html", _page(network, nodes, found)))
-    found["network"] = {**network, "files": [str(file) for file in files]}
-    found["files"] += found["network"]["files"]
-    report = folder / f"{found['board']}.json"
-    cache.write(report, json.dumps(found, indent=2) + "\n")
+    files.append(pages.write(folder / "network.html", _page(network, nodes, built)))
+    built["network"] = {**network, "files": [str(file) for file in files]}
+    built["files"] += built["network"]["files"]
+    report = folder / f"{built['board']}.json"
+    cache.write(report, json.dumps(built, indent=2) + "\n")
 
 
-def _page(taken: Mapping[str, Any], nodes: Mapping[str, Any], found: Mapping[str, Any]) -> Page:
+def _page(taken: Mapping[str, Any], nodes: Mapping[str, Any], built: Mapping[str, Any]) -> Page:
     """Return the page of a network on a board."""
     columns = ("node", "operator", "runs on", ("cycles", "{:,}"), ("of peak", "{:.1%}"),
                ("bus bytes", "{:,}"), ("moved bytes", "{:,}"))  # fmt: skip
@@ -160,9 +160,9 @@ def _page(taken: Mapping[str, Any], nodes: Mapping[str, Any], found: Mapping[str
     ]  # fmt: skip
     jobs, line = taken["job_seconds"], taken["line_seconds"]
     return Page(
-        title=f"{taken['model']} on {found['board']}",
+        title=f"{taken['model']} on {built['board']}",
         command=nodes["command"],
-        versions=found["versions"],
+        versions=built["versions"],
         says="Jobs by the planner's cost model; the line by its bytes, without pauses of a bridge.",
         summary=(
             ("inputs a second", f"{taken['inputs_per_second']:,.1f}"),
@@ -175,9 +175,9 @@ def _page(taken: Mapping[str, Any], nodes: Mapping[str, Any], found: Mapping[str
                 "Where time goes",
                 (
                     f"Jobs: {1e3 * jobs:.3f} ms for {taken['batch']} inputs, {taken['cycles']:,}"
-                    f" cycles at {found['clock_mhz']:g} MHz.",
+                    f" cycles at {built['clock_mhz']:g} MHz.",
                     f"Serial line: {1e3 * line:.3f} ms, {taken['sent_bytes']:,} bytes to the board"
-                    f" and {taken['received_bytes']:,} back at {found['baud']:,} baud.",
+                    f" and {taken['received_bytes']:,} back at {built['baud']:,} baud.",
                     f"Both take turns, so that the {taken['bound']} is the bound: without the line"
                     f" it would be {taken['batch'] / jobs:,.0f} inputs a second.",
                 ),

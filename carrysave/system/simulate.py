@@ -59,13 +59,13 @@ class Simulated:
 
 def expect(program: Program, inputs: Sequence[dict[str, np.ndarray]]) -> list[Expected]:
     """Compute inputs by the golden model, on the program's own bytes, which keep its states."""
-    memory, found = program.memory.copy(), []
+    memory, codes = program.memory.copy(), []
     for one in inputs:
         run_program(program, one, memory, by_golden(program, memory))
         taken = {name: _codes(program.tensors[name], memory) for name in program.inputs}
         layers = [_codes(layer.y, memory) for layer in program.layers]
-        found.append(Expected(taken, layers, memory.copy()))
-    return found
+        codes.append(Expected(taken, layers, memory.copy()))
+    return codes
 
 
 def _codes(tensor: Tensor, memory: np.ndarray) -> np.ndarray:

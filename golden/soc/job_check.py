@@ -29,7 +29,7 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     if spec.sizes and job.codes:
         bits = 8 * (job.c_bytes or 1)
     words = -(-job.k // mode.codes)
-    found = {
+    placed = {
         "a": Matrix(address=job.a, rows=job.m, columns=words, distance=job.lda, bits=mode.a_bits),
         "b": Matrix(
             address=job.b,
@@ -41,7 +41,7 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         "c": Matrix(address=job.c, rows=job.m, columns=job.n, distance=job.ldc, bits=bits),
     }
     if job.window is not None:
-        found["a"] = Matrix(
+        placed["a"] = Matrix(
             address=job.a,
             rows=job.window.height,
             columns=job.window.row_bytes,
@@ -50,10 +50,10 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         )
     if spec.inside.block:
         blocks = -(-job.k // spec.inside.block)
-        found["a_scales"] = Matrix(
+        placed["a_scales"] = Matrix(
             address=job.a_scales, rows=job.m, columns=blocks, distance=job.ldsa, bits=8
         )
-        found["b_scales"] = Matrix(
+        placed["b_scales"] = Matrix(
             address=job.b_scales, rows=blocks, columns=job.n, distance=job.ldsb, bits=8
         )
     for name, address, size in (
@@ -61,8 +61,8 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         ("records", job.records, spec.RECORD_BYTES),
     ):
         if address is not None:
-            found[name] = Matrix(address=address, rows=1, columns=job.n, distance=0, bits=8 * size)
-    return found
+            placed[name] = Matrix(address=address, rows=1, columns=job.n, distance=0, bits=8 * size)
+    return placed
 
 
 def error_of(spec: CoprocessorSpec, job: Job) -> Error:
@@ -161,31 +161,31 @@ def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     """Lay out the matrices of a vector job."""
     bits, columns = 8 * _c_bytes(spec, job), job.n + (job.vector == "softmax")
     read = 8 * (job.a_format + 1)
-    found = {
+    placed = {
         "a": Matrix(address=job.a, rows=job.m, columns=job.n, distance=job.lda, bits=read),
         "c": Matrix(address=job.c, rows=job.m, columns=columns, distance=job.ldc, bits=bits),
     }
     if job.vector == "transpose":
-        found["c"] = Matrix(address=job.c, rows=job.n, columns=job.m, distance=job.ldc, bits=8)
+        placed["c"] = Matrix(address=job.c, rows=job.n, columns=job.m, distance=job.ldc, bits=8)
     if job.vector == "gather":
-        found["a"] = replace(found["a"], rows=job.k)
-        found["b"] = Matrix(address=job.b, rows=job.m, columns=1, distance=job.ldb, bits=32)
+        placed["a"] = replace(placed["a"], rows=job.k)
+        placed["b"] = Matrix(address=job.b, rows=job.m, columns=1, distance=job.ldb, bits=32)
     if job.vector in (*SECOND, *MAPS):
         each, size = (1, 8) if job.vector == "scale" else (job.n, read)
-        found["b"] = Matrix(address=job.b, rows=job.m, columns=each, distance=job.ldb, bits=size)
-    return found
+        placed["b"] = Matrix(address=job.b, rows=job.m, columns=each, distance=job.ldb, bits=size)
+    return placed
 
 
 def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
     """Check row strides and addresses."""
-    found = {} if spec.STREAM else matrices(spec, job)
+    placed = {} if spec.STREAM else matrices(spec, job)
     free = ("bias", "records", "b" if job.vector is not None and not job.ldb else "")
     if any(
-        matrix.distance < matrix.row_bytes for name, matrix in found.items() if name not in free
+        matrix.distance < matrix.row_bytes for name, matrix in placed.items() if name not in free
     ):
         return Error.LEADING_DIMENSION
     base = spec.scratch_base
-    for matrix in found.values():
+    for matrix in placed.values():
         if matrix.end > 1 << spec.address_width or matrix.address < base < matrix.end:
             return Error.WRAPS
     return Error.NONE

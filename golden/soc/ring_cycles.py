@@ -84,10 +84,10 @@ def ring_cycles(spec: CoprocessorSpec, jobs: Sequence[Job], latency: int) -> int
 
 def _multiplications(spec: CoprocessorSpec, job: Job) -> int:
     """Return the cycles of the multiplications of a job's check: the ends of matrices, blocks."""
-    found = matrices(spec, job)
-    factors = [found[name].rows - 1 for name in ("a", "b", "c")] + [0, 0]
+    placed = matrices(spec, job)
+    factors = [placed[name].rows - 1 for name in ("a", "b", "c")] + [0, 0]
     if spec.inside.block:
-        factors += [found[name].rows - 1 for name in ("a_scales", "b_scales")]
+        factors += [placed[name].rows - 1 for name in ("a_scales", "b_scales")]
     if spec.blocks:
         factors += [job.block_m, job.block_k, job.block_m]
     return sum(2 + max(1, factor.bit_length()) for factor in factors)
@@ -117,11 +117,11 @@ class _Walk:
 
     def job(self, job: Job, begins: int, more: bool) -> tuple[int, int]:
         """Run a job; return when it is complete, and when the next descriptor has come."""
-        spec, found = self._spec, matrices(self._spec, job)
+        spec, placed = self._spec, matrices(self._spec, job)
         stores = spec.stores(spec.inside.modes[job.a_format, job.b_format])
         blocks = Blocks(job.block_m, job.block_n, job.block_k, job.by_columns)
-        bits = {name: one.bits for name, one in found.items()}
-        words = found["a"].columns
+        bits = {name: one.bits for name, one in placed.items()}
+        words = placed["a"].columns
         parts = order(stores, blocks, bits, job.m, job.n, words)
         self._asks = begins + _ASKS if more else None
         self._engine, self._row, complete = begins, begins + _ROWS - _NEXT - _BLOCK, begins
@@ -129,24 +129,24 @@ class _Walk:
         for chunk in _chunks(parts, blocks.k, -(-words // stores.tile_k)):
             self._row += _BLOCK
             for rows in chunk.first:
-                self._load(rows, found)
-            a = self._load(chunk.a, found) if chunk.a else a
-            b = self._load(chunk.b, found) if chunk.b else b
+                self._load(rows, placed)
+            a = self._load(chunk.a, placed) if chunk.a else a
+            b = self._load(chunk.b, placed) if chunk.b else b
             block.append((chunk, a, b))
             if chunk.c:
-                complete = self._multiply(block, found["c"].bits)
+                complete = self._multiply(block, placed["c"].bits)
                 block = []
         if self._asks is not None:
             self._fetch(self._row + _NEXT)
         return complete, self._came
 
-    def _load(self, rows: list[Part], found: Mapping[str, Matrix]) -> list[int]:
+    def _load(self, rows: list[Part], placed: Mapping[str, Matrix]) -> list[int]:
         """Read rows of a matrix; return when the last beat of each comes."""
         came = list[int]()
         if rows:
             self._row = max(self._row, self._free[rows[0].name][0])
         for number, part in enumerate(rows):
-            matrix = found[part.name]
+            matrix = placed[part.name]
             self._row += 1 if number else _NEXT
             if self._asks is not None and self._asks <= self._row:
                 self._fetch(self._asks)

@@ -166,7 +166,7 @@ def zeros(graph: Graph, batch: int, samples: Samples | None = None) -> dict[str,
         It leaves other sizes open, or has another batch.
     """
     axes = dict.fromkeys(graph.inputs, 0) if samples is None else samples.inputs
-    found = {} if samples is None else samples.first_states(graph, {})
+    first = {} if samples is None else samples.first_states(graph, {})
     for name, axis in axes.items():
         kind, shape = graph.inputs[name]
         sizes = [
@@ -181,5 +181,5 @@ def zeros(graph: Graph, batch: int, samples: Samples | None = None) -> dict[str,
             )
         if sizes and isinstance(shape[axis], int) and batch not in (1, shape[axis]):
             raise refusal("batch", f"{shape[axis]}, as in the model", str(batch))
-        found[name] = np.zeros([int(size) for size in sizes if size is not None], kind)
-    return found
+        first[name] = np.zeros([int(size) for size in sizes if size is not None], kind)
+    return first

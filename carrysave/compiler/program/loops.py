@@ -188,12 +188,12 @@ class _Items:
         bounds = np.zeros(len(self.kind) + 1, np.int64)
         bounds[starts] += 1
         np.add.at(bounds, starts + times * body, -1)
-        kept = np.cumsum(bounds)[:-1] == 0
-        kept[starts] = True
-        own = [self.kind.copy(), self.position.copy(), self.known.copy()]
-        for whole, loop in zip(own, (count + kind, place, some), strict=True):
+        stays = np.cumsum(bounds)[:-1] == 0
+        stays[starts] = True
+        columns = [self.kind.copy(), self.position.copy(), self.known.copy()]
+        for whole, loop in zip(columns, (count + kind, place, some), strict=True):
             whole[starts] = loop
-        return _Items(kinds, *(whole[kept] for whole in own))
+        return _Items(kinds, *(whole[stays] for whole in columns))
 
     def _loop(self, row: np.ndarray, body: int) -> _Kind:
         """Return the kind of a loop: of its times, steps, kinds of items and where they are."""

@@ -56,7 +56,7 @@ def carried(
     ValueError
         An output of another type or shape than the input.
     """
-    found = []
+    pairs = []
     for name, to in states.items():
         if name not in tensors or tensors[name] is tensors[to]:
             continue
@@ -76,8 +76,8 @@ def carried(
         target = int(there.sources.reshape(-1)[0])
         if not plain or abs(first - target) < size:
             first = image.move(name, "State", places.reshape(-1, 1))
-        found.append(State(name=name, output=first, input=target, bytes=size))
-    return tuple(found)
+        pairs.append(State(name=name, output=first, input=target, bytes=size))
+    return tuple(pairs)
 
 
 def host_made(step: HostStep, states: Mapping[str, str], tensors: dict[str, Tensor]) -> HostStep:

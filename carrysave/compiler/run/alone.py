@@ -125,16 +125,16 @@ def of_job(kind: str, job: Job, space: Space, target: Target) -> Alone:
     ----------
     space : the program's memory, and what is on chip.
     """
-    found = matrices(target.spec, golden_job(job, target.spec))
-    rows = {name: _bytes(space, one) for name, one in found.items() if name != "a"}
+    operands = matrices(target.spec, golden_job(job, target.spec))
+    rows = {name: _bytes(space, one) for name, one in operands.items() if name != "a"}
     rows["c"] = np.zeros_like(rows["c"])
     if job.vector == "gather":
-        used, numbers = np.unique(space.load(found["b"])[:, 0], return_inverse=True)
-        rows["a"] = space.memory[found["a"].places(used)]
+        used, numbers = np.unique(space.load(operands["b"])[:, 0], return_inverse=True)
+        rows["a"] = space.memory[operands["a"].places(used)]
         rows["b"] = numbers.astype("<i4").reshape(-1, 1).view(np.uint8)
         job = replace(job, k=len(used))
     else:
-        rows["a"] = _bytes(space, found["a"])
+        rows["a"] = _bytes(space, operands["a"])
     return Alone(kind, job, rows)
 
 

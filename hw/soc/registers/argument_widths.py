@@ -26,7 +26,7 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
         "job_b_scales": scaled or spec.windows,
         "ring": spec.follows_ring,
     }
-    found = {
+    widths = {
         "ring_count": 32 if spec.follows_ring else 1,
         **{f"job_{side}": spec.dimension_width + 1 for side in "mnk"},
         **{f"job_ld{matrix}": distance + 1 for matrix in "abc"},
@@ -35,10 +35,12 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
         **{f"job_block_{side}": 32 if spec.blocks else 1 for side in "mnk"},
     }
     for name, used in addresses.items():
-        found[f"{name}_lo"] = (spec.address_width + 1) * used
-        found[f"{name}_hi"] = max(spec.address_width - 31, 1) * used
+        widths[f"{name}_lo"] = (spec.address_width + 1) * used
+        widths[f"{name}_hi"] = max(spec.address_width - 31, 1) * used
     if spec.windows:
-        found |= {f"job_{side}_scales_{half}": 32 for side in "ab" for half in ("lo", "hi")}
+        widths |= {f"job_{side}_scales_{half}": 32 for side in "ab" for half in ("lo", "hi")}
     if not requantises and not (spec.vector is not None and spec.vector.scales):
-        found |= {f"job_{name}": 0 for name in ("multiplier", "shift", "zero_point", "low", "high")}
-    return found
+        widths |= {
+            f"job_{name}": 0 for name in ("multiplier", "shift", "zero_point", "low", "high")
+        }
+    return widths
