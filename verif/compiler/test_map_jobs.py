@@ -14,6 +14,7 @@ from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Move, Start
+from carrysave.compiler.program.text import text
 from carrysave.compiler.program.words import group_of, group_words
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import by_golden
@@ -83,6 +84,8 @@ def test_codes(seed: int, operator: str, channels: int, kind: Any, library: Any)
     starts = [step for step in program.steps if isinstance(step, Start)]
     made = [job.vector for step in starts for job in step.jobs if job.vector]
     assert made == [OPERATORS[operator]]
+    assert f" = {made[0]} a[" in text(program)
+    assert ", factors " in text(program)
     *_, last = program.steps
     assert not any(isinstance(step, Move) and step is not last for step in program.steps)
     ends = np.iinfo(kind)

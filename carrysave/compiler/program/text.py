@@ -9,6 +9,7 @@ from carrysave.compiler.program.manifest import layout
 from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.steps import HostStep, Move, Start, Varies
 from carrysave.driver.job import Job
+from carrysave.driver.operations import MAPS
 from carrysave.driver.window import Window
 from hw.emit.user_files import shown
 
@@ -99,6 +100,9 @@ def _job(job: Job) -> str:
         scale += f", {requantisation.low}..{requantisation.high}"
     if job.vector is not None:
         b = f", b@{job.b:#x}+{job.ldb}" if job.b else ""
+        if job.vector in MAPS:
+            zeros, factors = (", ".join(map(str, one)) for one in (job.zeros, job.factors))
+            b += f", zeros {zeros}, factors {factors}"
         return (
             f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = {job.vector}"
             f" a[{job.m}x{job.n}]@{job.a:#x}+{job.lda}{b}; {scale}"
