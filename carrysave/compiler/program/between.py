@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, TensorProto
+from onnx import NodeProto
 
 from carrysave.compiler.graph.arithmetic import ARITHMETIC, ArithmeticNode
 from carrysave.compiler.graph.arithmetic_rules import RULES
@@ -20,7 +20,7 @@ from carrysave.compiler.program.dynamic import dynamic_codes
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.map_jobs import map_job
 from carrysave.compiler.program.moves import codes_of_bytes, greatest, looked_up
-from carrysave.compiler.program.reasons import DYNAMIC, GREATEST, STEPS, moves
+from carrysave.compiler.program.reasons import DYNAMIC, GREATEST, STEPS, makes_floats, moves
 from carrysave.compiler.program.recurrent import recurrent
 from carrysave.driver.system import Tensor
 
@@ -130,8 +130,7 @@ class Between:
         emitter = self._emitter(node)
         if node.op_type == "DynamicQuantizeLinear":
             return dynamic_codes(emitter, emitter.decoded(x)).outputs(emitter)
-        to = next(one.i for one in node.attribute if one.name == "to")
-        return [emitter.decoded(x)] if (x.kind, to) == (_SUM, TensorProto.FLOAT) else None
+        return [emitter.decoded(x)] if x.kind == _SUM and makes_floats(node) else None
 
     def _emitter(self, node: NodeProto) -> Emitter:
         return Emitter(self.image, node.name or node.output[0], node.op_type)

@@ -1,7 +1,7 @@
 """Which nodes of a lowered network a program can have as steps, and why not the others."""
 
 import numpy as np
-from onnx import NodeProto
+from onnx import NodeProto, TensorProto
 
 from carrysave.compiler.graph.arithmetic import ARITHMETIC
 from carrysave.compiler.graph.code_table import TABLE
@@ -24,6 +24,7 @@ __all__ = [
     "NO_OPERATOR",
     "STEPS",
     "between",
+    "makes_floats",
     "moves",
     "named",
     "not_a_job",
@@ -40,7 +41,10 @@ GREATEST = ("MaxPool", "GlobalMaxPool")
 """Those that take the greatest of codes."""
 STEPS = ("DequantizeLinear", "QuantizeLinear")
 """Those between codes and what they stand for."""
-DYNAMIC = ("Cast", "DynamicQuantizeLinear")
+_QUANTISER = "DynamicQuantizeLinear"
+"""It makes codes of floats, whose step is found when it runs."""
+_SUMS = np.dtype(np.int32)
+DYNAMIC = ("Cast", _QUANTISER)
 """Those between floats, codes whose step is found when it runs, and their sums."""
 NO_OPERATOR = "between products, the firmware has no such operator"
 
@@ -48,6 +52,7 @@ NO_OPERATOR = "between products, the firmware has no such operator"
 def between(lowered: Lowered, target: Target) -> list[str]:
     """Return why a program of a network would have host segments, before anything is computed."""
     codes: set[str] = set()
+    sums: set[str] = set()
     # Sizes are known before a network runs, and so is what is made of them and of constants.
     sizes = {"", *lowered.now.constants}
     lost: dict[str, NodeProto] = {}
@@ -65,6 +70,7 @@ def between(lowered: Lowered, target: Target) -> list[str]:
                 lost = {}
             if not reason:
                 codes.update(node.output)
+                sums.update(node.output if product.y_type == _SUMS else ())
                 continue
             reasons[f"{named(lowered, node)}: {reason}"] = None
         elif node.domain == DOMAIN and node.op_type == "Recurrent" and before is None:
@@ -76,7 +82,8 @@ def between(lowered: Lowered, target: Target) -> list[str]:
         elif before is None and not codes.intersection(node.input):
             continue
         elif before is None and (
-            (not node.domain and node.op_type in (*GREATEST, *STEPS, *DYNAMIC))
+            (not node.domain and node.op_type in (*GREATEST, *STEPS, _QUANTISER))
+            or (node.input[0] in sums and makes_floats(node))
             or moves(node)
             or node.op_type in (TABLE, ARITHMETIC)
         ):
@@ -84,6 +91,12 @@ def between(lowered: Lowered, target: Target) -> list[str]:
             continue
         lost |= dict.fromkeys(node.output, node if before is None else before)
     return list(reasons)
+
+
+def makes_floats(node: NodeProto) -> bool:
+    """Tell whether an operator makes floats of what it takes, such as sums."""
+    to = attributes(node).get("to")
+    return not node.domain and node.op_type == "Cast" and to == TensorProto.FLOAT
 
 
 def moves(node: NodeProto) -> bool:
