@@ -28,7 +28,7 @@ class Stores:
     `a_bits`, `b_bits` are bits of words of A and B in memory, `a_widest`, `b_widest` their maximum;
     0 if all have the same. A word of B has `b_deep` steps along K. If `block` is not 0, every
     `block` words along K have a scale: then a block of C is one tile, and covers whole scale blocks
-    of K. `latency` is the memory's: cycles from a row's request to its data.
+    of K. `latency` and `beat` are the memory's: cycles from a row's request to its data, of a beat.
     """
 
     tile_m: int
@@ -46,6 +46,7 @@ class Stores:
     block: int = 0
     b_deep: int = 1
     latency: int = LATENCY
+    beat: int = 1
 
     @property
     def a_slices(self) -> int:
@@ -181,16 +182,16 @@ def spans(
         places.sort(key=lambda place: (place[1].start, place[0].start))
     before: tuple[range, range] | None = None
     for rows, columns in places:
-        kept_a = deep >= words and not blocks.by_columns and before and before[0] == rows
-        kept_b = deep >= words and blocks.by_columns and before and before[1] == columns
+        a_stays = deep >= words and not blocks.by_columns and before and before[0] == rows
+        b_stays = deep >= words and blocks.by_columns and before and before[1] == columns
         for name in ("bias", "records"):
             yield from part(name, range(1), columns)
         for along in _ranges(words, deep):
             scales = range(along.start // each, -(-along.stop // each))
-            if not kept_a:
+            if not a_stays:
                 yield from part("a", rows, along)
                 yield from part("a_scales", rows, scales)
-            if not kept_b:
+            if not b_stays:
                 packed = range(along.start // stores.b_deep, -(-along.stop // stores.b_deep))
                 yield from part("b", packed, columns)
                 yield from part("b_scales", scales, columns)
@@ -217,10 +218,10 @@ def cost(
 ) -> Cost:
     """Estimate the cost of a `count` of M x K by K x N products that overlap.
 
-    Rows are aligned to beats. Short rows cost their latency, divided by the outstanding bursts. The
-    first tile is multiplied as its rows of B arrive; from then on the slowest of load, engine and
-    write-back counts. The last block is multiplied after its load, except for its first tile; the
-    last row of tiles leaves at the end.
+    Rows are aligned to beats; short ones cost their latency, divided by the outstanding bursts.
+    Reads and writes pass beside each other. The first tile is multiplied as its rows of B arrive;
+    from then on the slowest of load, engine and write-back counts. The last block is multiplied
+    after its load, except for its first tile; the last row of tiles leaves at the end.
     """
     row = np.array([[blocks.m, blocks.n, blocks.k, blocks.by_columns]], np.int64)
     return Cost(*(int(one[0]) for one in costs(stores, row, m, n, k, c_bits, count)))
@@ -230,7 +231,6 @@ def costs(
     stores: Stores, blocks: Numbers, m: int, n: int, k: int, c_bits: int, count: int = 1
 ) -> tuple[Numbers, Numbers, Numbers]:
     """Return cycles, beats read and beats written, of each row of :func:`candidates`."""
-    least = -(-stores.latency // stores.outstanding)
     tile_m, tile_n, tile_k = stores.tile_m, stores.tile_n, stores.tile_k
     of_m, of_n, of_k, by_columns = blocks.T
     rows, columns, codes = of_m * tile_m, of_n * tile_n, of_k * tile_k
@@ -238,12 +238,13 @@ def costs(
     ups, acrosses, depths = (-(-size // part) for size, part in sides)
 
     def beats(
-        count: Numbers | int, length: Numbers | int, part: Numbers, bits: int, least: int = least
+        count: Numbers | int, length: Numbers | int, part: Numbers, bits: int, *, timed: bool = True
     ) -> Numbers:
-        """Return the beats of rows that are read in parts."""
+        """Return the beats of rows that are read in parts, or the cycles that they take."""
+        each, least = (stores.beat, -(-stores.latency // stores.outstanding)) if timed else (1, 1)
         whole, rest = np.divmod(length, part)
-        beats_of_part = whole * np.maximum(-(-part * bits // stores.data_width), least)
-        last = np.maximum(-(-rest * bits // stores.data_width), least)
+        beats_of_part = whole * np.maximum(each * -(-part * bits // stores.data_width), least)
+        last = np.maximum(each * -(-rest * bits // stores.data_width), least)
         return np.asarray(count * (beats_of_part + np.where(rest > 0, last, 0)))
 
     times_a: Numbers = np.where((depths == 1) & (by_columns == 0), 1, acrosses)
@@ -272,8 +273,8 @@ def costs(
         np.maximum(count * tiles * tile, count * load - first + (up * across - 1) * final) + last,
         np.where(depths == 1, across, up * across) * tile + count * beats(*of_c),
     )
-    read: Numbers = times_a * beats(*of_a, least=1) + times_b * beats(*of_b, least=1)
-    return cycles, count * read, count * beats(*of_c, least=1)
+    read: Numbers = times_a * beats(*of_a, timed=False) + times_b * beats(*of_b, timed=False)
+    return cycles, count * read, count * beats(*of_c, timed=False)
 
 
 @cache
@@ -281,8 +282,7 @@ def plan(stores: Stores, m: int, n: int, k: int, c_bits: int) -> Blocks:
     """Choose the blocks that minimise cycles + beats_read / 50."""
     some = candidates(stores, m, n, k)
     cycles, read, _ = costs(stores, some, m, n, k, c_bits)
-    price = 50 * cycles + read
-    return Blocks.of(some[np.lexsort((cycles, price))[0]])
+    return Blocks.of(some[np.lexsort((cycles, 50 * cycles + read))[0]])
 
 
 def candidates(stores: Stores, m: int, n: int, k: int) -> Numbers:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from golden.check import Integer, check_fields, parameter, parameters_of
-from golden.soc.blocking import LATENCY
+from golden.soc.memory_timing import AXI, MemoryTiming
 
 __all__ = ["BusSpec"]
 
@@ -26,9 +26,9 @@ class BusSpec:
             raise ValueError(f"data_width must be 32, 64, 128, 256 or 512, not {self.data_width}")
 
     @property
-    def memory_latency(self) -> int:
-        """Cycles from a row's request to its data; by default as if nothing is known of it."""
-        return LATENCY
+    def memory_timing(self) -> MemoryTiming:
+        """How long its memory takes; by default as if nothing is known of it."""
+        return AXI
 
     @property
     def length_width(self) -> int:

@@ -13,13 +13,16 @@ from golden.npe.elements import shifted
 from golden.npe.requantiser import Requantisation, requantiser
 from golden.npe.vector import narrowed
 from golden.npe.vector_unit import vector_rows
+from golden.soc.code_table import looked_up
+from golden.soc.depthwise import DEPTHWISE
+from golden.soc.depthwise import sums as depthwise_sums
 from golden.soc.job import Error, Job
 from golden.soc.job_check import error_of, matrices, narrows
 from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
 from golden.soc.spec import CoprocessorSpec
-from golden.soc.window import window_rows
+from golden.soc.window import Window, window_rows
 
 __all__ = ["CoprocessorSpec", "Error", "Job", "coprocessor", "error_of", "matrices", "requantise"]
 
@@ -50,16 +53,16 @@ def coprocessor(
     )
     if job.vector is not None:
         return _rows(spec, space, job, job.vector)
-    found, inside = matrices(spec, job), spec.inside
+    matrix, inside = matrices(spec, job), spec.inside
     pair = job.a_format, job.b_format
-    a, b = (space.load(found[side]) for side in "ab")
+    a, b = (space.load(matrix[side]) for side in "ab")
     if job.window is not None:
         a = window_rows(job.window, a, job.m)
-    scales = tuple(space.load(found[side]) for side in ("a_scales", "b_scales") if side in found)
+    scales = tuple(space.load(matrix[side]) for side in ("a_scales", "b_scales") if side in matrix)
     sums, invalid = inside.sums(a, b, job.k, pair, scales)
-    for name, added in (("bias", "bias" in found), ("c", job.accumulate)):
+    for name, added in (("bias", "bias" in matrix), ("c", job.accumulate)):
         if added:
-            more = space.load(found[name])
+            more = space.load(matrix[name])
             if inside.sum_width > _EXACT:
                 sums = sums.astype(object)
             sums = wrap(sums + more, inside.sum_width, inside.signed)
@@ -67,52 +70,78 @@ def coprocessor(
         sums = inside.encode(sums, invalid, pair)
     elif job.requantisation is not None:
         how = job.requantisation
-        if "records" in found:
-            how = _of_records(spec, how, space.load(found["records"])[0])
+        if "records" in matrix:
+            how = _of_records(spec, how, space.load(matrix["records"])[0])
         sums = requantise(spec, sums.astype(np.int64), how)
-    space.store(found["c"], sums)
+        if "table" in matrix:
+            sums = looked_up(sums, space.load(matrix["table"])[0])
+    space.store(matrix["c"], sums)
     return Error.NONE
 
 
 def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Error:
     """Compute rows by the vector unit, or move them."""
-    unit, found = spec.vector, matrices(spec, job)
+    unit, matrix = spec.vector, matrices(spec, job)
     assert unit is not None
     if operation == "transpose":
-        space.store(found["c"], space.load(found["a"]).T)
+        space.store(matrix["c"], space.load(matrix["a"]).T)
         return Error.NONE
     if operation == "gather":
-        indices = space.load(found["b"])[:, 0]
+        indices = space.load(matrix["b"])[:, 0]
         if (indices >= job.k).any():
             return Error.INDEX
-        space.store(found["c"], space.load(found["a"], indices))
+        space.store(matrix["c"], space.load(matrix["a"], indices))
         return Error.NONE
+    if operation == DEPTHWISE and job.window is not None:
+        return _depthwise(spec, space, job, job.window)
     if operation in MAPS:
-        operands = space.load(found["a"]), space.load(found["b"])
+        operands = space.load(matrix["a"]), space.load(matrix["b"])
         to = job.requantisation
         assert to is not None
         out = map_requantiser(spec.requantiser)
-        space.store(found["c"], maps(operation, operands, job.zeros, job.factors, out, to))
+        made = maps(operation, operands, job.zeros, job.factors, out, to)
+        if "table" in matrix:
+            made = looked_up(made, space.load(matrix["table"])[0])
+        space.store(matrix["c"], made)
         return Error.NONE
-    taken = IntFormat(width=min(unit.width, found["a"].bits))
-    rows, how = taken.wrap(space.load(found["a"])), job.requantisation
+    taken = IntFormat(width=min(unit.width, matrix["a"].bits))
+    rows, how = taken.wrap(space.load(matrix["a"])), job.requantisation
     if operation == "scale" and how is not None:
-        exponents = np.broadcast_to(space.load(found["b"])[:, 0] & 63, job.m)
+        exponents = np.broadcast_to(space.load(matrix["b"])[:, 0] & 63, job.m)
         codes = np.empty_like(rows)
         for one in np.unique(exponents).tolist():
-            own = exponents == one
-            codes[own] = vector_rows(unit, operation, rows[own], shifted(how, one, unit.scaling))[0]
-        space.store(found["c"], codes)
+            chosen = exponents == one
+            codes[chosen] = vector_rows(
+                unit, operation, rows[chosen], shifted(how, one, unit.scaling)
+            )[0]
+        space.store(matrix["c"], codes)
         return Error.NONE
     other = None
-    if "b" in found:
-        other = np.broadcast_to(taken.wrap(space.load(found["b"])), rows.shape)
+    if "b" in matrix:
+        other = np.broadcast_to(taken.wrap(space.load(matrix["b"])), rows.shape)
     codes, exponents = vector_rows(unit, operation, rows, how, other)
     if operation == "softmax":
         if narrows(spec, job):
             codes, exponents = narrowed(unit, codes, exponents)
         codes = np.concatenate([codes, exponents[:, None]], axis=1)
-    space.store(found["c"], codes)
+    space.store(matrix["c"], codes)
+    return Error.NONE
+
+
+def _depthwise(spec: CoprocessorSpec, space: Space, job: Job, window: Window) -> Error:
+    """Multiply windows by weights, channel by channel; requantise as of a product."""
+    matrix, inside = matrices(spec, job), spec.inside
+    weights = space.load(matrix["b"]).reshape(window.taps, window.channels)
+    bias = space.load(matrix["bias"])[0] if "bias" in matrix else np.zeros(job.n, np.int64)
+    sums = depthwise_sums(window, space.load(matrix["a"]), weights, bias, job.m)
+    how = job.requantisation
+    assert how is not None
+    if "records" in matrix:
+        how = _of_records(spec, how, space.load(matrix["records"])[0])
+    codes = requantise(spec, wrap(sums, inside.sum_width, inside.signed), how)
+    if "table" in matrix:
+        codes = looked_up(codes, space.load(matrix["table"])[0])
+    space.store(matrix["c"], codes)
     return Error.NONE
 
 
@@ -125,15 +154,24 @@ def requantise(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> 
     sums : int64.
     how : multiplier, shift and zero point, one each or one each per column.
     """
-    columns = sums.shape[1]
     fields = ("multiplier", "shift", "zero_point")
+    codes = np.empty(sums.shape, sums.dtype)
+    if all(np.size(getattr(how, name)) == 1 for name in fields):
+        unit = replace(spec.requantiser, n=1, per_column=False)
+        one: dict[str, Any] = {name: np.reshape(getattr(how, name), 1) for name in fields}
+        how = replace(how, **one)
+        numbers, results = sums.reshape(-1, 1), codes.reshape(-1, 1)
+        for at in range(0, len(numbers), _NUMBERS):
+            part = slice(at, at + _NUMBERS)
+            results[part] = requantiser(unit, numbers[part], how)
+        return codes
+    columns = sums.shape[1]
     scales = {name: np.broadcast_to(getattr(how, name), columns) for name in fields}
-    codes = np.empty_like(sums)
     for start in range(0, columns, _COLUMNS):
         part = slice(start, start + _COLUMNS)
-        own: dict[str, Any] = {name: value[part] for name, value in scales.items()}
-        unit = replace(spec.requantiser, n=len(own["shift"]), per_column=True)
-        scaling = replace(how, **own)
+        part_scales: dict[str, Any] = {name: value[part] for name, value in scales.items()}
+        unit = replace(spec.requantiser, n=len(part_scales["shift"]), per_column=True)
+        scaling = replace(how, **part_scales)
         rows = _NUMBERS // unit.n
         for at in range(0, len(sums), rows):
             codes[at : at + rows, part] = requantiser(unit, sums[at : at + rows, part], scaling)

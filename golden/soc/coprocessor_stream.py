@@ -33,13 +33,13 @@ def rows(spec: CoprocessorStreamSpec, job: Job) -> Iterator[Row]:
     spec : the build.
     job : a legal job. Its addresses place the matrices in some memory, only for this list.
     """
-    found, mode = matrices(spec, job), mode_of(spec, job)
+    by_name, mode = matrices(spec, job), mode_of(spec, job)
     assert mode is not None
     sizes = job.block_m, job.block_n, job.block_k
     blocks = Blocks(*(sizes if all(sizes) else spec.default_blocks(mode)), job.by_columns)
-    bits = {name: matrix.bits for name, matrix in found.items()}
-    for part in order(spec.stores(mode), blocks, bits, job.m, job.n, found["a"].columns):
-        matrix = found[part.name]
+    bits = {name: matrix.bits for name, matrix in by_name.items()}
+    for part in order(spec.stores(mode), blocks, bits, job.m, job.n, by_name["a"].columns):
+        matrix = by_name[part.name]
         address = matrix.address + part.row * matrix.distance + part.first
         yield Row(part.name, address, part.bytes)
 

@@ -67,6 +67,14 @@ class Job:
     row of B for all if ldb is 0, see :func:`golden.soc.maps.maps`: they take codes less `zeros`,
     `map_add` adds them times `factors`, `map_max` takes the greater of these, `map_multiply`
     multiplies them; that is requantised as sums of a product, for all columns alike.
+
+    With `windows`, too, `depthwise` is a vector job: A is the map of a `window` whose pixels are
+    its channels, in whole beats of the unit, and B k weights, one after the other, by taps and by
+    channels, see :func:`golden.soc.depthwise.sums`. Each of m rows of C has the n channels of a
+    window. There may be a bias; sums are requantised as a product's, `ldb` is not looked at.
+    Where the build has `table`, requantised codes of a byte can be looked up in a `table` of 256
+    bytes, by the code without its sign. It is behind the records of columns, which a product must
+    have; of a job on maps it is at `records`.
     """
 
     a: int
@@ -98,6 +106,7 @@ class Job:
     window: Window | None = None
     zeros: tuple[int, int] = (0, 0)
     factors: tuple[int, int] = (0, 0)
+    table: bool = False
 
     @property
     def codes(self) -> bool:

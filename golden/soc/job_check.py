@@ -3,11 +3,15 @@
 from dataclasses import replace
 
 from golden.npe.vector import SCALED, SECOND
+from golden.soc.code_table import CODES
+from golden.soc.depthwise import DEPTHWISE
+from golden.soc.depthwise_limits import fits, most_channels
 from golden.soc.job import Error, Job
 from golden.soc.maps import MAPS
 from golden.soc.memory import Matrix
 from golden.soc.mode import FormatMode
 from golden.soc.spec import CoprocessorSpec
+from golden.soc.window import Window
 
 __all__ = ["error_of", "matrices", "mode_of", "narrows"]
 
@@ -41,13 +45,7 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         "c": Matrix(address=job.c, rows=job.m, columns=job.n, distance=job.ldc, bits=bits),
     }
     if job.window is not None:
-        placed["a"] = Matrix(
-            address=job.a,
-            rows=job.window.height,
-            columns=job.window.row_bytes,
-            distance=job.lda,
-            bits=8,
-        )
+        placed["a"] = _map_of(job, job.window)
     if spec.inside.block:
         blocks = -(-job.k // spec.inside.block)
         placed["a_scales"] = Matrix(
@@ -56,25 +54,44 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         placed["b_scales"] = Matrix(
             address=job.b_scales, rows=blocks, columns=job.n, distance=job.ldsb, bits=8
         )
-    for name, address, size in (
-        ("bias", job.bias, spec.sum_bytes),
-        ("records", job.records, spec.RECORD_BYTES),
-    ):
-        if address is not None:
-            placed[name] = Matrix(address=address, rows=1, columns=job.n, distance=0, bits=8 * size)
-    return placed
+    return placed | _of_columns(spec, job)
+
+
+def _map_of(job: Job, window: Window) -> Matrix:
+    """Lay out the map of a job."""
+    return Matrix(
+        address=job.a, rows=window.height, columns=window.row_bytes, distance=job.lda, bits=8
+    )
+
+
+def _of_columns(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
+    """Lay out what a job has for each column, and its table, behind records if there are any."""
+    records = spec.RECORD_BYTES * (job.vector not in MAPS)
+    sizes = {
+        "bias": (job.bias, job.n, spec.sum_bytes),
+        "records": (job.records if records else None, job.n, records),
+    }
+    if job.table and job.records is not None:
+        sizes["table"] = job.records + records * job.n, CODES, 1
+    return {
+        name: Matrix(address=address, rows=1, columns=columns, distance=0, bits=8 * size)
+        for name, (address, columns, size) in sizes.items()
+        if address is not None
+    }
 
 
 def error_of(spec: CoprocessorSpec, job: Job) -> Error:
     """Check a job before anything is read or written; return the first error."""
-    table = spec.gather and job.vector == "gather"
-    sizes = (job.m, job.n, job.k) if table or job.vector is None else (job.m, job.n)
+    has_k = job.vector in (None, *({"gather", DEPTHWISE} & {*spec.vector_jobs}))
+    sizes = (job.m, job.n, job.k) if has_k else (job.m, job.n)
     window = job.window
     if not all(0 < size < 1 << spec.dimension_width for size in sizes) or not (
-        window is None or window.sized
+        window is None or not spec.windows or window.sized
     ):
         return Error.DIMENSION
     if job.vector is not None:
+        if job.vector == DEPTHWISE and window is not None:
+            return _depthwise_error(spec, job, window)
         return _vector_mode(spec, job) or _range_of(spec, job)
     mode = mode_of(spec, job)
     by_columns = job.records is not None
@@ -89,6 +106,7 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         or (job.accumulate and (job.codes or job.bias is not None or not spec.accumulates))
         or (spec.sizes and job.c_bytes > 2 * job.codes)
         or (window is not None and not spec.windows)
+        or (job.table and not (spec.table and by_columns and job.c_bytes < 2))
     ):
         return Error.MODE
     if job.k > mode.k_max:
@@ -109,6 +127,23 @@ def _blocks_of(spec: CoprocessorSpec, job: Job, mode: FormatMode) -> Error:
     return Error.NONE if not all(blocks) or spec.fits(*blocks, mode) else Error.BLOCKS
 
 
+def _depthwise_error(spec: CoprocessorSpec, job: Job, window: Window) -> Error:
+    """Check a depthwise job, whose pixels are of whole beats of the unit."""
+    unit = spec.vector
+    if error := _vector_mode(spec, job):
+        return error
+    assert unit is not None
+    if not window.legal or (
+        (job.n, window.pixel) != (window.channels, -(-window.channels // unit.lanes) * unit.lanes)
+    ):
+        return Error.WINDOW
+    if job.n > most_channels(spec):
+        return Error.LONG_ROW
+    if job.k != window.codes:
+        return Error.WINDOW
+    return _range_of(spec, job) or (Error.NONE if fits(spec, window) else Error.BLOCKS)
+
+
 def narrows(spec: CoprocessorSpec, job: Job) -> bool:
     """Return whether a vector job writes a byte of codes that take two."""
     return spec.sizes and job.c_bytes == 1 and spec.vector_out_bytes > 1
@@ -116,23 +151,31 @@ def narrows(spec: CoprocessorSpec, job: Job) -> bool:
 
 def _c_bytes(spec: CoprocessorSpec, job: Job) -> int:
     """Return the bytes of a code of C of a vector job."""
-    return 1 if narrows(spec, job) or job.vector in MAPS else max(spec.vector_out_bytes, 1)
+    return (
+        1
+        if narrows(spec, job) or job.vector in (*MAPS, DEPTHWISE)
+        else max(spec.vector_out_bytes, 1)
+    )
 
 
 def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
     """Check the operation of a vector job, its codes, and the length of its rows."""
     unit = spec.vector
+    of_maps, windows = (*MAPS, DEPTHWISE), job.vector == DEPTHWISE
     more = (
         job.b_format,
         job.encode,
-        job.bias is not None,
-        job.records is not None,
+        job.bias is not None and not (windows and spec.bias),
+        job.records is not None
+        and not (windows and spec.requantises_columns)
+        and not (job.table and job.vector in MAPS),
+        job.table and not (spec.table and job.vector in of_maps and job.records is not None),
         job.accumulate,
         job.by_columns,
         job.block_m,
         job.block_n,
         job.block_k,
-        job.window,
+        (job.window is not None) != windows,
     )
     how = job.requantisation
     if (
@@ -140,8 +183,8 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
         or job.vector not in spec.vector_jobs
         or job.a_format >= spec.vector_in_bytes
         or any(more)
-        or (how is None) == (job.vector in (*SCALED, *MAPS))
-        or (job.vector in MAPS and (job.a_format > 0 or job.c_bytes > 1))
+        or (how is None) == (job.vector in (*SCALED, *of_maps))
+        or (job.vector in of_maps and (job.a_format > 0 or job.c_bytes > 1))
         or (spec.sizes and job.c_bytes > spec.vector_out_bytes)
         or (narrows(spec, job) and how is None and job.vector not in _NARROWS)
         or (
@@ -149,11 +192,11 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
             and (job.a_format > 0 or narrows(spec, job) != (spec.vector_out_bytes > 1))
         )
         or (job.vector == "gather" and job.a_format + 1 != _c_bytes(spec, job))
-        or (how is not None and how.relu)
+        or (how is not None and how.relu and not windows)
         or (job.vector in SCALED and how and int(how.multiplier[0]) >> unit.reciprocal_width)
     ):
         return Error.MODE
-    long = job.vector != "transpose" and job.n > unit.most(job.vector)
+    long = job.vector not in ("transpose", DEPTHWISE) and job.n > unit.most(job.vector)
     return Error.LONG_ROW if long else Error.NONE
 
 
@@ -170,20 +213,30 @@ def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     if job.vector == "gather":
         placed["a"] = replace(placed["a"], rows=job.k)
         placed["b"] = Matrix(address=job.b, rows=job.m, columns=1, distance=job.ldb, bits=32)
+    if job.vector == DEPTHWISE and job.window is not None:
+        placed["a"] = _map_of(job, job.window)
+        placed["b"] = Matrix(address=job.b, rows=1, columns=job.k, distance=0, bits=8)
+        return placed | _of_columns(spec, job)
     if job.vector in (*SECOND, *MAPS):
         each, size = (1, 8) if job.vector == "scale" else (job.n, read)
         placed["b"] = Matrix(address=job.b, rows=job.m, columns=each, distance=job.ldb, bits=size)
+        placed |= _of_columns(spec, job)
     return placed
 
 
 def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
     """Check row strides and addresses."""
     placed = {} if spec.STREAM else matrices(spec, job)
-    free = ("bias", "records", "b" if job.vector is not None and not job.ldb else "")
+    once = job.vector == DEPTHWISE or (job.vector is not None and not job.ldb)
+    free = ("bias", "records", "table", "b" if once else "")
     if any(
         matrix.distance < matrix.row_bytes for name, matrix in placed.items() if name not in free
     ):
         return Error.LEADING_DIMENSION
+    if "table" in placed and "records" in placed:
+        # They are one matrix.
+        first, table = placed["records"].address, placed["table"]
+        placed["table"] = replace(table, address=first, columns=table.end - first)
     base = spec.scratch_base
     for matrix in placed.values():
         if matrix.end > 1 << spec.address_width or matrix.address < base < matrix.end:

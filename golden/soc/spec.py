@@ -11,9 +11,11 @@ from golden.npe.requantiser import ROUNDINGS, RequantiserSpec
 from golden.npe.vector import VectorUnitSpec
 from golden.soc.blocking import Stores, word_bytes
 from golden.soc.bus import BusSpec
+from golden.soc.code_table import CODES
+from golden.soc.depthwise import DEPTHWISE
 from golden.soc.maps import MAPS
 from golden.soc.mode import FormatMode, Inside, container, inside
-from golden.soc.spec_checks import check_rows, check_scratch, check_taps, check_windows
+from golden.soc.spec_checks import check_parts
 from golden.tpe.systolic_os import SystolicOsSpec
 
 __all__ = ["CoprocessorSpec", "CoprocessorStreamSpec"]
@@ -46,7 +48,8 @@ class CoprocessorSpec(BusSpec):
     )
     transpose: bool = parameter(Flag("vector jobs can transpose matrices of bytes", False))
     gather: bool = parameter(Flag("vector jobs can gather rows, by indices in memory", False))
-    taps: int = parameter(Integer("multipliers of a lane for jobs on maps; 0: no jobs", 0, 0, 3))
+    table: bool = parameter(Flag("jobs can look requantised codes up in a table of 256", False))
+    taps: int = parameter(Integer("multipliers of a lane for jobs on maps; 0: no jobs", 0, 0, 7))
     scratch: int = parameter(
         Integer("on chip, at the last addresses, a power of two; 0: none", 0, 0, 1 << 20, "bytes")
     )
@@ -64,12 +67,11 @@ class CoprocessorSpec(BusSpec):
 
     RECORD_BYTES: ClassVar[int] = 8
     """A column's requantisation: multiplier (32 bits), shift (8), 0 (8), zero point (16)."""
+    TABLE_BYTES: ClassVar[int] = CODES
+    MAPS: ClassVar[tuple[str, ...]] = MAPS
 
     STREAM: ClassVar[bool] = False
     """Whether operands and results are streams."""
-
-    MAPS: ClassVar[tuple[str, ...]] = MAPS
-    """Operations on maps."""
 
     def __post_init__(self) -> None:
         """Check the fields, and that a tile fits."""
@@ -96,18 +98,7 @@ class CoprocessorSpec(BusSpec):
                 f"requantise must be false with sums of {inside.sum_width} bits: "
                 f"the requantiser takes up to {_WIDEST}"
             )
-        if self.sizes and (not self.requantise or inside.result is not None or self.STREAM):
-            raise ValueError(
-                "code_bytes must be 1 between streams, or where no integer sums are requantised, "
-                f"not {self.code_bytes}"
-            )
-        moves = {"transpose": self.transpose, "gather": self.gather}
-        check_rows(moves, self.vector_out_bytes, self.code_bytes * (not self.STREAM))
-        check_scratch(self.scratch, self.address_width, stream=self.STREAM)
-        signed = self.rounding is not None and inside.signed and self.vector is not None
-        check_taps(self.taps, inside.sum_width * (signed and self.code_bits == _CODE))
-        if self.windows:
-            check_windows(self.kinds, fixed=self.STREAM or not self.blocks or inside.block > 0)
+        check_parts(self)
         self._default_blocks  # noqa: B018  (refuses stores without a block)
 
     @property
@@ -173,7 +164,7 @@ class CoprocessorSpec(BusSpec):
                 b_widest=self.b_bits,
                 block=inside.block // kind.codes,
                 b_deep=kind.b_deep,
-                latency=self.memory_latency,
+                latency=self.memory_timing.latency,
             )
             for kind in self.kinds
         }
@@ -217,16 +208,15 @@ class CoprocessorSpec(BusSpec):
         inside = self.inside
         records = self.RECORD_BYTES if self.requantises_columns else 1
         column = max(self.sum_bytes, self.code_bytes, records)
-        rows = 0
-        if self.vector is not None:
-            rows = max(self.vector_in_bytes, self.vector_out_bytes) * (self.vector.length + 1)
+        rows = 0 if self.vector is None else self.vector.length + 1
+        rows *= max(self.vector_in_bytes, self.vector_out_bytes, 2 * self.depthwise)
         most = max(
             rows,
             self.a_words * self.a_word_bytes,
             self.b_words * self.b_word_bytes,
             self.rows // inside.m * inside.n * column,
             self.scales,
-            128,
+            CODES if self.table else 128,
         )
         return min(most.bit_length(), super().length_width)
 
@@ -272,7 +262,13 @@ class CoprocessorSpec(BusSpec):
         """Operations of vector jobs: the unit's, what needs no arithmetic, and those on maps."""
         built = () if self.vector is None else self.vector.built
         moves = (name for name in ("transpose", "gather") if getattr(self, name))
-        return (*built, *moves, *(self.MAPS if self.taps else ()))
+        return (*built, *moves, *self.MAPS * bool(self.taps), *[DEPTHWISE] * self.depthwise)
+
+    @property
+    def depthwise(self) -> bool:
+        """Whether jobs on maps have windows, too: of lanes that are a power of two."""
+        lanes = 0 if self.vector is None else self.vector.lanes
+        return self.taps > 0 and self.windows and lanes.bit_count() == 1
 
     @property
     def vector_word_bytes(self) -> int:

@@ -1,15 +1,44 @@
 """What a co-processor cannot be built with, beside what each parameter says of itself."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from golden.soc.mode import FormatMode
 
-__all__ = ["check_rows", "check_scratch", "check_taps", "check_windows"]
+__all__ = ["check_parts"]
 
 _PAGE = 4096
 """Bytes whose end no burst crosses."""
 _SCRATCH = 1 << 20
 """Most bytes on chip."""
+_CODE = 8
+"""Bits of a code of a map."""
+
+
+def check_parts(spec: Any) -> None:
+    """Refuse what a vector unit, a memory on chip and windows need, and is not there.
+
+    Of a :class:`golden.soc.spec.CoprocessorSpec`, which is not known here.
+    """
+    inside, stream = spec.inside, spec.STREAM
+    check_codes(spec.code_bytes, integers=spec.rounding is not None, stream=stream)
+    check_table(spec.table, spec.requantises_columns and not stream)
+    moves = {"transpose": spec.transpose, "gather": spec.gather}
+    check_rows(moves, spec.vector_out_bytes, spec.code_bytes * (not stream))
+    check_scratch(spec.scratch, spec.address_width, stream=stream)
+    signed = spec.rounding is not None and inside.signed and spec.vector is not None
+    check_taps(spec.taps, inside.sum_width * (signed and spec.code_bits == _CODE))
+    if spec.windows:
+        check_windows(spec.kinds, fixed=stream or not spec.blocks or inside.block > 0)
+
+
+def check_codes(size: int, *, integers: bool, stream: bool) -> None:
+    """Refuse codes of two bytes where jobs could not choose them; ValueError."""
+    if size > 1 and (not integers or stream):
+        raise ValueError(
+            "code_bytes must be 1 between streams, or where no integer sums are requantised, "
+            f"not {size}"
+        )
 
 
 def check_rows(moves: Mapping[str, bool], made: int, most: int) -> None:
@@ -39,14 +68,23 @@ def check_scratch(size: int, address_width: int, *, stream: bool) -> None:
         )
 
 
+def check_table(table: bool, records: bool) -> None:
+    """Refuse tables where no records of columns are in front of them; ValueError."""
+    if table and not records:
+        raise ValueError(
+            "table must be false between streams, and without a requantisation of integers per"
+            f" column, not {table}"
+        )
+
+
 def check_taps(taps: int, width: int) -> None:
     """Refuse jobs on maps without lanes, or a requantiser to bytes of sums of `width` bits."""
     if taps in (1, 2):
-        raise ValueError(f"taps must be 0 or 3, not {taps}")
+        raise ValueError(f"taps must be 0, or 3..7, not {taps}")
     if taps and width < 24:
         raise ValueError(
-            "taps must be 0 but with a requantiser of sums of integers, of 24 bits or more, to"
-            f" codes of a byte, and a vector unit, not {taps}"
+            "taps must be 0 without a vector unit, and a requantiser of sums of integers, of 24"
+            f" bits or more, to codes of a byte, not {taps}"
         )
 
 

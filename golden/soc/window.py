@@ -1,10 +1,11 @@
 """Windows of a map: the rows of A that a convolution multiplies, made by the loader."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Window", "window_rows"]
+__all__ = ["Window", "walk_cycles", "walk_parts", "window_rows"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,25 @@ class Window:
         return (self.width - 1) * self.pixel + self.channels
 
     @property
+    def dense(self) -> bool:
+        """Whether the codes of a kernel row follow each other in memory."""
+        return self.dilations[1] == 1 and self.pixel == self.channels
+
+    @property
+    def between(self) -> range:
+        """Windows of a row of windows that are between the map's sides."""
+        first = -(-self.first[1] // self.strides[1])
+        last = (self.width - self.kernel[1] + self.first[1]) // self.strides[1] + 1
+        return range(first, max(first, min(last, self.across)))
+
+    def by_rows(self, row: int) -> bool:
+        """Return whether the loader walks the window of a row of A a kernel row in a step.
+
+        A job's first window is walked tap by tap; so are those of which a block has not all.
+        """
+        return row > 0 and self.dense and row % self.across in self.between
+
+    @property
     def sized(self) -> bool:
         """Whether all sizes are those of a map, of windows and of a kernel."""
         return (
@@ -74,6 +94,38 @@ class Window:
         """Whether steps, edges and codes are those of a window."""
         steps = all((*self.strides, *self.dilations))
         return self.described and steps and self.channels <= self.pixel
+
+
+def walk_cycles(window: Window, rows: int, taps: int) -> int:
+    """Return the cycles in which the loader walks windows, if no memory stalls it.
+
+    A tap takes as many as the step to it; a row of A one more. Of a window that is loaded in parts,
+    the taps before a part are walked, too. Of others, kernel rows that are between the map's sides
+    are a step each, but for those of the first one, if their codes follow each other.
+
+    Parameters
+    ----------
+    window : the geometry.
+    rows : of A, from the first one on.
+    taps : of a part.
+    """
+    slow = sum(walk_parts(window, taps))
+    if taps < window.taps or not window.dense:
+        return rows * slow
+    fast = 1 + window.strides[1] + (window.kernel[0] - 1) * window.dilations[0]
+    lines, rest = divmod(rows, window.across)
+    between = window.between
+    inside = lines * len(between) + sum(one < rest for one in between)
+    return rows * slow - (inside - (inside > 0 and 0 in between)) * (slow - fast)
+
+
+def walk_parts(window: Window, taps: int) -> Iterator[int]:
+    """Yield those of each part of a window."""
+    along = (window.kernel[1] - 1) * window.dilations[1]
+    line = along + window.dilations[0]
+    for end in range(taps, window.taps + taps, taps):
+        lines, rest = divmod(min(end, window.taps) - 1, window.kernel[1])
+        yield 1 + window.strides[1] + lines * line + rest * window.dilations[1]
 
 
 def window_rows(window: Window, image: np.ndarray, rows: int) -> np.ndarray:

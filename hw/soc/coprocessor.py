@@ -1,6 +1,6 @@
 """The matmul co-processor: registers, memory access and tiling around any engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, ClassVar
@@ -40,18 +40,9 @@ class Coprocessor(wiring.Component):
         How: the engine of that spec.
     vector : VectorUnit
         How: the vector unit of that spec, or None.
-    requantiser_encoding, requantiser_adder : str
-        How: ``encoding`` and ``adder`` of :class:`hw.npe.requantiser.Requantiser`; without the
-        prefix they are the engine's.
-    requantisers : int
-        How: columns of C that are converted and leave per cycle, a divisor of a tile's; 0 for all
-        of them. Fewer are smaller, and enough where K is long.
-    sum_copies : int
-        How: of sums in block RAM. 2 take twice the blocks, and fewer lookup tables.
-    lean : bool
-        How: as few registers as possible: queues hold one entry, and a job stays in its registers
-        while it runs, if they are ``narrow`` and there is no ``ring``. Loads and results take more
-        cycles.
+    requantiser_encoding, requantiser_adder, requantisers, sum_copies, lean
+        How: see :class:`hw.soc.path.requantiser_build.RequantiserBuild`; with ``lean`` a job stays
+        in its registers while it runs, too, if they are ``narrow`` and there is no ``ring``.
     id_width : int
         How: bits of the IDs of ``m_axi``; 0 for none. All bursts have ID 0, so the bus answers them
         in order (IHI 0022, "Transaction identifiers"), and IDs that come back are not looked at.
@@ -67,6 +58,15 @@ class Coprocessor(wiring.Component):
         and ``m_axis_c`` instead, see :func:`hw.soc.core.memory_ports`.
     interrupt : Out(1)
         Level-triggered.
+
+    Examples
+    --------
+    >>> from hw.catalog import Design
+    >>> block = Design("coprocessor", {"engine": "systolic_os(m=4,n=4)"}).component()
+    >>> sorted(block.signature.members)
+    ['interrupt', 'm_axi', 's_axi']
+    >>> block.latency, block.operations_per_cycle
+    (7, 32)
     """
 
     SPEC = CoprocessorSpec
@@ -238,6 +238,8 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         14: codes_of("features_rounding")[spec.rounding or "single"],
         16: max(spec.scratch.bit_length() - 1, 0),
         21: spec.windows,
+        22: spec.taps,
+        25: spec.table,
     }
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
@@ -260,25 +262,23 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         "features": sum(has << bit for bit, has in features.items()),
         "hash": digest,
         "numbers": sum(
-            (width | signed << 7) << 8 * place for place, (width, signed) in enumerate(spec.numbers)
+            (width | signed << 7) << 8 * byte for byte, (width, signed) in enumerate(spec.numbers)
         ),
         "outstanding": spec.outstanding,
         "dimension_width": spec.dimension_width,
-        "vector": 0,
-        "vector_format": 0,
-        "vector_length": 0,
-        **({} if unit is None else _of_vector(unit, spec.vector_jobs)),
+        **dict.fromkeys(("vector", "vector_format", "vector_length"), 0),
+        **({} if unit is None else _of_vector(spec, unit)),
     }
 
 
-def _of_vector(unit: VectorUnitSpec, jobs: Sequence[str]) -> Mapping[str, int]:
+def _of_vector(spec: CoprocessorSpec, unit: VectorUnitSpec) -> Mapping[str, int]:
     """Return the values of the discovery registers of a vector unit."""
     numbers = codes_of("job_mode_vector")
     fields = (unit.width, 0), (unit.out_width, 8), (unit.scale_width, 16), (unit.norm_fraction, 20)
     return {
-        "vector": sum(1 << numbers[name] - 1 for name in jobs),
+        "vector": sum(1 << numbers[name] - 1 for name in spec.vector_jobs),
         "vector_format": sum(value << low for value, low in fields)
         | unit.signed << 24
-        | unit.lanes * unit.scales << 25,
+        | unit.lanes * (unit.scales or spec.taps > 0) << 25,
         "vector_length": unit.length,
     }

@@ -30,6 +30,13 @@ class CoprocessorStream(Coprocessor):
         A and its scales; biases, requantisations, B and its scales.
     m_axis_c : Out(Axi4Stream)
         C.
+
+    Examples
+    --------
+    >>> from hw.catalog import Design
+    >>> block = Design("coprocessor_stream", {"engine": "systolic_os(m=4,n=4)"}).component()
+    >>> sorted(block.signature.members)
+    ['interrupt', 'm_axis_c', 's_axi', 's_axis_a', 's_axis_b']
     """
 
     SPEC = CoprocessorStreamSpec

@@ -1,19 +1,23 @@
 """Executes jobs: checks them, runs them, reports the outcome."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 from amaranth import C, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from golden.soc.spec import CoprocessorSpec
+from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
+from hw.soc.bus.burst import Beat
 from hw.soc.datapath import EVENTS, Datapath
 from hw.soc.memory_ports import connect_masters, connect_streams, memory_ports
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.registers.coprocessor import PART, ErrorLayout, JobLayout, error_code
+from hw.soc.schedule.control import Control
 from hw.soc.schedule.job_check import JobCheck
 from hw.soc.schedule.job_copy import JobCopy
+from hw.soc.schedule.job_counts import count_jobs
 from hw.soc.schedule.job_snapshot import JobSnapshot
 from hw.soc.schedule.jobs_ahead import JobsAhead
 from hw.soc.stores.scratch import Scratch
@@ -21,52 +25,14 @@ from hw.soc.stores.scratch import Scratch
 __all__ = ["Core"]
 
 
-class _Control(NamedTuple):
-    """What the states of a :class:`Core` set, and what ends them.
-
-    Members
-    -------
-    begin : the job begins.
-    stop, clear : no more bursts; the datapath is reset. Registers: they reach everything.
-    fetches, gathers : the first descriptor is requested; its beats come.
-    gathered : the same, a cycle later, of every descriptor.
-    first, copies, checks : the copy of the job begins anew; goes on; is checked.
-    checked : it is.
-    takes : a descriptor's beat is taken.
-    fails : a job of a read that failed is the oldest one.
-    ends : no more jobs are under way.
-    on : one of several jobs is done.
-    """
-
-    begin: Signal
-    stop: Signal
-    clear: Signal
-    fetches: Signal
-    gathers: Signal
-    gathered: Signal
-    first: Signal
-    copies: Signal
-    checks: Signal
-    checked: Signal
-    takes: Signal
-    fails: Signal
-    ends: Signal
-    on: Signal
-
-    @classmethod
-    def make(cls) -> Self:
-        """Make the signals."""
-        return cls(**{name: Signal(name=name, init=name == "clear") for name in cls._fields})
-
-
 class Core(wiring.Component):
-    """Computes products, of a ring one after the other; the next one is read and checked before.
+    """Runs jobs: one, or those of a ring in order; the next one is read and checked meanwhile.
 
     Jobs that differ only in their addresses overlap: one is loaded while those before it are
     computed and written.
 
-    An error ends everything, when the products before are complete. After it no burst is issued;
-    outstanding bursts are completed.
+    After an error no burst is issued, outstanding ones are completed, and no other job runs; jobs
+    before the failed one are completed first.
 
     Parameters
     ----------
@@ -83,7 +49,7 @@ class Core(wiring.Component):
 
     Members
     -------
-    m_axi, or s_axis_a, s_axis_b, m_axis_c
+    <memory> : ``m_axi``; or ``s_axis_a``, ``s_axis_b`` and ``m_axis_c``
         See :func:`memory_ports`.
     o_part, i_part : Out, In
         The part of the registers' job that is copied, and its bits.
@@ -137,11 +103,13 @@ class Core(wiring.Component):
         self.spec = spec
         self.memory_ports = memory_ports(spec, id_width)
         self.engine = engine
-        self.copies = spec.follows_ring and not build.lean
-        """A job that runs is copied, so that the next one can be read and checked."""
         self.in_registers = build.lean and spec.narrow and not spec.follows_ring
         """Jobs are not copied."""
         self.datapath = Datapath(spec, engine, build, vector)
+        self.copies = self.datapath.ahead
+        """Jobs are copied, so that the next ones can be read, checked and loaded."""
+        self.descriptors = JobLayout().size // spec.data_width if self.copies else 0
+        """Beats of a descriptor that comes early."""
         self.scratch = Scratch(spec) if spec.scratch else None
         parts = {"o_part": Out(range(JobLayout().size // PART)), "i_part": In(PART)}
         super().__init__({
@@ -172,8 +140,8 @@ class Core(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, path = self.spec, self.datapath
-        control = _Control.make()
-        job_check = JobCheck(spec)
+        control = Control.make()
+        job_check = JobCheck(spec, ahead=self.copies)
         # A run that ends early may leave a check ahead under way.
         m.submodules.job_check = ResetInserter(control.stop)(job_check)
         ports = {name: getattr(self, name) for name in self.memory_ports}
@@ -202,7 +170,7 @@ class Core(wiring.Component):
             ),
             path.o.ready.eq(write.i_data.ready),
         ]
-        self._give(m, control.checked | jobs_ahead.o_copy, job, job_check.o_geometry)
+        self._give(m, control, jobs_ahead, job, job_check.o_geometry)
         oldest: Value = C(1, 1)
         if spec.follows_ring:
             m.submodules.jobs_ahead = ResetInserter(control.clear)(jobs_ahead)
@@ -231,15 +199,26 @@ class Core(wiring.Component):
         return m
 
     def _take_job(
-        self, m: Module, control: _Control, jobs_ahead: JobsAhead, job_check: JobCheck, read: Any
+        self, m: Module, control: Control, jobs_ahead: JobsAhead, job_check: JobCheck, read: Any
     ) -> tuple[Any, Value]:
-        """Copy the job from registers or from its descriptor; return it, and that it is there."""
+        """Copy the job from registers or its descriptor; return it, and whether it is there."""
         if self.in_registers:
             job = self.i_job
             m.d.comb += job_check.i_address.eq(job.as_value().word_select(job_check.o_matrix, PART))
             return job, C(1)
         # A descriptor's beats are copied a cycle after they come.
         beat, beat_valid = Signal(self.spec.data_width, reset_less=True), Signal()
+        # Those that come early wait, so that other data need not.
+        beats = Fifo(Beat(self.spec.data_width), self.descriptors)
+        if self.spec.follows_ring:
+            m.submodules.descriptors = ResetInserter(control.stop)(beats)
+            m.d.comb += [
+                beats.i.valid.eq(read.o.valid & read.o_other),
+                beats.i.payload.eq(read.o.payload),
+                beats.o.ready.eq(control.gathered),
+                control.takes.eq(beats.o.valid & control.gathered),
+                control.ended.eq(control.takes & beats.o.payload.last),
+            ]
         follows = Signal()
         m.submodules.job_snapshot = snapshot = JobSnapshot(self.spec)
         m.d.comb += [
@@ -254,25 +233,45 @@ class Core(wiring.Component):
             snapshot.i_matrix.eq(job_check.o_matrix),
         ]
         m.d.sync += [
-            beat.eq(read.o.payload.data),
+            beat.eq(beats.o.payload.data),
             beat_valid.eq(control.takes),
             control.gathered.eq(control.gathers | jobs_ahead.o_take),
             follows.eq(jobs_ahead.o_alike),
         ]
+        self.takes_descriptor = beats.i.ready
         return snapshot.o, snapshot.o_last
 
-    def _give(self, m: Module, copies: Value, job: Any, geometry: Any) -> None:
-        """Give the job to the datapath: as it is, or a copy."""
+    def _give(
+        self, m: Module, control: Control, jobs_ahead: JobsAhead, job: Any, geometry: Any
+    ) -> None:
+        """Give the job to the datapath: as it is, or copies, for what loads it and what runs it."""
+        path = self.datapath
+        loads = job, geometry
         if self.copies:
-            m.submodules.job_copy = copy = JobCopy(self.spec)
-            m.d.comb += [copy.i_job.eq(job), copy.i_geometry.eq(geometry), copy.en.eq(copies)]
-            job, geometry = copy.o_job, copy.o_geometry
-        m.d.comb += [self.datapath.i_job.eq(job), self.datapath.i_geometry.eq(geometry)]
+            m.submodules.loaded = loaded = JobCopy(self.spec)
+            m.submodules.run = run = JobCopy(self.spec)
+            m.d.comb += [
+                loaded.i_job.eq(job),
+                loaded.i_geometry.eq(geometry),
+                loaded.en.eq(control.prepares | jobs_ahead.o_copy),
+                run.i_job.eq(loaded.o_job),
+                run.i_geometry.eq(loaded.o_geometry),
+                run.en.eq(control.checked | jobs_ahead.o_turn),
+            ]
+            loads, (job, geometry) = (loaded.o_job, loaded.o_geometry), (run.o_job, run.o_geometry)
+        m.d.comb += [
+            path.i_load_job.eq(loads[0]),
+            path.i_load_geometry.eq(loads[1]),
+            path.i_job.eq(job),
+            path.i_geometry.eq(geometry),
+            path.i_run.eq(control.begin | jobs_ahead.o_run),
+            path.i_hold.eq(jobs_ahead.o_hold),
+        ]
 
     def _follow(
         self,
         m: Module,
-        control: _Control,
+        control: Control,
         jobs_ahead: JobsAhead,
         job_check: JobCheck,
         job: Any,
@@ -284,17 +283,20 @@ class Core(wiring.Component):
             jobs_ahead.i_begin.eq(control.begin),
             jobs_ahead.i_alike.eq(job.alike),
             jobs_ahead.i_checked.eq(job_check.o_done),
+            jobs_ahead.i_free.eq(self.datapath.o_free),
+            jobs_ahead.i_ahead.eq(self.datapath.o_ahead & ~job_check.o_others_written),
+            jobs_ahead.i_written.eq(job_check.o_a_written),
             jobs_ahead.i_wrong.eq(job_check.o_error != 0),
             control.ends.eq(~jobs_ahead.o_busy & jobs_ahead.o_last),
             control.on.eq(write.o_final & ~control.ends),
             jobs_ahead.i_complete.eq(control.on),
         ]
         self._fetch(m, read, jobs_ahead, control)
-        failed, oldest = self._count(m, read, write, control)
+        failed, oldest = count_jobs(m, self, (read, write), control)
         m.d.comb += control.fails.eq(failed & oldest)
         return oldest
 
-    def _wait(self, m: Module, control: _Control, error: Any) -> None:
+    def _wait(self, m: Module, control: Control, error: Any) -> None:
         """Wait for a start."""
         follows_ring = self.spec.follows_ring
         with m.State("IDLE"):
@@ -313,7 +315,7 @@ class Core(wiring.Component):
                     m.d.sync += control.fetches.eq(1)
                     m.next = "FETCH"
 
-    def _fetch_first(self, m: Module, control: _Control, error: Any, read: Any) -> None:
+    def _fetch_first(self, m: Module, control: Control, error: Any, read: Any) -> None:
         """Read the first descriptor of a ring."""
         with m.State("FETCH"):
             with m.If(self.i_stop):
@@ -327,7 +329,7 @@ class Core(wiring.Component):
             with m.If(self.i_stop):
                 m.d.sync += control.stop.eq(1)
                 m.next = "STOP"
-            with m.Elif(read.o.valid & read.o.payload.last):
+            with m.Elif(control.ended):
                 m.next = "FETCHED"
         with m.State("FETCHED"):
             m.next = "DONE"
@@ -337,7 +339,7 @@ class Core(wiring.Component):
                 m.next = "STOP"
 
     def _prepare(
-        self, m: Module, control: _Control, error: Any, snapshot_ends: Value, job_check: JobCheck
+        self, m: Module, control: Control, error: Any, snapshot_ends: Value, job_check: JobCheck
     ) -> None:
         """Copy the job, check it, and begin."""
         with m.State("COPY"):
@@ -347,20 +349,22 @@ class Core(wiring.Component):
         with m.State("CHECK"):
             m.d.comb += control.checks.eq(1)
             m.next = "PREPARE"
-        with m.State("PREPARE"), m.If(job_check.o_done):
-            m.d.comb += control.checked.eq(1)
-            m.d.sync += control.clear.eq(0)
-            m.next = "BEGIN"
-            with m.If(job_check.o_error != 0):
-                m.d.sync += [error.valid.eq(1), error.code.eq(job_check.o_error)]
-                m.d.sync += control.clear.eq(1)
-                m.next = "DONE"
+        with m.State("PREPARE"):
+            m.d.comb += control.prepares.eq(1)
+            with m.If(job_check.o_done):
+                m.d.comb += control.checked.eq(1)
+                m.d.sync += control.clear.eq(0)
+                m.next = "BEGIN"
+                with m.If(job_check.o_error != 0):
+                    m.d.sync += [error.valid.eq(1), error.code.eq(job_check.o_error)]
+                    m.d.sync += control.clear.eq(1)
+                    m.next = "DONE"
         with m.State("BEGIN"):
             m.d.comb += control.begin.eq(1)
             m.next = "RUN"
 
     def _run(
-        self, m: Module, control: _Control, error: Any, oldest: Value, read: Any, write: Any
+        self, m: Module, control: Control, error: Any, oldest: Value, read: Any, write: Any
     ) -> None:
         """Decide how a run ends: stopped, by an error of memory or of an index, or complete."""
         with m.If(self.i_stop):
@@ -381,13 +385,13 @@ class Core(wiring.Component):
             m.d.sync += control.clear.eq(1)
             m.next = "DONE"
 
-    def _abort(self, m: Module, control: _Control) -> None:
+    def _abort(self, m: Module, control: Control) -> None:
         """Stop the bus, and reset the datapath."""
         m.d.sync += [control.stop.eq(1), control.clear.eq(1)]
         m.next = "STOP"
 
-    def _stop(self, m: Module, control: _Control, idle: Value) -> None:
-        """Wait until no burst is outstanding; stay so as long as that is wanted; report."""
+    def _stop(self, m: Module, control: Control, idle: Value) -> None:
+        """Wait until no burst is outstanding, and as long as a stop is requested; then report."""
         with m.State("STOP"), m.If(idle):
             m.d.sync += control.stop.eq(self.i_stop)
             m.next = "DONE"
@@ -402,7 +406,7 @@ class Core(wiring.Component):
             m.d.comb += self.o_done.eq(1)
             m.next = "IDLE"
 
-    def _fetch(self, m: Module, read: Any, jobs_ahead: JobsAhead, control: _Control) -> None:
+    def _fetch(self, m: Module, read: Any, jobs_ahead: JobsAhead, control: Control) -> None:
         """Share the memory read between jobs and their descriptors."""
         path, row, asked = self.datapath, self.datapath.o_row.payload, Signal()
         fetches = control.fetches
@@ -419,38 +423,15 @@ class Core(wiring.Component):
             read.i.payload.other.eq(asked),
             path.i.valid.eq(read.o.valid & ~read.o_other),
             path.i.payload.eq(read.o.payload),
-            read.o.ready.eq(Mux(read.o_other, control.gathered, path.i.ready)),
-            control.takes.eq(read.o.valid & read.o.ready & read.o_other),
+            read.o.ready.eq(Mux(read.o_other, self.takes_descriptor, path.i.ready)),
             self.o_next.eq(asked & read.i.ready),
             jobs_ahead.i_more.eq(self.i_more),
             jobs_ahead.i_fetch.eq(read.i.ready),
-            jobs_ahead.i_descriptor.eq(control.takes & read.o.payload.last),
+            jobs_ahead.i_descriptor.eq(control.ended),
             jobs_ahead.i_broken.eq(read.o_error),
+            jobs_ahead.i_asked.eq(path.o_asked),
             jobs_ahead.i_ready.eq(path.o_ready),
         ]
-
-    def _count(self, m: Module, read: Any, write: Any, control: _Control) -> tuple[Value, Value]:
-        """Count jobs; return that a read failed, and whether it is of the oldest job.
-
-        No row leaves that is of such a read. It is of the oldest job where all jobs are complete of
-        which all has been read.
-        """
-        path, failed, holds = self.datapath, Signal(), Signal()
-        counts = [Signal(3, name=f"jobs_{name}") for name in ("read", "sent", "done")]
-        were_read, sent, done = counts
-        rows = write.i.valid & write.i.ready & path.o_rows.payload.final
-        comes = read.o_final + (path.o_final & ~failed) if self.spec.windows else read.o_final
-        for count, event in zip(counts, (comes, rows, control.on), strict=True):
-            m.d.sync += count.eq(Mux(control.clear, 0, count + event))
-        # A cycle late, before a row can leave that is of what was read.
-        m.d.sync += holds.eq(failed & ((sent == were_read) | rows))
-        m.d.comb += [
-            failed.eq(read.o_error & ~read.o_error_other),
-            write.i.valid.eq(path.o_rows.valid & ~holds),
-            write.i.payload.eq(path.o_rows.payload),
-            path.o_rows.ready.eq(write.i.ready & ~holds),
-        ]
-        return failed, done == were_read
 
     @staticmethod
     def _report(error: data.View, name: str, master: Any) -> list[Any]:

@@ -14,15 +14,18 @@ from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Packed
 from hw.soc.path.accumulate_in import AccumulateIn
 from hw.soc.path.block_scales import connect_scales
+from hw.soc.path.column_values import add_bias, scale
 from hw.soc.path.cut_windows import cut_windows
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.requantise_rows import stopping_family
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.result_writer import ResultWriter
+from hw.soc.path.table_rows import TableRows, connect_tables
 from hw.soc.path.tile_products import TileProducts
 from hw.soc.path.vector_connections import connect_vector_rows
 from hw.soc.path.vector_rows import VectorRows
+from hw.soc.path.word_columns import connect_columns
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.destination import Destination
@@ -38,12 +41,7 @@ __all__ = ["EVENTS", "Datapath"]
 
 EVENTS = {"compute": 1, "stall_load": 1, "stall_store": 1, "macs": 64, "invalid": 1}
 
-_DESTINATIONS = {
-    "a": Destination.A,
-    "b": Destination.B,
-    "a_scales": Destination.A_SCALES,
-    "b_scales": Destination.B_SCALES,
-}
+_DESTINATIONS = {name: Destination[name.upper()] for name in ("a", "b", "a_scales", "b_scales")}
 
 
 class Datapath(wiring.Component):
@@ -63,12 +61,21 @@ class Datapath(wiring.Component):
     Members
     -------
     i_geometry, i_job : In
-        The job: derived values, and the arguments as given.
-    i_start : In(1)
-        Begin; only while ``o_ready``, as the jobs begun but for the addresses, and as at most the
-        fourth that is not written yet.
-    o_ready : Out(1)
-        All rows of the jobs begun have been requested.
+        The job that runs: derived values, and the arguments as given.
+    i_load_geometry, i_load_job : In
+        The job that is loaded.
+    i_start, i_run : In(1)
+        Begin to load; only while ``o_ready``, as the jobs begun but for the addresses, or while
+        ``o_free``, and as at most the fourth that is not written yet. Run what has begun.
+    i_hold : In(1)
+        A of the job that is loaded is not there yet.
+    o_asked, o_ready : Out(1)
+        All rows of the jobs begun have been requested; and those of a vector job written.
+    o_free : Out(1)
+        Nothing is loaded any more for the jobs begun, and it has been used.
+    o_ahead : Out(1)
+        The job to be loaded may be ahead, but for what is written: both are products or the one
+        that runs has requested all rows, and this one adds nothing to C.
     i_base : In
         :class:`hw.soc.schedule.row_request.Bases`: addresses of the job, before ``i_start``; not
         valid while ``o_writes``.
@@ -85,11 +92,9 @@ class Datapath(wiring.Component):
     o_done : Out(1)
         All rows of the jobs begun have been handed to the bus.
     o_beyond : Out(1)
-        An index of a gather is beyond its table; nothing more of that job is read or written. Where
-        jobs gather.
+        An index is beyond a gather's table; no more of it is read or written. Where jobs gather.
     o_final : Out(1)
-        The last row of a job is one beyond the edges of a map, which is not read; all before it
-        have come. Where jobs have windows.
+        The last row of a job is beyond a map's edges, and not read; all before it have come.
     o_events : Out
         Events of this cycle: operand beats, stalls for operands or for space for sums, useful
         products, NaN sums.
@@ -97,8 +102,15 @@ class Datapath(wiring.Component):
 
     i_geometry: data.View
     i_job: data.View
+    i_load_geometry: data.View
+    i_load_job: data.View
     i_start: Signal
+    i_run: Signal
+    i_hold: Signal
+    o_asked: Signal
     o_ready: Signal
+    o_free: Signal
+    o_ahead: Signal
     i_base: data.View
     o_writes: Signal
     o_row: stream.Interface
@@ -115,6 +127,8 @@ class Datapath(wiring.Component):
     ):
         self.spec = spec
         self.lean = lean = build.lean
+        self.ahead = spec.follows_ring and not lean
+        """A job is loaded while the one before runs."""
         self.engine = engine
         self.operands = {
             name: OperandFeed(spec, side, lean=lean) for name, side in sides(spec).items()
@@ -122,6 +136,7 @@ class Datapath(wiring.Component):
         self.sum_store = SumStore(spec, copies=build.sum_copies)
         self.result_writer = ResultWriter(spec, build, blocks=stopping_family(engine))
         self.vector_rows = None if spec.vector is None else VectorRows(spec, vector)
+        self.table_rows = TableRows(spec) if spec.table else None
         self.columns: dict[Destination, ColumnStore] = {}
         most = parts(spec)
         if spec.bias:
@@ -139,8 +154,10 @@ class Datapath(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_job": In(JobLayout()),
-            "i_start": In(1),
-            "o_ready": Out(1),
+            "i_load_geometry": In(Geometry(spec)),
+            "i_load_job": In(JobLayout()),
+            **dict.fromkeys(("i_start", "i_run", "i_hold"), In(1)),
+            **dict.fromkeys(("o_asked", "o_ready", "o_free", "o_ahead"), Out(1)),
             "i_base": In(Bases(spec)),
             "o_writes": Out(1),
             "o_row": Out(stream.Signature(Row(spec))),
@@ -177,7 +194,7 @@ class Datapath(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spec, job = self.spec, self.i_geometry
+        spec, job, loaded = self.spec, self.i_geometry, self.i_load_geometry
         m.submodules.engine = self.engine
         m.submodules.loader = loader = Loader(spec, lean=self.lean)
         m.submodules.tile_walk = tiles = TileWalk(spec, sides(spec))
@@ -186,18 +203,19 @@ class Datapath(wiring.Component):
         m.submodules.requests = requests = self._queue(SumsRequest(spec), 16)
         m.submodules.loads = loads = self._queue(Block(spec), 2 * spec.PARTS)
         m.submodules.blocks = blocks = self._queue(BlockDone(spec), 4)
-        parts: tuple[Any, ...] = (loader, tiles, sums, writer, *self.operands.values())
+        parts: tuple[Any, ...] = (tiles, sums, writer, *self.operands.values())
         m.d.comb += [part.i_geometry.eq(job) for part in parts]
+        m.d.comb += [loader.i_geometry.eq(loaded), loader.i_hold.eq(self.i_hold)]
         # Vector jobs have nothing to do with the engine.
-        starts = self.i_start
+        starts, runs = self.i_start, self.i_run
         if self.vector_rows is not None:
-            starts = Signal(name="starts_product")
-            m.d.comb += starts.eq(self.i_start & ~self.of_rows)
+            starts, runs = (Signal(name=f"{name}_product") for name in ("starts", "runs"))
+            m.d.comb += starts.eq(self.i_start & ~self._vector(self.i_load_job))
+            m.d.comb += runs.eq(self.i_run & ~self.of_rows)
         m.d.comb += [part.i_start.eq(starts) for part in (loader, writer)]
         m.d.comb += [part.i_base.eq(self.i_base) for part in (loader, writer)]
         m.d.comb += self.o_writes.eq(loader.o_writes | writer.o_writes)
         connect(m, loader.o_block, loads.i)
-        connect(m, loads.o, tiles.i_block)
         connect(m, tiles.o_sums, requests.i)
         connect(m, requests.o, sums.i)
         connect(m, tiles.o_done, blocks.i)
@@ -215,19 +233,26 @@ class Datapath(wiring.Component):
             loader.i_free[Destination.ADDEND].eq(writer.sums.free & job.accumulate),
         ]
         if Destination.BIAS in self.columns:
-            self._add_bias(m, self.columns[Destination.BIAS])
+            add_bias(m, self, self.columns[Destination.BIAS])
         if spec.requantise and spec.inside.result is None:
-            self._scale(m)
+            scale(m, self)
+        connect_columns(m, self)
         connect(m, writer.sums, sums.read)
         connect(m, writer.o, flipped(self.o))
         connect(m, writer.o_rows, flipped(self.o_rows))
-        self._report(m, loader, tiles, starts)
+        running = self._report(m, loader, tiles, runs)
+        # Blocks of a job that is loaded, and does not run, wait.
+        goes: Value = running if self.ahead else C(1, 1)
+        m.d.comb += [
+            tiles.i_block.valid.eq(loads.o.valid & goes),
+            tiles.i_block.payload.eq(loads.o.payload),
+            loads.o.ready.eq(tiles.i_block.ready),
+        ]
         return m
 
     def _feed(self, m: Module, tiles: TileWalk) -> None:
-        """Have operands read from their stores, as the walk through the tiles requests them."""
+        """Read operands from their stores as the walk through the tiles requests them."""
         job = self.i_geometry
-        strides = {"a": job.a_stride, "b": job.b_stride}
         for name, operand in self.operands.items():
             m.submodules[f"operand_{name}"] = operand
             m.submodules[f"store_{name}"] = store = operand.store
@@ -236,10 +261,11 @@ class Datapath(wiring.Component):
             m.submodules[f"requests_{name}"] = queue = self._queue(operand.request, 4, 0)
             connect(m, getattr(tiles, f"o_{name}"), queue.i)
             connect(m, queue.o, operand.i)
-            stride = strides.get(name, C(operand.side.words if name == "a_scales" else 1))
+            fixed = C(operand.side.words if name == "a_scales" else 1)
+            of = {"a": "a_stride", "b": "b_stride"}.get(name)
             m.d.comb += [
-                store.i_stride.eq(stride),
-                operand.i_stride.eq(stride),
+                store.i_stride.eq(self.i_load_geometry[of] if of else fixed),
+                operand.i_stride.eq(job[of] if of else fixed),
                 store.en.eq(operand.en),
                 store.o_part.eq(operand.o_part),
                 store.o_address.eq(operand.o_address),
@@ -247,16 +273,23 @@ class Datapath(wiring.Component):
                 operand.i_filled.eq(store.o_filled),
             ]
 
-    def _report(self, m: Module, loader: Loader, tiles: TileWalk, starts: Value) -> None:
-        """Drive the status outputs: ready, done, and events to be counted."""
+    def _report(self, m: Module, loader: Loader, tiles: TileWalk, runs: Value) -> Value:
+        """Drive the status outputs: ready, done, and events; return whether a product runs."""
         engine, rows, writer = self.engine, self.vector_rows, self.result_writer
         area, codes = tiles.o_area, tiles.o_codes
         m.submodules.products = products = TileProducts(len(codes), len(area), EVENTS["macs"])
         ended, computes = Signal(), Signal()
-        begun = Signal(3)  # jobs whose tiles have not all been requested
-        idle = loader.o_idle if rows is None else loader.o_idle & rows.o_ready
+        begun = Signal(3)  # jobs that run, whose tiles have not all been requested
+        loaded: Value = loader.o_idle
+        loaded &= 1 if self.table_rows is None else self.table_rows.o_ready
+        asked, idle = (
+            (loaded, loaded) if rows is None else (loaded & rows.o_asked, loaded & rows.o_ready)
+        )
+        goes_on = (
+            ~self.of_rows if rows is None else ~self.of_rows | (rows.o_asked & ~rows.of_windows)
+        )
         done = writer.o_idle if rows is None else writer.o_idle & rows.o_ready
-        m.d.sync += begun.eq(begun + starts - ended)
+        m.d.sync += begun.eq(begun + runs - ended)
         stalls = ~computes & ~(engine.i_a.valid & engine.i_b.valid)
         m.d.comb += [
             products.i_codes.eq(codes),
@@ -264,7 +297,12 @@ class Datapath(wiring.Component):
             self.o_events.macs.eq(products.o),
             ended.eq(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last),
             computes.eq(engine.i_a.valid & engine.i_a.ready),
+            self.o_asked.eq(asked),
             self.o_ready.eq(idle),
+            self.o_free.eq(loaded & loader.o_free),
+            self.o_ahead.eq(
+                goes_on & ~self._vector(self.i_load_job) & ~self.i_load_geometry.accumulate
+            ),
             self.o_done.eq((begun == 0) & done),
             self.o_events.compute.eq(computes),
             # Some engines take A before the first B arrives.
@@ -272,9 +310,10 @@ class Datapath(wiring.Component):
             self.o_events.stall_store.eq(engine.o_c.valid & ~engine.o_c.ready),
             self.o_events.invalid.eq(writer.o_invalid),
         ]
+        return begun != 0
 
     def _queue(self, shape: ShapeLike, depth: int, least: int = 1) -> Fifo:
-        """Make a queue, of the least depth if there are to be few registers."""
+        """Make a queue; in a lean build, of the least depth."""
         return Fifo(shape, least if self.lean else depth)
 
     def _receive(self, m: Module, loader: Loader, tiles: TileWalk) -> None:
@@ -287,7 +326,7 @@ class Datapath(wiring.Component):
         if spec.accumulates:
             m.submodules.addends = addends = stores[Destination.ADDEND] = AccumulateIn(spec)
             m.d.comb += [
-                addends.i_geometry.eq(self.i_geometry),
+                addends.i_geometry.eq(self.i_load_geometry),
                 addends.i_skip.eq(self._skips(loader.o_block)),
                 self.sum_store.i_write.eq(addends.write),
                 self.sum_store.i_write_half.eq(addends.o_half),
@@ -298,12 +337,14 @@ class Datapath(wiring.Component):
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
         if self.vector_rows is not None:
             words[Destination.VECTOR] = spec.vector_word_bytes
+        words |= {Destination.TABLE: spec.bytes} if spec.table else {}
         m.submodules.load_router = router = LoadRouter(spec, words, lean=self.lean)
         rows = cut_windows(m, self, loader, router) if spec.windows else loader.o
-        if self.vector_rows is None:
-            connect(m, rows, router.i_row)
-        else:
-            connect_vector_rows(m, self, rows, router)
+        if self.vector_rows is not None:
+            rows = connect_vector_rows(m, self, rows, router)
+        if self.table_rows is not None:
+            rows = connect_tables(m, self, rows, router)
+        connect(m, rows, router.i_row)
         connect(m, router.o_row, flipped(self.o_row))
         # Stalls of stores end here.
         m.submodules.beats = beats = self._queue(Beat(spec.data_width), 2, 0)
@@ -319,13 +360,18 @@ class Datapath(wiring.Component):
     def _skips(self, blocks: Any) -> Value:
         """Return whether a block of C begins that is not added to what is there."""
         begins = blocks.valid & blocks.ready & blocks.payload.last_code
-        return begins & ~self.i_geometry.accumulate
+        return begins & ~self.i_load_geometry.accumulate
 
     @property
     def of_rows(self) -> Value:
         """Whether the job is a vector job."""
-        mode: Any = self.i_job.mode
-        return mode.vector != 0
+        return self._vector(self.i_job)
+
+    @staticmethod
+    def _vector(job: Any) -> Value:
+        """Return whether it is a vector job."""
+        vector: Value = job.mode.vector
+        return vector.any()
 
     def _multiply(self, m: Module) -> None:
         """Connect the engine."""
@@ -356,49 +402,3 @@ class Datapath(wiring.Component):
             rows.payload.last.eq(row.last),
             engine.o_c.ready.eq(rows.ready),
         ]
-
-    def _add_bias(self, m: Module, store: ColumnStore) -> None:
-        """Read the biases of a tile's columns."""
-        spec, sums = self.spec, self.sum_store
-        words = [
-            store.o.word_select(column, 8 * spec.sum_bytes)[: spec.inside.sum_width]
-            for column in range(spec.inside.n)
-        ]
-        m.d.comb += [
-            store.en.eq(1),
-            store.i_column.eq(sums.o_bias),
-            store.i_release.eq(sums.o_bias_release),
-            sums.i_bias.eq(Cat(Cat(word, 0) if spec.inside.flags else word for word in words)),
-        ]
-
-    def _scale(self, m: Module) -> None:
-        """Set the result writer's requantisation: the job's, or that of a column's record."""
-        writer = self.result_writer
-        how, unit = writer.i_how, writer.requantiser
-        fields = {
-            "multiplier": (0, unit.multiplier_width),
-            "zero_point": (48, unit.out_width),
-            "shift": (32, unit.shift_format.width),
-        }
-        store = self.columns.get(Destination.RECORD)
-        for name, (low, width) in fields.items():
-            given = self.i_job[name][:width]
-            if store is None:
-                m.d.comb += how[name].eq(given)
-                continue
-            records = [store.o.word_select(column, 64) for column in range(unit.n)]
-            with m.If(self.i_geometry.per_column):
-                m.d.comb += how[name].eq(Cat(record[low : low + width] for record in records))
-            with m.Else():
-                m.d.comb += how[name].eq(given.replicate(unit.n))
-        m.d.comb += [
-            how.low.eq(self.i_job.low),
-            how.high.eq(self.i_job.high),
-            how.relu.eq(self.i_job.mode.relu),
-        ]
-        if store is not None:
-            m.d.comb += [
-                store.en.eq(writer.o_move),
-                store.i_column.eq(writer.o_piece),
-                store.i_release.eq(writer.o_last & self.i_geometry.per_column),
-            ]

@@ -25,10 +25,10 @@ def memory_ports(spec: CoprocessorSpec, id_width: int = 0) -> dict[str, wiring.M
     return {"s_axis_a": In(one), "s_axis_b": In(one), "m_axis_c": Out(one)}
 
 
-def _connect(m: Module, own: Any, port: Any) -> None:
+def _connect(m: Module, manager: Any, port: Any) -> None:
     """Connect the channels of a manager to those of a port, which may have more."""
-    for name, member in own.signature.members.items():
-        ends = getattr(port, name), getattr(own, name)
+    for name, member in manager.signature.members.items():
+        ends = getattr(port, name), getattr(manager, name)
         m.d.comb += ends[0].eq(ends[1]) if member.flow == Out else ends[1].eq(ends[0])
 
 
@@ -40,7 +40,7 @@ def connect_masters(
     *,
     lean: bool,
 ) -> tuple[Any, Any]:
-    """Read and write memory; return what does."""
+    """Place what reads and writes memory; return both."""
     m_axi = ports["m_axi"]
     if scratch is not None:
         m.submodules.scratch = scratch
@@ -55,7 +55,7 @@ def connect_masters(
 
 
 def connect_streams(m: Module, spec: CoprocessorSpec, ports: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Read and write streams; return what does."""
+    """Place what reads and writes streams; return both."""
     m.submodules.read = read = StreamReader(spec)
     m.submodules.write = write = StreamWriter(spec)
     connect(m, flipped(ports["s_axis_a"]), read.a)

@@ -80,7 +80,7 @@ class HostLink:
         self._fresh = True
         self._last = self._word = self._status = 0
         self._escape = False
-        self._place: int | None = None
+        self._bytes: int | None = None
         """Bytes of the frame so far; None: none of it counts, up to the next END."""
         self._header = bytearray()
         self._crc = 0
@@ -88,7 +88,7 @@ class HostLink:
     def take(self, byte: int) -> bytes:
         """Take a byte from the line; return the answer that it brings, as on the line."""
         if byte == _F.END:
-            self._escape, self._place, self._crc = False, 0, 0
+            self._escape, self._bytes, self._crc = False, 0, 0
             self._header.clear()
             return b""
         if byte == _F.ESCAPE:
@@ -96,15 +96,15 @@ class HostLink:
             return b""
         byte ^= _F.FLIP * self._escape
         self._escape = False
-        if self._place is None:
+        if self._bytes is None:
             return b""
         self._crc = zlib.crc32(bytes([byte]), self._crc)
-        self._place += 1
+        self._bytes += 1
         whole = _F.HEADER + _F.CRC
-        if self._place <= whole:
+        if self._bytes <= whole:
             self._header.append(byte)
-            return self._check() if self._place == whole else b""
-        body = self._place - whole
+            return self._check() if self._bytes == whole else b""
+        body = self._bytes - whole
         if body <= self._count:
             self._write(body - 1, byte)
         return self._answer() if body == self._count + _F.CRC and self._matches else b""
@@ -120,7 +120,7 @@ class HostLink:
     def _check(self) -> bytes:
         """Begin what a header says, if it is whole."""
         if not self._matches:
-            self._place = None
+            self._bytes = None
             return b""
         self._sequence, self._code = self._header[0], self._header[4] & 7
         self._address = int.from_bytes(self._header[1:4], "little")
@@ -146,8 +146,8 @@ class HostLink:
         elif self._code == _F.WRITE_WORD:
             self._status = self.registers.write(self._address, self._value)
 
-    def _write(self, place: int, byte: int) -> None:
-        address = self._address + place & 0xFFFFFF
+    def _write(self, offset: int, byte: int) -> None:
+        address = self._address + offset & 0xFFFFFF
         if address < len(self.memory):
             self.memory[address] = byte
         else:
@@ -164,5 +164,5 @@ class HostLink:
             self._status |= 3 * bool((places >= len(self.memory)).any())
         elif self._code == _F.READ_WORD:
             data = self._word.to_bytes(4, "little")
-        self._place, self._last = None, self._sequence
+        self._bytes, self._last = None, self._sequence
         return frame(bytes([self._sequence]) + data + bytes([self._status]))

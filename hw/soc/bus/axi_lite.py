@@ -15,10 +15,22 @@ _OKAY, _SLVERR = 0, 2
 
 
 class RegisterBus(wiring.Signature):
-    """Register accesses, from the initiator's side; a read is answered in the next cycle.
+    """Register accesses, from the initiator's side.
 
-    ``write`` and ``read`` are high for the one cycle of an access; addresses count words of 32
-    bits. A write's error comes in the same cycle. An access with an error must have no effect.
+    Addresses count words of 32 bits. An access with an error must have no effect.
+
+    Members
+    -------
+    write, read : Out(1)
+        High for the one cycle of an access.
+    write_address, write_data, write_strobe : Out
+        With ``write``: the word, its bits, and a bit for each byte to be written.
+    write_error : In(1)
+        In the cycle of ``write``: it is refused.
+    read_address : Out
+        With ``read``: the word.
+    read_data, read_error : In
+        In the cycle after ``read``: its bits, and that it is refused.
     """
 
     def __init__(self, address_width: int):

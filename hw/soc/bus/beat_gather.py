@@ -2,7 +2,7 @@
 
 from math import gcd
 
-from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -29,8 +29,6 @@ class BeatGather(wiring.Component):
         What: of a piece, a power of two.
     word_bytes : int
         What: of a word, any number from `beat_bytes` up.
-    joins : bool
-        What: pieces may join the next one, at any byte.
 
     Members
     -------
@@ -46,15 +44,14 @@ class BeatGather(wiring.Component):
     o: stream.Interface
     o_end: Signal
 
-    def __init__(self, beat_bytes: int, word_bytes: int, *, joins: bool = False):
+    def __init__(self, beat_bytes: int, word_bytes: int):
         Integer("bytes of a word", 16, beat_bytes, 4096, "bytes").check("word_bytes", word_bytes)
-        lane_bytes = 1 if joins else gcd(beat_bytes, word_bytes)
-        self.joins = joins
+        lane_bytes = gcd(beat_bytes, word_bytes)
         self.lane_width = 8 * lane_bytes
         self.lanes = beat_bytes // lane_bytes
         self.word_lanes = word_bytes // lane_bytes
         super().__init__({
-            "i": In(stream.Signature(Piece(beat_bytes, 1 + joins))),
+            "i": In(stream.Signature(Piece(beat_bytes))),
             "o": Out(stream.Signature(Beat(8 * word_bytes))),
             "o_end": Out(1),
         })
@@ -69,9 +66,7 @@ class BeatGather(wiring.Component):
         piece, lanes, word = self.i.payload, self.lanes, self.word_lanes
         # Lanes of a word, then those of the next word that a piece can reach.
         count = word + lanes if lanes > 1 else word
-        end: Value = piece.end[0] if self.joins else piece.end
-        # Of a piece that joins the next one the row goes on.
-        last: Value = piece.last & ~piece.end[1] if self.joins else piece.last
+        end, last = piece.end, piece.last
         buffer = [
             Signal(self.lane_width, name=f"lane{lane}", reset_less=True) for lane in range(count)
         ]

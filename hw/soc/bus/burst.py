@@ -102,26 +102,26 @@ class Splitter(wiring.Component):
         # The rest of the row: its address in beats, as page and offset, and its beats minus one; a
         # burst changes their lower bits, and decrements the upper ones at most once.
         page = Signal(spec.address_width - PAGE, reset_less=True)
-        place = Signal(PAGE - size, reset_less=True)
+        offset = Signal(PAGE - size, reset_less=True)
         low = Signal(width, reset_less=True)
         high = Signal(max(spec.length_width + 1 - size - width, 0), reset_less=True)
 
         marks = Signal(2, reset_less=True)
         limited, final = Signal(), Signal()
         room = Signal(width)
-        over, beyond = Signal(width + 1), Signal(len(place) + 1)
+        over, beyond = Signal(width + 1), Signal(len(offset) + 1)
         # What all bits of it can hold needs no comparison.
         short = low <= most if most + 1 < 1 << width else C(1)
         m.d.comb += [
-            limited.eq(~place > most),
-            room.eq(Mux(limited, most, ~place)),
+            limited.eq(~offset > most),
+            room.eq(Mux(limited, most, ~offset)),
             # low - room - 1, and no borrow: of both rooms, so that no carry waits for a comparison.
-            over.eq(Mux(limited, low + ((1 << width) - 1 - most), low + place[:width])),
+            over.eq(Mux(limited, low + ((1 << width) - 1 - most), low + offset[:width])),
             # low <= room, without waiting for room: no carry out of the page, no more than most.
-            beyond.eq(place + low),
-            final.eq((high == 0) & short & ~beyond[len(place)]),
+            beyond.eq(offset + low),
+            final.eq((high == 0) & short & ~beyond[len(offset)]),
             self.o.valid.eq(valid),
-            self.o.payload.address.eq(Cat(C(0, size), place, page)),
+            self.o.payload.address.eq(Cat(C(0, size), offset, page)),
             self.o.payload.length.eq(Mux(final, low, room)),
             self.o.payload.last.eq(final),
             Cat(self.o.payload.final, self.o.payload.other).eq(marks),
@@ -130,7 +130,7 @@ class Splitter(wiring.Component):
         with m.If(self.o.ready):
             m.d.sync += [
                 # As many beats as the burst, or to the end of the page.
-                place.eq(Mux(limited, place + (most + 1), 0)),
+                offset.eq(Mux(limited, offset + (most + 1), 0)),
                 low.eq(over),
                 high.eq(Mux(over[width], high, high - 1)),
             ]
@@ -142,7 +142,7 @@ class Splitter(wiring.Component):
             m.d.comb += left.eq(row.bytes + (row.address[:size] - 1))
             m.d.sync += [
                 valid.eq(self.i.valid),
-                Cat(place, page).eq(row.address[size:]),
+                Cat(offset, page).eq(row.address[size:]),
                 Cat(low, high).eq(left[size:]),
                 marks.eq(Cat(row.final, row.other)),
             ]

@@ -16,17 +16,17 @@ def cut_windows(m: Module, path: Any, loader: Loader, router: Any) -> Any:
 
     Parameters
     ----------
-    path : :class:`~hw.soc.datapath.Datapath`, whose job it is.
+    path : :class:`~hw.soc.datapath.Datapath`, whose job it is, the one that is loaded.
     loader, router : what requests rows, and what hands out the data.
     """
-    job: Any = path.i_job
+    job: Any = path.i_load_job
     m.submodules.window_walk = walk = WindowWalk(path.spec)
     connect(m, loader.o, walk.i)
     m.d.comb += [
-        walk.i_here.eq(path.i_geometry.of_windows),
+        walk.i_here.eq(path.i_load_geometry.of_windows),
         walk.i_window.eq(Cat(job.a_scales, job.b_scales)),
         walk.i_pixel.eq(job.ldsa),
-        walk.i_lda.eq(path.i_geometry.lda),
+        walk.i_lda.eq(path.i_load_geometry.lda),
         walk.i_again.eq(loader.o_again),
         walk.i_first.eq(loader.o_first),
         walk.i_last_code.eq(loader.o_last_code),

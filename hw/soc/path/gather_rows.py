@@ -22,12 +22,12 @@ _INDEX = 4
 class GatherRows(wiring.Component):
     """Reads indices and, for each, a row of a table, which it writes as it is.
 
-    Indices are requested first, up to :attr:`AHEAD`, then one after each row, so that what arrives
-    is known by its place. An index is multiplied by the distance of rows bit by bit. Throughput: a
-    row takes a cycle for each bit of its index up to the highest that is set, and two; or one for
-    as many codes as there are lanes; or an eighth of the time that an index takes to come and be
-    multiplied; whichever is most. An index beyond the table ends it all: nothing more is requested,
-    and ``o_beyond`` stays.
+    Indices are requested first, up to :attr:`AHEAD`, then one after each row, so that the order
+    tells what arrives. An index is multiplied by the distance of rows bit by bit. Throughput: a row
+    takes the longest of three times: two cycles, and one for each bit of its index up to the
+    highest that is set; one for as many codes as there are lanes; an eighth of what it takes to
+    read an index and to multiply it. After an index beyond the table nothing is requested, and
+    ``o_beyond`` stays.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class GatherRows(wiring.Component):
         Addresses of the table, of indices and of C, with ``i_start``.
     i_start : In(1)
         Begin; only while ``o_ready``.
-    o_ready : Out(1)
-        All rows have been handed over.
+    o_asked, o_ready : Out(1)
+        All rows have been requested; those of C have been handed over.
     o_beyond : Out(1)
         An index is not one of the table's; until a reset.
     memory : Out(MemoryStreams)
@@ -64,6 +64,7 @@ class GatherRows(wiring.Component):
     i_b: Signal
     i_c: Signal
     i_start: Signal
+    o_asked: Signal
     o_ready: Signal
     o_beyond: Signal
     memory: Any
@@ -80,6 +81,7 @@ class GatherRows(wiring.Component):
             "i_b": In(spec.address_width),
             "i_c": In(spec.address_width),
             "i_start": In(1),
+            "o_asked": Out(1),
             "o_ready": Out(1),
             "o_beyond": Out(1),
             "memory": Out(MemoryStreams(spec, self.lanes * spec.vector_out_bytes)),
@@ -89,11 +91,11 @@ class GatherRows(wiring.Component):
         m = Module()
         m.submodules.indices = indices = Fifo(8 * _INDEX, self.AHEAD)
         requesting, writing = self._request(m, indices), self._write(m, indices)
-        m.d.comb += self.o_ready.eq(~requesting & ~writing)
+        m.d.comb += [self.o_asked.eq(~requesting), self.o_ready.eq(~requesting & ~writing)]
         return m
 
     def _order(self, m: Module, name: str, moves: Value) -> Signal:
-        """Return whether an index is next, not a row, where one after the other moves."""
+        """Return whether what comes next is an index, not a row."""
         more, left = Signal(name=f"{name}_more"), Signal(self.spec.dimension_width, name=name)
         ahead = Signal(range(self.AHEAD + 1), name=f"{name}_ahead")
         index = Signal(name=f"{name}_index")
@@ -137,9 +139,9 @@ class GatherRows(wiring.Component):
         return requesting
 
     def _find(self, m: Module, indices: Fifo, row_taken: Value) -> tuple[Signal, Signal]:
-        """Return whether a row is found, and its address, which stays until it is row_taken."""
+        """Return whether a row is found, and its address, stable until the row is requested."""
         index: Value = indices.o.payload
-        found, address = Signal(), Signal(self.spec.address_width, reset_less=True)
+        hit, address = Signal(), Signal(self.spec.address_width, reset_less=True)
         left = Signal(self.spec.dimension_width, reset_less=True)
         # Bases change while a job is under way: those of the next one come.
         distance, table = (
@@ -163,12 +165,12 @@ class GatherRows(wiring.Component):
                 with m.If(left[1:] == 0):
                     m.next = "FOUND"
             with m.State("FOUND"):
-                m.d.comb += found.eq(1)
+                m.d.comb += hit.eq(1)
                 with m.If(row_taken):
                     m.next = "IDLE"
             with m.State("BEYOND"):
                 m.d.comb += self.o_beyond.eq(1)
-        return found, address
+        return hit, address
 
     def _write(self, m: Module, indices: Fifo) -> Signal:
         """Keep indices, and hand over rows; return whether rows are left."""

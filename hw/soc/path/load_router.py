@@ -13,7 +13,7 @@ from hw.lib.fifo import Fifo
 from hw.soc.bus.beat_gather import BeatGather
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.unpacker import Unpacker
-from hw.soc.schedule.destination import Destination
+from hw.soc.schedule.destination import OF_A, Destination
 from hw.soc.schedule.row_request import RowRequest
 
 __all__ = ["LoadRouter"]
@@ -39,14 +39,15 @@ class LoadRouter(wiring.Component):
         :class:`hw.soc.bus.burst.Row`.
     i : In(stream)
         :class:`hw.soc.bus.burst.Beat`: the beats of rows, in order.
-    o0, o1, .. : Out(stream)
-        :class:`hw.soc.bus.burst.Beat`: words of the rows for destinations 0, 1, ...
+    o<number> : Out(stream)
+        :class:`hw.soc.bus.burst.Beat`: words of the rows for destination 0, 1, ...
     i_fill : In(8)
         Of windows: the code of rows that fill, and are not read.
     o_final : Out(1)
         Of windows: the last row of a job, one that fills, and all before it are complete.
     o_end : Out
-        The row whose word is taken is its block's last one; one bit per destination.
+        The row whose word is taken is its block's last one; one bit per destination. Rows of the
+        vector unit have no blocks.
     """
 
     i_row: stream.Interface
@@ -77,11 +78,16 @@ class LoadRouter(wiring.Component):
         rows = self._queue_rows(m)
         next_ = rows.o.payload
         # Rows handed to the unpacker, and their destinations.
-        m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width, 1 + spec.windows)
+        m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width, joins=spec.windows)
         # A bit for each: what is chosen by them leaves early.
         m.submodules.destinations = destinations = Fifo(len(self.words), 2 if self.lean else 4)
+        # A row that is joined to the one before has its destination.
+        joined = Signal()
         if spec.windows:
             self._fill(m, unpack, rows.o)
+            m.d.comb += unpack.i_joins.eq(next_.joins)
+            with m.If(rows.o.valid & rows.o.ready):
+                m.d.sync += joined.eq(next_.joins)
         else:
             connect(m, flipped(self.i), unpack.i)
         m.d.comb += [
@@ -89,8 +95,8 @@ class LoadRouter(wiring.Component):
             unpack.i_row.valid.eq(rows.o.valid & destinations.i.ready),
             unpack.i_row.payload.offset.eq(next_.offset),
             unpack.i_row.payload.bytes.eq(next_.bytes),
-            unpack.i_end.eq(Cat(next_.last, next_.joins) if spec.windows else next_.last),
-            destinations.i.valid.eq(rows.o.valid & unpack.i_row.ready),
+            unpack.i_end.eq(next_.last),
+            destinations.i.valid.eq(rows.o.valid & unpack.i_row.ready & ~joined),
             destinations.i.payload.eq(Cat(next_.to == number for number in self.words)),
             destinations.o.ready.eq(unpack.o.valid & unpack.o.ready & unpack.o.payload.last),
         ]
@@ -100,21 +106,21 @@ class LoadRouter(wiring.Component):
     def _queue_rows(self, m: Module) -> Fifo:
         """Request rows; return the queue of those whose beats have not come."""
         spec, row = self.spec, self.i_row.payload
-        place = data.StructLayout({
+        layout = data.StructLayout({
             "offset": range(spec.bytes),
             "bytes": spec.length_width,
             "to": row.to.shape(),
             "last": 1,
             **({"final": 1, "fill": 1, "joins": 1} if spec.windows else {}),
         })
-        m.submodules.rows = rows = Fifo(place, 1 if self.lean else 2 * spec.outstanding)
+        m.submodules.rows = rows = Fifo(layout, 1 if self.lean else 2 * spec.outstanding)
         # One more waits before the queue, where the stalls of what takes addresses end.
         free, takes = Signal(), Signal()
         reads: Value = free
         ready: Value = self.o_row.ready & free
         if spec.windows:
             reads, ready = free & ~row.fill, ready | (free & row.fill)
-        latest = data.View(place, Signal(place.size))
+        latest = data.View(layout, Signal(layout.size))
         m.d.comb += [
             takes.eq(self.i_row.valid & self.i_row.ready),
             latest.offset.eq(0 if spec.STREAM else row.address),
@@ -125,9 +131,7 @@ class LoadRouter(wiring.Component):
             self.o_row.payload.address.eq(row.address),
             self.o_row.payload.bytes.eq(row.bytes),
             self.o_row.payload.final.eq(row.final),
-            self.o_row.payload.other.eq(
-                (row.to != Destination.A) & (row.to != Destination.A_SCALES) & spec.STREAM
-            ),
+            self.o_row.payload.other.eq(~row.to.matches(*OF_A) & spec.STREAM),
             self.i_row.ready.eq(ready),
         ]
         if spec.windows:
@@ -143,7 +147,7 @@ class LoadRouter(wiring.Component):
         return rows
 
     def _fill(self, m: Module, unpack: Unpacker, rows: Any) -> None:
-        """Hand beats to the unpacker: those that are read, and those of rows that only fill."""
+        """Pass beats to the unpacker: those read from memory, and those of rows that only fill."""
         size, next_ = exact_log2(self.spec.bytes), rows.payload
         begins, fills = unpack.i_row.valid & unpack.i_row.ready, Signal()
         left = Signal(max(self.spec.length_width - size, 1))
@@ -161,30 +165,41 @@ class LoadRouter(wiring.Component):
         m.d.sync += self.o_final.eq(begins & next_.fill & next_.final)
 
     def _distribute(self, m: Module, unpack: Unpacker, to: Value) -> None:
-        """Hand pieces of rows to their stores, gathered where these take more bytes."""
+        """Pass pieces of rows to their stores, in words where these are wider."""
         piece = unpack.o.payload
         waits: list[Value] = []
         for here, (number, count) in zip(to, self.words.items(), strict=True):
             words = getattr(self, f"o{number}")
             taker: Any = words
-            # Rows of A may be of several that are joined.
-            joins = self.spec.windows and number == Destination.A
-            if count == self.spec.bytes and not joins:
+            if count == self.spec.bytes:
                 m.d.comb += [
                     words.payload.data.eq(piece.data),
                     words.payload.last.eq(piece.last),
-                    self.o_end[number].eq(piece.end[0] if self.spec.windows else piece.end),
+                    self.o_end[number].eq(piece.end),
                 ]
             else:
-                gather = BeatGather(self.spec.bytes, count, joins=joins)
+                gather = BeatGather(self.spec.bytes, count)
                 m.submodules[f"gather{number}"] = gather
-                connect(m, gather.o, flipped(words))
-                m.d.comb += [
-                    gather.i.payload.as_value().eq(piece.as_value()),
-                    self.o_end[number].eq(gather.o_end),
-                ]
+                if number == Destination.VECTOR:
+                    self._hold(m, gather, words)
+                else:
+                    connect(m, gather.o, flipped(words))
+                    m.d.comb += self.o_end[number].eq(gather.o_end)
+                m.d.comb += gather.i.payload.as_value().eq(piece.as_value())
                 taker = gather.i
             m.d.comb += taker.valid.eq(unpack.o.valid & here)
             waits.append(here & ~taker.ready)
         # Most takers always take.
         m.d.comb += unpack.o.ready.eq(~Cat(waits).any())
+
+    def _hold(self, m: Module, gather: BeatGather, words: Any) -> None:
+        """Have a word wait until it is taken, while the next one is gathered.
+
+        The vector unit takes one for several cycles, if its codes are of fewer bytes than others.
+        """
+        m.d.comb += gather.o.ready.eq(~words.valid | words.ready)
+        with m.If(gather.o.ready):
+            m.d.sync += [
+                words.valid.eq(gather.o.valid),
+                words.payload.eq(gather.o.payload),
+            ]

@@ -1,4 +1,4 @@
-"""Lanes of jobs on maps: products of a code, a digit apart, and their sum; their memories."""
+"""Lanes of jobs on maps: products of codes, and their sum; the memories beside them."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream
@@ -7,7 +7,7 @@ from amaranth.lib.memory import Memory
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import NO_COLLISION
 
-__all__ = ["MapFactors", "digits_of", "map_lane", "map_memory", "sums_of"]
+__all__ = ["MapBeat", "MapFactors", "digits_of", "map_lane", "map_memory", "sums_of"]
 
 MapFactors = data.StructLayout({
     "a": signed(24),
@@ -19,6 +19,40 @@ MapFactors = data.StructLayout({
 
 _DIGIT = 8
 """Bits of a factor that one multiplier takes."""
+_DIGITS = 3
+"""Digits of a factor."""
+
+
+class MapBeat(data.StructLayout):
+    """Codes of a beat, and what becomes of their sums.
+
+    Members
+    -------
+    codes : one for each lane.
+    second : they are of the second map.
+    loads, chosen : they are factors: a bit for each multiplier whose factors are written, and for
+        the one whose factors they are; the others' become 0.
+    weight : place of the factors, to be read or written.
+    at : place of the sums.
+    group : of channels, whose bias and records are taken.
+    stores, sends : sums are stored; they are sent.
+    adds, biased : to what is stored, or to biases.
+    void : codes are those of zero points.
+    walks, fresh, delay : of windows: codes are kept at a place, for those that follow; nothing is
+        there yet.
+    """
+
+    def __init__(self, spec: CoprocessorSpec):
+        assert spec.vector is not None
+        beat = range(spec.vector.beats)
+        flags = ("second", "stores", "sends", "adds", "biased", "void", "walks", "fresh")
+        super().__init__({
+            "codes": 8 * spec.vector.lanes,
+            "loads": spec.taps,
+            "chosen": spec.taps,
+            **dict.fromkeys(("weight", "at", "group", "delay"), beat),
+            **dict.fromkeys(flags, 1),
+        })
 
 
 def sums_of(spec: CoprocessorSpec) -> stream.Signature:
@@ -39,23 +73,31 @@ def map_memory(m: Module, name: str, width: int, depth: int) -> "Memory[int, Val
 def digits_of(factor: Value) -> list[Value]:
     """Cut a factor for the multipliers of a lane: digits without a sign, but for the highest."""
     count = len(factor) // _DIGIT
-    digits = [factor.word_select(place, _DIGIT) for place in range(count)]
+    digits = [factor.word_select(digit, _DIGIT) for digit in range(count)]
     signs = [C(0, 1)] * (count - 1) + [factor[-1]]
     return [Cat(*pair).as_signed() for pair in zip(digits, signs, strict=True)]
 
 
 def map_lane(
-    m: Module, lane: int, move: Value, x: Value, factors: list[Value], base: Value, greater: Value
+    m: Module,
+    lane: int,
+    move: Value,
+    codes: list[Value],
+    factors: list[Value],
+    base: Value,
+    greater: Value,
+    windows: Value,
 ) -> Signal:
-    """Multiply a difference by digits; return the sum with `base`, or the greater, 4 moves later.
+    """Multiply codes; return the sum with `base`, or the greater one, 4 moves later.
 
     Parameters
     ----------
     m : where.
     lane : its number, for names.
     move : clock enable.
-    x, factors : of one beat.
+    codes, factors : of one beat, for each multiplier; digits of one factor but in windows.
     base, greater : of the beat that came three moves before.
+    windows : products are added as they are.
     """
 
     def held(name: str, value: Value) -> Signal:
@@ -64,18 +106,27 @@ def map_lane(
             m.d.sync += register.eq(value)
         return register
 
-    difference = held("difference", x)
-    products = [
-        held(f"product{number}_", difference * held(f"factor{number}_", factor))
-        for number, factor in enumerate(factors)
-    ]
-    added: Value = products[0]
-    for number, product in enumerate(products[1:], 1):
-        added = added + (product << _DIGIT * number)
+    terms: list[Value] = []
+    for number, (code, factor) in enumerate(zip(codes, factors, strict=True)):
+        product: Value = held(
+            f"product{number}_",
+            held(f"difference{number}_", code) * held(f"factor{number}_", factor),
+        )
+        if 0 < number < _DIGITS:
+            product = Mux(windows, product, product << _DIGIT * number)
+        terms.append(product)
     value = Signal(signed(len(base)), name=f"value{lane}")
     total = Signal(len(base), name=f"total{lane}", reset_less=True)
-    m.d.comb += value.eq(held("scaled", added))
+    m.d.comb += value.eq(held("scaled", _sum(terms)))
     stays = greater & (base.as_signed() > value)
     with m.If(move):
         m.d.sync += total.eq(Mux(stays, base, value + Mux(greater, 0, base)))
     return total
+
+
+def _sum(terms: list[Value]) -> Value:
+    """Add pairs of terms, pairs of these sums, and so on."""
+    while len(terms) > 1:
+        pairs = [terms[at : at + 2] for at in range(0, len(terms), 2)]
+        terms = [pair[0] + pair[1] if len(pair) > 1 else pair[0] for pair in pairs]
+    return terms[0]

@@ -1,31 +1,38 @@
-"""Jobs on maps: sums and products of rows of codes less zero points."""
+"""Jobs on maps: sums, products and windows of rows of codes less zero points."""
 
 from typing import Any
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.path.map_lanes import MapFactors, digits_of, map_lane, map_memory, sums_of
+from hw.soc.path.depthwise import Depthwise
+from hw.soc.path.map_lanes import MapBeat, MapFactors, map_lane, map_memory, sums_of
+from hw.soc.path.map_operands import delayed, stored_factors
+from hw.soc.path.map_pairs import MapPairs
+from hw.soc.path.map_results import MapResults
 from hw.soc.path.memory_streams import MemoryStreams
-from hw.soc.path.word_slices import slices_of, word_slices
-from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
+from hw.soc.path.word_columns import ColumnReads
+from hw.soc.registers.window_layout import WindowLayout
+from hw.soc.schedule.geometry import Geometry
 
 __all__ = ["MapRows"]
 
+_STAGES = 5
+"""Codes, and what is stored of B; differences; products; their sum; that of a code."""
+
 
 class MapRows(wiring.Component):
-    """Reads rows of B and of A, and hands over their sums or products, to be requantised.
+    """Hands over sums or products of rows of B and of A, or of windows, to be requantised.
 
-    A row of B comes before each of A, or once if it is for all. Of a sum, its codes less a zero
-    point, times a factor, are stored as sums, to which the row of A is added; the multipliers of a
-    lane have a digit of the factor each. Of a product it is stored as it is, and its codes are the
-    factors of those of A.
+    Of a sum of two maps, codes of B less a zero point, times a factor, are stored as sums, to which
+    the row of A is added; the multipliers of a lane have a digit of the factor each. Of a product B
+    is stored as it is, and its codes are the factors of those of A. Of windows, multipliers have a
+    tap each, whose weights are stored before, and take codes that came earlier; sums of a row of
+    windows are stored until they are whole.
 
-    Latency: 6 cycles from codes of A to sums. Throughput: codes of as many lanes per cycle, of A
-    and of B; rows of few codes wait until what they need has been stored, 3 cycles. Stalls:
+    Latency: 6 cycles from codes to sums. Throughput: codes of as many lanes per cycle. Stalls:
     ``o_sums.ready`` reaches ``memory.read.ready`` combinationally.
 
     Parameters
@@ -37,204 +44,195 @@ class MapRows(wiring.Component):
     -------
     i_geometry : In
         The job: M rows of N codes.
-    i_multiplies, i_greater : In(1)
-        Products, or the greater of two, not sums.
+    i_multiplies, i_greater, i_windows : In(1)
+        Products, the greater of two, or windows, not sums.
     i_factors : In(MapFactors)
         Zero points, and factors of sums.
+    i_window : In
+        :class:`~hw.soc.registers.window_layout.WindowLayout`; where jobs have windows, as are:
+    i_bias, i_records : In
+        Addresses, with ``i_start``.
+    columns : Out(ColumnReads)
+        Biases and records of a group of channels.
     i_a, i_b, i_c : In
         Addresses of the matrices, with ``i_start``.
     i_start : In(1)
         Begin; only while ``o_ready``.
-    o_ready : Out(1)
-        All rows have been handed over.
+    o_asked, o_ready : Out(1)
+        All rows have been requested; those of C have been handed over.
     memory : Out(MemoryStreams)
         Rows of A and B; addresses of those of C, no words.
     o_sums : Out(stream)
         Sums, in two's complement, no earlier than the address of their row.
+    o_end : Out(1)
+        They are the last ones.
     """
-
-    STORED = 3
-    """Cycles from codes to the first in which what is stored of them can be used."""
 
     i_geometry: data.View
     i_multiplies: Signal
     i_greater: Signal
+    i_windows: Signal
     i_factors: data.View
+    i_window: data.View
+    i_bias: Signal
+    i_records: Signal
+    columns: Any
     i_a: Signal
     i_b: Signal
     i_c: Signal
     i_start: Signal
+    o_asked: Signal
     o_ready: Signal
     memory: Any
     o_sums: stream.Interface
+    o_end: Signal
 
     def __init__(self, spec: CoprocessorSpec):
         assert spec.vector is not None
         self.spec = spec
         self.lanes = spec.vector.lanes
         self.beats = spec.vector.beats
+        windows = {
+            "i_window": In(WindowLayout()),
+            "i_bias": In(spec.address_width),
+            "i_records": In(spec.address_width),
+            "columns": Out(ColumnReads(spec)),
+        }
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_multiplies": In(1),
             "i_greater": In(1),
+            "i_windows": In(1),
             "i_factors": In(MapFactors),
+            **(windows if spec.depthwise else {}),
             "i_a": In(spec.address_width),
             "i_b": In(spec.address_width),
             "i_c": In(spec.address_width),
             "i_start": In(1),
+            "o_asked": Out(1),
             "o_ready": Out(1),
             "memory": Out(MemoryStreams(spec, self.lanes * spec.vector_out_bytes)),
             "o_sums": Out(sums_of(spec)),
+            "o_end": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
-        one_row = self.i_geometry.ldb == 0
-        requests = self._request(m, one_row)
-        move, taken = Signal(name="move"), Signal(name="taken")
-        of_b, beat, ends = self._order(m, one_row, taken, move)
-        codes = self._take(m, taken, move, ends)
-        valid = self._compute(m, move, taken, of_b, beat, codes)
-        writes = self._write(m, valid, move)
-        m.d.comb += self.o_ready.eq(~requests & ~writes)
+        move = Signal(name="move")
+        self.windows = self.i_windows if self.spec.depthwise else C(0, 1)
+        beat = data.View(MapBeat(self.spec), Signal(MapBeat(self.spec).size, name="beat"))
+        taken, busy = self._beats(m, beat, move)
+        valid = self._compute(m, move, taken, beat)
+        m.submodules.results = results = MapResults(self.spec)
+        m.d.comb += [
+            results.i_geometry.eq(self.i_geometry),
+            results.i_windows.eq(self.windows),
+            results.i_c.eq(self.i_c),
+            results.i_start.eq(self.i_start),
+            results.i_valid.eq(valid),
+            results.i_ready.eq(self.o_sums.ready),
+            self.o_sums.valid.eq(results.o_valid),
+            self.o_end.eq(results.o_ends),
+            move.eq(results.o_move),
+            self.o_asked.eq(~busy),
+            self.o_ready.eq(~busy & ~results.o_busy),
+        ]
+        if self.spec.depthwise:
+            m.d.comb += results.i_across.eq(self.i_window.across)
+            m.d.comb += self.columns.o_release.eq(results.o_ends & self.windows)
+        connect(m, results.write_row, flipped(self.memory.write_row))
         return m
 
-    def _request(self, m: Module, one_row: Value) -> Signal:
-        """Request rows of B and of A in turn; return whether there are more."""
-        job, row, moves = self.i_geometry, self.memory.read_row.payload, Signal()
-        more, of_b = Signal(name="requests"), Signal(name="requests_b")
-        left = Signal(self.spec.dimension_width, name="requested_left")
-        a, b = (Signal(self.spec.address_width, name=f"requested_{side}") for side in "ab")
-        last = ~of_b & (left == 0)
-        m.d.comb += [
-            self.memory.read_row.valid.eq(more),
-            moves.eq(more & self.memory.read_row.ready),
-            row.address.eq(Mux(of_b, b, a)),
-            row.bytes.eq(job.n + 1),
-            row.to.eq(Destination.VECTOR),
-            row.last.eq(last),
-            row.final.eq(last),
-        ]
-        with m.If(moves & of_b):
-            m.d.sync += [of_b.eq(0), b.eq(b + job.ldb[:BYTES_WIDTH])]
-        with m.If(moves & ~of_b):
-            m.d.sync += [of_b.eq(~one_row), a.eq(a + job.lda[:BYTES_WIDTH])]
-            m.d.sync += [left.eq(left - 1), more.eq(left != 0)]
-        with m.If(self.i_start):
-            m.d.sync += [more.eq(1), of_b.eq(1), left.eq(job.m), a.eq(self.i_a), b.eq(self.i_b)]
-        return more
-
-    def _order(
-        self, m: Module, one_row: Value, taken: Value, move: Value
-    ) -> tuple[Signal, Signal, Signal]:
-        """Follow the rows that come; return whether one is of B, the beat, and that it ends."""
-        job, lanes = self.i_geometry, self.lanes
-        of_b, beat, ends = Signal(), Signal(range(self.beats)), Signal()
-        left = Signal(range(self.beats * lanes), name="read_left")
-        # Moves since the row that came last has begun.
-        since = Signal(range(self.STORED + 1), init=self.STORED)
-        first = beat == 0
-        waits = first & (since != self.STORED)
-        m.d.comb += [
-            ends.eq(left < lanes),
-            taken.eq(self.memory.read.valid & move & ~waits),
-        ]
-        with m.If(move & (since != self.STORED)):
-            m.d.sync += since.eq(since + 1)
-        with m.If(taken):
-            m.d.sync += [beat.eq(Mux(ends, 0, beat + 1)), left.eq(Mux(ends, job.n, left - lanes))]
-            with m.If(first):
-                m.d.sync += since.eq(1)
-            with m.If(ends):
-                m.d.sync += of_b.eq(~of_b & ~one_row)
-        with m.If(self.i_start):
-            m.d.sync += [of_b.eq(1), beat.eq(0), left.eq(job.n)]
-        return of_b, beat, ends
-
-    def _take(self, m: Module, taken: Value, move: Value, ends: Value) -> Value:
-        """Take beats out of words; return the codes."""
-        slice_ = Signal(range(slices_of(self.spec)))
-        ((codes, final),) = word_slices(m, self.spec, self.memory.read.payload.data, slice_)[:1]
-        m.d.comb += self.memory.read.ready.eq(taken & (final | ends))
-        with m.If(taken):
-            m.d.sync += slice_.eq(Mux(final | ends, 0, slice_ + 1))
-        return codes
-
-    def _compute(
-        self, m: Module, move: Value, taken: Value, of_b: Value, beat: Value, codes: Value
-    ) -> Value:
-        """Multiply and add beats; return whether sums for C are in the last stage."""
-        job, spec = self.i_factors, self.spec
-        width, multiplies = spec.number_width, self.i_multiplies
-        # Stages: codes, and what is stored of B; differences; products; their sum; that of a code.
-        valid, of_bs = Signal(5), Signal(5, reset_less=True)
-        beats = [
-            Signal(range(self.beats), name=f"beat{stage}", reset_less=True) for stage in range(5)
-        ]
-        word = Signal(len(codes), name="codes_held", reset_less=True)
-        with m.If(move):
-            m.d.sync += [valid.eq(Cat(taken, valid)), of_bs.eq(Cat(of_b, of_bs)), word.eq(codes)]
-            m.d.sync += [
-                one.eq(other) for one, other in zip(beats, [beat, *beats[:-1]], strict=True)
+    def _beats(self, m: Module, beat: data.View, move: Value) -> tuple[Value, Value]:
+        """Take beats of two maps, or of windows; return whether one comes, and more rows do."""
+        pairs = m.submodules.pairs = MapPairs(self.spec)
+        users: list[tuple[Value, Any]] = [(~self.windows, pairs)]
+        m.d.comb += pairs.i_multiplies.eq(self.i_multiplies)
+        if self.spec.depthwise:
+            windows = m.submodules.depthwise = Depthwise(self.spec)
+            users.append((self.windows, windows))
+            m.d.comb += [
+                windows.i_window.eq(self.i_window),
+                windows.i_bias.eq(self.i_bias),
+                windows.i_records.eq(self.i_records),
             ]
-        factors = map_memory(m, "factors", len(codes), self.beats)
-        write, read = factors.write_port(), factors.read_port()
+        read, row = self.memory.read, self.memory.read_row
+        m.d.comb += [row.payload.eq(pairs.read_row.payload), Value.cast(beat).eq(pairs.o.payload)]
+        for here, user in users:
+            m.d.comb += [
+                user.i_geometry.eq(self.i_geometry),
+                user.i_a.eq(self.i_a),
+                user.i_b.eq(self.i_b),
+                user.i_start.eq(self.i_start & here),
+                user.read.payload.eq(read.payload),
+                user.read.valid.eq(read.valid & here),
+                user.read_row.ready.eq(row.ready & here),
+                user.o.ready.eq(move),
+            ]
+            with m.If(here):
+                m.d.comb += [
+                    Value.cast(row.payload).eq(Value.cast(user.read_row.payload)),
+                    Value.cast(beat).eq(Value.cast(user.o.payload)),
+                ]
         m.d.comb += [
-            write.en.eq(taken & of_b),
-            write.addr.eq(beat),
-            write.data.eq(codes),
-            read.en.eq(move),
-            read.addr.eq(beat),
+            row.valid.eq(Cat(here & user.read_row.valid for here, user in users).any()),
+            read.ready.eq(Cat(here & user.read.ready for here, user in users).any()),
         ]
-        sums = map_memory(m, "sums", self.lanes * width, self.beats)
-        into, stored = sums.write_port(), sums.read_port()
+        valid = Cat(here & user.o.valid for here, user in users).any()
+        return valid & move, Cat(user.o_busy for _, user in users).any()
+
+    def _compute(self, m: Module, move: Value, taken: Value, beat: data.View) -> Value:
+        """Multiply and add beats; return whether sums for C are in the last stage."""
+        job, spec, width = self.i_factors, self.spec, self.spec.number_width
+        layout = MapBeat(spec)
+        valid = Signal(_STAGES)
+        stages = [
+            data.View(layout, Signal(layout.size, name=f"stage{number}", reset_less=True))
+            for number in range(_STAGES)
+        ]
+        with m.If(move):
+            m.d.sync += valid.eq(Cat(taken, valid))
+            m.d.sync += [
+                Value.cast(one).eq(Value.cast(other))
+                for one, other in zip(stages, [beat, *stages[:-1]], strict=True)
+            ]
+        begins, last, stored = stages[0], stages[-1], self._sums(m, move, valid, stages)
+        zero = Mux(begins.second, job.b_zero, job.a_zero)
+        if spec.depthwise:
+            zero = Mux(self.windows, self.i_window.fill.as_signed(), zero)
+        codes = [
+            Mux(begins.void, 0, begins.codes.word_select(lane, 8).as_signed() - zero.as_signed())
+            for lane in range(self.lanes)
+        ]
+        before = delayed(m, self, (move, valid[0]), beat, begins, codes)
+        factors = stored_factors(m, self, (move, taken), beat, begins)
+        for lane, code in enumerate(codes):
+            base = Mux(stages[3].adds, stored.word_select(lane, width), 0)
+            if spec.depthwise:
+                biases = self.columns.i_bias.word_select(lane, width)
+                base = Mux(stages[3].biased, biases, base)
+            total = map_lane(
+                m, lane, move, [code, *before[lane]], factors[lane], base,
+                self.i_greater & stages[3].sends, self.windows,
+            )  # fmt: skip
+            m.d.comb += self.o_sums.payload.word_select(lane, width).eq(total)
+        return valid[-1] & last.sends
+
+    def _sums(self, m: Module, move: Value, valid: Value, stages: list[data.View]) -> Value:
+        """Store sums, and read those that are stored, and what there is of channels."""
+        memory = map_memory(m, "sums", self.lanes * self.spec.number_width, self.beats)
+        into, stored = memory.write_port(), memory.read_port()
         m.d.comb += [
             stored.en.eq(move),
-            stored.addr.eq(beats[2]),
-            into.en.eq(move & valid[4] & of_bs[4]),
-            into.addr.eq(beats[4]),
+            stored.addr.eq(stages[2].at),
+            into.en.eq(move & valid[4] & stages[4].stores),
+            into.addr.eq(stages[4].at),
             into.data.eq(self.o_sums.payload),
         ]
-        digits = digits_of(Mux(of_bs[0], job.b, job.a))
-        zero = Mux(of_bs[0], job.b_zero, job.a_zero)
-        for lane in range(self.lanes):
-            x = word.word_select(lane, 8).as_signed() - zero.as_signed()
-            factor = read.data.word_select(lane, 8).as_signed() - job.b_zero
-            base = Mux(of_bs[3] | multiplies, 0, stored.data.word_select(lane, width))
-            products = [
-                Mux(multiplies, factor if number == 0 else 0, digit)
-                for number, digit in enumerate(digits)
+        if self.spec.depthwise:
+            m.d.comb += [
+                self.columns.o_move.eq(move),
+                self.columns.o_bias.eq(stages[2].group),
+                self.columns.o_record.eq(stages[3].group),
             ]
-            total = map_lane(m, lane, move, x, products, base, self.i_greater & ~of_bs[3])
-            m.d.comb += self.o_sums.payload.word_select(lane, width).eq(total)
-        return valid[4] & ~of_bs[4]
-
-    def _write(self, m: Module, valid: Value, move: Value) -> Signal:
-        """Hand over addresses of rows of C, and sums; return whether there are more."""
-        job, lanes, row = self.i_geometry, self.lanes, self.memory.write_row.payload
-        more, addressed, addresses, sent = (
-            Signal(name=name) for name in ("writes", "addressed", "addresses", "sent")
-        )
-        rows = Signal(self.spec.dimension_width, name="written_left")
-        left = Signal(range(self.beats * lanes), name="sums_left")
-        at = Signal(self.spec.address_width, name="written_at")
-        m.d.comb += [
-            self.memory.write_row.valid.eq(valid & ~addressed),
-            row.address.eq(at),
-            row.bytes.eq(job.n + 1),
-            row.final.eq(rows == 0),
-            addresses.eq(self.memory.write_row.valid & self.memory.write_row.ready),
-            self.o_sums.valid.eq(valid & (addressed | addresses)),
-            sent.eq(self.o_sums.valid & self.o_sums.ready),
-            move.eq(~valid | sent),
-        ]
-        with m.If(addresses):
-            m.d.sync += addressed.eq(1)
-        with m.If(sent):
-            m.d.sync += left.eq(left - lanes)
-            with m.If(left < lanes):
-                m.d.sync += [left.eq(job.n), addressed.eq(0), at.eq(at + job.ldc[:BYTES_WIDTH])]
-                m.d.sync += [rows.eq(rows - 1), more.eq(rows != 0)]
-        with m.If(self.i_start):
-            m.d.sync += [more.eq(1), rows.eq(job.m), left.eq(job.n), at.eq(self.i_c)]
-        return more
+        return stored.data

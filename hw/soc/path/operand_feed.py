@@ -183,7 +183,7 @@ class OperandFeed(wiring.Component):
         return behind
 
     def _choose(self, m: Module, choice: data.View, tile: data.View, final: Value) -> None:
-        """Decide what of the store's words is used: a slice, banks, and words of each."""
+        """Decide which slice, which banks and which words of the store are used."""
         side = self.side
         down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
         m.d.sync += [
@@ -210,7 +210,7 @@ class OperandFeed(wiring.Component):
     def _words(self, m: Module, read: Value, choice: data.View) -> Value:
         """Select the slice of each bank's word, masked with zeros, word by word.
 
-        What is zero is so by the reset of its register.
+        Zeros are made by the resets of registers.
         """
         job, side, width = self.i_geometry, self.side, self.side.width
         shapes = side.shapes

@@ -5,7 +5,7 @@ from typing import Any
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.npe.encoder import EncoderSpec
 from golden.soc.spec import CoprocessorSpec
@@ -15,8 +15,10 @@ from hw.lib.shared_module import SharedModule
 from hw.npe.encoder import Encoder
 from hw.npe.requantiser import Requantisation
 from hw.npe.rounding.requantise_column import RequantiseColumn
+from hw.soc.bus.burst import Beat
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.schedule.geometry import Geometry
+from hw.soc.stores.code_table import CodeTable
 
 __all__ = ["RequantiseRows", "stopping_family"]
 
@@ -24,9 +26,9 @@ __all__ = ["RequantiseRows", "stopping_family"]
 class RequantiseRows(wiring.Component):
     """Converts sums to codes, some columns per cycle.
 
-    Latency: :attr:`latency` cycles. Stalls: ``o.ready`` reaches ``i.ready`` combinationally. Unless
-    the build is lean, it is that alone, and must not wait for ``o.valid``: sums stay where they
-    are, also where there is no code to be taken.
+    Latency: :attr:`latency` cycles, and those of a table. Stalls: ``o.ready`` reaches ``i.ready``
+    combinationally. Unless the build is lean, ``i.ready`` is ``o.ready``, which must not wait for
+    ``o.valid``: sums stay where they are, also where there is no code to be taken.
 
     Parameters
     ----------
@@ -49,12 +51,18 @@ class RequantiseRows(wiring.Component):
         Sums, as in the sum store.
     o : Out(stream)
         Codes, as in memory; if jobs choose their bytes, as they are where they have two.
+    i_ends, i_looks, i_table : In(1), In(1), In(stream)
+        Where jobs have tables: sums are the last ones of their job; codes are looked up; beats of
+        tables, see :class:`hw.soc.stores.code_table.CodeTable`.
     """
 
     i_geometry: data.View
     i_how: data.View
     i: stream.Interface
     o: stream.Interface
+    i_ends: Signal
+    i_looks: Signal
+    i_table: stream.Interface
 
     def __init__(
         self,
@@ -90,12 +98,18 @@ class RequantiseRows(wiring.Component):
             ports["i_how"] = In(Requantisation(self.unit))
         else:
             self.encoders = [Encoder(_encoder(spec)) for _ in range(across)]
+        self.table: CodeTable | None = None
+        if spec.table:
+            self.table = CodeTable(spec, across, self.code_bits, stops=self.stops)
+            table = stream.Signature(Beat(spec.data_width))
+            ports |= {"i_ends": In(1), "i_looks": In(1), "i_table": In(table)}
         super().__init__(ports)
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """The column of the requantiser."""
-        return () if self.column is None else (self.column,)
+        """The column of the requantiser, and the bank of tables."""
+        columns = () if self.column is None else (self.column,)
+        return columns if self.table is None else (*columns, *self.table.shared_modules)
 
     @property
     def latency(self) -> int:
@@ -138,10 +152,13 @@ class RequantiseRows(wiring.Component):
         """Place the columns; with scales per row, their multipliers are recoded first."""
         spec, unit = self.spec, self.unit
         valid, en = Signal(self.latency), Signal()
+        out: Any = self.o
+        if self.table is not None:
+            out = self._look_up(m, en, self.table)
         m.d.comb += [
-            en.eq(self.o.ready if self.stops else ~self.o.valid | self.o.ready),
+            en.eq(out.ready if self.stops else ~out.valid | out.ready),
             self.i.ready.eq(en),
-            self.o.valid.eq(valid[-1]),
+            out.valid.eq(valid[-1]),
         ]
         with m.If(en):
             m.d.sync += valid.eq(Cat(self.i.valid, valid))
@@ -176,8 +193,19 @@ class RequantiseRows(wiring.Component):
                 column.i_low.eq(how.low),
                 column.i_high.eq(how.high),
                 column.i_relu.eq(how.relu),
-                self.o.payload.word_select(number, self.code_bits).eq(column.o),
+                out.payload.word_select(number, self.code_bits).eq(column.o),
             ]
+
+    def _look_up(self, m: Module, en: Value, table: CodeTable) -> Any:
+        """Look codes up, in jobs that want that; return the stream of those as they are."""
+        m.submodules.table = table
+        connect(m, flipped(self.i_table), table.i_table)
+        connect(m, table.o, flipped(self.o))
+        ends = Signal(self.latency)
+        with m.If(en):
+            m.d.sync += ends.eq(Cat(self.i_ends, ends))
+        m.d.comb += [table.i_looks.eq(self.i_looks), table.i_ends.eq(ends[-1])]
+        return table.i
 
 
 def _encoder(spec: CoprocessorSpec) -> EncoderSpec:

@@ -16,11 +16,13 @@ class RequantiserBuild:
     Members
     -------
     requantiser_encoding, requantiser_adder : ``encoding`` and ``adder`` of
-        :class:`hw.npe.requantiser.Requantiser`.
+        :class:`hw.npe.requantiser.Requantiser`; without the prefix they are the engine's.
     requantisers : columns of C that are converted and leave per cycle, a divisor of a tile's.
-    sum_copies : copies of sums in block RAM, see :class:`hw.soc.stores.sum_store.SumStore`.
-    lean : fewer registers and a lower throughput: queues of one entry, and no registers that only
-        make the clock faster.
+        Fewer are smaller, and enough where K is long.
+    sum_copies : copies of sums in block RAM, see :class:`hw.soc.stores.sum_store.SumStore`; 2 take
+        twice the blocks, and fewer lookup tables.
+    lean : as few registers as possible: queues of one entry, and none that only make the clock
+        faster. Loads and results take more cycles.
     """
 
     requantiser_encoding: str

@@ -6,7 +6,6 @@ from operator import or_
 from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
-from amaranth.hdl import ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -16,10 +15,11 @@ from hw.device.family import Family
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantisation
-from hw.soc.bus.burst import Row, Span
+from hw.soc.bus.burst import Beat, Row, Span
 from hw.soc.bus.packer import Packed, Packer, Word
 from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.path.requantiser_build import RequantiserBuild
+from hw.soc.path.result_words import joined, word_sizes
 from hw.soc.path.stored_row import StoredRow
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.result_addresses import ResultAddresses
@@ -73,6 +73,9 @@ class ResultWriter(wiring.Component):
         :class:`hw.soc.bus.burst.Row`, and their words, see :class:`hw.soc.bus.packer.Word`.
     i_of_maps, i_sums : In(1), In(stream)
         With jobs on maps: it is one of these, and has sums to be requantised instead of words.
+    i_looks, i_table, i_sums_end : In(1), In(stream), In(1)
+        With tables, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; ``i_sums`` are the
+        last ones of their job.
     o_rows : Out(stream)
         :class:`hw.soc.bus.burst.Row`: addresses of the rows of C.
     o : Out(stream)
@@ -97,6 +100,9 @@ class ResultWriter(wiring.Component):
     i_words: stream.Interface
     i_of_maps: Signal
     i_sums: stream.Interface
+    i_looks: Signal
+    i_table: stream.Interface
+    i_sums_end: Signal
     o_rows: stream.Interface
     o: stream.Interface
     o_idle: Signal
@@ -138,6 +144,10 @@ class ResultWriter(wiring.Component):
         if spec.taps:
             ports["i_of_maps"] = In(1)
             ports["i_sums"] = In(stream.Signature(across * spec.number_width))
+        if spec.table:
+            ports["i_looks"] = In(1)
+            ports["i_table"] = In(stream.Signature(Beat(spec.data_width)))
+            ports |= {"i_sums_end": In(1)} if spec.taps else {}
         super().__init__(ports)
 
     @property
@@ -147,14 +157,14 @@ class ResultWriter(wiring.Component):
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """The column of the requantiser."""
+        """Those of the requantiser."""
         return () if self.codes is None else self.codes.shared_modules
 
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
         codes = self.i_geometry.requantised if spec.requantise else C(0, 1)
-        sizes, kind = self._sizes(codes)
+        sizes, kind = word_sizes(self, codes, self._of_words if self.row_bytes else C(0, 1))
         m.submodules.packer = packer = Packer(spec.bytes, *sizes, length_width=spec.length_width)
         m.d.comb += packer.i_kind.eq(kind)
         row = self._read(m, *self._address(m, packer))
@@ -183,8 +193,8 @@ class ResultWriter(wiring.Component):
         sums: Any = words.i
         if self.row_bytes:
             sums = stream.Signature(Word(max(sizes))).create(path=("sums",))
-            joined = self._joined(m, "joined_words", sums, self.i_words, self._of_words)
-            connect(m, joined, words.i)
+            both = joined(m, "joined_words", sums, self.i_words, self._of_words)
+            connect(m, both, words.i)
         m.d.comb += sent.eq(self._send(m, sums, numbers, codes, valid))
         return m
 
@@ -192,24 +202,6 @@ class ResultWriter(wiring.Component):
     def _depth(self) -> int:
         """Entries of the queues in which a stall ends."""
         return 0 if self.lean else 2
-
-    def _sizes(self, codes: Value) -> tuple[list[int], Value]:
-        """Return the bytes of a word of each kind, and the kind that the job has."""
-        spec, job, across = self.spec, self.i_geometry, self.across
-        sizes = [across * spec.sum_bytes]
-        sizes += [across * spec.code_bits // 8] if spec.requantise else []
-        kind = codes
-        if spec.sizes:
-            kind = Mux(codes & job.wide, len(sizes), codes)
-            sizes += [across * spec.code_bits // 4]
-        if self.row_bytes:
-            of_rows: ValueLike = len(sizes)
-            sizes += [self.row_bytes]
-            if spec.sizes and spec.vector_out_bytes > 1:
-                of_rows = Mux(job.narrowed, len(sizes), of_rows)
-                sizes += [self.row_bytes // 2]
-            kind = Mux(self._of_words, of_rows, kind)
-        return sizes, kind
 
     def _address(self, m: Module, packer: Packer) -> tuple[ResultAddresses, Fifo]:
         """Send rows' addresses to the bus, and spans to the packer; return what makes them."""
@@ -223,7 +215,7 @@ class ResultWriter(wiring.Component):
         m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), entries)
         rows: Any = addresses.o
         if self.row_bytes:
-            rows = self._joined(m, "joined_rows", addresses.o, self.i_rows, self.i_of_rows)
+            rows = joined(m, "joined_rows", addresses.o, self.i_rows, self.i_of_rows)
         connect(m, blocks.o, addresses.i)
         connect(m, spans.o, packer.i_row)
         m.d.comb += [
@@ -244,17 +236,16 @@ class ResultWriter(wiring.Component):
         """Read tiles of rows from the store as they complete; the last one with its half."""
         spec, job, block, n = self.spec, self.i_geometry, self.i.payload, self.spec.inside.n
         row = StoredRow.of(spec)
-        busy, begins, added = Signal(), Signal(), Signal()
         # Rows that are complete, less one: there are none if it is negative.
         complete, full = Signal(range(-1, 2 * spec.rows), init=-1), Signal(2)
         left = Signal.like(block.rows, name="left")
         width, columns = Signal.like(block.columns, name="width"), row.columns
         base, column = Signal(range(spec.rows)), Signal(range(spec.rows))
-        half, ends = Signal(), Signal()
+        names = "busy", "begins", "added", "half", "ends", "takes"
+        busy, begins, added, half, ends, takes = (Signal(name=name) for name in names)
 
         # The next block, so that a block that begins waits for nothing.
         ahead, following = Signal(), data.View(BlockDone(spec), Signal(BlockDone(spec).size))
-        takes = Signal()
         # `keep`: else synthesis would merge this table with those that follow it.
         available = Signal(attrs={"keep": 1})
         # The last tile of a row, the last row, and whether a row is one tile: known a cycle before.
@@ -291,14 +282,15 @@ class ResultWriter(wiring.Component):
                 m.d.sync += [base.eq(base + job.across), left.eq(left - 1), below.eq(left == 2)]
         with m.If(row.move):
             m.d.sync += [row.valid.eq(self.sums.en), row.ends_half.eq(ends)]
+            m.d.sync += row.ends_job.eq(ends & row.last_block)
         with m.If(ends):
             m.d.sync += [half.eq(~half), busy.eq(0)]
         with m.If(begins):
-            thin = following.columns <= n
+            thin, last = following.columns <= n, following.last_row & following.last_column
             m.d.sync += [busy.eq(ahead), left.eq(following.rows), width.eq(following.columns)]
             m.d.sync += [columns.eq(following.columns), column.eq(0), base.eq(0)]
             m.d.sync += [added.eq(following.added), below.eq(following.rows == 1)]
-            m.d.sync += [right.eq(thin), narrow.eq(thin)]
+            m.d.sync += [right.eq(thin), narrow.eq(thin), row.last_block.eq(last)]
         return row
 
     def _cut(self, m: Module, row: StoredRow) -> tuple[Signal, Signal, Signal]:
@@ -353,6 +345,8 @@ class ResultWriter(wiring.Component):
             ]
         with m.If(leaves | sent):
             m.d.sync += waits.eq(leaves)
+        if self.spec.table:
+            self._end_job(m, leaves, done & row.ends_job)
         if self.spec.inside.flags:
             flags = Cat(self.sums.row.word_select(column, bits)[-1] for column in range(n))
             m.d.comb += self.o_invalid.eq(done & (flags & row.inside).any())
@@ -363,16 +357,17 @@ class ResultWriter(wiring.Component):
         """Whether words come from a vector job, not from sums."""
         return self.i_of_rows & ~self.i_of_maps if self.spec.taps else self.i_of_rows
 
-    def _joined(self, m: Module, name: str, sums: Any, rows: Any, here: Value) -> Any:
-        """Return the stream of a product or, where `here`, that of a vector job's rows."""
-        joined: Any = stream.Signature(sums.payload.shape()).create(path=(name,))
+    def _end_job(self, m: Module, leaves: Value, last: Value) -> None:
+        """Mark codes that are the last ones of their job."""
+        unit, ends = self.codes, Signal(name="ends_codes")
+        assert unit is not None
+        with m.If(leaves):
+            m.d.sync += ends.eq(last)
         m.d.comb += [
-            joined.valid.eq(Mux(here, rows.valid, sums.valid)),
-            Value.cast(joined.payload).eq(Mux(here, rows.payload, sums.payload)),
-            sums.ready.eq(joined.ready & ~here),
-            rows.ready.eq(joined.ready & here),
+            unit.i_ends.eq(Mux(self.i_of_maps, self.i_sums_end, ends) if self.spec.taps else ends),
+            unit.i_looks.eq(self.i_looks),
         ]
-        return joined
+        connect(m, flipped(self.i_table), unit.i_table)
 
     def _send(self, m: Module, to: Any, numbers: list[Value], codes: Value, valid: Value) -> Value:
         """Send rows of sums to a stream, or through the requantiser; return ready."""

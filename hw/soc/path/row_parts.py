@@ -2,16 +2,19 @@
 
 from typing import Any
 
-from amaranth import Module, Signal, Value
-from amaranth.lib.wiring import connect, flipped
+from amaranth import Module, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.path.gather_rows import GatherRows
+from hw.soc.path.map_lanes import MapFactors, sums_of
 from hw.soc.path.map_rows import MapRows
 from hw.soc.path.transpose_rows import TransposeRows
+from hw.soc.path.word_columns import ColumnReads
+from hw.soc.registers.window_layout import WindowLayout
 from hw.soc.schedule.destination import Destination
 
-__all__ = ["Part", "connect_part", "parts_of"]
+__all__ = ["Part", "connect_part", "part_bases", "part_ports", "parts_of"]
 
 Part = TransposeRows | GatherRows | MapRows
 
@@ -24,12 +27,47 @@ def parts_of(spec: CoprocessorSpec) -> dict[tuple[str, ...], Part]:
     if spec.gather:
         parts["gather",] = GatherRows(spec)
     if spec.taps:
-        parts[spec.MAPS] = MapRows(spec)
+        parts[(*spec.MAPS, *["depthwise"] * spec.depthwise)] = MapRows(spec)
     return parts
 
 
-def connect_part(m: Module, rows: Any, part: Part, bases: dict[Destination, Signal]) -> Value:
-    """Connect a sub-unit's inputs; return whether it is done.
+def part_ports(spec: CoprocessorSpec) -> dict[str, Any]:
+    """Return the ports of vector jobs that are those of a sub-unit."""
+    ports: dict[str, Any] = {}
+    if spec.taps:
+        ports |= {"i_factors": In(MapFactors), "o_sums": Out(sums_of(spec)), "o_sums_end": Out(1)}
+    if spec.depthwise:
+        ports |= {"i_window": In(WindowLayout()), "columns": Out(ColumnReads(spec))}
+    if spec.gather:
+        ports |= {"i_rows": In(spec.dimension_width), "o_beyond": Out(1)}
+    return ports
+
+
+def part_bases(m: Module, rows: Any) -> dict[Destination, Signal]:
+    """Return registers of the addresses of the matrices that jobs have.
+
+    Parameters
+    ----------
+    m : where.
+    rows : :class:`hw.soc.path.vector_rows.VectorRows`.
+    """
+    spec, given = rows.spec, rows.i_base
+    names = {Destination.A: "base_a", Destination.ADDEND: "base_c"}
+    if rows.pairs or spec.gather or spec.taps:
+        names[Destination.B] = "base_b"
+    if spec.depthwise:
+        names |= {Destination.BIAS: "base_bias", Destination.RECORD: "base_records"}
+    bases = {
+        to: Signal(spec.address_width, name=name, reset_less=True) for to, name in names.items()
+    }
+    for to, base in bases.items():
+        with m.If(given.valid & (given.to == to)):
+            m.d.sync += base.eq(given.address)
+    return bases
+
+
+def connect_part(m: Module, rows: Any, part: Part, bases: dict[Destination, Signal]) -> None:
+    """Connect a sub-unit's inputs.
 
     Parameters
     ----------
@@ -58,4 +96,12 @@ def connect_part(m: Module, rows: Any, part: Part, bases: dict[Destination, Sign
             part.i_b.eq(bases[Destination.B]),
         ]
         connect(m, part.o_sums, flipped(rows.o_sums))
-    return part.o_ready
+        m.d.comb += rows.o_sums_end.eq(part.o_end)
+        if rows.spec.depthwise:
+            m.d.comb += [
+                part.i_windows.eq(rows.of_windows),
+                part.i_window.eq(rows.i_window),
+                part.i_bias.eq(bases[Destination.BIAS]),
+                part.i_records.eq(bases[Destination.RECORD]),
+            ]
+            connect(m, part.columns, flipped(rows.columns))

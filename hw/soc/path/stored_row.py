@@ -18,6 +18,8 @@ class StoredRow(NamedTuple):
     move : the next row may be read.
     valid : there is a row.
     ends_half : it is the last one of its half of the store.
+    ends_job : it is the last one of its job.
+    last_block : the block is the last one of its job.
     right : the next one is of the last tile in its row of C.
     columns : columns of C from the next one's first on.
     inside : a bit for each column of the row: it is one of C. Others must not fill half of a byte,
@@ -27,6 +29,8 @@ class StoredRow(NamedTuple):
     move: Signal
     valid: Signal
     ends_half: Signal
+    ends_job: Signal
+    last_block: Signal
     right: Signal
     columns: Signal
     inside: Signal
@@ -39,6 +43,8 @@ class StoredRow(NamedTuple):
             move=Signal(name="move", attrs={"keep": 1}),
             valid=Signal(name="valid"),
             ends_half=Signal(name="ends_half"),
+            ends_job=Signal(name="ends_job"),
+            last_block=Signal(name="last_block"),
             right=Signal(name="right"),
             columns=Signal(BlockDone(spec)["columns"].shape, name="columns"),
             inside=Signal(spec.inside.n, name="inside", reset_less=True),

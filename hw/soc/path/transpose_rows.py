@@ -37,8 +37,8 @@ class TransposeRows(wiring.Component):
         Addresses of A and of C.
     i_start : In(1)
         Begin; only while ``o_ready``.
-    o_ready : Out(1)
-        All rows have been handed over.
+    o_asked, o_ready : Out(1)
+        All rows have been requested; those of C have been handed over.
     memory : Out(MemoryStreams)
         Rows of A, and of C.
     """
@@ -52,6 +52,7 @@ class TransposeRows(wiring.Component):
     i_a: Signal
     i_c: Signal
     i_start: Signal
+    o_asked: Signal
     o_ready: Signal
     memory: Any
 
@@ -67,6 +68,7 @@ class TransposeRows(wiring.Component):
             "i_a": In(spec.address_width),
             "i_c": In(spec.address_width),
             "i_start": In(1),
+            "o_asked": Out(1),
             "o_ready": Out(1),
             "memory": Out(MemoryStreams(spec, self.side)),
         })
@@ -76,7 +78,7 @@ class TransposeRows(wiring.Component):
         requesting, writing = Signal(), Signal()
         row_read = self._transpose(m, writing)
         self._request(m, requesting, row_read)
-        m.d.comb += self.o_ready.eq(~requesting & ~writing)
+        m.d.comb += [self.o_asked.eq(~requesting), self.o_ready.eq(~requesting & ~writing)]
         return m
 
     def _request(self, m: Module, requesting: Signal, row_read: Value) -> None:
@@ -111,7 +113,7 @@ class TransposeRows(wiring.Component):
                 m.d.sync += [columns.eq(columns - side), requesting.eq(~last)]
 
     def _transpose(self, m: Module, writing: Signal) -> Value:
-        """Take a block, give its columns; return that a part of a row is row_read."""
+        """Read blocks and write their columns; return whether a part of a row has been read."""
         job, side, across = self.i_geometry, self.side, self.across
         size = self.spec.dimension_width
         # Slices of a word, as many bytes as lanes, and where the one that comes is in its row.
@@ -162,17 +164,17 @@ class TransposeRows(wiring.Component):
     ) -> list[Any]:
         """Write slices of rows; return what reads those of as many rows as there are banks."""
         reads = []
-        for place in range(self.side):
+        for number in range(self.side):
             memory: Memory[int, Value] = Memory(
                 shape=8 * self.side,
                 depth=self.DEEP * self.WIDE,
                 init=[],
                 attrs={UNINITIALISED: "1"},
             )
-            m.submodules[f"bank{place}"] = memory
+            m.submodules[f"bank{number}"] = memory
             into = memory.write_port()
             m.d.comb += [
-                into.en.eq(write & (bank == place)),
+                into.en.eq(write & (bank == number)),
                 into.addr.eq(address),
                 into.data.eq(self.memory.read.payload.data.word_select(slice_, 8 * self.side)),
             ]
@@ -189,10 +191,10 @@ class TransposeRows(wiring.Component):
         height: Value,
         columns: Value,
     ) -> None:
-        """Write columns of a block as parts of rows of C; tell when the last one has left."""
+        """Write columns of a block as parts of rows of C; drive ``o_left`` with the last one."""
         row, side, across = self.memory.write_row.payload, self.side, self.across
         # The column, its slice and its place there; the word that leaves.
-        column, group, place = Signal(range(across)), Signal(range(self.WIDE)), Signal(range(side))
+        column, group, byte = Signal(range(across)), Signal(range(self.WIDE)), Signal(range(side))
         piece = Signal(range(self.DEEP))
         # Where the column goes, where the block begins, and where that beside the first one does.
         to, begin, beside = (
@@ -214,7 +216,7 @@ class TransposeRows(wiring.Component):
             addresses.eq(self.memory.write_row.valid & self.memory.write_row.ready),
             self.memory.write.valid.eq(full & (addressed | addresses)),
             self.memory.write.payload.data.eq(
-                Cat(port.data.word_select(place, 8) for port in banks)
+                Cat(port.data.word_select(byte, 8) for port in banks)
             ),
             sent.eq(self.memory.write.valid & self.memory.write.ready),
         ]
@@ -224,11 +226,11 @@ class TransposeRows(wiring.Component):
             m.d.sync += piece.eq(piece + 1)
         with m.If(ends):
             m.d.sync += [addressed.eq(0), piece.eq(0), column.eq(column + 1), to.eq(after)]
-            m.d.sync += place.eq(place + 1)
-            with m.If(place == side - 1):
-                m.d.sync += [place.eq(0), group.eq(group + 1)]
+            m.d.sync += byte.eq(byte + 1)
+            with m.If(byte == side - 1):
+                m.d.sync += [byte.eq(0), group.eq(group + 1)]
             with m.If(final):
-                m.d.sync += [column.eq(0), group.eq(0), place.eq(0), to.eq(down), begin.eq(down)]
+                m.d.sync += [column.eq(0), group.eq(0), byte.eq(0), to.eq(down), begin.eq(down)]
                 m.d.sync += first.eq(bottom)
                 with m.If(first):
                     m.d.sync += beside.eq(after)

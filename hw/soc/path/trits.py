@@ -34,6 +34,6 @@ def unpack_trits(m: Module, byte: Value, name: str) -> Value:
         has_first, has_second = ~none & (pair[1] | ~pair[0]), ~none & (pair[1] | pair[0])
         negative = Mux(pair[1], pair[0], pair[2])
         codes += [Cat(has_first, has_first & pair[2]), Cat(has_second, has_second & negative)]
-    found = Signal(2 * len(codes), name=name)
-    m.d.comb += found.eq(Cat(codes))
-    return found
+    unpacked = Signal(2 * len(codes), name=name)
+    m.d.comb += unpacked.eq(Cat(codes))
+    return unpacked

@@ -3,15 +3,17 @@
 from typing import Any
 
 from amaranth import Cat, Module, Mux, Value
+from amaranth.lib import stream
 from amaranth.lib.wiring import connect
 
 from hw.soc.path.vector_rows import SCALE
 from hw.soc.schedule.destination import Destination
+from hw.soc.schedule.row_request import RowRequest
 
 __all__ = ["connect_vector_rows"]
 
 
-def connect_vector_rows(m: Module, path: Any, others: Any, router: Any) -> None:
+def connect_vector_rows(m: Module, path: Any, others: Any, router: Any) -> Any:
     """Let vector jobs use the loader's way to the bus, and the result writer's.
 
     Parameters
@@ -19,21 +21,27 @@ def connect_vector_rows(m: Module, path: Any, others: Any, router: Any) -> None:
     m : where.
     path : :class:`hw.soc.datapath.Datapath`.
     others : rows of products.
-    router : what sends rows to the bus.
+    router : what hands out the data.
+
+    Returns
+    -------
+    The stream of all rows that are read.
     """
     rows, writer = path.vector_rows, path.result_writer
     m.submodules.vector_rows = rows
     here = path.of_rows
+    joined: Any = stream.Signature(RowRequest(path.spec)).create(path=("rows",))
     m.d.comb += [
         rows.i_geometry.eq(path.i_geometry),
         rows.i_mode.operation.eq(path.i_job.mode.vector),
         rows.i_mode.wide.eq(path.i_job.mode.a_format),
-        rows.i_start.eq(path.i_start & here),
+        rows.i_start.eq(path.i_start & path.i_load_job.mode.vector.any()),
         rows.i_base.eq(path.i_base),
-        router.i_row.valid.eq(Mux(here, rows.memory.read_row.valid, others.valid)),
-        router.i_row.payload.eq(Mux(here, rows.memory.read_row.payload, others.payload)),
-        rows.memory.read_row.ready.eq(here & router.i_row.ready),
-        others.ready.eq(~here & router.i_row.ready),
+        # A product is loaded when all rows of a vector job have been requested.
+        joined.valid.eq(Mux(rows.o_asked, others.valid, rows.memory.read_row.valid)),
+        joined.payload.eq(Mux(rows.o_asked, others.payload, rows.memory.read_row.payload)),
+        rows.memory.read_row.ready.eq(~rows.o_asked & joined.ready),
+        others.ready.eq(rows.o_asked & joined.ready),
         writer.i_of_rows.eq(here),
     ]
     if path.spec.gather:
@@ -43,8 +51,13 @@ def connect_vector_rows(m: Module, path: Any, others: Any, router: Any) -> None:
         m.d.comb += Value.cast(rows.i_factors).eq(words)
         m.d.comb += writer.i_of_maps.eq(rows.of_maps)
         connect(m, rows.o_sums, writer.i_sums)
+        if path.spec.table:
+            m.d.comb += writer.i_sums_end.eq(rows.o_sums_end)
+    if path.spec.depthwise:
+        m.d.comb += Value.cast(rows.i_window).eq(Cat(path.i_job.a_scales, path.i_job.b_scales))
     if rows.scales:
         m.d.comb += [rows.i_scale[name].eq(path.i_job[name]) for name in SCALE]
     connect(m, getattr(router, f"o{Destination.VECTOR}"), rows.memory.read)
     connect(m, rows.memory.write_row, writer.i_rows)
     connect(m, rows.memory.write, writer.i_words)
+    return joined

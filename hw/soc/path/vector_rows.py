@@ -7,9 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.path.map_lanes import MapFactors, sums_of
 from hw.soc.path.memory_streams import MemoryStreams, share
-from hw.soc.path.row_parts import connect_part, parts_of
+from hw.soc.path.row_parts import connect_part, part_bases, part_ports, parts_of
 from hw.soc.path.word_slices import either, slices_of, word_slices
 from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.destination import Destination
@@ -27,10 +26,9 @@ class VectorRows(wiring.Component):
 
     Operations on two operands take a row of B after each of A; a scale takes the exponent of each,
     a row of one byte of B, before it. Rows are requested up to :attr:`ahead` ahead of the one that
-    the unit takes. The address of a row of C follows its first
-    codes, and the next job's first row this one's last. A row of a softmax ends with its exponent,
-    which takes a word of its own where the codes fill theirs. Transpositions, gathers and jobs on
-    maps have parts of their own, on the same streams.
+    the unit takes. The address of a row of C follows its first codes, and the next job's first row
+    this one's last. A row of a softmax ends with its exponent, which takes a word where the codes
+    fill theirs. Transpositions, gathers and maps have parts of their own, on the same streams.
 
     Parameters
     ----------
@@ -45,14 +43,15 @@ class VectorRows(wiring.Component):
         The job: its derived values, and the register MODE.
     i_scale : In
         Its requantisation; where an operation of the unit has one.
-    i_factors : In
-        Factors and zero points of maps, as in registers; where jobs are on maps.
+    i_factors, i_window, columns : In, In, Out
+        Factors and zero points of maps, as in registers; where jobs are on maps. Those of windows,
+        and what they read of columns; where there are depthwise ones.
     i_rows : In
         Rows of A; where jobs gather.
     i_start : In(1)
         Begin; only while ``o_ready``.
-    o_ready : Out(1)
-        All rows have been handed over.
+    o_asked, o_ready : Out(1)
+        All rows have been requested; those of C have been handed over.
     o_beyond : Out(1)
         An index of a gather is not one of A's rows; until a reset. Where jobs gather.
     i_base : In
@@ -61,19 +60,25 @@ class VectorRows(wiring.Component):
         Rows of A, and of C.
     o_sums : Out(stream)
         Of jobs on maps, instead of words: sums to be requantised, one for each lane.
+    o_sums_end : Out(1)
+        They are the last ones of the job.
     """
 
     i_geometry: data.View
     i_mode: data.View
     i_scale: data.View
     i_factors: data.View
+    i_window: data.View
+    columns: Any
     i_rows: Signal
     i_start: Signal
+    o_asked: Signal
     o_ready: Signal
     o_beyond: Signal
     i_base: data.View
     memory: Any
     o_sums: stream.Interface
+    o_sums_end: Signal
 
     def __init__(self, spec: CoprocessorSpec, unit: Any):
         assert spec.vector is not None
@@ -93,10 +98,9 @@ class VectorRows(wiring.Component):
             "i_geometry": In(Geometry(spec)),
             "i_mode": In(data.StructLayout({"operation": 4, "wide": 1})),
             **({"i_scale": In(data.StructLayout(dict.fromkeys(SCALE, 32)))} if self.scales else {}),
-            **({"i_factors": In(MapFactors), "o_sums": Out(sums_of(spec))} if spec.taps else {}),
-            **({"i_rows": In(spec.dimension_width), "o_beyond": Out(1)} if spec.gather else {}),
+            **part_ports(spec),
             "i_start": In(1),
-            "o_ready": Out(1),
+            **dict.fromkeys(("o_asked", "o_ready"), Out(1)),
             "i_base": In(Bases(spec)),
             "memory": Out(MemoryStreams(spec, self.word_bytes)),
         })
@@ -109,19 +113,7 @@ class VectorRows(wiring.Component):
         self.streams: Any = self.memory
         if self.parts:
             self._share(m)
-        width = self.spec.address_width
-        bases = {
-            to: Signal(width, name=name, reset_less=True)
-            for to, name in (
-                (Destination.A, "base_a"),
-                (Destination.ADDEND, "base_c"),
-                (Destination.B, "base_b"),
-            )
-            if to != Destination.B or self.pairs or self.spec.gather or self.spec.taps
-        }
-        for to, base in bases.items():
-            with m.If(self.i_base.valid & (self.i_base.to == to)):
-                m.d.sync += base.eq(self.i_base.address)
+        bases = part_bases(m, self)
         # Codes still to read and to write in this row, minus one.
         to_read, to_write = (
             Signal(range(self.vector.length), name=name, reset_less=True)
@@ -132,10 +124,11 @@ class VectorRows(wiring.Component):
         row_read = self._read(m, to_read)
         requests = self._request(m, bases, row_read)
         writes = self._write(m, bases[Destination.ADDEND], to_write)
-        ready: Value = ~requests & ~writes
+        asked, ready = ~requests, ~requests & ~writes
         for part in self.parts.values():
-            ready &= connect_part(m, self, part, bases)
-        m.d.comb += self.o_ready.eq(ready)
+            connect_part(m, self, part, bases)
+            asked, ready = asked & part.o_asked, ready & part.o_ready
+        m.d.comb += [self.o_asked.eq(asked), self.o_ready.eq(ready)]
         return m
 
     def _share(self, m: Module) -> None:
@@ -215,7 +208,12 @@ class VectorRows(wiring.Component):
     @property
     def of_maps(self) -> Value:
         """Whether the job is one on maps, whose sums are requantised."""
-        return self.is_(*self.spec.MAPS)
+        return self.is_(*self.spec.MAPS, "depthwise")
+
+    @property
+    def of_windows(self) -> Value:
+        """Whether the job is a depthwise one."""
+        return self.is_("depthwise")
 
     def is_(self, *names: str) -> Value:
         """Return whether the job is one of `names`, of those that are built."""
@@ -254,7 +252,6 @@ class VectorRows(wiring.Component):
             m.d.comb += [beat[name].eq(self.i_scale[name]) for name in SCALE]
         takes_exponent: Value = C(0, 1)
         if self.shifts:
-            # A row's exponent takes_exponent before it.
             exponent = Signal(len(beat.shift), reset_less=True)
             shift = Signal(len(beat.shift) + 1)
             takes_exponent = awaits_exponent & self.streams.read.valid
@@ -313,16 +310,16 @@ class VectorRows(wiring.Component):
         for lane in range(lanes):
             code = codes.data.word_select(lane, width)
             extended = Cat(code, (code[-1] & ~softmax).replicate(size - width))
-            place = Mux(alone, lane == 0, ends & (left == lane - 1) if lane else 0)
-            told_here, kept = softmax & place, ~alone
-            words.append(Mux(told_here, exponent, extended & kept.replicate(size))[:size])
+            is_exponent = Mux(alone, lane == 0, ends & (left == lane - 1) if lane else 0)
+            puts_exponent, is_code = softmax & is_exponent, ~alone
+            words.append(Mux(puts_exponent, exponent, extended & is_code.replicate(size))[:size])
             if narrows:
                 # A probability, rounded: at most the greatest.
                 high = 8 - self.vector.signed
                 rounded = code[less - 1 :] + 1 >> 1
                 share = rounded[:high] | rounded[high].replicate(high)
-                byte = Mux(softmax, share, code[:8]) & kept.replicate(8)
-                bytes_.append(Mux(told_here, exponent, byte)[:8])
+                byte = Mux(softmax, share, code[:8]) & is_code.replicate(8)
+                bytes_.append(Mux(puts_exponent, exponent, byte)[:8])
         m.d.comb += self.streams.write.payload.data.eq(Cat(words))
         if narrows:
             with m.If(narrowed):

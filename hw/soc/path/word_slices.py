@@ -30,14 +30,14 @@ def word_slices(
     One of each for codes of one byte, and of two, if the unit takes any.
     """
     assert spec.vector is not None
-    found: list[tuple[Signal, Value]] = []
+    slices: list[tuple[Signal, Value]] = []
     for size in range(1, spec.vector_in_bytes + 1):
         count = slices_of(spec, size)
         codes = Signal(8 * spec.vector.lanes * size, name=f"codes{size}")
-        place = slice_[: (count - 1).bit_length()]
-        m.d.comb += codes.eq(word.word_select(place, len(codes)) if count > 1 else word)
-        found.append((codes, place == count - 1 if count > 1 else C(1, 1)))
-    return found
+        number = slice_[: (count - 1).bit_length()]
+        m.d.comb += codes.eq(word.word_select(number, len(codes)) if count > 1 else word)
+        slices.append((codes, number == count - 1 if count > 1 else C(1, 1)))
+    return slices
 
 
 def either(wide: Value, values: list[Value]) -> Value:

@@ -267,7 +267,7 @@ class Registers(wiring.Component):
         )
 
     def _job(self, m: Module, file: Any, slave: AxiLiteSlave, sweeps: Value) -> None:
-        """Offer the arguments of the job: part by part, or as a whole."""
+        """Output the arguments of the job: part by part, or as a whole."""
         job = data.View(JobLayout(), Signal(JobLayout().size, name="job"))
         for field in file.fields:
             part, _, _ = field.name.partition("_")

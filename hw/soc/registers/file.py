@@ -151,13 +151,13 @@ class RegisterFile(wiring.Component):
                 read.eq(bus.read & (bus.read_address == address)),
             ]
             for field in fields:
-                place = slice(field.node.low, field.node.high + 1)
+                bit_range = slice(field.node.low, field.node.high + 1)
                 write: Value = written
                 if field.has("swwel"):
                     write = written & ~self.locked
                     locked.append(written & bus.write_strobe.any())
-                access = _Access(write, mask[place], bits[place], read)
-                m.d.comb += word[place].eq(self._field(m, field, access))
+                access = _Access(write, mask[bit_range], bits[bit_range], read)
+                m.d.comb += word[bit_range].eq(self._field(m, field, access))
         value = _at(words, bus.read_address)
         if self.words:
             stored, write = self._memory(m)
@@ -198,9 +198,9 @@ class RegisterFile(wiring.Component):
         masks: dict[int, int] = {}
         for field in filter(self._in_memory, self.fields):
             if field.kind == "stored":
-                place = field.register.absolute_address // 4 % 32
+                word = field.register.absolute_address // 4 % 32
                 bits = ((1 << field.node.width) - 1) << field.node.low
-                masks[place] = masks.get(place, 0) | bits
+                masks[word] = masks.get(word, 0) | bits
         stored = [address for address in self.words if address % 32 in masks]
         m.submodules.words = memory = JobWords(masks)
         written = Signal(name="words_written")
@@ -292,7 +292,7 @@ class _Access(NamedTuple):
 
 
 def _among(addresses: Sequence[int], address: Value) -> Value:
-    """Return whether an address is one of some."""
+    """Return whether an address is one of a list."""
     return address.matches(*addresses)
 
 

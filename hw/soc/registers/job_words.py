@@ -66,7 +66,7 @@ class JobWords(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        sweeps, place = self.o_sweeps, Signal(range(_WORDS // 2))
+        sweeps, swept = self.o_sweeps, Signal(range(_WORDS // 2))
         mask = Array(C(self.masks.get(word, 0), 32) for word in range(_WORDS))[self.i_address]
         old = [Signal(32, name=f"old{half}") for half in range(2)]
         pair: list[Value] = []
@@ -79,7 +79,7 @@ class JobWords(wiring.Component):
             host, core = (memory.read_port(domain="comb") for _ in range(2))
             here = self.write & (self.i_address[0] == half)
             m.d.comb += [
-                write.addr.eq(Mux(sweeps, place, self.i_address[1:])),
+                write.addr.eq(Mux(sweeps, swept, self.i_address[1:])),
                 write.data.eq(Mux(sweeps, 0, self.i_data & mask)),
                 write.en.eq((self.i_strobe & here.replicate(4)) | sweeps.replicate(4)),
                 host.addr.eq(self.i_host[1:]),
@@ -88,9 +88,9 @@ class JobWords(wiring.Component):
             ]
             pair.append(core.data)
         m.d.comb += [self.o_host.eq(Array(old)[self.i_host[0]]), self.o_pair.eq(Cat(pair))]
-        m.d.sync += place.eq(Mux(sweeps, place + 1, 0))
+        m.d.sync += swept.eq(Mux(sweeps, swept + 1, 0))
         with m.If(self.i_clear):
             m.d.sync += sweeps.eq(1)
-        with m.Elif(place == _WORDS // 2 - 1):
+        with m.Elif(swept == _WORDS // 2 - 1):
             m.d.sync += sweeps.eq(0)
         return m

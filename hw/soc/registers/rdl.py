@@ -86,7 +86,7 @@ class MapField(NamedTuple):
         return part.as_value()[start : start + self.node.width]
 
     def property(self, name: str) -> str | None:
-        """Name the value of a property that is one of a few."""
+        """Return the name of a property's value, of those that it can have."""
         value = self.node.get_property(name)
         return None if value is None else str(value.name)
 
@@ -98,10 +98,10 @@ class MapField(NamedTuple):
 @cache
 def parameters_of() -> dict[str, Integer]:
     """Parameters of the map: the values of a build's discovery registers."""
-    widths = {"features": 22, "hash": 64, "vector": 15}
+    widths = {"features": 26, "hash": 64, "vector": 15}
     return {
         name: Integer("see the register of this name", 0, 0, (1 << widths.get(name, 32)) - 1)
-        for name in _compile(MAP, ()).parameters
+        for name in _compile(MAP, EVERY).parameters
     }
 
 
@@ -153,17 +153,18 @@ def fields_of(part: "AddrmapNode | RegfileNode") -> Iterator[MapField]:
     for node in part.descendants():
         if isinstance(node, FieldNode):
             path = [name.lower() for name in node.parent.get_path_segments()[1:]]
-            own = [] if node.inst_name == "value" else [node.inst_name]
-            yield MapField("_".join(path + own), node.parent, node)
+            leaf = [] if node.inst_name == "value" else [node.inst_name]
+            yield MapField("_".join(path + leaf), node.parent, node)
 
 
 @cache
 def codes_of(field: str) -> dict[str, int]:
     """List the named values of a field, by their identifiers."""
-    found = next(each for each in fields_of(_compile(MAP, EVERY)) if each.name == field)
-    return {code.identifier: code.value for code in found.codes}
+    enumerated = next(each for each in fields_of(_compile(MAP, EVERY)) if each.name == field)
+    return {code.identifier: code.value for code in enumerated.codes}
 
 
+@cache
 def layout_of(name: str) -> data.FlexibleLayout:
     """Return the memory layout of a part of the map; ``X_LO`` and ``X_HI`` become ``x``."""
     from systemrdl.node import RegfileNode

@@ -23,7 +23,7 @@ class BlockSizes(NamedTuple):
 
 
 class WindowCodes(NamedTuple):
-    """The codes of a row of a block of windows, which has whole taps; and that they are too many.
+    """Codes in a row of a block of windows, which are whole taps; whether they are too many.
 
     Members
     -------

@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-__all__ = ["Destination"]
+__all__ = ["OF_A", "Destination"]
 
 
 class Destination(IntEnum):
@@ -10,13 +10,19 @@ class Destination(IntEnum):
 
     The base address of a matrix bears the number too; that of C has the number of what C is added
     to. What a vector job reads goes to the vector unit, past all stores, so it is the last one.
+    Builds whose blocks have scales have no tables, which bear the number of A's scales.
     """
 
     A = 0
     B = 1
     A_SCALES = 2
+    TABLE = 2
     B_SCALES = 3
     BIAS = 4
     RECORD = 5
     ADDEND = 6
     VECTOR = 7
+
+
+OF_A = (Destination.A, Destination.A_SCALES)
+"""What a job that is loaded ahead may wait for alone."""

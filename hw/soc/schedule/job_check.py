@@ -1,7 +1,5 @@
 """Checks a job before anything is read or written, and computes its geometry."""
 
-from typing import NamedTuple
-
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -11,8 +9,10 @@ from hw.arith.product import product_in_logic
 from hw.soc.registers.coprocessor import ADDRESSES, JobLayout, error_code
 from hw.soc.schedule.block_check import BlockSizes, WindowCodes, block_bits, fold, unfit, words_of
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
+from hw.soc.schedule.job_overlap import JobOverlap
 from hw.soc.schedule.job_reasons import job_reasons
 from hw.soc.schedule.matrix_ends import MatrixEnd, matrix_ends
+from hw.soc.schedule.multiplications import FLAGS, Multiplications
 from hw.soc.schedule.row_request import Bases
 from hw.soc.schedule.vector_check import vector_check
 from hw.soc.schedule.window_check import WindowSteps
@@ -20,41 +20,6 @@ from hw.soc.schedule.window_check import WindowSteps
 __all__ = ["JobCheck"]
 
 _AS_GIVEN = ("lda", "ldb", "ldc", "ldsa", "ldsb")
-
-
-class _Multiplications(NamedTuple):
-    """One multiplication for the end of each matrix, then for the bytes of blocks in stores.
-
-    Members
-    -------
-    windows : what is multiplied before, of a job of windows.
-    ends : the matrices.
-    sizes : factors of the bytes of a block in a store, and how many the store has.
-    x, y, total : what is left of the factor; the other one, shifted; the sum.
-    step : the number of the multiplication.
-    length : bytes of a row less one; they are added last.
-    place : the address of the next matrix, there when its step begins, and requested long before.
-    ending, striding : the end address, and the stride, are to be checked.
-    begins : the matrix begins on chip.
-    short, beyond, large_block : a stride is short of a row, an end is outside of memory, a block
-        is larger than its store.
-    """
-
-    windows: WindowSteps | None
-    ends: list[MatrixEnd]
-    sizes: list[tuple[Value, Value, int]]
-    x: Signal
-    y: Signal
-    total: Signal
-    step: Signal
-    length: Signal
-    place: Signal
-    ending: Signal
-    striding: Signal
-    begins: Signal
-    short: Signal
-    beyond: Signal
-    large_block: Signal
 
 
 class JobCheck(wiring.Component):
@@ -68,6 +33,8 @@ class JobCheck(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: limits.
+    ahead : bool
+        How: it is known what the job reads of what the one before writes.
 
     Members
     -------
@@ -88,6 +55,8 @@ class JobCheck(wiring.Component):
         :class:`hw.soc.schedule.row_request.Bases`: its addresses, one after the other.
     i_hold : In(1)
         Addresses cannot be taken in this cycle.
+    o_a_written, o_others_written : Out(1), Out(1)
+        See :class:`~hw.soc.schedule.job_overlap.JobOverlap`; valid like the results.
     """
 
     i_job: data.View
@@ -99,9 +68,12 @@ class JobCheck(wiring.Component):
     o_geometry: data.View
     o_base: data.View
     i_hold: Signal
+    o_a_written: Signal
+    o_others_written: Signal
 
-    def __init__(self, spec: CoprocessorSpec):
+    def __init__(self, spec: CoprocessorSpec, *, ahead: bool = False):
         self.spec = spec
+        self.ahead = ahead
         super().__init__({
             "i_job": In(JobLayout()),
             "o_matrix": Out(range(ADDRESSES)),
@@ -112,6 +84,8 @@ class JobCheck(wiring.Component):
             "o_geometry": Out(Geometry(spec)),
             "o_base": Out(Bases(spec)),
             "i_hold": In(1),
+            "o_a_written": Out(1),
+            "o_others_written": Out(1),
         })
 
     def elaborate(self, platform):
@@ -132,15 +106,16 @@ class JobCheck(wiring.Component):
         m.d.sync += refused.eq(Cat(condition for condition, _ in reasons))
         ends = matrix_ends(m, self.spec, self.i_job, out, of_rows)
         products = self._multiplications(m, ends, sizes, codes)
+        if self.ahead:
+            self._compare(m, products)
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
                 m.d.sync += [products.step.eq(0), self.o_matrix.eq(0)]
                 m.d.sync += [products.short.eq(0), products.beyond.eq(0), products.ending.eq(0)]
                 m.d.sync += products.large_block.eq(0)
                 if products.windows is not None:
-                    m.d.sync += products.windows.mismatch.eq(0)
                     with m.If(self.i_job.mode.window):
-                        m.d.sync += products.step.eq(products.windows.first)
+                        m.d.sync += products.step.eq(products.windows.start(m, of_rows))
                 m.next = "FORMATS"
             with m.State("FORMATS"):
                 m.next = "BLOCKS"
@@ -156,16 +131,16 @@ class JobCheck(wiring.Component):
             self._multiply(m, products, sizes.given, splits, fills)
             with m.State("DONE"):
                 m.d.sync += self.o_done.eq(1)
-                for flag, name in (
+                flags: list[tuple[Value, str]] = [
                     (products.large_block, "bad_block"),
                     (products.beyond, "address_range"),
                     (products.short, "short_row"),
-                ):
+                ]
+                if products.windows is not None:
+                    flags = [products.windows.large_row, *flags, products.windows.unlike]
+                for flag, name in flags:
                     with m.If(flag):
                         m.d.sync += self.o_error.eq(error_code(name))
-                if products.windows is not None:
-                    with m.If(products.windows.mismatch & self.i_job.mode.window):
-                        m.d.sync += self.o_error.eq(error_code("bad_window"))
                 m.next = "IDLE"
         return m
 
@@ -243,7 +218,7 @@ class JobCheck(wiring.Component):
         ends: list[MatrixEnd],
         blocks: BlockSizes,
         codes: WindowCodes | None,
-    ) -> _Multiplications:
+    ) -> Multiplications:
         """Make what multiplies bit by bit, one after the other: x * y + sum."""
         spec, out = self.spec, self.o_geometry
         sizes: list[tuple[Value, Value, int]] = [
@@ -260,11 +235,11 @@ class JobCheck(wiring.Component):
         longest = max(spec.dimension_width, *block_bits(spec).values())
         count, windows = len(ends) + len(sizes) + 1, None
         if codes is not None:
-            windows = WindowSteps(spec, self.i_job, codes, count)
-            count += windows.COUNT
+            windows = WindowSteps(m, spec, self.i_job, codes, count)
+            count += windows.count
             longest = max(longest, windows.FACTOR)
         width = max(address + 1, BYTES_WIDTH, distance + longest) + 1
-        products = _Multiplications(
+        products = Multiplications(
             windows=windows,
             ends=ends,
             sizes=sizes,
@@ -273,26 +248,45 @@ class JobCheck(wiring.Component):
             total=Signal(width, name="total"),
             step=Signal(range(count), name="step"),
             length=Signal(distance, name="length"),
-            place=Signal(address + 1, name="place", reset_less=True),
-            **{
-                name: Signal(name=name)
-                for name in ("ending", "striding", "begins", "short", "beyond", "large_block")
-            },
+            address=Signal(address + 1, name="matrix_address", reset_less=True),
+            **{name: Signal(name=name) for name in FLAGS},
         )
         # The bytes of the last row minus one are added last, and the end address is checked while
         # the next multiplication starts; so is the stride.
         first = Signal(distance + 1)
         m.d.sync += [
             products.striding.eq(0),
-            products.place.eq(fold(self.i_address, address)),
+            products.address.eq(fold(self.i_address, address)),
         ]
         with m.If(products.striding & (first <= products.length)):
-            m.d.sync += products.short.eq(1)
-        m.d.comb += [first.eq(products.y), self.o_base.address.eq(products.place)]
+            if windows is None:
+                m.d.sync += products.short.eq(1)
+            else:
+                # Pixels are apart by their codes at least.
+                with m.If(products.step == windows.last):
+                    m.d.sync += windows.mismatch.eq(1)
+                with m.Else():
+                    m.d.sync += products.short.eq(1)
+        m.d.comb += [first.eq(products.y), self.o_base.address.eq(products.address)]
         return products
 
+    def _compare(self, m: Module, products: Multiplications) -> None:
+        """Compare the ranges of matrices with the C of the job before."""
+        matrices = [end.to for end in products.ends]
+        m.submodules.overlap = overlap = JobOverlap(matrices, self.spec.address_width)
+        m.d.comb += [
+            overlap.i_start.eq(self.i_start),
+            overlap.en.eq(products.next & (products.step <= len(products.ends))),
+            overlap.i_step.eq(products.step),
+            overlap.i_first.eq(products.address),
+            overlap.i_last.eq(products.total),
+            overlap.i_used.eq(products.ending),
+            self.o_a_written.eq(overlap.o_a),
+            self.o_others_written.eq(overlap.o_others),
+        ]
+
     def _multiply(
-        self, m: Module, products: _Multiplications, given: Value, splits: Value, fills: Signal
+        self, m: Module, products: Multiplications, given: Value, splits: Value, fills: Signal
     ) -> None:
         """Add the states that work through them."""
         x, y, total, step = products.x, products.y, products.total, products.step
@@ -300,6 +294,7 @@ class JobCheck(wiring.Component):
         ends_sum = Signal()
         adds = Mux(ends_sum, products.length, Mux(x[0], y, 0))
         with m.State("BEGIN"), m.If(~self.i_hold):
+            m.d.comb += products.next.eq(1)
             self._begin(m, products, given, splits)
         with m.State("MULTIPLY"):
             m.d.sync += [x.eq(x >> 1), y.eq(y << 1), total.eq(total + adds)]
@@ -321,9 +316,9 @@ class JobCheck(wiring.Component):
                     m.d.sync += step.eq(0)
                     m.d.comb += fills.eq(1)
 
-    def _begin(self, m: Module, products: _Multiplications, given: Value, splits: Value) -> None:
+    def _begin(self, m: Module, products: Multiplications, given: Value, splits: Value) -> None:
         """Check the end of the matrix before, and begin the next multiplication, if any is left."""
-        spec, ends, step, place = self.spec, products.ends, products.step, products.place
+        spec, ends, step, address = self.spec, products.ends, products.step, products.address
         x, y, length, ending = products.x, products.y, products.length, products.ending
         # It ends behind all addresses, or on chip and begins elsewhere.
         outside: Value = products.total[spec.address_width :] != 0
@@ -331,16 +326,16 @@ class JobCheck(wiring.Component):
         if spec.scratch:
             outside |= products.total[on_chip].all() & ~products.begins
         m.next = "MULTIPLY"
-        m.d.sync += products.begins.eq(place[on_chip].all())
+        m.d.sync += products.begins.eq(address[on_chip].all())
         m.d.sync += products.beyond.eq(products.beyond | (ending & outside))
         with m.If((step == len(ends)) & (~given | splits)):
             chosen = given | self.i_job.mode.window if spec.windows else given
-            with m.If(chosen):
+            with m.If(chosen & (self.i_job.mode.vector == 0)):
                 m.d.sync += self.o_error.eq(error_code("bad_block"))
             m.next = "DONE"
         with m.If(products.large_block):
             m.next = "DONE"
-        m.d.sync += products.total.eq(Mux(step < len(ends), place, 0) if ends else 0)
+        m.d.sync += products.total.eq(Mux(step < len(ends), address, 0) if ends else 0)
         m.d.sync += [ending.eq(0), self.o_matrix.eq(step + 1)]
         with m.Switch(step):
             for number, end in enumerate(ends):
@@ -358,12 +353,15 @@ class JobCheck(wiring.Component):
             if products.windows is not None:
                 products.windows.begin(m, x, y, length, products.total)
         if products.windows is not None:
-            with m.If(step >= products.windows.first):
+            with m.If(step >= products.windows.of_depthwise):
                 m.d.sync += self.o_matrix.eq(0)
+            with m.If(step == products.windows.last):
+                m.d.sync += products.striding.eq(1)
             with m.If((step == 0) & self.i_job.mode.window):
                 # The last byte of a row of the map.
                 m.d.sync += length.eq(products.total)
-                m.d.sync += products.short.eq(products.total[len(length) :].any())
+                m.d.sync += products.short.eq(products.total[len(length) : 50].any())
+                products.windows.row(m, products.total, self.o_geometry)
 
     def _formats(self, m: Module) -> tuple[Value, Value]:
         """Look up a pair of formats; return whether it exists, and its largest K."""

@@ -1,4 +1,4 @@
-"""A copy of what a job says, for the path that runs it while the next one is read and checked."""
+"""A copy of a job's arguments, for the path that runs it while the next one is checked."""
 
 from amaranth import Module, Signal
 from amaranth.lib import data, wiring

@@ -31,11 +31,13 @@ class JobQueue(wiring.Component):
     i_ring, i_count : In
         Address of the descriptors, and how many; 0: the job is in the registers.
     o_fetch, o_run : Out(1)
-        Make the idle core read the first descriptor, at ``o_address``, or run a job.
+        Make the idle core read the first descriptor, or run a job.
     o_fetched : Out(1)
         The job is the descriptor's.
+    o_address : Out(64)
+        With ``o_fetch`` or ``o_more``: of that descriptor.
     o_more, i_next : Out(1), In(1)
-        There is another descriptor, at ``o_address``; the core has requested it.
+        There is another descriptor; the core has requested it.
     i_idle, i_done, i_error : In
         From the core: idle, at the latest a cycle after it is done; done with the request, and its
         outcome, which is 0 while the core has nothing to do.
@@ -97,9 +99,9 @@ class JobQueue(wiring.Component):
         # Descriptors that are left; that there are any, is known a cycle later.
         left, checks = Signal(32, name="left"), Signal(name="checks")
         # One adder: to the next descriptor, or to the end of all.
-        place = exact_log2(_BYTES)
-        after = Signal(64 - place + 1)
-        m.d.comb += after.eq(self.o_address[place:] + Mux(checks, left, 1))
+        low = exact_log2(_BYTES)
+        after = Signal(64 - low + 1)
+        m.d.comb += after.eq(self.o_address[low:] + Mux(checks, left, 1))
         starts, completes = Signal(name="starts"), Signal(name="completes")
         self._count(m, starts, completes)
         m.d.comb += [self.o_fetched.eq(ring)]
@@ -132,7 +134,7 @@ class JobQueue(wiring.Component):
         if self.spec.follows_ring:
             m.d.sync += self.o_more.eq(left != 0)
             with m.If(self.i_next):
-                m.d.sync += [left.eq(left - 1), self.o_address[place:].eq(after)]
+                m.d.sync += [left.eq(left - 1), self.o_address[low:].eq(after)]
         # The core is aborted too, and reports when it is idle.
         return ResetInserter(self.i_stop)(m)
 
@@ -156,8 +158,8 @@ class JobQueue(wiring.Component):
     def _check_ring(self, m: Module, checks: Signal, after: Signal, refused: Signal) -> None:
         """Refuse a ring that does not end inside of the memory, or is not at a beat."""
         wide, size = self.spec.address_width, exact_log2(self.spec.bytes)
-        place = exact_log2(_BYTES)
-        below = Cat(self.o_address[:place], after[: wide - place])
+        low = exact_log2(_BYTES)
+        below = Cat(self.o_address[:low], after[: wide - low])
         # Of the end: bits above those that the ring's count reaches, bits that it reaches, one more
         # than an address has, and any below.
         above, reached, one_more, under = (
@@ -165,7 +167,7 @@ class JobQueue(wiring.Component):
         )
         with m.State("ADD"):
             m.d.comb += checks.eq(1)
-            end = wide - place
+            end = wide - low
             m.d.sync += [
                 above.eq(self.o_address[wide:].any()),
                 reached.eq(after[end + 1 : max(end, 32) + 1].any()),

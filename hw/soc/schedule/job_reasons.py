@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import Cat, Mux, Value
+from amaranth import C, Cat, Mux, Value
 from amaranth.lib import data
 
 from golden.soc.spec import CoprocessorSpec
@@ -30,13 +30,14 @@ def job_reasons(
     large = (job.m >> size != 0) | (job.n >> size != 0) | (job.k >> size != 0)
     chosen = Cat(job.block_m, job.block_n, job.block_k).any()
     unsupported = (
-        ~known
-        | (mode.per_column & ~(mode.requantise & spec.requantises_columns))
-        | (mode.accumulate & (mode.requantise | mode.bias | (not spec.accumulates)))
-        | (mode.bias & (not spec.bias))
-        | (mode.requantise & (not spec.requantise))
-        | ((mode.order | chosen) & (not spec.blocks))
+        Cat(~known, *_not_built(spec, mode)).any()
+        | (mode.per_column & ~mode.requantise)
+        | (mode.accumulate & (mode.requantise | mode.bias))
+        | (mode.table & ~mode.per_column)
+        | (chosen & (not spec.blocks))
     )
+    if spec.table and spec.sizes:
+        unsupported |= mode.table & mode.c_bytes[1]
     if spec.sizes:
         unsupported |= mode.c_bytes.all() | (mode.c_bytes.any() & ~mode.requantise)
     long = job.k > limit
@@ -56,8 +57,35 @@ def job_reasons(
     ]
     if spec.windows:
         steps = (words.sy, words.sx, words.dy, words.dx)
-        wrong = Cat(step == 0 for step in steps).any() | (job.ldsa < words.channels)
+        wrong = Cat(step == 0 for step in steps).any()
+        if of_rows is not None and spec.depthwise:
+            # Of others the check of strides says so.
+            near = job.ldsa < words.channels
+            wrong |= of_rows.windows & (near | _unlike_pixels(spec, job, words.channels))
         reasons.append((mode.window & wrong, error_code("bad_window")))
     if of_rows is not None:
         reasons.append((of_rows.here & of_rows.long, error_code("long_row")))
     return reasons
+
+
+def _not_built(spec: CoprocessorSpec, mode: Any) -> list[Value]:
+    """Return the fields of MODE that are 0 in all jobs of a build."""
+    built = {
+        "requantise": spec.requantise,
+        "bias": spec.bias,
+        "per_column": spec.requantises_columns,
+        "accumulate": spec.accumulates,
+        "order": spec.blocks,
+        "window": spec.windows,
+        "vector": spec.vector is not None,
+        "table": spec.table,
+    }
+    return [mode[name] for name, there in built.items() if not there]
+
+
+def _unlike_pixels(spec: CoprocessorSpec, job: Any, channels: Value) -> Value:
+    """Return whether pixels are not N channels, in whole beats of the unit."""
+    assert spec.vector is not None
+    lanes = spec.vector.lanes
+    whole = (channels + (lanes - 1)) & ~C(lanes - 1, len(channels) + 1)
+    return (job.ldsa != whole) | (job.n != channels)

@@ -86,7 +86,7 @@ class JobSnapshot(wiring.Component):
         ahead = self.addresses
         start = ahead * PART
         # The place of what is copied.
-        place = Mux(self.i_gathers, part, self.o_part)
+        now = Mux(self.i_gathers, part, self.o_part)
         m.d.comb += [
             self.o.eq(job),
             # Addresses, which are looked at last, are copied last.
@@ -108,7 +108,7 @@ class JobSnapshot(wiring.Component):
         others = Signal()
         m.d.comb += others.eq(copies & ~self.i_addresses)
         for low in range(start, size, step):
-            with m.If(others & (place == Mux(self.i_gathers, low // beat, low // PART))):
+            with m.If(others & (now == Mux(self.i_gathers, low // beat, low // PART))):
                 m.d.sync += job[low : low + step].eq(incoming[low % both : low % both + step])
         return m
 

@@ -1,4 +1,4 @@
-"""The jobs of a ring after its first: read and checked while those before run."""
+"""The jobs of a ring after its first: read, checked and loaded while those before run."""
 
 from typing import NamedTuple, Self
 
@@ -20,6 +20,8 @@ class _State(NamedTuple):
     idle : none is being read.
     has, takes : one is here; its check begins.
     checks, reads : a job is checked and has not begun; its addresses are being read.
+    uncopied : it is read whole, and has not been copied.
+    loaded, holds : a job is being loaded and does not run; its A is written by the one before.
     """
 
     some: Signal
@@ -30,6 +32,9 @@ class _State(NamedTuple):
     takes: Signal
     checks: Signal
     reads: Signal
+    uncopied: Signal
+    loaded: Signal
+    holds: Signal
 
     @classmethod
     def make(cls) -> Self:
@@ -38,20 +43,24 @@ class _State(NamedTuple):
 
 
 class JobsAhead(wiring.Component):
-    """Has descriptors read and checked, each while the job before is loaded.
+    """Has descriptors read and checked, and what jobs read loaded, while jobs before them run.
 
     Of a job that is as the one before but for its addresses, only these are read. It begins as soon
-    as the rows of that one have been requested; any other job when all before it are complete.
+    as the rows of that one have been requested. Any other job is loaded as soon as one job alone
+    is under way, whose rows have all come, if what it reads is not written by that one; if only
+    its A is, all but A is loaded. It runs when all before it are complete.
 
     The next descriptor is requested when the one before is being checked; if it is read whole, when
-    the rows of that one have been requested, or 64 cycles after it has begun. Up to four
-    jobs are checked or begun and not complete.
+    the rows of the jobs begun have been requested, at once if one is loaded and does not run, or
+    64 cycles after the last one has begun. It is taken when the one before has been copied. Up to
+    four jobs are checked or begun and not complete.
 
     Parameters
     ----------
     copies : bool
-        How: a job that runs is copied, so that the next descriptor can be read whole. Else that is
-        requested when all jobs are complete.
+        How: what a job says is copied for what loads it, and again for what runs it; a descriptor
+        that is requested has a place to wait in. Else the next one is requested when all jobs are
+        complete, where it is read whole.
 
     Members
     -------
@@ -71,16 +80,22 @@ class JobsAhead(wiring.Component):
         From the next cycle on: memory has answered with an error.
     o_check, i_checked, i_wrong : Out(1), In(1), In(1)
         Check the job; its addresses are read until it is checked. It is wrong.
-    o_copy : Out(1)
-        Copy the job; it begins in the next cycle.
-    i_ready, o_begin : In(1), Out(1)
-        All rows of the jobs begun have been requested; the job begins.
+    i_free : In(1)
+        Nothing is loaded any more for the jobs begun, and it has been used.
+    o_copy, o_turn : Out(1)
+        Copy the job for what loads it; copy that for what runs it.
+    i_ahead, i_written : In(1)
+        What is copied may be loaded while the job before runs; but for its A.
+    i_asked, i_ready : In(1), In(1)
+        All rows of the jobs begun have been requested; and those of a vector job written.
+    o_begin, o_run : Out(1)
+        The job is loaded from now on; it runs.
+    o_hold : Out(1)
+        Its A is not there yet.
     i_complete : In(1)
         A job is complete.
-    o_busy : Out(1)
-        Jobs are to follow.
-    o_last : Out(1)
-        One job is under way.
+    o_busy, o_last : Out(1), Out(1)
+        Jobs are to follow; one job is under way.
     o_unread, o_wrong : Out(1)
         All jobs are complete, but the descriptor of the next one cannot be read; it is wrong.
     """
@@ -97,9 +112,16 @@ class JobsAhead(wiring.Component):
     o_check: Signal
     i_checked: Signal
     i_wrong: Signal
+    i_free: Signal
     o_copy: Signal
+    o_turn: Signal
+    i_ahead: Signal
+    i_written: Signal
+    i_asked: Signal
     i_ready: Signal
     o_begin: Signal
+    o_run: Signal
+    o_hold: Signal
     i_complete: Signal
     o_busy: Signal
     o_last: Signal
@@ -108,27 +130,18 @@ class JobsAhead(wiring.Component):
 
     def __init__(self, *, copies: bool):
         self.copies = copies
+        inputs = (
+            "begin", "more", "fetch", "descriptor", "broken", "checked", "wrong", "free", "ahead",
+            "written", "asked", "ready", "complete",
+        )  # fmt: skip
+        outputs = (
+            "fetch", "alike", "take", "check", "copy", "turn", "begin", "run", "hold", "busy",
+            "last", "unread", "wrong",
+        )  # fmt: skip
         super().__init__({
-            "i_begin": In(1),
             "i_alike": In(16),
-            "i_more": In(1),
-            "o_fetch": Out(1),
-            "i_fetch": In(1),
-            "o_alike": Out(1),
-            "o_take": Out(1),
-            "i_descriptor": In(1),
-            "i_broken": In(1),
-            "o_check": Out(1),
-            "i_checked": In(1),
-            "i_wrong": In(1),
-            "o_copy": Out(1),
-            "i_ready": In(1),
-            "o_begin": Out(1),
-            "i_complete": In(1),
-            "o_busy": Out(1),
-            "o_last": Out(1),
-            "o_unread": Out(1),
-            "o_wrong": Out(1),
+            **{f"i_{name}": In(1) for name in inputs},
+            **{f"o_{name}": Out(1) for name in outputs},
         })
 
     def elaborate(self, platform):
@@ -136,15 +149,15 @@ class JobsAhead(wiring.Component):
         state, left, under_way = _State.make(), Signal(16), Signal(3)
         # Cycles since a job has begun: the descriptor must not hold up rows of a short one.
         since = Signal(7)
+        may_ask = self.i_asked | since[-1] | state.loaded
+        if not self.copies:
+            may_ask = state.none & ~state.checks
         m.d.comb += [
             state.none.eq(under_way == 0),
-            self.o_busy.eq(self.i_more | ~state.idle | state.checks),
+            self.o_busy.eq(self.i_more | ~state.idle | state.checks | state.loaded),
             self.o_last.eq(under_way == 1),
             # One that is read whole takes the place of the one before.
-            state.asks.eq(
-                state.some
-                | (~state.checks & (self.i_ready | since[-1] if self.copies else state.none))
-            ),
+            state.asks.eq(state.some | may_ask),
         ]
         m.d.sync += under_way.eq(under_way + (self.i_begin | self.o_begin) - self.i_complete)
         with m.If(self.i_begin | self.o_begin):
@@ -171,7 +184,7 @@ class JobsAhead(wiring.Component):
                 m.d.sync += self.o_fetch.eq(0)
                 m.next = "COME"
             with m.State("COME"):
-                m.d.comb += self.o_take.eq(~state.reads)
+                m.d.comb += self.o_take.eq(~state.reads & (self.o_alike | ~state.uncopied))
                 with m.If(self.i_descriptor):
                     m.next = "CAME"
             with m.State("CAME"):
@@ -183,7 +196,7 @@ class JobsAhead(wiring.Component):
                 with m.If(state.takes):
                     m.next = "IDLE"
             with m.State("UNREAD"):
-                m.d.comb += self.o_unread.eq(state.none)
+                m.d.comb += self.o_unread.eq(state.none & ~state.checks)
 
     def _check(self, m: Module, state: _State, room: Value) -> None:
         """Have the job checked, if there is room for one more; it begins when it can."""
@@ -200,15 +213,38 @@ class JobsAhead(wiring.Component):
                     with m.If(self.i_wrong):
                         m.next = "WRONG"
             with m.State("WAIT"):
-                m.d.comb += state.checks.eq(1)
-                with m.If(alike & self.i_ready):
-                    m.d.comb += self.o_begin.eq(1)
+                m.d.comb += [state.checks.eq(1), state.uncopied.eq(~alike)]
+                with m.If(alike & self.i_ready & ~state.loaded):
+                    m.d.comb += [self.o_begin.eq(1), self.o_run.eq(1)]
                     m.next = "IDLE"
-                with m.If(~alike & state.none):
+                with m.If(~alike & (self.i_free if self.copies else state.none)):
                     m.d.comb += self.o_copy.eq(1)
+                    m.next = "COPIED" if self.copies else "BEGIN"
+            with m.State("COPIED"):
+                m.d.comb += state.checks.eq(1)
+                # A depthwise job reads rows of its map to their ends, behind the last window, too.
+                with m.If(state.none & self.i_ready):
+                    m.d.comb += self.o_turn.eq(1)
                     m.next = "BEGIN"
+                with m.Elif(self.o_last & self.i_ahead):
+                    m.d.comb += self.o_begin.eq(1)
+                    m.d.sync += [state.loaded.eq(1), state.holds.eq(self.i_written)]
+                    m.next = "IDLE"
             with m.State("BEGIN"):
-                m.d.comb += [state.checks.eq(1), self.o_begin.eq(1)]
+                m.d.comb += [state.checks.eq(1), self.o_begin.eq(1), self.o_run.eq(1)]
                 m.next = "IDLE"
             with m.State("WRONG"):
                 m.d.comb += [state.checks.eq(1), self.o_wrong.eq(state.none)]
+        if self.copies:
+            self._run(m, state)
+
+    def _run(self, m: Module, state: _State) -> None:
+        """Have the job that is loaded run, when it alone is under way."""
+        turned = Signal()
+        m.d.comb += self.o_hold.eq(state.loaded & state.holds & ~self.o_last)
+        with m.If(turned):
+            m.d.comb += self.o_run.eq(1)
+            m.d.sync += [turned.eq(0), state.loaded.eq(0)]
+        with m.Elif(state.loaded & self.o_last):
+            m.d.comb += self.o_turn.eq(1)
+            m.d.sync += turned.eq(1)

@@ -1,13 +1,9 @@
 """The loader: requests the rows of blocks, and their side data, in the order of use."""
 
-from collections.abc import Iterable
-from functools import reduce
 from itertools import count
-from operator import or_
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
-from amaranth.hdl import ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -15,10 +11,11 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import NO_COLLISION, UNINITIALISED
 from hw.soc.schedule.block_walk import Block, BlockWalk
-from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, block_widths
+from hw.soc.schedule.destination import OF_A, Destination
+from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.row_plan import RowPlan, row_plans
 from hw.soc.schedule.row_request import Bases, RowRequest
+from hw.soc.schedule.row_state import RowState, chosen
 
 __all__ = ["Loader", "parts"]
 
@@ -29,49 +26,6 @@ def parts(spec: CoprocessorSpec) -> dict[Destination, int]:
         (Destination.A, Destination.B, Destination.A_SCALES, Destination.B_SCALES), spec.PARTS
     )
     return {**operands, Destination.BIAS: 2, Destination.RECORD: 4, Destination.ADDEND: 2}
-
-
-class _RowState(NamedTuple):
-    """The row that is requested, and those after it.
-
-    Members
-    -------
-    at, after, step : its address, the next one's, and the bytes between them.
-    to, left, length : its store, rows left with it, its bytes.
-    waiting, following, current : a bit for each matrix: those that wait, the next one, and the one
-        that is requested.
-    begun, room : a row of the matrix has been requested; its store has a free buffer.
-    moves, ends : the row is taken, as the matrix's last one.
-    """
-
-    at: Signal
-    after: Signal
-    step: Signal
-    to: Signal
-    left: Signal
-    length: Signal
-    waiting: Signal
-    following: Signal
-    current: Signal
-    begun: Signal
-    room: Signal
-    moves: Signal
-    ends: Signal
-
-    @classmethod
-    def make(cls, spec: CoprocessorSpec, matrices: int) -> Self:
-        """Make the signals."""
-        widths = block_widths(spec)
-        shapes: dict[str, ShapeLike] = {
-            "at": spec.address_width,
-            "after": spec.address_width,
-            "step": BYTES_WIDTH,
-            "to": range(len(Destination)),
-            "left": max(widths["rows"], widths["codes"]),
-            "length": spec.length_width,
-            **dict.fromkeys(("waiting", "following", "current"), matrices),
-        }
-        return cls(**{name: Signal(shapes.get(name, 1), name=name) for name in cls._fields})
 
 
 class Loader(wiring.Component):
@@ -100,6 +54,10 @@ class Loader(wiring.Component):
         the job before is under way, but not valid while ``o_writes``.
     o_writes : Out(1)
         The memory that keeps bases is written in this cycle.
+    i_hold : In(1)
+        A is not there yet, and is requested after all else that the first block needs.
+    o_free : Out(1)
+        No buffer of A's or B's store is taken.
     i_free : In
         A buffer of a store became free; a bit for each, in the order of :class:`Destination`.
     o : Out(stream)
@@ -116,6 +74,8 @@ class Loader(wiring.Component):
     o_idle: Signal
     i_base: data.View
     o_writes: Signal
+    i_hold: Signal
+    o_free: Signal
     i_free: Signal
     o: stream.Interface
     o_block: stream.Interface
@@ -132,6 +92,8 @@ class Loader(wiring.Component):
             "o_idle": Out(1),
             "i_base": In(Bases(spec)),
             "o_writes": Out(1),
+            "i_hold": In(1),
+            "o_free": Out(1),
             "i_free": In(len(parts(spec))),
             "o": Out(stream.Signature(RowRequest(spec))),
             "o_block": Out(stream.Signature(Block(spec))),
@@ -158,11 +120,15 @@ class Loader(wiring.Component):
         turn, steps = Signal(), Signal()
         slots = count()
         plans = row_plans(self.spec, job, walk, codes, columns, turn, slots)
-        state = _RowState.make(self.spec, len(plans))
+        state = RowState.make(self.spec, len(plans))
         takes_one, free = self._buffers(m)
         read, homes = self._places(m, plans, state, next(slots))
         each = self._request(m, state, walk)
-        m.d.sync += state.room.eq(_chosen(state.current, (free[number] != 0 for number in plans)))
+        m.d.comb += state.held.eq(Cat(self.i_hold & (to in OF_A) for to in plans))
+        rooms = ((free[to] != 0) & ~held for to, held in zip(plans, state.held, strict=True))
+        m.d.sync += state.room.eq(chosen(state.current, rooms))
+        operands = (Destination.A, Destination.B)
+        m.d.comb += self.o_free.eq(Cat(free[to] == parts(self.spec)[to] for to in operands).all())
         todo = Signal(len(plans))
         m.d.comb += todo.eq(Cat(plan.needed for plan in plans.values()))
         with m.FSM():
@@ -173,10 +139,7 @@ class Loader(wiring.Component):
                     m.next = "BLOCK"
             with m.State("BLOCK"):
                 m.d.comb += self.o_block.valid.eq(1)
-                m.d.sync += [
-                    state.following.eq(_lowest(todo)),
-                    state.waiting.eq(todo & ~_lowest(todo)),
-                ]
+                m.d.sync += state.choose(todo)
                 with m.If(self.o_block.ready):
                     m.next = "SEEK"
             self._seek(m, state, plans, read, homes)
@@ -188,7 +151,7 @@ class Loader(wiring.Component):
                     m.next = "IDLE"
         m.d.comb += walk.i_next.eq(steps)
         if self.spec.windows:
-            self._tell_next(m, walk)
+            self._mark_next(m, walk)
         with m.If(steps):
             row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
             column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
@@ -198,8 +161,8 @@ class Loader(wiring.Component):
                 m.d.sync += columns.eq(Mux(walk.o_last_column, 0, columns + job.columns))
         return m
 
-    def _tell_next(self, m: Module, walk: BlockWalk) -> None:
-        """Tell which rows of A are the next ones: blocks that share all of K do not load it."""
+    def _mark_next(self, m: Module, walk: BlockWalk) -> None:
+        """Say which rows of A are the next ones: blocks that share all of K do not load it."""
         single = walk.o_first_code | self.i_geometry.by_columns
         m.d.comb += [
             self.o_again.eq(~walk.o_last_code | (~walk.o_last_column & ~single)),
@@ -219,7 +182,7 @@ class Loader(wiring.Component):
             m.d.sync += free[number].eq(free[number] + freed[number] - taken[number])
         return takes_one, free
 
-    def _request(self, m: Module, state: _RowState, walk: BlockWalk) -> Value:
+    def _request(self, m: Module, state: RowState, walk: BlockWalk) -> Value:
         """Offer the row; return its steps: of B's, there may be several along K, all counted."""
         row, deep = self.o.payload, self.spec.b_deep
         each: Value = C(1, 1) if deep == 1 else Mux(state.to == Destination.B, deep, 1)
@@ -236,7 +199,7 @@ class Loader(wiring.Component):
         return each
 
     def _places(
-        self, m: Module, plans: dict[Destination, RowPlan], state: _RowState, slots: int
+        self, m: Module, plans: dict[Destination, RowPlan], state: RowState, slots: int
     ) -> tuple[Any, dict[Destination, Value]]:
         """Store addresses of matrices, of this job and the next one, and places inside of them.
 
@@ -245,7 +208,7 @@ class Loader(wiring.Component):
         The read port, and where the addresses of this job's matrices are.
         """
         base = self.i_base
-        homes = {number: place for place, number in enumerate(plans)}
+        homes = {number: slot for slot, number in enumerate(plans)}
         width = (2 * len(homes) + slots - 1).bit_length()
         # What is read is never written in the same cycle.
         attributes = {UNINITIALISED: "1"} | ({NO_COLLISION: "1"} if self.lean else {})
@@ -265,20 +228,20 @@ class Loader(wiring.Component):
         ]
         with m.If(stores_end):
             slots_of = (_slot(plan.end_slot, width) for plan in plans.values())
-            m.d.comb += write.addr.eq(_chosen(state.current, slots_of))
+            m.d.comb += write.addr.eq(chosen(state.current, slots_of))
         with m.Else():
-            for number, place in homes.items():
+            for number, slot in homes.items():
                 with m.If(base.to == number):
-                    m.d.comb += [write.addr.eq(Cat(bank, C(place, width - 1))), read_here.eq(1)]
+                    m.d.comb += [write.addr.eq(Cat(bank, C(slot, width - 1))), read_here.eq(1)]
         # A cycle after the last row: no other matrix's rows begin from there.
         stored = (plan.stores_end for plan in plans.values())
-        m.d.sync += stores_end.eq(state.ends & _chosen(state.current, stored))
-        return read, {to: Cat(~bank, C(place, width - 1)) for to, place in homes.items()}
+        m.d.sync += stores_end.eq(state.ends & chosen(state.current, stored))
+        return read, {to: Cat(~bank, C(slot, width - 1)) for to, slot in homes.items()}
 
     def _seek(
         self,
         m: Module,
-        state: _RowState,
+        state: RowState,
         plans: dict[Destination, RowPlan],
         read: Any,
         homes: dict[Destination, Value],
@@ -287,22 +250,22 @@ class Loader(wiring.Component):
         following, waiting = state.following, state.waiting
         asked = list(plans.values())
         with m.State("SEEK"):
-            m.d.sync += [following.eq(_lowest(waiting)), waiting.eq(waiting & ~_lowest(waiting))]
+            m.d.sync += state.choose(waiting)
             if not self.lean:
                 m.d.sync += state.at.eq(read.data)
             m.d.sync += state.begun.eq(0)
             m.d.sync += [
                 state.current.eq(following),
-                state.to.eq(_chosen(following, (C(number.value) for number in plans))),
-                state.left.eq(_chosen(following, (plan.rows for plan in asked))),
-                state.step.eq(_chosen(following, (plan.before for plan in asked))),
-                state.length.eq(_chosen(following, (plan.length for plan in asked))),
+                state.to.eq(chosen(following, (C(number.value) for number in plans))),
+                state.left.eq(chosen(following, (plan.rows for plan in asked))),
+                state.step.eq(chosen(following, (plan.before for plan in asked))),
+                state.length.eq(chosen(following, (plan.length for plan in asked))),
             ]
             width = len(read.addr)
             places = (
                 Mux(plan.home, homes[to], _slot(plan.slot, width)) for to, plan in plans.items()
             )
-            m.d.comb += read.addr.eq(_chosen(following, places))
+            m.d.comb += read.addr.eq(chosen(following, places))
             m.next = "TAKE" if self.lean else "ADD"
         if self.lean:
             with m.State("TAKE"):
@@ -311,12 +274,12 @@ class Loader(wiring.Component):
         with m.State("ADD"):
             m.d.sync += state.at.eq(state.after)
             m.next = "ROWS"
-            m.d.sync += state.step.eq(_chosen(state.current, (plan.step for plan in asked)))
+            m.d.sync += state.step.eq(chosen(state.current, (plan.step for plan in asked)))
 
     def _send_rows(
         self,
         m: Module,
-        state: _RowState,
+        state: RowState,
         plans: dict[Destination, RowPlan],
         takes_one: Signal,
         each: Value,
@@ -333,21 +296,6 @@ class Loader(wiring.Component):
                 m.next = "SEEK"
                 with m.If(state.following == 0):
                     m.next = "STEP"
-
-
-def _lowest(bits: Value) -> Value:
-    """Keep the lowest bit that is set."""
-    return Cat(bit & ~bits[:number].any() for number, bit in enumerate(bits))
-
-
-def _chosen(bits: Value, values: Iterable[Value]) -> Value:
-    """Select a value by its bit; at most one of the bits is set."""
-    return Value.cast(
-        reduce(
-            or_,
-            (Mux(bit, value, 0) for bit, value in zip(bits, values, strict=True)),
-        )
-    )
 
 
 def _slot(slot: Value, width: int) -> Value:

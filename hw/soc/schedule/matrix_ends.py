@@ -54,14 +54,19 @@ def matrix_ends(
         return []
     always, rows = C(1), geometry.m
     sums = _last_byte(geometry.n, 8 * spec.sum_bytes)
-    records = _last_byte(geometry.n, 8 * spec.RECORD_BYTES)
+    records, recorded = _last_byte(geometry.n, 8 * spec.RECORD_BYTES), job.mode.per_column
+    if spec.table:
+        # A table is behind the records; of a job on maps there is no more than that.
+        recorded |= job.mode.table
+        behind = Mux(job.mode.per_column, records + spec.TABLE_BYTES, spec.TABLE_BYTES - 1)
+        records = Mux(job.mode.table, behind, records)
     of_product: Value = always if of_rows is None else ~of_rows.here
     return [
         _end_of_a(spec, job, geometry, of_rows),
         _end_of_b(m, spec, job, geometry, of_rows),
         _end_of_c(spec, job, geometry, of_rows),
         MatrixEnd(Destination.BIAS, C(0), None, sums, job.mode.bias),
-        MatrixEnd(Destination.RECORD, C(0), None, records, job.mode.per_column),
+        MatrixEnd(Destination.RECORD, C(0), None, records, recorded),
         *_ends_of_scales(spec, job, geometry, rows, of_product),
     ]
 
@@ -97,8 +102,10 @@ def _end_of_b(
     if of_rows is not None and (spec.gather or spec.taps or (unit and unit.builds(unit.SECOND))):
         of_product = used
         used, rows = of_product | of_rows.pair, Mux(of_rows.here, geometry.m, words)
+        if spec.depthwise:
+            rows = Mux(of_rows.here & of_rows.windows, 0, rows)
         last = Mux(of_rows.here, of_rows.bytes_b, last)
-        strided = used & (of_product | job.ldb.any())
+        strided = used & (of_product | (job.ldb.any() & ~of_rows.windows))
     if spec.b_deep > 1:
         # Rows of B less one: it is long before they are used.
         packed, _ = divide_by_constant(m, words, spec.b_deep, (1 << size) - 1, "operator")

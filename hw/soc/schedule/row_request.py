@@ -9,7 +9,7 @@ __all__ = ["Bases", "RowRequest"]
 
 
 class RowRequest(data.StructLayout):
-    """A row to read: address, bytes, destination; whether it ends its block, and its job.
+    """A row to read: address, bytes, destination; whether it is the last of its block, of its job.
 
     Where jobs have windows, a row may be one of several that make a row of a store, and
     ``joins`` the next one; and one that is to ``fill`` is not read.

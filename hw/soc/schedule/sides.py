@@ -42,7 +42,7 @@ class Side:
 def sides(spec: CoprocessorSpec) -> dict[str, Side]:
     """List an engine's inputs: "a", "b" and, if codes have scales, "a_scales", "b_scales"."""
     inside, kinds = spec.inside, spec.kinds
-    found = [
+    inputs = [
         Side(
             name="a", banks=inside.m, across=inside.k, width=inside.a_width, k=inside.k,
             down=False, shapes=tuple((kind.codes, kind.a_bits) for kind in kinds),
@@ -57,7 +57,7 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
     ]  # fmt: skip
     if inside.block:
         common: dict[str, Any] = {"width": 8, "k": 1, "shapes": ((1, 8),) * len(kinds)}
-        found += [
+        inputs += [
             Side(
                 name="a_scales",
                 banks=inside.m,
@@ -77,7 +77,7 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
                 **common,
             ),
         ]
-    return {side.name: side for side in found}
+    return {side.name: side for side in inputs}
 
 
 class TileRequest(data.StructLayout):

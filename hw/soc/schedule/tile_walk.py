@@ -288,7 +288,7 @@ class TileWalk(wiring.Component):
 
 
 def _issue(m: Module, streams: Sequence[Any], wanted: Sequence[Value]) -> Value:
-    """Offer what is wanted of a tile, all in one cycle; return whether all is taken."""
+    """Offer all requests of a tile in one cycle; return whether all are taken."""
     taken = [~want | port.ready for port, want in zip(streams, wanted, strict=True)]
     for number, (port, want) in enumerate(zip(streams, wanted, strict=True)):
         others = Cat(taken[:number], taken[number + 1 :])

@@ -21,6 +21,7 @@ class VectorCheck(NamedTuple):
     pair : it has rows of B, too.
     turned : C has a row for each column of A.
     gathers : A is a table of K rows.
+    windows : the job is depthwise: it has a map, and one row of K weights.
     """
 
     here: Value
@@ -34,6 +35,7 @@ class VectorCheck(NamedTuple):
     bytes_b: Value
     turned: Value
     gathers: Value
+    windows: Value
 
 
 def vector_check(
@@ -58,66 +60,98 @@ def vector_check(
         mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
         for names in (unit.SCALED, unit.PAIRS, unit.SECOND, ("scale",))
     )
-    maps, requantised = C(0, 1), scaled
-    if spec.taps:
-        maps = mode.vector.matches(*(numbers[name] for name in spec.MAPS))
-        requantised = scaled | maps
+    maps, requantised, windows = C(0, 1), scaled, C(0, 1)
     most: Value = Mux(pair, unit.most("add"), unit.length) if unit.scales else C(unit.length)
+    if spec.depthwise:
+        windows = mode.vector == numbers["depthwise"]
+        columns = spec.rows // spec.inside.m * spec.inside.n
+        most = Mux(windows, min(unit.length, columns), most)
+    if spec.taps:
+        maps = mode.vector.matches(*(numbers[name] for name in spec.MAPS)) | windows
+        requantised = scaled | maps
     softmax = mode.vector == numbers["softmax"]
-    # A softmax has one more code, the exponent.
-    last_c = above + softmax
     narrowed: Value = C(0, 1)
     if spec.sizes:
         narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
-    bytes_ = narrowed | maps if spec.taps else narrowed
-    wrong = _wrong_mode(spec, job, narrowed, scaled, requantised, softmax, turned, gathers)
+    # A softmax has one more code, the exponent.
+    bytes_c = last_c = above + softmax
+    if spec.vector_out_bytes > 1:
+        bytes_c = Mux(narrowed | maps, last_c, Cat(C(1, 1), last_c))
+    bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
+    wrong = _wrong_flags(spec, job, scaled, requantised, windows)
+    wrong |= _wrong_mode(spec, job, narrowed, requantised, softmax, turned, gathers)
     if spec.taps:
         wrong |= maps & ((mode.a_format != 0) | (mode.c_bytes[1] if spec.sizes else 0))
-    bytes_c = Mux(bytes_, last_c, Cat(C(1, 1), last_c)) if spec.vector_out_bytes > 1 else last_c
-    bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
-    bytes_b = bytes_a
-    if unit.builds(["scale"]):
-        bytes_b = Mux(exponents, 0, bytes_b)
-    if spec.gather:
-        bytes_b = Mux(gathers, 3, bytes_b)
+    has_k = gathers | windows
     return VectorCheck(
         here=mode.vector != 0,
-        zero=(job.m == 0) | (job.n == 0) | (gathers & (job.k == 0)),
-        large=(job.m >> size != 0) | (job.n >> size != 0) | (gathers & (job.k >> size != 0)),
-        unsupported=~built
-        | (mode.a_format >= spec.vector_in_bytes)
-        | wrong
-        | Cat(job.block_m, job.block_n, job.block_k).any(),
+        zero=(job.m == 0) | (job.n == 0) | (has_k & (job.k == 0)),
+        large=(job.m >> size != 0) | (job.n >> size != 0) | (has_k & (job.k >> size != 0)),
+        unsupported=~built | (mode.a_format >= spec.vector_in_bytes) | wrong,
         long=(job.n > most) & ~turned,
         bytes_a=bytes_a,
         bytes_c=Mux(turned, above_m, bytes_c) if spec.transpose else bytes_c,
         turned=turned,
         pair=second | gathers | maps if spec.taps else second | gathers,
-        bytes_b=bytes_b,
+        bytes_b=_bytes_of_b(spec, job, bytes_a, (exponents, gathers, windows)),
         gathers=gathers,
+        windows=windows,
     )
+
+
+def _bytes_of_b(
+    spec: CoprocessorSpec, job: Any, rows: Value, of: tuple[Value, Value, Value]
+) -> Value:
+    """Return the bytes of a row of B less one: of rows as of A, exponents, indices, or weights."""
+    exponents, gathers, windows = of
+    assert spec.vector is not None
+    if spec.vector.builds(["scale"]):
+        rows = Mux(exponents, 0, rows)
+    if spec.gather:
+        rows = Mux(gathers, 3, rows)
+    return Mux(windows, job.k - 1, rows) if spec.depthwise else rows
+
+
+def _wrong_flags(
+    spec: CoprocessorSpec, job: Any, scaled: Value, requantised: Value, windows: Value
+) -> Value:
+    """Return whether the job has flags, a multiplier or blocks that its operation lacks."""
+    unit, mode = spec.vector, job.mode
+    assert unit is not None
+    layout = mode.shape()
+    others = mode.as_value()[4 : layout["vector"].offset]
+
+    def bits(*names: str) -> Value:
+        return C(sum(1 << layout[name].offset - 4 for name in names), len(others))
+
+    blocks = Cat(job.block_m, job.block_n, job.block_k).any()
+    if not (unit.scales or spec.taps):
+        return others.any() | blocks | mode.table
+    wanted, given = Mux(requantised, bits("requantise"), 0), others
+    if spec.depthwise:
+        free = ["relu", *["bias"] * spec.bias, *["per_column"] * spec.requantises_columns]
+        wanted = Mux(windows, bits("requantise", "window"), wanted)
+        given = others & ~Mux(windows, bits(*free), 0)
+    large = job.multiplier[unit.reciprocal_width :].any()
+    wrong = (given != wanted) | (scaled & large) | blocks
+    # Only jobs on maps look codes up; of windows behind their records.
+    if not spec.table:
+        return wrong | mode.table
+    return wrong | (mode.table & (~requantised | scaled | (windows & ~mode.per_column)))
 
 
 def _wrong_mode(
     spec: CoprocessorSpec,
     job: Any,
     narrowed: Value,
-    scaled: Value,
     requantised: Value,
     softmax: Value,
     turned: Value,
     gathers: Value,
 ) -> Value:
-    """Return whether the job has flags, a multiplier or sizes of codes that its operation lacks."""
-    unit, mode = spec.vector, job.mode
-    assert unit is not None
-    others = mode.as_value()[4 : mode.shape()["vector"].offset]
-    wrong = others.any()
-    if unit.scales or spec.taps:
-        requantise = C(1 << mode.shape()["requantise"].offset - 4, len(others))
-        wrong = (others != Mux(requantised, requantise, 0)) | (
-            scaled & job.multiplier[unit.reciprocal_width :].any()
-        )
+    """Return whether the job has sizes of codes that its operation lacks."""
+    mode = job.mode
+    wrong: Value = C(0, 1)
     if spec.sizes:
         wrong |= mode.c_bytes > spec.vector_out_bytes
         wrong |= narrowed & ~softmax & ~requantised & ~turned & ~gathers

@@ -124,7 +124,7 @@ def move_place(
     new = moved(m, old, (move.x, move.y), steps)
     m.d.comb += [
         read.addr.eq(move.source),
-        old.eq(Mux(how[0] & move.walks, first, read.data)),
+        old.eq(Mux(how[0], first, read.data)),
         write.addr.eq(move.to),
         write.data.eq(new),
         write.en.eq((move.walks | move.copies) & how[1]),

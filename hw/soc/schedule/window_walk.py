@@ -19,9 +19,9 @@ from hw.soc.schedule.window_place import (
     SIDE,
     Move,
     move_place,
-)  # fmt: skip
-from hw.soc.schedule.window_runs import Taps, runs
-from hw.soc.schedule.window_step import Step, next_tap
+)
+from hw.soc.schedule.window_runs import Tap, runs
+from hw.soc.schedule.window_step import Reached, Step, next_tap
 
 __all__ = ["WindowWalk"]
 
@@ -41,13 +41,15 @@ class _Count(NamedTuple):
 
 
 class WindowWalk(wiring.Component):
-    """Turns rows of A into runs of the map, tap by tap; other rows pass as they are.
+    """Turns rows of A into runs of the map, tap by tap; other rows pass, as a tap each.
 
     Nothing is multiplied: a step is a move by one pixel or one row, and adds their distance once
     the coordinate is not below 0. So an address is that of the coordinates wherever these are of
     the map, and only then it is read. Taps that follow each other in memory are one run; so are
     those beyond the edges, which do not reach the bus. Throughput: a tap in each cycle, where steps
-    are 1; of a block that begins within a window the taps before it pass, too.
+    are 1; of a block that begins within a window the taps before it pass, too. Of blocks of whole
+    windows, a kernel row in each cycle, where its codes follow each other and none is beyond the
+    map's sides; but for a job's first window, of which they are counted.
 
     Parameters
     ----------
@@ -59,7 +61,8 @@ class WindowWalk(wiring.Component):
     i_here : In(1)
         The job is one of windows.
     i_window, i_pixel, i_lda : In
-        Its geometry, and the distances of pixels and of rows of the map.
+        Its geometry, and the distances of pixels and of rows of the map; until all has left by
+        ``o``.
     i_again, i_first, i_last_code : In(1)
         The next block of A has the same rows as this one; else: the first ones; the next one begins
         with the first tap.
@@ -97,48 +100,68 @@ class WindowWalk(wiring.Component):
         m = Module()
         row, at = self.i.payload, Step.make()
         mine, walks, go, taken = Signal(), Signal(), Signal(), Signal()
+        self.skipped = Signal(SIDE)
         m.d.comb += mine.eq(self.i_here & (row.to == Destination.A))
-        move = Move.make()
-        done = next_tap(m, self.i_window, at, walks & go, move)
-        count = self._count(m, self.i.valid & mine, done)
+        move, dense, known = Move.make(), Signal(), Signal()
+        # A block of whole windows, of which one after the other is walked.
+        rows = known & dense & self.i_last_code & (self.skipped == 0)
+        reached = next_tap(m, self.i_window, at, walks & go, move, rows)
+        done = reached.done
+        line = self._line(m, at, reached, known)
+        m.d.sync += dense.eq((self.i_window.dx == 1) & (self.i_pixel == self.i_window.channels))
+        count = self._count(m, self.i.valid & mine, reached)
         m.d.comb += taken.eq(done & count.ends)
         with m.If(taken):
             m.d.sync += [at.first_x.eq(1), at.first_y.eq(1)]
-        self._blocks(m, at, count, walks, taken, move, go)
+        # A row passes by the way of a place that is copied.
+        free = ~mine & ~move.copies
+        passes = self.i.valid & free
+        self._blocks(m, at, count, walks, taken, move, go, known)
         # What is decided in one cycle is done in the next.
         late, still = Move.make("late"), Signal()
         base = Signal(self.spec.address_width, reset_less=True)
-        flags = Taps.make()
+        flags = data.View(Tap(self.spec), Signal(Tap(self.spec).size, name="tap"))
         with m.If(go):
             m.d.sync += [one.eq(other) for one, other in zip(late, move, strict=True)]
             m.d.sync += [
-                still.eq(at.still & walks),
+                still.eq((at.still & walks) | passes),
                 base.eq(row.address),
-                flags.emits.eq(done & count.here),
-                flags.ends.eq(count.ends),
+                flags.emits.eq((done & count.here) | passes),
+                flags.ends.eq(count.ends | passes),
                 flags.first_x.eq(at.first_x),
-                flags.last.eq(row.last),
-                flags.final.eq(row.final),
+                flags.row.eq(reached.row),
+                flags.passes.eq(passes),
+                *(flags[name].eq(row[name]) for name in ("last", "final", "to", "bytes")),
             ]
         steps = self.i_pixel, self.i_lda
         now = move_place(m, late, (still, go), self.i_window, base, steps)
-        empty = runs(m, self, go, now, flags)
-        passes = self.i.valid & ~mine & empty
-        with m.If(empty):
-            m.d.comb += [self.o.valid.eq(passes), self.o.payload.eq(row)]
-        m.d.comb += self.i.ready.eq(Mux(mine, taken, empty & self.o.ready))
+        runs(m, self, go, now, flags, dense, line)
+        m.d.comb += self.i.ready.eq(Mux(mine, taken, free & go))
         return m
 
-    def _count(self, m: Module, offered: Value, done: Value) -> _Count:
+    def _line(self, m: Module, at: Step, reached: Reached, known: Signal) -> Value:
+        """Return the bytes of a kernel row, which are counted where a job's first one is walked.
+
+        They stay while it is walked again for other columns: rows may not have left by ``o`` yet.
+        """
+        width = len(self.i.payload.bytes)
+        line, some, total = (Signal(width, name=name) for name in ("line", "some", "total"))
+        m.d.comb += total.eq(Mux(at.first_x, 0, some) + self.i_window.channels)
+        with m.If(reached.done):
+            m.d.sync += some.eq(total)
+        with m.If(reached.done & reached.wraps & ~known):
+            m.d.sync += [line.eq(total), known.eq(1)]
+        return line
+
+    def _count(self, m: Module, offered: Value, reached: Reached) -> _Count:
         """Count taps up to the block's first, then codes, from a cycle after the row is offered."""
-        row, window = self.i.payload, self.i_window
-        self.skipped = skipped = Signal(SIDE)
+        row, window, done, skipped = self.i.payload, self.i_window, reached.done, self.skipped
         left, after, last = Signal(len(row.bytes)), Signal(len(row.bytes)), Signal()
         ready, here, ends = (Signal(name=name) for name in ("ready", "here", "ends"))
         count = _Count(ready, here, ends, Signal(SIDE, name="taps"))
         m.d.comb += [
             after.eq(Mux(count.ready, left, row.bytes) - window.channels),
-            ends.eq(here & last),
+            ends.eq(here & Mux(reached.row, reached.bottom, last)),
         ]
         with m.If(done):
             m.d.sync += count.taps.eq(count.taps + 1)
@@ -161,6 +184,7 @@ class WindowWalk(wiring.Component):
         taken: Value,
         move: Move,
         go: Value,
+        known: Signal,
     ) -> None:
         """Walk the rows of a block; then keep the place behind them, or go back before them."""
         before = Cat(at.still, at.line_begins, at.line_ends, at.windows)
@@ -177,7 +201,7 @@ class WindowWalk(wiring.Component):
                     with m.Else():
                         m.next = "KEEP"
             with m.State("FIRST"):
-                m.d.sync += [at.still.eq(1), saved.eq(1)]
+                m.d.sync += [at.still.eq(1), saved.eq(1), known.eq(0)]
                 m.next = "WALK"
             for name, states in (
                 ("BACK", ((LINE_BEFORE, LINE), (PIXEL_BEFORE, PIXEL))),

@@ -99,7 +99,7 @@ class HostLink(wiring.Component):
 
     def __init__(self, spec: CoprocessorUartSpec, address_width: int):
         self.spec = spec
-        self.place = Signal(4, init=_HUNT)
+        self.position = Signal(4, init=_HUNT)
         """Bytes of the header, or of what follows, so far."""
         self.count = Signal(32)
         """Value of a header: bytes of memory still to come, or a register's word."""
@@ -154,7 +154,7 @@ class HostLink(wiring.Component):
         """Take a byte into the CRC; a delimiter begins a frame."""
         m.d.comb += [self.waits.eq(1), crc.i_valid.eq(self.i_valid), crc.start.eq(self.i_end)]
         with m.If(self.i_end):
-            m.d.sync += self.place.eq(0)
+            m.d.sync += self.position.eq(0)
             m.next = "header"
 
     def _send(self, m: Module, crc: FrameCrc, byte: Any, then: str) -> Any:
@@ -167,16 +167,16 @@ class HostLink(wiring.Component):
 
     def _take_header(self, m: Module, frame: _Frame, crc: FrameCrc) -> None:
         """Wait for a frame, and take its header, up to the CRC."""
-        place, header = self.place, frame.header
+        position, header = self.position, frame.header
         with m.State("header"):
-            with m.If(self.i_valid & (place != _HUNT)):
-                m.d.sync += place.eq(place + 1)
-                with m.If(place < _F.HEADER):
+            with m.If(self.i_valid & (position != _HUNT)):
+                m.d.sync += position.eq(position + 1)
+                with m.If(position < _F.HEADER):
                     m.d.sync += header.eq(Cat(header[8:], self.i))
-            with m.If((place == _HEADER) & crc.o_valid):
-                m.d.sync += place.eq(_HUNT)
+            with m.If((position == _HEADER) & crc.o_valid):
+                m.d.sync += position.eq(_HUNT)
                 with m.If(crc.o_match):
-                    m.d.sync += place.eq(0)
+                    m.d.sync += position.eq(0)
                     m.next = "check"
             self._receive(m, crc)
 
@@ -214,7 +214,7 @@ class HostLink(wiring.Component):
 
     def _access_memory(self, m: Module, frame: _Frame, crc: FrameCrc) -> None:
         """Read or write bytes of memory, one by one."""
-        memory, place, command, status = self.memory, self.place, frame.command, frame.status
+        memory, position, command, status = self.memory, self.position, frame.command, frame.status
         bytes_left = self.count[:16]
         next_byte = [frame.address.eq(frame.address + 1), bytes_left.eq(bytes_left - 1)]
         with m.State("more"), m.Switch(command):
@@ -233,10 +233,10 @@ class HostLink(wiring.Component):
                 m.d.sync += frame.byte.eq(self.i)
                 m.next = "write"
                 with m.If(bytes_left == 0):
-                    m.d.sync += place.eq(place + 1)
+                    m.d.sync += position.eq(position + 1)
                     m.next = "take"
-            with m.If((place == _F.CRC) & crc.o_valid):
-                m.d.sync += place.eq(_HUNT)
+            with m.If((position == _F.CRC) & crc.o_valid):
+                m.d.sync += position.eq(_HUNT)
                 m.next = "header"
                 with m.If(crc.o_match):
                     m.next = "open"
@@ -255,10 +255,10 @@ class HostLink(wiring.Component):
 
     def _answer(self, m: Module, frame: _Frame, crc: FrameCrc) -> None:
         """Send an answer, up to its CRC."""
-        place, word = self.place, frame.word
+        position, word = self.position, frame.word
         with m.State("open"):
             m.d.comb += [self.o.valid.eq(1), self.o.payload.end.eq(1), crc.start.eq(1)]
-            m.d.sync += [place.eq(0), frame.last.eq(frame.sequence)]
+            m.d.sync += [position.eq(0), frame.last.eq(frame.sequence)]
             with m.If(self.o.ready):
                 m.next = "sequence"
         with (
@@ -278,25 +278,25 @@ class HostLink(wiring.Component):
             self._send(m, crc, frame.byte, "more")
         with m.State("word"), self._send(m, crc, word[:8], "word"):
             # Round once, so that it can be sent again.
-            m.d.sync += [word.eq(Cat(word[8:], word[:8])), place.eq(place + 1)]
-            with m.If(place == 3):
-                m.d.sync += place.eq(0)
+            m.d.sync += [word.eq(Cat(word[8:], word[:8])), position.eq(position + 1)]
+            with m.If(position == 3):
+                m.d.sync += position.eq(0)
                 m.next = "status"
         with m.State("status"):
             self._send(m, crc, frame.status, "crc")
 
     def _end(self, m: Module, crc: FrameCrc) -> None:
         """Send the CRC of an answer, and its delimiter."""
-        place = self.place
+        position = self.position
         with m.State("crc"):
             m.d.comb += self.o.valid.eq(crc.o_valid)
-            m.d.comb += self.o.payload.data.eq(crc.o.word_select(place[:2], 8))
+            m.d.comb += self.o.payload.data.eq(crc.o.word_select(position[:2], 8))
             with m.If(self.o.valid & self.o.ready):
-                m.d.sync += place.eq(place + 1)
-                with m.If(place == _F.CRC - 1):
+                m.d.sync += position.eq(position + 1)
+                with m.If(position == _F.CRC - 1):
                     m.next = "close"
         with m.State("close"):
             m.d.comb += [self.o.valid.eq(1), self.o.payload.end.eq(1)]
-            m.d.sync += place.eq(_HUNT)
+            m.d.sync += position.eq(_HUNT)
             with m.If(self.o.ready):
                 m.next = "header"

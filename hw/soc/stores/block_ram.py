@@ -22,7 +22,16 @@ NEAR = 1 << 14
 class ByteAccess(wiring.Signature):
     """A byte read or written, from the initiator's side.
 
-    ``request`` and its arguments are held until ``done``, with which the byte read is valid.
+    Members
+    -------
+    request : Out(1)
+        High until ``done``.
+    write, address, data : Out
+        Stable with ``request``: whether the byte is written; its address; what is written.
+    done : In(1)
+        High for one cycle, the last one of the access.
+    read, error : In
+        With ``done``: the byte; there is none at this address.
     """
 
     def __init__(self) -> None:
@@ -134,7 +143,7 @@ class BlockRam(wiring.Component):
         away = Signal(range(beats + 1))
         reads, issues, bad_read, leaves = Signal(), Signal(), Signal(), Signal()
         read_word, left = Signal(high - low), Signal(9)
-        place, word = Signal(high - low), Signal(spec.data_width)
+        address, word = Signal(high - low), Signal(spec.data_width)
         steps = [Signal(4, name=f"step{number}") for number in range(stages)]
         is_beat, is_byte = steps[-1][0], steps[-1][1]
         m.d.comb += [
@@ -149,14 +158,14 @@ class BlockRam(wiring.Component):
             axi.rresp.eq(Mux(queue.o.payload[-1], _DECERR, 0)),
             leaves.eq(axi.rvalid & axi.rready),
             host.read.eq(word.word_select(host.address[:low], 8)),
-            *(lane.o_address.eq(place) for lane in lanes),
+            *(lane.o_address.eq(address) for lane in lanes),
         ]
         m.d.sync += [
             away.eq(away + issues - leaves),
             Cat(steps).eq(Cat(issues, host_reads, left == 1, bad_read, steps[:-1])),
         ]
         to_banks += [
-            place.eq(Mux(host_reads, host.address[low:high], read_word)),
+            address.eq(Mux(host_reads, host.address[low:high], read_word)),
             word.eq(Cat(lane.o for lane in lanes)),
         ]
         with m.If(issues):

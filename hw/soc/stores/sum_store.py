@@ -25,7 +25,7 @@ class StoredRow(data.StructLayout):
 
 
 class SumRead(wiring.Signature):
-    """Rows of complete sums, as whoever takes them sees the store.
+    """Rows of complete sums, from the side of their reader.
 
     Members
     -------
@@ -103,8 +103,8 @@ class SumStore(wiring.Component):
         :class:`StoredRow`, from the engine.
     i_write, i_write_half, i_write_address, i_write_row : In
         A row of the existing C, see :class:`hw.soc.path.accumulate_in.AccumulateIn`.
-    o_bias : Out
-        Columns whose biases are read; ``i_bias`` has them in the next cycle.
+    o_bias, i_bias : Out, In
+        Columns whose biases are read; these, in the next cycle.
     o_bias_release : Out(1)
         The block's biases are not needed any more.
     read : In(SumRead)

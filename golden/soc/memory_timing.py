@@ -1,0 +1,129 @@
+"""How long memory takes: facts that plans, costs and simulations of a program have in common."""
+
+from dataclasses import dataclass
+
+from golden.check import Integer, check_fields, parameter, parameters_of
+from golden.soc.blocking import LATENCY
+
+__all__ = [
+    "AXI",
+    "BLOCK_RAM",
+    "BLOCK_RAM_NEAR",
+    "MEMORIES",
+    "TO_ADDRESS",
+    "MemoryTiming",
+    "LitedramTiming",
+]
+
+TO_ADDRESS = 3
+"""Cycles from a row's request to its address on the bus."""
+_WIDEST = 64
+"""Bytes of the widest bus."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LitedramTiming:
+    """What SDRAM behind LiteDRAM takes besides beats, and the block beside it; in cycles.
+
+    Parameters
+    ----------
+    read, write : of a burst, beside its beats.
+    turn : from reads to writes, or back.
+    reads, writes : for which one kind goes on, if the other one waits.
+    row : to open another row of a bank.
+    refresh, every : of a refresh, which closes all rows, and from one to the next.
+    page, banks : bytes of a row, and banks, which follow each other row by row.
+    latency : from the last beat of a load to its operands in the engine.
+    tile : of a tile, beside its beats of K and its rows.
+    least : of a tile at least.
+    code, codes : of each code of C that leaves a requantiser, and of a row of them.
+    result : from a tile to its first row on the way to memory.
+    job : of a job as a whole.
+    """
+
+    read: float = 0.64
+    write: float = 3.4
+    turn: float = 8.1
+    reads: float = 27.0
+    writes: float = 8.6
+    row: float = 1.4
+    refresh: float = 1.2
+    every: float = 468.0
+    page: int = 1024
+    banks: int = 4
+    latency: float = 2.9
+    tile: float = 0.05
+    least: float = 6.2
+    code: float = 0.92
+    codes: float = 3.7
+    result: float = 28.7
+    job: float = 60.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryTiming:
+    """How long the memory behind a co-processor takes.
+
+    Members
+    -------
+    name : of :data:`MEMORIES`, or what a user calls it.
+    source : where the figures come from.
+    sdram : it is SDRAM, whose rows are opened, and one bus is for both ways; None: reads and writes
+        pass beside each other.
+    """
+
+    latency: int = parameter(
+        Integer(
+            "cycles from a row's request to its first beat", LATENCY, TO_ADDRESS + 1, 4096, "cycles"
+        )
+    )
+    bytes: int = parameter(
+        Integer("bytes that pass in a cycle, a power of two", _WIDEST, 1, _WIDEST, "bytes")
+    )
+    name: str = "given"
+    source: str = "as given"
+    sdram: LitedramTiming | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_fields(parameters_of(MemoryTiming), vars(self))
+        if self.bytes.bit_count() != 1:
+            raise ValueError(f"bytes must be a power of two, 1..{_WIDEST}, not {self.bytes}")
+
+    @property
+    def answer(self) -> int:
+        """Cycles from an address on the bus to its first beat."""
+        return self.latency - TO_ADDRESS
+
+    def beat(self, bus: int) -> int:
+        """Return the cycles of a beat of a bus of so many bytes."""
+        return max(1, bus // self.bytes)
+
+
+AXI = MemoryTiming(name="axi", source="assumed: of what is behind the bus nothing is known")
+
+
+def _block_ram(latency: int) -> MemoryTiming:
+    return MemoryTiming(name="block_ram", latency=latency, source="simulated, as it is in hardware")
+
+
+BLOCK_RAM, BLOCK_RAM_NEAR = _block_ram(TO_ADDRESS + 5), _block_ram(TO_ADDRESS + 3)
+"""All over a device, and in one place of it: up to 16 KiB."""
+
+
+def _sdram(bits: int, latency: int, source: str) -> MemoryTiming:
+    return MemoryTiming(
+        name=f"sdram{bits}",
+        latency=latency,
+        bytes=bits // 8,
+        source=source,
+        sdram=LitedramTiming(),
+    )
+
+
+_SDRAMS = (
+    _sdram(16, TO_ADDRESS + 19, "simulated: LiteDRAM, one clock, beats of 64 bits"),
+    _sdram(32, TO_ADDRESS + 17, "as sdram16, whose first beat takes two words more"),
+)
+MEMORIES = {one.name: one for one in (AXI, BLOCK_RAM, *_SDRAMS)}
+"""By name."""

@@ -1,0 +1,168 @@
+"""When bursts of rows pass on a bus whose memory moves a beat each way per cycle."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from golden.soc.bus import BusSpec
+
+__all__ = ["RingBus", "Rows"]
+
+_PAGE = 4096
+_ADDRESS, _FREE = 3, 2
+"""To a burst's address on the bus: from its row, and from the last beat of the one whose place it
+takes."""
+_ANSWERED = 8
+"""From an answer to the first beat of the burst that takes the place of the answered one."""
+_NEAR = 3
+"""Latency of what is on chip."""
+_WAITING = 4
+"""Addresses for which there is room before the bus."""
+
+
+class Rows(NamedTuple):
+    """Rows of bytes: the first address, bytes from row to row, how many, bytes of each."""
+
+    address: int
+    distance: int
+    number: int
+    bytes: int
+
+
+class RingBus:
+    """Times of reads and of writes, as they go by.
+
+    Parameters
+    ----------
+    spec : the bus.
+    latency : cycles from an address to its first beat, and from the last beat of a burst that is
+        written to the answer.
+    beat : cycles of a beat.
+    base : first address on chip, where data comes at once.
+
+    Members
+    -------
+    written : the last beat.
+    """
+
+    def __init__(self, spec: BusSpec, latency: int, beat: int = 1, base: int | None = None) -> None:
+        self._spec, self._latency, self._beat = spec, latency, beat
+        self._base = 1 << 64 if base is None else base
+        self._asked: deque[int] = deque([0] * _WAITING, maxlen=_WAITING)
+        """When the addresses of the last bursts were on the bus."""
+        self._read = self.written = 0
+        """The last beat read."""
+        self._ends: deque[int] = deque([0] * spec.outstanding, maxlen=spec.outstanding)
+        """When the last bursts read were complete."""
+        self._answers: deque[int] = deque([0] * spec.outstanding, maxlen=spec.outstanding)
+        """When the last bursts written were answered."""
+
+    @property
+    def room(self) -> int:
+        """When there is room for another row before the bus."""
+        return self._asked[0] + 1
+
+    def read(self, time: int, start: int, count: int) -> int:
+        """Read bytes, which are requested at a time; return when the last beat comes."""
+        asked, ends = self._asked, self._ends
+        latency, each = (self._latency, self._beat) if start < self._base else (_NEAR, 1)
+        for beats in self._bursts(start, count):
+            address = max(time + _ADDRESS, asked[-1] + 1, ends[0] + _FREE)
+            self._read = max(address + latency, self._read) + beats * each
+            asked.append(address)
+            ends.append(self._read)
+        return self._read
+
+    def read_rows(self, time: int, rows: Rows) -> tuple[int, list[int]]:
+        """Read rows, one after the other.
+
+        Of many that are alike, those behind the first ones take what these do.
+
+        Parameters
+        ----------
+        time : a cycle before the first can be requested.
+
+        Returns
+        -------
+        When the last one was requested, and when the last beat of each comes.
+        """
+        came, more, beat = list[int](), self._spec.outstanding, self._spec.bytes
+        asked, ends, read = self._asked, self._ends, self._read
+        latency, each = self._of(rows.address)
+        number, start, size = 0, rows.address, rows.bytes
+        while number < rows.number:
+            time = max(time + 1, asked[0] + 1)
+            beats = (start + size - 1) // beat - start // beat + 1
+            if start % _PAGE + size <= _PAGE and beats <= self._spec.burst:
+                address = max(time + _ADDRESS, asked[-1] + 1, ends[0] + _FREE)
+                read = max(address + latency, read) + beats * each
+                asked.append(address)
+                ends.append(read)
+            else:
+                self._read = read
+                read = self.read(time, start, size)
+            came.append(read)
+            start += rows.distance
+            number += 1
+            if number % more or number < 3 * more:
+                continue
+            by = came[-1] - came[-1 - more]
+            times = (rows.number - number) // more
+            if times and by == came[-1 - more] - came[-1 - 2 * more]:
+                last = came[-more:]
+                came += [one + by * (1 + step) for step in range(times) for one in last]
+                read, time, number = came[-1], time + times * by, number + times * more
+                start += times * more * rows.distance
+                self._shift_reads(times * by)
+        self._read = read
+        return time, came
+
+    def fill(self, time: int, count: int) -> int:
+        """Have bytes pass that are not read, behind what is; return when the last beat does."""
+        self._read = max(self._read, time + _ADDRESS) + -(-count // self._spec.bytes)
+        return self._read
+
+    def hold(self, cycles: int) -> None:
+        """Have the beats of what was read last take longer."""
+        self._read += cycles
+
+    def write(self, first: int, last: int, start: int, count: int) -> int:
+        """Write bytes, of which beats come from one time to another; return when it is answered."""
+        left = -(-(start + count) // self._spec.bytes) - start // self._spec.bytes
+        latency, each = self._of(start)
+        for beats in self._bursts(start, count):
+            left -= beats
+            begins = max(first, self._answers[0] + _ANSWERED, self.written + 1)
+            self.written = max(last - left, begins + beats * each - 1)
+            self._answers.append(self.written + latency + 1)
+        return self._answers[-1]
+
+    def later(self, reads: int, writes: int) -> None:
+        """Have all that is under way as it is, so much later."""
+        self._shift_reads(reads)
+        self._answers.extend([time + writes for time in self._answers])
+        self.written += writes
+
+    def _shift_reads(self, by: int) -> None:
+        for times in (self._asked, self._ends):
+            times.extend([time + by for time in times])
+        self._read += by
+
+    def _of(self, address: int) -> tuple[int, int]:
+        """Return latency, and cycles of a beat, of what is at an address."""
+        return (self._latency, self._beat) if address < self._base else (_NEAR, 1)
+
+    def _bursts(self, address: int, count: int) -> Sequence[int] | Iterator[int]:
+        """Return the beats of each burst of a row."""
+        beat = self._spec.bytes
+        first, end = address // beat, -(-(address + count) // beat)
+        page = _PAGE // beat
+        if end - first <= min(self._spec.burst, page - first % page):
+            return (end - first,)
+        return self._split(first, end, page)
+
+    def _split(self, first: int, end: int, page: int) -> Iterator[int]:
+        while first < end:
+            beats = min(end - first, self._spec.burst, page - first % page)
+            yield beats
+            first += beats

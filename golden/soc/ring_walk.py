@@ -1,0 +1,239 @@
+"""When the jobs of a ring load, multiply and write, block by block."""
+
+from collections.abc import Mapping, Sequence
+
+from golden.soc.block_rows import Chunk, Span, chunks
+from golden.soc.blocking import Blocks, spans
+from golden.soc.job import Job
+from golden.soc.job_check import matrices
+from golden.soc.memory import Matrix
+from golden.soc.ring_bus import RingBus
+from golden.soc.ring_loader import NEXT, Begin, RingLoader
+from golden.soc.ring_marks import Mark, left_out, mean
+from golden.soc.spec import CoprocessorSpec
+
+__all__ = ["RingWalk"]
+
+_A, _B, _LEAVES = 9, 8, 17
+"""From a row's last beat to the engine; from a row of sums to its first beat on the bus."""
+_FREES = 4
+"""From a block's last row of sums to where its biases and records were."""
+_RUNS, _ASKED = 8, 4
+"""From a begin to the first beat, at least; from that of a vector job until nothing is loaded."""
+_TO_ROWS, _STORED, _HANDED, _WRITTEN = 5, 3, 5, 22
+"""Of a job on maps: more to its first row; least cycles of a row; from a row's codes to where they
+are handed over, and to their last beat on the bus."""
+_ALIKE_ROWS, _MEAN_ROWS, _ENDING = 96, 48, 2
+"""Rows of maps from which on most are left out; of how many of them the mean is; the last ones that
+are not left out."""
+
+
+class RingWalk:
+    """Times, as jobs go by.
+
+    Where many blocks are alike, their mean stands for those between the first and the last ones.
+
+    Parameters
+    ----------
+    spec, latency, beat : of :class:`golden.soc.ring_bus.RingBus`.
+
+    Members
+    -------
+    freed : when all that a job has loaded was used.
+    asked, ready : when all of its rows were requested; and those of a vector job handed over.
+    """
+
+    def __init__(self, spec: CoprocessorSpec, latency: int, beat: int = 1) -> None:
+        self._spec, self._latency = spec, latency
+        self._bus = RingBus(spec, latency, beat, spec.scratch_base)
+        self._loader = RingLoader(spec, self._bus)
+        self._left = 0
+        """When the last row of a tile left."""
+        self._engine = self._tile = self._at = 0
+        """When it can begin a tile; when it began the last one, and was through with it."""
+        self.freed = self.asked = self.ready = 0
+        self._placed: Mapping[str, Matrix] = {}
+        """Of the job."""
+        self._a, self._b = list[int](), 0
+        """When rows of A in the stores came, and by when B lets the engine begin."""
+
+    def rows(self, job: Job, begin: Begin, cycles: int | None) -> tuple[int, int]:
+        """Run a vector job, on maps or of so many cycles; return what :meth:`product` does."""
+        loader = self._loader
+        loader.begin(job, begin)
+        if cycles is None:
+            complete = self._maps(job, begin.run)
+        else:
+            complete = begin.run + cycles
+            self.asked = self.ready = complete - self._latency - _LEAVES
+        self.freed = begin.run + _ASKED
+        self._engine = self.asked
+        loader.end(self.asked)
+        return complete, loader.came
+
+    def product(self, job: Job, begin: Begin) -> tuple[int, int]:
+        """Run a job; return when it is complete, and when the next descriptor has come."""
+        self._placed, window, loader = matrices(self._spec, job), job.window, self._loader
+        stores = self._spec.stores(self._spec.inside.modes[job.a_format, job.b_format])
+        blocks, words = Blocks(job.block_m, job.block_n, job.block_k, job.by_columns), job.k
+        if window is None:
+            words = self._placed["a"].columns
+        else:
+            deep = -(-job.block_k * window.channels // stores.tile_k)
+            blocks = Blocks(job.block_m, job.block_n, deep, job.by_columns)
+        bits = {name: one.bits for name, one in self._placed.items() if name != "table"}
+        parts = spans(stores, blocks, bits, job.m, job.n, words)
+        loader.begin(job, begin)
+        self._engine = begin.run + _RUNS
+        complete = self._all(list(chunks(parts, blocks.k, -(-words // stores.tile_k))), begin.a)
+        self.asked = self.ready = loader.row
+        loader.end(loader.row)
+        return complete, loader.came
+
+    def _maps(self, job: Job, begin: int) -> int:
+        """Read rows of B and of A, and write those of C; return when the last one is answered."""
+        bus, loader, spec = self._bus, self._loader, self._spec
+        placed = matrices(spec, job)
+        assert spec.vector is not None
+        size, c = placed["a"].row_bytes, placed["c"]
+        each = -(-size // spec.vector_word_bytes) * (spec.vector_word_bytes // spec.vector.lanes)
+        each = max(each, _STORED)
+        marks, number, answered = list[Mark](), 0, 0
+        self._engine = begin
+        loader.row += _TO_ROWS
+        while number < job.m:
+            for name in "ba" if job.ldb or not number else "a":
+                came = loader.read(name, number)
+                begins = max(self._engine, came - size // spec.bytes)
+                self._engine = max(begins + each, came + 2)
+            last, address = self._engine + _WRITTEN, c.address + number * c.distance
+            answered = bus.write(last - size // spec.vector.lanes, last, address, c.row_bytes)
+            marks.append(self._mark())
+            number += 1
+            if number == _ALIKE_ROWS and (skipped := job.m - number - _ENDING) > 0:
+                self._later(mean(marks, skipped, _MEAN_ROWS)[1])
+                number += skipped
+        self.asked, self.ready = loader.row, self._engine + _HANDED
+        return answered
+
+    def _all(self, blocks: list[list[Chunk]], held: int) -> int:
+        """Load and multiply blocks; return when the last is complete.
+
+        Parameters
+        ----------
+        held : when rows of A can be requested.
+        """
+        inside = self._loader.inside
+        kinds = [(inside(block[0].a), *(one.kind for one in block)) for block in blocks]
+        marks, number, alike, complete = list[Mark](), 0, 0, 0
+        while number < len(blocks):
+            complete = self._block(blocks[number], kinds[number][1:], held)
+            marks.append(self._mark())
+            alike = alike + 1 if number and kinds[number] == kinds[number - 1] else 1
+            number += 1
+            number += self._leave_out(kinds[number - 1 :], alike, marks)
+        return complete
+
+    def _leave_out(self, kinds: Sequence[object], alike: int, marks: Sequence[Mark]) -> int:
+        """Leave out what is alike; return how many: see :func:`golden.soc.ring_marks.left_out`."""
+        skipped, by = left_out(kinds, alike, marks)
+        self._later(by)
+        return skipped
+
+    def _later(self, by: Mark) -> None:
+        """Have all that is under way as it is, so much later: each at the rate at which it goes."""
+        self._bus.later(by.rows, by.written)
+        self._loader.later(by.rows, by.engine)
+        self._a, self._b = [time + by.rows for time in self._a], self._b + by.rows
+        self._left, self.freed = self._left + by.written, self.freed + by.engine
+        self._engine, self._tile, self._at = (
+            time + by.engine for time in (self._engine, self._tile, self._at)
+        )
+
+    def _mark(self) -> Mark:
+        return Mark(self._loader.row, self._engine, self._bus.written)
+
+    def _block(self, block: list[Chunk], kinds: Sequence[object], held: int) -> int:
+        """Load a block and multiply it; return when it is complete."""
+        marks, number, alike, c = list[Mark](), 0, 0, block[-1].c
+        assert c is not None
+        ready, loader = list[int](), self._loader
+        while number < len(block):
+            chunk = block[number]
+            loader.next_block()
+            for span in chunk.first:
+                loader.load(span)
+            if held > loader.row:
+                self._load_b(chunk)
+                loader.row = max(loader.row, held - NEXT)
+                self._load_a(chunk)
+            else:
+                self._load_a(chunk)
+                self._load_b(chunk)
+            ready = self._multiply(chunk, c, number)
+            marks.append(self._mark())
+            alike = alike + 1 if number and kinds[number] == kinds[number - 1] else 1
+            number += 1
+            number += self._leave_out(kinds[number - 1 :], alike, marks)
+        for span in block[0].first:
+            loader.free[span.name].append(ready[-1] + _FREES)
+        return self._write(c, ready)
+
+    def _load_a(self, chunk: Chunk) -> None:
+        """Load rows of A, if there are new ones."""
+        if chunk.a is not None:
+            self._a = self._loader.load(chunk.a)
+
+    def _load_b(self, chunk: Chunk) -> None:
+        """Load rows of B, if there are new ones."""
+        if chunk.b is not None:
+            came, each = self._loader.load(chunk.b), self._spec.inside.k
+            beats = range(chunk.beats)
+            self._b = max(came[min((beat + 1) * each, len(came)) - 1] - beat for beat in beats) + _B
+
+    def _multiply(self, chunk: Chunk, c: Span, number: int) -> list[int]:
+        """Multiply a block's part of K; return when its rows are ready, if it is the last part.
+
+        Parameters
+        ----------
+        c : rows of C of the block.
+        number : of the part; the engine goes on with the tile, if that is the block's only one.
+        """
+        inside, rows = self._spec.inside, len(c.rows)
+        across = -(-c.bytes * 8 // self._placed["c"].bits // inside.n)
+        up = -(-rows // inside.m)
+        alone, drain = across == up == 1, inside.m + (inside.m - 1) // 8
+        step = max(chunk.beats, drain)
+        if not (alone and number):
+            self._tile, self._at = self._engine, self._engine
+        ready = list[int]()
+        for top in range(up):
+            came = self._a[min((top + 1) * inside.m, rows) - 1] + _A
+            if top:
+                self._tile = self._at = self._engine
+            self._at = max(self._at, came, self._b) + chunk.beats
+            self._engine = max(self._at, self._tile + drain)
+            if across > 1:
+                # What the other tiles of these rows take is there.
+                self._tile = self._engine + (across - 2) * step
+                self._at, self._engine = self._tile + chunk.beats, self._tile + step
+            first = self._at + inside.m + 2
+            ready += range(first, first + min(inside.m, rows - top * inside.m))
+        self.freed = self._at
+        for name, loaded in (("a", chunk.a), ("b", chunk.b)):
+            if loaded is not None:
+                self._loader.free[name].append(self._at)
+        # The last row waits for the rows of its tile that are below C.
+        ready[-1] += -rows % inside.m
+        return [ready[-1]] * rows if number and not alone else ready
+
+    def _write(self, span: Span, ready: list[int]) -> int:
+        """Write rows of a block; return when the last one is answered."""
+        c, answered = self._placed["c"], 0
+        across = -(-span.bytes * 8 // c.bits // self._spec.inside.n)
+        for time, row in zip(ready, span.rows, strict=True):
+            first = max(time, self._left + 1)
+            self._left = first + across - 1
+            address = c.address + row * c.distance + span.first
+            answered = self._bus.write(first + _LEAVES, self._left + _LEAVES, address, span.bytes)
+        return answered

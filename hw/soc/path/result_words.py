@@ -1,0 +1,47 @@
+"""Words that leave for memory: their sizes, and where they come from."""
+
+from typing import Any
+
+from amaranth import Module, Mux, Value
+from amaranth.hdl import ValueLike
+from amaranth.lib import stream
+
+__all__ = ["joined", "word_sizes"]
+
+
+def word_sizes(writer: Any, codes: Value, of_words: Value) -> tuple[list[int], Value]:
+    """Return the bytes of a word of each kind, and the kind that the job has.
+
+    Parameters
+    ----------
+    writer : :class:`~hw.soc.path.result_writer.ResultWriter`.
+    codes : the job makes codes.
+    of_words : words come from a vector job.
+    """
+    spec, job, across = writer.spec, writer.i_geometry, writer.across
+    sizes = [across * spec.sum_bytes]
+    sizes += [across * spec.code_bits // 8] if spec.requantise else []
+    kind = codes
+    if spec.sizes:
+        kind = Mux(codes & job.wide, len(sizes), codes)
+        sizes += [across * spec.code_bits // 4]
+    if writer.row_bytes:
+        of_rows: ValueLike = len(sizes)
+        sizes += [writer.row_bytes]
+        if spec.sizes and spec.vector_out_bytes > 1:
+            of_rows = Mux(job.narrowed, len(sizes), of_rows)
+            sizes += [writer.row_bytes // 2]
+        kind = Mux(of_words, of_rows, kind)
+    return sizes, kind
+
+
+def joined(m: Module, name: str, sums: Any, rows: Any, here: Value) -> Any:
+    """Return the stream of a product or, where `here`, that of a vector job's rows."""
+    both: Any = stream.Signature(sums.payload.shape()).create(path=(name,))
+    m.d.comb += [
+        both.valid.eq(Mux(here, rows.valid, sums.valid)),
+        Value.cast(both.payload).eq(Mux(here, rows.payload, sums.payload)),
+        sums.ready.eq(both.ready & ~here),
+        rows.ready.eq(both.ready & here),
+    ]
+    return both
