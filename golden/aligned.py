@@ -62,7 +62,7 @@ def aligned_sums(
 
 
 def _fused(
-    a: Exact, b: Exact, scale: Exact, total: Exact, points: tuple[int, int], kept: int
+    a: Exact, b: Exact, scale: Exact, total: Exact, points: tuple[int, int], fraction_bits: int
 ) -> np.ndarray:
     """Add truncated terms; NaNs count as zero."""
     point, total_point = points
@@ -71,9 +71,9 @@ def _fused(
     total_exponent = total.exponent + total_point
     top = np.where(products != 0, exponents, _LOWEST).max(axis=1, initial=_LOWEST)
     top = np.maximum(top, np.where(total.significand != 0, total_exponent, _LOWEST))
-    sums = _cut(products, exponents - top[:, None, :] + (kept - point)).sum(axis=1)
-    sums += _cut(total.significand, total_exponent - top + (kept - total_point))
-    return Exact.finite(sums, top - kept).to_odd()
+    sums = _cut(products, exponents - top[:, None, :] + (fraction_bits - point)).sum(axis=1)
+    sums += _cut(total.significand, total_exponent - top + (fraction_bits - total_point))
+    return Exact.finite(sums, top - fraction_bits).to_odd()
 
 
 def _cut(significand: np.ndarray, shift: np.ndarray) -> np.ndarray:

@@ -117,14 +117,17 @@ def matmul(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     # product nor a sum of some, in any order, has more bits than they hold.
     depth = _exact_depth(spec, 24)
     if depth >= _DEEP or depth >= a.shape[1]:
-        sums = np.zeros((a.shape[0], b.shape[1]), np.int64)
-        for at in range(0, a.shape[1], depth):
-            left, right = a[:, at : at + depth], b[at : at + depth]
-            sums += (left.astype(np.float32) @ right.astype(np.float32)).astype(np.int64)
+        sums = _product_of_floats(a[:, :depth], b[:depth], np.float32)
+        for at in range(depth, a.shape[1], depth):
+            sums += _product_of_floats(a[:, at : at + depth], b[at : at + depth], np.float32)
         return sums
     if spec.accumulator_width <= 53:
-        return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+        return _product_of_floats(a, b, np.float64)
     return a.astype(np.int64) @ b.astype(np.int64)
+
+
+def _product_of_floats(a: np.ndarray, b: np.ndarray, kind: type[np.floating]) -> np.ndarray:
+    return (a.astype(kind) @ b.astype(kind)).astype(np.int64)
 
 
 _DEEP = 256

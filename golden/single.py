@@ -96,7 +96,11 @@ SINGLES: dict[str, Callable[[Floats], Floats]] = {
 }  # fmt: skip
 """Functions of a float, by name; the root of what is not above 0 is 0."""
 PAIRS: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "quotient": np.divide,
-    "maximum": lambda x, y: np.where(x > y, x, y), "minimum": lambda x, y: np.where(x < y, x, y),
-}  # fmt: skip
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "quotient": np.divide,
+    "maximum": lambda x, y: np.where(x > y, x, y),
+    "minimum": lambda x, y: np.where(x < y, x, y),
+}
 """Functions of two floats."""

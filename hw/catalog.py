@@ -20,7 +20,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, ClassVar, Self
 
-from carrysave.deprecation import Deprecation, renamed
+from carrysave.deprecation import Deprecation, former_attribute, renamed
 from golden.check import Choice, Parameter, parameters_of, spelled
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "Catalogue",
     "Design",
     "Entry",
-    "check_once",
     "nearest",
 ]
 
@@ -63,7 +62,6 @@ _FORMER = {
         "FOREIGN": "USER_DESIGN",
         "HOWS": "BUILD",
         "default_hows": "default_build",
-        "Entry.hows": "Entry.build",
     }.items()
 }
 
@@ -155,11 +153,7 @@ class Entry:
             raise AttributeError(f"{self.name} has no BUILD: parameters of how it is built")
         return build
 
-    @property
-    def hows(self) -> dict[str, Parameter]:
-        """Former name of :attr:`build`."""
-        _FORMER["Entry.hows"].tell()
-        return self.build
+    hows = former_attribute("0.2.0", "Entry.hows", "Entry.build")
 
     @property
     def default_build(self) -> Callable[[Any, Mapping[str, Any]], dict[str, Any]] | None:
@@ -326,7 +320,7 @@ def _is_engine(entry: Entry) -> bool:
 
 CATALOG = Catalogue()
 
-_OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps")
+_OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps", "table")
 ADDED_PARAMETERS = {
     "coprocessor": ("vector", "id_width", "lean", *_OPTIONS),
     "coprocessor_stream": ("lean", *_OPTIONS),
@@ -337,15 +331,6 @@ ADDED_PARAMETERS = {
 
 _LONGEST = 120
 """Longest module name, characters; Verilator replaces names longer than 127."""
-
-
-def check_once(engine: str, parameters: Mapping[str, object]) -> None:
-    """Refuse parameters of an engine that its text has, too."""
-    for key, value in parameters.items():
-        if re.search(rf"[(,]\s*{re.escape(key)}\s*=", engine):
-            raise ValueError(
-                f"{key} of engine must be given once, not twice: in {engine!r} and as {value}"
-            )
 
 
 def nearest(name: str, known: Mapping[str, object], what: str) -> ValueError:
@@ -506,15 +491,24 @@ class Design:
         """Build the component."""
         build = self._build_values
         if self.engine is not None:
-            inside = self.engine.entry.component(self.spec.inside.spec, **self.engine._build_values)
             build |= {
-                "engine": inside,
+                "engine": self._engine_component(self.engine),
                 "number": self.engine.entry.number,
                 "digest": int(self.digest, 16),
             }
         if self.vector is not None:
             build["vector"] = self.vector.component()
         return self.entry.component(self.spec, **build)
+
+    @cached_property
+    def latency(self) -> int:
+        """The component's latency; of one that holds an engine, the engine's alone is built."""
+        inside = self.component() if self.engine is None else self._engine_component(self.engine)
+        latency: int = inside.latency
+        return latency
+
+    def _engine_component(self, engine: "Design") -> Any:
+        return engine.entry.component(self.spec.inside.spec, **engine._build_values)
 
     @property
     def _build_values(self) -> dict[str, Any]:

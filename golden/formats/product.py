@@ -131,9 +131,9 @@ def _sums(a: _Fixed, b: _Fixed, depth: int) -> np.ndarray:
     shape = a.shape[0], b.shape[1]
     levels: dict[int, np.ndarray] = {}
     b_slices = b.slices(b_width)
-    for a_place, a_part in a.slices(a_width):
-        for b_place, b_part in b_slices:
-            level = levels.setdefault(a_place + b_place, np.zeros(shape, dtype=np.int64))
+    for a_shift, a_part in a.slices(a_width):
+        for b_shift, b_part in b_slices:
+            level = levels.setdefault(a_shift + b_shift, np.zeros(shape, dtype=np.int64))
             level += (a_part @ b_part).astype(np.int64)
     width = a.width + b.width + growth
     if width >= 63:

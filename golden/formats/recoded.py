@@ -55,7 +55,7 @@ class RecodedFormat:
         return f"recoded_{self.integer.name}"
 
     def legal(self, patterns: np.ndarray) -> np.ndarray:
-        """Tell which bit patterns 0 .. 2^width - 1 are codes, as an array of bool."""
+        """Return which bit patterns 0 .. 2^width - 1 are codes, as an array of bool."""
         digits = self._split(self._pattern.check("patterns", patterns))
         values = value(digits)
         inside = (self.integer.low <= values) & (values <= self.integer.high)

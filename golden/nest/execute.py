@@ -69,7 +69,7 @@ class _Value:
 
     total: np.ndarray
     carry: np.ndarray
-    kept: Path | None = None
+    accumulator: Path | None = None
 
 
 class _Machine:
@@ -145,9 +145,9 @@ class _Machine:
 
     def c(self) -> np.ndarray:
         """Return C, at the end."""
-        if self.value.kept is None:  # no operands, no sums
+        if self.value.accumulator is None:  # no operands, no sums
             return np.zeros((self.total["m"], self.total["n"]), dtype=np.int64)
-        total, carry, _ = self.sums[self.value.kept]
+        total, carry, _ = self.sums[self.value.accumulator]
         assert not carry.any()
         return total.reshape(total.shape[:2])
 
@@ -260,7 +260,7 @@ class _Machine:
         if path not in self.sums:
             # Values that are side by side are kept apart.
             axes = [axis in self.summed & self.inside for axis in range(self.rank)]
-            shape = [size if own else 1 for own, size in zip(axes, value.total.shape, strict=True)]
+            shape = [size if has else 1 for has, size in zip(axes, value.total.shape, strict=True)]
             sums = np.zeros((self.extent["m"], self.extent["n"], *shape), dtype=np.int64)
             places = [self._along(axis, np.arange(size)) for axis, size in enumerate(shape)]
             self.sums[path] = sums, sums.copy(), places
@@ -272,21 +272,21 @@ class _Machine:
 
     def _take(self) -> _Value:
         """Return the value, from its accumulators if it is there."""
-        if self.value.kept is None:
+        if self.value.accumulator is None:
             return self.value
-        total, carry, places = self.sums[self.value.kept]
+        total, carry, places = self.sums[self.value.accumulator]
         where = (self.at["m"], self.at["n"], *places)
         value = _Value(total[where], carry[where])
         total[where] = carry[where] = 0
         return value
 
     def _add(self, path: Path) -> None:
-        if self.value.kept is None:
+        if self.value.accumulator is None:
             total = self.value.total + self.value.carry
             self.value = _Value(total, np.zeros_like(total))
             self._accumulate(path)
             return
-        total, carry, places = self.sums[self.value.kept]
+        total, carry, places = self.sums[self.value.accumulator]
         where = (self.at["m"], self.at["n"], *places)
         total[where] += carry[where]
         carry[where] = 0

@@ -16,7 +16,7 @@ class _Value:
     covers: list[tuple[bool, int]]
     number: bool = False
     shifted: bool = False
-    kept: bool = False
+    accumulated: bool = False
     """In an accumulator, for its m and n, or gone to C."""
     side: list[Loop] = field(default_factory=list)
     """Parallel k and bw loops that have been left: values side by side."""
@@ -52,7 +52,7 @@ class Rules:
         self._body(body)
         if self.value is None:
             raise ValueError("map must be in the nest: without it nothing is multiplied")
-        if not (self.value.number and self.value.kept) or self.value.side:
+        if not (self.value.number and self.value.accumulated) or self.value.side:
             raise ValueError("add must be the last step of the sum: C is numbers, not carry-save")
         self._in_step("the end")
 
@@ -94,16 +94,16 @@ class Rules:
 
     def _again(self, loop: Loop, value: _Value) -> None:
         """Enter a loop over sums: those of C, or those side by side of the same loop before."""
-        if value.kept and value.side and value.side[-1] == loop.around(*value.side[-1].body):
+        if value.accumulated and value.side and value.side[-1] == loop.around(*value.side[-1].body):
             value.side.pop()
-        elif not (value.kept and loop.index in ("m", "n")):
+        elif not (value.accumulated and loop.index in ("m", "n")):
             raise ValueError(f"'{loop.title}' must come before map, or of sums that are kept")
 
     def _leave(self, loop: Loop, value: _Value) -> None:
         """Leave a loop whose values are to be summed."""
         if loop.parallel and not loop.chain:
             value.side.append(loop)
-        elif not value.kept:
+        elif not value.accumulated:
             raise ValueError(f"accumulate must be inside '{loop.title}': its values are summed")
         elif loop.index == "bw" and not value.shifted:
             raise ValueError(f"shift must be inside '{loop.title}': it sums several bit weights")
@@ -167,7 +167,7 @@ class Rules:
             raise ValueError("shift must be in the nest once")
         if value.weights or value.mixed:
             raise ValueError("shift must come where a value has one bit weight")
-        value.shifted, value.kept = True, False
+        value.shifted, value.accumulated = True, False
 
     def _half_reduce(self) -> None:
         value = self._current(Step.HALF_REDUCE)
@@ -176,7 +176,7 @@ class Rules:
         value.mixed |= bool(value.side) and any(
             loop.nonzero and loop.index == "bw" for loop in self.path
         )
-        value.side, value.number, value.kept = [], False, False
+        value.side, value.number, value.accumulated = [], False, False
 
     def _accumulate(self) -> None:
         value = self._current(Step.ACCUMULATE)
@@ -184,14 +184,14 @@ class Rules:
             raise ValueError(
                 f"half-reduce must come between '{value.side[0].title}' and accumulate"
             )
-        value.number, value.kept = False, True
+        value.number, value.accumulated = False, True
 
     def _add(self) -> None:
         value = self._current(Step.ADD)
         if value.side:
             raise ValueError(f"half-reduce must come between '{value.side[0].title}' and add")
         value.number = True
-        value.kept |= all(loop.index in ("m", "n") for loop in self.path)
+        value.accumulated |= all(loop.index in ("m", "n") for loop in self.path)
 
     def _sync(self) -> None:
         if self.waiting is None:

@@ -38,8 +38,8 @@ def array(*, m: int, n: int, k: int = 1, planes: int, radix: int = 4) -> Nest:
     differ in how operands get there; with more it is that of the 3D cube and, where m is 1, of
     multiplier-adder trees. Parameters: as :func:`element`.
     """
-    kept = Loop("k", None, _mac(k, planes, radix))
-    tile = Loop("m", m, (Loop("n", n, (kept,), parallel=True),), parallel=True)
+    element = Loop("k", None, _mac(k, planes, radix))
+    tile = Loop("m", m, (Loop("n", n, (element,), parallel=True),), parallel=True)
     return Nest((Loop("m", None, (Loop("n", None, (tile,)),)),), radix)
 
 

@@ -83,13 +83,13 @@ def opt2(nest: Nest) -> Nest:
     if any(Step.ADD in level.after for level in pairs):
         raise ValueError("opt2 needs products in carry-save form, not an add for each (opt1)")
     beat.before += [node for level in pairs for node in level.before]
-    own: list[Node] = [Step.HALF_REDUCE, Step.SHIFT]
+    resolved: list[Node] = [Step.HALF_REDUCE, Step.SHIFT]
     if unresolved and digits.loop:
-        own, beat.after = beat.after, []
+        resolved, beat.after = beat.after, []
         _leave(levels, digits.loop.around(Step.SHIFT), Step.HALF_REDUCE, Step.ADD)
     levels[start:] = [_Level(level.loop) for level in (digits, *pairs)]
     levels[-1].after = [Step.MAP]
-    levels[start].after += own
+    levels[start].after += resolved
     return _nest(levels, nest)
 
 

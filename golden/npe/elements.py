@@ -1,6 +1,7 @@
 """Arithmetic on integers, element by element, requantised: gates, sums, products, scaling."""
 
 from dataclasses import replace
+from math import frexp
 
 import numpy as np
 
@@ -95,7 +96,9 @@ def add(
 def factored(scales: tuple[float, float], width: int) -> tuple[tuple[int, int], float]:
     """Approximate scales by whole numbers times a scale: the greater is a power of two.
 
-    So sums of scales whose ratio is a power of two are exact, and halves are halves.
+    So sums of scales whose ratio is a power of two are exact, and halves are halves. If one of the
+    scales is a whole number times a power of two, that is what both are multiplied by: what is
+    exact stays so.
 
     Parameters
     ----------
@@ -109,6 +112,10 @@ def factored(scales: tuple[float, float], width: int) -> tuple[tuple[int, int], 
     unit = max(abs(scale) for scale in scales) / (1 << width - 2)
     if not unit > 0:
         raise ValueError(f"scales must be some above 0, not {scales!r}")
+    mantissa, exponent = frexp(unit)
+    whole = 2.0 ** (exponent - (mantissa == 0.5))
+    if any(scale and (scale / whole).is_integer() for scale in scales):
+        unit = whole
     first, second = (round(scale / unit) for scale in scales)
     return (first, second), unit
 

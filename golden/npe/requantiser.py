@@ -145,7 +145,7 @@ def requantiser(
     int64 codes of `spec.out_format`, rows x n.
     """
     requantisation.check(spec)
-    z = spec.sum_format.check("sums", sums)
+    z = spec.sum_format.within("sums", sums).astype(np.int64, copy=False)
     if requantisation.bias is not None:
         z = spec.sum_format.wrap(z + np.asarray(requantisation.bias, dtype=np.int64))
     fields = (requantisation.multiplier, requantisation.shift, requantisation.zero_point)
@@ -153,24 +153,30 @@ def requantiser(
     if spec.width + spec.multiplier_width > 63:
         z, multiplier, shift = (values.astype(object) for values in (z, multiplier, shift))
     # Below 63 bits neither products nor rounding offsets overflow, for any shift.
-    scaled = _round(spec, z * multiplier, shift)
+    codes = _round(spec, z * multiplier, shift)
     low, high = requantisation.limits(spec)
     least = np.maximum(low, zero_point) if requantisation.relu else low
-    codes = np.maximum(scaled + zero_point, least)
-    return np.minimum(codes, high).astype(np.int64)
+    codes += zero_point
+    np.maximum(codes, least, out=codes)
+    np.minimum(codes, high, out=codes)
+    return codes.astype(np.int64, copy=False)
 
 
 def _round(spec: RequantiserSpec, product: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """Divide by 2^shift and round, as specified."""
     one = np.ones_like(shift)
     half = (one << shift) >> 1
-    floor = product >> shift
     # 2^63 is negative in int64, and its half would be too.
     half = np.where(shift == 63, one << 62, half)
     if spec.rounding == "even":
-        rest = product - (floor << shift)
-        up = (rest > half) | ((rest == half) & (floor & 1 == 1))
-        return floor + (up & (shift > 0))
+        # A half and more rounds up, but for a half above an even integer.
+        divides = (shift > 0).astype(np.int64)
+        scaled = product >> shift
+        scaled &= divides
+        scaled += product
+        scaled += half - divides
+        scaled >>= shift
+        return scaled
     single = product + half >> shift
     if spec.rounding == "single":
         return single

@@ -338,21 +338,21 @@ def norm(spec: VectorUnitSpec, x: np.ndarray, *, centred: bool) -> np.ndarray:
     factors, shifts, means = (np.zeros(len(rows), np.int64) for _ in range(3))
     totals = rows.sum(axis=1) * centred
     powers = length * (rows * rows).sum(axis=1) - totals * totals
-    for place in np.flatnonzero(powers):
-        total = int(totals[place])
-        root = math.isqrt(int(powers[place]) << 2 * spec.ROOT_FRACTION)
-        means[place] = (abs(total) << spec.MEAN_FRACTION) // length * (1 if total >= 0 else -1)
-        factors[place], digits = normalised(length, root, spec.reciprocal_width)
-        shifts[place] = digits - spec.ROOT_FRACTION + spec.MEAN_FRACTION - spec.norm_fraction
+    for row in np.flatnonzero(powers):
+        total = int(totals[row])
+        root = math.isqrt(int(powers[row]) << 2 * spec.ROOT_FRACTION)
+        means[row] = (abs(total) << spec.MEAN_FRACTION) // length * (1 if total >= 0 else -1)
+        factors[row], digits = normalised(length, root, spec.reciprocal_width)
+        shifts[row] = digits - spec.ROOT_FRACTION + spec.MEAN_FRACTION - spec.norm_fraction
     z = (rows << spec.MEAN_FRACTION) - means[:, None]
     codes = np.empty_like(rows)
     for start in range(0, len(rows), _ROWS):
-        own = slice(start, start + _ROWS)
+        part = slice(start, start + _ROWS)
         to = Requantisation(
-            multiplier=factors[own], shift=shifts[own], zero_point=np.zeros_like(shifts[own])
+            multiplier=factors[part], shift=shifts[part], zero_point=np.zeros_like(shifts[part])
         )
-        unit = replace(spec.norm_spec, n=len(shifts[own]), per_column=True)
-        codes[own] = requantiser(unit, z[own].T, to).T
+        unit = replace(spec.norm_spec, n=len(shifts[part]), per_column=True)
+        codes[part] = requantiser(unit, z[part].T, to).T
     return codes.reshape(x.shape)
 
 

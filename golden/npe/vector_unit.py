@@ -95,7 +95,7 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
     rows : operation, and 1 .. length values of `spec.in_format`; beats and codes flow without
         stalls.
     """
-    free = written = scaled = found = 0
+    free = written = scaled = free_sums = 0
     left = -2
     """Cycle in which a row begins to leave its bank, to the row after the next."""
     known: int | None = None
@@ -112,7 +112,7 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
         spec.check_operation(operation)
         beats = -(-x.size // spec.lanes)
         written = max(written, left + 2) + beats * (2 if operation in PAIRS else 1)
-        begin = max(free, written, found)
+        begin = max(free, written, free_sums)
         if known is not None and known <= begin:
             left, free = leave(max(free, known))
             scaled = free
@@ -124,8 +124,8 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
             left, free = leave(max(free, known))
             scaled = free
         before = operation, beats
-        found = max(summed, scaled) + 1
-        known = found + (_scale_cycles(spec, operation, x) if sums else 0)
+        free_sums = max(summed, scaled) + 1
+        known = free_sums + (_scale_cycles(spec, operation, x) if sums else 0)
     return leave(max(free, known or 0))[1] + 1
 
 

@@ -20,6 +20,12 @@ class CarrySave(data.StructLayout):
     heights : bits at each weight, 1 (sum) or 2 (sum and carry), lowest first.
     counted : this many weights more, the highest, share one second bit, the last of ``carry``: -1
         of the lowest of them, which a counter has yet to take away. See :class:`hw.pe.counted_sum`.
+
+    Examples
+    --------
+    >>> number = CarrySave([1, 1, 2, 1, 2])
+    >>> number, number.carries  # the weights that have a carry
+    (StructLayout({'sum': 5, 'carry': 2}), (2, 4))
     """
 
     def __init__(self, heights: list[int], counted: int = 0):

@@ -45,6 +45,13 @@ def reciprocal(divisor: int, most: int) -> tuple[int, int]:
 
     c / 2^k is the rounded-up reciprocal, with the least k whose error, times `most`, is less than
     one unit of the quotient's fraction (Granlund, Montgomery 1994).
+
+    Examples
+    --------
+    >>> reciprocal(10, most=255)
+    (205, 11)
+    >>> [x * 205 >> 11 for x in (9, 10, 255)]
+    [0, 1, 25]
     """
     shift = 0
     while (-(1 << shift) % divisor) * most >= 1 << shift:

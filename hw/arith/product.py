@@ -84,7 +84,7 @@ def product_planes(
     b_format: IntFormat,
     encoding: str,
     width: int,
-    place: int = 0,
+    index: int = 0,
 ) -> dict[int, BitHeap]:
     """Make the partial products of a x b, one heap for each digit of a.
 
@@ -99,7 +99,7 @@ def product_planes(
         by complement (Baugh, Wooley 1973); "operator" leaves the multiplier to the synthesis
         tool, which maps it to a DSP block where there is one, and has one heap.
     width : bits of the product, modulo 2^width.
-    place : index of the product among those that share a heap: each puts its two's complement
+    index : number of the product among those that share a heap: each puts its two's complement
         correction bits in other columns, so that no column grows much higher than the rest.
 
     Returns
@@ -120,7 +120,7 @@ def product_planes(
             ]
             return {
                 2 * position: _coded_row(
-                    m, b, b_format, digit, position, width - 2 * position, place % 3
+                    m, b, b_format, digit, position, width - 2 * position, index % 3
                 )
                 for position, digit in enumerate(digits)
                 if 2 * position < width

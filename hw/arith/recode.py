@@ -62,7 +62,13 @@ def ent_direct_digits(m: Module, b: Value, b_format: IntFormat) -> list[Digit]:
 
 
 def ent_direct_values(b_format: IntFormat) -> list[list[int]]:
-    """Return the nonzero values that each digit of :func:`ent_direct_digits` can have."""
+    """Return the nonzero values that each digit of :func:`ent_direct_digits` can have.
+
+    Examples
+    --------
+    >>> ent_direct_values(IntFormat(width=4, signed=True))
+    [[1, 2, -1], [1, 2, -1, -2]]
+    """
     count = _count(b_format)
     # The last digit is the rest: the bits above the others', and a carry.
     rest = b_format.width - 2 * (count - 1)

@@ -33,20 +33,20 @@ def multiple(
     return result
 
 
-def reaches(place: Value) -> list[Value]:
-    """Tell for each place whether it, or one below it, is the selected one."""
-    return [place[: last + 1].any() for last in range(len(place))]
+def reaches(position: Value) -> list[Value]:
+    """Return for each position whether it, or one below it, is the selected one."""
+    return [position[: last + 1].any() for last in range(len(position))]
 
 
-def fills(place: Value, negative: Value) -> list[Value]:
-    """Tell for each place but the last whether it is below that of a negative digit."""
-    return [negative & place[first:].any() for first in range(1, len(place))]
+def fills(position: Value, negative: Value) -> list[Value]:
+    """Return for each place but the last whether it is below that of a negative digit."""
+    return [negative & position[first:].any() for first in range(1, len(position))]
 
 
 def placed(
     m: Module,
     digit: Value,
-    place: Sequence[Value],
+    one_hot: Sequence[Value],
     reach: Sequence[Value],
     fill: Sequence[Value],
     name: str,
@@ -57,8 +57,8 @@ def placed(
     ----------
     m, name : where the gates go, and what their names begin with.
     digit : result of :func:`multiple`.
-    place : one-hot place; all zeros make a zero term.
-    reach, fill : :func:`reaches` and :func:`fills` of `place`, shared by all terms.
+    one_hot : selects the place; all zeros make a zero term.
+    reach, fill : :func:`reaches` and :func:`fills` of `one_hot`, shared by all terms.
 
     Returns
     -------
@@ -66,10 +66,10 @@ def placed(
     """
     top = len(digit) - 1
     bits: list[Value] = []
-    for position in range(len(digit) + 2 * (len(place) - 1)):
+    for position in range(len(digit) + 2 * (len(one_hot) - 1)):
         sources = [
             line & digit[position - 2 * number]
-            for number, line in enumerate(place)
+            for number, line in enumerate(one_hot)
             if 0 <= position - 2 * number < top
         ]
         if position >= top:

@@ -131,13 +131,13 @@ def count_wraps(m: Module, name: str, top: Value, keep: Value, above: Value, wid
     count = Signal(width, name=name, reset_less=True)
     if not width:
         return count
-    before, kept = Signal(2, reset_less=True), Signal(2, reset_less=True)
-    m.d.sync += [before.eq(top), kept.eq(Cat(keep, kept))]
+    before, held = Signal(2, reset_less=True), Signal(2, reset_less=True)
+    m.d.sync += [before.eq(top), held.eq(Cat(keep, held))]
     up, down = Signal(), Signal()
     m.d.comb += [
-        up.eq(kept[-1] & (before == 3) & (top == 0)),
-        down.eq(kept[-1] & (before == 0) & (top == 3)),
+        up.eq(held[-1] & (before == 3) & (top == 0)),
+        down.eq(held[-1] & (before == 0) & (top == 3)),
     ]
     step = Cat(up | down, down.replicate(width - 1))
-    m.d.sync += count.eq(step + Mux(kept[-1], count, above))
+    m.d.sync += count.eq(step + Mux(held[-1], count, above))
     return count

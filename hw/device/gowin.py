@@ -56,7 +56,7 @@ _FLOW = Flow(
         ("apycula.gowin_pack", "", "-d", "{pack}", "-o", "image", "routed"),
         ("apycula.gowin_pll", "", "-d", "{pll}", "-i", "{mhz}", "-o", "{wanted}", "-f", "pll.v"),
         ("clock_in", "clock_out"),
-        ".fs",
+        suffix=".fs",
     ),
 )
 

@@ -78,7 +78,7 @@ class Nexus(Family):
         return product.as_signed()
 
     def cascade(self, spec: MacSpec, packing: str, columns: int) -> Cascade | None:
-        """Hold sums of three or four products a beat in a block; of one or two if told so."""
+        """Hold sums of three or four products a beat in a block; of one or two if asked."""
         if packing not in {"auto", "none"} or spec.accumulator_width > _SUM or spec.k > _WIDE:
             return None
         chosen = Packing.densest(spec.a_format, spec.b_format, self.multiplier)

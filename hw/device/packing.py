@@ -125,7 +125,7 @@ class Packing:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every product can be told from those below it, for all codes."""
+        """Whether every product can be separated from those below it, for all codes."""
         low, high = self.bounds
         below_low = below_high = 0
         for number in range(self.products):

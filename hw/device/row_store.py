@@ -20,13 +20,13 @@ class RowStore(SharedModule):
     Members
     -------
     i_write : In(1)
-        ``i`` is written to ``i_place``.
-    i_place, i : In
-        Place and word.
+        ``i`` is written to ``i_address``.
+    i_address, i : In
+        Address and word.
     i_read : In(2)
-        Enables of the two registers between the place that is read and ``o``.
+        Enables of the two registers between the word that is read and ``o``.
     i_from : In
-        Place that is read. It is never written in the same cycle.
+        Address that is read; it is never written in the same cycle.
     o : Out
         The word.
     """
@@ -34,7 +34,7 @@ class RowStore(SharedModule):
     module = "row_store"
 
     i_write: Signal
-    i_place: Signal
+    i_address: Signal
     i: Signal
     i_read: Signal
     i_from: Signal
@@ -45,7 +45,7 @@ class RowStore(SharedModule):
         self.depth = depth
         super().__init__({
             "i_write": In(1),
-            "i_place": In(range(depth)),
+            "i_address": In(range(depth)),
             "i": In(width),
             "i_read": In(2),
             "i_from": In(range(depth)),
@@ -61,7 +61,7 @@ class RowStore(SharedModule):
         write, read = words.write_port(), words.read_port(domain="sync")
         m.d.comb += [
             write.en.eq(self.i_write),
-            write.addr.eq(self.i_place),
+            write.addr.eq(self.i_address),
             write.data.eq(self.i),
             read.en.eq(self.i_read[0]),
             read.addr.eq(self.i_from),

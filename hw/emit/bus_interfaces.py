@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from amaranth.lib.wiring import In
 
+from hw.emit.flat_ports import clock_and_reset
+
 __all__ = ["Interface", "attributes_of", "interfaces_of"]
 
 
@@ -37,20 +39,21 @@ def interfaces_of(component: Any) -> list[Interface]:
             buses.append(Interface(name, bus.protocol, member.flow == In, ports, bus.parameters))
     if not buses:
         return []
-    clock, reset = component.CLOCK, component.RESET
+    clock, reset = clock_and_reset(component)
     level = "ACTIVE_LOW" if reset.endswith("n") else "ACTIVE_HIGH"
     associated = {
         "ASSOCIATED_BUSIF": ":".join(bus.name for bus in buses),
         "ASSOCIATED_RESET": reset,
     }
-    interrupt = component.INTERRUPT
+    line = getattr(component, "INTERRUPT", "")
+    interrupt = [
+        Interface(line, "interrupt", False, {"INTERRUPT": line}, {"SENSITIVITY": "LEVEL_HIGH"})
+    ]
     return [
         Interface(clock, "clock", True, {"CLK": clock}, associated),
         Interface(reset, "reset", True, {"RST": reset}, {"POLARITY": level}),
         *buses,
-        Interface(
-            interrupt, "interrupt", False, {"INTERRUPT": interrupt}, {"SENSITIVITY": "LEVEL_HIGH"}
-        ),
+        *(interrupt if line else []),
     ]
 
 

@@ -101,13 +101,13 @@ _CELLS = {
 class Finding:
     """A construct, and where: a file and a line as the user knows them, or a name."""
 
-    place: str
+    where: str
     construct: str
     text: str = ""
 
     def __str__(self) -> str:
         says = self.text or CONSTRUCTS[self.construct].says
-        return f"{self.place}: {says}" if self.place else says
+        return f"{self.where}: {says}" if self.where else says
 
 
 def in_text(name: str, text: str) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ def renamed(text: str, names: Mapping[str, object]) -> str:
     if names:
         longest = sorted(names, key=len, reverse=True)
         known = rf"(?<![\w.-])(?:{'|'.join(map(re.escape, longest))})(?![\w-]|\.\w)"
-        text = re.sub(known, lambda found: str(names[found[0]]), text)
+        text = re.sub(known, lambda match: str(names[match[0]]), text)
     return hidden(text)
 
 

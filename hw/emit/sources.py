@@ -85,11 +85,11 @@ class Sources:
                 waiting.append(path)
             return names[path]
 
-        def renamed(path: Path, found: "re.Match[bytes]") -> bytes:
-            other = path.parent / found[3].decode(errors="surrogateescape")
+        def renamed(path: Path, include: "re.Match[bytes]") -> bytes:
+            other = path.parent / include[3].decode(errors="surrogateescape")
             if not os.path.lexists(other):
-                return found[0]
-            return b'%s%s"%s"' % (found[1], found[2], name_of(other, ".inc").encode())
+                return include[0]
+            return b'%s%s"%s"' % (include[1], include[2], name_of(other, ".inc").encode())
 
         commands = []
         for path in paths:
@@ -151,7 +151,7 @@ class Sources:
         path = folder / "design.json"
         # Yosys writes a byte beyond ASCII as a signed number.
         written = _BYTE.sub(
-            lambda found: bytes.fromhex(found[1].decode()) if found[1] else found[0],
+            lambda match: bytes.fromhex(match[1].decode()) if match[1] else match[0],
             path.read_bytes(),
         )
         design = json.loads(written.decode(errors="surrogateescape"))
@@ -175,7 +175,7 @@ class Sources:
             for finding in constructs.in_text(name, text.decode("latin-1"))
         )
         findings = {*constructs.in_log(log), *constructs.in_design(modules), *texts}
-        named = sorted(replace(one, place=self._users(one.place)) for one in findings)
+        named = sorted(replace(one, where=self._users(one.where)) for one in findings)
         for one in named:
             if CONSTRUCTS[one.construct].fate == "refused":
                 raise SourceError(f"ERROR: {one}")
@@ -278,10 +278,10 @@ def _renamed(modules: Modules) -> tuple[Modules, dict[str, str]]:
             ours[name] = text
         return ours[name]
 
-    def of_ports(own: dict[str, Any]) -> dict[str, Any]:
-        return {plain(port, _WORD): what for port, what in own.items()}
+    def of_ports(nets: dict[str, Any]) -> dict[str, Any]:
+        return {plain(port, _WORD): what for port, what in nets.items()}
 
-    found = {}
+    result = {}
     for name, module in modules.items():
         ports = module.get("ports", {})
         cells = {}
@@ -296,11 +296,11 @@ def _renamed(modules: Modules) -> tuple[Modules, dict[str, str]]:
             plain(net, _WORD if net in ports else _PLACE): what
             for net, what in module.get("netnames", {}).items()
         }
-        found[plain(name, _WORD)] = {
+        result[plain(name, _WORD)] = {
             **module,
             "ports": of_ports(ports),
             "cells": cells,
             "netnames": nets,
         }
     # Yosys keeps the backslash of a name where it would read it as another's without.
-    return found, {own: name.removeprefix("\\") for name, own in ours.items()}
+    return result, {plain: name.removeprefix("\\") for name, plain in ours.items()}

@@ -36,12 +36,12 @@ class FileError(ValueError):
     ----------
     path : of the file.
     reason : what is wrong, in any words; shown as one line, see :func:`shown`.
-    place : where in the file, if that is known.
+    where : where in the file, if that is known.
     """
 
-    def __init__(self, path: Path, reason: object, place: str = ""):
-        parts = [str(path), *([place] if place else []), " ".join(str(reason).split())]
-        super().__init__(": ".join(shown(part, 600) for part in parts))
+    def __init__(self, path: Path, reason: object, where: str = ""):
+        parts = [str(path), *([where] if where else []), " ".join(str(reason).split())]
+        super().__init__(": ".join(shown(part, 3000) for part in parts))
 
 
 def shown(text: str, most: int = 200) -> str:
@@ -62,24 +62,24 @@ def shown(text: str, most: int = 200) -> str:
 
 
 @contextlib.contextmanager
-def parsing(path: Path, place: str = "") -> Iterator[None]:
+def parsing(path: Path, where: str = "") -> Iterator[None]:
     """Make a :class:`FileError` of whatever a library raises that takes a file apart.
 
     Only for the call of the library: inside, a fault of ours would look like one of the file.
 
     Parameters
     ----------
-    path, place : as of :class:`FileError`.
+    path, where : as of :class:`FileError`.
     """
     try:
         yield
     except FileError:
         raise
-    except Exception as error:  # any: what a parser raises for bytes it did not expect is not told
+    except Exception as error:  # any: a parser may raise anything for bytes it did not expect
         # EOFError and MemoryError may have no words.
         short = isinstance(error, EOFError)
         reason = str(error) or ("ends too early" if short else "must be less deep, or smaller")
-        raise FileError(path, reason, place) from None
+        raise FileError(path, reason, where) from None
 
 
 def read(path: Path, limit: int = TEXTS, *, unzip: bool = False, text: bool = False) -> bytes:

@@ -59,6 +59,14 @@ class AlignedDot(FloatStream):
         What: formats, group, widths.
     build
         How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`.
+
+    Examples
+    --------
+    >>> dot = AlignedDot(AlignedDotSpec(a_format="bf16", b_format="bf16", group=4))
+    >>> dot.i.payload.shape()
+    StructLayout({'a': 64, 'b': 64, 'last': 1})
+    >>> dot.latency, dot.operations_per_cycle
+    (3, 8)
     """
 
     SPEC = AlignedDotSpec

@@ -58,6 +58,14 @@ class Aligner(wiring.Component):
         :class:`FloatBeat`.
     o : Out(stream)
         :class:`AlignedBeat`.
+
+    Examples
+    --------
+    >>> aligner = Aligner(AlignerSpec(format="bf16", block=32, lanes=8))
+    >>> aligner.i.payload.shape()
+    StructLayout({'data': 128, 'last': 1})
+    >>> aligner.latency, aligner.operations_per_cycle
+    (3, 16)
     """
 
     SPEC = AlignerSpec
@@ -199,6 +207,6 @@ class Aligner(wiring.Component):
         ]
 
 
-def _next(place: Signal, spec: AlignerSpec) -> Value:
+def _next(beat: Signal, spec: AlignerSpec) -> Value:
     """Return the place of the next beat in the buffer."""
-    return Mux(place == 2 * spec.beats - 1, 0, place + 1)
+    return Mux(beat == 2 * spec.beats - 1, 0, beat + 1)

@@ -43,6 +43,14 @@ class BlockScale(FloatStream):
         What: format of scales, widths.
     build
         How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`.
+
+    Examples
+    --------
+    >>> unit = BlockScale(BlockScaleSpec(sum_width=24))
+    >>> unit.i.payload.shape()  # a block's sum, and the scale of either operand
+    StructLayout({'sum': 24, 'a_scale': 8, 'b_scale': 8, 'invalid': 1, 'last': 1})
+    >>> unit.latency
+    3
     """
 
     SPEC = BlockScaleSpec

@@ -45,6 +45,12 @@ class FloatLut(FloatStream):
         What: formats, group and columns.
     adder, pipeline
         How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`.
+
+    Examples
+    --------
+    >>> unit = FloatLut(FloatLutSpec(columns=2, group=4))
+    >>> unit.latency, unit.operations_per_cycle
+    (3, 16)
     """
 
     SPEC = FloatLutSpec
@@ -113,18 +119,18 @@ class FloatLut(FloatStream):
         ]
         return normalised(m, number)
 
-    def _raised(self, m: Module, found: data.View, flip: Value, plane: Value) -> data.View:
+    def _raised(self, m: Module, entry: data.View, flip: Value, plane: Value) -> data.View:
         """Multiply an entry by a power of two, and by -1 if `flip` is set."""
-        shape = found.shape()
+        shape = entry.shape()
         layout = FloatTerm(shape.significand_width, shape.low, shape.high + self.spec.planes - 1)
         term = layout.signal("term")
         m.d.comb += [
-            term.sign.eq(found.sign ^ flip),
-            term.nan.eq(found.nan),
-            term.infinite.eq(found.infinite),
-            term.significand.eq(found.significand),
+            term.sign.eq(entry.sign ^ flip),
+            term.nan.eq(entry.nan),
+            term.infinite.eq(entry.infinite),
+            term.significand.eq(entry.significand),
             # The exponent of zero stays below that of all sums.
-            term.exponent.eq(found.exponent + Mux(found.significand[-1], plane, 0)),
+            term.exponent.eq(entry.exponent + Mux(entry.significand[-1], plane, 0)),
         ]
         return term
 

@@ -35,6 +35,14 @@ class FloatMac(FloatStream):
         What: formats of operands and sums.
     build
         How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`.
+
+    Examples
+    --------
+    >>> mac = FloatMac(FloatMacSpec(a_format="bf16", b_format="bf16", sum_format="fp32"))
+    >>> mac.i.payload.shape(), mac.o.payload.shape()
+    (StructLayout({'a': 16, 'b': 16, 'last': 1}), StructLayout({'sum': 32}))
+    >>> mac.latency
+    3
     """
 
     SPEC = FloatMacSpec

@@ -74,6 +74,14 @@ class GroupScale(FloatStream):
         What: formats and widths.
     encoding, adder, pipeline
         How: see :data:`hw.npe.floats.stream.FLOAT_BUILD`; there is one more place.
+
+    Examples
+    --------
+    >>> unit = GroupScale(GroupScaleSpec(sum_width=24))
+    >>> unit.i.payload.shape()
+    StructLayout({'sum': 24, 'scale': 16, 'invalid': 1, 'last': 1})
+    >>> unit.latency
+    4
     """
 
     SPEC = GroupScaleSpec

@@ -67,6 +67,12 @@ class Npe(RowsArray):
     o_c : Out(stream)
         :class:`CNumbers`, the rows of the tile of C, row 0 first: codes of the result format, or
         sums, integers times 2^:meth:`golden.npe.lane.LaneSpec.lsb`.
+
+    Examples
+    --------
+    >>> array = Npe(NpeSpec(m=2, n=4, formats="int8,e4m3"))
+    >>> array.latency, array.operations_per_cycle
+    (7, 16)
     """
 
     SPEC = NpeSpec
@@ -205,19 +211,13 @@ class Npe(RowsArray):
         scaled = spec.scale != "none"
         known = 1 + spec.scale_width + scaled
         m.submodules.flags = flags = TileFlags(spec, known, self.column.latency)
-        m.d.comb += [
-            flags.move.eq(move),
-            flags.clear.eq(clears),
-            flags.i_tile[0].eq(state.o_overflow),
-        ]
+        m.d.comb += [flags.move.eq(move), flags.clear.eq(clears)]
+        m.d.comb += flags.i_tile[0].eq(state.o_overflow)
         if spec.scale_width:
             m.submodules.scale = scale = Scale(spec)
-            m.d.comb += [
-                scale.accept.eq(self._taken),
-                scale.i_a.eq(state.o_a),
-                scale.i_b.eq(state.o_b),
-                flags.i_tile[1 : 1 + spec.scale_width].eq(scale.o),
-            ]
+            m.d.comb += [scale.accept.eq(self._taken), scale.i_a.eq(state.o_a)]
+            m.d.comb += scale.i_b.eq(state.o_b)
+            m.d.comb += flags.i_tile[1 : 1 + spec.scale_width].eq(scale.o)
         if scaled:
             m.d.comb += flags.i_tile[-1].eq(self._blocks.o_opens)
         return flags
@@ -235,13 +235,13 @@ class Npe(RowsArray):
         return scales
 
     def _decode(
-        self, m: Module, move: ValueLike, side: str, modes: list[Value], clears: Value, found: Value
+        self, m: Module, move: ValueLike, side: str, modes: list[Value], clears: Value, flags: Value
     ) -> list[Value]:
         """Place the decoders of the rows of A, or of the columns of B, each after its delay."""
         lane = self.spec.element
         words = (self.i_a if side == "a" else self.i_b).payload.data
         operands: list[Value] = []
-        for number, word in enumerate(skew(m, move, side, words, len(found), lane.WORD)):
+        for number, word in enumerate(skew(m, move, side, words, len(flags), lane.WORD)):
             m.submodules[f"edge_{side}{number}"] = edge = self.edges[side].place()
             mode = modes[number][1:]
             m.d.comb += [
@@ -251,7 +251,7 @@ class Npe(RowsArray):
                 edge.i_format.eq(mode.word_select("ab".index(side), lane.format_width)),
                 edge.i_mode.eq(mode[2 * lane.format_width :]),
                 edge.i_clear.eq(clears[number]),
-                found[number].eq(edge.o_invalid),
+                flags[number].eq(edge.o_invalid),
             ]
             operands.append(edge.o)
         return operands

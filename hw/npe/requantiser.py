@@ -76,6 +76,14 @@ class Requantiser(wiring.Component):
         :class:`SumRow`, two's complement.
     o : Out(stream)
         :class:`CodeRow`, two's complement if ``out_signed``.
+
+    Examples
+    --------
+    >>> unit = Requantiser(RequantiserSpec(n=4, width=32))
+    >>> unit.i.payload.shape(), unit.o.payload.shape()  # sums of 32 bits, codes of 8
+    (StructLayout({'data': 128, 'last': 1}), StructLayout({'data': 32, 'last': 1}))
+    >>> unit.latency
+    3
     """
 
     SPEC = RequantiserSpec

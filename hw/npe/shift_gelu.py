@@ -44,6 +44,14 @@ class ShiftGelu(wiring.Component):
         :class:`~hw.npe.activations.row_exponential.Values`, two's complement, 1 .. length per row.
     o : Out(stream)
         :class:`~hw.npe.activations.row_exponential.Results`, two's complement.
+
+    Examples
+    --------
+    >>> unit = ShiftGelu(ShiftGeluSpec(width=8, length=64))
+    >>> unit.i.payload.shape(), unit.o.payload.shape()
+    (StructLayout({'data': 8, 'last': 1}), StructLayout({'data': 15, 'last': 1}))
+    >>> unit.latency
+    22
     """
 
     SPEC = ShiftGeluSpec

@@ -45,6 +45,14 @@ class Shiftmax(wiring.Component):
         :class:`~hw.npe.activations.row_exponential.Values`, two's complement, 1 .. length per row.
     o : Out(stream)
         :class:`~hw.npe.activations.row_exponential.Results`, probabilities times 2^(out_width - 1).
+
+    Examples
+    --------
+    >>> unit = Shiftmax(ShiftmaxSpec(width=8, length=64))
+    >>> unit.i.payload.shape(), unit.o.payload.shape()
+    (StructLayout({'data': 8, 'last': 1}), StructLayout({'data': 8, 'last': 1}))
+    >>> unit.latency
+    17
     """
 
     SPEC = ShiftmaxSpec

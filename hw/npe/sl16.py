@@ -13,6 +13,12 @@ class Sl16(StreamLane):
     Computes :func:`golden.npe.sl16.sl16`, exactly. A word is 16 bits: four codes if both formats
     have 4 bits, one if either has 16, else two. With two passes a word of one code takes two
     cycles, and is accepted in the second.
+
+    Examples
+    --------
+    >>> lane = Sl16(Sl16Spec(formats="int8,int16"))
+    >>> lane.latency, lane.operations_per_cycle
+    (2, 4)
     """
 
     SPEC = Sl16Spec

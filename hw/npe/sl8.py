@@ -12,6 +12,14 @@ class Sl8(StreamLane):
 
     Computes :func:`golden.npe.sl8.sl8`, exactly. A word is 8 bits: two codes if both formats
     have 4 bits, else one.
+
+    Examples
+    --------
+    >>> lane = Sl8(Sl8Spec(formats="int8,e4m3"))
+    >>> lane.i.payload.shape()  # words of 8 bits, and the format of each
+    StructLayout({'a': 8, 'b': 8, 'a_format': 1, 'b_format': 1, 'last': 1})
+    >>> lane.latency, lane.operations_per_cycle
+    (2, 2)
     """
 
     SPEC = Sl8Spec

@@ -5,13 +5,12 @@ from typing import ClassVar, NamedTuple
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
-from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
 from golden.check import Choice, Parameter, check_fields
 from golden.npe.vector import VectorUnitSpec
 from hw.arith.adder import ADDER
-from hw.npe.activations.row_banks import RowBanks, ValueBeat
+from hw.npe.activations.row_banks import CodeBeat, RowBanks, ValueBeat
 from hw.npe.activations.row_elements import RowElements
 from hw.npe.activations.row_lane import RowStep
 from hw.npe.activations.row_scale import RowScale
@@ -24,20 +23,8 @@ from hw.npe.activations.summed_widths import SummedWidths
 __all__ = ["CodeBeat", "ValueBeat", "VectorUnit"]
 
 
-class CodeBeat(StructLayout):
-    """Codes of a row, zeros beyond its end; the exponent; whether the operation is not built."""
-
-    def __init__(self, spec: VectorUnitSpec):
-        super().__init__({
-            "data": spec.lanes * spec.out_width,
-            "exponent": 6,
-            "refused": 1,
-            "last": 1,
-        })
-
-
 class _Pass(NamedTuple):
-    """What lanes do with a beat: move, of a norm; its values, those that are kept, and a carry."""
+    """What lanes do with a beat: that it moves, is of a norm; values, which are valid, a carry."""
 
     move: Value
     norm: Value
@@ -83,6 +70,14 @@ class VectorUnit(wiring.Component):
         :class:`ValueBeat`, two's complement; all beats but a row's last are full.
     o : Out(stream)
         :class:`CodeBeat`, unsigned for a softmax, else two's complement.
+
+    Examples
+    --------
+    >>> unit = VectorUnit(VectorUnitSpec(operations="softmax,add", lanes=4, length=64))
+    >>> unit.o.payload.shape()  # the codes of four lanes
+    StructLayout({'data': 32, 'exponent': 6, 'refused': 1, 'last': 1})
+    >>> unit.latency
+    13
     """
 
     SPEC = VectorUnitSpec
@@ -167,7 +162,7 @@ class VectorUnit(wiring.Component):
         )
 
     def _scale(self) -> RowScale:
-        """Return what finds the scales of rows, for the sums that are built."""
+        """Return the unit that computes the scales of rows, for the sums that are built."""
         spec, count = self.spec, self.spec.length.bit_length()
         # At most `length` exponentials, or squares; a sum of values has a sign.
         width = spec.width
@@ -245,8 +240,8 @@ class VectorUnit(wiring.Component):
         return (operation != 0) & int(self.norms or self.spec.scales)
 
     def _connect(self, m: Module, banks: RowBanks, schedule: RowSchedule, row: RowScale) -> None:
-        """Connect what stores rows, what orders their passes, and what finds their scales."""
-        begins = schedule.o_found
+        """Connect the row memory, the schedule of passes, and the unit that computes scales."""
+        begins = schedule.o_summed
         m.d.comb += [
             schedule.full.eq(banks.full),
             schedule.busy.eq(row.busy),
@@ -331,7 +326,7 @@ class VectorUnit(wiring.Component):
                 m.d.sync += data.word_select(lane, self.spec.out_width)[:-1].eq(-1)
 
     def _take_sums(self, m: Module, schedule: RowSchedule, row: RowScale, summed: Value) -> None:
-        """Keep the sums of a row's passes, from which its scale is found."""
+        """Store the sums of a row's passes, from which its scale is computed."""
         total, last_sum = (
             Signal.like(out, name=name, reset_less=True)
             for out, name in ((row.total, "total"), (row.sum, "last_sum"))

@@ -34,6 +34,8 @@ class CascadeElement(BlockElement):
         Between elements: sums, and what belongs to them.
     o_sums : Out
         The same as ``o_down``, for logic.
+    i_b, o_b : In, Out
+        Where blocks pass codes of B on by themselves: from the element above, to the one below.
     """
 
     DOWN: ClassVar[str] = "o_down"

@@ -144,14 +144,14 @@ class DigitElements(SharedModule):
         # Low columns: carries ripple, but not beyond columns that keep one.
         cuts = [0, *spec.carry_weights, len(columns)]
         sums: list[Value] = []
-        kept: list[Value] = []
+        carry: list[Value] = []
         for start, end in pairwise(cuts):
             adder = BitHeap(min(end + 1, len(columns)) - start)
             adder.add_columns(columns[start:end], arrival=_TERM)
-            adder.add_columns([kept])
+            adder.add_columns([carry])
             bits = [column[0] for column in adder.compress(m, [1] * adder.width)]
             sums += bits[: end - start]
-            kept = [self._held(m, f"carry{element}_{end}", bits[-1])]
+            carry = [self._held(m, f"carry{element}_{end}", bits[-1])]
         after, leaving = sums[:low], [*sums[low:], C(0, 1), C(0, 1)]
 
         # High columns: the carry out of the low ones is -1, 0 or 1.

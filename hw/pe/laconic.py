@@ -153,6 +153,12 @@ class Laconic(wiring.Component):
         :class:`~hw.pe.element_stream.Operands`, in the formats of `spec`.
     o : Out(stream)
         :class:`~hw.pe.element_stream.Total`, modulo 2^accumulator_width.
+
+    Examples
+    --------
+    >>> pe = Laconic(LaconicSpec(k=4, a_width=8, b_width=8))
+    >>> pe.latency, round(pe.operations_per_cycle, 2)  # of normally distributed codes
+    (5, 1.2)
     """
 
     SPEC = LaconicSpec

@@ -52,6 +52,14 @@ class Lmul(wiring.Component):
         :class:`LmulOperands`.
     o : Out(stream)
         ``product``, a code.
+
+    Examples
+    --------
+    >>> lmul = Lmul(LmulSpec(format="bf16"))
+    >>> lmul.i.payload.shape(), lmul.o.payload.shape()
+    (StructLayout({'a': 16, 'b': 16}), StructLayout({'product': 16}))
+    >>> lmul.latency
+    1
     """
 
     SPEC = LmulSpec

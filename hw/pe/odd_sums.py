@@ -64,7 +64,7 @@ class OddSums(SharedModule):
 
     def __init__(self, rows: int, planes: int, width: int, adder: str):
         self.rows = rows
-        self.kept = min(width + planes, ODD)
+        self.stored_width = min(width + planes, ODD)
         self.adder = adder
         super().__init__({
             "i_add": In(1),
@@ -83,15 +83,15 @@ class OddSums(SharedModule):
     def elaborate(self, platform):
         m = Module()
         rows: Memory[int, Value] = Memory(
-            shape=self.kept, depth=max(self.rows, 2), init=[], attrs={UNINITIALISED: "1"}
+            shape=self.stored_width, depth=max(self.rows, 2), init=[], attrs={UNINITIALISED: "1"}
         )
         m.submodules.rows = rows
         into, out = rows.write_port(), rows.read_port(domain="comb")
-        before = Signal(self.kept)
-        total = Signal(self.kept, reset_less=True)
+        before = Signal(self.stored_width)
+        total = Signal(self.stored_width, reset_less=True)
         with m.If(~self.i_first):
             m.d.comb += before.eq(Mux(self.i_doubles, out.data << 1, out.data))
-        sums = BitHeap(self.kept)
+        sums = BitHeap(self.stored_width)
         sums.add_term(list(before), signed=False)
         sums.add_term(list(self.i), signed=True)
         added = self._resolve(m, sums)

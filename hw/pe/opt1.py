@@ -54,6 +54,14 @@ class Opt1(StreamPe):
 
     Computes :func:`golden.pe.opt1.opt1`, exactly: the sum is ``o.sum + o.carry`` modulo
     2^accumulator_width.
+
+    Examples
+    --------
+    >>> pe = Opt1(MacSpec(a_width=8, b_width=8, accumulator_width=32))
+    >>> pe.o.payload.shape()  # the sum is the two words together
+    StructLayout({'sum': 32, 'carry': 32})
+    >>> pe.latency, pe.operations_per_cycle
+    (2, 2)
     """
 
     SPEC = MacSpec

@@ -26,6 +26,14 @@ class Opt2(StreamPe):
 
     Computes :func:`golden.pe.opt2.opt2`, exactly: the sum is ``o.sum + o.carry`` modulo
     2^accumulator_width.
+
+    Examples
+    --------
+    >>> pe = Opt2(Opt2Spec(k=4, a_width=8, b_width=8), encoding="booth")
+    >>> pe.i.payload.shape()  # four codes of each operand, and the end of a run
+    StructLayout({'a': 32, 'b': 32, 'last': 1})
+    >>> pe.latency, pe.operations_per_cycle
+    (3, 8)
     """
 
     SPEC = Opt2Spec

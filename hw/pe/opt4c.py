@@ -12,6 +12,14 @@ class Opt4c(DigitStream):
 
     Element of the HPCA 2025 bit-weight paper's columns (OPT4C): recoder and digit selector are
     outside, shared by all elements of a column. Computes :func:`golden.pe.opt4c.opt4c`, exactly.
+
+    Examples
+    --------
+    >>> pe = Opt4c(Opt4cSpec(a_width=8, b_width=8))
+    >>> pe.i.payload.shape()
+    StructLayout({'a': 8, 'b': 8, 'last': 1})
+    >>> round(pe.operations_per_cycle, 2)
+    0.94
     """
 
     SPEC = Opt4cSpec

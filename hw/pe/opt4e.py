@@ -12,6 +12,14 @@ class Opt4e(DigitStream):
 
     Element of the HPCA 2025 bit-weight paper's columns (OPT4E): as OPT4C, but the terms of four
     lanes are compressed together with the sum. Computes :func:`golden.pe.opt4e.opt4e`, exactly.
+
+    Examples
+    --------
+    >>> pe = Opt4e(Opt4eSpec(a_width=8, b_width=8))
+    >>> pe.i.payload.shape()  # four codes of each operand, for four lanes
+    StructLayout({'a': 32, 'b': 32, 'last': 1})
+    >>> round(pe.operations_per_cycle, 2)
+    2.68
     """
 
     SPEC = Opt4eSpec

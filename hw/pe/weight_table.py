@@ -91,8 +91,8 @@ class WeightLane(SharedModule):
         Clock enable.
     i : In
         The entry read from the table.
-    i_hit, i_place : In
-        Hit: use the entry at this place of the cache. Miss: store ``i`` there.
+    i_hit, i_line : In
+        Hit: use the entry in this line of the cache, one-hot. Miss: store ``i`` there.
     i_look : In(1)
         A key is looked up.
     i_first, i_minus : In(1)
@@ -106,7 +106,7 @@ class WeightLane(SharedModule):
     en: Signal
     i: Signal
     i_hit: Signal
-    i_place: Signal
+    i_line: Signal
     i_look: Signal
     i_first: Signal
     i_minus: Signal
@@ -121,7 +121,7 @@ class WeightLane(SharedModule):
         super().__init__({
             "en": In(1),
             "i": In(fmt.width),
-            **({"i_hit": In(1), "i_place": In(spec.reuse)} if spec.reuse else {}),
+            **({"i_hit": In(1), "i_line": In(spec.reuse)} if spec.reuse else {}),
             "i_look": In(1),
             "i_first": In(1),
             "i_minus": In(1),
@@ -160,12 +160,12 @@ class WeightLane(SharedModule):
         entry = Signal(len(self.i), name="found")
         m.d.comb += entry.eq(
             Cat(
-                Cat(line & word[bit] for line, word in zip(self.i_place, stored, strict=True)).any()
+                Cat(line & word[bit] for line, word in zip(self.i_line, stored, strict=True)).any()
                 for bit in range(len(self.i))
             )
         )
         with m.If(self.en & self.i_look & ~self.i_hit):
-            for line, word in zip(self.i_place, stored, strict=True):
+            for line, word in zip(self.i_line, stored, strict=True):
                 with m.If(line):
                     m.d.sync += word.eq(self.i)
         return Mux(self.i_hit, entry, self.i)

@@ -24,6 +24,14 @@ class AdderTree(Broadcast):
 
     Computes :func:`golden.tpe.adder_tree.adder_tree`, exactly; see :class:`Broadcast`. Large arrays
     of trees of 32 products or more have four pipeline registers if nothing is said, others three.
+
+    Examples
+    --------
+    >>> tree = AdderTree(AdderTreeSpec(m=1, n=4, k=16))
+    >>> tree.i_a.payload.shape()  # a row of 16 codes
+    StructLayout({'data': 128, 'last': 1})
+    >>> tree.latency, tree.operations_per_cycle
+    (6, 128)
     """
 
     SPEC = AdderTreeSpec

@@ -108,9 +108,9 @@ class ActivationSum(BitplaneLane):
         ]
 
 
-def _times(heap: BitHeap, bit: Value, place: int, factor: int) -> None:
+def _times(heap: BitHeap, bit: Value, low: int, factor: int) -> None:
     """Put a bit times a factor on a heap, with the fewest bits: the factor's signed digits."""
-    weight = place
+    weight = low
     while factor:
         digit = 2 - factor % 4 if factor % 2 else 0
         if digit:

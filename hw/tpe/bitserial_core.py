@@ -23,6 +23,12 @@ class BitserialCore(BitplaneEngine):
     ----------
     pipeline, adder, slack, held
         How: see :class:`BitplaneEngine`.
+
+    Examples
+    --------
+    >>> core = BitserialCore(BitserialCoreSpec(m=1, n=8, k=4))
+    >>> core.latency, core.operations_per_cycle
+    (3, 32.0)
     """
 
     SPEC = BitserialCoreSpec

@@ -59,6 +59,12 @@ class DigitColumn(wiring.Component):
         :class:`BSlice`, k rows of the tile of B, for the same beat of ``i_a``.
     o_c : Out(stream)
         :class:`CRow`, the rows of the tile of C, row 0 first.
+
+    Examples
+    --------
+    >>> column = DigitColumn(DigitColumnSpec(m=1, n=4))
+    >>> column.latency, round(column.operations_per_cycle, 2)  # of normally distributed codes
+    (11, 3.76)
     """
 
     SPEC = DigitColumnSpec

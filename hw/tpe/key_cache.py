@@ -34,8 +34,8 @@ class KeyCache(wiring.Component):
         A key; its entry must be read.
     o_look, o_first, o_minus : Out(1)
         One cycle later: there was a key; its plane is a row's first, or is subtracted.
-    o_hit, o_place : Out
-        At the same time: cache hit; its place, one-hot, or the place to fill.
+    o_hit, o_line : Out
+        At the same time: cache hit; its line, one-hot, or the line to fill.
     o_done, o_begin, o_end : Out(1)
         Two cycles after a row's last key: the row is done; the beat is its tile's first, or last.
     o_row : Out
@@ -53,7 +53,7 @@ class KeyCache(wiring.Component):
     o_first: Signal
     o_minus: Signal
     o_hit: Signal
-    o_place: Signal
+    o_line: Signal
     o_done: Signal
     o_begin: Signal
     o_end: Signal
@@ -70,7 +70,7 @@ class KeyCache(wiring.Component):
             "i_last": In(1),
             **ports,
             "o_key": Out(spec.group),
-            "o_place": Out(max(spec.reuse, 1)),
+            "o_line": Out(max(spec.reuse, 1)),
             "o_row": Out(range(max(spec.m, 2))),
         })
 
@@ -105,13 +105,13 @@ class KeyCache(wiring.Component):
                 end.eq(self.i_last),
                 fresh.eq(self.i_last),
             ]
-        place, hit = self._kept(m, look, taken)
+        entry, hit = self._look_up(m, look, taken)
         m.d.comb += self.o_read.eq(going & ~hit)
         with m.If(self.en):
             m.d.sync += [
                 self.o_look.eq(going),
                 self.o_hit.eq(hit),
-                self.o_place.eq(place),
+                self.o_line.eq(entry),
                 self.o_first.eq(plane == 0),
                 self.o_minus.eq(over if spec.a_signed else 0),
             ]
@@ -138,13 +138,13 @@ class KeyCache(wiring.Component):
             for code in range(spec.k)
         )
 
-    def _kept(self, m: Module, look: Value, taken: Value) -> tuple[Value, Value]:
-        """Store the key of each cached entry; return the place, and whether it hits."""
+    def _look_up(self, m: Module, look: Value, taken: Value) -> tuple[Value, Value]:
+        """Store the key of each cached entry; return its line, one-hot, and whether it hits."""
         spec = self.spec
         if not spec.reuse:
             return C(0, 1), C(0, 1)
         bits = exact_log2(spec.reuse)
-        lines, hits = Signal(spec.reuse, name="place"), Signal(spec.reuse, name="hits")
+        lines, hits = Signal(spec.reuse, name="lines"), Signal(spec.reuse, name="hits")
         for number in range(spec.reuse):
             valid = Signal(name=f"valid{number}")
             rest = Signal(spec.group - bits, name=f"rest{number}", reset_less=True)

@@ -33,6 +33,12 @@ class LutCore(BitplaneEngine):
         lane; or it is inverted, and sums are "corrected" once for all columns.
     select : str
         How: entries are selected by "lines", one for each, or by a multiplexer "tree".
+
+    Examples
+    --------
+    >>> core = LutCore(LutCoreSpec(m=1, n=8, lookups=4))
+    >>> core.latency, core.operations_per_cycle
+    (3, 64.0)
     """
 
     SPEC = LutCoreSpec

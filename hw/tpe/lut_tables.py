@@ -37,6 +37,12 @@ class LutTables(wiring.Component):
         Activations of a beat, row by row, the first lowest; ``last`` is passed on.
     o : Out(stream)
         Entries, row by row, table by table, all as wide as `code_format`; ``last``.
+
+    Examples
+    --------
+    >>> tables = LutTables(LutTablesSpec(m=1, lookups=2, group=3))
+    >>> tables.i.payload.shape(), tables.o.payload.shape()
+    (StructLayout({'data': 48, 'last': 1}), StructLayout({'data': 140, 'last': 1}))
     """
 
     SPEC = LutTablesSpec

@@ -57,6 +57,14 @@ class LutUnit(wiring.Component):
     o_error : Out(1)
         An operation was refused: unknown opcode or format, too large, or tables that do not exist
         or have another number of rows.
+
+    Examples
+    --------
+    >>> unit = LutUnit(LutUnitSpec(m=1, n=8, planes=2))
+    >>> unit.i_b.payload.shape()  # a bit of 16 weights of each column
+    StructLayout({'data': 128})
+    >>> unit.latency, unit.operations_per_cycle
+    (5, 128.0)
     """
 
     SPEC = LutUnitSpec
@@ -118,7 +126,10 @@ class LutUnit(wiring.Component):
         m.submodules.core = self.core
         m.submodules.store = store = self.store
         word = Signal(64, reset_less=True)
-        pre, mma = (_fields(word, spec.fields[kind]) for kind in ("lpre", "lmma"))
+        pre, mma = (
+            {name: word[at : at + width] for name, (at, width) in spec.fields[kind].items()}
+            for kind in ("lpre", "lmma")
+        )
         wiring.connect(m, wiring.flipped(self.i_a), store.i_a)
         m.d.comb += [
             store.i_new.number.eq(pre["rd"]),
@@ -213,19 +224,11 @@ class LutUnit(wiring.Component):
         with m.If(core.i_a.ready):
             m.d.sync += have.eq(0)
         with m.If(asks):
-            m.d.sync += [
-                beat.eq(0),
-                beats.eq(store.o_known.beats),
-                plane.eq(mma["planes"]),
-                more.eq(1),
-            ]
+            m.d.sync += [beat.eq(0), beats.eq(store.o_known.beats)]
+            m.d.sync += [plane.eq(mma["planes"]), more.eq(1)]
         with m.If(store.i_reads):
-            m.d.sync += [
-                have.eq(1),
-                ends.eq(beat == beats),
-                over.eq((beat == beats) & (plane == 0)),
-                beat.eq(beat + 1),
-            ]
+            m.d.sync += [have.eq(1), ends.eq(beat == beats)]
+            m.d.sync += [over.eq((beat == beats) & (plane == 0)), beat.eq(beat + 1)]
             with m.If(beat == beats):
                 m.d.sync += [beat.eq(0), plane.eq(plane - 1), more.eq(plane != 0)]
 
@@ -334,8 +337,3 @@ class LutUnit(wiring.Component):
 
 def _stream(width: int) -> stream.Signature:
     return stream.Signature(data.StructLayout({"data": width}))
-
-
-def _fields(word: Value, places: dict[str, tuple[int, int]]) -> dict[str, Value]:
-    """Split a descriptor into its fields."""
-    return {name: word[start : start + width] for name, (start, width) in places.items()}

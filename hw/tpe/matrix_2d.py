@@ -11,6 +11,12 @@ class Matrix2d(Broadcast):
     """Multiplies matrices on a 2D array of elements with broadcast operands.
 
     Computes :func:`golden.tpe.matrix_2d.matrix_2d`, exactly; see :class:`Broadcast`.
+
+    Examples
+    --------
+    >>> array = Matrix2d(Matrix2dSpec(m=4, n=4))
+    >>> array.latency, array.operations_per_cycle
+    (4, 32)
     """
 
     SPEC = Matrix2dSpec

@@ -49,6 +49,12 @@ class OverWeights(wiring.Component):
         :class:`CRow`, the rows of the tile of C, row 0 first.
     o_reads : Out(32)
         Entries read since reset, modulo 2^32.
+
+    Examples
+    --------
+    >>> engine = OverWeights(OverWeightsEngineSpec(m=2, n=4, group=4))
+    >>> engine.latency, engine.operations_per_cycle
+    (27, 4.0)
     """
 
     SPEC = OverWeightsEngineSpec
@@ -184,7 +190,7 @@ class OverWeights(wiring.Component):
                 lane.i_minus.eq(keys.o_minus),
             ]
             if self.spec.reuse:
-                m.d.comb += [lane.i_hit.eq(keys.o_hit), lane.i_place.eq(keys.o_place)]
+                m.d.comb += [lane.i_hit.eq(keys.o_hit), lane.i_line.eq(keys.o_line)]
             sums.append(lane.o)
         return sums
 

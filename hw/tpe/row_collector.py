@@ -92,17 +92,17 @@ def _write_columns(
     m: Module, store: RowStore, sums: Sequence[Value], write: Value, together: int
 ) -> tuple[list[Placement], Value]:
     """Place the stores, and write sums; return also whether a row is complete."""
-    place = Signal(range(store.depth))
-    m.d.sync += place.eq(place + write)
+    address = Signal(range(store.depth))
+    m.d.sync += address.eq(address + write)
     stores: list[Placement] = []
     before: Value | None = None
     for number, total in enumerate(sums):
         if number and number % together == 0:
-            late_write, late_place = Signal(name=f"write{number}"), Signal.like(place)
-            m.d.sync += [late_write.eq(write), late_place.eq(place)]
-            before, write, place = write, late_write, late_place
+            late_write, late_address = Signal(name=f"write{number}"), Signal.like(address)
+            m.d.sync += [late_write.eq(write), late_address.eq(address)]
+            before, write, address = write, late_write, late_address
         m.submodules[f"store{number}"] = placed = store.place()
-        m.d.comb += [placed.i_write.eq(write), placed.i_place.eq(place), placed.i.eq(total)]
+        m.d.comb += [placed.i_write.eq(write), placed.i_address.eq(address), placed.i.eq(total)]
         stores.append(placed)
 
     if before is not None:

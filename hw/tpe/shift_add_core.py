@@ -22,6 +22,12 @@ class ShiftAddCore(BitplaneEngine):
     ----------
     pipeline, adder, slack, held
         How: see :class:`BitplaneEngine`.
+
+    Examples
+    --------
+    >>> core = ShiftAddCore(ShiftAddCoreSpec(m=1, n=8, k=4))
+    >>> core.latency, core.operations_per_cycle
+    (3, 64.0)
     """
 
     SPEC = ShiftAddCoreSpec

@@ -103,7 +103,9 @@ class StationaryBlockColumn(SharedModule):
 
     Members
     -------
-    i_a, i_b, i_load, i_swap, o_a, o_swap : In, Out
+    i_a, i_b, i_load, i_swap : In
+        As the elements', row 0 lowest.
+    o_a, o_swap : Out
         As the elements', row 0 lowest.
     i_clear, o_clear : In(1), Out(1)
         As the first element's.

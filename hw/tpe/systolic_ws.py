@@ -67,6 +67,14 @@ class SystolicWs(wiring.Component):
         :class:`BSlice`, k rows of the tile of B; each moves together with one of ``i_a``.
     o_c : Out(stream)
         :class:`CRow`, the rows of the tile of C, row 0 first.
+
+    Examples
+    --------
+    >>> array = SystolicWs(SystolicWsSpec(m=8, n=4, k=4))
+    >>> array.i_b.payload.shape()  # a tile of B, which stays for 8 rows of A
+    StructLayout({'data': 128})
+    >>> array.latency, array.operations_per_cycle
+    (2, 32)
     """
 
     SPEC = SystolicWsSpec

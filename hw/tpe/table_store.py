@@ -119,7 +119,7 @@ class TableStore(wiring.Component):
         with m.If(taken):
             m.d.sync += [beat.eq(Mux(last, 0, beat + 1)), rest.eq(asked - spec.k)]
 
-        m.submodules.kept = entries = _memory(len(self.o), spec.registers * spec.beats)
+        m.submodules.entries = entries = _memory(len(self.o), spec.registers * spec.beats)
         into, out = entries.write_port(), entries.read_port(transparent_for=())
         address = Signal(range(entries.depth), reset_less=True)
         m.d.sync += address.eq(new.number * spec.beats + beat)

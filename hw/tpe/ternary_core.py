@@ -33,6 +33,14 @@ class TernaryCore(BitplaneEngine):
     chain : int
         How: a lane's operands are added by the tool's adders, so many one after the other, then in
         a tree, as FPGAs' carry chains do with fewest LUTs; 0: they are compressed.
+
+    Examples
+    --------
+    >>> core = TernaryCore(TernaryCoreSpec(m=2, n=4, k=10))
+    >>> core.i_b.payload.shape()  # weights of two bits each
+    StructLayout({'data': 80})
+    >>> core.latency, core.operations_per_cycle
+    (4, 160.0)
     """
 
     SPEC = TernaryCoreSpec

@@ -10,16 +10,15 @@ from hw.lib.shared_module import NO_COLLISION
 from hw.npe.activations.row_greatest import greatest
 from hw.npe.activations.row_order import RowOrder, numbers_of
 
-__all__ = ["RowBanks", "RowContext", "ValueBeat"]
+__all__ = ["CodeBeat", "RowBanks", "RowContext", "ValueBeat"]
 
 
 class ValueBeat(data.StructLayout):
-    """Values of a row; of the last beat, ``count`` + 1, the lowest; ``operation`` is the row's.
+    """Values of a row; the last beat has ``count`` + 1, the lowest ones.
 
-    Operations are numbers: 0 softmax, 1 layer norm, 2 RMS norm, 3 GELU, 4 SiLU, 5 sum, 6 product,
-    7 values as they are.
-    That of the last beat counts, and so does the requantisation, if there is one. Of a sum or a
-    product the two operands come one after the other, as rows of one length.
+    Operations: 0 softmax, 1 layer norm, 2 RMS norm, 3 GELU, 4 SiLU, 5 sum, 6 product, 7 values as
+    they are. That of a row's last beat counts, and so does its requantisation, if there is one. Of
+    a sum or a product the two operands come one after the other, as rows of one length.
     """
 
     def __init__(self, spec: VectorUnitSpec):
@@ -29,6 +28,18 @@ class ValueBeat(data.StructLayout):
             "count": range(max(spec.lanes, 2)),
             "last": 1,
             **_scaling(spec),
+        })
+
+
+class CodeBeat(data.StructLayout):
+    """Codes of a row, zeros beyond its end; the exponent; whether the operation is not built."""
+
+    def __init__(self, spec: VectorUnitSpec):
+        super().__init__({
+            "data": spec.lanes * spec.out_width,
+            "exponent": 6,
+            "refused": 1,
+            "last": 1,
         })
 
 
@@ -44,10 +55,7 @@ def _scaling(spec: VectorUnitSpec) -> dict[str, int]:
 
 
 class RowContext(data.StructLayout):
-    """What is known of a row: operation, values in its last beat, that beat, greatest value.
-
-    And how it is requantised, if any row is.
-    """
+    """A row's operation, values in its last beat, that beat, greatest value, requantisation."""
 
     def __init__(self, spec: VectorUnitSpec):
         super().__init__({
@@ -203,14 +211,14 @@ class RowBanks(wiring.Component):
         return data.View(layout, Signal(layout.size, name=f"row{bank}", reset_less=True))
 
     def _take_row(self, m: Module, row: data.View, last_beat: Value) -> None:
-        """Take what a row's last beat says of it."""
+        """Store what a row's last beat says of the row."""
         beat = self.i.payload
         m.d.sync += [row.end.eq(last_beat), row.operation.eq(beat.operation)]
         m.d.sync += row.count.eq(beat.count)
         m.d.sync += [row[name].eq(beat[name]) for name in _scaling(self.spec)]
 
     def _counted(self, m: Module, behind: Signal) -> tuple[Value, Value]:
-        """Read one beat after the other; return the beat, and whether the next one has place."""
+        """Read one beat after the other; return it, and whether there is room for the next."""
         at = Signal.like(behind, reset_less=True)
         m.d.comb += self.last.eq(at == self.end)
         with m.If(self.move & self.reading):
@@ -223,7 +231,7 @@ class RowBanks(wiring.Component):
         return at, behind != at
 
     def _ordered(self, m: Module, behind: Signal) -> tuple[Value, Value]:
-        """Read in the order of operations; return the beat, and whether the next one has place."""
+        """Read in the order of operations; return the beat, and whether the next one has room."""
         spec = self.spec
         m.submodules.order = order = RowOrder(spec, len(behind))
         direct = self.operation.matches(*numbers_of(spec, *spec.SCALED))

@@ -11,7 +11,7 @@ __all__ = ["limits", "probabilities", "rounded", "scaled"]
 def probabilities(
     m: Module, spec: VectorUnitSpec, starts: list[Value], products: list[Value], group: int
 ) -> list[Value]:
-    """Round products, each with what is left of the one before, or of the groups before."""
+    """Round products, each with the rounding error of the one before, or of the groups before."""
     codes: list[Value] = []
     carried: Value = C(0, 1)
     for lane, product in enumerate(products):
@@ -37,23 +37,23 @@ def scaled(unit: VectorUnitSpec, lane: tuple[Value, Value, Value]) -> Value:
     width = unit.norm_spec.out_width
     sign, high = over[1], floor[width:]
     beyond = over[0] | Mux(sign, ~high.all(), high.any())
-    kept = Mux(beyond, (~sign).replicate(width), floor[:width])
-    return Cat(half, kept, sign)
+    saturated = Mux(beyond, (~sign).replicate(width), floor[:width])
+    return Cat(half, saturated, sign)
 
 
 def rounded(
-    m: Module, unit: VectorUnitSpec, found: Value, adder: str, scaling: tuple[Value, Value, Value]
+    m: Module, unit: VectorUnitSpec, product: Value, adder: str, scaling: tuple[Value, Value, Value]
 ) -> Value:
     """Round what :func:`scaled` returns as the requantiser does.
 
     Parameters
     ----------
     m, unit : where the gates go; widths.
-    found : a saturated product.
+    product : saturated.
     adder : carry propagation, see :func:`hw.arith.adder.resolve`.
     scaling : zero point, least and greatest code.
     """
-    return code(m, unit.norm_spec, found, *scaling, adder)
+    return code(m, unit.norm_spec, product, *scaling, adder)
 
 
 def limits(unit: VectorUnitSpec) -> tuple[Value, Value, Value]:

@@ -104,8 +104,8 @@ class RowElements:
         )
 
     def _is(self, *names: str) -> Value:
-        found: Value = self.now.operation.matches(*numbers_of(self.spec, *names))
-        return found
+        matches: Value = self.now.operation.matches(*numbers_of(self.spec, *names))
+        return matches
 
     @staticmethod
     def _moved(new: Value, stages: Signal, again: Value) -> Value:
@@ -123,11 +123,11 @@ class RowElements:
         # Differences have bits after the point; places that leave nothing are enough.
         shift = now.shift + spec.MEAN_FRACTION
         most = spec.scaling.shift_format.high
-        own = Mux(more.products, now.shift, Mux(shift > most, most, shift))
+        direct = Mux(more.products, now.shift, Mux(shift > most, most, shift))
         scale = Mux(more.again, Mux(more.gates, one, now.multiplier), -now.multiplier)
         return (
             Mux(self.direct, scale, factor)[: widths.factor],
-            Mux(self.direct, own, places)[: widths.shift],
+            Mux(self.direct, direct, places)[: widths.shift],
         )
 
     def lanes(
@@ -136,8 +136,8 @@ class RowElements:
         """Build the lanes; return codes and the sum."""
         spec = self.spec
         lanes = [
-            row_lane(m, spec, lane, value, kept, step, self.adder)
-            for lane, (value, kept) in enumerate(zip(values, keep, strict=True))
+            row_lane(m, spec, lane, value, valid, step, self.adder)
+            for lane, (value, valid) in enumerate(zip(values, keep, strict=True))
         ]
         values = [value for value, _, _ in lanes]
         starts, total = held_sums(m, step.move, values, GROUP, carried)
@@ -175,9 +175,10 @@ class RowElements:
 
     def _limits(self) -> tuple[Value, Value, Value]:
         """Return zero point, least and greatest code."""
-        own = (self.now.zero_point, self.now.low, self.now.high)
+        direct = (self.now.zero_point, self.now.low, self.now.high)
         zero, low, high = (
-            Mux(self.direct, one, other) for one, other in zip(own, limits(self.spec), strict=True)
+            Mux(self.direct, one, other)
+            for one, other in zip(direct, limits(self.spec), strict=True)
         )
         return zero, low, high
 

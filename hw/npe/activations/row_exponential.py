@@ -66,8 +66,8 @@ def exp_parts(
     double = 2 * inverse_scale
     fraction = BitHeap(double.bit_length())
     fraction.constant = double
-    for place, bit in enumerate(rest):
-        fraction.add_bit(bit, place, negative=True)
+    for weight, bit in enumerate(rest):
+        fraction.add_bit(bit, weight, negative=True)
     line = resolve(m, fraction.compress(m, [2] * fraction.width), adder)
     return line, whole
 
@@ -85,8 +85,8 @@ def _base_two(m: Module, below: Value, width: int, adder: str) -> Value:
     heap = BitHeap(width)
     for part in (below, below[1:], below[:1]):
         heap.add_term(list(part), signed=False)
-    for place, bit in enumerate(below[4:]):
-        heap.add_bit(bit, place, negative=True)
+    for weight, bit in enumerate(below[4:]):
+        heap.add_bit(bit, weight, negative=True)
     heap.add_bit(below[:4].any(), 0, negative=True)
     return resolve(m, heap.compress(m, [2] * heap.width), adder)
 
@@ -113,8 +113,8 @@ def add_saturating(m: Module, a: Value, b: Value, width: int, adder: str) -> Val
     heap = BitHeap(width + 1)
     for term in (a, b):
         heap.add_term(list(term), signed=False)
-    found = resolve(m, heap.compress(m, [2] * heap.width), adder)
-    return found[:-1] | found[-1].replicate(width)
+    total = resolve(m, heap.compress(m, [2] * heap.width), adder)
+    return total[:-1] | total[-1].replicate(width)
 
 
 class RowMemory(wiring.Component):

@@ -10,16 +10,16 @@ __all__ = ["GateDigits", "slope"]
 
 def slope(spec: VectorUnitSpec, operation: Value) -> Value:
     """Return what a gate's values are multiplied by, in units of 2^-6."""
-    found: Value = C(0, 8)
+    chosen: Value = C(0, 8)
     for name in spec.built:
         if name in spec.GATES:
             here = operation == spec.OPERATIONS.index(name)
-            found = found | (C(spec.GATES[name], 8) & here.replicate(8))
-    return found
+            chosen = chosen | (C(spec.GATES[name], 8) & here.replicate(8))
+    return chosen
 
 
 class GateDigits:
-    """Counts the digits of quotients, which all lanes find at a time.
+    """Counts the digits of quotients, which all lanes compute in step.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The greatest value of a row, found while its beats are written."""
+"""The greatest value of a row, computed while its beats are written."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
@@ -43,13 +43,13 @@ def greatest(m: Module, spec: VectorUnitSpec, beat: data.View, write: Value, fir
         held.append((most, none))
     for depth in range(2, max((spec.lanes - 1).bit_length(), 2)):
         held = _level(m, f"most{depth}_", held)
-    (own, _), *_ = held
+    (beat_most, _), *_ = held
     top, begins = Signal(signed(spec.width), reset_less=True), Signal(reset_less=True)
     with m.If(write):
         m.d.sync += begins.eq(first)
-    found = Mux(begins, own, _level(m, "most", [(top, C(0, 1)), (own, C(0, 1))])[0][0])
-    m.d.sync += top.eq(found)
-    return found
+    result = Mux(begins, beat_most, _level(m, "most", [(top, C(0, 1)), (beat_most, C(0, 1))])[0][0])
+    m.d.sync += top.eq(result)
+    return result
 
 
 def _level(m: Module, name: str, values: list[_Bounded]) -> list[_Bounded]:

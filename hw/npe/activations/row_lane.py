@@ -130,14 +130,14 @@ def row_lane(
     d_keep = held("d_keep", 1, keep)
     argument: Value = below[: spec.width]
     chosen: Value = norm
-    kept: Value = d_keep
+    valid: Value = d_keep
     if more is not None and back is not None:
         if spec.builds(spec.GATES):
             # The slope's bits after the point, too.
             start = spec.MEAN_FRACTION + 6
             turned = back[start : start + spec.width]
             argument = Mux(more.again, turned, argument) if "softmax" in spec.built else turned
-        chosen, kept = norm & ~(more.again & more.gates), d_keep | more.again
+        chosen, valid = norm & ~(more.again & more.gates), d_keep | more.again
     linear: Value = Cat(step.low, below) if widths.linear else C(0, widths.operand)
     linear = Cat(linear, linear[-1].replicate(max(widths.operand - len(linear), 0)))
     if more is not None and back is not None and spec.builds(["multiply"]):
@@ -150,7 +150,7 @@ def row_lane(
         power = Cat(C(0, spec.carry_width - spec.scale_width - 5), mantissa)
         beyond = whole[widths.shift :].any() if len(whole) > widths.shift else C(0, 1)
         octaves = whole[: widths.shift] | beyond.replicate(widths.shift)
-    a = held("a", widths.operand, Mux(chosen, linear, power) & kept.replicate(widths.operand))
+    a = held("a", widths.operand, Mux(chosen, linear, power) & valid.replicate(widths.operand))
     factor = step.factor
     if widths.linear:
         factor = Mux(step.square, below.as_signed(), factor.as_signed())
@@ -191,6 +191,6 @@ def _factor(
         sign = below[-1]
         gate = more.digits.factor(m, lane, exponential, more.multiplier, sign)
         steep = Mux(sign, -more.slope, more.slope)
-        own = Mux(more.first, steep.as_signed(), gate.as_signed())
-        factor = Mux(more.gates & ~more.again, own, factor.as_signed())
+        gated = Mux(more.first, steep.as_signed(), gate.as_signed())
+        factor = Mux(more.gates & ~more.again, gated, factor.as_signed())
     return factor, exponential

@@ -1,4 +1,4 @@
-"""What the vector unit finds out about a row: its mean, its root, and one reciprocal."""
+"""Statistics of a row in the vector unit: its mean, its root, and one reciprocal."""
 
 from typing import Any, NamedTuple, Self
 
@@ -241,7 +241,7 @@ class RowScale(wiring.Component):
         operand = work.factor[2 : 2 + len(work.square)]
         m.d.comb += work.summed.eq(Cat(subtracting, work.square) + Cat(subtracting, operand) >> 1)
         ends, top = Signal(), spec.reciprocal_width - 1
-        tops = Cat(place & quotient[top + number] for number, place in enumerate(places)).any()
+        tops = Cat(weight & quotient[top + number] for number, weight in enumerate(places)).any()
         if self.fine > 1:
             full: Value = quotient[top + 1 - spec.signed]
         else:
@@ -344,7 +344,7 @@ class RowScale(wiring.Component):
     ) -> Value:
         """Return where the next digit of a quotient enters, one bit of all.
 
-        Zeros before the leading one of a norm move the place down, round and round.
+        Zeros before the leading one of a norm move the place down; below the last comes the top.
         """
         if self.fine == 1:
             return C(1, 1)

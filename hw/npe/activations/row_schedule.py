@@ -15,8 +15,8 @@ class RowSchedule(wiring.Component):
     """Orders the passes over rows: one row is summed up while the scale of the last is found.
 
     A row is read for each of its sums, then waits until the row before it has left, has its scale
-    found, and is read once more to be scaled. Passes do not overlap. Rows that are requantised as
-    they say themselves have the last pass alone.
+    found, and is read once more to be scaled. Passes do not overlap. Rows with a requantisation of
+    their own have the last pass alone.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class RowSchedule(wiring.Component):
     done : In(1)
         The last beat of a pass is through.
     begin, busy : Out(1), In(1)
-        Find the scale of `o_found`; it is not found yet.
-    now, o_found : Out
+        Find the scale of `o_summed`; it is not found yet.
+    now, o_summed : Out
         :class:`RowContext` of the pass; and, when ``begin`` comes and the cycle before that, of the
         row whose scale is found.
     scaling, squaring : Out(1)
@@ -52,7 +52,7 @@ class RowSchedule(wiring.Component):
     begin: Signal
     busy: Signal
     now: data.View
-    o_found: data.View
+    o_summed: data.View
     scaling: Signal
     squaring: Signal
     refused: Signal
@@ -70,7 +70,7 @@ class RowSchedule(wiring.Component):
             **dict.fromkeys(("start", "bank", "final", "begin"), Out(1)),
             **dict.fromkeys(("done", "busy"), In(1)),
             "now": Out(row),
-            "o_found": Out(row),
+            "o_summed": Out(row),
             **dict.fromkeys(("scaling", "squaring", "refused"), Out(1)),
         })
 
@@ -79,8 +79,8 @@ class RowSchedule(wiring.Component):
         layout = RowContext(self.spec)
 
         def is_(view: data.View, name: str) -> Value:
-            found: Value = view.operation.matches(*numbers_of(self.spec, name))
-            return found
+            matches: Value = view.operation.matches(*numbers_of(self.spec, name))
+            return matches
 
         def row(bank: Value) -> data.View:
             rows = (Value.cast(self.i_row1), Value.cast(self.i_row0))
@@ -101,7 +101,7 @@ class RowSchedule(wiring.Component):
         m.d.comb += [
             Value.cast(self.now).eq(held),
             self.now.top.eq(top),
-            Value.cast(self.o_found).eq(Value.cast(now)),
+            Value.cast(self.o_summed).eq(Value.cast(now)),
             self.refused.eq(~self.now.operation.matches(*self.numbers)),
             self.final.eq(idle & known & ~self.busy),
             self.bank.eq(Mux(self.final, known_bank, summing)),

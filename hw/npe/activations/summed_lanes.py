@@ -85,7 +85,7 @@ class SummedLanes:
             with m.Switch(step.shift):
                 for shift in range(widths.least, widths.places[-1] + 1):
                     with m.Case(shift):
-                        m.d.comb += window.eq(1 + sum(place < shift for place in widths.places))
+                        m.d.comb += window.eq(1 + sum(weight < shift for weight in widths.places))
             m.d.comb += chosen.eq(Mux(self.rounds, window, 0))
             one = Mux(step.norm, Mux(step.squaring, squares, 1), one)
         else:
@@ -110,8 +110,8 @@ class SummedLanes:
         the highest instead.
         """
         lanes = [
-            self._value(m, lane, value, kept)
-            for lane, (value, kept) in enumerate(zip(values, keep, strict=True))
+            self._value(m, lane, value, valid)
+            for lane, (value, valid) in enumerate(zip(values, keep, strict=True))
         ]
         group, point = GROUP if self.widths.softmax else len(lanes), self.widths.point
         # What a norm rounds by is half a code in all lanes.
@@ -207,29 +207,29 @@ class SummedLanes:
         # Places of a norm: half a code, and its sign.
         half, sign = widths.point - 1, widths.point + spec.out_width - 1
 
-        def bit(place: int) -> Value:
-            return p[min(place, len(p) - 1)]
+        def bit(position: int) -> Value:
+            return p[min(position, len(p) - 1)]
 
         split = width - step if widths.softmax and widths.octaves > 1 else widths.value
         value: list[Value] = []
-        for place in range(widths.value):
-            found = bit(spec.MEAN_FRACTION + place)
-            if place < split and widths.softmax:
-                found = pick_bit(
+        for position in range(widths.value):
+            chosen = bit(spec.MEAN_FRACTION + position)
+            if position < split and widths.softmax:
+                chosen = pick_bit(
                     number,
                     [
-                        bit(spec.MEAN_FRACTION + step * octave + place)
+                        bit(spec.MEAN_FRACTION + step * octave + position)
                         for octave in range(widths.octaves)
-                        if place < width - step * octave
+                        if position < width - step * octave
                     ]
-                    or [found],
+                    or [chosen],
                 )
-            if widths.norms and place >= sign:
-                found = Mux(self.rounds, p[-1], found & ~number.any())
-            elif widths.norms and place >= half:
-                norms = [bit(norm - widths.point + place) for norm in widths.places]
-                found = pick_bit(self.window, [found, *norms])
-            value.append(found)
+            if widths.norms and position >= sign:
+                chosen = Mux(self.rounds, p[-1], chosen & ~number.any())
+            elif widths.norms and position >= half:
+                norms = [bit(norm - widths.point + position) for norm in widths.places]
+                chosen = pick_bit(self.window, [chosen, *norms])
+            value.append(chosen)
         over: Value = C(0, 1)
         # A difference times a factor has no more bits below its sign.
         above = min(len(p) - 1, spec.width + spec.MEAN_FRACTION + widths.factor - 1)
@@ -242,11 +242,11 @@ class SummedLanes:
         )
         m.d.comb += [beyond.eq(over), later.eq(number.any()), either.eq(later | beyond)]
         clears: list[Value] = []
-        for place in range(widths.value):
-            if widths.softmax and place < half:
-                clears.append(self.rounds | (later if place >= split else 0))
-            elif widths.norms and place >= sign:
+        for position in range(widths.value):
+            if widths.softmax and position < half:
+                clears.append(self.rounds | (later if position >= split else 0))
+            elif widths.norms and position >= sign:
                 clears.append(C(0, 1))
             else:
-                clears.append(either if place >= split else beyond)
+                clears.append(either if position >= split else beyond)
         return Cat(value), clears, beyond

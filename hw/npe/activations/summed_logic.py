@@ -36,7 +36,7 @@ class SummedLogic:
         self.factor, self.adder = factor, adder
 
     def lane(self, m: Module, lane: int, difference: Value) -> SummedFactors:
-        """Return what the next lane multiplies."""
+        """Return the factors of the next lane."""
         widths, step = self.widths, self.step
         below = Signal(len(difference), name=f"d_below{lane}", reset_less=True)
         a_factor = Signal(widths.factor, name=f"a_factor{lane}", reset_less=True)

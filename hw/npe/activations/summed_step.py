@@ -32,7 +32,7 @@ class SummedStep:
 
 @dataclass(kw_only=True)
 class SummedFactors:
-    """What a lane multiplies.
+    """The factors of a lane's product.
 
     Members
     -------

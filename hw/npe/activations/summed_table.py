@@ -11,7 +11,7 @@ __all__ = ["SummedTable"]
 
 
 class SummedTable:
-    """Looks factors of products up.
+    """Looks up the factors of products.
 
     Words are a mantissa, shifted up by what its octaves leave, and above it the number of the
     octave of :class:`~hw.npe.activations.summed_widths.SummedWidths`; or a square; or, of norms,
@@ -63,7 +63,7 @@ class SummedTable:
         return -1 - (1 << spec.width - 1)
 
     def lane(self, m: Module, lane: int, difference: Value) -> SummedFactors:
-        """Return what the next lane multiplies."""
+        """Return the factors of the next lane."""
         step, widths = self.step, self.widths
         if lane % 2 == 0:
             shape = self.width + widths.octave
@@ -72,10 +72,10 @@ class SummedTable:
             )
             m.submodules[f"table{lane // 2}"] = self.memory
         port = self.memory.read_port()
-        found = Signal(len(port.data), name=f"found{lane}")
+        entry = Signal(len(port.data), name=f"found{lane}")
         address = Cat(difference, self.difference)[: len(port.addr)]
-        m.d.comb += [port.addr.eq(address), port.en.eq(step.move), found.eq(port.data)]
-        word, octave = found[: self.width], found[self.width :]
+        m.d.comb += [port.addr.eq(address), port.en.eq(step.move), entry.eq(port.data)]
+        word, octave = entry[: self.width], entry[self.width :]
         if widths.norms:
             # Mantissas and squares have no sign.
             word = Cat(word, word[-1] & step.norm)

@@ -69,11 +69,13 @@ class BlockCount(wiring.Component):
             for count, pairs in words.items():
                 with m.Case(*pairs):
                     m.d.comb += offered.eq(count)
-        kept, left = (Signal.like(offered, name=name, reset_less=True) for name in ("kept", "left"))
+        beats, left = (
+            Signal.like(offered, name=name, reset_less=True) for name in ("kept", "left")
+        )
         more, now = Signal.like(offered), Signal.like(offered)
         opens, closes = (Signal(name=name, reset_less=True) for name in ("opens", "closes"))
         m.d.comb += [
-            more.eq(Mux(tile_first, offered, kept)),
+            more.eq(Mux(tile_first, offered, beats)),
             now.eq(Mux(first, more, left)),
             self.o_first.eq(first),
             self.o_last.eq(self.last | (now == 0)),
@@ -82,7 +84,7 @@ class BlockCount(wiring.Component):
         ]
         with m.If(self.accept):
             m.d.sync += [
-                kept.eq(more),
+                beats.eq(more),
                 left.eq(now - 1),
                 tile_first.eq(self.last),
                 first.eq(self.o_last),
@@ -174,7 +176,7 @@ class BlockScales(wiring.Component):
     def _rows(self, m: Module) -> Value:
         """Issue the rows of a block, one per cycle: valid, row number, scale."""
         spec = self.spec
-        kept, going = (
+        loaded, going = (
             Signal(len(self.i_a), name=f"{name}_a", reset_less=True) for name in ("kept", "going")
         )
         valid, gap = Signal(name="valid"), Signal(name="gap", reset_less=True)
@@ -186,9 +188,9 @@ class BlockScales(wiring.Component):
             edge = (row % spec.SEGMENT == spec.SEGMENT - 1) & ~last
         with m.If(self.move):
             with m.If(self.load):
-                m.d.sync += kept.eq(self.i_a)
+                m.d.sync += loaded.eq(self.i_a)
             with m.If(self.clear[0]):
-                m.d.sync += [going.eq(kept), row.eq(0), valid.eq(1), gap.eq(0)]
+                m.d.sync += [going.eq(loaded), row.eq(0), valid.eq(1), gap.eq(0)]
             with m.Else():
                 m.d.sync += [valid.eq(gap | (valid & ~last & ~edge)), gap.eq(valid & edge)]
                 with m.If(valid):

@@ -110,10 +110,10 @@ class EdgeDecoder(SharedModule):
     def elaborate(self, platform):
         m = Module()
         coded, invalid = self.encode(m, self.i_data, self.i_format, self.i_mode)
-        found = Signal(reset_less=True)
+        sticky = Signal(reset_less=True)
         with m.If(self.en):
-            m.d.sync += found.eq((found & ~self.i_clear) | (invalid & self.i_valid))
-        m.d.comb += [self.o.eq(Mux(self.i_valid, coded, 0)), self.o_invalid.eq(found)]
+            m.d.sync += sticky.eq((sticky & ~self.i_clear) | (invalid & self.i_valid))
+        m.d.comb += [self.o.eq(Mux(self.i_valid, coded, 0)), self.o_invalid.eq(sticky)]
         return m
 
 

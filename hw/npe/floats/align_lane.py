@@ -65,9 +65,9 @@ class Peak(data.StructLayout):
             unpack(m, codes.word_select(lane, fmt.width), fmt, f"number{lane}")
             for lane in range(self.spec.lanes)
         ]
-        kept = Signal(self.size, name="kept")
-        m.d.comb += kept.eq(Mux(first, 0, before.as_value()))
-        others = data.View(self, kept)
+        start = Signal(self.size, name="kept")
+        m.d.comb += start.eq(Mux(first, 0, before.as_value()))
+        others = data.View(self, start)
         peak = data.View(self, Signal(self.size, name="peak"))
         mantissas = [number.significand[: fmt.mantissa_bits] for number in numbers]
         m.d.comb += [

@@ -96,13 +96,13 @@ def decode_wide(
         columns = [[bit] for bit in exponent] + [[C(0, 1)]] * (BYTE - len(exponent))
         columns[3].append(mode[2])
         exponent = list(resolve(m, columns, "ripple"))
-    found = Signal(name="invalid")
-    m.d.comb += found.eq(Cat(invalid).any())
+    any_invalid = Signal(name="invalid")
+    m.d.comb += any_invalid.eq(Cat(invalid).any())
     halves = (
         (magnitude[:BYTE], fields[0][0], (exponent, fields[0][2][1])),
         (magnitude[BYTE:], fields[1][0], fields[1][2]),
     )
-    return layout.pack(halves, (dual, wide, mode[2])), found
+    return layout.pack(halves, (dual, wide, mode[2])), any_invalid
 
 
 def _posit(

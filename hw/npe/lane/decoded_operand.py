@@ -133,7 +133,7 @@ class WideOperand(data.StructLayout):
 def quiet(layout: data.StructLayout, operand: Value, valid: Value) -> Value:
     """Return an operand that belongs to a zero, unless it is valid: no sign, no part of a sum.
 
-    Zero is negated to zero; but of a sign that is x, simulators make x of every bit of that.
+    The negative of zero is zero; but simulators make every bit of it x if the sign is x.
     """
     parts = []
     for name, field in layout:

@@ -116,20 +116,20 @@ class GatedSum:
         ]
 
     def accumulate(self, m: Module, enable: Value, done: Value, terms: Terms) -> data.View:
-        """Keep a sum, which is cleared when it is `done`; return it."""
+        """Accumulate terms; return the sum, which is cleared when it is `done`."""
         low, width = self.low, self.width
         lower = Signal(low, name="lower", reset_less=True)
         upper = Signal(width - low, name="upper", reset_less=True)
         late = Signal(len(self.layout.carries), name="late", reset_less=True)
-        total, kept = (
+        total, start = (
             data.View(self.layout, Signal(self.layout.size, name=name))
             for name in ("total", "kept")
         )
         m.d.comb += [
             total.as_value().eq(Cat(lower, upper, late)),
-            kept.as_value().eq(Mux(done, 0, total.as_value())),
+            start.as_value().eq(Mux(done, 0, total.as_value())),
         ]
-        added = self.layout.pack(self.add(m, terms, self.layout.columns(kept)))
+        added = self.layout.pack(self.add(m, terms, self.layout.columns(start)))
         with m.If(enable):
             m.d.sync += [lower.eq(added[:low]), late.eq(added[width:])]
             with m.If(done | terms.wide | late.any()):

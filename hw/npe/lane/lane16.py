@@ -113,7 +113,7 @@ class Lane16(Lane8):
             m.d.comb += still.eq(high[one] & wide.replicate(widths[1]))
             multiply(m, heap, still, low[other], BYTE)
 
-    def _join(self, m: Module, heap: BitHeap, own: Value, wide: Value, cross: Value) -> Value:
+    def _join(self, m: Module, heap: BitHeap, product: Value, wide: Value, cross: Value) -> Value:
         """Add the upper half's partial product to the lower half's.
 
         Returns
@@ -125,10 +125,10 @@ class Lane16(Lane8):
             *([(wide & cross, 0, "cross_part")] if self.plan.crossed else []),
         ]
         for here, weight, name in both:
-            part = Signal(len(own), name=name)
-            m.d.comb += part.eq(own & here.replicate(len(own)))
+            part = Signal(len(product), name=name)
+            m.d.comb += part.eq(product & here.replicate(len(product)))
             heap.add_term(list(part), weight, signed=False, arrival=PRODUCT)
         width = self.a_layout.plans[1].widths(False)[0]
         alone = Signal(width, name="alone")
-        m.d.comb += alone.eq(own[:width] & (~wide).replicate(width))
+        m.d.comb += alone.eq(product[:width] & (~wide).replicate(width))
         return alone

@@ -80,7 +80,7 @@ class LaneWidths:
     @property
     def signs(self) -> int:
         """Maximum number of codes with a sign of their own."""
-        return bool(self._own(False)) + self.dual
+        return bool(self._shifted_formats(False)) + self.dual
 
     @property
     def mixed(self) -> bool:
@@ -124,14 +124,14 @@ class LaneWidths:
 
         If `crossed`, the exponent is greater by 8 for halves of different weight.
         """
-        exponents = {e for fmt in self._own(second) for e in magnitudes(fmt)}
+        exponents = {e for fmt in self._shifted_formats(second) for e in magnitudes(fmt)}
         if crossed and not second and not self.half:
             exponents |= {e + BYTE for e in exponents}
         return tuple(at for at in range(8) if any(e >> at & 1 for e in exponents))
 
     def widths(self, second: bool) -> list[int]:
         """Bits of a product, and after each level of the shifter."""
-        formats = self._own(second)
+        formats = self._shifted_formats(second)
         rows = [(fmt, e, most) for fmt in formats for e, most in magnitudes(fmt).items()]
         met = set()
         for (one, x, p), (other, y, q) in product(rows, rows):
@@ -144,7 +144,7 @@ class LaneWidths:
             for level in range(levels + 1)
         ]
 
-    def _own(self, second: bool) -> tuple[ElementFormat, ...]:
+    def _shifted_formats(self, second: bool) -> tuple[ElementFormat, ...]:
         """Return the formats whose products are shifted and summed here."""
         if second:
             return self.short
