@@ -21,8 +21,10 @@ TIMEOUT = 0.2
 """Seconds without a byte, after which a command is repeated."""
 
 
-def built(board: Board, folder: Path) -> tuple[Design, int]:
-    """Return the design that `carrysave build` made for a board, and its baud rate.
+def built(board: Board, folder: Path) -> tuple[Design, int, float | None]:
+    """Return the design that `carrysave build` made for a board, its baud rate, and its clock.
+
+    The clock is in MHz; None if the report has none.
 
     Parameters
     ----------
@@ -49,13 +51,18 @@ def built(board: Board, folder: Path) -> tuple[Design, int]:
         )
     try:
         facts = json.loads(report.read_text())
-        return Design("coprocessor_uart", facts["parameters"]), int(facts["baud"])
+        clock = facts.get("clock_mhz")
+        return (
+            Design("coprocessor_uart", facts["parameters"]),
+            int(facts["baud"]),
+            None if clock is None else float(clock),
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{report}: not a report of `carrysave build`: {error}") from None
 
 
-def opened(port: SerialPort, design: Design) -> Coprocessor:
-    """Open the driver of a design behind a serial line.
+def opened(port: SerialPort, design: Design) -> tuple[Coprocessor, UartLink]:
+    """Open the driver of a design behind a serial line; return that, and its link.
 
     Raises
     ------
@@ -71,7 +78,7 @@ def opened(port: SerialPort, design: Design) -> Coprocessor:
             f"the board has another design, {device.info.hash:016x} and not {design.digest}:"
             " load it with `carrysave build --load`"
         )
-    return device
+    return device, link
 
 
 def block(
@@ -90,7 +97,7 @@ def block(
 
         with Serial(port, baud, timeout=TIMEOUT) as line:
             try:
-                device = opened(line, design)
+                device, _ = opened(line, design)
             except CoprocessorError as error:
                 raise type(error)(f"{board.name} at {port}, {baud} baud: {error}") from None
             return run_jobs(device, jobs, progress=tell)

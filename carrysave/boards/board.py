@@ -6,32 +6,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from carrysave.boards.line_rate import divisor_of, rate_of
+from carrysave.boards.sdram import external_bytes
 from hw import device
 from hw.catalog import Design, nearest
 from hw.device.description import Part
 from hw.emit import constraints
 
-__all__ = ["BOARDS", "RATES", "Board", "board_of", "design_of", "divisor_of", "rate_of"]
+__all__ = ["BOARDS", "Board", "board_of", "design_of"]
 
 FTDI = 3_000_000
 """Baud rate of FTDI's bridges, FT231X and FT2232H, which a clock of 12 MHz and more can make."""
-
-RATES = (
-    3_000_000,
-    2_000_000,
-    1_500_000,
-    1_000_000,
-    921_600,
-    460_800,
-    230_400,
-    115_200,
-    57_600,
-    9_600,
-)
-"""Baud rates that bridges and hosts know."""
-
-_TOLERANCE = 0.02
-"""Of the baud rate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,32 +213,6 @@ def board_of(name: str) -> Board:
     return BOARDS[name]
 
 
-def rate_of(board: Board, clock_hz: float) -> int:
-    """Return the highest of :data:`RATES` that a clock makes and the board's bridge takes."""
-    return next(rate for rate in RATES if rate <= board.baud and _makes(clock_hz, rate))
-
-
-def _makes(clock_hz: float, baud: int) -> bool:
-    divisor = round(clock_hz / baud)
-    return 4 <= divisor <= 65535 and abs(clock_hz / baud / divisor - 1) <= _TOLERANCE
-
-
-def divisor_of(clock_hz: float, baud: int) -> int:
-    """Return the clock cycles of a bit.
-
-    Raises
-    ------
-    ValueError
-        The clock is not 4 to 65535 times the rate, within 2 %.
-    """
-    divisor = round(clock_hz / baud)
-    if not _makes(clock_hz, baud):
-        raise ValueError(
-            f"baud rate must be {clock_hz / 1e6:g} MHz over 4..65535, within 2 %, not {baud}"
-        )
-    return divisor
-
-
 def design_of(
     board: Board, parameters: Mapping[str, str], *, clock_hz: float | None = None, baud: int = 0
 ) -> Design:
@@ -267,13 +226,15 @@ def design_of(
     Raises
     ------
     ValueError
-        The clock cannot make the rate.
+        The clock cannot make the rate; the board has no external memory.
     """
     texts = {key: str(value) for key, value in board.parameters.items()}
+    if parameters.get("memory") == "external":
+        texts["memory_bytes"] = str(external_bytes(board.name))
     if board.processor:
         return Design.parse("coprocessor", texts | dict(parameters))
     hertz = clock_hz or 1e6 * (board.clock_mhz or board.oscillator_mhz)
-    divisor = divisor_of(hertz, baud or rate_of(board, hertz))
+    divisor = divisor_of(hertz, baud or rate_of(board.baud, hertz))
     design = Design.parse("coprocessor_uart", texts | {"divisor": str(divisor)} | dict(parameters))
     shared = int(texts.get("requantisers", 0))
     if shared and "requantisers" not in parameters and design.spec.inside.n % shared:

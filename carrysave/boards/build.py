@@ -8,10 +8,13 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.boards import vendor
-from carrysave.boards.board import Board, design_of, rate_of
+from carrysave.boards.board import Board, design_of
 from carrysave.boards.clock_search import SEEDS, Run, fastest
+from carrysave.boards.external import controller
 from carrysave.boards.implement import Placement, TooLargeError, routed
 from carrysave.boards.largest import largest, map_whole
+from carrysave.boards.line_rate import rate_of
+from carrysave.boards.litedram_core import CORE
 from carrysave.boards.top import TOP, clock_of, top
 from carrysave.errors import ArgumentError
 from carrysave.fpga import place
@@ -31,7 +34,7 @@ class _Built(Run):
     """A placed and routed design, and the folder with its bitstream."""
 
     design: Design
-    found: dict[str, Any]
+    report: dict[str, Any]
     image: bytes
     files: dict[str, str]
 
@@ -92,7 +95,7 @@ def build(
     written = [cache.write(folder / name, text) for name, text in built.files.items()]
     written.append(cache.write(image, built.image))
     report = folder / f"{board.name}.json"
-    facts = _report(board, built, baud or rate_of(board, 1e6 * built.clock_mhz))
+    facts = _report(board, built, baud or rate_of(board.baud, 1e6 * built.clock_mhz))
     facts |= {"runs": [run.facts for run in runs], "files": [*map(str, (*written, report))]}
     cache.write(report, json.dumps(facts, indent=2) + "\n")
     return built.design, facts
@@ -113,8 +116,8 @@ def _report(board: Board, built: _Built, baud: int) -> dict[str, Any]:
         **built.facts,
         "gops": operations * built.clock_mhz / 1e3,
         "capacity": dict(board.part.capacity),
-        **built.found,
-        "notes": [*built.found["notes"], *([board.note] if board.note else [])],
+        **built.report,
+        "notes": [*built.report["notes"], *([board.note] if board.note else [])],
         "versions": dict(zip(("yosys", "nextpnr"), _versions(board), strict=True)),
     }
 
@@ -159,19 +162,20 @@ def _built(
     rates : that clock in MHz, baud rate, and the placer's seed.
     """
     mhz, baud, seed = rates
+    external = parameters.get("memory") == "external"
     with tools.workplace() as work:
-        clock = clock_of(board, mhz, work)
+        clock = clock_of(board, mhz, work, shifted=external)
     design = design_of(board, parameters, clock_hz=1e6 * clock.mhz, baud=baud)
     flow = device.family(board.family).flow
     assert flow.bitstream is not None
+    memory = controller(board, design.spec, 1e6 * clock.mhz) if external else None
     facts = board.facts
-    verilog = Emission(design).verilog
+    pins = constraints.pins(flow.bitstream.pins, facts["pins"], facts["clock_hz"])
     files = {
-        f"{design.module}.v": verilog,
-        f"{TOP}.v": top(board, design.module, clock),
-        f"{board.name}.{flow.bitstream.pins}": constraints.pins(
-            flow.bitstream.pins, facts["pins"], facts["clock_hz"]
-        ),
+        f"{design.module}.v": Emission(design).verilog,
+        f"{TOP}.v": top(board, design.module, clock, memory),
+        **({f"{CORE}.v": memory.verilog} if memory else {}),
+        f"{board.name}.{flow.bitstream.pins}": pins + (memory.pins if memory else ""),
     }
 
     def make(folder: Path) -> None:
@@ -191,7 +195,7 @@ def _built(
         fmax_mhz=float(report["fmax_mhz"]),
         untimed=bool(report["untimed"]),
         design=design,
-        found=report,
+        report=report,
         image=(folder / "image").read_bytes(),
         files=files,
     )
@@ -210,7 +214,7 @@ def _implement(
     seed: int,
 ) -> tuple[dict[str, Any], bytes]:
     """Run the tools in a folder; return the figures, and the bitstream."""
-    verilog, whole, pins = files.values()
-    taken, _ = map_whole(board, module, verilog + whole, folder, progress)
+    *verilog, pins = files.values()
+    taken, _ = map_whole(board, module, "".join(verilog), folder, progress)
     how = Placement(seed=seed, more=device.family(board.family).board_arguments)
     return routed(board, module, TOP, taken, pins, folder, progress, how)

@@ -52,17 +52,17 @@ class Run:
         }
 
 
-Found = TypeVar("Found", bound=Run)
+AnyRun = TypeVar("AnyRun", bound=Run)
 
 
 def fastest(
-    build: Callable[[float, int], Found],
+    build: Callable[[float, int], AnyRun],
     first_mhz: float,
     seeds: int,
     progress: Callable[[str], None],
     *,
     fixed: bool = False,
-) -> tuple[Found, list[Found]]:
+) -> tuple[AnyRun, list[AnyRun]]:
     """Build from each seed, at a clock asked anew from what was reached; return the best, and all.
 
     The best is the one of the highest clock that is met; of those with one clock, the one that
@@ -82,7 +82,7 @@ def fastest(
     FpgaError
         No seed is placed and routed.
     """
-    runs: list[Found] = []
+    runs: list[AnyRun] = []
     wanted = first_mhz
     for attempt in count(1):
         seed = (attempt - 1) % seeds + 1

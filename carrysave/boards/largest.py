@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from carrysave.boards.board import Board, design_of
+from carrysave.boards.external import controller
 from carrysave.boards.implement import TooLargeError, mapped
 from carrysave.boards.top import TOP, Clock, top
 from hw.catalog import Design
@@ -49,7 +50,12 @@ def largest(
 
     def fits(m: int, n: int) -> bool:
         small = design_of(board, {**parameters, "m": str(m), "n": str(n)})
-        verilog = Emission(small).verilog + top(board, small.module, Clock(board.oscillator_mhz))
+        clock, memory = Clock(board.oscillator_mhz), None
+        verilog = Emission(small).verilog
+        if small.spec.external:
+            memory = controller(board, small.spec, 1e6 * clock.mhz)
+            verilog += memory.verilog
+        verilog += top(board, small.module, clock, memory)
         try:
             with tools.workplace() as work:
                 smallest.update(map_whole(board, small.module, verilog, work, progress)[0])

@@ -1,10 +1,13 @@
 """The top of a board's FPGA: the co-processor, its clock, and its reset."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from carrysave.boards.board import Board
+from carrysave.boards.external import Controller
+from carrysave.boards.litedram_core import CORE
 from carrysave.fpga import place
 from hw import device
 
@@ -34,17 +37,21 @@ class Clock:
     verilog: str = ""
 
 
-def clock_of(board: Board, mhz: float, folder: Path) -> Clock:
+def clock_of(board: Board, mhz: float, folder: Path, *, shifted: bool = False) -> Clock:
     """Make the clock that is the nearest to a frequency, and not above it.
 
     A PLL's steps are coarse: where the tool's nearest is above, a lower one is asked for.
+
+    Parameters
+    ----------
+    shifted : the PLL makes a second clock, a quarter of a period behind, for a memory.
 
     Raises
     ------
     ValueError
         The family's PLL makes no such frequency.
     """
-    if mhz == board.oscillator_mhz:
+    if mhz == board.oscillator_mhz and not shifted:
         return Clock(mhz)
     flow, part = device.family(board.family).flow, board.part
     assert flow.bitstream is not None
@@ -55,9 +62,10 @@ def clock_of(board: Board, mhz: float, folder: Path) -> Clock:
     for step in range(_STEPS):
         path.unlink(missing_ok=True)
         wanted = mhz * (1 - _STEP * step)
+        words = [*arguments, *(flow.bitstream.pll_shifted if shifted else ())]
         filled = [
             word.format(mhz=f"{board.oscillator_mhz:g}", wanted=f"{wanted:g}", pll=part.names[1])
-            for word in arguments
+            for word in words
         ]
         done = place.call(package, folder, filled, tool)
         match = _ACHIEVED.search(path.read_text()) if path.exists() else None
@@ -81,19 +89,29 @@ def _without_comments(text: str) -> str:
     return re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL).strip() + "\n"
 
 
-def top(board: Board, module: str, clock: Clock) -> str:
-    """Return the Verilog of the top: reset until the clock is stable, and some cycles more."""
+def top(board: Board, module: str, clock: Clock, memory: Controller | None = None) -> str:
+    """Return the Verilog of the top: reset until the clock is stable, and some cycles more.
+
+    Parameters
+    ----------
+    memory : the controller of the design's external memory; the design is in reset until that has
+        started the memory.
+    """
     flow = device.family(board.family).flow
-    lines = [f"module {TOP}(input clk, input rx, output tx, output busy);"]
+    pads = memory.pads if memory else {}
+    ports = ["input clk", "input rx", "output tx", "output busy"]
+    ports += [f"{way} {_range(width)}{name}" for name, (width, way) in pads.items()]
+    lines = [f"module {TOP}({', '.join(ports)});"]
     if clock.verilog:
         assert flow.bitstream is not None
         comes, goes = flow.bitstream.pll_ports
+        late = f" .{flow.bitstream.pll_shifted_port}(late)," if memory else ""
         lines += [
-            "  wire fast, locked;",
-            f"  pll clocks (.{comes}(clk), .{goes}(fast), .locked(locked));",
+            "  wire fast, late, locked;",
+            f"  pll clocks (.{comes}(clk), .{goes}(fast),{late} .locked(locked));",
         ]
     else:
-        lines += ["  wire fast = clk, locked = 1'b1;"]
+        lines += ["  wire fast = clk, late = clk, locked = 1'b1;"]
     light = "!light" if board.facts["pins"]["busy"]["inverted"] else "light"
     lines += [
         "  wire light;",
@@ -104,7 +122,47 @@ def top(board: Board, module: str, clock: Clock) -> str:
         "    if (locked) start <= start + !start[4];",
         "    reset <= !start[4];",
         "  end",
-        f"  {module} block (.clk(fast), .rst(reset), .rx(rx), .tx(tx), .busy(light));",
+    ]
+    more = ""
+    if memory:
+        lines += _memory(memory)
+        more = ", " + ", ".join(f".m_axi_{name}({name})" for name in _AXI)
+    held = "reset | !started" if memory else "reset"
+    lines += [
+        f"  {module} block (.clk(fast), .rst({held}), .rx(rx), .tx(tx), .busy(light){more});",
         "endmodule",
     ]
     return "\n".join(lines) + "\n" + clock.verilog
+
+
+def _range(width: int) -> str:
+    """Return the range of a signal, with a space behind it; empty for one bit."""
+    return f"[{width - 1}:0] " if width > 1 else ""
+
+
+_ONE = ("arvalid", "arready", "rlast", "rvalid", "rready", "awvalid", "awready", "wlast", "wvalid",
+        "wready", "bvalid", "bready")  # fmt: skip
+_MORE = {"araddr": 32, "awaddr": 32, "arlen": 8, "awlen": 8, "arsize": 3, "awsize": 3, "arburst": 2,
+         "awburst": 2, "arcache": 4, "awcache": 4, "arprot": 3, "awprot": 3, "rresp": 2,
+         "bresp": 2}  # fmt: skip
+_AXI = (*_ONE, *_MORE, "rdata", "wdata", "wstrb")
+"""Signals between design and controller."""
+
+
+def _memory(memory: Controller) -> Iterator[str]:
+    """Yield the controller of the memory, and the signals between it and the design."""
+    data = {"rdata": memory.data_width, "wdata": memory.data_width, "wstrb": memory.data_width // 8}
+    for name in _AXI:
+        yield f"  wire {_range((dict.fromkeys(_ONE, 1) | _MORE | data)[name])}{name};"
+    unused = ("arid", "arlock", "arqos", "arregion", "aruser", "awid", "awlock", "awqos",
+              "awregion", "awuser", "wuser")  # fmt: skip
+    ports = [
+        *(f".s_axi_{name}({name})" for name in _AXI),
+        *(f".s_axi_{name}(0)" for name in unused),
+        *(f".{name}({name})" for name in memory.pads),
+    ]
+    yield "  wire started;"
+    yield (
+        f"  {CORE} memory (.core_clk(fast), .core_rst(reset), .core_shifted(late),"
+        f" .core_started(started), {', '.join(ports)});"
+    )

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.boards.board import Board, rate_of
+from carrysave.boards.board import Board
+from carrysave.boards.line_rate import rate_of
 from carrysave.boards.top import TOP, Clock, top
 from hw.catalog import Design
 from hw.emit import constraints
@@ -61,7 +62,7 @@ def write(
         "part": board.facts["part"],
         "oscillator_mhz": board.oscillator_mhz,
         "clock_mhz": None if board.processor else board.oscillator_mhz,
-        "baud": None if board.processor else rate_of(board, board.facts["clock_hz"]),
+        "baud": None if board.processor else rate_of(board.baud, board.facts["clock_hz"]),
         "ok": None,
         "gops": None,
         "capacity": {},

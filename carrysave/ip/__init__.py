@@ -6,7 +6,7 @@ __all__ = ["has_pack"]
 
 
 def has_pack(design: Design) -> bool:
-    """Tell whether a design is written as a pack: a co-processor with buses or streams."""
+    """Return whether a design is written as a pack: a co-processor with buses or streams."""
     if design.engine is None:
         return False
     from golden.soc.coprocessor_uart import CoprocessorUartSpec

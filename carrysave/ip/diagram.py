@@ -83,8 +83,8 @@ def _outside(block: Facts) -> tuple[dict[str, _Box], list[tuple[str, str]]]:
         return boxes, [("read", "a"), ("read", "b"), ("drain", "write")]
     places = {"a": (20, 100), "b": (20, 176), "c": (724, 20)}
     boxes = {
-        f"stream {side}": _Box(*place, (f"stream of {side.upper()}", f"{name}, {width}"))
-        for (side, place), name in zip(places.items(), streams, strict=True)
+        f"stream {side}": _Box(*corner, (f"stream of {side.upper()}", f"{name}, {width}"))
+        for (side, corner), name in zip(places.items(), streams, strict=True)
     }
     return boxes, [("stream a", "a"), ("stream b", "b"), ("drain", "stream c")]
 

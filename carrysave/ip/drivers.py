@@ -21,11 +21,11 @@ _ONES = {"e8m0": 127, "e4m3": 56}
 
 def facts(block: Facts) -> dict[str, Any]:
     """Gather what the template README_drivers.md takes; formats are the last of the engine's."""
-    found: dict[str, Any] = {"block": block, "spec": block.spec, "pair": None, "one": None}
+    result: dict[str, Any] = {"block": block, "spec": block.spec, "pair": None, "one": None}
     if isinstance(block.spec.engine, NpeSpec):
-        found["pair"] = list(modes(block.spec))[-1]
-        found["one"] = _ONES.get(block.spec.engine.scale)
-    return found
+        result["pair"] = list(modes(block.spec))[-1]
+        result["one"] = _ONES.get(block.spec.engine.scale)
+    return result
 
 
 def write(block: Facts, pack: Path) -> list[str]:
@@ -47,7 +47,7 @@ def _write(spec: CoprocessorSpec, folder: Path) -> list[Path]:
     python, c = folder / "python", folder / "c"
     driver_sources.python(python / "carrysave_driver")
     driver_sources.c(c, stream=spec.STREAM, uart=isinstance(spec, CoprocessorUartSpec))
-    if found := modes(spec):
-        cache.write(python / mode_tables.PYTHON_NAME, mode_tables.python(found))
-        cache.write(c / mode_tables.C_NAME, mode_tables.c(found))
+    if mode_list := modes(spec):
+        cache.write(python / mode_tables.PYTHON_NAME, mode_tables.python(mode_list))
+        cache.write(c / mode_tables.C_NAME, mode_tables.c(mode_list))
     return [path for path in folder.rglob("*") if path.is_file()]

@@ -70,8 +70,8 @@ class Facts:
     @property
     def discovery(self) -> dict[str, int]:
         """Parameters of the register map."""
-        found: dict[str, int] = self.emission.component.registers.parameters
-        return found
+        values: dict[str, int] = self.emission.component.registers.parameters
+        return values
 
     def port(self, name: str) -> dict[str, Any]:
         """Find a port by its name."""
@@ -83,8 +83,8 @@ class Facts:
 
     def interface(self, kind: str) -> Interface:
         """Find the one interface of a kind."""
-        (found,) = self.interfaces(kind)
-        return found
+        (interface,) = self.interfaces(kind)
+        return interface
 
     @property
     def clock(self) -> str:

@@ -59,10 +59,10 @@ def component(block: Facts, registers: Path, files: Mapping[str, Sequence[str]])
     _model(root, block)
     sets = SubElement(root, _tag("fileSets"))
     for name, members in files.items():
-        own = SubElement(sets, _tag("fileSet"))
-        _text(own, "name", name)
+        file_set = SubElement(sets, _tag("fileSet"))
+        _text(file_set, "name", name)
         for member in members:
-            file = SubElement(own, _tag("file"))
+            file = SubElement(file_set, _tag("file"))
             _text(file, "name", member)
             kind = _TYPES.get(Path(member).suffix)
             if kind is None:
@@ -99,7 +99,7 @@ def _bus(parent: Element, interface: Interface, memory_map: str) -> None:
         SubElement(role, _tag("addressSpaceRef"), space)
     parameters = SubElement(bus, _tag("parameters"))
     for name, value in interface.parameters.items():
-        own = SubElement(
+        parameter = SubElement(
             parameters,
             _tag("parameter"),
             {
@@ -107,8 +107,8 @@ def _bus(parent: Element, interface: Interface, memory_map: str) -> None:
                 "type": "int" if isinstance(value, int) else "string",
             },
         )
-        _text(own, "name", name)
-        _text(own, "value", str(value) if isinstance(value, int) else f'"{value}"')
+        _text(parameter, "name", name)
+        _text(parameter, "value", str(value) if isinstance(value, int) else f'"{value}"')
 
 
 def _model(root: Element, block: Facts) -> None:
@@ -118,11 +118,13 @@ def _model(root: Element, block: Facts) -> None:
     _text(view, "name", "rtl")
     _text(view, "envIdentifier", "::")
     _text(view, "componentInstantiationRef", "verilog")
-    own = SubElement(SubElement(model, _tag("instantiations")), _tag("componentInstantiation"))
-    _text(own, "name", "verilog")
-    _text(own, "language", "verilog")
-    _text(own, "moduleName", block.module)
-    _text(SubElement(own, _tag("fileSetRef")), "localName", "rtl")
+    instantiation = SubElement(
+        SubElement(model, _tag("instantiations")), _tag("componentInstantiation")
+    )
+    _text(instantiation, "name", "verilog")
+    _text(instantiation, "language", "verilog")
+    _text(instantiation, "moduleName", block.module)
+    _text(SubElement(instantiation, _tag("fileSetRef")), "localName", "rtl")
     ports = SubElement(model, _tag("ports"))
     for port in block.emission.ports:
         one = SubElement(ports, _tag("port"))

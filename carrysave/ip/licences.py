@@ -58,12 +58,12 @@ def table(docs: bool) -> tuple[tuple[str, str, str], ...]:
 def write(folder: Path, docs: bool) -> None:
     """Copy the licence texts from the packages, one folder each."""
     for package in (*_COPIED, _DOCS_COPIED) if docs else _COPIED:
-        found = [
+        files = [
             file
             for file in distribution(package).files or ()
             if file.name.startswith("LICENSE") and ".dist-info" in file.parts[0]
         ]
-        if not found:
+        if not files:
             raise FileNotFoundError(f"the package {package} is installed without its licence")
-        for file in found:
+        for file in files:
             cache.write(folder / package / file.name, Path(str(file.locate())).read_bytes())

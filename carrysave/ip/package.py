@@ -38,7 +38,7 @@ def generate(
     period_ns : clock period in the constraints, ns.
     name : what FuseSoC calls it, see :func:`hw.emit.fusesoc.core`.
     docs : write the register map as HTML too: 9 MB in 150 files.
-    progress : told what is done.
+    progress : called with what is done.
 
     Returns
     -------

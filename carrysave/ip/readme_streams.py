@@ -60,8 +60,8 @@ def _example(block: Facts) -> tuple[tuple[int, int, int], Iterator[tuple[str, ra
 
 def _together(parts: Iterator[Part]) -> Iterator[tuple[str, range, int, int]]:
     """Merge successive rows: name, rows, first byte, bytes."""
-    for (name, first, size), found in groupby(parts, key=lambda p: (p.name, p.first, p.bytes)):
-        numbers = [part.row for part in found]
+    for (name, first, size), group in groupby(parts, key=lambda p: (p.name, p.first, p.bytes)):
+        numbers = [part.row for part in group]
         yield name, range(numbers[0], numbers[-1] + 1), first, size
 
 

@@ -112,6 +112,6 @@ def _with_codes(header: str, top: AddrmapNode) -> str:
             "",
         ]
     mark = f"// addrmap - {top.inst_name}\n"
-    before, found, after = header.partition(mark)
-    assert found, "the header has no map"
+    before, at_mark, after = header.partition(mark)
+    assert at_mark, "the header has no map"
     return before + "\n".join(lines) + mark + after

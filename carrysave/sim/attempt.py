@@ -149,9 +149,9 @@ def _rename(log: Path, names: Mapping[str, Path]) -> None:
 
 
 def _broken(log: Path) -> str:
-    """Return what the log tells of a bus's rule that was broken, if it does."""
-    found = re.search(rf"^{BROKEN}.*", log.read_text(errors="replace"), re.MULTILINE)
-    return found[0] if found else ""
+    """Return what the log says of a bus's rule that was broken, if it does."""
+    match = re.search(rf"^{BROKEN}.*", log.read_text(errors="replace"), re.MULTILINE)
+    return match[0] if match else ""
 
 
 def _add_error(xml: Path, bench: str, reason: str) -> None:

@@ -37,13 +37,13 @@ def _names(module: str) -> list[str]:
     """Return the names of a module's tests, as cocotb gives them."""
     from cocotb.regression import Test, TestGenerator  # slow to load
 
-    found: list[str] = []
+    names: list[str] = []
     for one in vars(import_module(module)).values():
         if isinstance(one, Test):
-            found.append(one.name)
+            names.append(one.name)
         elif isinstance(one, TestGenerator):
-            found += [test.name for test in one.generate_tests()]
-    return found
+            names += [test.name for test in one.generate_tests()]
+    return names
 
 
 if __name__ == "__main__":

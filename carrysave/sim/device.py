@@ -8,6 +8,7 @@ from typing import Any
 from carrysave.sim.parameters import CALL, PROGRESS, RESULT, describe
 from carrysave.sim.runner import new_folder, run, sources_of
 from carrysave.sim.verilator import build
+from golden.soc.memory_timing import MemoryTiming
 from hw.catalog import Design
 
 __all__ = ["with_device"]
@@ -19,6 +20,7 @@ def with_device(
     directory: Path,
     *,
     size: int,
+    memory: MemoryTiming | None = None,
     progress: Callable[[int], None] = lambda done: None,
     deadline: float = 3600.0,
 ) -> Any:
@@ -31,7 +33,8 @@ def with_device(
         process.
     directory : folder in which this run gets its own new folder.
     size : bytes of memory that it needs.
-    progress : is told what `call` tells.
+    memory : how long that takes; None: as the design says. Behind a serial line it is the design's.
+    progress : called with what `call` reports.
     deadline : seconds after which the simulation is ended.
 
     Raises
@@ -39,7 +42,7 @@ def with_device(
     RuntimeError : if the simulation fails; names the log.
     """
     folder = new_folder(directory, design.module)
-    (folder / CALL).write_bytes(pickle.dumps((call, size)))
+    (folder / CALL).write_bytes(pickle.dumps((call, size, memory or design.spec.memory_timing)))
     counter = folder / PROGRESS
 
     def poll() -> None:

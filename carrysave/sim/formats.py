@@ -94,11 +94,11 @@ def operands(
     if len(names) != 2:
         raise ValueError(f"formats must be two, of A and of B, or one for both, not {names!r}")
     pair = lane.index(names[0]), lane.index(names[1])
-    found = [
+    matrices = [
         _codes(name, lane.elements[index], x)
         for name, index, x in zip("ab", pair, (a, b), strict=True)
     ]
-    shapes = found[0].shape, found[1].shape
+    shapes = matrices[0].shape, matrices[1].shape
     if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][0]:
         raise ValueError(f"a and b must be M x K and K x N, not {shapes[0]} and {shapes[1]}")
     (m, k), (_, n) = shapes
@@ -113,7 +113,7 @@ def operands(
     most = max(k, 1) if words is None else words * lane.codes(*pair)
     if k > most and spec.result != "fixed":
         raise ValueError(f"K must be at most {most} where C is {spec.result}, not {k}")
-    return Operands(a=found[0], b=found[1], pair=pair, scales=scales, parts=most)
+    return Operands(a=matrices[0], b=matrices[1], pair=pair, scales=scales, parts=most)
 
 
 def _codes(name: str, fmt: ElementFormat, values: Any) -> np.ndarray:
@@ -133,11 +133,11 @@ def _scales(name: str, values: Any, shape: tuple[int, int]) -> np.ndarray:
 
 def product(spec: NpeSpec, given: Operands) -> FormatProduct:
     """Multiply by the twin, K cut as the simulated array has it cut."""
-    found = [
+    parts = [
         npe(spec, given.a[:, k], given.b[k], *given.pair, *(given.scales or ()))
         for k in given.chunks()
     ]
-    return _joined(spec, given.pair, [(codes, invalid) for codes, invalid, _ in found])
+    return _joined(spec, given.pair, [(codes, invalid) for codes, invalid, _ in parts])
 
 
 def multiply(

@@ -16,6 +16,7 @@ from carrysave.sim.device import with_device
 from carrysave.sim.parameters import describe
 from carrysave.sim.runner import new_folder, run, sources_of
 from carrysave.sim.verilator import build
+from golden.soc.memory_timing import MemoryTiming
 from hw.catalog import Design
 
 __all__ = ["multiply", "run_works"]
@@ -86,6 +87,7 @@ def run_works(
     directory: Path,
     *,
     one_start: bool = False,
+    memory: MemoryTiming | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
     deadline: float = 3600.0,
 ) -> tuple[list[np.ndarray], list[dict[str, Any]]]:
@@ -97,6 +99,7 @@ def run_works(
     works : intermediate matrices stay in the simulated memory.
     directory : folder in which this run gets its own new folder.
     one_start : all in one start, else one start each.
+    memory : how long it takes; None: as the design says.
     progress : called with the works done so far and their total.
     deadline : seconds after which the simulation is ended.
 
@@ -115,6 +118,7 @@ def run_works(
         partial(batch.run, works=list(works), one_start=one_start),
         directory,
         size=_size(design.spec, works, one_start),
+        memory=memory,
         progress=lambda done: progress(done, len(works)),
         deadline=deadline,
     )

@@ -40,13 +40,14 @@ def cases(xml: Path) -> list[Case]:
 
 def _case(element: ElementTree.Element) -> Case:
     facts = {
-        own.get("name", ""): own.get("value", "") for own in element.iterfind("properties/property")
+        child.get("name", ""): child.get("value", "")
+        for child in element.iterfind("properties/property")
     }
     start, stop = (
         float(facts[name]) if facts.get("sim_time_unit") == "ns" and name in facts else None
         for name in ("sim_time_start", "sim_time_stop")
     )
-    wrong = next((own for tag in ("failure", "error") for own in element.iterfind(tag)), None)
+    wrong = next((child for tag in ("failure", "error") for child in element.iterfind(tag)), None)
     why, outcome = "", "passed"
     stopped = wrong is not None and wrong.get("type") == _STOPPED
     if stopped or element.find("skipped") is not None:

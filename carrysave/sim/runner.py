@@ -154,6 +154,6 @@ def sources_of(
     With `from_cache`, the Verilog that the same sources have made before is taken.
     """
     verilog = emission.verilog_of(design) if from_cache else verilog_of(design)
-    found = [cache.write(folder / f"{design.module}.v", verilog), *models_of(verilog)]
+    sources = [cache.write(folder / f"{design.module}.v", verilog), *models_of(verilog)]
     text = bound(design) if rules else ""
-    return [*found, cache.write(folder / f"{design.module}_rules.sv", text)] if text else found
+    return [*sources, cache.write(folder / f"{design.module}_rules.sv", text)] if text else sources

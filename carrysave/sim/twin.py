@@ -31,8 +31,8 @@ def operands(design: Design, a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
             "design must be an engine of integers, or a co-processor with one, to multiply"
             f" matrices, not {design.name}" + (f" with {engine.name}" if design.engine else "")
         )
-    found = engine.spec.a_format.check("a", a), engine.spec.b_format.check("b", b)
-    shapes = found[0].shape, found[1].shape
+    checked = engine.spec.a_format.check("a", a), engine.spec.b_format.check("b", b)
+    shapes = checked[0].shape, checked[1].shape
     if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][0]:
         raise ValueError(f"a and b must be M x K and K x N, not {shapes[0]} and {shapes[1]}")
     if design.engine is not None:
@@ -42,7 +42,7 @@ def operands(design: Design, a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
                 f"M, K and N must be 1 or more for a co-processor, and K at most {most}, not"
                 f" {shapes[0][0]}, {shapes[0][1]} and {shapes[1][1]}"
             )
-    return found
+    return checked
 
 
 def product(design: Design, a: Any, b: Any) -> np.ndarray:

@@ -53,12 +53,12 @@ def channels_of(component: Any) -> Iterator[Channel]:
             yield Channel(member.flow == In, f"{name}_valid", fields)
         elif bus is not None:
             # As the port has them: the other way round than the bus, where it is an input.
-            flows = {own: inner.flow == In for own, inner in port.signature.members.items()}
+            flows = {members: inner.flow == In for members, inner in port.signature.members.items()}
             for start in _BUSES[bus.protocol]:
                 valid, ready = f"{start}valid", f"{start}ready"
-                own = [one for one in flows if one.startswith(start)]
-                payload = tuple(f"{name}_{one}" for one in own if one not in (valid, ready))
-                if valid in own:
+                members = [one for one in flows if one.startswith(start)]
+                payload = tuple(f"{name}_{one}" for one in members if one not in (valid, ready))
+                if valid in members:
                     yield Channel(flows[valid], f"{name}_{valid}", payload)
 
 

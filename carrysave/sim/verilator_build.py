@@ -142,12 +142,12 @@ def _copy(files: Sequence[Path], folder: Path) -> None:
 
 
 def _precompiles() -> bool:
-    """Tell whether headers are precompiled once for all designs, which clang wants done its way."""
+    """Return whether headers are precompiled once for all designs, which clang does its own way."""
     return "clang" not in compiler()
 
 
 def _make_variables(runtime: bool) -> dict[str, str]:
-    """Return what make is told of the compiler, and of the run-time library if it is there."""
+    """Return make's variables for the compiler, and for the run-time library if there is one."""
     variables = {"PYTHON3": "./python", "OPT_FAST": _FAST, "OPT_SLOW": ""}
     if runtime:
         archive = f"runtime/{_ARCHIVE}"
@@ -156,8 +156,8 @@ def _make_variables(runtime: bool) -> dict[str, str]:
         # The wheel leaves this empty, and designs of several C++ files then fail to compile.
         return variables | {"CFG_CXXFLAGS_PCH_I": "-include"}
     variables["OPT_FAST"] += f" {_GCC}"
-    own = "-include Vtop__pch.h"
-    variables |= {"VK_PCH_H": _HEADERS, "VK_PCH_I_FAST": own, "VK_PCH_I_SLOW": own}
+    include = "-include Vtop__pch.h"
+    variables |= {"VK_PCH_H": _HEADERS, "VK_PCH_I_FAST": include, "VK_PCH_I_SLOW": include}
     if not runtime:
         return variables | {"VM_PARALLEL_BUILDS": "1"}  # without, headers are not precompiled
     for speed in ("fast", "slow"):

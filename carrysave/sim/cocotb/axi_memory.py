@@ -9,6 +9,7 @@ import numpy as np
 from cocotb.task import Task
 from cocotb.triggers import First, RisingEdge
 
+from carrysave.sim.cocotb.beat_rate import BeatRate
 from carrysave.sim.cocotb.pins import bits_of, writer_of
 
 __all__ = ["CHANNELS", "Memory"]
@@ -27,10 +28,8 @@ class Memory:
     Members
     -------
     data : uint8.
-    read_beats, write_beats : beats so far.
-    faults : error responses by beat address, for reads (``"r"``) and writes; such reads return
-        wrong data, such writes do nothing.
-    busy : outstanding bursts.
+    read_beats, write_beats : so far.
+    faults : error responses by beat address; such reads return wrong data, such writes nothing.
     watch : called with each completed burst: direction, address, beats, error responses.
     """
 
@@ -40,18 +39,17 @@ class Memory:
         data: np.ndarray,
         *,
         latency: int = 0,
+        rate: BeatRate | None = None,
         outstanding: int = 64,
+        clock: str = "aclk",
         stalls: Mapping[str, Iterator[bool] | None] | None = None,
     ) -> None:
-        self.dut = dut
-        self.data = data
-        self.latency = latency
-        self.outstanding = outstanding
+        self.dut, self.clock, self.data = dut, getattr(dut, clock), data
+        self.latency, self.outstanding, self._rate = latency, outstanding, rate or BeatRate()
         self.stalls = dict.fromkeys(CHANNELS) | dict(stalls or {})
-        self.base = 0
         self.faults: dict[str, dict[int, int]] = {"r": {}, "w": {}}
         self.watch: Callable[[str, int, int, dict[int, int]], None] = lambda *_: None
-        self.read_beats = self.write_beats = 0
+        self.base = self.read_beats = self.write_beats = 0
         self.bursts: list[tuple[str, int, int]] = []
         self.bytes = len(dut.m_axi_wstrb)
         self._ports: dict[str, Any] = {}
@@ -123,7 +121,7 @@ class Memory:
         self._held[channel] = None if taken else values
 
     async def _serve_reads(self) -> None:
-        edge = RisingEdge(self.dut.aclk)
+        edge = RisingEdge(self.clock)
         arvalid, rready = self._pins("arvalid", "rready")
         arready, rvalid, rdata, rresp, rlast = self._drive(
             "arready", "rvalid", "rdata", "rresp", "rlast"
@@ -139,8 +137,7 @@ class Memory:
             if arvalid() == "1":
                 self._hold("ar", names, ready)
                 if ready:
-                    address, beats = self._accept("ar")
-                    self._reads.append((now + self.latency, address, beats, 0))
+                    self._reads.append((now + self.latency, *self._accept("ar"), 0))
                     assert len(self._reads) <= self.outstanding
             else:
                 assert self._held["ar"] is None, "arvalid was withdrawn"
@@ -157,8 +154,10 @@ class Memory:
                 arready(int(go))
                 ready = go
             if not offered:
-                offered = bool(self._reads) and self._reads[0][0] <= now and self._go("r")
+                offered = bool(self._reads) and self._reads[0][0] <= now and self._rate.allows("r")
+                offered = offered and self._go("r")
                 if offered:
+                    self._rate.passed("r")
                     _, address, beats, gone = self._reads[0]
                     start = address + gone * self.bytes - self.base
                     beat = self.data[start : start + self.bytes]
@@ -171,7 +170,7 @@ class Memory:
                     valid = offered
 
     async def _serve_writes(self) -> None:
-        edge = RisingEdge(self.dut.aclk)
+        edge = RisingEdge(self.clock)
         awvalid, wvalid, bready = self._pins("awvalid", "wvalid", "bready")
         awready, wready, bvalid, bresp = self._drive("awready", "wready", "bvalid", "bresp")
         names = ("awaddr", "awlen", "awsize", "awburst", "awcache", "awprot")
@@ -196,6 +195,7 @@ class Memory:
                     assert self._writes, "data before its address"
                     address, beats = self._writes[0]
                     response = max(response, self._write(address, done))
+                    self._rate.passed("w")
                     done += 1
                     last = int(self._bits("wlast"))
                     assert last == (done == beats), f"wlast {last} at beat {done} of {beats}"
@@ -212,7 +212,7 @@ class Memory:
                 go = self._go(channel)
                 if channel == "w":
                     # Data waits until its address has been taken.
-                    go = go and bool(self._writes)
+                    go = go and bool(self._writes) and self._rate.allows("w", 1)
                 if go != was:
                     drive(int(go))
                 aw, w = (go, w) if channel == "aw" else (aw, go)
@@ -232,7 +232,7 @@ class Memory:
         return response
 
     def _end(self, way: str, address: int, beats: int) -> None:
-        """Tell that all beats of a burst have passed."""
+        """Record that all beats of a burst have passed."""
         errors, self._errors[way] = self._errors[way], {}
         self.watch(way, address, beats, errors)
 

@@ -38,12 +38,14 @@ def count(stream: str, offered: int, taken: int, last: int | None) -> None:
 def _write() -> None:
     cross = {
         "points": ["stream", "taken", "offered"],
-        "hits": [[name, *bins, hits] for name, own in _seen.items() for bins, hits in own.items()],
+        "hits": [
+            [name, *bins, hits] for name, bins_of in _seen.items() for bins, hits in bins_of.items()
+        ],
         "holes": [
             [name, *bins]
-            for name, own in _seen.items()
+            for name, bins_of in _seen.items()
             for bins in product(_TAKEN, _BEFORE)
-            if bins not in own
+            if bins not in bins_of
         ],
     }
     Path(FILE).write_text(json.dumps([{"title": "Transfers", "crosses": [cross]}]))

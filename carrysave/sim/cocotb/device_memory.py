@@ -84,7 +84,7 @@ class Pool:
 
     def _bytes(self, address: int, size: int) -> tuple[int, np.ndarray, np.ndarray]:
         """Find some bytes of a buffer, in the cache and in memory."""
-        begin = max((place for place in self.live if place <= address), default=-1)
+        begin = max((used for used in self.live if used <= address), default=-1)
         cached = self.live[begin].reshape(-1).view(np.ndarray).view(np.uint8)
         assert address + size <= begin + cached.size, "bytes that are no buffer's"
         start = address - self.base

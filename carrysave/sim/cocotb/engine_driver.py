@@ -14,7 +14,7 @@ from carrysave.sim.cocotb.streams import Sink, Source, pack, unpack
 from carrysave.sim.tiling import cut, join
 from golden.engine import EngineSpec
 
-__all__ = ["OWN", "TRAFFIC", "EngineDriver", "Ports", "golden_module", "product_of"]
+__all__ = ["ENGINE_PORTS", "TRAFFIC", "EngineDriver", "Ports", "golden_module", "product_of"]
 
 TRAFFIC = [
     ("flowing", "flowing", "flowing"),
@@ -47,7 +47,7 @@ class Ports:
     last: str = "last"
 
 
-OWN = Ports()
+ENGINE_PORTS = Ports()
 """As a generated engine has them."""
 
 
@@ -72,7 +72,7 @@ class EngineDriver(Bench):
     ports : where its streams are.
     """
 
-    def __init__(self, dut: Any, spec: EngineSpec, ports: Ports = OWN) -> None:
+    def __init__(self, dut: Any, spec: EngineSpec, ports: Ports = ENGINE_PORTS) -> None:
         super().__init__(dut, spec, ports)
         self.spec = spec
         named: dict[str, Any] = {

@@ -55,16 +55,16 @@ class EngineMonitor(TileMonitor):
     def compare(self, number: int, a: Beats, b: Beats, c: Beats) -> tuple[np.ndarray, ...]:
         """Compare a tile."""
         left, right = self._operands(a, b)
-        found = unpack([beat[0] for beat in c], self.spec.c_format)
+        came = unpack([beat[0] for beat in c], self.spec.c_format)
         due = self._twin(self.spec, left, right)
-        wrong = np.argwhere(found != due)
+        wrong = np.argwhere(came != due)
         if wrong.size:
             i, j = wrong[0]
             raise AssertionError(
-                f"tile {number}, K {left.shape[1]}: {len(wrong)} of {found.size} codes of C differ"
-                f" from the twin's; row {i} column {j} is {found[i, j]} and must be {due[i, j]}"
+                f"tile {number}, K {left.shape[1]}: {len(wrong)} of {came.size} codes of C differ"
+                f" from the twin's; row {i} column {j} is {came[i, j]} and must be {due[i, j]}"
             )
-        return left, right, found
+        return left, right, came
 
     def _operands(self, a: Beats, b: Beats) -> tuple[np.ndarray, np.ndarray]:
         """Return the codes of a tile, m x K and K x n."""
@@ -108,8 +108,8 @@ def _codes(
     unsigned = IntFormat(width=width, signed=False)
 
     def codes(values: list[str]) -> np.ndarray:
-        found = inverse[unpack(values, unsigned)]
-        assert (found <= fmt.high).all(), f"a pattern came that no code of {fmt.name} has"
-        return found
+        indices = inverse[unpack(values, unsigned)]
+        assert (indices <= fmt.high).all(), f"a pattern came that no code of {fmt.name} has"
+        return indices
 
     return codes

@@ -14,8 +14,8 @@ from carrysave.sim.parameters import CALL, PROGRESS, RESULT
 @cocotb.test
 async def with_driver(dut: Any) -> None:
     """Call it, and write what it returns."""
-    call, size = pickle.loads(Path(CALL).read_bytes())  # of our own caller
-    opened = await opener(dut, 1 << size.bit_length())
+    call, size, memory = pickle.loads(Path(CALL).read_bytes())  # of our caller
+    opened = await opener(dut, 1 << size.bit_length(), memory)
 
     def run() -> None:
         made = call(opened(), progress=lambda done: Path(PROGRESS).write_text(str(done)))

@@ -31,9 +31,9 @@ async def multiply(dut: Any) -> None:
         engine.send_a(a[beats], lengths[first : first + tiles])
         engine.send_b(b[beats])
         # Digit-serial and weight-stationary engines keep a beat for some cycles.
-        kept = 10 + max(spec.m, spec.k * spec.a_width)
+        fill_cycles = 10 + max(spec.m, spec.k * spec.a_width)
         fill = spec.m + spec.n + spec.k + spec.accumulator_width
-        patience = kept * (beats.stop - beats.start) + 20 * tiles * fill + 1000
+        patience = fill_cycles * (beats.stop - beats.start) + 20 * tiles * fill + 1000
         await deadline(engine.take(tiles), patience, "rows of C")
         products.append(engine.rows())
         first += tiles

@@ -21,7 +21,7 @@ async def multiply(dut: Any) -> None:
     spec = bench_spec()
     tiles = pickle.loads(Path("tiles.pickle").read_bytes())
     engine = await NpeDriver(dut, spec, generator()).start()
-    found = []
+    parts = []
     for first in range(0, len(tiles), BATCH):
         part = tiles[first : first + BATCH]
         engine.send_a(part)
@@ -32,9 +32,9 @@ async def multiply(dut: Any) -> None:
         await deadline(engine.take(len(part)), patience, "rows of C")
         rows = engine.rows()
         assert not rows.overflow.any(), "a sum has more words than fit"
-        found.append(rows)
+        parts.append(rows)
         Path("progress").write_text(str(first + len(part)))
     numbers, invalid = (
-        np.concatenate([getattr(one, name) for one in found]) for name in ("numbers", "invalid")
+        np.concatenate([getattr(one, name) for one in parts]) for name in ("numbers", "invalid")
     )
     Path("rows.pickle").write_bytes(pickle.dumps((numbers, invalid)))

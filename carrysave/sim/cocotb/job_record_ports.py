@@ -50,14 +50,14 @@ class Recorder:
 
     def bits(self) -> dict[str, np.ndarray]:
         """Return cycles x bits of every port, bit 0 first."""
-        found = {}
+        ports = {}
         for name, values in self.values.items():
             width = len(self.ports[name])
             size = -(-width // 8)
             octets = b"".join(value.to_bytes(size, "little") for value in values)
             rows = np.frombuffer(octets, np.uint8).reshape(len(values), size)
-            found[name] = np.unpackbits(rows, axis=1, bitorder="little")[:, :width]
-        return found
+            ports[name] = np.unpackbits(rows, axis=1, bitorder="little")[:, :width]
+        return ports
 
 
 @cocotb.test
@@ -80,8 +80,8 @@ async def record(dut: Any) -> None:
     await reset(dut)
     starts = await send(spec, operands)
     # A transfer at one rising edge is what the ports were at the falling edge before.
-    found: dict[str, Any] = recorder.bits()
-    np.savez("ports.npz", starts=np.array(starts) - recorder.first - 1, **found)
+    ports: dict[str, Any] = recorder.bits()
+    np.savez("ports.npz", starts=np.array(starts) - recorder.first - 1, **ports)
 
 
 async def _engine(engine: EngineDriver, spec: Any, operands: Any) -> list[int]:

@@ -83,10 +83,10 @@ class NpeDriver(Bench):
             unpack(overflow, one).reshape(-1) == 1,
         )
 
-    def _beats(self, words: np.ndarray, own: int, other: int) -> list[int]:
+    def _beats(self, words: np.ndarray, side: int, other: int) -> list[int]:
         """Make beats of words, with random bits where no code is."""
         lane = self.spec.element
-        pitch, width = lane.pitch(own, other), lane.elements[own].width
+        pitch, width = lane.pitch(side, other), lane.elements[side].width
         used = sum((1 << width) - 1 << start for start in range(0, lane.WORD, pitch))
         litter = self.rng.integers(0, 1 << lane.WORD, words.shape) & ~used
         return bits(words | litter, lane.WORD)

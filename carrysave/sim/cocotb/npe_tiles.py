@@ -40,11 +40,11 @@ class Numbers(NamedTuple):
 
 def compare(spec: NpeSpec, tiles: Sequence[Tile], rows: Rows) -> None:
     """Check that the rows of some tiles are those that golden gives."""
-    found = [npe(spec, *tile[:2], *tile.pair, *tile[3:]) for tile in tiles]
+    expected = [npe(spec, *tile[:2], *tile.pair, *tile[3:]) for tile in tiles]
     due = Rows(
-        np.concatenate([numbers for numbers, _, _ in found]),
-        np.concatenate([invalid for _, invalid, _ in found]),
-        np.repeat([overflow for _, _, overflow in found], spec.m),
+        np.concatenate([numbers for numbers, _, _ in expected]),
+        np.concatenate([invalid for _, invalid, _ in expected]),
+        np.repeat([overflow for _, _, overflow in expected], spec.m),
     )
     for name, got, want in zip(Rows._fields, rows, due, strict=True):
         assert got.shape == want.shape
@@ -71,15 +71,15 @@ class TileMaker:
     @cached_property
     def numbers(self) -> list[Numbers]:
         """Codes of each format."""
-        found = []
+        result = []
         for fmt in self.lane.elements:
             codes = np.arange(fmt.low, fmt.high + 1)
             nan = fmt.decode(codes).nan
             every = codes[~nan]
             values = fmt.to_float(every)
             edges = every[np.isin(values, [values.min(), values.max(), 0.0])]
-            found.append(Numbers(every, edges, every[values == 1.0], codes[nan]))
-        return found
+            result.append(Numbers(every, edges, every[values == 1.0], codes[nan]))
+        return result
 
     def codes(self, rng: np.random.Generator, index: int, shape: tuple[int, int]) -> np.ndarray:
         """Draw numbers of a format, one of ten an extreme or zero."""

@@ -5,31 +5,34 @@ from typing import Any
 
 from carrysave.driver import Coprocessor
 from carrysave.driver.uart import UartLink
+from carrysave.sim.cocotb.beat_rate import BeatRate
 from carrysave.sim.cocotb.device_memory import Pool
+from carrysave.sim.cocotb.job_samples import JobSamples, WatchedCoprocessor
 from carrysave.sim.cocotb.serial_line import SerialLine
 from carrysave.sim.cocotb.streams import generator, reset, start_clock
 from carrysave.sim.cocotb.system import Registers, seconds, start
 from carrysave.sim.parameters import bench_spec
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
+from golden.soc.memory_timing import MemoryTiming
 
 __all__ = ["opener"]
 
-LATENCY = 50
 TIMEOUT = 10.0
 """Of simulated seconds."""
 
 
-async def opener(dut: Any, bytes_needed: int) -> Callable[[], Coprocessor]:
+async def opener(dut: Any, bytes_needed: int, memory: MemoryTiming) -> Callable[[], Coprocessor]:
     """Start a co-processor; return what opens its driver, in a thread of ``cocotb.task.bridge``.
 
     Parameters
     ----------
     bytes_needed : that its memory has at least; behind a serial line it is the design's.
+    memory : how long that takes.
     """
     spec = bench_spec()
     if isinstance(spec, CoprocessorUartSpec):
         return await _behind_pins(dut, spec.divisor)
-    return await _behind_buses(dut, bytes_needed)
+    return await _behind_buses(dut, bytes_needed, memory)
 
 
 async def _behind_pins(dut: Any, divisor: int) -> Callable[[], Coprocessor]:
@@ -45,8 +48,13 @@ async def _behind_pins(dut: Any, divisor: int) -> Callable[[], Coprocessor]:
     return opened
 
 
-async def _behind_buses(dut: Any, bytes_needed: int) -> Callable[[], Coprocessor]:
+async def _behind_buses(
+    dut: Any, bytes_needed: int, timing: MemoryTiming
+) -> Callable[[], Coprocessor]:
     """Start a co-processor, with a memory that has room; returns what opens its driver."""
-    host, memory = await start(dut, size=bytes_needed, latency=LATENCY)
+    beat = timing.beat(bench_spec().bytes)
+    rate = BeatRate(beat, shared=timing.sdram is not None)
+    host, memory = await start(dut, size=bytes_needed, latency=timing.answer, rate=rate)
     pool = Pool(memory.data, generator(1))
-    return lambda: Coprocessor(Registers(host), pool, clock=seconds, timeout=TIMEOUT)
+    watch, options = JobSamples(dut, host), {"clock": seconds, "timeout": TIMEOUT}
+    return lambda: WatchedCoprocessor(Registers(host), pool, watch, **options)

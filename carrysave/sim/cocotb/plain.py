@@ -29,10 +29,10 @@ _raises.Exception = fail.Exception  # type: ignore[attr-defined]
 def _whole() -> ModuleType:
     """Load pytest."""
     stands_in = sys.modules.pop("pytest")
-    found = import_module("pytest")
+    pytest = import_module("pytest")
     if isinstance(stands_in, _StandIn):
-        stands_in.__dict__.update(vars(found))
-    return found
+        stands_in.__dict__.update(vars(pytest))
+    return pytest
 
 
 class _StandIn(ModuleType):
@@ -46,9 +46,9 @@ class _StandIn(ModuleType):
 
 def start() -> None:
     """Put pytest's place-holder where cocotb finds it; leave assertions as they are."""
-    own = _StandIn("pytest")
-    own.__dict__.update(fail=fail, skip=skip, xfail=xfail, raises=_raises)
-    sys.modules["pytest"] = own
+    stand_in = _StandIn("pytest")
+    stand_in.__dict__.update(fail=fail, skip=skip, xfail=xfail, raises=_raises)
+    sys.modules["pytest"] = stand_in
     from cocotb.regression import RegressionManager  # loads what is here by then
 
     RegressionManager.setup_pytest_assertion_rewriting = staticmethod(lambda: None)  # type: ignore[method-assign]

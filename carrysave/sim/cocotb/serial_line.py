@@ -40,7 +40,7 @@ class SerialLine:
     async def send(self, data: bytes, stop: int = 1) -> None:
         """Put bytes onto the line."""
         for byte in data:
-            bits = (0, *(byte >> place & 1 for place in range(8)), stop)
+            bits = (0, *(byte >> position & 1 for position in range(8)), stop)
             for bit, equal in groupby(bits):
                 self.dut.rx.value = bit
                 await Timer(len(list(equal)) * self._period(1), unit="ns")
@@ -70,8 +70,8 @@ class SerialLine:
             await FallingEdge(self.dut.tx)
             byte = 0
             await Timer(round(1.5 * self._bit_ns), unit="ns")
-            for place in range(8):
-                byte |= int(self.dut.tx.value) << place
+            for position in range(8):
+                byte |= int(self.dut.tx.value) << position
                 await Timer(self._bit_ns, unit="ns")
             assert int(self.dut.tx.value) == 1, "no stop bit"
             self._came.append(byte)

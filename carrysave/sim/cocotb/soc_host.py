@@ -1,7 +1,8 @@
 """Not a test but a job: run a network on a system, at the pins of its serial line.
 
 Takes plan.pickle: a plan, and the codes of each input. Parameters of the bench: `divisor`, cycles
-of a bit; `every`, whether the codes of all layers are read, not of the last alone. Writes what came
+of a bit; `every`, whether the codes of all layers are read, not of the last alone; `apart`, whether
+starts run each by itself in the last input. Writes what came
 back to outcomes.pickle, and the cycles that passed: to the first answer, to the last byte of the
 network, and to the end of each run; how far it is goes to progress.
 """
@@ -50,8 +51,9 @@ async def network(dut: Any) -> None:
         system.load()
         cycles.append(now())
         outcomes: list[Outcome] = []
-        for codes in inputs:
-            outcomes.append(system.run(codes, every=chosen["every"]))
+        for number, codes in enumerate(inputs, 1):
+            apart = chosen["apart"] and number == len(inputs)
+            outcomes.append(system.run(codes, every=chosen["every"], apart=apart))
             cycles.append(now())
             Path("progress").write_text(str(len(outcomes)))
         Path("outcomes.pickle").write_bytes(pickle.dumps((outcomes, cycles)))

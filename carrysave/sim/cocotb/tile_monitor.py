@@ -44,8 +44,8 @@ class TileMonitor(ABC):
     ) -> None:
         self.products: list[tuple[Any, ...]] = []
         self.a, self.b, self.c = (
-            Monitor(block, name, own, clk=clk, rst=rst, was_reset=was_reset)
-            for name, own in zip(("i_a", "i_b", "o_c"), fields, strict=True)
+            Monitor(block, name, stream_fields, clk=clk, rst=rst, was_reset=was_reset)
+            for name, stream_fields in zip(("i_a", "i_b", "o_c"), fields, strict=True)
         )
         self._rows = spec.m
         self._lasts = fields[0].index("last"), fields[2].index("last")
@@ -115,9 +115,9 @@ class TileMonitor(ABC):
         ----------
         tiles : how many; None: one at least.
         """
-        found, under_way = len(self.products), len(self._due) + bool(self._beats)
+        multiplied, under_way = len(self.products), len(self._due) + bool(self._beats)
         assert not under_way, f"C has not come out of {under_way} of the tiles that went in"
-        assert found == tiles if tiles is not None else found, (
-            f"{found} tiles were multiplied, and {'some' if tiles is None else tiles} are due"
+        assert multiplied == tiles if tiles is not None else multiplied, (
+            f"{multiplied} tiles were multiplied, and {'some' if tiles is None else tiles} are due"
             + ("" if self._was_reset or self.a.resets else "; no reset was seen")
         )

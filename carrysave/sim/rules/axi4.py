@@ -35,16 +35,16 @@ class _Queue:
     """Numbers of bursts, of which one is taken out at a time; wide enough to see one too many."""
 
     def __init__(self, m: Module, name: str, shape: Any, depth: int):
-        self.entries = [Signal(shape, name=f"{name}{place}") for place in range(depth)]
+        self.entries = [Signal(shape, name=f"{name}{number}") for number in range(depth)]
         self.level = Signal(range(2 * depth + 2), name=f"{name}_level")
         self.add, self.drop = Signal(name=f"{name}_add"), Signal(name=f"{name}_drop")
         self.new: Any = Signal(shape, name=f"{name}_new")
         self.head: Any = self.entries[0]
         last = self.level - self.drop
         m.d.sync += self.level.eq(self.level + self.add - self.drop)
-        for place, entry in enumerate(self.entries):
-            after = self.entries[min(place + 1, depth - 1)]
-            with m.If(self.add & (last == place)):
+        for number, entry in enumerate(self.entries):
+            after = self.entries[min(number + 1, depth - 1)]
+            with m.If(self.add & (last == number)):
                 m.d.sync += Value.cast(entry).eq(self.new)
             with m.Elif(self.drop):
                 m.d.sync += Value.cast(entry).eq(after)
@@ -240,15 +240,15 @@ class Axi4WriteRules(_Axi4Rules):
         self.claim("b_id", ~valid | none | same)
 
     def _lanes(self, m: Module, now: Any, beat: Value, lanes: int) -> Value:
-        """Tell that strobes are of the bytes of a beat."""
+        """Require strobes to be of the bytes of a beat."""
         low = (lanes - 1).bit_length()
-        place, first = Signal(low), Signal(low)
+        address, first = Signal(low), Signal(low)
         end = Signal(low + 8)
         start = now.address & ~((1 << now.size) - 1)
         m.d.comb += [
-            place.eq(Mux(now.type == _INCR, start + (beat << now.size), start)),
-            first.eq(Mux((now.type == _INCR) & (beat != 0), place, now.address)),
-            end.eq(place + (1 << now.size)),
+            address.eq(Mux(now.type == _INCR, start + (beat << now.size), start)),
+            first.eq(Mux((now.type == _INCR) & (beat != 0), address, now.address)),
+            end.eq(address + (1 << now.size)),
         ]
         allowed = Cat((lane >= first) & (lane < end) for lane in range(lanes))
         return (now.type == _WRAP) | ((self.port("wstrb") & ~allowed) == 0)

@@ -1,4 +1,4 @@
-"""Binds rules to the ports of a design in simulation: a broken rule ends it, and is told."""
+"""Binds rules to the ports of a design in simulation: a broken rule ends it, with a message."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from hw.emit.flat_ports import FlatPorts, clock_and_reset, flat_ports
 __all__ = ["BROKEN", "Watched", "bound", "watched"]
 
 BROKEN = "rule broken"
-"""What a line of the simulation's log begins with that tells of one."""
+"""Start of a line of the simulation's log that reports one."""
 
 
 class Watched(NamedTuple):
@@ -44,14 +44,14 @@ def watched(interface: Interface, widths: dict[str, int], **options: Any) -> Ite
     options : of :class:`carrysave.sim.rules.rules.Rules`.
     """
     ports = {logical.lower(): port for logical, port in interface.ports.items()}
-    found: Iterator[tuple[Any, str, dict[str, Any]]] = iter(())
+    rules: Iterator[tuple[Any, str, dict[str, Any]]] = iter(())
     if interface.kind == "AXI4":
-        told, way = interface.parameters, "NUM_{}_OUTSTANDING"
-        found = (
+        limits, way = interface.parameters, "NUM_{}_OUTSTANDING"
+        rules = (
             (
                 kind,
                 channels,
-                {"burst": told["MAX_BURST_LENGTH"], "outstanding": told[way.format(name)]},
+                {"burst": limits["MAX_BURST_LENGTH"], "outstanding": limits[way.format(name)]},
             )
             for kind, channels, name in (
                 (Axi4ReadRules, "ar r", "READ"),
@@ -59,16 +59,16 @@ def watched(interface: Interface, widths: dict[str, int], **options: Any) -> Ite
             )
         )
     elif interface.kind == "AXI4LITE":
-        found = iter([(AxiLiteRules, "aw w b ar r", {})])
+        rules = iter([(AxiLiteRules, "aw w b ar r", {})])
     elif interface.kind == "AXI4STREAM":
-        found = iter([(AxiStreamRules, "t", {})])
-    for kind, channels, more in found:
-        own = {
+        rules = iter([(AxiStreamRules, "t", {})])
+    for kind, channels, more in rules:
+        port_of = {
             name: port for name, port in ports.items() if name.startswith(tuple(channels.split()))
         }
-        bits = {name: widths[port] for name, port in own.items()}
+        bits = {name: widths[port] for name, port in port_of.items()}
         direction = {Axi4ReadRules: "_read", Axi4WriteRules: "_write"}.get(kind, "")
-        yield Watched(f"{interface.name}{direction}", kind(bits, **more, **options), own)
+        yield Watched(f"{interface.name}{direction}", kind(bits, **more, **options), port_of)
 
 
 def bound(design: Design) -> str:
@@ -109,7 +109,7 @@ def _verilog(names: Sequence[str], parts: Sequence[Watched]) -> str:
 
 
 def _teller(name: str, one: Watched) -> str:
-    """Write a module that tells of rules that are broken, and ends the simulation.
+    """Write a module that reports rules that are broken, and ends the simulation.
 
     A bench can set its register ``excused``.
     """

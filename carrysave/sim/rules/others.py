@@ -15,7 +15,7 @@ class AxiLiteRules(Rules):
 
     Parameters
     ----------
-    outstanding : accesses under way that are counted, writes and reads each; more are told of.
+    outstanding : accesses under way that are counted, writes and reads each; more are reported.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (

@@ -73,7 +73,7 @@ class Rules(wiring.Component):  # type: ignore[type-arg]
         })
 
     def by(self, side: str) -> Value:
-        """Tell that one side keeps all of its rules."""
+        """Return whether one side keeps all of its rules."""
         return Cat(
             bit for bit, rule in zip(self.kept, self.RULES, strict=True) if rule.by == side
         ).all()
@@ -104,11 +104,11 @@ class Rules(wiring.Component):  # type: ignore[type-arg]
 
     def port(self, name: str) -> Signal:
         """Return a signal of the bus."""
-        found: Signal = getattr(self, name)
-        return found
+        port: Signal = getattr(self, name)
+        return port
 
     def taken(self, channel: str) -> Value:
-        """Tell that there is a transfer."""
+        """Return whether there is a transfer."""
         return self.port(f"{channel}valid") & self.port(f"{channel}ready")
 
     def shake(self, m: Module, channel: str) -> None:
