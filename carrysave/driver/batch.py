@@ -90,7 +90,7 @@ def run(
 
     def free() -> None:
         # A softmax's codes are in the memory of its C.
-        for matrix in {one.address: one for product in chain for one in product.kept}.values():
+        for matrix in {one.address: one for product in chain for one in product.allocated}.values():
             matrix.free()
         chain.clear()
 

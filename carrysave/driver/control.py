@@ -8,13 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from .allocator import Room
-from .descriptor import descriptor, descriptors
+from .descriptor import descriptor
 from .device_info import Counters, Info
+from .device_memory import DeviceMemory
 from .errors import CoprocessorError, JobError, JobTimeout
 from .job import Job
 from .matrix import Allocate, Matrix
-from .number import BYTE, Number
-from .registers import FIELDS, JOB, JOB_BYTES
+from .registers import FIELDS, JOB
 
 __all__ = ["Control", "Registers"]
 
@@ -34,7 +34,7 @@ class Registers(Protocol):
         """Write a register."""
 
 
-class Control:
+class Control(DeviceMemory):
     """Runs jobs on a co-processor.
 
     It is reset when it is opened, and after an error, a timeout or an interruption.
@@ -59,8 +59,6 @@ class Control:
     CoprocessorError
         There is no co-processor of this driver's version.
     """
-
-    info: Info
 
     def __init__(
         self,
@@ -118,23 +116,42 @@ class Control:
         """Make calls that take one start each; errors and counters are as for a single start."""
         timeout = self._timeout if timeout is None else timeout
         deadline = self._clock() + timeout
-        found = []
+        results = []
         for number, run in enumerate(runs):
             try:
-                found.append(run(deadline - self._clock()))
+                results.append(run(deadline - self._clock()))
             except JobError as error:
                 raise error.of_job(number) from error
             except JobTimeout as error:
                 raise JobTimeout(number, len(runs), timeout) from error
-        return sum(found[1:], found[0])
+        return sum(results[1:], results[0])
+
+    def run_ready(self, address: int, count: int, *, timeout: float | None = None) -> Counters:
+        """Run jobs whose descriptors are in memory, at an address; the errors of :meth:`run_jobs`.
+
+        Raises
+        ------
+        ValueError
+            There is no job, or the build has no ring.
+        """
+        if count < 1 or "ring" not in self.info.features:
+            raise ValueError(
+                f"a ring must be of one job or more, of a build with ring, not {count}"
+            )
+        return self._run_started(lambda: self._start_ring(address, count), count, timeout)
 
     def _run_start(self, jobs: Sequence[Job], timeout: float | None) -> Counters:
         """Run jobs on one start."""
+        return self._run_started(lambda: self._start(jobs), len(jobs), timeout)
+
+    def _run_started(
+        self, start: Callable[[], None], count: int, timeout: float | None
+    ) -> Counters:
         if not self._get("ctrl_idle"):
             raise CoprocessorError("the co-processor is busy; reset() drops what it does")
         try:
-            self._start(jobs)
-            self._wait(self._timeout if timeout is None else timeout, len(jobs))
+            start()
+            self._wait(self._timeout if timeout is None else timeout, count)
             return self._finish()
         except BaseException:
             # Also after Ctrl-C, nothing may keep writing to memory.
@@ -171,46 +188,19 @@ class Control:
         if len(jobs) == 1:
             words = np.frombuffer(descriptor(jobs[0]), "<u4")
             # The last word is of descriptors only.
-            for place, word in enumerate(words[:-1]):
-                self._registers.write(JOB + 4 * place, int(word))
+            for number, word in enumerate(words[:-1]):
+                self._registers.write(JOB + 4 * number, int(word))
             self._put("ring_count", 0)
+            self._put("ctrl_start", 1)
         else:
-            ring = self._descriptors(jobs)
-            self._put("ring_lo", ring & 0xFFFFFFFF)
-            self._put("ring_hi", ring >> 32)
-            self._put("ring_count", len(jobs))
+            self._start_ring(self._descriptors(jobs), len(jobs))
+
+    def _start_ring(self, address: int, count: int) -> None:
+        """Start jobs whose descriptors are in memory."""
+        self._put("ring_lo", address & 0xFFFFFFFF)
+        self._put("ring_hi", address >> 32)
+        self._put("ring_count", count)
         self._put("ctrl_start", 1)
-
-    def _descriptors(self, jobs: Sequence[Job]) -> int:
-        """Write jobs to memory; returns its address."""
-        image = descriptors(jobs, self.info.sums.bits // 8)
-        rows = np.frombuffer(image, np.uint8).reshape(-1, JOB_BYTES)
-        if self._ring is not None and self._ring.shape[0] != len(jobs):
-            self._ring.free()
-            self._ring = None
-        if self._ring is None:
-            self._ring = self._bytes(rows)
-        else:
-            self._ring.write_bytes(rows)
-        return self._ring.address
-
-    def _bytes(self, rows: np.ndarray) -> Matrix:
-        """Place rows of bytes on the device."""
-        matrix = self._matrix(rows.shape, BYTE)
-        with matrix.freed_on_error():
-            matrix.write_bytes(rows)
-        return matrix
-
-    def _matrix(self, shape: tuple[int, ...], number: Number) -> Matrix:
-        """Allocate a matrix in memory that the device can access."""
-        rows, columns = shape
-        matrix = Matrix(self._allocate, (rows, columns), number, self.info.stores.data_width // 8)
-        info = self.info
-        if matrix.end > info.memory_end:
-            matrix.free()
-            end = f"{info.memory_end:#x}" if info.scratch else f"2^{info.address_width}"
-            raise ValueError(f"memory must end below {end}, not at {matrix.end:#x}")
-        return matrix
 
     def _wait(self, timeout: float, jobs: int) -> None:
         """Wait until a start has ended."""

@@ -143,9 +143,9 @@ class Coprocessor(VectorControl):
         blocks = blocks_of(self.info, blocks, sizes, mode, number)
         c = self.empty((m, n), number) if out is None else out
         records = None
-        if requantisation is not None and requantisation.per_column:
+        if requantisation is not None and requantisation.recorded:
             with c.freed_on_error() if out is None else nullcontext():
-                records = self._bytes(requantisation.records(n).reshape(1, -1))
+                records = self._bytes(requantisation.placed(n).reshape(1, -1))
         operands = {"a": a, "b": b, "bias": bias, "a_scales": a_scales, "b_scales": b_scales}
         matrices = {name: one for name, one in operands.items() if one is not None} | {"c": c}
         if records is not None:

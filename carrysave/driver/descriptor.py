@@ -2,13 +2,19 @@
 
 from collections.abc import Sequence
 
-from .job import RECORD_BYTES, Job
+from .job import RECORD_BYTES, TABLE_BYTES, Job
 from .maps import map_word
-from .operations import MAPS, SECOND
+from .operations import DEPTHWISE, MAPS, SECOND
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 from .window import Window
 
-__all__ = ["descriptor", "descriptors", "window_of", "window_words", "written"]
+__all__ = [
+    "descriptor",
+    "descriptors",
+    "window_of",
+    "window_words",
+    "written",
+]
 
 
 _STRIDES = ("lda", "ldb", "ldc", "ldsa", "ldsb")
@@ -46,9 +52,10 @@ def descriptor(job: Job) -> bytes:
         put(f"mode_{name}", int(getattr(job, name)))
     put("mode_order", int(job.by_columns))
     put("mode_c_bytes", job.c_bytes)
+    put("mode_table", int(job.table))
     if job.window is not None:
         put("mode_window", 1)
-        for name, value in zip(_WINDOW, window_words(job.window), strict=True):
+        for name, value in zip(WINDOW_FIELDS, window_words(job.window), strict=True):
             put(name, value)
     if job.vector is not None:
         put("mode_vector", OPERATIONS[job.vector])
@@ -64,8 +71,9 @@ def descriptor(job: Job) -> bytes:
         put("low", how.low)
         put("high", how.high)
         if job.records is not None:
-            put("mode_per_column", 1)
             put_address("requant", job.records)
+        if job.records is not None and job.vector not in MAPS:
+            put("mode_per_column", 1)
         else:
             for name in ("multiplier", "shift", "zero_point"):
                 put(name, int(getattr(how, name)))
@@ -114,7 +122,7 @@ def window_words(window: Window) -> list[int]:
         window.height - 1 | window.width - 1 << 16,
         window.across - 1 | window.channels << 16,
         down - 1 | across - 1 << 8 | (-top & 255) << 16 | (-left & 255) << 24,
-        sum(step << 4 * place for place, step in enumerate(steps)) | window.fill << 16,
+        sum(step << 4 * position for position, step in enumerate(steps)) | window.fill << 16,
         window.pixel,
     ]
 
@@ -122,7 +130,7 @@ def window_words(window: Window) -> list[int]:
 def window_of(words: Sequence[int]) -> Window:
     """Read the words of a window back."""
     size, along, kernel, steps, pixel = words
-    step = [steps >> 4 * place & 15 for place in range(4)]
+    step = [steps >> 4 * position & 15 for position in range(4)]
     return Window(
         height=(size & 0xFFFF) + 1,
         width=(size >> 16) + 1,
@@ -137,7 +145,7 @@ def window_of(words: Sequence[int]) -> Window:
     )
 
 
-_WINDOW = ("a_scales_lo", "a_scales_hi", "b_scales_lo", "b_scales_hi", "ldsa")
+WINDOW_FIELDS = ("a_scales_lo", "a_scales_hi", "b_scales_lo", "b_scales_hi", "ldsa")
 """Fields that have a window's words."""
 
 
@@ -167,7 +175,8 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
     c = written(job)
     table = job.vector == "gather"
     of_a = job.k if table else job.m if job.window is None else job.window.height
-    read = [rows(job.a, of_a, job.lda), rows(job.b, job.k, job.ldb)]
+    read = [rows(job.a, of_a, job.lda)]
+    read.append(rows(job.b, job.k, 1 if job.vector == DEPTHWISE else job.ldb))
     if job.vector in (*SECOND, *MAPS) or table:
         row = {"scale": 1, "gather": 4}.get(job.vector or "", job.n * (job.a_format + 1))
         read.append((job.b, job.b + (job.m - 1) * job.ldb + row))
@@ -175,14 +184,15 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
     if job.bias is not None:
         read.append((job.bias, job.bias + job.n * sum_bytes))
     if job.records is not None:
-        read.append((job.records, job.records + job.n * RECORD_BYTES))
+        records = job.n * RECORD_BYTES * (job.vector not in MAPS)
+        read.append((job.records, job.records + records + TABLE_BYTES * job.table))
     return c, [*read, c] if job.accumulate else read
 
 
 def _meet(one: tuple[_Range, list[_Range]], other: tuple[_Range, list[_Range]]) -> bool:
-    """Tell whether one job reads what the other one writes."""
+    """Return whether one job reads what the other one writes."""
     return any(
-        written[0] < place[1] and place[0] < written[1]
+        written[0] < span[1] and span[0] < written[1]
         for written, read in ((one[0], other[1]), (other[0], one[1]))
-        for place in read
+        for span in read
     )

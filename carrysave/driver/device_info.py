@@ -8,7 +8,7 @@ from .blocking import Stores
 from .errors import CoprocessorError
 from .mode import Mode
 from .number import FP32, Number
-from .operations import MAPS, PAIRS
+from .operations import DEPTHWISE, MAPS, PAIRS
 from .registers import ABI, FIELDS, MAGIC, OPERATIONS, ROUNDINGS
 from .trits import TRITS
 
@@ -82,14 +82,14 @@ class VectorInfo:
     @classmethod
     def read(cls, field: Callable[[str], int]) -> "VectorInfo":
         """Read the registers, by names of fields; CoprocessorError as :meth:`Info.read`."""
-        found = {
+        fields = {
             name: field(f"vector_format_{name}")
             for name in ("width", "out_width", "scale_width", "norm_fraction")
         }
         length = field("vector_length")
         for name, value, most in (
-            ("width", found["width"], 16),
-            ("out_width", found["out_width"], 16),
+            ("width", fields["width"], 16),
+            ("out_width", fields["out_width"], 16),
             ("length", length, 1 << 24),
         ):
             if not 1 <= value <= most:
@@ -100,7 +100,7 @@ class VectorInfo:
             length=length,
             signed=bool(field("vector_format_signed_codes")),
             lanes=field("vector_format_lanes"),
-            **found,
+            **fields,
         )
 
     @property
@@ -131,7 +131,7 @@ class VectorInfo:
         """Return the codes that an operation makes; `narrow` ones have a byte at most."""
         if operation == "transpose":
             return self.a[0]
-        if operation in MAPS:
+        if operation in (*MAPS, DEPTHWISE):
             return Number.of(8, 8, True)
         positive = operation == "softmax"
         width = min(self.out_width, 8) if narrow else self.out_width
@@ -170,8 +170,8 @@ class Info:
         if there are block scales.
     features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``,
         ``vector``, ``sizes`` (jobs choose the bytes of a code of C), ``scratch``, ``trits`` (five
-        weights of B are in a byte), ``windows`` (A can be made of a map); deviations from the usual
-        build: ``fixed_blocks``, ``uncounted``, ``narrow``.
+        weights of B are in a byte), ``windows`` (A can be made of a map), ``taps`` (jobs on maps),
+        ``table`` (looks codes up); other than usual: ``fixed_blocks``, ``uncounted``, ``narrow``.
     scratch : bytes on chip, at the last addresses, that jobs alone read and write; 0: none.
     stores : tile and stores, which limit blocks.
     vector : the vector unit, if there is one.

@@ -8,10 +8,13 @@ from .number import Number
 from .registers import FIELDS
 from .window import Window
 
-__all__ = ["RECORD_BYTES", "Job", "Requantisation"]
+__all__ = ["RECORD_BYTES", "TABLE_BYTES", "Job", "Requantisation"]
 
 RECORD_BYTES = 8
 """Bytes of a column's record: multiplier, 4; shift, 1; none, 1; zero point, 2."""
+
+TABLE_BYTES = 256
+"""Bytes of a table of codes, one for each code without its sign."""
 
 Numbers = int | np.ndarray
 
@@ -27,6 +30,8 @@ class Requantisation:
     multiplier, shift, zero_point : integers; arrays if they are not the same for each column.
     low, high : limits of the codes; None for those of the codes' format.
     relu : raise codes below the zero point to it.
+    table : :data:`TABLE_BYTES` codes of a byte, by these codes, both without their signs, if the
+        device has such (``table``); None: codes are as they are.
     """
 
     multiplier: Numbers
@@ -35,6 +40,7 @@ class Requantisation:
     low: int | None = None
     high: int | None = None
     relu: bool = False
+    table: bytes | None = None
 
     @property
     def per_column(self) -> bool:
@@ -65,15 +71,32 @@ class Requantisation:
         if top > high:
             raise ValueError(f"high must be {top} or more, not {high}")
         least = max(low, int(zero.min())) if self.relu else low
+        if self.table is not None:
+            if len(self.table) != TABLE_BYTES:
+                raise ValueError(f"table must be of {TABLE_BYTES} codes, not {len(self.table)}")
+            if codes.bits != 8:
+                raise ValueError(f"table must be None for {codes}, which have no byte each")
+            made = np.frombuffer(self.table, codes.dtype)
+            return replace(codes, low=int(made.min()), high=int(made.max()))
         return replace(codes, low=least, high=high)
 
     def records(self, columns: int) -> np.ndarray:
         """Write the columns' records as in memory: columns x bytes."""
         kind = np.dtype([("m", "<u4"), ("shift", "u1"), ("none", "u1"), ("zero_point", "<i2")])
-        found = np.zeros(columns, kind)
-        found["m"], found["shift"] = self.multiplier, self.shift
-        found["zero_point"] = self.zero_point
-        return found.view(np.uint8).reshape(columns, RECORD_BYTES)
+        records = np.zeros(columns, kind)
+        records["m"], records["shift"] = self.multiplier, self.shift
+        records["zero_point"] = self.zero_point
+        return records.view(np.uint8).reshape(columns, RECORD_BYTES)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether a product has records: a table is behind them."""
+        return self.per_column or self.table is not None
+
+    def placed(self, columns: int) -> np.ndarray:
+        """Write the columns' records, and the table behind them: bytes."""
+        table = np.frombuffer(self.table or b"", np.uint8)
+        return np.concatenate([self.records(columns).ravel(), table])
 
 
 @dataclass(frozen=True)
@@ -96,6 +119,9 @@ class Job:
 
     Of a job on maps, `zeros` are the zero points of A and of B, and `factors` what a sum multiplies
     them by.
+
+    With `table`, codes of a byte are looked up in :data:`TABLE_BYTES` behind the records, which a
+    product has then; those of a job on maps, which has no records, in what is at `records`.
     """
 
     a: int
@@ -127,3 +153,4 @@ class Job:
     window: Window | None = None
     zeros: tuple[int, int] = (0, 0)
     factors: tuple[int, int] = (0, 0)
+    table: bool = False

@@ -166,9 +166,9 @@ class Line:
             first, end, rest = self._came.partition(bytes([_END]))
             if end:
                 self._came = rest
-                found = _unescaped(bytes(first))
-                if len(found) == length and found[0] == self._sequence and not _damaged(found):
-                    return found[1:-4]
+                frame = _unescaped(bytes(first))
+                if len(frame) == length and frame[0] == self._sequence and not _damaged(frame):
+                    return frame[1:-4]
                 continue
             # Never wait for more than must come, if all is well: the rest, and the delimiter.
             held = len(self._came) - self._came.count(_ESCAPE)

@@ -89,9 +89,9 @@ class DmaMemory:
         devices: Path | str = "/dev",
         classes: Path | str = "/sys/class/u-dma-buf",
     ) -> None:
-        told = Path(classes) / name
-        self.address = int((told / "phys_addr").read_text(), 0)
-        self.size = int((told / "size").read_text(), 0)
+        folder = Path(classes) / name
+        self.address = int((folder / "phys_addr").read_text(), 0)
+        self.size = int((folder / "size").read_text(), 0)
         self._memory = _map(Path(devices) / name, self.size)
         self._room = Room(self.size, mmap.PAGESIZE)
 

@@ -245,6 +245,6 @@ class Product:
         return self.matrices["c"]
 
     @property
-    def kept(self) -> tuple[Matrix, ...]:
+    def allocated(self) -> tuple[Matrix, ...]:
         """Memory that must stay allocated."""
         return tuple(self.matrices.values())

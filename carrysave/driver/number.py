@@ -43,7 +43,7 @@ class Number:
         return -(-columns * self.bits // 8)
 
     def holds(self, other: "Number") -> bool:
-        """Tell whether everything in memory as `other` can be read as this."""
+        """Return whether everything in memory as `other` can be read as this."""
         kinds = self.bits, self.floating
         within = self.low <= other.low and other.high <= self.high
         return kinds == (other.bits, other.floating) and within

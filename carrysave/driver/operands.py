@@ -1,7 +1,7 @@
 """Matrices of one product on the device."""
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -9,28 +9,34 @@ from .matrix import Matrix, Product
 from .mode import Mode
 from .number import Number
 
-if TYPE_CHECKING:
-    from .coprocessor import Coprocessor
-
 __all__ = ["Operands"]
+
+
+class Device(Protocol):
+    """What places matrices: a co-processor, which may be lost."""
+
+    lost: bool
+
+    def place(self, values: Any, number: Number, name: str = "values") -> Matrix:
+        """Copy an array to the device."""
 
 
 class Operands:
     """Matrices of one product; those that it placed are freed at its end."""
 
-    def __init__(self, coprocessor: "Coprocessor", stack: ExitStack) -> None:
-        self.coprocessor, self.stack = coprocessor, stack
+    def __init__(self, device: Device, stack: ExitStack) -> None:
+        self.device, self.stack = device, stack
         self.known: set[int] = set()
 
     def _release(self, matrix: Matrix) -> None:
-        if not self.coprocessor.lost:
+        if not self.device.lost:
             matrix.free()
 
     def place(self, values: Any, number: Number, name: str) -> Matrix:
         """Copy an array to the device; a matrix is there."""
         matrix = values
         if not isinstance(values, Matrix):
-            matrix = self.coprocessor.place(values, number, name)
+            matrix = self.device.place(values, number, name)
             self.stack.callback(self._release, matrix)
         self.known.add(id(matrix))
         return matrix
@@ -59,6 +65,6 @@ class Operands:
 
     def release_rest(self, product: Product) -> None:
         """Free what the product allocated itself at the end, too."""
-        for matrix in product.kept:
+        for matrix in product.allocated:
             if id(matrix) not in self.known:
                 self.stack.callback(self._release, matrix)

@@ -1,6 +1,6 @@
 """Vector jobs by what they take."""
 
-__all__ = ["MAPS", "PAIRS", "REQUANTISED", "SECOND"]
+__all__ = ["DEPTHWISE", "MAPS", "PAIRS", "REQUANTISED", "SECOND"]
 
 
 PAIRS = ("add", "multiply")
@@ -9,5 +9,7 @@ SECOND = (*PAIRS, "scale")
 """Operations of the vector unit that take a second matrix: a scale one of exponents."""
 MAPS = ("map_add", "map_multiply", "map_max")
 """Operations on two maps, bytes with zero points."""
+DEPTHWISE = "depthwise"
+"""Windows of a map, channel by channel: a job that has a window."""
 REQUANTISED = ("gelu", "silu", *SECOND, *MAPS)
 """Vector jobs that say how codes are made."""

@@ -20,10 +20,13 @@ __all__ = [
     "check_out",
     "check_scales",
     "check_shape",
+    "job_of",
     "product_job",
     "results_of",
     "sizes_of",
 ]
+
+_STRIDES = {"a": "lda", "b": "ldb", "c": "ldc", "a_scales": "ldsa", "b_scales": "ldsb"}
 
 
 class ProductOptions(TypedDict, total=False):
@@ -78,8 +81,10 @@ def results_of(
     codes = info.wide if wide else info.codes
     number = requantisation.check(codes, n)
     low, high = requantisation.limits(codes)
-    if requantisation.per_column:
+    if requantisation.recorded:
         info.require("per_column")
+    if requantisation.table is not None:
+        info.require("table")
     return number, replace(requantisation, low=low, high=high)
 
 
@@ -168,22 +173,11 @@ def product_job(
     matrices : ``a b c``, and ``bias records a_scales b_scales`` if there are any.
     how : requantisation; whether sums are accumulated; bytes of C, if jobs choose them.
     """
-    (m, n, k), (requantisation, accumulate, c_bytes) = sizes, how
-    a, b, c = (matrices[name] for name in ("a", "b", "c"))
-    bias, records = matrices.get("bias"), matrices.get("records")
-    job = Job(
-        a=a.address,
-        b=b.address,
-        c=c.address,
-        m=m,
-        n=n,
-        k=k,
-        lda=a.distance,
-        ldb=b.distance,
-        ldc=c.distance,
-        bias=None if bias is None else bias.address,
+    requantisation, accumulate, c_bytes = how
+    return job_of(
+        matrices,
+        sizes,
         requantisation=requantisation,
-        records=None if records is None else records.address,
         accumulate=accumulate,
         a_format=mode.a_format,
         b_format=mode.b_format,
@@ -192,14 +186,22 @@ def product_job(
         block_k=blocks.k,
         by_columns=blocks.by_columns,
         c_bytes=c_bytes,
+        table=requantisation is not None and requantisation.table is not None,
     )
-    a_scales, b_scales = matrices.get("a_scales"), matrices.get("b_scales")
-    if a_scales is None or b_scales is None:
-        return job
-    return replace(
-        job,
-        a_scales=a_scales.address,
-        b_scales=b_scales.address,
-        ldsa=a_scales.distance,
-        ldsb=b_scales.distance,
-    )
+
+
+def job_of(matrices: Mapping[str, Matrix], sizes: tuple[int, int, int], **more: Any) -> Job:
+    """Return a job with the addresses of its matrices, and the strides of those that have any.
+
+    Parameters
+    ----------
+    matrices : by the names of :class:`Job`; without a ``b`` its address and stride are 0.
+    sizes : M, N, K.
+    more : other fields of the job; they come before what follows from the matrices.
+    """
+    m, n, k = sizes
+    addresses = {name: matrix.address for name, matrix in matrices.items()}
+    strides = {
+        _STRIDES[name]: matrix.distance for name, matrix in matrices.items() if name in _STRIDES
+    }
+    return Job(**{"b": 0, "ldb": 0, "m": m, "n": n, "k": k, **addresses, **strides, **more})

@@ -61,6 +61,7 @@ FIELDS = {
     "job_mode_window": (104, 14, 1),
     "job_mode_vector": (104, 16, 4),
     "job_mode_c_bytes": (104, 20, 2),
+    "job_mode_table": (104, 22, 1),
     "job_multiplier": (108, 0, 31),
     "job_shift": (112, 0, 6),
     "job_zero_point": (116, 0, 16),
@@ -130,6 +131,8 @@ FIELDS = {
     "features_rounding": (320, 14, 2),
     "features_scratch": (320, 16, 5),
     "features_windows": (320, 21, 1),
+    "features_taps": (320, 22, 3),
+    "features_table": (320, 25, 1),
     "hash_lo": (324, 0, 32),
     "hash_hi": (328, 0, 32),
     "c_bits": (332, 0, 32),
@@ -162,11 +165,16 @@ ERRORS = {
         "A matrix wraps around or is in part in the scratch, or an address has too many bits.",
     ),
     5: ("unsupported mode", "MODE asks for what FEATURES does not list."),
-    6: ("bad block", "A block is larger than the stores or no multiple of the tile."),
+    6: (
+        "bad block",
+        "A block is larger than the stores or no multiple of the tile; windows of a vector job "
+        "are more than its memories hold.",
+    ),
     7: ("short row", "A leading dimension is less than the bytes of a row."),
     8: (
         "row too long",
-        "N of a vector job is more than VECTOR_LENGTH, or than what it states for two operands.",
+        "N of a vector job is more than VECTOR_LENGTH, or than what it states for two operands; "
+        "of windows than columns of a block whose rows are one tile.",
     ),
     9: ("bad window", "A step of a window is 0, its pixels overlap, or K is not its codes."),
     16: ("read error", "Memory answered a read with an error."),
@@ -192,6 +200,7 @@ OPERATIONS = {
     "map_add": 11,
     "map_multiply": 12,
     "map_max": 13,
+    "depthwise": 14,
 }
 ROUNDINGS = {0: "single", 1: "double", 2: "even"}
 MAGIC = 1129535025

@@ -161,10 +161,10 @@ class CoprocessorStream(Coprocessor):
         """
         if not products:
             raise ValueError("products must be one or more, not none")
-        found = [one for one in products if isinstance(one, Product)]
-        if len(found) < len(products):
+        checked = [one for one in products if isinstance(one, Product)]
+        if len(checked) < len(products):
             raise ValueError("products must be products, not vector jobs, between streams")
-        return self._run_each([partial(self._run, product) for product in found], timeout)
+        return self._run_each([partial(self._run, product) for product in checked], timeout)
 
     def _run(self, product: Product, timeout: float) -> Counters:
         """Run one product through DMA buffers."""

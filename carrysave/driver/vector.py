@@ -9,8 +9,8 @@ from .job import Job, Requantisation
 from .maps import Maps
 from .matrix import Matrix
 from .number import Number
-from .operations import MAPS, REQUANTISED, SECOND
-from .product import check_out
+from .operations import DEPTHWISE, MAPS, REQUANTISED, SECOND
+from .product import check_out, job_of
 from .vector_checks import (
     EXPONENT,
     INDEX,
@@ -49,7 +49,7 @@ class VectorWork:
         return part
 
     @property
-    def kept(self) -> tuple[Matrix, ...]:
+    def allocated(self) -> tuple[Matrix, ...]:
         """Memory that must stay allocated."""
         return tuple(self.matrices.values())
 
@@ -91,7 +91,7 @@ class VectorControl(Control):
             up to 63: M x 1, such as :attr:`VectorWork.exponents`; or 1 x 1, for all. Of ``gather``
             numbers of rows, of :data:`INDEX`: M x 1.
         requantisation : of those and ``gelu``, ``silu``, for all columns alike, without `relu`,
-            with a multiplier of ``info.vector.multiplier_bits``, on maps of any.
+            with a multiplier of ``info.vector.multiplier_bits``, on maps of any, and with a table.
         narrow : codes have a byte, if jobs choose (``sizes``); of what is requantised, and of a
             softmax, whose codes are rounded.
         maps : of operations on maps.
@@ -112,9 +112,21 @@ class VectorControl(Control):
             return self._transposed(unit, a, out, narrow=narrow)
         if operation == "gather":
             return self._gathered(unit, a, b, out, narrow=narrow)
+        if operation == DEPTHWISE:
+            raise ValueError("operation must be of rows, not depthwise: that is a job of its own")
         check_maps(self.info, operation, (a, b), maps, narrow=narrow)
         work = self._rows(unit, operation, a, b, out, requantisation, narrow=narrow)
-        return work if maps is None else replace(work, job=replace(work.job, **vars(maps)))
+        return work if maps is None else self._of_maps(work, maps)
+
+    def _of_maps(self, work: VectorWork, maps: Maps) -> VectorWork:
+        """Return a job on maps with what it says of these, and its table in memory."""
+        job, how = replace(work.job, **vars(maps)), work.job.requantisation
+        if how is None or how.table is None:
+            return replace(work, job=job)
+        self.info.require("table")
+        table = self._bytes(how.placed(0).reshape(1, -1))
+        job = replace(job, records=table.address, table=True)
+        return VectorWork(job, {**work.matrices, "records": table})
 
     def _rows(
         self,
@@ -150,22 +162,17 @@ class VectorControl(Control):
             if b is not None and b.shape[0] != m and out.address < b.end and b.address < out.end:
                 raise ValueError("out must not be in the memory of b, which has one row for all")
         c = self._matrix(shape, codes) if out is None else out
-        job = Job(
-            a=a.address,
-            b=0 if b is None else b.address,
-            c=c.address,
-            m=m,
-            n=n,
-            k=0,
-            lda=a.distance,
-            ldb=0 if b is None or b.shape[0] != m else b.distance,
-            ldc=c.distance,
+        matrices = {"a": a, "c": c, **({} if b is None else {"b": b})}
+        job = job_of(
+            matrices,
+            (m, n, 0),
             a_format=wide,
             vector=operation,
             requantisation=limited,
             c_bytes=int(narrow),
+            **({} if b is None or b.shape[0] == m else {"ldb": 0}),
         )
-        return VectorWork(job, {"a": a, "c": c, **({} if b is None else {"b": b})})
+        return VectorWork(job, matrices)
 
     def _transposed(
         self, unit: VectorInfo, a: Matrix, out: Matrix | None, *, narrow: bool
@@ -177,20 +184,9 @@ class VectorControl(Control):
         if a.number.bits != 8:
             raise ValueError(f"a must be of numbers of a byte, not of {a.number}")
         c = self._apart((n, m), a.number, out, {"a, which is turned": a})
-        job = Job(
-            a=a.address,
-            b=0,
-            c=c.address,
-            m=m,
-            n=n,
-            k=0,
-            lda=a.distance,
-            ldb=0,
-            ldc=c.distance,
-            vector="transpose",
-            c_bytes=int(unit.out_width > 8),
-        )
-        return VectorWork(job, {"a": a, "c": c})
+        matrices = {"a": a, "c": c}
+        job = job_of(matrices, (m, n, 0), vector="transpose", c_bytes=int(unit.out_width > 8))
+        return VectorWork(job, matrices)
 
     def _gathered(
         self, unit: VectorInfo, a: Matrix, b: Matrix | None, out: Matrix | None, *, narrow: bool
@@ -211,21 +207,10 @@ class VectorControl(Control):
             raise ValueError(f"b must be numbers of rows, one column of {INDEX}, not {what}")
         m = b.shape[0]
         c = self._apart((m, n), a.number, out, {"a": a, "b": b})
-        job = Job(
-            a=a.address,
-            b=b.address,
-            c=c.address,
-            m=m,
-            n=n,
-            k=k,
-            lda=a.distance,
-            ldb=b.distance,
-            ldc=c.distance,
-            a_format=wide,
-            vector="gather",
-            c_bytes=int(not wide and unit.out_width > 8),
-        )
-        return VectorWork(job, {"a": a, "b": b, "c": c})
+        matrices = {"a": a, "b": b, "c": c}
+        c_bytes = int(not wide and unit.out_width > 8)
+        job = job_of(matrices, (m, n, k), a_format=wide, vector="gather", c_bytes=c_bytes)
+        return VectorWork(job, matrices)
 
     def _apart(
         self, shape: tuple[int, int], number: Number, out: Matrix | None, read: Mapping[str, Matrix]

@@ -68,6 +68,8 @@ def requantisation_of(
         )
     if how is None:
         return None
+    if how.table is not None and operation not in MAPS:
+        raise ValueError(f"table must be None for {operation}; only {', '.join(MAPS)} have one")
     if how.relu or how.per_column:
         raise ValueError("requantisation must be without relu, and the same for all columns")
     if operation not in MAPS and int(how.multiplier) >> unit.multiplier_bits:
@@ -81,8 +83,8 @@ def requantisation_of(
 
 def place_of(unit: VectorInfo, a: Matrix, name: str = "a") -> int:
     """Return which of the unit's numbers a matrix is of."""
-    for place, number in enumerate(unit.a):
+    for position, number in enumerate(unit.a):
         if number.holds(a.number):
-            return place
+            return position
     legal = " or ".join(str(number) for number in unit.a)
     raise ValueError(f"{name} must be of {legal}, not of {a.number}")

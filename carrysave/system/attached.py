@@ -29,8 +29,8 @@ def run(
     ----------
     port, baud : of the serial line.
     plan : of the network.
-    inputs : codes of each.
-    progress : told of bytes that are loaded, and of inputs that are done, with their totals.
+    inputs : codes of each; the last one with its starts apart, so that they are counted.
+    progress : called with bytes that are loaded, and inputs that are done, and their totals.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def run(
             outcomes: list[Outcome] = []
             began = time.monotonic()
             for number, codes in enumerate(inputs, 1):
-                outcomes.append(system.run(codes))
+                outcomes.append(system.run(codes, apart=number == len(inputs)))
                 progress(number, len(inputs))
         except CoprocessorError as error:
             raise type(error)(f"{port}, {baud} baud: {error}") from None

@@ -7,18 +7,16 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.boards.board import Board
-from carrysave.compiler.front.options import ReadOptions, sized
-from carrysave.compiler.graph.names import within_file
-from carrysave.compiler.passes.pipeline import PASSES, lower
+from carrysave.boards.sdram import timing_of
+from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.program.facts import facts
-from carrysave.compiler.program.network import compile_network
+from carrysave.compiler.program.model import program_of
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import is_program, read
-from carrysave.compiler.program.reasons import check_target
 from carrysave.compiler.program.write import MEMORY, write
 from carrysave.compiler.run.attached import room, traffic
 from carrysave.compiler.target.target import Target
-from carrysave.errors import ArgumentError, needs
+from carrysave.errors import ArgumentError
 from carrysave.report import page as pages
 from carrysave.report.page import Page, Text
 from carrysave.report.tables import Section
@@ -45,7 +43,7 @@ def board_program(
     data : inputs whose sizes the program has; None: those of the model.
     batch : inputs of a run, where the model leaves it open.
     reading : what else is said of the model.
-    design : its co-processor.
+    design : the board's co-processor.
 
     Raises
     ------
@@ -59,7 +57,7 @@ def board_program(
             " `carrysave compile`",
             _board=board.name,
         )
-    target = Target(design)
+    target = Target(design, timing=timing_of(board.name, design.spec))
     if is_program(model):
         if data is not None or batch != 1 or reading != ReadOptions():
             raise ArgumentError(
@@ -68,14 +66,7 @@ def board_program(
             )
         program = read(model, target)
     else:
-        needs("onnxruntime")
-        check_target(target)
-        graph, samples = reading.read(model)
-        inputs = reading.batch(graph, samples, data, batch)
-        graph = sized(graph, inputs)
-        with within_file(model):
-            lowered = lower(graph, target, until=PASSES[-1].name)
-            program = compile_network(lowered, target, inputs, samples=samples)
+        program = program_of(model, target, reading, data, batch)
     needed, there = room(program), design.spec.memory_bytes
     if needed > there:
         raise ArgumentError(

@@ -1,12 +1,11 @@
 """Boards with SDRAM that a system can use, and what it takes of each."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from carrysave.boards.board import BOARDS, Board, board_of
-from carrysave.compiler.program.cycles import Memory
-from carrysave.compiler.target.target import Target
+from carrysave.boards.sdram import SDRAMS, Sdram
 from carrysave.errors import refusal
 from hw.catalog import Design
 
@@ -19,41 +18,20 @@ class SystemBoard:
 
     Members
     -------
-    platform, arguments : module of litex_boards.platforms, and of its Platform.
-    memory, memory_bits : LiteDRAM's name of the SDRAM, and bits of its data bus.
-    memory_bytes : of the SDRAM.
+    sdram : of the board.
     size : rows and columns of the default engine.
     clock_mhz : default clock.
     """
 
-    platform: str
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    memory: str
-    memory_bits: int
-    memory_bytes: int
+    sdram: Sdram
     size: int
     clock_mhz: float = 60.0
 
-    def timing(self, target: Target) -> Memory:
-        """Return how long the memory takes for a co-processor."""
-        return Memory(beat=target.info.stores.data_width / self.memory_bits)
-
-
-def _ulx3s(size: int, engine: int) -> SystemBoard:
-    return SystemBoard(
-        platform="radiona_ulx3s",
-        arguments={"device": f"LFE5U-{size}F"},
-        memory="MT48LC16M16",
-        memory_bits=16,
-        memory_bytes=1 << 25,
-        size=engine,
-    )
-
 
 SYSTEMS = {
-    "ulx3s_25f": _ulx3s(25, 4),
-    "ulx3s_45f": _ulx3s(45, 4),
-    "ulx3s_85f": _ulx3s(85, 8),
+    "ulx3s_25f": SystemBoard(sdram=SDRAMS["ulx3s_25f"], size=4),
+    "ulx3s_45f": SystemBoard(sdram=SDRAMS["ulx3s_45f"], size=4),
+    "ulx3s_85f": SystemBoard(sdram=SDRAMS["ulx3s_85f"], size=8),
 }
 """By names of :data:`carrysave.boards.board.BOARDS`."""
 

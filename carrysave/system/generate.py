@@ -1,9 +1,6 @@
 """Writes a system: its Verilog, by LiteX, and its firmware."""
 
-import json
-import os
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +8,7 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.boards.board import Board
+from carrysave.boards.litex_parts import run_litex
 from carrysave.errors import needs
 from carrysave.ip import litex
 from carrysave.ip.facts import Facts
@@ -120,10 +118,10 @@ class System:
             data_width=spec.data_width,
             address_width=spec.address_width,
             window=block.window,
-            platform=self.chosen.platform,
-            arguments=dict(self.chosen.arguments),
-            memory=self.chosen.memory,
-            memory_bits=self.chosen.memory_bits,
+            platform=self.chosen.sdram.platform,
+            arguments=dict(self.chosen.sdram.arguments),
+            memory=self.chosen.sdram.memory,
+            memory_bits=self.chosen.sdram.bits,
             clock_hz=self.clock_hz,
             baud=self.baud or self.clock_hz / CPUS[self.cpu].divisor,
             cpu=self.cpu,
@@ -193,28 +191,10 @@ def _verilog(system: System, block: Facts, folder: Path) -> tuple[dict[str, Any]
         for file, text in _block(block, system.design.module).items():
             cache.write(work / file, text)
         system.request(block).write(work / "request.json")
-        facts = _litex(work)
+        facts = run_litex("carrysave.system.litex_soc", work, FACTS)
         for file in [*facts["data"], *([] if system.simulated else [PINS])]:
             cache.write(folder / file, (work / file).read_bytes())
         banks = Banks.of(facts["banks"]) if system.simulated else None
         top = (work / f"{TOP}.v").read_text()
         cache.write(folder / f"{TOP}.v", top if banks is None else with_dump(top, banks))
     return facts, banks
-
-
-def _litex(folder: Path) -> dict[str, Any]:
-    """Run LiteX on the request in a folder; return its facts."""
-    # It reads its own modules only, and would warn of what other packages do.
-    root = str(Path(__file__).parents[2])
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)]),
-        "PYTHONWARNINGS": "ignore",
-    }
-    command = [sys.executable, "-B", "-m", "carrysave.system.litex_soc", "request.json"]
-    done = tools.run(command, cwd=folder, environment=environment)
-    if done.code or not (folder / FACTS).exists():
-        lines = done.output.strip().splitlines() or ["it says nothing"]
-        raise RuntimeError(f"LiteX: {lines[-1]}")
-    facts: dict[str, Any] = json.loads((folder / FACTS).read_text())
-    return facts

@@ -8,11 +8,12 @@ build need to know.
 import importlib
 import importlib.util
 import json
-import re
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from carrysave.boards.litex_parts import COMMANDS, axi_to_sdram, pins, without_comments
 
 __all__ = ["FACTS", "PINS", "REGISTERS", "TOP", "Request", "main"]
 
@@ -25,8 +26,6 @@ _RAM = 0x2000
 """Bytes of block RAM for the firmware's data."""
 _FIFO = 64
 """Bytes that the serial line keeps for the processor."""
-_READS = 32
-"""Beats that may wait to be read from SDRAM."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +74,11 @@ def main(path: Path) -> None:
     if not request.simulated:
         platform.finalize(soc)
     output = platform.get_verilog(soc, name=TOP)
-    # Comments name the time and the folder.
-    verilog = re.sub(r"^//.*\n", "", output.main_source, flags=re.MULTILINE)
-    Path(f"{TOP}.v").write_text(verilog)
+    Path(f"{TOP}.v").write_text(without_comments(output.main_source))
     for name, content in output.data_files.items():
         Path(name).write_text(content)
     if not request.simulated:
-        Path(PINS).write_text(_pins(platform, output))
+        Path(PINS).write_text(_constraints(platform, output))
     facts = _facts(soc, platform, output)
     if request.simulated:
         facts["banks"] = _banks(soc, request, output)
@@ -103,10 +100,8 @@ def _platform(request: Request) -> Any:
 def _system(platform: Any, request: Request) -> Any:
     """Put the system together."""
     from litedram import modules
-    from litedram.frontend.axi import LiteDRAMAXI2Native
     from litex.soc.integration.soc import SoCRegion
     from litex.soc.integration.soc_core import SoCCore
-    from litex.soc.interconnect.axi.axi_full import AXIConverter, AXIInterface
 
     soc = SoCCore(
         platform,
@@ -145,17 +140,9 @@ def _system(platform: Any, request: Request) -> Any:
     region = SoCRegion(origin=REGISTERS, size=request.window, cached=False)
     soc.bus.add_slave("matmul", soc.matmul.bus, region)
     soc.irq.add("matmul")
-    # Not by the bus, on which LiteX's bridges from AXI wait for each beat, but at SDRAM itself; and
-    # narrowed as a burst, which LiteDRAM's own converter takes apart at a cycle more for each beat.
-    port = soc.sdram.crossbar.get_port()
-    narrow = AXIInterface(data_width=port.data_width, address_width=32)
-    soc.submodules += AXIConverter(soc.matmul.master, narrow)
-    soc.submodules += LiteDRAMAXI2Native(
-        narrow,
-        port,
-        r_buffer_depth=_READS,
-        base_address=soc.bus.regions["main_ram"].origin,
-    )
+    # Not by the bus, on which LiteX's bridges from AXI wait for each beat, but at SDRAM itself.
+    base = soc.bus.regions["main_ram"].origin
+    axi_to_sdram(soc, soc.matmul.master, soc.sdram.crossbar.get_port(), base)
     return soc
 
 
@@ -223,21 +210,9 @@ def _placed(platform: Any, request: Request) -> tuple[Any, Any, Any]:
     return Crg(), platform.request("serial"), phy
 
 
-def _pins(platform: Any, output: Any) -> str:
+def _constraints(platform: Any, output: Any) -> str:
     """Return the constraints of all pins, as nextpnr takes them for ECP5."""
-    from litex.build.generic_platform import IOStandard, Misc
-
-    lines = ["BLOCK RESETPATHS;", "BLOCK ASYNCPATHS;"]
-    signals, _ = platform.resolve_signals(output.ns)
-    for name, pins, others, _ in signals:
-        for number, pin in enumerate(pins):
-            port = f'"{name}[{number}]"' if len(pins) > 1 else f'"{name}"'
-            lines.append(f'LOCATE COMP {port} SITE "{pin}";')
-            for one in others:
-                if isinstance(one, IOStandard):
-                    lines.append(f"IOBUF PORT {port} IO_TYPE={one.name};")
-                elif isinstance(one, Misc):
-                    lines.append(f"IOBUF PORT {port} {one.misc};")
+    lines = ["BLOCK RESETPATHS;", "BLOCK ASYNCPATHS;", *pins(platform, output)]
     mhz = 1e3 / platform.default_clk_period
     lines.append(f'FREQUENCY PORT "{platform.default_clk_name}" {mhz:g} MHZ;')
     return "\n".join(lines) + "\n"
@@ -283,17 +258,13 @@ def _banks(soc: Any, request: Request, output: Any) -> dict[str, Any]:
     }
 
 
-_COMMANDS = {
+_CONTROLS = {
     "DFII_CONTROL_SEL": 1,
     "DFII_CONTROL_CKE": 2,
     "DFII_CONTROL_ODT": 4,
     "DFII_CONTROL_RESET_N": 8,
-    "DFII_COMMAND_CS": 1,
-    "DFII_COMMAND_WE": 2,
-    "DFII_COMMAND_CAS": 4,
-    "DFII_COMMAND_RAS": 8,
 }
-"""Bits of LiteDRAM's registers, as its own C header has them."""
+"""Bits of LiteDRAM's register, as its own C header has them."""
 
 
 def _command(text: str) -> dict[str, Any]:
@@ -301,7 +272,7 @@ def _command(text: str) -> dict[str, Any]:
     words = text.split("|")
     return {
         "control": words[0].startswith("DFII_CONTROL"),
-        "value": sum(_COMMANDS[word] for word in words),
+        "value": sum((COMMANDS | _CONTROLS)[word] for word in words),
     }
 
 

@@ -66,14 +66,18 @@ class Banks:
 
 
 def with_dump(verilog: str, banks: Banks) -> str:
-    """Let a system's Verilog write its SDRAM into files when the simulation ends."""
-    lines = ["reg [31:0] sdram_last [0:0];", f'initial $readmemh("{LAST}", sdram_last);', "final"]
-    lines.append("begin")
+    """Let a system's Verilog write its SDRAM into files.
+
+    It does so when the simulation ends, and when the pin `sim_trace` of LiteX's simulations rises.
+    """
+    dump = ["begin"]
     for name in banks.files:
         array = re.search(rf'\$readmemh\("{re.escape(name)}", (\w+)\)', verilog)
         assert array, name
-        lines.append(f'    $writememh("{_after(name)}", {array[1]}, 0, sdram_last[0]);')
-    body = "\n".join([*lines, "end", ""])
+        dump.append(f'    $writememh("{_after(name)}", {array[1]}, 0, sdram_last[0]);')
+    dump.append("end")
+    lines = ["reg [31:0] sdram_last [0:0];", f'initial $readmemh("{LAST}", sdram_last);']
+    body = "\n".join([*lines, "always @(posedge sim_trace)", *dump, "final", *dump, ""])
     start, end = verilog.rsplit("endmodule", 1)
     return f"{start}{body}endmodule{end}"
 

@@ -43,7 +43,7 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
         steps.step(f"read {request.model.name}")
         program = read(request.model, target)
         each = batches(program, read_arrays(request.data), "x")
-        most = request.chosen.memory_bytes
+        most = request.chosen.sdram.bytes
         if len(program.memory) > most:
             size = len(program.memory)
             raise ValueError(f"the program must take {most:,} bytes of memory, not {size:,}")
@@ -55,8 +55,8 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
         with within_file(request.model):
             first = samples.part(inputs, 0, 1)
             program = _compiled(sized(graph, first), target, first, samples, request)
-        own = {name: inputs[name] for name in program.takes}
-        each = batches(program, own, "x")
+        taken = {name: inputs[name] for name in program.takes}
+        each = batches(program, taken, "x")
     if not program.layers:
         raise ValueError("a product must have codes as results: the firmware answers with them")
     labels = read_labels(request.labels, len(each))
@@ -64,7 +64,7 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
 
 
 def has_floats(program: Program) -> bool:
-    """Tell whether the firmware must have arithmetic of floats."""
+    """Return whether the firmware must have arithmetic of floats."""
     return any(isinstance(step, Floats) for step in program.steps)
 
 
@@ -80,15 +80,8 @@ def _compiled(
     lowered = lower(graph, target, until=PASSES[-1].name)
     if reasons := between(lowered, target):
         raise ValueError("; ".join(reasons))
-    chosen = request.chosen
-    return compile_network(
-        lowered,
-        target,
-        inputs,
-        samples=samples,
-        memory=chosen.timing(target),
-        most=chosen.memory_bytes,
-    )
+    most = request.chosen.sdram.bytes
+    return compile_network(lowered, target, inputs, samples=samples, most=most)
 
 
 def write_network(program: Program, folder: Path) -> Path:

@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 
 from carrysave import cache
+from carrysave.compiler.program.parts import losses, parts_of
 from carrysave.compiler.program.program import Layer, Program
+from carrysave.compiler.program.steps import Start
+from carrysave.compiler.run.spans import by_counters, by_model
 from carrysave.compiler.run.stepwise import first_difference
+from carrysave.compiler.run.timeline import write_timeline
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Outcome
 from carrysave.errors import ArgumentError, needs
@@ -29,11 +33,13 @@ def simulation_facts(
     written: generate.Written,
     folder: Path,
     steps: Steps,
+    command: str,
 ) -> dict[str, Any]:
     """Simulate a system; compare all that it made with the golden model."""
     program, inputs, labels = network
     steps.step(f"compute {len(inputs)} inputs")
-    expected = expect(program, inputs)
+    # The last one once more, with its starts apart, so that they are counted.
+    expected = expect(program, [*inputs, inputs[-1]])
     steps.step(f"simulate the system on {len(inputs)} inputs")
     simulated = simulate(
         written,
@@ -42,7 +48,15 @@ def simulation_facts(
         folder / "runs",
         steps.advance,
         memory=None if request.serial else program.memory,
+        apart=True,
     )
+    if request.timeline is not None:
+        assert simulated.memory is not None
+        spans = [*by_model(program), *by_counters(program, simulated.memory)]
+        starts = [step for step in program.steps if isinstance(step, Start)]
+        says = losses([parts_of(one, target) for one in starts])
+        title = f"{request.model.name if request.model else ''} on {request.board.title}"
+        write_timeline(request.timeline, title, command, spans, says, apart=True)
     return {
         **outcome_facts(program, simulated.outcomes, expected, labels, request.clock_mhz),
         "boot_cycles": simulated.boot_cycles,
@@ -62,20 +76,28 @@ def outcome_facts(
     labels: np.ndarray | None,
     clock_mhz: float,
 ) -> dict[str, Any]:
-    """Compare what a system made with the golden model; and say how fast it was."""
-    cycles = float(np.mean([outcome.cycles for outcome in outcomes]))
-    classes = [outcome.best for outcome in outcomes]
+    """Compare what a system made with the golden model; and say how fast it was.
+
+    The last outcome is of the last input once more, with its starts apart.
+    """
+    whole = outcomes[:-1]
+    cycles, jobs, moves = (
+        float(np.mean([getattr(one, name) for one in whole]))
+        for name in ("cycles", "jobs", "moves")
+    )
+    classes = [outcome.best for outcome in whole]
     layers = [
         _layer(layer, number, outcomes, expected) for number, layer in enumerate(program.layers)
     ]
     right = None if labels is None else int(np.sum(np.array(classes) == labels[: len(classes)]))
     return {
-        "inputs": len(outcomes),
+        "inputs": len(whole),
         "layers": layers,
         "wrong": [layer["layer"] for layer in layers if layer["differ"]],
         "classes": classes,
         "right": right,
         "cycles": cycles,
+        "cycles_of": {"jobs": jobs, "moves": moves, "set_up": cycles - jobs - moves},
         "frames_per_second": 1e6 * clock_mhz / cycles,
     }
 
@@ -101,17 +123,18 @@ def run_on_board(
         _ = facts["cpu"], facts["bus"]  # which the results tell
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{report}: not a report of `carrysave soc`: {error}") from None
-    target = Target(design)
+    target = Target(design, timing=request.chosen.sdram.timing)
     network = network_of(request, target, steps)
     assert network is not None
     program, inputs, labels = network
     if has_floats(program) and not floats:
-        raise ValueError(
-            f"the system on {board.name} has no floats, which the network takes: build it again"
-            " with --model, and the same network"
+        raise ArgumentError(
+            "the system on {_board} has no floats, which the network takes: build it again with"
+            " {model}, and the same network",
+            _board=board.name,
         )
     steps.step(f"compute {len(inputs)} inputs")
-    expected = expect(program, inputs)
+    expected = expect(program, [*inputs, inputs[-1]])
     steps.step(f"load the network into {board.name}, {port}")
     outcomes, seconds = attached.run(
         port, baud, program.plan, [one.inputs for one in expected], steps.advance
@@ -140,14 +163,14 @@ def _layer(
         for one, other in zip(outcomes, expected, strict=True)
         if one.codes[number] is not None
     ]
-    counted = [outcome.counters[number] for outcome in outcomes]
-    cycles = float(np.mean([one["cycles"] for one in counted]))
+    counted = outcomes[-1].counters[number]
+    cycles = float(counted["cycles"])
     model = layer.cycles
     return {
         "layer": layer.node,
         "operator": layer.operator,
         "shapes": [list(shape) for shape in layer.shapes],
-        "macs": int(counted[0]["macs"]),
+        "macs": int(counted["macs"]),
         "cycles": cycles,
         "cycles_by_model": model,
         "deviation": cycles / model - 1,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from carrysave.boards.board import Board
 from carrysave.compiler.front.options import ReadOptions
+from carrysave.compiler.run.timeline import check_path
 from carrysave.errors import ArgumentError, refusal
 from carrysave.system import generate
 from carrysave.system.boards import SystemBoard
@@ -30,6 +31,7 @@ class SystemRequest:
     serial : the simulated system gets the network over its serial line, as a board does.
     port : serial line of a board that has the system, on which the network is run instead.
     reading : how the model is read.
+    timeline : file for when each part of the co-processor is busy.
     """
 
     board: Board
@@ -47,6 +49,7 @@ class SystemRequest:
     cpu: str = "vexriscv"
     bus: str = "wishbone"
     reading: ReadOptions = field(default_factory=ReadOptions)
+    timeline: Path | None = None
 
     def __post_init__(self) -> None:
         """Check what goes together."""
@@ -69,6 +72,9 @@ class SystemRequest:
         for argument, wanted in (("simulate", self.simulated), ("port", self.port is not None)):
             if wanted and self.model is None:
                 raise ArgumentError(f"{{{argument}}} needs {{model}} and {{x}}")
+        check_path(self.timeline)
+        if self.timeline is not None and (not self.simulated or self.serial):
+            raise ArgumentError("{timeline} is for {simulate} without {serial}")
         if self.serial and not self.simulated:
             raise ArgumentError("{serial} is for {simulate}: a board has no other way")
         if self.count is not None and self.count < 1:

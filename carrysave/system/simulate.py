@@ -69,8 +69,11 @@ def expect(program: Program, inputs: Sequence[dict[str, np.ndarray]]) -> list[Ex
 
 
 def _codes(tensor: Tensor, memory: np.ndarray) -> np.ndarray:
+    """Return codes that are in memory; none of those that stay on chip."""
     first, size = tensor.span
-    return tensor.found(memory[first : first + size].tobytes())
+    if first + size > memory.size:
+        return np.zeros(0, np.int64)
+    return tensor.codes_of(memory[first : first + size].tobytes())
 
 
 def simulate(
@@ -81,6 +84,7 @@ def simulate(
     progress: Callable[[int, int], None] = lambda done, total: None,
     *,
     memory: np.ndarray | None = None,
+    apart: bool = False,
     deadline: float = 36000.0,
 ) -> Simulated:
     """Run a network on a simulated system.
@@ -94,9 +98,10 @@ def simulate(
     plan : of the network.
     inputs : codes of each input.
     folder : in which this run gets its own new folder.
-    progress : told of inputs done, and their total.
+    progress : called with inputs done, and their total.
     memory : of the network, which is in SDRAM from the start; None: the network is loaded over the
         line, and codes of all layers are read over it.
+    apart : starts run each by itself in the last input, and are counted.
     deadline : seconds after which the simulation is ended.
 
     Raises
@@ -108,7 +113,7 @@ def simulate(
     banks = _fill(written, run_folder, memory)
     given = plan if memory is None else replace(plan, parts={})
     (run_folder / "plan.pickle").write_bytes(pickle.dumps((given, inputs)))
-    counter = run_folder / "progress"
+    counter, asked = run_folder / "progress", {"every": memory is None, "apart": apart}
 
     def poll() -> None:
         if counter.exists():
@@ -117,19 +122,14 @@ def simulate(
     result = run(
         build([*written.sources, *written.models], TOP),
         "carrysave.sim.cocotb.soc_host",
-        parameters={
-            "divisor": written.divisor,
-            "constants": {"sim_trace": 0},
-            "every": memory is None,
-        },
+        parameters={"divisor": written.divisor, "constants": {"sim_trace": 0}, **asked},
         directory=run_folder,
         deadline=deadline,
         poll=poll,
     )
     if not result.ok:
         raise RuntimeError(f"simulation failed: {', '.join(result.failed)}; see {result.log}")
-    if memory is not None:
-        memory = banks.read(memory.size, run_folder)
+    memory = None if memory is None else banks.read(memory.size, run_folder)
     for path in run_folder.glob("*.after"):
         path.unlink()
     return _simulated(run_folder, plan, memory, result.seconds)

@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from carrysave.report import tables
 from hw.emit.user_files import shown
 
 __all__ = ["show"]
@@ -22,8 +23,7 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
     else:
         console.print(_parts(title, facts["bitstream"]))
         lines = _of_bitstream(facts, facts["bitstream"])
-    for line in lines:
-        console.print(shown(line, 4000), highlight=False, markup=False, soft_wrap=True)
+    tables.say(console, lines)
 
 
 def _layers(title: str, layers: list[dict[str, Any]]) -> Table:
@@ -38,7 +38,7 @@ def _layers(title: str, layers: list[dict[str, Any]]) -> Table:
             f"{layer['cycles']:,.0f}",
             f"{layer['cycles_by_model']:,}",
             f"{layer['deviation']:+.1%}",
-            f"{layer['differ']:,} of {layer['codes']:,}",
+            f"{layer['differ']:,} of {layer['codes']:,}" if layer["codes"] else "not in memory",
         )
     return table
 
@@ -48,6 +48,11 @@ def _of_run(facts: Mapping[str, Any], ran: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"{inputs} inputs: {ran['cycles']:,.0f} cycles each, "
         f"{ran['frames_per_second']:,.0f} a second at {facts['clock_mhz']:g} MHz"
+    )
+    of = ran["cycles_of"]
+    yield (
+        f"of these {of['jobs']:,.0f} are jobs, {of['moves']:,.0f} moves by the processor,"
+        f" {of['set_up']:,.0f} set-up"
     )
     if ran["right"] is not None:
         yield f"classes: {ran['right']} of {inputs} right"

@@ -72,8 +72,8 @@ static uint64_t get_wide(carrysave *device, uint32_t offset)
     return low | (uint64_t)get(device, offset + 4u) << 32;
 }
 
-/* What an access has come to: what it was to tell, or that it did not take place. */
-static carrysave_status told(carrysave *device, carrysave_status status)
+/* The outcome of an access: the status, or that it did not take place. */
+static carrysave_status reported(carrysave *device, carrysave_status status)
 {
     (void)device;
     return CARRYSAVE_BROKEN(device) ? CARRYSAVE_LINK : status;
@@ -106,9 +106,9 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     device->base = base;
     device->context = context;
     if (get(device, REGISTER(MAGIC)) != RESET(MAGIC__VALUE))
-        return told(device, CARRYSAVE_NO_DEVICE);
+        return reported(device, CARRYSAVE_NO_DEVICE);
     if (get(device, REGISTER(ABI)) != RESET(ABI__VALUE))
-        return told(device, CARRYSAVE_OTHER_ABI);
+        return reported(device, CARRYSAVE_OTHER_ABI);
     info->version = get(device, REGISTER(VERSION));
     info->engine = get(device, REGISTER(ENGINE));
     info->hash = get_wide(device, REGISTER(HASH_LO));
@@ -143,15 +143,16 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->bias = FIELD(word, FEATURES__BIAS) != 0;
     info->accumulate = FIELD(word, FEATURES__ACCUMULATE) != 0;
     info->ring = CARRYSAVE_RING && FIELD(word, FEATURES__RING) != 0;
+    info->ready = FIELD(word, FEATURES__RING) != 0;
     info->scales = FIELD(word, FEATURES__SCALES) != 0;
     info->stream = FIELD(word, FEATURES__STREAM) != 0;
     info->formats = FIELD(word, FEATURES__FORMATS) != 0;
     info->fixed_blocks = FIELD(word, FEATURES__FIXED_BLOCKS) != 0;
     info->uncounted = FIELD(word, FEATURES__UNCOUNTED) != 0;
     info->sizes = FIELD(word, FEATURES__SIZES) != 0;
-#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__WINDOW_bm
     info->windows = FIELD(word, FEATURES__WINDOWS) != 0;
-#endif
+    info->taps = FIELD(word, FEATURES__TAPS);
+    info->table = FIELD(word, FEATURES__TABLE) != 0;
     info->trits = FIELD(word, FEATURES__TRITS) != 0;
     info->rounding = (carrysave_rounding)FIELD(word, FEATURES__ROUNDING);
     scratch = FIELD(word, FEATURES__SCRATCH);
@@ -161,7 +162,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
         open_vector(device);
 #endif
     if (!carrysave_is_sensible(device, sum_bytes, scratch, has_vector))
-        return told(device, CARRYSAVE_BAD_DEVICE);
+        return reported(device, CARRYSAVE_BAD_DEVICE);
     if (scratch) {
         info->scratch = (uint32_t)1 << scratch;
         info->scratch_base = UINT64_MAX >> (64u - info->address_width);
@@ -182,7 +183,7 @@ carrysave_status carrysave_reset(carrysave *device)
     for (polls = 0; polls < CARRYSAVE_RESET_POLLS; polls++) {
         if (!(get(device, REGISTER(CTRL)) & MASK(CTRL__RESET))) {
             carrysave_interrupt(device, enabled);
-            return told(device, CARRYSAVE_OK);
+            return reported(device, CARRYSAVE_OK);
         }
     }
     return CARRYSAVE_LOST;
@@ -229,7 +230,7 @@ carrysave_status carrysave_start_checked(carrysave *device, const carrysave_job 
     uint32_t offset;
 
     if (carrysave_is_busy(device))
-        return told(device, CARRYSAVE_BUSY);
+        return reported(device, CARRYSAVE_BUSY);
     clean(device, job);
     carrysave_describe(job, image);
     for (offset = 0; offset < JOB(ALIKE); offset += 4u)
@@ -238,13 +239,24 @@ carrysave_status carrysave_start_checked(carrysave *device, const carrysave_job 
     device->jobs_started = 1u;
     CARRYSAVE_BARRIER(device);
     put(device, REGISTER(CTRL), MASK(CTRL__START));
-    return told(device, CARRYSAVE_OK);
+    return reported(device, CARRYSAVE_OK);
 }
 
 carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jobs, uint32_t count,
                                       void *ring, uint64_t address)
 {
     return carrysave_start_jobs(device, jobs, count, ring, address, false);
+}
+
+static carrysave_status start_ring(carrysave *device, uint64_t address, uint32_t count)
+{
+    put(device, REGISTER(RING_LO), (uint32_t)address);
+    put(device, REGISTER(RING_HI), (uint32_t)(address >> 32));
+    put(device, REGISTER(RING_COUNT), count);
+    device->jobs_started = count;
+    CARRYSAVE_BARRIER(device);
+    put(device, REGISTER(CTRL), MASK(CTRL__START));
+    return reported(device, CARRYSAVE_OK);
 }
 
 carrysave_status carrysave_start_jobs(carrysave *device, const carrysave_job *jobs, uint32_t count,
@@ -259,7 +271,7 @@ carrysave_status carrysave_start_jobs(carrysave *device, const carrysave_job *jo
         || !carrysave_reaches(device, address, bytes) || carrysave_on_chip(device, address))
         return CARRYSAVE_BAD_RING;
     if (carrysave_is_busy(device))
-        return told(device, CARRYSAVE_BUSY);
+        return reported(device, CARRYSAVE_BUSY);
     for (number = 0; number < count; number++) {
         const carrysave_status status =
             checked ? CARRYSAVE_OK : carrysave_check(device, &jobs[number]);
@@ -271,13 +283,26 @@ carrysave_status carrysave_start_jobs(carrysave *device, const carrysave_job *jo
     }
     carrysave_mark_alike(device, jobs, count, (uint8_t *)ring);
     CARRYSAVE_CLEAN(device, address, bytes);
-    put(device, REGISTER(RING_LO), (uint32_t)address);
-    put(device, REGISTER(RING_HI), (uint32_t)(address >> 32));
-    put(device, REGISTER(RING_COUNT), count);
-    device->jobs_started = count;
-    CARRYSAVE_BARRIER(device);
-    put(device, REGISTER(CTRL), MASK(CTRL__START));
-    return told(device, CARRYSAVE_OK);
+    return start_ring(device, address, count);
+}
+
+void carrysave_clean_bytes(carrysave *device, uint64_t address, uint64_t bytes)
+{
+    CARRYSAVE_CLEAN(device, address, bytes);
+}
+
+void carrysave_drop_bytes(carrysave *device, uint64_t address, uint64_t bytes)
+{
+    CARRYSAVE_INVALIDATE(device, address, bytes);
+}
+
+carrysave_status carrysave_start_ready(carrysave *device, uint64_t address, uint32_t count)
+{
+    if (!device->info.ready || !count || address % (device->info.data_width / 8u))
+        return CARRYSAVE_BAD_RING;
+    if (carrysave_is_busy(device))
+        return reported(device, CARRYSAVE_BUSY);
+    return start_ring(device, address, count);
 }
 
 /* Reset, and tell why; or that it could not be done. */
@@ -305,7 +330,7 @@ carrysave_status carrysave_wait(carrysave *device, uint32_t polls, carrysave_wai
             break;
         if ((polls && polled == polls) || (wait && !wait(device, argument))) {
             device->jobs_done = jobs_done(device);
-            return give_up(device, told(device, CARRYSAVE_TIMEOUT));
+            return give_up(device, reported(device, CARRYSAVE_TIMEOUT));
         }
     }
     CARRYSAVE_BARRIER(device);
@@ -319,7 +344,7 @@ carrysave_status carrysave_wait(carrysave *device, uint32_t polls, carrysave_wai
         device->error.response = FIELD(word, ERROR__RESPONSE);
         device->error.job = get(device, REGISTER(ERROR_JOB));
         device->error.address = get_wide(device, REGISTER(ERROR_ADDRESS_LO));
-        return give_up(device, told(device, CARRYSAVE_FAILED));
+        return give_up(device, reported(device, CARRYSAVE_FAILED));
     }
     if (FIELD(word, ERROR__IGNORED))
         return give_up(device, CARRYSAVE_DISTURBED);
@@ -336,11 +361,16 @@ void carrysave_finish(carrysave *device, const carrysave_job *jobs, uint32_t cou
     }
 }
 
+uint64_t carrysave_read_cycles(carrysave *device)
+{
+    const uint32_t low = (uint32_t)offsetof(carrysave_coprocessor__COUNTERS_t, CYCLES_LO);
+    return get_wide(device, REGISTER(COUNTERS) + low);
+}
+
 carrysave_status carrysave_read_counters(carrysave *device, carrysave_counters *counters)
 {
     const uint32_t base = REGISTER(COUNTERS);
-    counters->cycles =
-        get_wide(device, base + (uint32_t)offsetof(carrysave_coprocessor__COUNTERS_t, CYCLES_LO));
+    counters->cycles = carrysave_read_cycles(device);
     counters->compute =
         get_wide(device, base + (uint32_t)offsetof(carrysave_coprocessor__COUNTERS_t, COMPUTE_LO));
     counters->stall_load = get_wide(
@@ -353,5 +383,5 @@ carrysave_status carrysave_read_counters(carrysave *device, carrysave_counters *
         device, base + (uint32_t)offsetof(carrysave_coprocessor__COUNTERS_t, WRITE_BEATS_LO));
     counters->macs =
         get_wide(device, base + (uint32_t)offsetof(carrysave_coprocessor__COUNTERS_t, MACS_LO));
-    return told(device, CARRYSAVE_OK);
+    return reported(device, CARRYSAVE_OK);
 }

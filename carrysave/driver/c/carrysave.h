@@ -10,6 +10,8 @@
  *   CARRYSAVE_BARRIER(device)                 memory before it is seen by the device, and back
  *   CARRYSAVE_CLEAN(device, address, bytes)   write caches back to memory, before a start
  *   CARRYSAVE_INVALIDATE(device, address, bytes)  drop what caches hold, before C is read
+ *   CARRYSAVE_DROPS_ALL                       1: each of these drops all that caches hold
+ *   CARRYSAVE_STEP(device, kind)              called before each step of a program, and with 0 behind
  *   CARRYSAVE_RESET_POLLS                     reads of a register after which a reset is given up
  *   CARRYSAVE_RING                            0: no rings, as the device does not see our memory
  *   CARRYSAVE_FLOATS                          0: no programs with steps on floats
@@ -32,6 +34,7 @@ extern "C" {
 
 #define CARRYSAVE_DESCRIPTOR_BYTES 128u
 #define CARRYSAVE_RECORD_BYTES 8u
+#define CARRYSAVE_TABLE_BYTES 256u
 #define CARRYSAVE_TRITS 5u /* weights in a byte */
 
 typedef enum {
@@ -86,7 +89,8 @@ enum {
     CARRYSAVE_GATHER,
     CARRYSAVE_MAP_ADD,
     CARRYSAVE_MAP_MULTIPLY,
-    CARRYSAVE_MAP_MAX
+    CARRYSAVE_MAP_MAX,
+    CARRYSAVE_DEPTHWISE
 };
 
 /* What a vector unit is built for. It takes codes of `width` bits, two's complement, in 1 byte or, if
@@ -120,6 +124,9 @@ typedef struct {
     bool uncounted;    /* counters are 0 */
     bool sizes;        /* jobs choose the bytes of a code of C */
     bool windows;      /* jobs can make A of the windows of a map */
+    bool ready;        /* descriptors that are in memory already run as a ring */
+    uint32_t taps;     /* multipliers of a lane, for jobs on maps; 0: there are no such jobs */
+    bool table;        /* jobs can look codes up in a table */
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     carrysave_rounding rounding; /* of the requantiser, if there is one */
     carrysave_vector_unit vector;
@@ -183,8 +190,10 @@ typedef struct {
     uint64_t a_scales, b_scales; /* if the mode has blocks */
     uint32_t ldsa, ldsb;
     uint64_t bias;          /* address of N sums, if add_bias */
-    uint64_t records;       /* address of N records, if per_column */
-    bool add_bias, requantise, per_column, accumulate, relu, by_columns;
+    /* Address of N records, if per_column; and behind them, of a job on maps there alone, of a table of
+     * CARRYSAVE_TABLE_BYTES, if codes of a byte are looked up in one, by codes without their sign. */
+    uint64_t records;
+    bool add_bias, requantise, per_column, accumulate, relu, by_columns, table;
     carrysave_mode mode; /* zeros for an engine of integers */
     uint32_t multiplier, shift;
     int32_t zero_point, low, high;
@@ -238,7 +247,10 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation);
  * k or more fails the job, when the rows before it may have been written. MAP_ADD and MAP_MULTIPLY
  * take bytes of A and B, rows of B as ADD, less their zeros; they add them times their factors, or
  * multiply them, and requantise that to bytes as a product's sums: multiplier is of any size.
- * MAP_MAX takes the greater of the two, times their factors. */
+ * MAP_MAX takes the greater of the two, times their factors. DEPTHWISE is a job of windows, of m of
+ * them and n channels, whose B are k weights, one after the other, by taps and by channels: window,
+ * k, lda, bias and records are the caller's to set; pixels are n, up to the next multiple of lanes,
+ * and codes are less `fill`. It has no blocks. */
 void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint32_t operation,
                                uint32_t m, uint32_t n, uint32_t bytes);
 
@@ -270,6 +282,13 @@ carrysave_status carrysave_start(carrysave *device, const carrysave_job *job);
  * they have ended. */
 carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jobs, uint32_t count,
                                       void *ring, uint64_t address);
+
+/* Run jobs whose descriptors the device sees in memory at an address, a whole beat, as
+ * carrysave_describe writes them, and wait for their end. No job is checked here, and no cache
+ * written back or dropped: the device refuses what it cannot do. The rest is as carrysave_run's. */
+carrysave_status carrysave_run_ready(carrysave *device, uint64_t address, uint32_t count,
+                                     uint32_t polls, carrysave_wait_function wait, void *argument,
+                                     carrysave_counters *counters);
 
 /* Run jobs in order, and wait for their end: on one start as carrysave_start_ring does, or each on
  * its own if the device has no ring, with the same results; then `ring` may be null. `polls`, of

@@ -21,7 +21,8 @@ enum { HEAD = 8, PART = 4, LOOPS = 6, OPERANDS = 6, LEAST_POWER = -60, MOST_EXPO
 
 #define MANTISSA ((UINT64_C(1) << 52) - 1u)
 #define HIDDEN (UINT64_C(1) << 52)
-#define TO_INTEGER 6755399441055744.0 /* 1.5 * 2^52: what is added to it has no fraction */
+
+CARRYSAVE_NUMBERS(double, uint64_t, 6755399441055744.0) /* 1.5 * 2^52 */
 
 typedef struct {
     uint8_t *at;
@@ -36,22 +37,6 @@ typedef struct {
     operand out, a, b, powers, ones, offsets;
 } step;
 
-static double of_bits(uint64_t bits)
-{
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static uint64_t to_bits(double value)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 /* 2^exponent, of -1022..1023. */
 static double power(int32_t exponent)
 {
@@ -64,34 +49,26 @@ static int32_t exponent_of(double value)
     return (int32_t)(to_bits(value) >> 52 & 0x7FFu) - 1023;
 }
 
-/* To the nearest integer, halves to the even one; of numbers below 2^51. */
-static double nearest(double value)
-{
-    const double large = value + TO_INTEGER;
-
-    return large - TO_INTEGER;
-}
-
 /* The root to the nearest: digit by digit, to one more than it has. */
 static double root(double value)
 {
     const int32_t exponent = exponent_of(value), odd = exponent & 1;
     const uint64_t number = ((to_bits(value) & MANTISSA) | HIDDEN) << odd;
-    uint64_t found = 0, rest = 0;
+    uint64_t digits = 0, rest = 0;
     int place;
 
     if (!(value > 0))
         return 0;
     for (place = 52; place >= -54; place -= 2) {
         rest = rest << 2 | (place >= 0 ? number >> place & 3u : 0u);
-        found <<= 1;
-        if (rest > 2 * found) {
-            rest -= 2 * found + 1;
-            found++;
+        digits <<= 1;
+        if (rest > 2 * digits) {
+            rest -= 2 * digits + 1;
+            digits++;
         }
     }
-    found = (found >> 1) + (found & 1u);
-    return (double)found * power((exponent - odd) / 2 - 52);
+    digits = (digits >> 1) + (digits & 1u);
+    return (double)digits * power((exponent - odd) / 2 - 52);
 }
 
 static double of_half(uint32_t half)

@@ -74,7 +74,7 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
 matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job, int which);
 bool carrysave_vector_has(const carrysave *device, const carrysave_job *job);
 uint32_t carrysave_vector_mode(const carrysave_job *job);
-/* Whether an operation is on maps; how a job has the factor and the zero point of one of them. */
+/* The most channels of a depthwise job. Whether an operation is on maps; how a job has the factor and the zero point of one of them. */
 bool carrysave_is_map(uint32_t operation);
 uint32_t carrysave_map_word(const carrysave_job *job, int which);
 void carrysave_read_map(uint32_t word, carrysave_job *job, int which);
@@ -84,6 +84,9 @@ void carrysave_read_map(uint32_t word, carrysave_job *job, int which);
 matrix carrysave_map(const carrysave_job *job);
 carrysave_status carrysave_check_sizes(const carrysave_window *window);
 carrysave_status carrysave_check_window(const carrysave_job *job);
+/* What is wrong with the channels of a depthwise job; whether its memories hold its windows. */
+carrysave_status carrysave_check_channels(const carrysave *device, const carrysave_job *job);
+bool carrysave_depthwise_fits(const carrysave *device, const carrysave_job *job);
 uint32_t carrysave_window_mode(const carrysave_job *job);
 void carrysave_window_words(const carrysave_window *window, uint32_t words[4]);
 void carrysave_read_window(const uint32_t words[5], carrysave_window *window);
@@ -108,6 +111,43 @@ void carrysave_add_counters(carrysave_counters *sum, const carrysave_counters *t
 carrysave_status carrysave_start_checked(carrysave *device, const carrysave_job *job);
 carrysave_status carrysave_start_jobs(carrysave *device, const carrysave_job *jobs, uint32_t count,
                                       void *ring, uint64_t address, bool checked);
+
+/* For a type of floats and a type of words as wide: a float of some bits, the bits of a float, and the
+ * nearest integer, halves to the even one. `whole` is so large that a sum with it has no fraction.
+ * Files forbid that sums are fused before they use this. */
+#define CARRYSAVE_NUMBERS(number, bits, whole)    \
+    static number of_bits(bits from)              \
+    {                                             \
+        number value;                             \
+                                                  \
+        memcpy(&value, &from, sizeof value);      \
+        return value;                             \
+    }                                             \
+                                                  \
+    static bits to_bits(number from)              \
+    {                                             \
+        bits value;                               \
+                                                  \
+        memcpy(&value, &from, sizeof value);      \
+        return value;                             \
+    }                                             \
+                                                  \
+    static number nearest(number value)           \
+    {                                             \
+        const number large = value + (whole);     \
+                                                  \
+        return large - (whole);                   \
+    }
+
+/* Write caches back; drop what they hold. */
+void carrysave_clean_bytes(carrysave *device, uint64_t address, uint64_t bytes);
+void carrysave_drop_bytes(carrysave *device, uint64_t address, uint64_t bytes);
+
+/* The cycles of the last start. */
+uint64_t carrysave_read_cycles(carrysave *device);
+
+/* Start what descriptors in memory say. */
+carrysave_status carrysave_start_ready(carrysave *device, uint64_t address, uint32_t count);
 
 /* Functions of floats of 32 bits, by their numbers in a step. */
 enum { CARRYSAVE_EXP = 19, CARRYSAVE_LOGISTIC, CARRYSAVE_TANH, CARRYSAVE_ERF };

@@ -68,7 +68,8 @@ static bool can_requantise(const carrysave *device, const carrysave_job *job)
     if (job->vector) {
         made.width = device->info.vector.out_width;
         made.is_signed = true;
-        if ((job->c_bytes == 1u && made.width > 8u) || carrysave_is_map(job->vector))
+        if ((job->c_bytes == 1u && made.width > 8u) || carrysave_is_map(job->vector)
+            || job->vector == CARRYSAVE_DEPTHWISE)
             made.width = 8u;
     } else if (job->c_bytes > 1u) {
         made.width = 8u * job->c_bytes;
@@ -91,6 +92,8 @@ static bool has(const carrysave_info *info, const carrysave_job *job)
         || (job->per_column && (!info->per_column || !job->requantise))
         || (job->accumulate && (!info->accumulate || job->requantise || job->add_bias)))
         return false;
+    if (job->table && (!info->table || !job->per_column || job->c_bytes > 1u))
+        return false;
     if (job->c_bytes && (!info->sizes || !job->requantise || job->c_bytes > 2u))
         return false;
     if (info->fixed_blocks && (job->block_m || job->block_n || job->block_k || job->by_columns))
@@ -109,22 +112,28 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
     const carrysave_info *info = &device->info;
     const carrysave_mode *mode = &job->mode;
     const uint32_t top = ((uint32_t)1 << info->dimension_width) - 1u;
+    const bool depthwise = job->vector == CARRYSAVE_DEPTHWISE;
+    const bool unsized = job->of_windows && info->windows
+        && carrysave_check_sizes(&job->window) != CARRYSAVE_OK;
     bool reaches = true;
     int which;
 
     if (!job->m || !job->n || job->m > top || job->n > top)
         return CARRYSAVE_BAD_DIMENSION;
     if (job->vector) {
-        if (job->vector == CARRYSAVE_GATHER && carrysave_vector_most(device, job->vector)
-            && (!job->k || job->k > top))
+        if ((job->vector == CARRYSAVE_GATHER || depthwise)
+            && carrysave_vector_most(device, job->vector) && (!job->k || job->k > top))
+            return CARRYSAVE_BAD_DIMENSION;
+        if (unsized)
             return CARRYSAVE_BAD_DIMENSION;
         if (!carrysave_vector_has(device, job))
             return CARRYSAVE_BAD_MODE;
+        if (depthwise && carrysave_check_channels(device, job) != CARRYSAVE_OK)
+            return carrysave_check_channels(device, job);
         if (job->n > carrysave_vector_most(device, job->vector))
             return CARRYSAVE_BAD_LENGTH;
     } else {
-        if (!job->k || job->k > top
-            || (job->of_windows && carrysave_check_sizes(&job->window) != CARRYSAVE_OK))
+        if (!job->k || job->k > top || unsized)
             return CARRYSAVE_BAD_DIMENSION;
         if (job->of_windows && !info->windows)
             return CARRYSAVE_BAD_MODE;
@@ -138,7 +147,7 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
     for (which = 0; which < MATRICES; which++) {
         const matrix found = carrysave_matrix(device, job, which);
         const bool one = which == IN_BIAS || which == IN_RECORDS
-            || (which == IN_B && job->vector && !job->ldb);
+            || (which == IN_B && (depthwise || (job->vector && !job->ldb)));
         if (found.rows && !one && found.distance < row_bytes(&found))
             return CARRYSAVE_BAD_ROW;
         if (reaches && found.rows && !info->stream)
@@ -146,8 +155,10 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
     }
     if (!reaches)
         return CARRYSAVE_BAD_ADDRESS;
+    if (depthwise && !carrysave_depthwise_fits(device, job))
+        return CARRYSAVE_BAD_BLOCK;
     if (job->block_m && job->block_n && job->block_k ? !carrysave_fits(device, job)
-                                                     : job->of_windows)
+                                                     : job->of_windows && !depthwise)
         return CARRYSAVE_BAD_BLOCK;
     if (job->requantise && !can_requantise(device, job))
         return CARRYSAVE_BAD_REQUANTISATION;
@@ -187,7 +198,8 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         | (uint32_t)job->add_bias << SHIFT(JOB__MODE__BIAS)
         | (uint32_t)job->per_column << SHIFT(JOB__MODE__PER_COLUMN)
         | (uint32_t)job->accumulate << SHIFT(JOB__MODE__ACCUMULATE)
-        | (uint32_t)job->by_columns << SHIFT(JOB__MODE__ORDER) | bytes_mode(job)
+        | (uint32_t)job->by_columns << SHIFT(JOB__MODE__ORDER)
+        | (uint32_t)job->table << SHIFT(JOB__MODE__TABLE) | bytes_mode(job)
         | carrysave_vector_mode(job) | carrysave_window_mode(job);
     uint32_t window[4], number;
 
@@ -223,9 +235,9 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         mode |= (uint32_t)job->relu << SHIFT(JOB__MODE__RELU);
         store(descriptor + JOB(LOW), (uint32_t)job->low & MASK(JOB__LOW__VALUE));
         store(descriptor + JOB(HIGH), (uint32_t)job->high & MASK(JOB__HIGH__VALUE));
-        if (job->per_column) {
+        if (job->per_column || job->table)
             store_wide(descriptor + JOB(REQUANT_LO), job->records);
-        } else {
+        if (!job->per_column) {
             store(descriptor + JOB(MULTIPLIER), job->multiplier);
             store(descriptor + JOB(SHIFT), job->shift);
             store(descriptor + JOB(ZERO_POINT),

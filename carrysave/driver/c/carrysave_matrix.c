@@ -37,7 +37,9 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
     case IN_BIAS:
         return matrix_of(job->bias, job->add_bias, job->n, info->sum.bits, 0u);
     case IN_RECORDS:
-        return matrix_of(job->records, job->per_column, job->n, 8u * CARRYSAVE_RECORD_BYTES, 0u);
+        return matrix_of(job->records, job->per_column,
+                         job->n + job->table * (CARRYSAVE_TABLE_BYTES / CARRYSAVE_RECORD_BYTES),
+                         8u * CARRYSAVE_RECORD_BYTES, 0u);
     case IN_A_SCALES:
         return matrix_of(job->a_scales, block ? job->m : 0u, block ? ceil_div(job->k, block) : 0u,
                          8u, job->ldsa);

@@ -11,8 +11,20 @@
 #define CARRYSAVE_FLOATS 1
 #endif
 
-enum { MOVE = 1, START = 2, FLOATS = 3, JOB_WORDS = 34, HEAD_WORDS = 5, PARAMETER_WORDS = 5 };
-enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32, WINDOW = 64 };
+/* Called before each step with its kind, and with 0 behind the last one. */
+#ifndef CARRYSAVE_STEP
+#define CARRYSAVE_STEP(device, kind) ((void)(device))
+#endif
+
+/* Whether one call of CARRYSAVE_INVALIDATE drops all that caches hold. */
+#ifndef CARRYSAVE_DROPS_ALL
+#define CARRYSAVE_DROPS_ALL 0
+#endif
+
+enum { MOVE = 1, START = 2, FLOATS = 3, RING = 4 };
+enum { JOB_WORDS = 34, HEAD_WORDS = 6, PARAMETER_WORDS = 5, RING_WORDS = 9, ADDRESSES = 5 };
+enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32, WINDOW = 64,
+       TABLE = 128 };
 
 /* First address on chip. */
 #define CHIP 0x80000000u
@@ -165,6 +177,7 @@ static void describe(const machine *of, const uint32_t *word, uint32_t number, c
     job->by_columns = (flags & BY_COLUMNS) != 0;
     job->accumulate = (flags & ACCUMULATE) != 0;
     job->relu = (flags & RELU) != 0;
+    job->table = (flags & TABLE) != 0;
     job->multiplier = word[12];
     job->shift = word[13];
     job->zero_point = (int32_t)word[14];
@@ -238,12 +251,68 @@ static carrysave_status start_jobs(machine *of, const uint32_t **at)
     return status == CARRYSAVE_OK && count ? run_jobs(of, count, counters) : status;
 }
 
+/* Have the addresses of ready jobs right for where memory is, to the device: those on chip are. */
+static void relocate(const machine *of, uint32_t *base, uint8_t *image, uint32_t count)
+{
+    const uint64_t by = of->base - (base[0] | (uint64_t)base[1] << 32);
+    const uint64_t chip = of->device->info.scratch ? of->device->info.scratch_base : UINT64_MAX;
+
+    for (; by && count; count--, image += CARRYSAVE_DESCRIPTOR_BYTES) {
+        uint32_t *word = (uint32_t *)(void *)image, left;
+
+        for (left = ADDRESSES; left; left--, word += 2) {
+            const uint64_t address = word[0] | (uint64_t)word[1] << 32;
+            if (address < chip) {
+                word[0] = (uint32_t)(address + by);
+                word[1] = (uint32_t)((address + by) >> 32);
+            }
+        }
+    }
+    base[0] = (uint32_t)of->base;
+    base[1] = (uint32_t)(of->base >> 32);
+}
+
+/* Run ready jobs: on one start, or each of the starts that they are by itself. */
+static carrysave_status run_ready(machine *of, const uint32_t **at, bool apart)
+{
+    uint32_t *word = (uint32_t *)(uintptr_t)*at;
+    uint8_t *images = of->memory + word[0];
+    const uint32_t spans = word[7], *start = word + RING_WORDS + 2u * spans;
+    const uint32_t drops = CARRYSAVE_DROPS_ALL ? spans != 0u : spans;
+    uint32_t left = word[8], count = word[6], done = 0, number;
+    carrysave_status status = left ? CARRYSAVE_OK : CARRYSAVE_BAD_RING;
+    carrysave_counters *counters = (carrysave_counters *)(void *)(of->memory + word[3]);
+
+    *at = start + 2u * left;
+    relocate(of, word + 1, images, count);
+    carrysave_clean_bytes(of->device, of->base + word[4], word[5] - word[4]);
+    for (; left && status == CARRYSAVE_OK; start += 2, done += count) {
+        if (apart) {
+            count = start[0];
+            counters = (carrysave_counters *)(void *)(of->memory + start[1]);
+        }
+        status = carrysave_run_ready(of->device,
+                                     of->base + word[0]
+                                         + (uint64_t)done * CARRYSAVE_DESCRIPTOR_BYTES,
+                                     count, 0, of->wait, of->argument, apart ? counters : 0);
+        left = apart ? left - 1u : 0u;
+    }
+    /* All counters would take as long as a small job. */
+    if (!apart && status == CARRYSAVE_OK)
+        counters->cycles = carrysave_read_cycles(of->device);
+    for (number = 0; number < drops; number++)
+        carrysave_drop_bytes(of->device, of->base + word[RING_WORDS + 2u * number],
+                             word[RING_WORDS + 2u * number + 1u]);
+    return status;
+}
+
 carrysave_status carrysave_program_run(carrysave *device, uint8_t *memory, uint64_t base,
                                        uint32_t start, carrysave_wait_function wait, void *argument)
 {
     const uint32_t *word = (const uint32_t *)(const void *)(memory + start);
     carrysave_status status = CARRYSAVE_OK;
     uint32_t left = word[0];
+    const bool apart = word[5] != 0;
     machine of;
 
     of.device = device;
@@ -256,14 +325,18 @@ carrysave_status carrysave_program_run(carrysave *device, uint8_t *memory, uint6
         status = set_parameters(memory, word[4]);
     for (word += HEAD_WORDS; left && status == CARRYSAVE_OK; left--) {
         const uint32_t kind = *word++;
+        CARRYSAVE_STEP(device, kind);
         if (kind == MOVE)
             word = move(&of, word);
         else if (CARRYSAVE_FLOATS && kind == FLOATS)
             word = carrysave_floats(memory, word);
+        else if (kind == RING)
+            status = run_ready(&of, &word, apart);
         else
             status = kind == START ? start_jobs(&of, &word) : CARRYSAVE_BAD_RING;
         if (!word)
             return CARRYSAVE_BAD_RING;
     }
+    CARRYSAVE_STEP(device, 0);
     return status;
 }

@@ -46,3 +46,18 @@ carrysave_status carrysave_run(carrysave *device, const carrysave_job *jobs, uin
     }
     return status;
 }
+
+carrysave_status carrysave_run_ready(carrysave *device, uint64_t address, uint32_t count,
+                                     uint32_t polls, carrysave_wait_function wait, void *argument,
+                                     carrysave_counters *counters)
+{
+    carrysave_status status;
+
+    device->jobs_done = 0u;
+    if (counters)
+        memset(counters, 0, sizeof *counters);
+    status = carrysave_start_ready(device, address, count);
+    if (status == CARRYSAVE_OK)
+        status = carrysave_wait(device, polls, wait, argument);
+    return status == CARRYSAVE_OK && counters ? carrysave_read_counters(device, counters) : status;
+}

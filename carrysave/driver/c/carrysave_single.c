@@ -11,33 +11,11 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-static float of_bits(uint32_t bits)
-{
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static uint32_t to_bits(float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
+CARRYSAVE_NUMBERS(float, uint32_t, 12582912.0f) /* 1.5 * 2^23 */
 
 static float size_of(float x)
 {
     return of_bits(to_bits(x) & 0x7FFFFFFFu);
-}
-
-/* The nearest integer, halves to the even one; of numbers below 2^23. */
-static float nearest(float x)
-{
-    const float large = 12582912.0f, sum = x + large;
-
-    return sum - large;
 }
 
 static float series(float x, const float *terms, int count)

@@ -171,7 +171,7 @@ carrysave_status carrysave_uart_reset(carrysave_uart *link)
             return CARRYSAVE_LINK;
     if (!carry_out(link, HELLO, 0u, 0u, bytes, &exponent, 1u, &status))
         return CARRYSAVE_LINK;
-    if (exponent < 10u || exponent > 20u
+    if (exponent < 10u || exponent > 24u
         || (link->memory_bytes && link->memory_bytes != (uint32_t)1u << exponent)) {
         link->failed = true;
         return CARRYSAVE_NO_DEVICE;

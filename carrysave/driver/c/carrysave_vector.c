@@ -32,7 +32,8 @@ static bool is_pair(uint32_t operation)
 static bool is_scaled(uint32_t operation)
 {
     return operation == CARRYSAVE_GELU || operation == CARRYSAVE_SILU
-        || operation == CARRYSAVE_SCALE || is_pair(operation) || carrysave_is_map(operation);
+        || operation == CARRYSAVE_SCALE || operation == CARRYSAVE_DEPTHWISE || is_pair(operation)
+        || carrysave_is_map(operation);
 }
 
 static bool takes_rows_of_b(uint32_t operation)
@@ -41,13 +42,13 @@ static bool takes_rows_of_b(uint32_t operation)
 }
 
 /* The header of a build without a vector unit does not have its fields. */
-#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__VECTOR_bm
+#ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
 
 /* Whether a job makes codes of two bytes. */
 static bool is_wide(const carrysave *device, const carrysave_job *job)
 {
     return device->info.vector.out_width > 8u && job->c_bytes != 1u
-        && !carrysave_is_map(job->vector);
+        && !carrysave_is_map(job->vector) && job->vector != CARRYSAVE_DEPTHWISE;
 }
 
 static bool fits(int32_t value, uint32_t bits)
@@ -95,6 +96,8 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
     const bool gather = job->vector == CARRYSAVE_GATHER;
     matrix of;
 
+    if (job->vector == CARRYSAVE_DEPTHWISE && which == IN_A)
+        return carrysave_map(job);
     memset(&of, 0, sizeof of);
     of.columns = job->n;
     of.bits = 8u * (job->mode.a_format + 1u);
@@ -108,6 +111,10 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
         of.address = job->b;
         of.rows = scale || gather || takes_rows_of_b(job->vector) ? (job->ldb ? job->m : 1u) : 0u;
         of.distance = job->ldb;
+        if (job->vector == CARRYSAVE_DEPTHWISE) {
+            of.rows = 1u;
+            of.columns = job->k;
+        }
         if (scale || gather) {
             of.columns = 1u;
             of.bits = scale ? 8u : 8u * INDEX_BYTES;
@@ -125,6 +132,18 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
             of.bits = 8u;
         }
         break;
+    case IN_BIAS:
+        of.address = job->bias;
+        of.rows = job->add_bias;
+        of.bits = device->info.sum.bits;
+        break;
+    case IN_RECORDS:
+        of.address = job->records;
+        of.rows = job->per_column || job->table;
+        of.columns = (job->per_column ? job->n * CARRYSAVE_RECORD_BYTES : 0u)
+            + (job->table ? CARRYSAVE_TABLE_BYTES : 0u);
+        of.bits = 8u;
+        break;
     default:
         break;
     }
@@ -135,13 +154,17 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
 {
     const carrysave_vector_unit *unit = &device->info.vector;
     const carrysave_mode *mode = &job->mode;
+    const bool depthwise = job->vector == CARRYSAVE_DEPTHWISE;
 
     if (!carrysave_vector_most(device, job->vector) || mode->a_format > (unit->width > 8u))
         return false;
-    if (job->of_windows || mode->b_format || mode->codes || mode->block || job->add_bias || job->per_column
-        || job->accumulate || job->by_columns || job->block_m || job->block_n || job->block_k)
+    if (job->of_windows != depthwise || mode->b_format || mode->codes || mode->block
+        || (job->add_bias && !(depthwise && device->info.bias))
+        || (job->per_column && !(depthwise && device->info.per_column)) || job->accumulate
+        || job->by_columns || job->block_m || job->block_n || job->block_k)
         return false;
-    if (job->requantise != is_scaled(job->vector))
+    if (job->requantise != is_scaled(job->vector)
+        || (job->table && !(device->info.table && (carrysave_is_map(job->vector) || job->per_column))))
         return false;
     if (job->c_bytes
         && (!device->info.sizes || job->c_bytes > (unit->out_width > 8u ? 2u : 1u)
@@ -149,6 +172,8 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
                 && job->vector != CARRYSAVE_SOFTMAX && job->vector != CARRYSAVE_TRANSPOSE
                 && job->vector != CARRYSAVE_GATHER)))
         return false;
+    if (depthwise)
+        return !mode->a_format && job->c_bytes <= 1u;
     if (carrysave_is_map(job->vector))
         return has_maps(device, job);
     if (job->vector == CARRYSAVE_GATHER && mode->a_format != is_wide(device, job))
@@ -202,7 +227,8 @@ uint32_t carrysave_vector_mode(const carrysave_job *job)
 void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint32_t operation,
                                uint32_t m, uint32_t n, uint32_t bytes)
 {
-    const uint32_t width = carrysave_is_map(operation) ? 8u : device->info.vector.out_width;
+    const bool bytes_only = carrysave_is_map(operation) || operation == CARRYSAVE_DEPTHWISE;
+    const uint32_t width = bytes_only ? 8u : device->info.vector.out_width;
 
     memset(job, 0, sizeof *job);
     job->vector = operation;

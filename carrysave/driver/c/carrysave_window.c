@@ -40,30 +40,62 @@ carrysave_status carrysave_check_sizes(const carrysave_window *window)
         : CARRYSAVE_BAD_DIMENSION;
 }
 
-carrysave_status carrysave_check_window(const carrysave_job *job)
+/* Steps, edges and the code beyond them. */
+static carrysave_status check_steps(const carrysave_window *window)
 {
-    const carrysave_window *window = &job->window;
-    const uint64_t codes = (uint64_t)window->kernel[0] * window->kernel[1] * window->channels;
     int axis;
 
     for (axis = 0; axis < 2; axis++)
         if (!within(window->strides[axis], 1u, MOST_STEP)
             || !within(window->dilations[axis], 1u, MOST_STEP) || window->first[axis] > MOST_EDGE)
             return CARRYSAVE_BAD_WINDOW;
-    if (window->fill > MOST_EDGE || window->pixel < window->channels || job->k != codes)
+    return window->fill > MOST_EDGE || window->pixel < window->channels ? CARRYSAVE_BAD_WINDOW
+                                                                        : CARRYSAVE_OK;
+}
+
+carrysave_status carrysave_check_window(const carrysave_job *job)
+{
+    const carrysave_window *window = &job->window;
+    const uint64_t codes = (uint64_t)window->kernel[0] * window->kernel[1] * window->channels;
+
+    if (check_steps(window) != CARRYSAVE_OK || job->k != codes)
         return CARRYSAVE_BAD_WINDOW;
     return map_row(window) > UINT32_MAX ? CARRYSAVE_BAD_ROW : CARRYSAVE_OK;
 }
 
-/* The header of a build without windows does not have the field. */
+carrysave_status carrysave_check_channels(const carrysave *device, const carrysave_job *job)
+{
+    const carrysave_window *window = &job->window;
+    const uint32_t lanes = device->info.vector.lanes;
+    const uint32_t whole = ceil_div(window->channels, lanes) * lanes;
+    const carrysave_info *info = &device->info;
+    const uint32_t columns = info->sums / info->tile_n / info->tile_m * info->tile_n;
+    const carrysave_status steps = check_steps(window);
+
+    if (steps != CARRYSAVE_OK || job->n != window->channels || window->pixel != whole)
+        return CARRYSAVE_BAD_WINDOW;
+    return job->n > columns || job->n > info->vector.length ? CARRYSAVE_BAD_LENGTH : CARRYSAVE_OK;
+}
+
+bool carrysave_depthwise_fits(const carrysave *device, const carrysave_job *job)
+{
+    const carrysave_vector_unit *unit = &device->info.vector;
+    const carrysave_window *window = &job->window;
+    const uint32_t groups = ceil_div(window->channels, unit->lanes);
+    const uint32_t passes = ceil_div(window->kernel[1], device->info.taps);
+    uint32_t most = window->kernel[0] * passes;
+
+    if (window->across > most)
+        most = window->across;
+    if (window->dilations[1] > most)
+        most = window->dilations[1];
+    return (uint64_t)groups * most <= ceil_div(unit->length, unit->lanes)
+        && map_row(window) <= 2u * (uint64_t)unit->length;
+}
+
 uint32_t carrysave_window_mode(const carrysave_job *job)
 {
-#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__WINDOW_bm
     return (uint32_t)job->of_windows << SHIFT(JOB__MODE__WINDOW);
-#else
-    (void)job;
-    return 0u;
-#endif
 }
 
 void carrysave_read_window(const uint32_t words[5], carrysave_window *window)

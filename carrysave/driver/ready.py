@@ -1,0 +1,95 @@
+"""Descriptors that are in memory: read back, and written for memory that is elsewhere."""
+
+from typing import Any
+
+import numpy as np
+
+from .descriptor import WINDOW_FIELDS, window_of
+from .job import Job, Requantisation
+from .maps import map_of_word
+from .operations import MAPS
+from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
+
+__all__ = ["job_of", "relocate"]
+
+_NAMES = {number: name for name, number in OPERATIONS.items()}
+_ADDRESSES = 5
+"""Of matrices, with which a descriptor begins: those of A, B, C, bias and records."""
+
+
+def job_of(image: bytes) -> Job:
+    """Read a descriptor back; scales of columns stay in memory.
+
+    Raises
+    ------
+    ValueError
+        It has an operation that there is none of.
+    """
+    words = np.frombuffer(image, "<u4").tolist()
+
+    def get(name: str) -> int:
+        address, low, width = FIELDS[f"job_{name}"]
+        return int(words[(address - JOB) // 4] >> low & ((1 << width) - 1))
+
+    def signed(name: str) -> int:
+        half = 1 << FIELDS[f"job_{name}"][2] - 1
+        return (get(name) ^ half) - half
+
+    def address(name: str) -> int:
+        return get(f"{name}_lo") | get(f"{name}_hi") << 32
+
+    operation = get("mode_vector")
+    if operation and operation not in _NAMES:
+        raise ValueError(f"a job must be one of {', '.join(OPERATIONS)}, not {operation}")
+    given: dict[str, Any] = {name: address(name) for name in ("a", "b", "c")}
+    given |= {name: get(name) for name in ("m", "n", "k", "lda", "ldb", "ldc")}
+    given |= {name: get(name) for name in ("block_m", "block_n", "block_k")}
+    vector = _NAMES[operation] if operation else None
+    if vector in MAPS:
+        pairs = map_of_word(get("ldsa")), map_of_word(get("ldsb"))
+        given |= {"factors": (pairs[0][0], pairs[1][0]), "zeros": (pairs[0][1], pairs[1][1])}
+    elif get("mode_window"):
+        given["window"] = window_of([get(name) for name in WINDOW_FIELDS])
+    else:
+        given |= {name: address(name) for name in ("a_scales", "b_scales")}
+        given |= {name: get(name) for name in ("ldsa", "ldsb")}
+    if get("mode_requantise"):
+        given["requantisation"] = Requantisation(
+            multiplier=get("multiplier"),
+            shift=get("shift"),
+            zero_point=signed("zero_point"),
+            low=signed("low"),
+            high=signed("high"),
+            relu=bool(get("mode_relu")),
+        )
+    return Job(
+        **given,
+        bias=address("bias") if get("mode_bias") else None,
+        records=address("requant") if get("mode_per_column") or get("mode_table") else None,
+        a_format=get("mode_a_format"),
+        b_format=get("mode_b_format"),
+        accumulate=bool(get("mode_accumulate")),
+        by_columns=bool(get("mode_order")),
+        c_bytes=get("mode_c_bytes"),
+        table=bool(get("mode_table")),
+        vector=vector,
+    )
+
+
+def relocate(images: np.ndarray, by: int, chip: int) -> None:
+    """Add to the addresses of jobs in memory, but to those on chip.
+
+    Parameters
+    ----------
+    images : descriptors, uint8, which are changed.
+    by : what is added.
+    chip : first address on chip.
+    """
+    rows = images.reshape(-1, JOB_BYTES)
+    addresses = rows[:, : 8 * _ADDRESSES].copy().view("<u8")
+    moved = np.where(
+        addresses < np.uint64(min(chip, (1 << 64) - 1)),
+        addresses + np.uint64(by % (1 << 64)),
+        addresses,
+    )
+    rows[:, : 8 * _ADDRESSES] = moved.view(np.uint8)
