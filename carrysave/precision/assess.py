@@ -1,6 +1,6 @@
 """Whole networks with chosen formats: cost, noise, accuracy."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +12,9 @@ from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.target.target import Target
+from carrysave.precision.batches import Arrays, Batches
 from carrysave.precision.intervals import Interval, change, ratio, wilson
-from carrysave.precision.layers import Layer, batches
+from carrysave.precision.layers import Layer
 from carrysave.precision.sensitivity import Option, noise
 
 __all__ = ["Judge", "Outcome", "apart"]
@@ -60,7 +61,7 @@ class Judge:
     Parameters
     ----------
     graph, target, layers : the model, what runs it, and its products.
-    inputs : by name, of which `batch` run at once.
+    given : samples.
     labels : or None.
     """
 
@@ -69,14 +70,16 @@ class Judge:
         graph: Graph,
         target: Target,
         layers: Sequence[Layer],
-        inputs: dict[str, np.ndarray],
+        given: Batches,
         labels: np.ndarray | None,
-        batch: int,
     ) -> None:
         self._graph, self._target, self._layers = graph, target, layers
-        self._parts, self._labels = list(batches(inputs, batch)), labels
-        oracle = Oracle(graph, {})
-        self._reference = [oracle.run(part) for part in self._parts]
+        self._given, self._labels = given, labels
+        self._reference = self._runs(Oracle(graph, {}).run)
+
+    def _runs(self, run: Callable[[Arrays], Arrays]) -> list[Arrays]:
+        """Return the outputs of each batch."""
+        return [made for _, made in self._given.followed(run)]
 
     def assess(self, name: str, options: Sequence[Option], graph: Graph | None = None) -> Outcome:
         """Run the network with these options, one for each layer, and compare it with floats.
@@ -87,11 +90,11 @@ class Judge:
         options : of the layers.
         graph : the network with other weights; it is compared with the one that was given.
         """
-        found = self.run(options, graph)
+        ours = self.run(options, graph)
         outputs, reference = (
-            [one for part in parts for one in part.values()] for parts in (found, self._reference)
+            [one for part in parts for one in part.values()] for parts in (ours, self._reference)
         )
-        same, right, right_floats = self.hits(found)
+        same, right, right_floats = self.hits(ours)
         weights = sum(layer.weight_bits(1) for layer in self._layers)
         energies = [option.energy_uj for option in options if option.energy_uj is not None]
         return Outcome(
@@ -105,7 +108,7 @@ class Judge:
             same=_share(same),
             right=_share(right),
             right_floats=_share(right_floats),
-            noise_interval=_noise_interval(found, self._reference),
+            noise_interval=_noise_interval(ours, self._reference, self._given.samples.outputs),
             same_interval=_interval(same),
             right_interval=_interval(right),
             right_floats_interval=_interval(right_floats),
@@ -127,10 +130,10 @@ class Judge:
             compiled = product.compile(self._target, a, b, in_hardware=False)
             return golden.product(self._target.spec, compiled)
 
-        return [evaluate(lowered, part, multiply) for part in self._parts]
+        return self._runs(lambda part: evaluate(lowered, part, multiply))
 
     def hits(self, parts: Sequence[dict[str, np.ndarray]]) -> tuple[np.ndarray | None, ...]:
-        """Tell for each input: the same class as in floats; the right one; so in floats."""
+        """Return for each input: the same class as in floats; the right one; so in floats."""
         classes, wanted = self._classes(parts), self._classes(self._reference)
         if classes is None or wanted is None:
             return None, None, None
@@ -140,7 +143,10 @@ class Judge:
 
     def _classes(self, parts: Sequence[dict[str, np.ndarray]]) -> np.ndarray | None:
         """Return the classes of the first output, if it is a classifier's."""
-        first = [part[self._graph.outputs[0]] for part in parts]
+        name = self._graph.outputs[0]
+        if self._given.samples.outputs.get(name) != 0:
+            return None
+        first = [part[name] for part in parts]
         if first[0].ndim != 2 or first[0].shape[1] < 2:
             return None
         return np.concatenate([part.argmax(axis=1) for part in first])
@@ -160,16 +166,24 @@ def _interval(hits: np.ndarray | None) -> Interval | None:
 
 
 def _noise_interval(
-    outputs: Sequence[dict[str, np.ndarray]], reference: Sequence[dict[str, np.ndarray]]
+    outputs: Sequence[Arrays], reference: Sequence[Arrays], axes: Mapping[str, int]
 ) -> Interval | None:
-    """Return the interval of the noise, if outputs have an entry for each input."""
+    """Return the interval of the noise, if outputs have an entry for each input.
+
+    Parameters
+    ----------
+    axes : of the sample in each output that has one.
+    """
     sums, power = [], []
     for ours, theirs in zip(outputs, reference, strict=True):
-        names = [name for name, values in theirs.items() if values.dtype.kind == "f"]
-        counts = {theirs[name].shape[:1] for name in names}
+        names = [name for name in axes if theirs[name].dtype.kind == "f"]
+        counts = {theirs[name].shape[axes[name] : axes[name] + 1] for name in names}
         if len(counts) != 1 or counts == {()}:
             return None
-        rows = [(ours[name].astype(np.float64), theirs[name].astype(np.float64)) for name in names]
+        rows = [
+            [np.moveaxis(one[name].astype(np.float64), axes[name], 0) for one in (ours, theirs)]
+            for name in names
+        ]
         pairs = [
             (
                 np.square(one - other).reshape(len(other), -1).sum(axis=1),

@@ -19,6 +19,7 @@ from carrysave.errors import UsageError, needs, refusal
 from carrysave.precision import layers as products
 from carrysave.precision import picture, sensitivity, view
 from carrysave.precision.assess import Judge
+from carrysave.precision.batches import Batches
 from carrysave.precision.options import Options, Pair
 from carrysave.precision.request import PrecisionRequest
 from carrysave.precision.sensitivity import Option
@@ -38,24 +39,26 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     """
     needs("onnxruntime", "scipy", "matplotlib", *(["jax"] if request.fine_tune else []))
     steps.step(f"read {request.model.name}")
-    graph, _ = request.reading.read(request.model)
-    calibration = read_inputs(request.calibration, graph, "calibration")
-    data = calibration if request.data is None else read_inputs(request.data, graph, "x")
-    labels = read_labels(request.labels, len(next(iter(data.values()))))
-    sizes = [batch_of(request.batch, graph, inputs) for inputs in (calibration, data)]
+    graph, samples = request.reading.read(request.model)
+    request.check_samples(samples)
+    calibration = read_inputs(request.calibration, graph, "calibration", samples)
+    data = calibration if request.data is None else read_inputs(request.data, graph, "x", samples)
+    labels = read_labels(request.labels, samples.count(data))
+    given, judged = (
+        Batches(inputs, batch_of(request.batch, graph, inputs, samples), samples)
+        for inputs in (calibration, data)
+    )
     target = Target(request.design, golden=True)
     pairs, every = _pairs(request, target)
     with within_file(request.model):
-        layers = products.find(graph, calibration, sizes[0])
+        layers = products.find(graph, given)
     spent = _energy(request, target, every, steps)
     with within_file(request.model):
-        table = sensitivity.measure(
-            graph, target, layers, every, calibration, batch=sizes[0], energy=spent, steps=steps
-        )
+        table = sensitivity.measure(graph, target, layers, every, given, energy=spent, steps=steps)
     options = Options(table)
     limits = request.limits(options, pairs)
     taken = options.mix(pairs, limits)
-    judge = Judge(graph, target, layers, data, labels, sizes[1])
+    judge = Judge(graph, target, layers, judged, labels)
     outcomes = _outcomes(judge, options, table, (pairs, every), (limits, taken), steps)
     chosen = [row[pick] for row, pick in zip(table, taken, strict=True)]
     choices = {layer.name: option.choice for layer, option in zip(layers, chosen, strict=True)}
@@ -74,8 +77,8 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
         "model": request.model.name,
         "command": command,
         "design": target.design.module,
-        "calibration": len(next(iter(calibration.values()))),
-        "judged": len(next(iter(data.values()))),
+        "calibration": given.count,
+        "judged": judged.count,
         "limits": limits,
         "layers": _layers(layers, chosen, table),
         "chosen": outcomes["chosen"],

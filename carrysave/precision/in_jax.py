@@ -32,19 +32,19 @@ def forward(
     inputs : by name.
     product : of the operands of each MatMul, Gemm and Conv.
     """
-    found = {**constants, **inputs}
+    arrays = {**constants, **inputs}
     for node in graph.nodes:
         if node.op_type == "Constant":
             continue
-        given = [found[name] if name else None for name in node.input]
+        given = [arrays[name] if name else None for name in node.input]
         values = attributes(node)
         if node.op_type in FLOAT_PRODUCTS:
             a, b = product(node, given[0], given[1])
             made = _PRODUCTS[node.op_type](values, a, b, *given[2:])
         else:
             made = _OPERATORS[node.op_type](values, *given)
-        found[node.output[0]] = made
-    return [found[name] for name in graph.outputs]
+        arrays[node.output[0]] = made
+    return [arrays[name] for name in graph.outputs]
 
 
 def unknown(graph: Graph) -> str | None:

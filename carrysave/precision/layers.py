@@ -1,6 +1,6 @@
 """Products of a float network, and their operands."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,10 @@ from carrysave.compiler.graph.names import key, label
 from carrysave.compiler.graph.reference_runtime import Oracle
 from carrysave.compiler.lowered.encoded import Choice, steps_of
 from carrysave.compiler.passes.refusals import check_host
+from carrysave.precision.batches import Batches
 from golden.formats.element import ElementFormat
 
-__all__ = ["Layer", "batches", "find"]
+__all__ = ["Layer", "find"]
 
 _SAMPLE = 1 << 14
 """Number of a tensor's values used to choose its scale."""
@@ -68,8 +69,8 @@ class Layer:
         return 0 if self.weights is None else self.weights.size * bits
 
 
-def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]:
-    """Find the products of a model, and their operands on these inputs.
+def find(graph: Graph, given: Batches) -> list[Layer]:
+    """Find the products of a model, and their operands on some inputs.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]
     wanted = {name for node in nodes for name in node.input[:2]} - set(graph.constants)
     kind: np.dtype[Any] = np.dtype(np.float32)
     oracle = Oracle(graph, dict.fromkeys(sorted(wanted), kind))
-    parts = [oracle.run(part) | part for part in batches(inputs, batch)]
+    parts = [made | part for part, made in given.followed(oracle.run)]
     layers = [
         Layer(
             node=node,
@@ -110,15 +111,8 @@ def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]
     return layers
 
 
-def batches(inputs: dict[str, np.ndarray], size: int) -> Iterator[dict[str, np.ndarray]]:
-    """Split inputs into batches."""
-    count = len(next(iter(inputs.values())))
-    for start in range(0, count, size):
-        yield {name: array[start : start + size] for name, array in inputs.items()}
-
-
 def _is_product(graph: Graph, node: NodeProto) -> bool:
-    """Tell whether a node is a float product with computed A and a supported layout."""
+    """Return whether a node is a float product with computed A and a supported layout."""
     if node.domain not in ("", "ai.onnx") or node.op_type not in FLOAT_PRODUCTS:
         return False
     a, b, bias = [*node.input, ""][:3]

@@ -58,7 +58,7 @@ class Options:
         return [pair] * len(self.table)
 
     def has(self, pair: Pair) -> bool:
-        """Tell whether all layers can be of a pair."""
+        """Return whether all layers can be of a pair."""
         return all(pair in options for options in self.table)
 
     def mix(self, pairs: Sequence[Pair], limits: Mapping[str, float]) -> list[Pair]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from carrysave.asic.liberty.cells import Library
 from carrysave.compiler.front.options import ReadOptions
+from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.target.target import Target
 from carrysave.errors import ArgumentError, check_choice
 from carrysave.precision.options import BUDGETS, Options, Pair
@@ -35,7 +36,7 @@ class PrecisionRequest:
     fine_tune : epochs in which weights are fitted to the chosen formats, on the calibration inputs.
     batch : batch size; None: the model's, or 8.
     library : for energy; None: none.
-    reading : how the model is read: its constants alone, as samples are along first axes.
+    reading : how the model is read.
     """
 
     model: Path
@@ -55,8 +56,6 @@ class PrecisionRequest:
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("pairs", self.pairs, PAIRS)
-        if self.reading.batch_axis is not None or self.reading.states:
-            raise ArgumentError("{batch_axis} and {state} must be left out: samples come first")
         if self.batch is not None and self.batch < 1:
             raise ArgumentError("{batch} must be 1 or more, not {value}", value=self.batch)
         if not 0 <= self.fine_tune <= _EPOCHS:
@@ -72,6 +71,14 @@ class PrecisionRequest:
             raise ArgumentError("{budget} must be given once for each kind")
         if "energy" in kinds and self.library is None:
             raise ArgumentError("{energy} must be osu018 or a Liberty file for a budget of energy")
+
+    def check_samples(self, samples: Samples) -> None:
+        """Refuse to learn from samples that are no rows, or that follow each other."""
+        if self.fine_tune and (samples.states or any(samples.inputs.values())):
+            raise ArgumentError(
+                "{fine_tune} must be 0 with {states}, or samples that are not along the first axis:"
+                " it learns from samples in any order, along that axis"
+            )
 
     def _budget(self, text: str) -> tuple[str, float | str, bool]:
         """Parse a budget: its kind, its number or format, and whether a number is relative."""

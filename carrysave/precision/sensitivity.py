@@ -13,11 +13,12 @@ from carrysave.compiler.graph.reference_runtime import Oracle, session
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.encoded import Choice
 from carrysave.compiler.passes.floats import match_floats
-from carrysave.compiler.program.cost import Spent, spent
+from carrysave.compiler.program.cost import Spent, spent_by_all
 from carrysave.compiler.run.alone import product_job
 from carrysave.compiler.target.energy import Energy
 from carrysave.compiler.target.target import Target
-from carrysave.precision.layers import Layer, batches
+from carrysave.precision.batches import Arrays, Batches
+from carrysave.precision.layers import Layer
 from carrysave.progress import Steps
 
 __all__ = ["Option", "measure", "noise"]
@@ -85,9 +86,8 @@ def measure(
     target: Target,
     layers: Sequence[Layer],
     pairs: Sequence[tuple[str, str]],
-    inputs: dict[str, np.ndarray],
+    given: Batches,
     *,
-    batch: int,
     energy: Energy | None,
     steps: Steps,
 ) -> list[dict[tuple[str, str], Option]]:
@@ -100,7 +100,8 @@ def measure(
     graph, target : the model, and what runs it.
     layers : its products.
     pairs : of formats, of A and B.
-    inputs : the calibration inputs, of which `batch` run at once.
+    given : the calibration inputs; each batch begins with the states that the network in floats
+        has left.
     energy : of the engine, or None.
     steps : progress.
 
@@ -109,9 +110,8 @@ def measure(
     For each layer, its options by pair of formats.
     """
     oracle = Oracle(graph, {})
-    parts = list(batches(inputs, batch))
-    references = [list(oracle.run(part).values()) for part in parts]
-    for one in (one for several in references for one in several):
+    runs = list(given.followed(oracle.run))
+    for one in (one for _, made in runs for one in made.values()):
         if one.dtype.kind == "f" and not np.isfinite(one).all():
             raise ValueError("outputs on the calibration inputs must be finite")
     measured: list[dict[tuple[str, str], Option]] = []
@@ -124,7 +124,7 @@ def measure(
             raise ValueError(f"{label(layer.node)}: K must be 1..{most}, not {layer.depth}")
         of_layer = {}
         for done, pair in enumerate(fit, 1):
-            of_layer[pair] = _option(graph, target, layer, pair, tail, parts, references, energy)
+            of_layer[pair] = _option(graph, target, layer, pair, tail, runs, given.count, energy)
             steps.advance(number * len(pairs) + done, len(layers) * len(pairs))
         measured.append(of_layer)
     return measured
@@ -136,32 +136,31 @@ def _option(
     layer: Layer,
     pair: tuple[str, str],
     tail: _Tail,
-    parts: Sequence[dict[str, np.ndarray]],
-    references: Sequence[list[np.ndarray]],
+    runs: Sequence[tuple[Arrays, Arrays]],
+    count: int,
     energy: Energy | None,
 ) -> Option:
-    """Round a layer to a pair of formats."""
+    """Round a layer to a pair of formats; figures are of one of a count of samples."""
     choice = layer.choice(target.formats, pair)
     product = match_floats(graph, layer.node, target, choice).product
     product.check(target)
     takes = Spent()
     outputs: list[np.ndarray] = []
-    for number, (part, a) in enumerate(zip(parts, layer.a, strict=True)):
+    for number, ((part, _), a) in enumerate(zip(runs, layer.a, strict=True)):
         b = layer.b[number] if layer.b else None
         compiled = product.compile(target, a, b, in_hardware=False)
         jobs = [product_job(work, target) for work in compiled.works]
-        takes = sum((spent(job, target) for job in jobs), takes)
+        takes += spent_by_all(jobs, target)
         outputs += tail.run(part, golden.product(target.spec, compiled))
-    reference = [one for several in references for one in several]
-    total = sum(len(next(iter(part.values()))) for part in parts)
+    reference = [one for _, made in runs for one in made.values()]
     bits = target.formats[choice.b].width
-    slots = takes.slots / total
+    slots = takes.slots / count
     return Option(
         choice=choice,
         noise=noise(outputs, reference),
         weight_bits=layer.weight_bits(bits),
         bytes=layer.weight_bits(target.modes[pair].b.bits) / 8,
-        cycles=takes.cycles / total,
+        cycles=takes.cycles / count,
         slots=slots,
         energy_uj=slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None,
     )

@@ -95,8 +95,8 @@ def tune(
         for start in starts:
             rate = RATE * 0.5 * (1 + np.cos(np.pi * done / total))
             done += 1
-            own = _cut(inputs, wanted, order[start : start + _BATCH])
-            state = step(state, rounding, *own, float(done), rate)
+            batch = _cut(inputs, wanted, order[start : start + _BATCH])
+            state = step(state, rounding, *batch, float(done), rate)
             steps.advance(done, total)
         noises.append(noise(state[0]))
         if noises[-1] == min(noises):

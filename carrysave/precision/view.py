@@ -148,17 +148,13 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
     """Print the results."""
     for table in (_layers(facts), _outcomes(facts), _intervals(facts)):
         tables.show(console, table)
-    for line in _sentences(facts):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    tables.say(console, _sentences(facts))
 
 
 def markdown(facts: Mapping[str, Any]) -> str:
     """Format the results as Markdown."""
-    lines = tables.heading(facts)
-    for table in (_layers(facts), _outcomes(facts), _intervals(facts)):
-        lines += [f"## {table.title}", "", *tables.markdown(table), ""]
-    lines += [*(f"- {line}" for line in _sentences(facts)), ""]
-    return "\n".join(lines)
+    every = _layers(facts), _outcomes(facts), _intervals(facts)
+    return tables.document(facts, every, _sentences(facts))
 
 
 def page(facts: Mapping[str, Any]) -> Page:

@@ -18,7 +18,7 @@ from carrysave.compiler.decoder.units import (
 from carrysave.compiler.front.gguf import CACHE_BITS, Layer, Model
 from carrysave.errors import UsageError
 
-__all__ = ["Blocks", "Decoder"]
+__all__ = ["Blocks", "Decoder", "check_room"]
 
 
 class Blocks(ABC):
@@ -52,11 +52,7 @@ class Blocks(ABC):
     def step(self, tokens: np.ndarray) -> np.ndarray:
         """Append tokens; return the logits after each, float32, tokens x words."""
         count = len(tokens)
-        if not 1 <= count <= self.cache - self.length:
-            raise UsageError(
-                f"prompt must be 1..{self.cache - self.length} tokens, what is left of "
-                f"{self.cache}, not {count}"
-            )
+        check_room(count, self.length, self.cache)
         units = self.units
         x = self.model.embedding[tokens]
         for number, layer in enumerate(self.model.layers):
@@ -139,7 +135,7 @@ class Decoder(Blocks):
                 self._common[number] = k[:, :GROUP].mean(axis=1, keepdims=True)
             k = k - self._common[number]
         for side, x in enumerate((k, v)):
-            encoded = units.kept(x, self.bits, GROUP)
+            encoded = units.cached(x, self.bits, GROUP)
             for one, values in zip((self._codes, self._steps, self._offsets), encoded, strict=True):
                 one[number, side, :, places] = values.swapaxes(0, 1)
         codes, powers = units.aligned(q, 8, shape.head)
@@ -196,6 +192,13 @@ class Decoder(Blocks):
             rest = np.cumsum(shares * offsets[:, None, None, :, block], axis=-1)[..., -1:]
             made.append(np.ldexp(sums, powers) + rest)
         return np.concatenate(made, axis=-1)
+
+
+def check_room(count: int, length: int, cache: int) -> None:
+    """Refuse more tokens than are left of those that are taken at most."""
+    if not 1 <= count <= cache - length:
+        left = cache - length
+        raise UsageError(f"prompt must be 1..{left} tokens, what is left of {cache}, not {count}")
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from carrysave.compiler.decoder.lowering import F64, I8
 from carrysave.compiler.decoder.units import GROUP
 from carrysave.compiler.front.gguf import Shape
-from carrysave.compiler.program.array import Array
+from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Format, Operation
 
@@ -26,34 +26,34 @@ class Cache:
     blocks : of a head.
     """
 
-    codes: Array
-    steps: Array
-    offsets: Array | None
+    codes: Buffer
+    steps: Buffer
+    offsets: Buffer | None
     blocks: int
 
 
-def stored(to: Builder, x: Array, shape: Shape, tokens: int, *, bits: int, keys: bool) -> Cache:
+def stored(to: Builder, x: Buffer, shape: Shape, tokens: int, *, bits: int, keys: bool) -> Cache:
     """Write keys, of which each token is a column, or values, each a row, to the cache."""
     head, shared = shape.head, shape.shared
     size = (shared * head, tokens) if keys else (shared * tokens, head)
     codes = to.state(I8, size[1], size[0])
     # The next token's place.
-    own = replace(
+    token = replace(
         codes,
         rows=shared,
         columns=head,
-        row=head * codes.row if keys else tokens * codes.row,
-        column=codes.row if keys else 1,
-    ).moving(POSITION, 1 if keys else codes.row)
+        stride=head * codes.stride if keys else tokens * codes.stride,
+        column=codes.stride if keys else 1,
+    ).moving(POSITION, 1 if keys else codes.stride)
     if bits == 8:
         steps = to.state(Format.POWER, tokens, shared)
-        place = steps.across(0, 1).moving(POSITION, steps.column)
-        to.floats(Operation.ALIGN, own, x.split(head), place, width=8)
+        next_step = steps.across(0, 1).moving(POSITION, steps.step)
+        to.floats(Operation.ALIGN, token, x.split(head), next_step, width=8)
         return Cache(codes, steps, None, 1)
     blocks = head // GROUP
     x, rows = x.split(GROUP), shared * blocks
     steps, lows = (to.state(Format.F16, tokens, rows) for _ in range(2))
-    step, low = (one.across(0, 1).moving(POSITION, one.column) for one in (steps, lows))
+    step, low = (one.across(0, 1).moving(POSITION, one.step) for one in (steps, lows))
     most = to.array(F64, 1, rows)
     to.floats(Operation.LEAST, low, x)
     to.floats(Operation.GREATEST, most, x)
@@ -62,7 +62,7 @@ def stored(to: Builder, x: Array, shape: Shape, tokens: int, *, bits: int, keys:
     rest = to.array(F64, GROUP, rows)
     to.floats(Operation.SUBTRACT, rest, x, low)
     for block in range(blocks):
-        part = own.across(block * GROUP, GROUP)
+        part = token.across(block * GROUP, GROUP)
         to.floats(
             Operation.DIVIDE,
             part,

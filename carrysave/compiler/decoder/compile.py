@@ -1,10 +1,12 @@
 """A decoder as one program, and what runs it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from carrysave.compiler.decoder.attention import check_room
 from carrysave.compiler.decoder.caches import POSITION
 from carrysave.compiler.decoder.lowering import SUMS, TOKEN, Lowering
 from carrysave.compiler.decoder.lowering_attention import AttentionLowering
@@ -15,13 +17,25 @@ from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.program import Program
+from carrysave.compiler.run import network
+from carrysave.compiler.run.network import Runner
 from carrysave.compiler.target.target import Target
-from carrysave.driver.system import Parameter, parameter_words
-from carrysave.errors import UsageError, refusal
+from carrysave.driver.system import Parameter
+from carrysave.errors import check_choice, refusal
 from hw.catalog import Design
 
-__all__ = ["LOGITS", "ProgramDecoder", "block_of", "compile_decoder"]
+__all__ = ["CORES", "LOGITS", "ProgramDecoder", "block_of", "compile_decoder", "core_block"]
 
+CORES: Mapping[str, str] = {
+    "lut_core": "lut_core(m=1,n=16,b_width={bits},group=2,lookups=4,folded=False,parallel=True)",
+    "blocks": "systolic_os(m=2,n=16,b_width={bits},target=ecp5)",
+    "int8": "systolic_os(m=2,n=16)",
+    "ternary_core": "ternary_core(m=1,n=16,k=20)",
+    "shift_add_core": "shift_add_core(m=1,n=16,b_width={bits},k=16)",
+}
+"""Tables of activations; multiplier blocks with several narrow products each; an int8 array;
+activations added, subtracted or skipped, by weights that are five to a byte in memory; and shifted
+copies of them, added."""
 LOGITS = "logits"
 """Output of the program."""
 
@@ -31,6 +45,21 @@ def block_of(parameters: Mapping[str, str]) -> Design:
     facts = ",".join(f"{name}={value}" for name, value in vars(VECTOR).items())
     options = {"vector": f"vector_unit({facts})", "requantise": "false", "accumulate": "false"}
     return Design.parse("coprocessor", {**options, **parameters})
+
+
+def core_block(core: str, parameters: Mapping[str, str], bits: int = 4) -> Design:
+    """Return a co-processor with a core and the vector unit, and other parameters as given.
+
+    Parameters
+    ----------
+    core : of :data:`CORES`.
+    parameters : of the co-processor, the engine too.
+    bits : of a weight, unless the core has a width of its own.
+    """
+    check_choice("core", core, tuple(CORES))
+    trits = core == "ternary_core" and "engine" not in parameters
+    engine = {"engine": CORES[core].replace("{bits}", str(bits))}
+    return block_of({**engine, **({"trits": "true"} if trits else {}), **parameters})
 
 
 def compile_decoder(
@@ -99,40 +128,24 @@ class ProgramDecoder:
 
     Parameters
     ----------
-    parameters, logits : of the program; `logits` are in `memory`.
-    memory : of the program, uint8.
-    run : runs its section on that memory.
+    program : of :func:`compile_decoder`.
+    memory, runner : of :func:`carrysave.compiler.run.network.run`.
     cache : tokens that are taken at most.
     """
 
-    def __init__(
-        self,
-        parameters: tuple[Parameter, ...],
-        memory: np.ndarray,
-        logits: np.ndarray,
-        run: Callable[[], None],
-        cache: int,
-    ) -> None:
+    def __init__(self, program: Program, memory: np.ndarray, runner: Runner, cache: int) -> None:
         self.cache, self.length = cache, 0
-        self._parameters, self._memory, self._logits, self._run = parameters, memory, logits, run
+        self.logits = program.results[LOGITS].view(memory)
+        self._known = {one.name for one in program.parameters}
+        self._run = partial(network.run, program, {}, memory, runner)
 
     def step(self, tokens: np.ndarray) -> np.ndarray:
         """Append tokens; return the logits after each, float32, tokens x words."""
-        count = len(tokens)
-        if not 1 <= count <= self.cache - self.length:
-            raise UsageError(
-                f"prompt must be 1..{self.cache - self.length} tokens, what is left of "
-                f"{self.cache}, not {count}"
-            )
-        known = {one.name for one in self._parameters}
+        check_room(len(tokens), self.length, self.cache)
         logits = []
         for token in tokens.tolist():
             values = {TOKEN: token, POSITION: self.length}
-            for address, data in parameter_words(
-                self._parameters, {name: values[name] for name in known}
-            ).items():
-                self._memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
-            self._run()
+            self._run({name: values[name] for name in self._known})
             self.length += 1
-            logits.append(self._logits[0].copy())
+            logits.append(self.logits[0].copy())
         return np.array(logits)

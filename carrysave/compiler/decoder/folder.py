@@ -6,23 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, block_of, compile_decoder
+from carrysave.compiler.decoder.compile import ProgramDecoder, block_of, compile_decoder
 from carrysave.compiler.front.gguf import Model, load
 from carrysave.compiler.front.text import Characters, load_text
 from carrysave.compiler.front.text_tokens import Vocabulary
-from carrysave.compiler.program.facts import facts
+from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import read
-from carrysave.compiler.program.write import MANIFEST, write
+from carrysave.compiler.program.write import MANIFEST
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
 from carrysave.errors import needs, refusal
 from carrysave.weights.gguf import GgufFile, read_gguf
+from golden.soc.memory_timing import MemoryTiming
 from hw.emit.user_files import FileError, parsing
 
-__all__ = ["SUFFIXES", "compile_file", "load_model", "load_program"]
+__all__ = ["compile_file", "load_model", "load_program"]
 
-SUFFIXES = (".gguf", ".npz")
-"""Of language models."""
 _TOKENIZER = "tokenizer."
 
 
@@ -45,36 +44,32 @@ def load_model(path: Path) -> tuple[Model, Vocabulary | Characters, dict[str, An
 def compile_file(
     path: Path,
     parameters: Mapping[str, str],
-    folder: Path,
-    command: str,
     *,
     cache: int,
     bits: int | None,
-) -> dict[str, Any]:
-    """Compile a model's file into a folder.
+    timing: MemoryTiming | None = None,
+) -> tuple[Program, dict[str, Any]]:
+    """Compile a model's file.
 
     Parameters
     ----------
     path : .gguf, or .npz of characters.
     parameters : of the co-processor.
-    folder, command : for the files, and what the user called.
     cache, bits : of :func:`carrysave.compiler.decoder.compile.compile_decoder`; `cache` is at most
         the model's context.
+    timing : of the co-processor's memory; None: nothing is known of it.
 
     Returns
     -------
-    What :func:`carrysave.compiler.program.facts.facts` says, and ``files``.
+    The program, and what its manifest has besides, for :func:`load_program`.
     """
     model, _, vocabulary = load_model(path)
     if bits is not None and model.form != "attention":
         raise refusal("kv", "left out, as the model has no cache", str(bits))
     design = block_of(parameters)
     most = min(cache, model.shape.context)
-    program = compile_decoder(model, Target(design), cache=most, bits=bits)
-    described = facts(program, command, path.name)
-    more = {"decoder": {"cache": most, "vocabulary": vocabulary}}
-    described["files"] = [str(file) for file in write(program, folder, described | more)]
-    return described
+    program = compile_decoder(model, Target(design, timing=timing), cache=most, bits=bits)
+    return program, {"decoder": {"cache": most, "vocabulary": vocabulary}}
 
 
 def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | Characters]:
@@ -93,13 +88,10 @@ def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | 
     with parsing(path, "decoder"):
         facts_ = program.more["decoder"]
         cache, vocabulary = int(facts_["cache"]), dict(facts_["vocabulary"])
-        (section,) = program.sections
-        memory = program.memory
-        logits = program.results[LOGITS].view(memory)
-    run = by_golden(program, memory)
-    decoder = ProgramDecoder(
-        program.parameters, memory, logits, lambda: run(section), min(cache, most)
-    )
+        (_,) = program.sections
+        runner = by_golden(program, program.memory)
+        decoder = ProgramDecoder(program, program.memory, runner, min(cache, most))
+    count = decoder.logits.shape[1]
     if "characters" in vocabulary:
         with parsing(path, "characters"):
             words: Vocabulary | Characters = Characters(str(vocabulary["characters"]))
@@ -110,8 +102,8 @@ def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | 
             name: np.array(value) if name.endswith("token_type") else value
             for name, value in vocabulary.items()
         }
-        size = logits.shape[1]
+        size = count
         words = Vocabulary(GgufFile(path=path, facts=listed, tensors={}), size)
-    if size != logits.shape[1]:
-        raise FileError(path, f"vocabulary must be of {logits.shape[1]} words, not {size}")
+    if size != count:
+        raise FileError(path, f"vocabulary must be of {count} words, not {size}")
     return decoder, words

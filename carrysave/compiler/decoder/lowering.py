@@ -13,7 +13,7 @@ import numpy as np
 
 from carrysave.compiler.decoder.units import VECTOR, silu_scaling
 from carrysave.compiler.front.gguf import Layer, Model
-from carrysave.compiler.program.array import Array
+from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.build import Builder, Weights
 from carrysave.compiler.program.floats import Format, Operation
 from carrysave.driver import Requantisation
@@ -44,13 +44,13 @@ class Lowering(ABC):
     OUTPUT: ClassVar[str]
     """The mixer's last matrix."""
 
-    def logits(self) -> Array:
+    def logits(self) -> Buffer:
         """Add all steps; return where logits are."""
         model, to = self.model, self.to
         x = to.array(F32, model.shape.width)
         with to.naming("token_embd", "Gather"):
             table = to.constant(model.embedding, F32)
-            to.floats(Operation.COPY, x, table.at(0, 1).moving(TOKEN, table.row))
+            to.floats(Operation.COPY, x, table.at(0, 1).moving(TOKEN, table.stride))
         for number, layer in enumerate(model.layers):
             name = f"blk.{number}."
             h = self._normed(name + "attn_norm", x, layer.attention_gain)
@@ -75,14 +75,14 @@ class Lowering(ABC):
         return self._product("output", codes, powers, model.head)
 
     @abstractmethod
-    def mixed(self, name: str, layer: Layer, h: Array) -> Array:
+    def mixed(self, name: str, layer: Layer, h: Buffer) -> Buffer:
         """Mix a row of a block with those before it; without the last matrix."""
 
-    def _add(self, node: str, x: Array, y: Array) -> None:
+    def _add(self, node: str, x: Buffer, y: Buffer) -> None:
         with self.to.naming(node, "Add"):
             self.to.floats(Operation.ADD, x, x, y)
 
-    def _normed(self, node: str, x: Array, gain: np.ndarray) -> Array:
+    def _normed(self, node: str, x: Buffer, gain: np.ndarray) -> Buffer:
         """Divide by the root mean square, and multiply by gains."""
         to, size, epsilon = self.to, x.columns, self.model.shape.epsilon
         with to.naming(node, "RMSNormalization"):
@@ -105,7 +105,7 @@ class Lowering(ABC):
             to.floats(Operation.MULTIPLY, out, made, to.constant(gain, F32), shift=shift)
         return out
 
-    def _aligned(self, node: str, x: Array, width: int, block: int) -> tuple[Array, Array]:
+    def _aligned(self, node: str, x: Buffer, width: int, block: int) -> tuple[Buffer, Buffer]:
         """Return integers of a row, and the exponent of each block."""
         to = self.to
         with to.naming(node, "QuantizeLinear"):
@@ -116,7 +116,7 @@ class Lowering(ABC):
             )
         return codes, powers
 
-    def products(self, name: str, layer: Layer, h: Array, *names: str) -> list[Array]:
+    def products(self, name: str, layer: Layer, h: Buffer, *names: str) -> list[Buffer]:
         """Multiply by matrices of equal groups, and add their biases."""
         group = layer.matrices[names[0]].group
         codes, powers = self._aligned(name + names[0], h, self.model.bits, group)
@@ -130,7 +130,7 @@ class Lowering(ABC):
             results.append(y)
         return results
 
-    def _product(self, node: str, codes: Array, powers: Array, weights: FastWeights) -> Array:
+    def _product(self, node: str, codes: Buffer, powers: Buffer, weights: FastWeights) -> Buffer:
         """Multiply groups of a row by groups of weights, and add the sums, scaled."""
         to, (groups, size, columns) = self.to, weights.integers.shape
         with to.naming(node, "MatMul"):
@@ -140,9 +140,8 @@ class Lowering(ABC):
                 for group in range(groups):
                     to.product(
                         codes.across(group * size, size),
-                        part.at(group, 1),
+                        part.at(group * part.rows // groups, part.rows // groups),
                         sums.at(group, 1),
-                        ldb=part.column,
                         macs=None if sums is every[0] else 0,
                     )
             ones = offsets = None
@@ -161,16 +160,16 @@ class Lowering(ABC):
                 offsets,
             )
 
-    def _whole(self, every: list[Array], b: Weights, ones: Array | None) -> Array:
+    def _whole(self, every: list[Buffer], b: Weights, ones: Buffer | None) -> Buffer:
         """Add up the sums of digits, and what these are less."""
         to, total = self.to, every[0]
         if (len(every) > 1 or b.offset) and total.format != I32:
             total = to.floats(Operation.COPY, to.array(I32, total.columns, total.rows), total)
-        for sums, place in zip(every[1:], b.places[1:], strict=True):
+        for sums, shift in zip(every[1:], b.places[1:], strict=True):
             more = sums
             if sums.format != I32:
                 more = to.array(I32, sums.columns, sums.rows)
-            to.floats(Operation.COPY, more, sums, shift=place)
+            to.floats(Operation.COPY, more, sums, shift=shift)
             to.floats(Operation.ADD, total, total, more)
         if b.offset:
             assert ones is not None
@@ -184,7 +183,7 @@ class Lowering(ABC):
         """What the engine's sums are in memory."""
         return SUMS[self.to.image.target.info.sums.bits]
 
-    def gate(self, x: Array) -> Array:
+    def gate(self, x: Buffer) -> Buffer:
         """Return the SiLU of a row, in codes."""
         to, codes = self.to, self.gates(x)
         made, scaling = to.array(I16, x.columns), silu_scaling()
@@ -200,7 +199,7 @@ class Lowering(ABC):
             to.rows("silu", codes.across(first, size), made.across(first, size), how)
         return made
 
-    def gates(self, x: Array) -> Array:
+    def gates(self, x: Buffer) -> Buffer:
         """Return what gates take."""
         codes = self.to.array(I16, x.columns)
         return self.to.floats(Operation.COPY, codes, x, shift=VECTOR.scale_width)

@@ -10,7 +10,7 @@ from carrysave.compiler.decoder.caches import POSITION, Cache, stored
 from carrysave.compiler.decoder.lowering import F32, F64, I8, I16, I32, Lowering
 from carrysave.compiler.decoder.units import SHARE_BITS, VECTOR, turns
 from carrysave.compiler.front.gguf import Layer
-from carrysave.compiler.program.array import Array
+from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.floats import Format, Operation
 
 __all__ = ["AttentionLowering"]
@@ -32,11 +32,11 @@ class AttentionLowering(Lowering):
 
     cache: int
     bits: int
-    _tables: dict[str, Array] = field(default_factory=dict)
+    _tables: dict[str, Buffer] = field(default_factory=dict)
 
     OUTPUT: ClassVar[str] = "attn_output"
 
-    def mixed(self, name: str, layer: Layer, h: Array) -> Array:
+    def mixed(self, name: str, layer: Layer, h: Buffer) -> Buffer:
         """Mix a row with those in the cache."""
         to, shape = self.to, self.model.shape
         q, k, v = self.products(name, layer, h, "attn_q", "attn_k", "attn_v")
@@ -63,7 +63,7 @@ class AttentionLowering(Lowering):
             to.floats(Operation.MULTIPLY, scores, scores, factors.turned)
             return self._weighted(self._softmax(scores), values)
 
-    def _rotated(self, x: Array) -> Array:
+    def _rotated(self, x: Buffer) -> Buffer:
         """Turn pairs of values by the angles of the position."""
         to, half = self.to, self.model.shape.head // 2
         cosines, sines = (
@@ -86,7 +86,7 @@ class AttentionLowering(Lowering):
         to.floats(Operation.ADD, more, one, other)
         return out
 
-    def _turned(self, x: Array) -> Array:
+    def _turned(self, x: Buffer) -> Buffer:
         """Turn heads by the Hadamard transform, not scaled."""
         to, step = self.to, 1
         while step < self.model.shape.head:
@@ -99,18 +99,18 @@ class AttentionLowering(Lowering):
             x, step = out, 2 * step
         return x
 
-    def _less_the_first(self, k: Array) -> Array:
+    def _less_the_first(self, k: Buffer) -> Buffer:
         """Subtract the keys of the first token, which stay until the next text begins."""
         to = self.to
         first = np.zeros((self.cache, 1))
         first[0] = 1
-        common, own = to.state(F32, k.columns), to.array(F32, k.columns)
+        common, first_key = to.state(F32, k.columns), to.array(F32, k.columns)
         to.floats(Operation.MULTIPLY, common, common, self._table("not first", 1 - first, F32))
-        to.floats(Operation.MULTIPLY, own, k, self._table("first", first, F32))
-        to.floats(Operation.ADD, common, common, own)
+        to.floats(Operation.MULTIPLY, first_key, k, self._table("first", first, F32))
+        to.floats(Operation.ADD, common, common, first_key)
         return to.floats(Operation.SUBTRACT, to.array(F32, k.columns), k, common)
 
-    def _scores(self, q: Array, keys: Cache) -> Array:
+    def _scores(self, q: Buffer, keys: Cache) -> Buffer:
         """Multiply queries by keys of tokens; doubles, heads x tokens."""
         to, shape = self.to, self.model.shape
         each, size = shape.heads // shape.shared, shape.head // keys.blocks
@@ -120,17 +120,17 @@ class AttentionLowering(Lowering):
             part = to.array(F64, self.cache, shape.heads).growing(POSITION)
         sums = to.array(self._attention_sums, self.cache, shape.heads).growing(POSITION)
         for block in range(keys.blocks):
-            own = q.across(block * size, size)
+            block_q = q.across(block * size, size)
             for head in range(shape.shared):
                 rows = keys.codes.at(head * shape.head + block * size, size).growing(POSITION)
-                self._matmul(own.at(head * each, each), rows, sums.at(head * each, each))
+                self._matmul(block_q.at(head * each, each), rows, sums.at(head * each, each))
             if keys.offsets is not None:
-                ones = to.floats(Operation.SUM, to.array(F64, 1, shape.heads), own)
+                ones = to.floats(Operation.SUM, to.array(F64, 1, shape.heads), block_q)
             for head in range(shape.shared):
                 mine = part.at(head * each, each)
-                place = head * keys.blocks + block
+                index = head * keys.blocks + block
                 to.floats(
-                    Operation.MULTIPLY, mine, sums.at(head * each, each), keys.steps.at(place, 1)
+                    Operation.MULTIPLY, mine, sums.at(head * each, each), keys.steps.at(index, 1)
                 )
                 if keys.offsets is None:
                     continue
@@ -140,12 +140,12 @@ class AttentionLowering(Lowering):
                 else:
                     to.floats(Operation.COPY, total, mine)
                 to.floats(
-                    Operation.MULTIPLY, mine, ones.at(head * each, each), keys.offsets.at(place, 1)
+                    Operation.MULTIPLY, mine, ones.at(head * each, each), keys.offsets.at(index, 1)
                 )
                 to.floats(Operation.ADD, total, total, mine)
         return scores
 
-    def _softmax(self, scores: Array) -> Array:
+    def _softmax(self, scores: Buffer) -> Buffer:
         """Return probabilities, doubles."""
         to, heads = self.to, scores.rows
         top = to.floats(Operation.GREATEST, to.array(F64, 1, heads), scores)
@@ -153,11 +153,11 @@ class AttentionLowering(Lowering):
         to.floats(Operation.SUBTRACT, codes, scores, top, shift=VECTOR.scale_width)
         made = to.array(I16, self.cache + 1, heads)
         to.rows("softmax", codes, made.growing(POSITION))
-        exponents = replace(made.across(1, 1), format=Format.FRACTION).moving(POSITION, made.column)
+        exponents = replace(made.across(1, 1), format=Format.FRACTION).moving(POSITION, made.step)
         shares = made.across(0, self.cache).growing(POSITION)
         return to.floats(Operation.MULTIPLY, scores, shares, exponents)
 
-    def _weighted(self, shares: Array, values: Cache) -> Array:
+    def _weighted(self, shares: Buffer, values: Cache) -> Buffer:
         """Add up values of tokens by their shares; doubles, a row of all heads."""
         to, shape = self.to, self.model.shape
         heads, each = shape.heads, shape.heads // shape.shared
@@ -171,21 +171,14 @@ class AttentionLowering(Lowering):
             to.array(self._attention_sums, size, 2 * heads),
         )
         for block in range(values.blocks):
-            for head in range(shape.shared):
-                part = _part_of(head, each)
-                to.floats(
-                    Operation.MULTIPLY,
-                    weighted.at(*part),
-                    shares.at(*part),
-                    values.steps.at(head * values.blocks + block, 1),
-                )
+            self._multiplied(weighted, shares, values.steps.at(block, shape.shared, values.blocks))
             to.floats(Operation.ALIGN, codes, weighted, powers, width=SHARE_BITS)
-            for place in range(2):
+            for digit in range(2):
                 to.floats(
                     Operation.BITS,
-                    digits.at(place, heads, 2),
+                    digits.at(digit, heads, 2),
                     codes,
-                    shift=place * _DIGIT,
+                    shift=digit * _DIGIT,
                     width=_DIGIT,
                 )
             for head in range(shape.shared):
@@ -199,24 +192,25 @@ class AttentionLowering(Lowering):
             to.floats(Operation.MULTIPLY, made, made, powers)
             if values.offsets is not None:
                 rest = to.array(F64, 1, heads)
-                for head in range(shape.shared):
-                    part = _part_of(head, each)
-                    to.floats(
-                        Operation.MULTIPLY,
-                        weighted.at(*part),
-                        shares.at(*part),
-                        values.offsets.at(head * values.blocks + block, 1),
-                    )
+                offsets = values.offsets.at(block, shape.shared, values.blocks)
+                self._multiplied(weighted, shares, offsets)
                 to.floats(Operation.SUM, rest, weighted)
                 to.floats(Operation.ADD, made, made, rest)
         return out
 
-    def _table(self, name: str, values: np.ndarray, format_: Format) -> Array:
+    def _multiplied(self, out: Buffer, shares: Buffer, rows: Buffer) -> None:
+        """Multiply shares by numbers of tokens, of which each head of keys has a row."""
+        each = shares.rows // rows.rows
+        for head in range(rows.rows):
+            part = head * each, each
+            self.to.floats(Operation.MULTIPLY, out.at(*part), shares.at(*part), rows.at(head, 1))
+
+    def _table(self, name: str, values: np.ndarray, format_: Format) -> Buffer:
         """Return a table of which each position has a row."""
         if name not in self._tables:
             self._tables[name] = self.to.constant(values, format_)
         table = self._tables[name]
-        return table.at(0, 1).moving(POSITION, table.row)
+        return table.at(0, 1).moving(POSITION, table.stride)
 
     @property
     def _attends(self) -> bool:
@@ -228,14 +222,9 @@ class AttentionLowering(Lowering):
     def _attention_sums(self) -> Format:
         return self.sums if self._attends else I32
 
-    def _matmul(self, a: Array, b: Array, c: Array) -> None:
+    def _matmul(self, a: Buffer, b: Buffer, c: Buffer) -> None:
         """Multiply integers of attention."""
         if self._attends:
             self.to.product(a, b, c)
         else:
             self.to.multiply(a, b, c)
-
-
-def _part_of(head: int, each: int) -> tuple[int, int]:
-    """Return the first of the heads of queries that a head of keys serves, and their count."""
-    return head * each, each

@@ -6,7 +6,7 @@ from typing import ClassVar
 from carrysave.compiler.decoder.lowering import F64, I32, Lowering
 from carrysave.compiler.decoder.units import VECTOR
 from carrysave.compiler.front.gguf import Layer
-from carrysave.compiler.program.array import Array
+from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.floats import Operation
 
 __all__ = ["RecurrentLowering"]
@@ -21,7 +21,7 @@ class RecurrentLowering(Lowering):
 
     OUTPUT: ClassVar[str] = "mix_output"
 
-    def mixed(self, name: str, layer: Layer, h: Array) -> Array:
+    def mixed(self, name: str, layer: Layer, h: Buffer) -> Buffer:
         """Move the state towards what is fresh."""
         to, size = self.to, h.columns
         forget, candidate, gate = self.products(
@@ -29,17 +29,17 @@ class RecurrentLowering(Lowering):
         )
         with to.naming(name + "mix", "Recurrent"):
             state, keep, less = to.state(I32, size), self._sigmoid(forget), to.array(I32, size)
-            fresh, kept, moved = self.gate(candidate), to.array(F64, size), to.array(F64, size)
+            fresh, remains, moved = self.gate(candidate), to.array(F64, size), to.array(F64, size)
             to.floats(Operation.SUBTRACT, less, to.constant(1 << _ONE, F64), keep)
-            to.floats(Operation.MULTIPLY, kept, keep, state)
+            to.floats(Operation.MULTIPLY, remains, keep, state)
             to.floats(Operation.MULTIPLY, moved, less, fresh, shift=VECTOR.scale_width)
-            to.floats(Operation.ADD, moved, kept, moved)
+            to.floats(Operation.ADD, moved, remains, moved)
             to.floats(Operation.HALF_UP, state, moved, shift=-_ONE)
             out = to.array(F64, size)
             to.floats(Operation.MULTIPLY, out, self._sigmoid(gate), state, shift=-_ONE - 16)
         return out
 
-    def _sigmoid(self, x: Array) -> Array:
+    def _sigmoid(self, x: Buffer) -> Buffer:
         """Return sigmoids, in units of 2^-15."""
         return self.to.floats(
             Operation.SIGMOID,

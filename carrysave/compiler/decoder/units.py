@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from golden import elementary
-from golden.elementary import cos, exp, sin
+from golden.elementary import cos, sin
 from golden.lut.align import aligned_format
 from golden.npe import elements
 from golden.npe.requantiser import Requantisation, dyadic
 from golden.npe.vector import VectorUnitSpec, norm, softmax
 
 __all__ = [
-    "FLOATS", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Kept", "Units", "aligned", "gates",
+    "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Cached", "Units", "aligned", "gates",
     "hadamard", "moved", "rotated", "scored", "sigmoid", "silu_scaling", "turns",
 ]  # fmt: skip
 
@@ -55,17 +54,12 @@ def normed(x: np.ndarray, gain: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
     codes, rounded to float32.
     """
     codes, powers = aligned(x, VECTOR.width, x.shape[-1])
-    made = np.ldexp(rms(codes), -VECTOR.norm_fraction)
+    made = np.ldexp(norm(VECTOR, codes, centred=False).astype(np.float32), -VECTOR.norm_fraction)
     if epsilon:
         sums = np.square(codes.astype(np.int64)).sum(axis=-1, keepdims=True)
         mean = np.ldexp(sums / x.shape[-1], 2 * powers)
         made *= np.sqrt(mean / (mean + epsilon)).astype(np.float32)
     return made * gain
-
-
-def rms(codes: np.ndarray) -> np.ndarray:
-    """Divide rows of integers by their root mean square, in units of 2^-norm_fraction; float32."""
-    return norm(VECTOR, codes, centred=False).astype(np.float32)
 
 
 def gated(x: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -129,8 +123,8 @@ def scored(scores: np.ndarray) -> np.ndarray:
 
 def probabilities(scores: np.ndarray) -> np.ndarray:
     """Compute the softmax of rows of scores; exact doubles."""
-    found, exponents = softmax(VECTOR, scored(scores))
-    return np.ldexp(found.astype(np.float64), -exponents[..., None])
+    shares, exponents = softmax(VECTOR, scored(scores))
+    return np.ldexp(shares.astype(np.float64), -exponents[..., None])
 
 
 def turns(positions: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
@@ -158,11 +152,11 @@ def hadamard(x: np.ndarray) -> np.ndarray:
     return x
 
 
-Kept = tuple[np.ndarray, np.ndarray, np.ndarray]
+Cached = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Codes, and for each block of them a step and an offset: step * code + offset, exact doubles."""
 
 
-def kept(x: np.ndarray, bits: int, block: int) -> Kept:
+def cached(x: np.ndarray, bits: int, block: int) -> Cached:
     """Return keys or values as a cache has them.
 
     Of 8 bits all of the last axis have a power of two; of 4 bits, `block` values a step and an
@@ -189,9 +183,9 @@ class Units:
     normed : rows, gains and an epsilon to rows of a root mean square of 1, times the gains.
     gated : gates and values to the SiLU of the gates times the values.
     probabilities : rows of scores to their softmax.
-    kept : keys or values to those that the cache has, of some bits, scaled by blocks.
+    cached : keys or values to those that the cache has, of some bits, scaled by blocks.
     sigmoid : values to their sigmoid.
-    moved : a recurrent state, what is kept of it and what is fresh to the next state.
+    moved : a recurrent state, what remains of it and what is fresh to the next state.
     rows : of queries that attend at once; what a row must not see yet has scores of -infinity.
     """
 
@@ -199,53 +193,10 @@ class Units:
     normed: Callable[[np.ndarray, np.ndarray, float], np.ndarray] = normed
     gated: Callable[[np.ndarray, np.ndarray], np.ndarray] = gated
     probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
-    kept: Callable[[np.ndarray, int, int], Kept] = kept
+    cached: Callable[[np.ndarray, int, int], Cached] = cached
     sigmoid: Callable[[np.ndarray], np.ndarray] = sigmoid
     moved: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] = moved
     rows: int = 32
 
 
 GOLDEN = Units()
-
-
-def _as_it_is(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.ndarray, np.ndarray]:
-    return x, np.zeros((*x.shape[:-1], -(-x.shape[-1] // block)), dtype=np.int64)
-
-
-def _normed(x: np.ndarray, gain: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
-    root = np.sqrt(np.square(x.astype(np.float64)).mean(axis=-1, keepdims=True) + epsilon)
-    return np.divide(x, root, out=np.zeros(x.shape), where=root > 0).astype(np.float32) * gain
-
-
-def _gated(gates: np.ndarray, values: np.ndarray) -> np.ndarray:
-    return (gates / (1 + exp(-gates.astype(np.float64)))).astype(np.float32) * values
-
-
-def _probabilities(scores: np.ndarray) -> np.ndarray:
-    shares = exp(scores - scores.max(axis=-1, keepdims=True))
-    return shares / shares.sum(axis=-1, keepdims=True)
-
-
-def _kept(x: np.ndarray, bits: int, block: int) -> Kept:
-    shape = (*x.shape[:-1], x.shape[-1] // (block if bits == 4 else x.shape[-1]))
-    return x.astype(np.float64), np.ones(shape), np.zeros(shape)
-
-
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return elementary.sigmoid(x)
-
-
-def _moved(state: np.ndarray, keep: np.ndarray, fresh: np.ndarray) -> np.ndarray:
-    return keep * state + (1 - keep) * fresh
-
-
-FLOATS = Units(
-    aligned=_as_it_is,
-    normed=_normed,
-    gated=_gated,
-    probabilities=_probabilities,
-    kept=_kept,
-    sigmoid=_sigmoid,
-    moved=_moved,
-)
-"""The same in floats: what the cost of golden's units is measured against."""

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.attention import Blocks
-from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, compile_decoder
-from carrysave.compiler.decoder.cores import CORES, core_block
+from carrysave.compiler.decoder.compile import CORES, ProgramDecoder, compile_decoder, core_block
 from carrysave.compiler.decoder.folder import load_model, load_program
 from carrysave.compiler.decoder.recurrent import Recurrent, decoder_of
 from carrysave.compiler.front.gguf import CACHE_BITS
@@ -219,12 +218,8 @@ def _decoder(
         folder=request.folder / "runs",
         tell=note,
     )
-    memory, (section,) = program.memory, program.sections
+    memory = program.memory
     decoder = ProgramDecoder(
-        program.parameters,
-        memory,
-        program.results[LOGITS].view(memory),
-        lambda: sample.execute(memory, section.start),
-        most,
+        program, memory, lambda section: sample.execute(memory, section.start), most
     )
     return decoder, vocabulary, sample

@@ -1,22 +1,21 @@
 """Attention of a sentence, all heads, as jobs."""
 
+from dataclasses import dataclass
+
 from carrysave.compiler.encoder.codes import CODE, WIDE, IntegerBlock, IntegerEncoder, scaled
 from carrysave.compiler.encoder.on_chip import Held, held
-from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product, rows, scaling
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 
-__all__ = ["attention"]
+__all__ = ["Attention"]
 
 
-def attention(
-    image: Image, encoder: IntegerEncoder, layer: str, block: IntegerBlock, qkv: Buffer,
-    context: Buffer, *, chip: int | None = None, most: int | None = None,
-) -> None:  # fmt: skip
-    """Add the jobs of a sentence.
+@dataclass
+class Attention:
+    """The jobs of a sentence's attention.
 
     Heads are side by side in buffers of the sentence's length, which the next sentence of the same
     length writes over; shares have a column more for each head, where the vector unit writes
@@ -31,33 +30,33 @@ def attention(
     qkv : queries, keys and values of the sentence.
     context : where its results go.
     chip : bytes on chip that are used; None: all.
-    most : tokens that buffers have room for; None: those of the sentence. If they are more, rows
-        are not computed in parts.
+    tokens : that buffers have room for; None: those of the sentence. If they are more, rows are not
+        computed in parts.
     """
-    _Attention(image, encoder, layer, block, qkv, context, chip, most).add()
 
+    image: Image
+    encoder: IntegerEncoder
+    layer: str
+    block: IntegerBlock
+    qkv: Buffer
+    context: Buffer
+    chip: int | None = None
+    tokens: int | None = None
 
-class _Attention:
-    """Adds the jobs of a sentence."""
-
-    def __init__(
-        self, image: Image, encoder: IntegerEncoder, layer: str, block: IntegerBlock, qkv: Buffer,
-        context: Buffer, chip: int | None, most: int | None,
-    ) -> None:  # fmt: skip
-        self.image, self.encoder, self.layer, self.block = image, encoder, layer, block
-        self.qkv, self.context, self.target = qkv, context, image.target
-        self.length, self.width = context.rows, encoder.words.shape[1]
-        self.each = self.width // encoder.heads
-        self.most = most or self.length
+    def __post_init__(self) -> None:
+        """Cut it."""
+        encoder, target = self.encoder, self.image.target
+        self.target, self.length, self.width = target, self.context.rows, encoder.words.shape[1]
+        self.each, self.most = self.width // encoder.heads, self.tokens or self.length
         self.held = held(
             encoder.heads,
             self.most,
             self.each,
-            tile=self.target.info.stores.tile_m,
-            chip=self.target.spec.scratch if chip is None else chip,
+            tile=target.info.stores.tile_m,
+            chip=target.spec.scratch if self.chip is None else self.chip,
         )
-        if most is not None and self.held.rows < most:
-            self.held = Held(heads=encoder.heads, rows=most)
+        if self.tokens is not None and self.held.rows < self.tokens:
+            self.held = Held(heads=encoder.heads, rows=self.tokens)
         # Sums of shares times values are at most 2^bits codes of 8 bits.
         bits = 6 + (self.most - 1).bit_length()
         self.less = max(bits + CODE.bit_length() - WIDE.bit_length(), 0)
@@ -73,33 +72,33 @@ class _Attention:
 
     def _some(self, heads: range, chunk: range, turned: Buffer) -> None:
         """Add the jobs of some heads, and some rows of these."""
-        length, most, count, own = self.length, self.most, len(heads), (0, len(chunk))
+        length, most, count, rows = self.length, self.most, len(heads), (0, len(chunk))
         tall = len(chunk) if self.most == self.length else self.most
         scores = self._room("scores", tall, count * most, 16, self.held.scores)
         shares = self._room("shares", tall, count * (most + 1), 8, self.held.scores)
         mixed = self._room("mixed", tall, count * self.each, 16, self.held.mixed)
         here = chunk.start, chunk.stop
-        for place, head in enumerate(heads):
+        for number, head in enumerate(heads):
             q = self.qkv.part(here, self._columns(range(head, head + 1), 0))
-            c = scores.part(own, (place * most, place * most + length))
-            keys = turned.part((place * self.each, (place + 1) * self.each), (0, length))
+            c = scores.part(rows, (number * most, number * most + length))
+            keys = turned.part((number * self.each, (number + 1) * self.each), (0, length))
             job = product(self.target, q, keys, c, how=self.block.scores[head])
-            self._start("scores", "product", planned(job, self.target))
+            self._start("scores", "product", job)
         self._rows(
             "shares",
             "softmax",
-            scores.part(own, (0, length), parts=count),
-            shares.part(own, (0, length + 1), parts=count),
+            scores.part(rows, (0, length), parts=count),
+            shares.part(rows, (0, length + 1), parts=count),
         )
         averaged = scaled(2.0**-self.less, WIDE)
-        for place, head in enumerate(heads):
+        for number, head in enumerate(heads):
             v = self.qkv.part(None, self._columns(range(head, head + 1), 2 * self.width))
-            start = place * (most + 1)
-            share = shares.part(own, (start, start + length))
-            c = mixed.part(own, (place * self.each, (place + 1) * self.each))
+            start = number * (most + 1)
+            share = shares.part(rows, (start, start + length))
+            c = mixed.part(rows, (number * self.each, (number + 1) * self.each))
             job = product(self.target, share, v, c, how=averaged)
-            self._start("context", "product", planned(job, self.target))
-        self._scales(heads, here, mixed.part(own), shares.part(own))
+            self._start("context", "product", job)
+        self._scales(heads, here, mixed.part(rows), shares.part(rows))
 
     def _scales(self, heads: range, here: tuple[int, int], mixed: Buffer, shares: Buffer) -> None:
         """Scale rows by their exponents: of all heads at once, or of each alone."""
@@ -110,12 +109,12 @@ class _Attention:
             c = self.context.part(here, parts=count)
             self._rows("context", "scale", mixed.part(parts=count), c, exponents, how)
             return
-        for place, head in enumerate(heads):
-            last = place * (self.most + 1) + length
+        for number, head in enumerate(heads):
+            last = number * (self.most + 1) + length
             self._rows(
                 "context",
                 "scale",
-                mixed.part(None, (place * self.each, (place + 1) * self.each)),
+                mixed.part(None, (number * self.each, (number + 1) * self.each)),
                 self.context.part(here, self._columns(range(head, head + 1), 0)),
                 shares.part(None, (last, last + 1)),
                 how,

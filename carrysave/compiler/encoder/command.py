@@ -1,6 +1,5 @@
 """``carrysave embed``: vectors, figures, and output files."""
 
-import io
 import json
 import time
 from collections.abc import Callable
@@ -16,7 +15,6 @@ from carrysave.compiler.encoder.compile import compiled
 from carrysave.compiler.encoder.evaluate import (
     Taken,
     batches,
-    cosines,
     normalised,
     rank_correlation,
     taken,
@@ -30,7 +28,7 @@ from carrysave.compiler.front.encoder_weights import Encoder, read_encoder
 from carrysave.compiler.front.sentences import read_tokens
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
-from carrysave.compiler.run.outputs import folder_name
+from carrysave.compiler.run.outputs import folder_name, npy
 from carrysave.compiler.run.sample import Sample
 from carrysave.compiler.target.target import Target
 from carrysave.errors import needs
@@ -69,7 +67,7 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     ended = time.monotonic()
     steps.step("compute them in floats")
     wanted = np.concatenate([encode(encoder, part) for part in batches(sentences, options.batch)])
-    near = cosines(made, wanted)
+    near = (made * wanted).sum(axis=1)  # both are of length 1
     facts: dict[str, Any] = {
         "model": folder_name(request.model),
         "command": command,
@@ -166,9 +164,8 @@ def sample_of(program: Program, simulate: str, folder: Path, tell: Callable[[str
 
 def _write(folder: Path, made: np.ndarray, facts: dict[str, Any]) -> list[str]:
     """Write vectors, a table and JSON; return the names of the files."""
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, made.astype(np.float32), allow_pickle=False)
-    contents = {"vectors.npy": buffer.getvalue(), "jobs.md": view.markdown(facts).encode()}
+    contents = {"vectors.npy": npy(made.astype(np.float32))}
+    contents["jobs.md"] = view.markdown(facts).encode()
     files = [cache.write(folder / name, content) for name, content in contents.items()]
     names = [str(path) for path in (*files, folder / "embed.json")]
     cache.write(folder / "embed.json", json.dumps(facts | {"files": names}, indent=2) + "\n")

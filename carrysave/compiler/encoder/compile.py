@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from carrysave.compiler.encoder.attention import attention
+from carrysave.compiler.encoder.attention import Attention
 from carrysave.compiler.encoder.codes import (
     WIDE,
     DenseCodes,
@@ -15,7 +15,6 @@ from carrysave.compiler.encoder.codes import (
 from carrysave.compiler.encoder.floats import rows_of
 from carrysave.compiler.program.affine import affine
 from carrysave.compiler.program.assemble import assembled
-from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product, rows, scaling
@@ -180,7 +179,7 @@ class _Compiler:
         c = self.room(f"{layer}.c", codes.weights.shape[1], 16 if wide else 8)
         records = self.records(layer, [how], c.columns)
         job = product(self.target, x, weights, c, bias=bias, how=how, records=records)
-        self.image.start(layer, "product", planned(job, self.target))
+        self.image.start(layer, "product", job)
         return c
 
     def records(self, name: str, requantisations: list[Requantisation], columns: int) -> Buffer:
@@ -225,11 +224,11 @@ class _Compiler:
     def attention(self, b: str, block: IntegerBlock, qkv: Buffer) -> Buffer:
         """Add the jobs of attention, sentence by sentence."""
         context = self.room(f"{b}context", self.width, 8)
-        for own in self.places:
-            attention(
-                self.image, self.encoder, b, block, qkv.part(own), context.part(own),
-                chip=self.chip, most=self.most,
-            )  # fmt: skip
+        for span in self.places:
+            Attention(
+                self.image, self.encoder, b, block, qkv.part(span), context.part(span), self.chip,
+                self.most,
+            ).add()  # fmt: skip
         return context
 
     def pool(self, x: Buffer) -> None:
@@ -238,25 +237,25 @@ class _Compiler:
         vectors = self.image.buffers.get(VECTORS) or self.image.reserve(
             VECTORS, len(self.places), self.width, 16
         )
-        found = [stop - start for start, stop in self.places]
+        of_sentences = [stop - start for start, stop in self.places]
         # A row of biases and records for each sentence, or for each length that it may have.
-        lengths = found if self.most is None else range(1, self.most + 1)
+        lengths = of_sentences if self.most is None else range(1, self.most + 1)
         ones = self.placed("ones", np.ones((1, max(lengths)), np.int64), 8)
         steps = encoder.last.steps / encoder.last.steps.max()
         requantisations = [scaled(steps * _MEAN / length, WIDE) for length in lengths]
         biases = np.rint(encoder.beta.reshape(1, -1) * np.array([*lengths])[:, None])
         bias = self.placed("pool.bias", biases.astype(np.int64), sums)
         records = self.records("pool", requantisations, self.width)
-        for number, (own, length) in enumerate(zip(self.places, found, strict=True)):
+        for number, (span, length) in enumerate(zip(self.places, of_sentences, strict=True)):
             row = number if self.most is None else length - 1
             one = row, row + 1
             job = product(
                 self.target,
                 ones.part(None, (0, length)),
-                x.part(own),
+                x.part(span),
                 vectors.part((number, number + 1)),
                 bias=bias.part(one),
                 how=requantisations[row],
                 records=records.part(one),
             )
-            self.image.start("pool", "product", planned(job, self.target))
+            self.image.start("pool", "product", job)

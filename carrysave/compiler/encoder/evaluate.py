@@ -12,16 +12,7 @@ from carrysave.compiler.program.steps import Start
 from carrysave.compiler.run.network import by_golden
 from golden.portable_product import product
 
-__all__ = [
-    "Taken",
-    "batches",
-    "cosines",
-    "kind_of",
-    "normalised",
-    "rank_correlation",
-    "taken",
-    "vectors",
-]
+__all__ = ["Taken", "batches", "kind_of", "normalised", "rank_correlation", "taken", "vectors"]
 
 
 _PRODUCTS = {
@@ -89,21 +80,16 @@ def taken(program: Program) -> Taken:
     products: dict[str, Spent] = {}
     for step in program.steps:
         assert isinstance(step, Start)
-        own = sum((spent(job, program.target) for job in step.jobs), Spent())
+        of_step = sum((spent(job, program.target) for job in step.jobs), Spent())
         layer = step.node.partition(".")[0]
         places = [(kinds, kind_of(step))]
         if layer.isdecimal():
             places.append((layers, layer))
             if step.operator == "product":
                 places.append((products, layer))
-        for found, name in places:
-            found[name] = found.get(name, Spent()) + own
+        for totals, name in places:
+            totals[name] = totals.get(name, Spent()) + of_step
     return Taken(kinds, layers, products, program.buffers["words"].rows)
-
-
-def cosines(ours: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Multiply vectors of length 1, one by one."""
-    return (ours * wanted).sum(axis=1)
 
 
 def rank_correlation(ours: np.ndarray, wanted: np.ndarray) -> float | None:

@@ -68,14 +68,15 @@ def encode(
         for rows in places:
             for head in range(encoder.heads):
                 columns = slice(head * width, (head + 1) * width)
-                own = show("scores", product(q[rows, columns], k[rows, columns].T) / root)
-                shares = exp(own - own.max(axis=1, keepdims=True))
+                scores = show("scores", product(q[rows, columns], k[rows, columns].T) / root)
+                shares = exp(scores - scores.max(axis=1, keepdims=True))
                 shares /= shares.sum(axis=1, keepdims=True)
                 context[rows, columns] = product(shares, v[rows, columns])
         made = show("out", multiply(f"{number}.out", block.out, show("context", context)))
         x = show("attention", _norm(block.attention, show("sum", x + made)))
         up = show("up", multiply(f"{number}.up", block.up, x))
-        gate = show("gate", _gate(encoder.activation, up))
+        silu = encoder.activation == "silu"
+        gate = show("gate", up / (1 + exp(-up)) if silu else up * normal_below(up))
         made = show("down", multiply(f"{number}.down", block.down, gate))
         x = show("feed", _norm(block.feed, show("all", x + made)))
     means = np.stack([x[rows].mean(axis=0) for rows in places])
@@ -94,9 +95,3 @@ def _norm(norm: Norm, x: np.ndarray) -> np.ndarray:
     x = x - x.mean(axis=1, keepdims=True)
     power = (x * x).mean(axis=1, keepdims=True)
     return x / np.sqrt(power + EPSILON) * norm.gamma + norm.beta
-
-
-def _gate(activation: str, x: np.ndarray) -> np.ndarray:
-    if activation == "silu":
-        return x / (1 + exp(-x))
-    return x * normal_below(x)

@@ -1,6 +1,5 @@
 """Text encoders as programs in folders: for a sentence of any length, and vectors from them."""
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,37 +16,33 @@ from carrysave.compiler.encoder.request import parameters, unit_of
 from carrysave.compiler.front.encoder_weights import read_encoder
 from carrysave.compiler.front.sentences import read_tokens
 from carrysave.compiler.program.facts import facts
+from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import read
-from carrysave.compiler.program.write import write
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import by_golden
+from carrysave.compiler.run.outputs import npy
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, needs
 from carrysave.progress import Steps
+from golden.soc.memory_timing import MemoryTiming
 from hw.catalog import Design
 from hw.emit.user_files import read_text
 
-__all__ = ["compile_folder", "embed_by_program", "is_encoder"]
+__all__ = ["compile_folder", "embed_by_program"]
 
 _TOKENIZER = "tokenizer.json"
 _ROWS = "words.rows"
 """Input with the numbers of tokens."""
 
 
-def is_encoder(path: Path) -> bool:
-    """Tell whether a path is the folder of a text encoder."""
-    return path.is_dir() and (path / "config.json").exists()
-
-
 def compile_folder(
     model: Path,
     calibration: Path,
     given: Mapping[str, str],
-    folder: Path,
-    command: str,
     *,
     tokens: int,
-) -> dict[str, Any]:
+    timing: MemoryTiming | None = None,
+) -> tuple[Program, dict[str, str]]:
     """Compile an encoder for one sentence.
 
     Parameters
@@ -55,24 +50,20 @@ def compile_folder(
     model : its folder.
     calibration : text of sentences that steps are chosen for.
     given : parameters of the co-processor.
-    folder, command : for the files, and what the user called.
     tokens : of a sentence, at most.
+    timing : of the co-processor's memory; None: nothing is known of it.
 
     Returns
     -------
-    What :func:`carrysave.compiler.program.facts.facts` says, and ``files``.
+    The program, and files that its folder has besides: text to numbers is the host's.
     """
     needs("tokenizers", "safetensors")
-    target = Target(Design.parse("coprocessor", parameters(given)))
+    target = Target(Design.parse("coprocessor", parameters(given)), timing=timing)
     unit, encoder = unit_of(target), read_encoder(model)
     chosen, _ = read_tokens(model, lines_of(calibration), min(len(encoder.positions), unit.length))
     encoder.check(chosen)
     program = compiled_for(quantise(encoder, ranges(encoder, chosen), unit), tokens, target)
-    described = facts(program, command, model.name)
-    files = write(program, folder, described)
-    # Text to numbers is the host's.
-    files.append(cache.write(folder / _TOKENIZER, read_text(model / _TOKENIZER)))
-    return described | {"files": [str(file) for file in files]}
+    return program, {_TOKENIZER: read_text(model / _TOKENIZER)}
 
 
 def embed_by_program(
@@ -105,18 +96,16 @@ def embed_by_program(
         rows[: len(tokens), 0] = tokens
         results = network.run(program, {_ROWS: rows}, memory, run, {TOKENS: len(tokens)})
         made.append(results[VECTORS])
-    buffer = io.BytesIO()
     values = normalised(np.concatenate(made)).astype(np.float32)
-    np.lib.format.write_array(buffer, values, allow_pickle=False)
-    file = cache.write(output / "embed" / folder.name / "vectors.npy", buffer.getvalue())
-    own = facts(program, command, folder.name)
+    file = cache.write(output / "embed" / folder.name / "vectors.npy", npy(values))
+    program_facts = facts(program, command, folder.name)
     return {
         "command": command,
         "program": str(folder),
-        "design": own["design"],
+        "design": program_facts["design"],
         "sentences": len(sentences),
         "tokens": sum(map(len, sentences)),
         "cut": cut,
-        "cycles": own["cycles"],
+        "cycles": program_facts["cycles"],
         "files": [str(file)],
     }

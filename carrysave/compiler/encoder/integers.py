@@ -27,7 +27,7 @@ _LEAST = 0.28
 
 
 def quantise(
-    encoder: Encoder, found: Ranges, spec: VectorUnitSpec, balance: float = 0.75
+    encoder: Encoder, calibrated: Ranges, spec: VectorUnitSpec, balance: float = 0.75
 ) -> IntegerEncoder:
     """Choose steps, and round weights.
 
@@ -37,7 +37,7 @@ def quantise(
     Parameters
     ----------
     encoder : in floats.
-    found : ranges that a calibration found.
+    calibrated : ranges of a calibration.
     spec : the vector unit; norms have `norm_fraction` bits after the point.
     balance : 0: the same step for all columns after a norm; 1: each column has all codes.
     """
@@ -47,11 +47,11 @@ def quantise(
         for table in (encoder.words, encoder.positions)
     )
     norms = [encoder.norm]
-    sizes = [found.embedding]
+    sizes = [calibrated.embedding]
     blocks = []
-    for own, sizes_of in zip(encoder.blocks, found.blocks, strict=True):
-        blocks.append(_block(norms[-1], sizes[-1], own, sizes_of, encoder.heads, spec, balance))
-        norms.append(own.feed)
+    for block, sizes_of in zip(encoder.blocks, calibrated.blocks, strict=True):
+        blocks.append(_block(norms[-1], sizes[-1], block, sizes_of, encoder.heads, spec, balance))
+        norms.append(block.feed)
         sizes.append(sizes_of.feed)
     last = _norm(norms[-1], sizes[-1], None, spec, 1.0, None)
     return IntegerEncoder(

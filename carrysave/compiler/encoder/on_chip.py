@@ -62,8 +62,8 @@ def held(heads: int, length: int, each: int, *, chip: int, tile: int) -> Held:
     rows = [-(-length // tile // parts) * tile for parts in range(2, -(-length // tile) + 1)]
     tries = [(some, length, True) for some in counts]
     tries += [(1, some, keys) for keys in (True, False) for some in rows]
-    found = (placed(some, most, keys=keys) for some, most, keys in tries)
-    return next((one for one in found if one is not None), Held(heads=heads, rows=length))
+    held_by = (placed(some, most, keys=keys) for some, most, keys in tries)
+    return next((one for one in held_by if one is not None), Held(heads=heads, rows=length))
 
 
 def _up(size: int) -> int:

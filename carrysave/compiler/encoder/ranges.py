@@ -82,7 +82,7 @@ def ranges(encoder: Encoder, sentences: list[np.ndarray]) -> Ranges:
         return np.maximum(np.maximum(high[name] - about, about - low[name]), _LEAST)
 
     def block(number: int) -> BlockRanges:
-        own, b = encoder.blocks[number], f"{number}."
+        weights, b = encoder.blocks[number], f"{number}."
         middle = (low[f"{b}k"] + high[f"{b}k"]) / 2
         v = largest(f"{b}v")
         return BlockRanges(
@@ -93,8 +93,8 @@ def ranges(encoder: Encoder, sentences: list[np.ndarray]) -> Ranges:
             context=float((largest(f"{b}context") / v).max()),
             sum=float(largest(f"{b}sum").max()),
             all=float(largest(f"{b}all").max()),
-            attention=largest(f"{b}attention", own.attention.beta),
-            feed=largest(f"{b}feed", own.feed.beta),
+            attention=largest(f"{b}attention", weights.attention.beta),
+            feed=largest(f"{b}feed", weights.feed.beta),
             gate=float(high[f"{b}gate"].max()),
         )
 

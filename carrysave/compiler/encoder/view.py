@@ -32,7 +32,9 @@ def figures(counted: Taken) -> dict[str, Any]:
     on the bus).
     """
     whole, count = counted.total, len(counted.layers)
-    layer, products = (sum(found.values(), Spent()) for found in (counted.layers, counted.products))
+    layer, products = (
+        sum(counts.values(), Spent()) for counts in (counted.layers, counted.products)
+    )
     return {
         "batch_tokens": counted.tokens,
         "kinds": [
@@ -99,25 +101,20 @@ def _sentences(facts: Mapping[str, Any]) -> list[str]:
 def show(console: Console, facts: Mapping[str, Any]) -> None:
     """Print the results."""
     tables.show(console, _table(facts))
-    for line in _sentences(facts):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    tables.say(console, _sentences(facts))
 
 
 def show_program(console: Console, facts: Mapping[str, Any]) -> None:
     """Print what a program of an encoder has made."""
     lines = [
         f"{facts['design']}: {facts['sentences']:,} sentences, {facts['tokens']:,} tokens;"
-        f" {facts['cycles']:,} cycles of the longest by the cost model",
-        *([f"{facts['cut']:,} sentences are too long, and cut"] if facts["cut"] else ()),
-        *(f"wrote {file}" for file in facts["files"]),
+        f" {facts['cycles']:,} cycles of the longest by the cost model"
     ]
-    for line in lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if facts["cut"]:
+        lines.append(f"{facts['cut']:,} sentences are too long, and cut")
+    tables.say(console, lines)
 
 
 def markdown(facts: Mapping[str, Any]) -> str:
     """Format the results as Markdown."""
-    lines = tables.heading(facts)
-    lines += tables.markdown(_table(facts))
-    lines += [*(f"- {line}" for line in _sentences(facts)), ""]
-    return "\n".join(lines)
+    return tables.document(facts, [_table(facts)], _sentences(facts))

@@ -7,13 +7,7 @@ from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import (
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TypeProto,
-    ValueInfoProto,
-)
+from onnx import GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 
 from carrysave.compiler.front.exported import SUFFIX, converted
 from carrysave.compiler.graph.graph import DOMAIN, Graph

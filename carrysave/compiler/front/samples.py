@@ -56,14 +56,14 @@ class Samples:
         if wrong := {to for to in states.values() if list(states.values()).count(to) > 1}:
             text = "{states}: input {_name} must be of one output"
             raise ArgumentError(text, _name=quoted(wrong.pop()))
-        given = {name: own for name, own in graph.inputs.items() if name not in states.values()}
+        given = {name: each for name, each in graph.inputs.items() if name not in states.values()}
         if not given:
             raise ArgumentError("{states}: an input must have samples, and be no state")
         if axis is None:
             (_, first), *_ = given.values()
             symbol = first[0] if first and isinstance(first[0], str) and first[0] != "?" else None
         else:
-            names = {one for _, own in given.values() for one in own if isinstance(one, str)}
+            names = {one for _, each in given.values() for one in each if isinstance(one, str)}
             check_choice("batch_axis", axis, sorted(names - {"?"}))
             symbol = axis
         inputs = {
@@ -116,7 +116,8 @@ class Samples:
         for name, axis in self.outputs.items():
             array = outputs[name]
             if not isinstance(array, np.ndarray) or array.shape[axis : axis + 1] != (count,):
-                text = f"its {_place(axis)} must be the sample, {count} of them"
+                where = f"axis {axis}" if axis else "first axis"
+                text = f"its {where} must be the sample, {count} of them"
                 raise ValueError(
                     f"output {quoted(name)}: {text}, not {sizes_text(np.shape(array))}"
                 )
@@ -167,22 +168,33 @@ def _axis(
     """
     if sizes is None:
         return 0
+    tensor = f"{what} {quoted(name)}"
     here = [at for at, size in enumerate(sizes) if symbol is not None and size == symbol]
     if len(here) > 1:
         text = f"axes {', '.join(map(str, here))} are both {shown(symbol or '')}"
-        raise ValueError(f"{what} {quoted(name)}: {text}: the sample must be one")
+        raise ValueError(f"{tensor}: {text}: the sample must be one")
     if here:
         return here[0]
     if asked:
-        text = f"must have an axis {symbol}, not be {sizes_text(sizes)}"
-        raise ValueError(f"{what} {quoted(name)} {text}; --constant or --state may give it")
+        raise ArgumentError(
+            "{_name} must have an axis {_axis}, not be {_sizes}; {constants} or {states} may give"
+            " it",
+            _name=tensor,
+            _axis=symbol,
+            _sizes=sizes_text(sizes),
+        )
     if not sizes and what == "input":
-        more = f"--constant {name}=FILE.npy makes it a part of the model"
-        raise ValueError(f"input {quoted(name)} is one number, and has no samples: {more}")
+        raise ArgumentError(
+            "{_name} is one number, and has no samples: {constants} makes it a part of the model",
+            _name=tensor,
+        )
     if not sizes or (batch is not None and isinstance(sizes[0], int) and sizes[0] not in batch):
-        text = f"its first axis must be the sample, not {sizes_text(sizes)}"
-        more = "--batch-axis names another" if sizes else "it is one number"
-        raise ValueError(f"{what} {quoted(name)}: {text}; {more}")
+        more = "{batch_axis} names another" if sizes else "it is one number"
+        raise ArgumentError(
+            f"{{_name}}: its first axis must be the sample, not {{_sizes}}; {more}",
+            _name=tensor,
+            _sizes=sizes_text(sizes),
+        )
     return 0
 
 
@@ -193,17 +205,19 @@ def _check_state(graph: Graph, name: str, to: str) -> None:
             text = "{states}: the {_what} must be one of {_known}, not {_one}"
             raise ArgumentError(text, _what=what, _known=", ".join(known), _one=repr(one))
     kind, sizes = graph.inputs[to]
-    own = graph.output_sizes[name]
-    same = own is None or (
-        len(own) == len(sizes)
+    of_output = graph.output_sizes[name]
+    same = of_output is None or (
+        len(of_output) == len(sizes)
         and all(
             one == other
-            for one, other in zip(own, sizes, strict=True)
+            for one, other in zip(of_output, sizes, strict=True)
             if isinstance(one, int) and isinstance(other, int)
         )
     )
     if not same:
-        raise _no_state(name, to, f"{sizes_text(sizes)}, as the input,", sizes_text(own or ()))
+        raise _no_state(
+            name, to, f"{sizes_text(sizes)}, as the input,", sizes_text(of_output or ())
+        )
     made = graph.types.get(name, kind)
     if made != kind:
         raise _no_state(name, to, str(kind), str(made))
@@ -218,10 +232,6 @@ def _no_state(name: str, to: str, legal: str, given: str) -> ArgumentError:
         _legal=legal if legal.endswith(",") else f"{legal},",
         _given=given,
     )
-
-
-def _place(axis: int) -> str:
-    return "first axis" if axis == 0 else f"axis {axis}"
 
 
 def sizes_text(sizes: "Sizes | tuple[int, ...]") -> str:

@@ -1,6 +1,5 @@
 """Files of small language models of characters, trained in few bits: .npz with a JSON header."""
 
-import io
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from carrysave import cache
 from carrysave.compiler.front.gguf import CACHE_BITS, FEED, FORMS, Layer, Model, Shape
 from carrysave.errors import ArgumentError
 from carrysave.weights.array_files import check_all_used, read_arrays
@@ -16,15 +14,7 @@ from golden.lut.grouped import FastWeights
 from golden.lut.weights import GroupedWeights
 from hw.emit.user_files import FileError, parsing, shown
 
-__all__ = [
-    "FORMATS",
-    "Characters",
-    "check_header",
-    "gains_of",
-    "load_text",
-    "matrices_of",
-    "save_text",
-]
+__all__ = ["FORMATS", "KIND", "Characters", "check_header", "gains_of", "load_text", "matrices_of"]
 
 FORMATS = {
     "w1.58a8": (2, "ternary", 8, 0),
@@ -32,7 +22,7 @@ FORMATS = {
     "w4a4": (4, "uniform", 4, 32),
 }
 """Bits of weights, what their codes mean, bits of activations, and rows of a group (0: all)."""
-_KIND = "carrysave text"
+KIND = "carrysave text"
 _NUMBERS = {
     "layers": (1, 256),
     "width": (32, 4096),
@@ -108,36 +98,6 @@ def gains_of(header: Mapping[str, Any]) -> dict[str, int]:
     return gains | {"norm": width}
 
 
-def save_text(path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a model, at once.
-
-    Parameters
-    ----------
-    path : .npz.
-    header : ``form`` of :data:`carrysave.compiler.front.gguf.FORMS`, ``format`` of :data:`FORMATS`,
-        ``layers``, ``width``, ``hidden``, ``heads``, ``context`` (tokens), ``cache_bits`` and
-        ``characters``.
-    arrays : ``embedding``, characters x width; gains by name, see :func:`gains_of`; of each matrix,
-        see :func:`matrices_of`, ``NAME.codes``, K x N, from 0 on, and ``NAME.scales``, groups x N.
-
-    Raises
-    ------
-    ValueError
-        The header is none of a model that can be read.
-    """
-    whole = {"kind": _KIND, **header}
-    check_header(whole)
-    kinds = {"codes": np.uint8, "scales": np.float16}
-    stored: dict[str, Any] = {
-        name: array.astype(kinds.get(name.rpartition(".")[2], np.float32))
-        for name, array in arrays.items()
-    }
-    stored["header"] = np.frombuffer(json.dumps(whole).encode(), np.uint8)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **stored)
-    cache.write(path, buffer.getvalue())
-
-
 def load_text(path: Path) -> tuple[Model, Characters]:
     """Read a model and its vocabulary.
 
@@ -196,7 +156,7 @@ def check_header(header: Any) -> None:
     def refuse(name: str, legal: str) -> ValueError:
         return ValueError(f"{name} must be {legal}, not {header.get(name)!r}")
 
-    if not isinstance(header, dict) or header.get("kind") != _KIND:
+    if not isinstance(header, dict) or header.get("kind") != KIND:
         raise ValueError("must be of a model of characters")
     for name, values in (("form", FORMS), ("format", FORMATS)):
         if header.get(name) not in [*values]:

@@ -6,7 +6,7 @@ places steps in a program. So both make the same bits.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from onnx import NodeProto
@@ -15,43 +15,17 @@ from carrysave.compiler.graph.im2col import Windows
 from carrysave.compiler.graph.kernels import Unsupported, attributes
 from golden.single import PAIRS, SINGLES
 
-__all__ = ["ARITHMETIC", "ArithmeticNode", "Arrays", "Machine", "Numbers"]
+__all__ = ["ARITHMETIC", "ArithmeticNode", "Arrays", "Numbers"]
 
 ARITHMETIC = "Arithmetic"
 """The operator of nodes that a processor does."""
 _REDUCED: dict[str, Callable[..., np.ndarray]] = {"greatest": np.max, "least": np.min}
 
-T = TypeVar("T")
 Move = Callable[[np.ndarray], np.ndarray]
 
 
-class Machine(Protocol[T]):
-    """What does operators on tensors of floats."""
-
-    def shape(self, x: T) -> tuple[int, ...]:
-        """Return the sizes of a tensor."""
-
-    def constant(self, values: np.ndarray) -> T:
-        """Return a tensor of numbers that are known."""
-
-    def one(self, what: str, x: T) -> T:
-        """Do an operator on each number."""
-
-    def two(self, what: str, x: T, y: T) -> T:
-        """Do an operator on numbers of two tensors, which are broadcast."""
-
-    def reduced(self, what: str, x: T, axes: Sequence[int]) -> T:
-        """Reduce axes to one number each: ``sum``, ``greatest`` or ``least``."""
-
-    def moved(self, x: T, move: Move) -> T:
-        """Move numbers as an array's."""
-
-    def cut(self, x: T, windows: Windows, fill: float) -> T:
-        """Cut windows, as :meth:`Windows.cut` does."""
-
-
 class Arrays:
-    """A machine on arrays."""
+    """A machine on arrays; those of other tensors have the same methods."""
 
     def shape(self, x: np.ndarray) -> tuple[int, ...]:
         """Return the sizes of an array."""

@@ -70,10 +70,6 @@ def _leaky(m: Numbers, x: Given, known: Known, values: Mapping[str, Any]) -> Any
     return m.add(m.greatest(x[0], 0.0), less)
 
 
-def _slopes(m: Numbers, x: Given, known: Known, values: Mapping[str, Any]) -> Any:
-    return m.add(m.greatest(x[0], 0.0), m.multiply(m.least(x[0], 0.0), x[1]))
-
-
 def _hard_sigmoid(m: Numbers, x: Any, slope: float, middle: float) -> Any:
     return m.greatest(m.least(m.add(m.multiply(x, slope), middle), 1.0), 0.0)
 
@@ -204,7 +200,9 @@ RULES: Mapping[str, Rule] = {
     "Min": _several("least"),
     "Mul": _double("multiply"),
     "Neg": lambda m, x, known, values: m.multiply(x[0], -1.0),
-    "PRelu": _slopes,
+    "PRelu": lambda m, x, known, values: m.add(
+        m.greatest(x[0], 0.0), m.multiply(m.least(x[0], 0.0), x[1])
+    ),
     "Pow": _power,
     "Reciprocal": lambda m, x, known, values: m.divide(1.0, x[0]),
     "ReduceMax": _reduction("greatest"),

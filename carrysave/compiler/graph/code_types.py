@@ -26,7 +26,7 @@ def narrowest(values: np.ndarray) -> np.ndarray:
 
 
 def is_small_float(kind: "np.dtype[Any]") -> bool:
-    """Tell whether codes of a type are floats of 8 bits or fewer."""
+    """Return whether codes of a type are floats of 8 bits or fewer."""
     return kind.name.startswith(("float8", "float6", "float4"))
 
 
@@ -44,5 +44,8 @@ def steps_apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         codes = [array.view(np.uint8).astype(np.int64) for array in (one, other)]
         # Sign and magnitude, in the order of their values.
         one, other = (np.where(code & 0x80, -(code & 0x7F), code) for code in codes)
-    apart: np.ndarray = np.abs(one.astype(np.int64) - other.astype(np.int64))
+    if np.array_equal(one, other):
+        return np.zeros(one.shape, np.int64)
+    kind = np.int16 if one.itemsize == other.itemsize == 1 else np.int64
+    apart: np.ndarray = np.abs(one.astype(kind) - other.astype(kind))
     return apart

@@ -5,17 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import NodeProto, helper
+from onnx import NodeProto
 
 from carrysave.compiler.graph.names import label
-from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.graph.reference_runtime import one_node, session
 from carrysave.compiler.graph.subgraphs import captured, graphs_of, has_graphs
 
 __all__ = ["Fallback", "check_graphs"]
-
-_LATEST = 10
-"""Version of the format of models that are made here."""
 
 _SIGNED = {
     "MatMulInteger": ((0, 2), (1, 3)),
@@ -92,7 +88,8 @@ class Fallback:
         if kinds not in self._sessions:
             # What subgraphs quantise and dequantise around products stays floats: no kernel of
             # codes takes it over.
-            made = self._model(node, values).SerializeToString()
+            given_kinds = {name: (value.dtype, value.ndim) for name, value in values.items()}
+            made = one_node(node, given_kinds, self.opsets)
             self._sessions[kinds] = session(made, codes=not has_graphs(node))
         names = [name for name in self.node.output if name]
         try:
@@ -100,19 +97,6 @@ class Fallback:
         except ValueError as error:
             raise ValueError(f"{label(self.node)}: {error}") from None
         return [outputs.get(name) for name in self.node.output]
-
-    def _model(self, node: NodeProto, values: dict[str, np.ndarray]) -> onnx.ModelProto:
-        inputs = [
-            helper.make_tensor_value_info(
-                name, helper.np_dtype_to_tensor_dtype(value.dtype), [None] * value.ndim
-            )
-            for name, value in values.items()
-        ]
-        # Types of outputs are not known: onnxruntime finds them.
-        outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
-        graph = helper.make_graph([node], "fallback", inputs, outputs)
-        opsets = [helper.make_opsetid(domain, number) for domain, number in self.opsets.items()]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=_LATEST)
 
 
 def _unsigned(

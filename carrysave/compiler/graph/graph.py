@@ -195,6 +195,8 @@ def with_nodes(
 ) -> ModelProto:
     """Return a model of other nodes: those that outputs depend on, and their constants.
 
+    Domains that it had no nodes of are declared.
+
     Parameters
     ----------
     more : constants besides those of the model.
@@ -203,6 +205,9 @@ def with_nodes(
     made = without_constants(proto)
     del made.graph.node[:]
     made.graph.node.extend(useful)
+    declared = {one.domain for one in made.opset_import}
+    for domain in dict.fromkeys(one.domain for one in useful if one.domain not in declared):
+        made.opset_import.append(onnx.helper.make_opsetid(domain, 1))
     tensors = [*proto.graph.initializer, *more]
     made.graph.initializer.extend(one for one in tensors if one.name in wanted)
     return made

@@ -7,21 +7,20 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx import NodeProto, defs, helper
+from onnx.reference import ReferenceEvaluator
 
-from carrysave.compiler.graph.host_operators import EXACT
+from carrysave.compiler.graph.host_operators import EXACT, OPERATORS
+from carrysave.compiler.graph.host_quantisers import QUANTISERS
 from carrysave.compiler.graph.names import label
-from carrysave.compiler.graph.reference_runtime import session
+from carrysave.compiler.graph.reference_runtime import one_node, session
 from carrysave.compiler.graph.tensors import BITS
 from carrysave.errors import installed
 
-__all__ = ["NoKernelError", "on_host", "run", "since"]
+__all__ = ["NoKernelError", "alone", "on_host", "run", "since"]
 
 _SESSIONS = 512
 """Sessions that stay open; nodes that differ in names alone share one."""
-_FORMAT = 10
-"""Version of the format of models that are made here."""
 _OLDEST = 7
 """The oldest set of operators that onnxruntime promises to run."""
 
@@ -98,20 +97,11 @@ def run(node: NodeProto, version: int, given: Sequence[Any]) -> list[Any]:
 def _opened(node: bytes, version: int, kinds: tuple[tuple[str, int] | None, ...]) -> Any:
     """Open a model of one node; on one thread, so that sums have one order."""
     parsed = NodeProto.FromString(node)
-    inputs = [
-        helper.make_tensor_value_info(
-            f"i{at}", helper.np_dtype_to_tensor_dtype(np.dtype(one[0])), [None] * one[1]
-        )
-        for at, one in enumerate(kinds)
-        if one is not None
-    ]
-    # Types of outputs are not known: onnxruntime finds them.
-    outputs = [onnx.ValueInfoProto(name=name) for name in parsed.output if name]
-    graph = helper.make_graph([parsed], "host", inputs, outputs)
-    opsets = [helper.make_opsetid("", max(version, _OLDEST))]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=_FORMAT)
+    inputs = {
+        f"i{at}": (np.dtype(one[0]), one[1]) for at, one in enumerate(kinds) if one is not None
+    }
     try:
-        opened = session(model.SerializeToString(), threads=1)
+        opened = session(one_node(parsed, inputs, {"": max(version, _OLDEST)}), threads=1)
     except ValueError as error:
         raise NoKernelError(str(error)) from None
     # onnxruntime hands out the bits of those that numpy has not.
@@ -150,3 +140,12 @@ def on_host(node: Any, given: Sequence[Any], opsets: Mapping[str, int]) -> Seque
             why = " ".join(str(error).split()) or type(error).__name__
             raise ValueError(f"{label(proto)}: cannot run on this: {why}") from None
     return made
+
+
+def alone(node: NodeProto, given: Sequence[Any], opsets: Mapping[str, int]) -> Sequence[Any]:
+    """Run a node of no evaluator; see :func:`on_host`."""
+    graph = helper.make_graph([node], "node", [], [])
+    imports = [helper.make_opsetid(*one) for one in opsets.items()]
+    proto = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    machine: Any = ReferenceEvaluator(proto, new_ops=[*QUANTISERS, *OPERATORS])
+    return on_host(machine.rt_nodes_[0], given, opsets)

@@ -5,7 +5,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, helper
+from onnx import NodeProto
+
+from carrysave.compiler.graph.kernels import attributes
 
 __all__ = ["operations", "share"]
 
@@ -46,7 +48,7 @@ def operations(node: NodeProto, given: Given, made: Given) -> int:
         return int(made[0].size * prod(sizes))
     products = _PRODUCTS.get(name)
     if products is not None:
-        return 2 * products(given, made, node)
+        return int(2 * products(given, made, node))
     return max(sum(one.size for one in part) for part in (given, made))
 
 
@@ -60,29 +62,18 @@ def _matmul(given: list[np.ndarray], made: list[np.ndarray], node: NodeProto) ->
     return int(made[0].size * given[0].shape[-1])
 
 
-def _gemm(given: list[np.ndarray], made: list[np.ndarray], node: NodeProto) -> int:
-    turned = any(a.name == "transA" and helper.get_attribute_value(a) for a in node.attribute)
-    return int(made[0].size * given[0].shape[0 if turned else 1])
-
-
-def _conv(given: list[np.ndarray], made: list[np.ndarray], node: NodeProto) -> int:
-    return int(made[0].size * prod(given[1].shape[1:]))
-
-
-def _conv_transpose(given: list[np.ndarray], made: list[np.ndarray], node: NodeProto) -> int:
-    return int(given[0].size * prod(given[1].shape[1:]))
-
-
-def _layer(given: list[np.ndarray], made: list[np.ndarray], node: NodeProto) -> int:
-    steps, batch = given[0].shape[:2]
-    return int(steps * batch * (given[1].size + given[2].size))
-
-
 _PRODUCTS: dict[str, Callable[[list[np.ndarray], list[np.ndarray], NodeProto], int]] = {
     "MatMul": _matmul,
-    "Gemm": _gemm,
-    "Conv": _conv,
-    "ConvTranspose": _conv_transpose,
+    "Gemm": lambda given, made, node: (
+        made[0].size * given[0].shape[0 if attributes(node).get("transA") else 1]
+    ),
+    "Conv": lambda given, made, node: made[0].size * prod(given[1].shape[1:]),
+    "ConvTranspose": lambda given, made, node: given[0].size * prod(given[1].shape[1:]),
     "MatMulNBits": _matmul,
-    **dict.fromkeys(_LAYERS, _layer),
+    **dict.fromkeys(
+        _LAYERS,
+        lambda given, made, node: (
+            prod(given[0].shape[:2]) * (given[1].size + given[2].size)  # steps, batch
+        ),
+    ),
 }

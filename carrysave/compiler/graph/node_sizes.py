@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, TensorProto, TypeProto, defs, helper, numpy_helper, shape_inference
+from onnx import NodeProto, TensorProto, defs, helper, numpy_helper, shape_inference
 
 from carrysave.compiler.graph.memory import check_size
 from carrysave.compiler.graph.names import label
@@ -51,7 +51,12 @@ def check_outputs(node: NodeProto, given: Sequence[Any], versions: Mapping[str, 
         for name, value in zip(node.input, given, strict=True)
         if name and isinstance(value, np.ndarray)
     }
-    types = {name: _type(value) for name, value in known.items()}
+    types = {
+        name: helper.make_tensor_type_proto(
+            helper.np_dtype_to_tensor_dtype(value.dtype), value.shape
+        )
+        for name, value in known.items()
+    }
     small = {
         name: numpy_helper.from_array(value, name)
         for name, value in known.items()
@@ -72,7 +77,7 @@ def check_outputs(node: NodeProto, given: Sequence[Any], versions: Mapping[str, 
 
 
 def _are_small(given: Sequence[Any]) -> bool:
-    """Tell whether results of as many numbers as inputs together are within the limit."""
+    """Return whether results of as many numbers as inputs together are within the limit."""
     arrays = [one for one in given if isinstance(one, np.ndarray)]
     try:
         size = prod(np.broadcast_shapes(*(one.shape for one in arrays)))
@@ -83,11 +88,6 @@ def _are_small(given: Sequence[Any]) -> bool:
 
 def _output(node: NodeProto, name: str) -> str:
     return f"{label(node)}: output {name!r}"
-
-
-def _type(value: np.ndarray) -> TypeProto:
-    kind = helper.np_dtype_to_tensor_dtype(value.dtype)
-    return helper.make_tensor_type_proto(kind, value.shape)
 
 
 def _bytes(kind: int) -> int:

@@ -65,10 +65,7 @@ class Patched(Windows):
             befores.append(before)
             afters.append(max(need - before - space[at], 0))
         windows = Windows(
-            kernel=self.reach,
-            strides=steps,
-            dilations=(1,) * len(steps),
-            pads=(*befores, *afters),
+            kernel=self.reach, strides=steps, dilations=(1,) * len(steps), pads=(*befores, *afters)
         )
         return windows.cut(x, fill)
 

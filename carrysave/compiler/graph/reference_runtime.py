@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper
 
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.graph.graph import Graph
@@ -12,7 +12,10 @@ from carrysave.compiler.graph.memory import limited
 from carrysave.compiler.graph.tensors import BITS, whole
 from hw.emit.user_files import shown
 
-__all__ = ["Oracle", "session"]
+__all__ = ["Oracle", "one_node", "session"]
+
+_FORMAT = 10
+"""Version of the format of models that are made here."""
 
 
 class Oracle:
@@ -73,6 +76,28 @@ class _Session:
             except Exception as error:  # of a kind for each of its status codes
                 raise _failure(error) from None
         return arrays
+
+
+def one_node(
+    node: NodeProto, kinds: "Mapping[str, tuple[np.dtype[Any], int]]", opsets: Mapping[str, int]
+) -> bytes:
+    """Return a model of one node, serialised.
+
+    Parameters
+    ----------
+    kinds : types and axes of its inputs, by name.
+    opsets : versions of operators, by domain.
+    """
+    inputs = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(kind), [None] * axes)
+        for name, (kind, axes) in kinds.items()
+    ]
+    # Types of outputs are not known: onnxruntime finds them.
+    outputs = [ValueInfoProto(name=name) for name in node.output if name]
+    graph = helper.make_graph([node], "node", inputs, outputs)
+    imports = [helper.make_opsetid(*one) for one in opsets.items()]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=_FORMAT)
+    return bytes(model.SerializeToString())
 
 
 def session(model: bytes, *, threads: int = 0, codes: bool = True) -> _Session:

@@ -8,7 +8,7 @@ __all__ = ["captured", "graphs_of", "has_graphs"]
 
 
 def has_graphs(node: NodeProto) -> bool:
-    """Tell whether a node has subgraphs, such as a loop has."""
+    """Return whether a node has subgraphs, such as a loop has."""
     return any(True for _ in graphs_of(node))
 
 

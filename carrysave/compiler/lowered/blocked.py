@@ -90,9 +90,9 @@ class BlockedProduct(Operands):
         def finish(results: list[np.ndarray]) -> np.ndarray:
             y = np.zeros((*a.shape[:-1], self.b_steps.shape[1]), _FLOAT)
             rest = iter(results)
-            for one, step, own in zip(made, steps, self.b_steps, strict=True):
+            for one, step, b_step in zip(made, steps, self.b_steps, strict=True):
                 sums = one.finish([next(rest) for _ in one.works])
-                y += sums.astype(_FLOAT) * (step * own)
+                y += sums.astype(_FLOAT) * (step * b_step)
             return y if self.bias is None else y + self.bias
 
         works = [work for one in made for work in one.works]

@@ -1,29 +1,30 @@
 """Runs a lowered model: products by a callback, the rest by ONNX's reference evaluator."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, helper
+from onnx import NodeProto
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from carrysave.compiler.graph import host_quantisers
-from carrysave.compiler.graph.arithmetic import ARITHMETIC
-from carrysave.compiler.graph.code_table import TABLE
+from carrysave.compiler.graph.arithmetic import ARITHMETIC, ArithmeticNode
+from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.graph.graph import DOMAIN
 from carrysave.compiler.graph.host_operators import OPERATORS
-from carrysave.compiler.graph.host_runtime import on_host
+from carrysave.compiler.graph.host_runtime import alone, on_host
 from carrysave.compiler.graph.host_work import operations
+from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.graph.memory import limited
 from carrysave.compiler.graph.names import label
 from carrysave.compiler.graph.node_sizes import check_outputs
 from carrysave.compiler.graph.tensors import without_mapped
-from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.lowered import PRODUCT, Lowered
 from carrysave.compiler.lowered.operands import Operands
 
-__all__ = ["Multiply", "Observe", "ProductError", "evaluate", "evaluator"]
+__all__ = ["Multiply", "Observe", "ProductError", "evaluate", "evaluator", "no_product", "of_model"]
 
 Multiply = Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]
 """Computes y from a product's A, and from B if it is not constant."""
@@ -67,24 +68,53 @@ def evaluate(
         # Not by its `run`, which says neither which node failed, nor how large its output will be.
         values = {"": None, **machine.rt_inits_, **inputs}
         nodes: list[Any] = machine.rt_nodes_
-        for node in nodes:
+        last_use = {name: at for at, node in enumerate(nodes) for name in node.input}
+        last_use |= dict.fromkeys(lowered.graph.outputs, len(nodes))
+        for at, node in enumerate(nodes):
             given = [values[name] for name in node.input]
-            if node.onnx_node.domain == DOMAIN:
+            proto = node.onnx_node
+            if proto.domain != DOMAIN or proto.op_type == ARITHMETIC:
+                check_outputs(of_model(lowered, proto), given, machine.opsets)
+            if proto.domain == DOMAIN:
                 made = node.run(*given)
             else:
-                check_outputs(node.onnx_node, given, machine.opsets)
                 made = on_host(node, given, machine.opsets)
-            if host is not None and node.onnx_node.op_type != "Product":
-                model_node = _of_model(lowered, node.onnx_node)
-                host[model_node.op_type] += operations(model_node, given, made)
-            values.update(zip(node.output, made, strict=False))
+            if host is not None and proto.op_type != PRODUCT:
+                model_node = of_model(lowered, proto)
+                kind = lowered.quantised_on_reading.get(proto.name, model_node.op_type)
+                host[kind] += operations(model_node, given, made)
+            values |= {name: one for name, one in zip(node.output, made, strict=False) if name}
+            for name in {*node.input, *node.output} - {""}:
+                if last_use.get(name, at) <= at:
+                    values.pop(name, None)
     return {name: values[name] for name in lowered.graph.outputs}
+
+
+def no_product(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+    """Refuse to multiply: in a model that has no product, or whose products are jobs."""
+    raise ValueError(f"{product.name}: a product of constants must be computed beforehand")
 
 
 def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
     """Return ONNX's evaluator of a lowered model, with the arguments of :func:`evaluate`."""
+    operators: list[type[OpRun]] = [
+        *_multiplying(lowered, multiply, observe),
+        *_by_number(lowered, observe),
+        *_quantisers(observe),
+        *OPERATORS,
+    ]
+    proto, mapped = without_mapped(lowered.proto)
+    machine: Any = ReferenceEvaluator(proto, new_ops=operators)
+    machine.rt_inits_.update(mapped)
+    return machine
 
-    # Classes implement the operators of their names.
+
+# Classes implement the operators of their names.
+
+
+def _multiplying(lowered: Lowered, multiply: Multiply, observe: Observe) -> list[type[OpRun]]:
+    """Return the operators that have products."""
+
     class Product(OpRun):
         op_domain = DOMAIN
 
@@ -114,6 +144,12 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
                 raise ProductError(self.onnx_node.name, text) from None
             return tuple(map(observe, self.onnx_node.output, results))
 
+    return [Product, Recurrent]
+
+
+def _by_number(lowered: Lowered, observe: Observe) -> list[type[OpRun]]:
+    """Return the operators whose nodes have a number in a list of the model."""
+
     class Fallback(OpRun):
         op_domain = DOMAIN
 
@@ -131,7 +167,13 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         op_domain = DOMAIN
 
         def _run(self, *given: Any, index: int = 0) -> tuple[np.ndarray]:
-            return (lowered.arithmetic[index].run(given),)
+            return (_arithmetic(lowered.arithmetic[index], given, lowered.proto.opset_import),)
+
+    return [Fallback, Table, Arithmetic]
+
+
+def _quantisers(observe: Observe) -> list[type[OpRun]]:
+    """Return ONNX's quantisers, whose codes are observed."""
 
     class QuantizeLinear(host_quantisers.QuantizeLinear):
         def _run(self, *given: Any, **attributes: Any) -> tuple[np.ndarray]:
@@ -143,28 +185,25 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
             names = self.onnx_node.output
             return tuple(map(observe, names, super()._run(x)))
 
-    operators = [
-        Product,
-        Recurrent,
-        Fallback,
-        Table,
-        Arithmetic,
-        QuantizeLinear,
-        DynamicQuantizeLinear,
-        *OPERATORS,
-    ]
-    proto, mapped = without_mapped(lowered.proto)
-    machine: Any = ReferenceEvaluator(proto, new_ops=operators)
-    machine.rt_inits_.update(mapped)
-    return machine
+    return [QuantizeLinear, DynamicQuantizeLinear]
 
 
-def _of_model(lowered: Lowered, node: NodeProto) -> NodeProto:
+def _arithmetic(one: ArithmeticNode, given: Sequence[Any], opsets: Any) -> np.ndarray:
+    """Return what a processor makes of a node; or the host, where that cannot do it."""
+    try:
+        return one.run(given)
+    except Unsupported:
+        pass  # the host has it
+    except ValueError as error:
+        raise ValueError(f"{label(one.node)}: cannot run on this: {error}") from None
+    return np.asarray(alone(one.node, given, {each.domain: each.version for each in opsets})[0])
+
+
+def of_model(lowered: Lowered, node: NodeProto) -> NodeProto:
     """Return a node of the model, where onnxruntime or a layer of products does it."""
-    if node.domain != DOMAIN or node.op_type == TABLE:
-        return node
-    if node.op_type == "Fallback":
-        return lowered.fallbacks[helper.get_node_attr_value(node, "index")].node
-    if node.op_type == ARITHMETIC:
-        return lowered.arithmetic[helper.get_node_attr_value(node, "index")].node
-    return lowered.recurrent[node.name].node
+    stands_for = lowered.of(node)
+    return (
+        node
+        if stands_for is None or isinstance(stands_for, Operands | CodeTable)
+        else stands_for.node
+    )

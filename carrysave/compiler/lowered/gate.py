@@ -57,8 +57,8 @@ class GateProduct(QuantisedProduct):
         done = in_hardware and target.requantises(1)
         step = _channels(target, outer[1], codes.shape[2], done)
         works = [
-            _work(target, own[at : at + step], gate[at : at + step], self.a_zero - offset)
-            for own, gate in zip(codes, gates, strict=True)
+            _work(target, left[at : at + step], gate[at : at + step], self.a_zero - offset)
+            for left, gate in zip(codes, gates, strict=True)
             for at in range(0, outer[1], step)
         ]
         y_offset = code_offset("C", self.y_type, target.info.codes) if done else 0

@@ -1,5 +1,8 @@
 """Products computed by the co-processor's golden model."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from carrysave.compiler.lowered.operands import Compiled
@@ -9,11 +12,15 @@ from golden.npe import requantiser as unit
 from golden.soc.coprocessor import requantise
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["codes", "product", "run"]
+__all__ = ["codes", "product", "run", "scales_of"]
+
+
+_COLUMNS = 256
+"""Columns of works that are requantised at once: those of a channel or two are few."""
 
 
 def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
-    """Return the results of the works, one after the other.
+    """Return the results of works that do not depend on each other.
 
     Raises
     ------
@@ -21,27 +28,69 @@ def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
         Sums that do not fit.
     """
     results: list[np.ndarray] = []
-    for work in works:
-        a = results[-1] if work.a is None else work.a
-        mode = work.mode
-        pair = (0, 0) if mode is None else (mode.a_format, mode.b_format)
-        sums, _ = spec.inside.multiply(a, work.b, pair)
-        if work.bias is not None:
-            sums = sums + work.bias
-        bits = spec.inside.sum_width
-        if sums.size and not -(1 << bits - 1) <= sums.min() <= sums.max() < 1 << bits - 1:
-            most = sums.flat[np.abs(sums).argmax()]
-            raise ValueError(f"sums must be of {bits} bits, not {most}")
-        requantisation = work.requantisation
-        results.append(
-            sums if requantisation is None else codes(spec, sums, requantisation, wide=work.wide)
-        )
+    at = 0
+    while at < len(works):
+        first, sums = works[at], [_sums(spec, works[at])]
+        columns = sums[0].shape[1]
+        for work in works[at + 1 :]:
+            columns += work.b.shape[1]
+            if columns > _COLUMNS or not _requantised_alike(first, work):
+                break
+            sums.append(_sums(spec, work))
+        results += _codes_of_each(spec, works[at : at + len(sums)], sums)
+        at += len(sums)
     return results
 
 
 def product(spec: CoprocessorSpec, compiled: Compiled) -> np.ndarray:
     """Return y of a product; errors are those of :func:`run`."""
-    return compiled.finish([run(spec, [work])[0] for work in compiled.works])
+    return compiled.finish(run(spec, compiled.works))
+
+
+def _sums(spec: CoprocessorSpec, work: Work) -> np.ndarray:
+    """Return A x B + bias of a work."""
+    assert work.a is not None
+    mode = work.mode
+    pair = (0, 0) if mode is None else (mode.a_format, mode.b_format)
+    sums, _ = spec.inside.multiply(work.a, work.b, pair)
+    if work.bias is not None:
+        sums = sums + work.bias
+    bits = spec.inside.sum_width
+    if sums.size and not -(1 << bits - 1) <= sums.min() <= sums.max() < 1 << bits - 1:
+        most = sums.flat[np.abs(sums).argmax()]
+        raise ValueError(f"sums must be of {bits} bits, not {most}")
+    return sums
+
+
+def _requantised_alike(one: Work, other: Work) -> bool:
+    """Return whether results of two works differ in the scales of their columns alone."""
+    first, second = one.requantisation, other.requantisation
+    if first is None or second is None or one.a is None or other.a is None:
+        return False
+    alike = len(one.a) == len(other.a) and one.wide == other.wide
+    limits = [(scales.low, scales.high, scales.relu) for scales in (first, second)]
+    return alike and limits[0] == limits[1]
+
+
+def _codes_of_each(
+    spec: CoprocessorSpec, works: list[Work], sums: list[np.ndarray]
+) -> list[np.ndarray]:
+    """Requantise the sums of works that are requantised alike, all at once."""
+    first = works[0].requantisation
+    if first is None:
+        return sums
+    if len(works) == 1:
+        return [codes(spec, sums[0], first, wide=works[0].wide)]
+    widths = [one.shape[1] for one in sums]
+    scales: dict[str, Any] = {
+        name: np.concatenate([
+            np.broadcast_to(getattr(work.requantisation, name), width)
+            for work, width in zip(works, widths, strict=True)
+        ])
+        for name in ("multiplier", "shift", "zero_point")
+    }
+    joined = codes(spec, np.concatenate(sums, axis=1), replace(first, **scales), wide=works[0].wide)
+    return np.split(joined, np.cumsum(widths[:-1]), axis=1)
 
 
 def codes(
@@ -53,17 +102,13 @@ def codes(
         limit if given is None else given
         for limit, given in ((-high - 1, requantisation.low), (high, requantisation.high))
     )
-    scales = (
-        np.atleast_1d(value)
-        for value in (requantisation.multiplier, requantisation.shift, requantisation.zero_point)
-    )
-    multiplier, shift, zero_point = scales
-    given = unit.Requantisation(
-        multiplier=multiplier,
-        shift=shift,
-        zero_point=zero_point,
-        low=low,
-        high=high,
-        relu=requantisation.relu,
-    )
-    return requantise(spec, sums, given)
+    return requantise(spec, sums, scales_of(replace(requantisation, low=low, high=high)))
+
+
+def scales_of(how: Requantisation) -> unit.Requantisation:
+    """Return the driver's requantisation as golden has it."""
+    multiplier, shift, zero_point = map(np.atleast_1d, (how.multiplier, how.shift, how.zero_point))
+    return unit.Requantisation(
+        multiplier=multiplier, shift=shift, zero_point=zero_point, low=how.low, high=how.high,
+        relu=how.relu,
+    )  # fmt: skip

@@ -1,21 +1,26 @@
 """A model whose products are nodes of their own, for the block."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto
 
-from carrysave.compiler.graph.arithmetic import ArithmeticNode
+from carrysave.compiler.graph.arithmetic import ARITHMETIC, ArithmeticNode
 from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS
-from carrysave.compiler.graph.code_table import CodeTable
+from carrysave.compiler.graph.code_table import TABLE, CodeTable
 from carrysave.compiler.graph.fallback import Fallback
-from carrysave.compiler.graph.graph import Graph
-from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS
+from carrysave.compiler.graph.graph import DOMAIN, Graph
+from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, attributes
 from carrysave.compiler.lowered.operands import Operands
-from carrysave.compiler.lowered.recurrent import Recurrent
+from carrysave.compiler.lowered.recurrent import KIND, Recurrent
 
-__all__ = ["Lowered"]
+__all__ = ["FALLBACK", "PRODUCT", "RECURRENT", "Lowered"]
+
+FALLBACK, PRODUCT, RECURRENT = "Fallback", "Product", "Recurrent"
+"""Operators of :data:`DOMAIN`, beside tables and arithmetic."""
 
 _IN_FLOATS = (
     "MatMul",
@@ -39,7 +44,6 @@ class Lowered:
     graph : the original model.
     proto : the same with nodes of :data:`DOMAIN`.
     products : the products of these nodes.
-    host : how often each operator runs on the host.
     recurrent : layers with several products, by the name of the node.
     fallbacks : nodes that onnxruntime runs.
     refused : products that the host runs, since the block cannot, with reasons.
@@ -49,8 +53,7 @@ class Lowered:
 
     graph: Graph
     proto: ModelProto
-    products: list[Operands]
-    host: Mapping[str, int]
+    products: Sequence[Operands] = ()
     recurrent: Mapping[str, Recurrent] = field(default_factory=dict)
     fallbacks: Sequence[Fallback] = ()
     refused: Sequence[str] = ()
@@ -61,6 +64,43 @@ class Lowered:
     def now(self) -> Graph:
         """The model as it is now."""
         return self.graph if self.proto is self.graph.proto else Graph(self.proto)
+
+    @cached_property
+    def quantised_on_reading(self) -> dict[str, str]:
+        """Operators of the recurrent layers that the model has in floats, by name of the node."""
+        kinds = {KIND: "LSTM"}
+        return {
+            name: kinds.get(layer.node.op_type, layer.node.op_type)
+            for name, layer in self.recurrent.items()
+            for made in [next((one for one in layer.node.output if one), "")]
+            if made not in self.graph.makers or self.graph.makers[made].op_type != KIND
+        }
+
+    @property
+    def host(self) -> Mapping[str, int]:
+        """How often each operator runs on the host, or on a processor beside the block."""
+        nodes = self.proto.graph.node
+        host = Counter(one.op_type for one in nodes if one.domain != DOMAIN or one.op_type == TABLE)
+        host.update(one.node.op_type for one in self.arithmetic)
+        return host
+
+    def of(
+        self, node: NodeProto
+    ) -> Operands | Recurrent | Fallback | CodeTable | ArithmeticNode | None:
+        """Return what a node of :data:`DOMAIN` stands for; None: it is the model's own."""
+        if node.domain != DOMAIN:
+            return None
+        if node.op_type == RECURRENT:
+            return self.recurrent[node.name]
+        several: dict[str, Sequence[Any]] = {
+            PRODUCT: self.products,
+            FALLBACK: self.fallbacks,
+            TABLE: self.tables,
+            ARITHMETIC: self.arithmetic,
+        }
+        content: Operands | Fallback | CodeTable | ArithmeticNode
+        content = several[node.op_type][attributes(node)["index"]]
+        return content
 
     @property
     def floats(self) -> dict[str, int]:

@@ -234,7 +234,7 @@ class QuantisedProduct(Operands):
         if self.bias is not None:
             bias = self.per_column(self.bias.astype(np.int64))
         works = []
-        for left, right, own in zip(cut.lefts, rights, self.split(bias, rights), strict=True):
+        for left, right, biases in zip(cut.lefts, rights, self.split(bias, rights), strict=True):
             b, sums = stacked(target, right)
             check_depth(target, len(b))
             a = moved(left, offset, target.mode.a)
@@ -243,7 +243,7 @@ class QuantisedProduct(Operands):
                     # Terms of B are stacked along K, and A is repeated along K.
                     a=a if len(b) == len(right) else np.tile(a, len(b) // len(right)),
                     b=b,
-                    bias=own - (self.a_zero - offset) * sums,
+                    bias=biases - (self.a_zero - offset) * sums,
                     mode=target.mode,
                 )
             )

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from onnx import NodeProto
 
+from carrysave.compiler.graph.arithmetic import Arrays, Numbers
 from carrysave.compiler.graph.host_quantisers import dynamic_codes
 from carrysave.compiler.lowered.quantised import QuantisedProduct
-from golden import elementary, single
 
 __all__ = ["GRU", "KIND", "Direction", "Gru", "Recurrent"]
 
@@ -18,6 +19,9 @@ GRU = "DynamicQuantizeGRU"
 
 Product = Callable[[QuantisedProduct, np.ndarray], np.ndarray]
 """Multiplies codes by the weights of a product; returns sums."""
+Multiplied = Callable[[int, Any], Any]
+"""Multiplies floats, quantised, by the weights of a product with a number; returns floats."""
+_ARRAYS = Numbers(Arrays())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,25 +57,23 @@ class Recurrent:
     directions : one or two.
     clip : limit of sums before activations; None: no limit.
     coupled : the forget gate is 1 - the input gate.
-    single : gates are functions of :mod:`golden.single`, as a processor computes them.
     """
 
     node: NodeProto
     directions: tuple[Direction, ...]
     clip: float | None
     coupled: bool
-    single: bool = False
 
     @property
     def products(self) -> list[QuantisedProduct]:
         """All of its products."""
-        return [own for one in self.directions for own in one.products]
+        return [product for one in self.directions for product in one.products]
 
     @property
     def why(self) -> str:
         """Why outputs may differ from onnxruntime's."""
         return (
-            "has numpy's tanh and exp for gates; a code of the next step may differ by them."
+            "has its own tanh and exp for gates; a code of the next step may differ by them."
             " Counted in units in the last place of the largest"
         )
 
@@ -121,81 +123,84 @@ class Recurrent:
         return y, states[0], states[1]
 
     def _follow(
-        self, multiply: Product, own: Direction, x: np.ndarray, lengths: np.ndarray,
+        self, multiply: Product, direction: Direction, x: np.ndarray, lengths: np.ndarray,
         h: np.ndarray, c: np.ndarray, y: np.ndarray,
     ) -> None:  # fmt: skip
         """Run one direction; h, c and y are written."""
+
+        def multiplied(at: int, x: np.ndarray) -> np.ndarray:
+            codes, step, zero = dynamic_codes(x)
+            sums = multiply(direction.products[at].bound(zero), codes)
+            return np.asarray(sums.astype(np.float32) * (step * direction.scales[at]))
+
         steps, batch, _ = x.shape
-        sums = _scaled(multiply, own.products[0], x.reshape(steps * batch, -1), own.scales[0])
-        sums = sums + own.bias
+        sums = multiplied(0, x.reshape(steps * batch, -1)) + direction.bias
         sums = sums.reshape(steps, batch, -1)
         for number in range(steps):
             # Backward, each sample starts at its own last step.
-            places = lengths - 1 - number if own.backward else np.full(batch, number)
+            places = lengths - 1 - number if direction.backward else np.full(batch, number)
             live = (places >= 0) & (places < lengths)
             given = sums[np.where(live, places, 0), np.arange(batch)]
             # Ranges are those of onnxruntime, which has zeros for samples that ended before.
             before = np.where((number <= lengths)[:, np.newaxis], h, np.float32(0))
-            new_h, new_c = self._step(multiply, own, given, before, c)
+            new_h, new_c = self.cell(_ARRAYS, direction, multiplied, given, before, c)
             h[live], c[live] = new_h[live], new_c[live]
             y[places[live], np.flatnonzero(live)] = new_h[live]
 
-    def _step(
-        self, multiply: Product, own: Direction, given: np.ndarray, h: np.ndarray, c: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return h and c of a step, by what its input gives to the gates."""
-        gates = given + _scaled(multiply, own.products[1], h, own.scales[1])
-        peepholes = own.peepholes
-        i, o, f, g = np.split(gates, 4, axis=1)
-        i = self._sigmoid(self._clipped(i + peepholes[0] * c))
-        f = (
-            np.float32(1) - i
-            if self.coupled
-            else self._sigmoid(self._clipped(f + peepholes[2] * c))
-        )
-        c = f * c + i * self._tanh(self._clipped(g))
-        return self._sigmoid(self._clipped(o + peepholes[1] * c)) * self._tanh(c), c
+    def cell(
+        self, m: Numbers, direction: Direction, multiplied: Multiplied, given: Any, h: Any, c: Any
+    ) -> tuple[Any, Any]:
+        """Return h and c of a step, as tensors of a machine.
 
-    def _sigmoid(self, values: np.ndarray) -> np.ndarray:
-        """Compute it in doubles, and round it once; or as a processor does."""
-        if self.single:
-            return single.logistic(values)
-        return elementary.sigmoid(values).astype(np.float32)
+        Parameters
+        ----------
+        m, own : of the machine, and the direction.
+        multiplied : multiplies floats, quantised, by the weights of a product of the direction.
+        given : what the step's input gives to the gates.
+        h, c : of the step before.
+        """
+        gates = m.add(given, multiplied(1, h))
+        i, o, f, g = _parts(m, gates, h)
 
-    def _tanh(self, values: np.ndarray) -> np.ndarray:
-        return single.tanh(values) if self.single else elementary.tanh(values).astype(np.float32)
+        def opened(gate: Any, cell: Any, peephole: np.ndarray) -> Any:
+            if peephole.any():
+                gate = m.add(gate, m.multiply(m.machine.constant(peephole), cell))
+            return m.one("logistic", self._clipped(m, gate))
 
-    def _clipped(self, values: np.ndarray) -> np.ndarray:
-        return values if self.clip is None else np.clip(values, -self.clip, self.clip)
+        i = opened(i, c, direction.peepholes[0])
+        f = m.subtract(1.0, i) if self.coupled else opened(f, c, direction.peepholes[2])
+        c = m.add(m.multiply(f, c), m.multiply(i, m.one("tanh", self._clipped(m, g))))
+        return m.multiply(opened(o, c, direction.peepholes[1]), m.one("tanh", c)), c
+
+    def _clipped(self, m: Numbers, x: Any) -> Any:
+        """Limit sums."""
+        if self.clip is None:
+            return x
+        return m.least(m.greatest(x, -float(self.clip)), float(self.clip))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gru(Recurrent):
     """A GRU, whose activations are quantised like those of an LSTM; it has no c."""
 
-    def _step(
-        self, multiply: Product, own: Direction, given: np.ndarray, h: np.ndarray, c: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return h of a step, and c as it was."""
-        size = h.shape[1]
-        sums = _scaled(multiply, own.products[1], h, own.scales[1])
-        z, r = (
-            self._sigmoid(self._clipped(given[:, part] + sums[:, part]))
-            for part in (slice(size), slice(size, 2 * size))
-        )
-        if own.inner is None:
-            inner = _scaled(multiply, own.products[2], r * h, own.scales[2])
+    def cell(
+        self, m: Numbers, direction: Direction, multiplied: Multiplied, given: Any, h: Any, c: Any
+    ) -> tuple[Any, Any]:
+        """Return h of a step, and c as it was; see :meth:`Recurrent.cell`."""
+        sums, more = _parts(m, multiplied(1, h), h), _parts(m, given, h)
+        z, r = (m.one("logistic", self._clipped(m, m.add(more[at], sums[at]))) for at in range(2))
+        if direction.inner is None:
+            inner = multiplied(2, m.multiply(r, h))
         else:
-            inner = r * (sums[:, 2 * size :] + own.inner)
-        new = self._tanh(self._clipped(given[:, 2 * size :] + inner))
-        return (np.float32(1) - z) * new + z * h, c
+            inner = m.multiply(r, m.add(sums[2], m.machine.constant(direction.inner)))
+        new = m.one("tanh", self._clipped(m, m.add(more[2], inner)))
+        return m.add(m.multiply(m.subtract(1.0, z), new), m.multiply(z, h)), c
 
 
-def _scaled(
-    multiply: Product, product: QuantisedProduct, a: np.ndarray, scale: np.ndarray
-) -> np.ndarray:
-    """Quantise, multiply, and make floats of the sums."""
-    codes, step, zero = dynamic_codes(a)
-    sums = multiply(product.bound(zero), codes)
-    scaled: np.ndarray = sums.astype(np.float32) * (step * scale)
-    return scaled
+def _parts(m: Numbers, x: Any, h: Any) -> list[Any]:
+    """Split columns into those of gates, each as wide as h."""
+    (_, columns), (_, size) = m.machine.shape(x), m.machine.shape(h)
+    return [
+        m.machine.moved(x, lambda one, at=at: one[:, at : at + size])
+        for at in range(0, columns, size)
+    ]

@@ -4,7 +4,6 @@ Their results are those of a few operators of its own, element by element: the s
 runner, and units in the last place from the host's.
 """
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +13,12 @@ from onnx import NodeProto, helper
 
 from carrysave.compiler.graph.arithmetic import ARITHMETIC, ArithmeticNode
 from carrysave.compiler.graph.arithmetic_rules import RULES
-from carrysave.compiler.graph.code_table import TABLE
-from carrysave.compiler.graph.graph import DOMAIN, Graph
+from carrysave.compiler.graph.code_table import CodeTable
+from carrysave.compiler.graph.graph import DOMAIN, Graph, with_nodes
 from carrysave.compiler.graph.host_runtime import since
 from carrysave.compiler.graph.kernels import attributes
-from carrysave.compiler.graph.tensors import without_constants
-from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.lowered import PRODUCT, RECURRENT, Lowered
+from carrysave.compiler.lowered.operands import Operands
 
 __all__ = ["arithmetic"]
 
@@ -27,17 +26,25 @@ _OF_CODES = ("GlobalMaxPool", "MaxPool")
 _FLOAT = np.dtype(np.float32)
 
 
-def arithmetic(lowered: Lowered) -> Lowered:
-    """Return a lowered model whose float operators between products are a processor's."""
+def arithmetic(lowered: Lowered, like: Lowered | None = None) -> Lowered:
+    """Return a lowered model whose float operators between products are a processor's.
+
+    Parameters
+    ----------
+    like : only those that are a processor's there: a later form of the same model.
+    """
     graph = Graph(lowered.proto)
     kinds = _kinds(lowered, graph)
     inner = _between(graph)
+    chosen = None if like is None else {one.node.output[0] for one in like.arithmetic}
     version = next(one.version for one in lowered.proto.opset_import if not one.domain)
     nodes: list[NodeProto] = []
     made: list[ArithmeticNode] = []
     for node in graph.nodes:
         # The greatest of codes is that of what they stand for: no floats are needed.
         plain = not node.domain and id(node) in inner and node.op_type not in _OF_CODES
+        if chosen is not None and chosen.isdisjoint(node.output[:1]):
+            plain = False
         rule = RULES.get(node.op_type) if plain else None
         given = [name for name in node.input if name]
         floats = bool(given) and kinds.get(given[0]) == kinds.get(node.output[0]) == _FLOAT
@@ -49,15 +56,10 @@ def arithmetic(lowered: Lowered) -> Lowered:
             index=len(made),
         ))  # fmt: skip
         made.append(ArithmeticNode(node, since(node.op_type, version), rule))
-    recurrent = {name: replace(one, single=True) for name, one in lowered.recurrent.items()}
     if not made:
-        return replace(lowered, recurrent=recurrent) if recurrent else lowered
-    proto = without_constants(lowered.proto)
-    del proto.graph.node[:]
-    proto.graph.node.extend(nodes)
-    proto.graph.initializer.extend(lowered.proto.graph.initializer)
-    host = Counter(one.op_type for one in nodes if one.domain != DOMAIN or one.op_type == TABLE)
-    return replace(lowered, proto=proto, arithmetic=made, host=host, recurrent=recurrent)
+        return lowered
+    proto = with_nodes(lowered.proto, nodes, graph.outputs)
+    return replace(lowered, proto=proto, arithmetic=made)
 
 
 def _between(graph: Graph) -> set[int]:
@@ -79,7 +81,7 @@ def _between(graph: Graph) -> set[int]:
 def _is_product(node: NodeProto) -> bool:
     if node.op_type == "DynamicQuantizeLinear":
         return not node.domain  # a step in floats, and codes of a product
-    return node.domain == DOMAIN and node.op_type in ("Product", "Recurrent")
+    return node.domain == DOMAIN and node.op_type in (PRODUCT, RECURRENT)
 
 
 def _kinds(lowered: Lowered, graph: Graph) -> "dict[str, np.dtype[Any]]":
@@ -88,12 +90,13 @@ def _kinds(lowered: Lowered, graph: Graph) -> "dict[str, np.dtype[Any]]":
     kinds |= {name: values.dtype for name, values in graph.constants.items()}
     for node in graph.nodes:
         kind: np.dtype[Any] | None = None
-        if node.domain == DOMAIN:
-            index = attributes(node).get("index", 0)
-            if node.op_type == "Product":
-                kind = np.dtype(lowered.products[index].y_type)
-            elif node.op_type == TABLE:
-                kind = lowered.tables[index].values.dtype
+        content = lowered.of(node)
+        if isinstance(content, Operands):
+            kind = np.dtype(content.y_type)
+        elif isinstance(content, CodeTable):
+            kind = content.values.dtype
+        elif node.domain == DOMAIN:
+            kind = None
         elif node.op_type == "DequantizeLinear":
             kind = kinds.get(node.input[1])
         elif node.op_type == "Cast":

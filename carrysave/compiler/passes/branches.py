@@ -33,8 +33,8 @@ def undecided(node: NodeProto) -> str:
     if not _is_if(node):
         return "subgraphs are not supported"
     return (
-        f"its condition {quoted(node.input[0])} must be a constant, which --constant may make it:"
-        " subgraphs are not supported where data decides"
+        f"its condition {quoted(node.input[0])} must be a constant, or decided by inputs that are"
+        " given as constants: subgraphs are not supported where data decides"
     )
 
 

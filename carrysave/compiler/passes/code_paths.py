@@ -84,7 +84,7 @@ class CodePaths:
         return kind
 
     def plain(self, node: NodeProto) -> bool:
-        """Tell whether a step and a zero point are constants, one for all codes."""
+        """Return whether a step and a zero point are constants, one for all codes."""
         constants = self._graph.constants
         blocks = any(one.name == "block_size" and one.i for one in node.attribute)
         known = [constants.get(name) for name in node.input[1:] if name]
@@ -103,7 +103,7 @@ class CodePaths:
         return np.dtype(helper.tensor_dtype_to_np_dtype(next(kinds, onnx.TensorProto.UINT8)))
 
     def moves(self, node: NodeProto, kind: "np.dtype[Any]") -> bool:
-        """Tell whether an operator does the same to codes of a type as to what they stand for."""
+        """Return whether an operator does the same to codes of a type as to what they stand for."""
         if node.domain or len([one for one in node.output if one]) != 1:
             return False
         if node.op_type in _MOVES:

@@ -10,7 +10,7 @@ from carrysave.compiler.graph.code_table import CodeTable, ScaledOperator
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.kernels import attributes
-from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.evaluate import evaluate, no_product
 from carrysave.compiler.lowered.lowered import Lowered
 
 __all__ = ["Region", "tabled"]
@@ -34,7 +34,8 @@ class Region:
     @property
     def bits(self) -> int:
         """Bits of a code of each leaf together."""
-        return sum(_width(kind) for kind in self.leaves.values())
+        ends = [limits(kind) or (0, 0) for kind in self.leaves.values()]
+        return sum((high - low).bit_length() for low, high in ends)
 
     def ordered(self) -> list[NodeProto]:
         """Return the nodes in the order in which they run."""
@@ -69,7 +70,7 @@ def tabled(region: Region, graph: Graph) -> CodeTable | None:
     for name in dict.fromkeys([nodes[-1].output[0], *(one.input[0] for one in quantisers)]):
         proto.graph.output.append(helper.make_empty_tensor_value_info(name))
     try:
-        made = evaluate(Lowered(Graph(proto), proto, [], {}), codes, _none)
+        made = evaluate(Lowered(Graph(proto), proto), codes, no_product)
     except ValueError:  # an operator that says so when the model runs
         return None
     if any(np.isnan(made[one.input[0]]).any() for one in quantisers):
@@ -93,7 +94,12 @@ def tabled(region: Region, graph: Graph) -> CodeTable | None:
 def _operator(region: Region, values: dict[str, np.ndarray]) -> ScaledOperator | None:
     """Say what a region is, if it is one operator between codes; limits may follow it."""
     nodes = region.ordered()
-    readers = [one for one in nodes if one.op_type == "DequantizeLinear"]
+    # In the order of the leaves, whatever that of the nodes is.
+    places = {name: place for place, name in enumerate(region.leaves)}
+    readers = sorted(
+        (one for one in nodes if one.op_type == "DequantizeLinear"),
+        key=lambda one: places.get(one.input[0], -1),
+    )
     inner = [one for one in nodes[:-1] if one.op_type not in ("DequantizeLinear", *_LIMITS)]
     if len(inner) > 1 or [one.input[0] for one in readers] != list(region.leaves):
         return None
@@ -122,12 +128,3 @@ def _operator(region: Region, values: dict[str, np.ndarray]) -> ScaledOperator |
 _LIMITS = ("Relu", "Clip")
 """Operators whose results are the codes' limits."""
 _OPERATORS = ("Add", "Sub", "Mul", "LeakyRelu", "")
-
-
-def _none(*_: object) -> np.ndarray:
-    raise AssertionError("a region has no product")
-
-
-def _width(kind: "np.dtype[Any]") -> int:
-    low, high = limits(kind) or (0, 0)
-    return int(high - low).bit_length()

@@ -5,7 +5,7 @@ from html import escape
 
 from onnx import NodeProto, helper
 
-from carrysave.compiler.graph.code_table import TABLE
+from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.graph.graph import DOMAIN
 from carrysave.compiler.graph.names import key
 from carrysave.compiler.lowered.lowered import Lowered
@@ -27,7 +27,7 @@ def text(lowered: Lowered) -> str:
         names = [shown(name, 200) if name else "-" for name in node.input]
         made = [f"{shown(name, 200)} {_of(lowered, name)}".strip() for name in node.output if name]
         facts = "; ".join(_facts(lowered, node))
-        line = f"{_where(node):<7} {_operator(lowered, node)} {shown(key(node), 200)}"
+        line = f"{_where(lowered, node):<7} {_operator(lowered, node)} {shown(key(node), 200)}"
         line += f"  {', '.join(names)} -> {', '.join(made)}"
         lines.append(f"{line}  {{{facts}}}" if facts else line)
     lines += [f"output  {shown(name, 200)}" for name in graph.outputs]
@@ -49,7 +49,7 @@ def picture(lowered: Lowered, title: str) -> str:
         links += [(at[name], len(rows)) for name in dict.fromkeys(node.input) if name in at]
         at |= dict.fromkeys(filter(None, node.output), len(rows))
         rows.append(f"{_operator(lowered, node)} {key(node)}")
-        kinds.append(_where(node))
+        kinds.append(_where(lowered, node))
     for name in graph.outputs:
         links += [(at[name], len(rows))] if name in at else []
         rows.append(f"output {name}")
@@ -93,36 +93,32 @@ def _link(start: int, end: int) -> Iterator[str]:
     yield f'<path d="M{x} {first} C{x + out} {first} {x + out} {last} {x} {last}" {style}/>'
 
 
-def _where(node: NodeProto) -> str:
+def _where(lowered: Lowered, node: NodeProto) -> str:
     if node.domain != DOMAIN:
         return "host"
-    return "table" if node.op_type == TABLE else "block"
-
-
-def _product(lowered: Lowered, node: NodeProto) -> Operands | None:
-    if node.domain != DOMAIN or node.op_type != "Product":
-        return None
-    return lowered.products[helper.get_node_attr_value(node, "index")]
+    table = lowered.of(node)
+    is_table = isinstance(table, CodeTable) and table.rule is None
+    return "table" if is_table else "block"
 
 
 def _operator(lowered: Lowered, node: NodeProto) -> str:
-    product = _product(lowered, node)
-    return shown(node.op_type if product is None else product.operator, 60)
+    content = lowered.of(node)
+    return shown(content.operator if isinstance(content, Operands) else node.op_type, 60)
 
 
 def _facts(lowered: Lowered, node: NodeProto) -> Iterator[str]:
     """Yield what a node is besides its operator."""
-    product = _product(lowered, node)
-    if product is not None:
-        if product.weights is not None:
-            yield f"weights {' x '.join(map(str, product.weights.shape))}"
-        if product.windows is not None:
-            sizes = product.windows
+    content = lowered.of(node)
+    if isinstance(content, Operands):
+        if content.weights is not None:
+            yield f"weights {' x '.join(map(str, content.weights.shape))}"
+        if content.windows is not None:
+            sizes = content.windows
             yield f"kernel {sizes.kernel}, strides {sizes.strides}, dilations {sizes.dilations}"
         return
-    if node.op_type == TABLE and node.domain == DOMAIN:
-        table = lowered.tables[helper.get_node_attr_value(node, "index")]
-        yield f"{table.values.size} entries of {table.values.dtype}"
+    if isinstance(content, CodeTable):
+        entries = f"{content.values.size} entries of {content.values.dtype}"
+        yield entries if content.rule is None else f"{content.rule.operation} of maps"
         return
     for one in node.attribute:
         if one.type not in (one.TENSOR, one.TENSORS, one.GRAPH, one.GRAPHS):

@@ -5,10 +5,9 @@ That is how onnxruntime defines them; its kernels use tables and fixed point, an
 
 from collections.abc import Iterator
 
-import onnx
 from onnx import NodeProto, helper
 
-from carrysave.compiler.graph.graph import MICROSOFT, Graph
+from carrysave.compiler.graph.graph import MICROSOFT, Graph, with_nodes
 
 __all__ = ["BINARY", "CONCAT", "UNARY", "expand"]
 
@@ -22,7 +21,7 @@ UNARY = {
     "QLinearSoftmax": "Softmax",
 }
 CONCAT = "QLinearConcat"
-_OWN = ("channels_last", "opset")
+_ATTRIBUTES = ("channels_last", "opset")
 """Attributes that the float operators do not have."""
 
 
@@ -30,11 +29,8 @@ def expand(graph: Graph) -> Graph:
     """Replace these operators; others stay. Without any, returns the model itself."""
     if not any(node.domain == MICROSOFT for node in graph.nodes):
         return graph
-    proto = onnx.ModelProto()
-    proto.CopyFrom(graph.proto)
-    del proto.graph.node[:]
-    proto.graph.node.extend(new for node in graph.nodes for new in _expanded(graph, node))
-    return Graph(proto)
+    nodes = [new for node in graph.nodes for new in _expanded(graph, node)]
+    return Graph(with_nodes(graph.proto, nodes, graph.outputs))
 
 
 def _expanded(graph: Graph, node: NodeProto) -> Iterator[NodeProto]:
@@ -73,5 +69,5 @@ def _between(
 def _node(node: NodeProto, operator: str, inputs: list[str], outputs: list[str]) -> NodeProto:
     """Make a node of ONNX's own operator, with the same attributes."""
     made = helper.make_node(operator, list(inputs), list(outputs), node.name)
-    made.attribute.extend(one for one in node.attribute if one.name not in _OWN)
+    made.attribute.extend(one for one in node.attribute if one.name not in _ATTRIBUTES)
     return made

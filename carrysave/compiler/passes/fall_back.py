@@ -3,18 +3,16 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from onnx import ModelProto, NodeProto, helper
+from onnx import NodeProto, helper
 
 from carrysave.compiler.graph.fallback import Fallback, check_graphs
-from carrysave.compiler.graph.graph import DOMAIN
+from carrysave.compiler.graph.graph import DOMAIN, with_nodes
 from carrysave.compiler.graph.names import key
 from carrysave.compiler.graph.subgraphs import has_graphs
-from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.lowered import FALLBACK, Lowered
 from carrysave.compiler.passes.refusals import reason_of
 
-__all__ = ["FALLBACK", "declare", "with_fallbacks", "without_subgraphs"]
-
-FALLBACK = "Fallback"
+__all__ = ["with_fallbacks", "without_subgraphs"]
 
 
 def without_subgraphs(lowered: Lowered) -> Lowered:
@@ -37,36 +35,19 @@ def with_fallbacks(lowered: Lowered) -> Lowered:
 
 def _replaced(lowered: Lowered, reason: Callable[[NodeProto], str]) -> Lowered:
     """Replace the nodes that have a reason."""
-    chosen = [
-        (at, why) for at, node in enumerate(lowered.proto.graph.node) if (why := reason(node))
-    ]
-    if not chosen:
-        return lowered
-    proto = ModelProto()
-    proto.CopyFrom(lowered.proto)
     fallbacks = list(lowered.fallbacks)
-    opsets = {one.domain: one.version for one in proto.opset_import if one.domain != DOMAIN}
-    for at, why in chosen:
-        node = proto.graph.node[at]
-        original = NodeProto()
-        original.CopyFrom(node)
-        fallback = Fallback(original, why, opsets)
-        node.CopyFrom(
-            helper.make_node(
-                FALLBACK,
-                fallback.inputs,
-                original.output,
-                key(node),
-                domain=DOMAIN,
-                index=len(fallbacks),
+    imports = lowered.proto.opset_import
+    opsets = {one.domain: one.version for one in imports if one.domain != DOMAIN}
+    nodes = []
+    for node in lowered.proto.graph.node:
+        nodes.append(node)
+        if why := reason(node):
+            one = Fallback(node, why, opsets)
+            nodes[-1] = helper.make_node(
+                FALLBACK, one.inputs, node.output, key(node), domain=DOMAIN, index=len(fallbacks)
             )
-        )
-        fallbacks.append(fallback)
-    declare(proto)
+            fallbacks.append(one)
+    if len(fallbacks) == len(lowered.fallbacks):
+        return lowered
+    proto = with_nodes(lowered.proto, nodes, lowered.graph.outputs)
     return replace(lowered, proto=proto, fallbacks=fallbacks)
-
-
-def declare(proto: ModelProto) -> None:
-    """Let a model have nodes of the block's domain."""
-    if not any(one.domain == DOMAIN for one in proto.opset_import):
-        proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))

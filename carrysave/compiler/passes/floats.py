@@ -13,7 +13,7 @@ import onnx
 from onnx import ModelProto, NodeProto
 
 from carrysave.compiler.graph.graph import Graph
-from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, Unsupported, arranged
+from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, Unsupported, arranged, attributes
 from carrysave.compiler.graph.names import key, quoted
 from carrysave.compiler.lowered.encoded import Choice, Encoded, encode, steps_of
 from carrysave.compiler.passes.product_of_codes import Match, places
@@ -49,7 +49,7 @@ def _encoded(
     graph: Graph, node: NodeProto, target: Target, choice: Choice, given: np.ndarray | None
 ) -> Match:
     """Make the product of a node with a constant B, if any, of floats, or of floats' codes."""
-    values = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+    values = attributes(node)
     a, b, added = [*node.input, ""][:3]
     bias = None
     if added:

@@ -7,13 +7,11 @@ and what limits them does so where the results are floats of codes, bit for bit.
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, numpy_helper
-from onnx.reference import ReferenceEvaluator
+from onnx import NodeProto, numpy_helper
 
 from carrysave.compiler.graph.graph import Graph, with_nodes
-from carrysave.compiler.graph.host_operators import DRAWS, OPERATORS
-from carrysave.compiler.graph.host_quantisers import QUANTISERS
-from carrysave.compiler.graph.host_runtime import on_host
+from carrysave.compiler.graph.host_operators import DRAWS
+from carrysave.compiler.graph.host_runtime import alone
 from carrysave.compiler.graph.host_versions import refusal
 from carrysave.compiler.graph.kernels import attributes
 from carrysave.compiler.graph.memory import limited
@@ -66,7 +64,7 @@ class _Folder:
         return Graph(with_nodes(self._graph.proto, nodes, self._graph.outputs, more))
 
     def _folds(self, node: NodeProto) -> bool:
-        """Tell whether constants alone go into a node, and the host can run it."""
+        """Return whether constants alone go into a node, and the host can run it."""
         names = [one for one in node.input if one]
         plain = node.op_type == "Constant" and node.output[0] in self._known
         return (
@@ -133,14 +131,9 @@ class _Folder:
 
     def _computed(self, node: NodeProto, given: list[Any]) -> list[Any] | None:
         """Run a node on the host; None: it cannot, and that is said when the model runs."""
-        proto = ModelProto(ir_version=self._graph.proto.ir_version)
-        proto.opset_import.extend(self._graph.proto.opset_import)
-        proto.graph.name = "constants"
-        proto.graph.node.append(node)
         try:
             check_outputs(node, given, self._opsets)
-            machine: Any = ReferenceEvaluator(proto, new_ops=[*QUANTISERS, *OPERATORS])
-            results = on_host(machine.rt_nodes_[0], given, self._opsets)
+            results = alone(node, given, self._opsets)
         except ValueError:
             return None
         return (

@@ -11,15 +11,17 @@ import numpy as np
 from carrysave.compiler.graph.code_table import CodeTable, MapRule, ScaledOperator
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.lowered.engine_codes import code_offset
+from carrysave.compiler.lowered.golden import scales_of
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.target.target import Target
+from carrysave.driver import Requantisation
 from golden.npe.elements import factored
-from golden.npe.requantiser import Requantisation, dyadic
+from golden.npe.requantiser import dyadic
 from golden.soc.maps import factor_width, map_requantiser
 from golden.soc.maps import maps as golden_maps
 
-__all__ = ["map_values", "maps"]
+__all__ = ["map_rule", "map_scale", "map_values", "maps"]
 
 _RARE = 4096
 """Entries of a table of which one may be a code off: sums are not rounded to floats first."""
@@ -58,15 +60,15 @@ def _rule(table: CodeTable, operator: ScaledOperator, target: Target) -> MapRule
         name, below = ("map_max", operator.alpha * steps[0]) if leaky else ("map_add", 0.0)
         each = steps[0], below
     elif operator.operator == "Mul":
-        return _scaled("map_multiply", zeros, (1, 1), first[0] * steps[1], zero, (low, high))
+        return map_rule("map_multiply", zeros, (1, 1), first[0] * steps[1], zero, (low, high))
     else:
         sign = -1 if operator.operator == "Sub" else 1
         name, each = "map_add", (steps[0], sign * steps[1])
     factors, unit = factored(each, factor_width(target.spec.requantiser))
-    return _scaled(name, zeros, factors, unit, zero, (low, high))
+    return map_rule(name, zeros, factors, unit, zero, (low, high))
 
 
-def _scaled(
+def map_rule(
     operation: str,
     zeros: tuple[int, int],
     factors: tuple[int, int],
@@ -85,6 +87,12 @@ def _scaled(
     )  # fmt: skip
 
 
+def map_scale(rule: MapRule, offset: int) -> Requantisation:
+    """Return how a job makes codes, of a type that has an offset in memory."""
+    low, high = rule.low - offset, rule.high - offset
+    return Requantisation(rule.multiplier, rule.shift, rule.zero_point - offset, low, high)
+
+
 def map_values(table: CodeTable, rule: MapRule, target: Target) -> np.ndarray:
     """Compute a table by the block's arithmetic."""
     a, c = target.mode.a, target.info.codes
@@ -99,15 +107,9 @@ def map_values(table: CodeTable, rule: MapRule, target: Target) -> np.ndarray:
         first = second = codes[0][None]
     else:
         first, second = np.meshgrid(*codes, indexing="ij")
-    to = Requantisation(
-        multiplier=np.array([rule.multiplier]),
-        shift=np.array([rule.shift]),
-        zero_point=np.array([rule.zero_point - to_offset]),
-        low=rule.low - to_offset,
-        high=rule.high - to_offset,
-    )
     zeros = rule.zeros[0] - offsets[0], rule.zeros[1] - offsets[1]
     unit = map_requantiser(target.spec.requantiser)
+    to = scales_of(map_scale(rule, to_offset))
     made = golden_maps(rule.operation, (first, second), zeros, rule.factors, unit, to)
     values: np.ndarray = (made + to_offset).reshape(table.values.shape).astype(table.values.dtype)
     return values

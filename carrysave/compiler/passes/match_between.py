@@ -139,7 +139,7 @@ def _follow(
             low, high = (max(end, 0.0) for end in (low, high))
         elif node.op_type == "Clip" and known and len(node.input) > 1:
             ends = [graph.constants[name] if name else None for name in [*node.input[1:], "", ""]]
-            if any(end is not None and not _is_number(end) for end in ends):
+            if any(end is not None and (end.size != 1 or np.isnan(end).any()) for end in ends):
                 break
             least, most = (None if end is None else float(end.reshape(())) for end in ends[:2])
             # Where the least is more than the most, all is the most, as in ONNX.
@@ -151,11 +151,6 @@ def _follow(
             break
         name = node.output[0]
     return None, low, high, []
-
-
-def _is_number(values: np.ndarray) -> bool:
-    """Tell whether a constant is one number."""
-    return values.size == 1 and not np.isnan(values).any()
 
 
 def _floats(

@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, helper
+from onnx import NodeProto
 
 from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS, BitWeights
 from carrysave.compiler.graph.code_types import limits, narrowest
 from carrysave.compiler.graph.graph import MICROSOFT, Graph
-from carrysave.compiler.graph.kernels import Unsupported
+from carrysave.compiler.graph.kernels import Unsupported, attributes
 from carrysave.compiler.graph.names import key, quoted
 from carrysave.compiler.lowered.blocked import BlockedProduct
 from carrysave.compiler.passes.product_of_codes import Match
@@ -31,7 +31,7 @@ def match_blocked(graph: Graph, node: NodeProto) -> Match | None:
     Unsupported
         A product that cannot be compiled.
     """
-    values = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+    values = attributes(node)
     if (node.domain, node.op_type) == (MICROSOFT, MATMUL_N_BITS):
         return _bits(graph, node, values)
     if not node.domain and node.op_type == "MatMul":
@@ -70,7 +70,7 @@ def _dequantised_blocks(graph: Graph, node: NodeProto) -> Match | None:
     maker = graph.makers.get(node.input[1])
     if maker is None or maker.domain or maker.op_type != "DequantizeLinear":
         return None
-    values = {one.name: helper.get_attribute_value(one) for one in maker.attribute}
+    values = attributes(maker)
     block = values.get("block_size", 0)
     codes = graph.constants.get(maker.input[0])
     a = dequantised(graph, node.input[0]) if block else None

@@ -1,4 +1,8 @@
-"""Products in a graph: quantised operators, and float operators between quantisers."""
+"""Products in a graph: quantised operators, and float operators between quantisers.
+
+All kinds of products (Conv, Gemm, MatMul, ...) become one, of matrices: rows of patches, or codes,
+times weights (:mod:`.product_of_codes`). :mod:`carrysave.compiler.program.products` makes its jobs.
+"""
 
 from onnx import NodeProto
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-from onnx import NodeProto, helper
+from onnx import NodeProto
 
 from carrysave.compiler.graph.code_types import limits, narrowest
 from carrysave.compiler.graph.graph import DOMAIN, MICROSOFT, Graph
-from carrysave.compiler.graph.kernels import Unsupported
+from carrysave.compiler.graph.kernels import Unsupported, attributes
 from carrysave.compiler.graph.names import key
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.lowered.recurrent import GRU, KIND, Direction, Gru, Recurrent
@@ -29,7 +29,7 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
     """
     if (node.domain, node.op_type) not in ((MICROSOFT, KIND), (DOMAIN, GRU)):
         return None
-    values = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+    values = attributes(node)
     given = [*node.input, *[""] * 12][:12]
     way = values.get("direction", b"forward")
     ways = {b"forward": (False,), b"reverse": (True,), b"bidirectional": (False, True)}.get(way)
@@ -53,10 +53,10 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
         [
             QuantisedProduct(
                 name=f"{name} {end}{mark}", operator=node.op_type, a=node.input[0], b="",
-                y=graph.fresh(f"{name}/{end}{mark}"), weights=own[number], a_zero=0,
+                y=graph.fresh(f"{name}/{end}{mark}"), weights=each[number], a_zero=0,
                 a_type=np.dtype(np.uint8), a_late="range",
             )
-            for end, own in zip(ends, weights, strict=True)
+            for end, each in zip(ends, weights, strict=True)
         ]
         for number, mark in enumerate(marks)
     ]  # fmt: skip

@@ -19,9 +19,9 @@ from carrysave.compiler.passes.quantise_recurrent import quantise_recurrent
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.target.target import Target
-from carrysave.errors import UsageError
+from carrysave.errors import check_choice
 
-__all__ = ["PASSES", "Pass", "lower", "passed", "stop_at"]
+__all__ = ["PASSES", "Pass", "lower", "passed", "rest", "stop_at"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,14 +31,12 @@ class Pass:
     Members
     -------
     name : of it.
-    about : what it does, in a sentence.
     run : does it.
     exact : outputs and codes are those of before, bit for bit. If not, codes of a product may
         differ by one: sums are rounded once, by a multiplier and a shift, not in floats.
     """
 
     name: str
-    about: str
     run: Callable[[Lowered, Setting], Lowered]
     exact: bool = True
 
@@ -54,62 +52,24 @@ def _of_graph(change: Callable[[Graph], Graph]) -> Callable[[Lowered, Setting], 
 
 
 PASSES = (
-    Pass(
-        name="expand",
-        about="operators of onnxruntime become ONNX's, between quantisers",
-        run=_of_graph(expand),
-    ),
-    Pass(
-        name="fold",
-        about="what constants compute becomes a constant",
-        run=_of_graph(fold),
-    ),
-    Pass(
-        name="branches",
-        about="an If that constants decide becomes the branch that is taken",
-        run=_of_graph(branches),
-    ),
-    Pass(
-        name="recurrent",
-        about="LSTMs and GRUs in floats get weights of codes, where a program is made",
-        run=lambda lowered, setting: (
-            _of_graph(quantise_recurrent)(lowered, setting) if setting.recurrent else lowered
-        ),
-        exact=False,
-    ),
+    Pass(name="expand", run=_of_graph(expand)),
+    Pass(name="fold", run=_of_graph(fold)),
+    Pass(name="branches", run=_of_graph(branches)),
+    Pass(name="recurrent", run=_of_graph(quantise_recurrent), exact=False),
     Pass(
         name="subgraphs",
-        about="nodes with subgraphs go to onnxruntime, where that is allowed",
         run=lambda lowered, setting: without_subgraphs(lowered) if setting.fallback else lowered,
     ),
-    Pass(
-        name="products",
-        about="products, with their quantisers, limits and biases, become nodes of the block",
-        run=products,
-        exact=False,
-    ),
-    Pass(
-        name="concatenate",
-        about="parts are quantised before they are put together, each by itself",
-        run=lambda lowered, setting: concatenate(lowered),
-    ),
+    Pass(name="products", run=products, exact=False),
+    Pass(name="concatenate", run=lambda lowered, setting: concatenate(lowered)),
     Pass(
         name="tables",
-        about="operators between codes become tables, and codes move in place of floats",
-        run=lambda lowered, setting: tables(lowered),
+        run=lambda lowered, setting: tables(
+            lowered, behind=setting.target.spec.table and setting.target.spec.taps > 0
+        ),
     ),
-    Pass(
-        name="maps",
-        about="tables that are sums, products or the greater of two become jobs on maps",
-        run=maps,
-        exact=False,
-    ),
-    Pass(
-        name="arithmetic",
-        about="floats between products become those of a processor beside the block",
-        run=lambda lowered, setting: arithmetic(lowered),
-        exact=False,
-    ),
+    Pass(name="maps", run=maps, exact=False),
+    Pass(name="arithmetic", run=lambda lowered, setting: arithmetic(lowered), exact=False),
 )
 """In their order."""
 
@@ -118,10 +78,18 @@ def passed(
     graph: Graph, setting: Setting, until: str = PASSES[-1].name
 ) -> Iterator[tuple[Pass, Lowered]]:
     """Run the passes on a model up to one of them; yield each, and what it made."""
-    lowered = Lowered(graph, graph.proto, [], {})
+    lowered = Lowered(graph, graph.proto)
     for one in PASSES[: stop_at(until) + 1]:
         lowered = one.run(lowered, setting)
         yield one, lowered
+
+
+def rest(lowered: Lowered, target: Target, after: str = "products") -> Lowered:
+    """Run the passes behind one of them on what that one made."""
+    setting = Setting(target=target)
+    for one in PASSES[stop_at(after) + 1 :]:
+        lowered = one.run(lowered, setting)
+    return lowered
 
 
 def stop_at(name: str) -> int:
@@ -129,12 +97,11 @@ def stop_at(name: str) -> int:
 
     Raises
     ------
-    UsageError
+    ArgumentError
         There is none of this name.
     """
     names = [one.name for one in PASSES]
-    if name not in names:
-        raise UsageError(f"pass must be one of {', '.join(names)}, not {name!r}")
+    check_choice("stop_after", name, names)
     return names.index(name)
 
 
@@ -164,7 +131,6 @@ def lower(
         choices=read(graph) if choices is None else choices,
         fallback=fallback,
         without=without or {},
-        recurrent=until == PASSES[-1].name,
     )
     *_, (_, lowered) = passed(graph, setting, until)
     return lowered

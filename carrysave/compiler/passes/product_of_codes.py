@@ -15,7 +15,6 @@ from carrysave.compiler.graph.names import key, quoted
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.lowered.rights import columns_of
-from carrysave.compiler.passes.block_diagonal import in_blocks
 from carrysave.compiler.passes.quantised_tensor import QuantisedTensor
 
 __all__ = ["Match", "places", "product_of_codes", "with_codes"]
@@ -74,7 +73,7 @@ def product_of_codes(
     else:
         weights, windows = arranged(node, codes)
         if weights is not None and not b.late:
-            weights = in_blocks(weights, windows)
+            weights = _in_blocks(weights, windows)
     if bias is not None and weights is not None:
         columns = columns_of(weights, outer)
         columns //= windows.patch if windows else 1
@@ -144,10 +143,37 @@ def with_codes(
     if not np.isfinite(scale).all():
         raise Unsupported("the scale of sums must be finite")
     return replace(
-        product,
-        scale=scale,
-        y_zero=number,
-        y_codes=y.zero.dtype,
-        low=ends[0],
-        high=ends[1],
+        product, scale=scale, y_zero=number, y_codes=y.zero.dtype, low=ends[0], high=ends[1]
     )
+
+
+def _in_blocks(weights: np.ndarray, windows: Windows | None) -> np.ndarray:
+    """Return weights as groups x K x N, as many groups as there are blocks; or as they are.
+
+    Parameters
+    ----------
+    weights : K x N, or one group of a convolution.
+    windows : of the convolution: codes of a channel, which follow each other along K, are of one
+        block.
+    """
+    whole = weights if weights.ndim == 2 else weights[0]
+    if weights.ndim == 3 and (windows is None or type(windows) is not Windows or len(weights) > 1):
+        return weights
+    rows, columns = whole.shape
+    channels = rows // (1 if windows is None else windows.depth)
+    count = np.gcd(channels, columns)
+    if count == 1 or whole[0, -1] or whole[-1, 0]:
+        return weights
+    known = whole != 0
+    some = np.flatnonzero(known.any(axis=1))
+    first = known[some].argmax(axis=1)
+    last = columns - 1 - known[some][:, ::-1].argmax(axis=1)
+    for groups in range(count, 1, -1):
+        if count % groups:
+            continue
+        deep, wide = rows // groups, columns // groups
+        block = some // deep
+        if (first // wide == block).all() and (last // wide == block).all():
+            places = np.arange(groups)
+            return whole.reshape(groups, deep, groups, wide)[places, :, places]
+    return weights

@@ -1,6 +1,5 @@
 """Makes products of codes, and of floats in chosen formats, nodes of the block."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -9,10 +8,10 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 from carrysave.compiler.graph.graph import DOMAIN, Graph, with_nodes
 from carrysave.compiler.graph.names import key, label
 from carrysave.compiler.lowered.gate import GateProduct
-from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.lowered import FALLBACK, PRODUCT, RECURRENT, Lowered
 from carrysave.compiler.lowered.mean import MeanProduct
 from carrysave.compiler.lowered.recurrent import Recurrent
-from carrysave.compiler.passes.fall_back import FALLBACK, declare, with_fallbacks
+from carrysave.compiler.passes.fall_back import with_fallbacks
 from carrysave.compiler.passes.floats import match_float_codes, match_floats
 from carrysave.compiler.passes.match_blocked import match_blocked
 from carrysave.compiler.passes.match_products import match
@@ -43,7 +42,7 @@ def products(lowered: Lowered, setting: Setting) -> Lowered:
     wrong: list[Refusal] = []
     for node in lowered.now.nodes:
         try:
-            match_ = _found(lowered.now, node, setting)
+            match_ = _matched(lowered.now, node, setting)
         except ValueError as error:
             wrong.append(Refusal("", str(error)))
             continue
@@ -72,14 +71,13 @@ def products(lowered: Lowered, setting: Setting) -> Lowered:
         if wrong:
             raise RefusedError(wrong)
     nodes = made.proto.graph.node
-    made = replace(made, host=Counter(one.op_type for one in nodes if one.domain != DOMAIN))
     if not any(one.domain == DOMAIN and one.op_type != FALLBACK for one in nodes):
         floats = f"; its {made.why_floats}" if made.why_floats else ""
         raise RefusedError([Refusal("", _NONE + floats)])
     return made
 
 
-def _found(graph: Graph, node: NodeProto, setting: Setting) -> Match | Recurrent | None:
+def _matched(graph: Graph, node: NodeProto, setting: Setting) -> Match | Recurrent | None:
     """Return the product or the layer that a node is; None: neither."""
     if setting.without and key(node) in setting.without:
         raise ValueError(setting.without[key(node)])
@@ -125,7 +123,7 @@ def _replaced(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurr
                 inputs += [product.b, *product.late]
             nodes.append(
                 helper.make_node(
-                    "Product", inputs, [product.y], product.name, domain=DOMAIN, index=index
+                    PRODUCT, inputs, [product.y], product.name, domain=DOMAIN, index=index
                 )
             )
             nodes += match_.after
@@ -133,11 +131,7 @@ def _replaced(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurr
         elif key(node) in recurrent:
             # X, sequence_lens, initial_h, initial_c: the others are constants.
             inputs = [[*node.input, *[""] * 7][at] for at in (0, 4, 5, 6)]
-            nodes.append(
-                helper.make_node("Recurrent", inputs, node.output, key(node), domain=DOMAIN)
-            )
+            nodes.append(helper.make_node(RECURRENT, inputs, node.output, key(node), domain=DOMAIN))
         elif id(node) not in dropped:
             nodes.append(node)
-    proto = with_nodes(graph.proto, nodes, graph.outputs, constants)
-    declare(proto)
-    return proto
+    return with_nodes(graph.proto, nodes, graph.outputs, constants)

@@ -6,9 +6,9 @@ such operator: theirs is of the block's domain.
 """
 
 import numpy as np
-from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx import NodeProto, helper, numpy_helper
 
-from carrysave.compiler.graph.graph import DOMAIN, MICROSOFT, Graph
+from carrysave.compiler.graph.graph import DOMAIN, MICROSOFT, Graph, with_nodes
 from carrysave.compiler.lowered.recurrent import GRU, KIND
 
 __all__ = ["quantise_recurrent"]
@@ -48,19 +48,12 @@ def quantise_recurrent(graph: Graph) -> Graph:
                 made.append((array, name))
                 (names if part == "codes" else more).append(name)
         domain, kind = _KINDS[node.op_type]
-        own = helper.make_node(
+        quantised = helper.make_node(
             kind, [given[0], *names, *given[3:], *more], node.output, node.name, domain=domain
         )
-        own.attribute.extend(one for one in node.attribute if one.name != "layout")
-        nodes.append(own)
+        quantised.attribute.extend(one for one in node.attribute if one.name != "layout")
+        nodes.append(quantised)
     if not made:
         return graph
-    proto = ModelProto()
-    proto.CopyFrom(graph.proto)
-    del proto.graph.node[:]
-    proto.graph.node.extend(nodes)
-    proto.graph.initializer.extend(numpy_helper.from_array(*one) for one in made)
-    for domain in {one.domain for one in nodes} & {MICROSOFT, DOMAIN}:
-        if all(one.domain != domain for one in proto.opset_import):
-            proto.opset_import.append(helper.make_opsetid(domain, 1))
-    return Graph(proto)
+    more_constants = [numpy_helper.from_array(*one) for one in made]
+    return Graph(with_nodes(graph.proto, nodes, graph.outputs, more_constants))

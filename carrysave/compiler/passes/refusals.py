@@ -14,8 +14,13 @@ from carrysave.compiler.passes.expand import expand
 
 __all__ = ["Refusal", "RefusedError", "check_host", "reason_of", "refused_nodes"]
 
-_OWN = {(one.op_domain, one.__name__) for one in OPERATORS}
+_ADDED = {(one.op_domain, one.__name__) for one in OPERATORS}
 """Operators that the host has besides those of ONNX's evaluator."""
+
+
+_NAMED = 20
+"""Nodes of one reason that a message names; of others it says how many there are."""
+_REMEDY = "; run can leave such nodes to onnxruntime, by its host fallback"
 
 
 @dataclass(frozen=True)
@@ -24,32 +29,42 @@ class Refusal:
 
     Members
     -------
-    node : its operator and name.
+    node : its operator and name; empty if the reason says them, or is the whole model's.
     reason : why, and what is legal.
-    remedy : what a user can do; empty where the reason says it.
     """
 
     node: str
     reason: str
-    remedy: str = ""
 
     def __str__(self) -> str:
         """Say all of it in one line."""
-        text = f"{self.node}: {self.reason}" if self.node else self.reason
-        return f"{text} ({self.remedy})" if self.remedy else text
+        return f"{self.node}: {self.reason}" if self.node else self.reason
 
 
 class RefusedError(ValueError):
-    """Nodes that cannot run: a line for each, in the model's order.
+    """Nodes that cannot run: each reason once, behind its nodes, and what a user can do.
 
     Members
     -------
-    refusals : of all nodes.
+    refusals : of all nodes, in the model's order.
     """
 
     def __init__(self, refusals: Sequence[Refusal]) -> None:
-        super().__init__("\n".join(map(str, refusals)))
+        nodes: dict[str, list[str]] = {}
+        for one in refusals:
+            nodes.setdefault(one.reason, []).append(one.node)
+        said = "; ".join(f"{_listed(names)}{reason}" for reason, names in nodes.items())
+        remedy = _REMEDY if any(one.node for one in refusals) else ""
+        super().__init__(said + remedy)
         self.refusals = tuple(refusals)
+
+
+def _listed(nodes: Sequence[str]) -> str:
+    """Name nodes of one reason."""
+    names = list(filter(None, nodes))
+    if len(names) > _NAMED:
+        names[_NAMED:] = [f"and {len(names) - _NAMED} others"]
+    return f"{', '.join(names)}: " if names else ""
 
 
 def check_host(graph: Graph) -> None:
@@ -74,7 +89,7 @@ def refused_nodes(proto: ModelProto) -> Iterator[Refusal]:
 
 def reason_of(node: NodeProto, version: int) -> str:
     """Return why a node cannot run on the host; empty if it can."""
-    if node.domain == DOMAIN or (node.domain and (node.domain, node.op_type) in _OWN):
+    if node.domain == DOMAIN or (node.domain and (node.domain, node.op_type) in _ADDED):
         return ""
     if why := undecided(node):
         return why

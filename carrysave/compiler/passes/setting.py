@@ -18,7 +18,6 @@ class Setting:
     target : the co-processor.
     choices : formats of float products, by node.
     fallback : nodes that can run neither on the block nor on the host go to onnxruntime.
-    recurrent : LSTMs and GRUs in floats get weights of codes.
     without : products that go there, too, by name, with reasons: a run has shown that the block
         cannot run them.
     """
@@ -26,5 +25,4 @@ class Setting:
     target: Target
     choices: Mapping[str, Choice] = field(default_factory=dict)
     fallback: bool = False
-    recurrent: bool = False
     without: Mapping[str, str] = field(default_factory=dict)

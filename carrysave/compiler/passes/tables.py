@@ -6,7 +6,6 @@ table has the same results, computed by the same operators. Operators that move 
 of the greatest, move codes: their steps commute with them.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -27,15 +26,22 @@ _BITS = 16
 """Bits of the codes that an entry of a table is found by."""
 
 
-def tables(lowered: Lowered) -> Lowered:
-    """Return a lowered model with tables in place of host operators; it computes the same."""
-    return _Tables(lowered).replaced()
+def tables(lowered: Lowered, *, behind: bool = False) -> Lowered:
+    """Return a lowered model with tables in place of host operators; it computes the same.
+
+    Parameters
+    ----------
+    behind : codes are looked up for nothing behind products and jobs on two maps: tables of one
+        code stay apart from those of two.
+    """
+    return _Tables(lowered, behind=behind).replaced()
 
 
 class _Tables:
     """Goes through a lowered model once."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: Lowered, *, behind: bool) -> None:
+        self._behind = behind
         self._lowered = lowered
         self._graph = Graph(lowered.proto)
         self._paths = CodePaths(self._graph, lowered.graph.types)
@@ -115,9 +121,21 @@ class _Tables:
 
     def _least(self, region: Region) -> Region:
         """Let regions of leaves take their place, where that makes fewer look-ups, or not more."""
-        return min(
-            self._choices(region), key=lambda one: (self._cost(one), one.bits, -len(one.nodes))
-        )
+        choices = list(self._choices(region))
+        if self._behind and self._apart(region):
+            choices = [one for one in choices if len(one.leaves) == 1] or [region]
+        return min(choices, key=lambda one: (self._cost(one), one.bits, -len(one.nodes)))
+
+    def _apart(self, region: Region) -> bool:
+        """Return whether a table stays apart from those of its leaves: one code from two.
+
+        Codes are looked up for nothing behind what makes them, also behind jobs on two maps. But
+        codes times a gate that is made of them, as in a hard swish, are a table of one code.
+        """
+        counts = [
+            len(self._regions[leaf].leaves) for leaf in region.leaves if leaf in self._regions
+        ]
+        return region.bits <= _BITS and (len(region.leaves) == 2 or 2 in counts)
 
     def _cost(self, region: Region) -> int:
         """Count what is read for each result: also by tables whose results only this one reads."""
@@ -168,7 +186,4 @@ class _Tables:
                 one.attribute[0].i = used.index(one.attribute[0].i)
         tables = [self._tables[index] for index in used]
         proto = with_nodes(self._lowered.proto, useful, outputs)
-        host = Counter(
-            one.op_type for one in useful if one.domain != DOMAIN or one.op_type == TABLE
-        )
-        return replace(self._lowered, proto=proto, tables=tables, host=host)
+        return replace(self._lowered, proto=proto, tables=tables)

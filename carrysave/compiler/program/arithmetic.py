@@ -11,6 +11,7 @@ from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.program.floats import LOOPS, Floats, Format, Operand, Operation
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.places import regular, steps_of
 from carrysave.driver.system import Tensor
 
 __all__ = ["Emitter"]
@@ -145,8 +146,8 @@ class Emitter:
         """Place steps, whose operands lie in loops; `axis` is reduced, each row to a number."""
         ways = []
         for one in (to, *given):
-            found = _loops(one.sources, shape)
-            ways.append(_loops(self._straight(one), shape) if found is None else found)
+            merged = _loops(one.sources, shape)
+            ways.append(_loops(self._straight(one), shape) if merged is None else merged)
         columns = None
         loops = np.array(ways, np.int64)
         if axis is not None:
@@ -188,7 +189,9 @@ class Emitter:
         turned = x.sources.transpose(order)
         bytes_ = (turned[..., None] + np.arange(width)).reshape(-1, 1)
         row = width * turned.shape[-1] if turned.ndim else 0
-        at = self._image.move(self._node, self._operator, bytes_, row=row)
+        at = self._image.move(
+            self._node, self._operator, bytes_, row=row, reason="steps on floats take even places"
+        )
         places = (at + width * np.arange(turned.size)).reshape(turned.shape)
         return places.transpose(np.argsort(order, kind="stable"))
 
@@ -207,30 +210,16 @@ def _format(kind: "np.dtype[Any]") -> Format:
 
 def _order(sources: np.ndarray) -> list[int]:
     """Return the axes by the distance of their numbers in memory, the nearest last."""
-    steps = _steps(sources)
+    steps = steps_of(sources)
     return sorted(range(sources.ndim), key=lambda axis: (-abs(steps[axis]), axis))
-
-
-def _steps(sources: np.ndarray) -> list[int]:
-    """Return the distance from the first number to the next one along each axis."""
-    strides = []
-    for axis, size in enumerate(sources.shape):
-        index = [0] * sources.ndim
-        index[axis] = min(1, size - 1)
-        strides.append(int(sources[tuple(index)]) - int(sources[(0,) * sources.ndim]))
-    return strides
 
 
 def _loops(sources: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
     """Return the first address and the step of each loop; None: they are not regular."""
     spread = np.broadcast_to(sources, shape)
-    first, steps = int(spread[(0,) * len(shape)]), _steps(spread)
-    plain: Any = first
-    for axis, (size, step) in enumerate(zip(sources.shape, _steps(sources), strict=True)):
-        plain = plain + (step * np.arange(size)).reshape(-1, *[1] * (sources.ndim - axis - 1))
-    if not np.array_equal(np.broadcast_to(plain, sources.shape), sources):
+    if regular(sources) is None:
         return None
-    return np.array([first, *steps], np.int64)
+    return np.array([int(spread[(0,) * len(shape)]), *steps_of(spread)], np.int64)
 
 
 def _joined(shape: Sequence[int], steps: np.ndarray) -> tuple[list[int], list[np.ndarray]]:

@@ -1,14 +1,19 @@
 """Puts steps into memory as words, with the places in them that parameters change."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
+import numpy as np
+
 from carrysave.compiler.program.floats import Floats, SectionStep
-from carrysave.compiler.program.image import DESCRIPTOR, Image
+from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR, Image
 from carrysave.compiler.program.operands import rows
 from carrysave.compiler.program.program import Layer, Program, Section
+from carrysave.compiler.program.ring_cost import in_rings
+from carrysave.compiler.program.rings import is_ready, ring_of, ring_words
 from carrysave.compiler.program.steps import HostStep, Move, Start, State, Varies
 from carrysave.compiler.program.words import (
     JOB_FIELDS,
@@ -26,22 +31,22 @@ __all__ = ["assemble", "assembled", "scores_of"]
 
 def assemble(
     image: Image,
-    sections: Sequence[Sequence[SectionStep]],
+    every: Sequence[Sequence[SectionStep]],
     scores: tuple[int, int, int],
     parameters: Sequence[Parameter] = (),
-) -> tuple[list[int], tuple[Parameter, ...]]:
+) -> tuple[list[Section], tuple[Parameter, ...]]:
     """Place sections as words.
 
     Parameters
     ----------
     image : of the program.
-    sections : steps of each.
+    every : steps of each.
     scores : room for descriptors, the codes of the last product, and their count.
     parameters : names and ranges; words of steps are those of the least value.
 
     Returns
     -------
-    The address of each section, and parameters with the addresses of their values and places.
+    The sections, and parameters with the addresses of their values and places.
 
     Raises
     ------
@@ -54,7 +59,7 @@ def assemble(
             raise ValueError(
                 f"parameter {one.name!r} must have a range of 32 bits, not {one.low}..{one.high}"
             )
-    varied = [way.parameter for steps in sections for step in steps for way in step.varies]
+    varied = [way.parameter for steps in every for step in steps for way in step.varies]
     if unknown := set(varied) - known:
         raise ValueError(f"a step varies by {min(unknown)!r}, which is no parameter")
     if idle := known - set(varied):
@@ -62,27 +67,38 @@ def assemble(
     size = 1 + PARAMETER_WORDS * len(parameters) + 2 * len(varied)
     table = image.room(4 * size) if parameters else 0
     places: dict[str, list[tuple[int, int]]] = {name: [] for name in known}
-    starts = []
-    for steps in sections:
-        words = [len(steps), *scores, table]
-        firsts = []
-        for step in steps:
-            firsts.append(len(words))
-            words += _words(step)
-        starts.append(image.put(_packed(words)))
-        for step, first in zip(steps, firsts, strict=True):
-            for way in step.varies:
-                word = starts[-1] + 4 * (first + _place(step, way))
+    sections = []
+    for steps in every:
+        parts = _parts(image, steps)
+        words = [len(parts), *scores, table, 0]
+        at = image.end
+        rings = []
+        for some, part in parts:
+            for way in some[0].varies:
+                word = at + 4 * (len(words) + _place(some[0], way))
                 places[way.parameter].append((word, way.factor))
+            if part[0] == Kind.RING:
+                ours = np.array(part[1:], "<i8")
+                rings.append(ring_of(ours, at + 4 * (len(words) + 1))[0])
+            words += part
+        assert image.put(_packed(words)) == at
+        sections.append(Section(tuple(steps), at, tuple(rings)))
     if not parameters:
-        return starts, ()
+        return sections, ()
+    placed, image.parts[table] = _table(table, parameters, places)
+    return sections, placed
+
+
+def _table(
+    table: int, parameters: Sequence[Parameter], places: Mapping[str, list[tuple[int, int]]]
+) -> tuple[tuple[Parameter, ...], bytes]:
+    """Place parameters in their table, at an address; return them, and its bytes."""
     placed, words = [], [len(parameters)]
     for one in parameters:
         placed.append(replace(one, address=table + 4 * len(words), words=tuple(places[one.name])))
         words += [one.low, one.low, one.low, one.high, len(places[one.name])]
         words += [word for pair in places[one.name] for word in pair]
-    image.parts[table] = _packed(words)
-    return starts, tuple(placed)
+    return tuple(placed), _packed(words)
 
 
 def assembled(
@@ -103,7 +119,9 @@ def assembled(
     scores : codes of the last product, and their count.
     parameters, states, more : of the program.
     """
-    whole = [one if isinstance(one, HostStep) else tuple(one) for one in parts]
+    whole = [
+        one if isinstance(one, HostStep) else tuple(in_rings(one, image.target)) for one in parts
+    ]
     last = max(at for at, one in enumerate(whole) if isinstance(one, tuple))
     more_steps = tuple(_carried(image, states))
     whole = [
@@ -111,14 +129,12 @@ def assembled(
         for at, one in enumerate(whole)
     ]
     ring = image.room(DESCRIPTOR * JOBS)
-    sections = [one for one in whole if isinstance(one, tuple)]
-    starts, placed = assemble(image, sections, (ring, *scores), parameters)
-    left = iter(starts)
+    every = [one for one in whole if isinstance(one, tuple)]
+    sections, placed = assemble(image, every, (ring, *scores), parameters)
+    left = iter(sections)
     return Program(
         target=image.target, image=image, ring=ring, scores=scores[0], classes=scores[1],
-        parts=tuple(
-            one if isinstance(one, HostStep) else Section(one, next(left)) for one in whole
-        ),
+        parts=tuple(one if isinstance(one, HostStep) else next(left) for one in whole),
         parameters=placed, states=tuple(states), **more,
     )  # fmt: skip
 
@@ -144,6 +160,23 @@ def _carried(image: Image, states: Sequence[State]) -> list[Move]:
         )
         for one in states
     ]  # fmt: skip
+
+
+def _parts(
+    image: Image, steps: Sequence[SectionStep]
+) -> list[tuple[Sequence[SectionStep], list[int]]]:
+    """Write steps as words; starts that follow each other, and whose jobs are ready, as a ring."""
+    parts: list[tuple[Sequence[SectionStep], list[int]]] = []
+    for ready, some in groupby(steps, lambda one: is_ready(one, image.target)):
+        if not ready:
+            parts += [((step,), _words(step)) for step in some]
+            continue
+        starts = [step for step in some if isinstance(step, Start)]
+        counters = image.room(COUNTERS)
+        at = image.room(DESCRIPTOR * sum(len(one.jobs) for one in starts), DESCRIPTOR)
+        image.parts[at], words = ring_words(starts, image.target, at, counters)
+        parts.append((starts, words))
+    return parts
 
 
 def _words(step: SectionStep) -> list[int]:

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto
 
-from carrysave.compiler.graph.arithmetic import ARITHMETIC, ArithmeticNode
+from carrysave.compiler.graph.arithmetic import ArithmeticNode
 from carrysave.compiler.graph.arithmetic_rules import RULES
 from carrysave.compiler.graph.code_table import TABLE, CodeTable
 from carrysave.compiler.graph.code_types import limits
-from carrysave.compiler.graph.graph import DOMAIN
-from carrysave.compiler.graph.host_runtime import on_host
 from carrysave.compiler.graph.kernels import Unsupported
+from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.program.arithmetic import Emitter
+from carrysave.compiler.program.copies import lay
 from carrysave.compiler.program.dynamic import dynamic_codes
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.map_jobs import map_job
-from carrysave.compiler.program.moves import codes_of_bytes, greatest, looked_up
+from carrysave.compiler.program.look_ups import LookUp
+from carrysave.compiler.program.moves import greatest, looked_up, resized
 from carrysave.compiler.program.reasons import DYNAMIC, GREATEST, STEPS, makes_floats, moves
 from carrysave.compiler.program.recurrent import recurrent
 from carrysave.driver.system import Tensor
@@ -38,18 +38,18 @@ class Between:
     Members
     -------
     image : where codes are, and steps go.
-    tables, arithmetic, recurrent : of the network.
+    lowered : the network.
     opset : version of the network's operators.
     constants : tensors that are known, by name.
+    look_ups : tables behind others, by the codes that they alone read.
     tensors : where codes are, by name.
     """
 
     image: Image
-    tables: Sequence[CodeTable]
-    arithmetic: Sequence[ArithmeticNode]
-    recurrent: Mapping[str, Recurrent]
+    lowered: Lowered
     opset: int
     constants: dict[str, np.ndarray]
+    look_ups: Mapping[str, LookUp] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
 
     def run(self, node: Any) -> bool:
@@ -68,17 +68,23 @@ class Between:
             del self.image.steps[steps:]
             made = None
         if made is not None:
-            self.tensors |= dict(zip(proto.output, made, strict=False))
+            self.tensors |= dict(zip(self._names(proto), made, strict=False))
         return made is not None
+
+    def _names(self, node: NodeProto) -> Sequence[str]:
+        """Return what is made by a node, and by the table behind it, if that is no step."""
+        after = self.look_ups.get(node.output[0]) if node.op_type == TABLE else None
+        return node.output if after is None else [after.output]
 
     def _made(self, node: Any) -> list[Tensor] | None:
         proto: NodeProto = node.onnx_node
-        if proto.domain == DOMAIN and proto.op_type == ARITHMETIC:
-            return self._arithmetic(proto, self.arithmetic[proto.attribute[0].i])
-        if proto.domain == DOMAIN and proto.op_type == "Recurrent":
-            return self._recurrent(proto, self.recurrent[proto.name])
-        if proto.domain == DOMAIN and proto.op_type == TABLE:
-            made = self._table(proto, self.tables[proto.attribute[0].i])
+        content = self.lowered.of(proto)
+        if isinstance(content, ArithmeticNode):
+            return self._arithmetic(proto, content)
+        if isinstance(content, Recurrent):
+            return self._recurrent(proto, content)
+        if isinstance(content, CodeTable):
+            made = self._table(proto, content)
             return None if made is None else [made]
         if proto.domain:
             return None
@@ -90,9 +96,9 @@ class Between:
             return self._greatest(proto)
         return self._moved(node) if moves(proto) else None
 
-    def _arithmetic(self, node: NodeProto, own: ArithmeticNode) -> list[Tensor]:
+    def _arithmetic(self, node: NodeProto, content: ArithmeticNode) -> list[Tensor]:
         """Do an operator on floats."""
-        emitter = self._emitter(own.node)
+        emitter = self._emitter(content.node)
 
         def taken(name: str) -> Callable[[], Any]:
             if name in self.tensors:
@@ -103,7 +109,7 @@ class Between:
             return lambda: emitter.constant(known)
 
         known = [self.constants.get(name) for name in node.input]
-        return [own.on(emitter, _Given([taken(name) for name in node.input]), known)]
+        return [content.on(emitter, _Given([taken(name) for name in node.input]), known)]
 
     def _recurrent(self, node: NodeProto, layer: Recurrent) -> list[Tensor]:
         """Do a recurrent layer."""
@@ -173,7 +179,7 @@ class Between:
             first = there[0]
         others = [self.constants.get(name) for name in proto.input[len(data) :]]
         if proto.op_type in ("Resize", "Upsample"):
-            return [replace(first, sources=_resized(node, first.sources, others, self.opset))]
+            return [replace(first, sources=resized(node, first.sources, others, self.opset))]
         if proto.op_type == "Pad":
             return self._padded(node, first, others)
         made = node.run(*(one.sources for one in there), *others)
@@ -197,39 +203,23 @@ class Between:
         return [replace(x, sources=one - _FAR) for one in moved]
 
     def _table(self, node: NodeProto, table: CodeTable) -> Tensor | None:
+        lay(self.image, (node.name, TABLE), self.tensors, node.input)
         given = [self.tensors.get(name) for name in node.input]
         if any(one is None or one.scale is not None for one in given):
             return None
         tensors = [one for one in given if one is not None]
-        made = map_job(self.image, (node.name, TABLE), table, tensors)
-        if made is not None:
-            return made
-        shape = np.broadcast_shapes(*(one.sources.shape for one in tensors), (1,) * table.axes)
-        kind = table.values.dtype
-        values = table.values.astype(np.int64)
-        codes = [
-            codes_of_bytes(*one) for one in zip(tensors, table.lows, values.shape, strict=True)
-        ]
-        return looked_up(
-            self.image, (node.name, TABLE), tensors, shape, values[np.ix_(*codes)], kind
-        )
+        after = self.look_ups.get(node.output[0])
+        behind = None if after is None else after.table
+        return looked_up(self.image, (node.name, TABLE), table, tensors, behind)
 
     def _greatest(self, node: NodeProto) -> list[Tensor] | None:
+        lay(self.image, (node.name, node.op_type), self.tensors, node.input[:1])
         x = self.tensors.get(node.input[0])
         if x is None or len(node.output) != 1:
             return None
         if x.kind == _FLOAT:
             return self._arithmetic(node, ArithmeticNode(node, 0, RULES[node.op_type]))
         return [greatest(self.image, node, x)]
-
-
-def _resized(node: Any, sources: np.ndarray, given: list[Any], opset: int) -> np.ndarray:
-    """Take the nearest addresses: the host's own operator does it with numbers of places."""
-    if sources.size >= 1 << np.finfo(np.float32).nmant:
-        raise Unsupported(f"it must have fewer than {1 << 23:,} numbers, not {sources.size:,}")
-    places = np.arange(sources.size, dtype=np.float32).reshape(sources.shape)
-    (made,) = on_host(node, [places, *given], {"": opset})
-    return sources.reshape(-1)[made.astype(np.int64)]
 
 
 class _Given(Sequence[Any]):
@@ -243,5 +233,5 @@ class _Given(Sequence[Any]):
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return [self[place] for place in range(*at.indices(len(self)))]
+            return [self[index] for index in range(*at.indices(len(self)))]
         return self._makers[at]()

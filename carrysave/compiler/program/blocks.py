@@ -1,58 +1,106 @@
 """Blocks of a product that take the fewest cycles."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 
 from carrysave.compiler.program.cost import product_cycles, stores_of
-from carrysave.compiler.program.cycles import Memory
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import JobGroup
+from carrysave.compiler.program.timed_blocks import timed, with_blocks
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
-from golden.soc.blocking import Blocks, Stores, candidates, costs, plan
+from golden.soc.blocking import Blocks, Stores, candidates, costs, spans
 from golden.soc.job_check import matrices
 
-__all__ = ["planned"]
+__all__ = ["finer_windows", "planned"]
 
 _TRIED = 64
 """Blocks of a product that are tried, the planner's best first."""
+_WALKED = 10_000_000
+"""Parts of rows that are timed one by one, for all blocks of a product that are tried."""
 _SHORTEST = 8
 """Beats of K of a part of it."""
+_CLOSE, _START = 1.05, 200
+"""Times the array's cycles, and cycles of a start: what takes less is not planned again."""
 
 
-def planned(job: Job, target: Target, memory: Memory | None = None) -> Job:
+def planned(job: Job, target: Target) -> Job:
     """Return a product with the blocks that take the fewest cycles.
 
-    Parameters
-    ----------
-    memory : how long SDRAM takes; None: memory that reads and writes a beat each cycle.
+    Blocks of windows are of whole taps. Where a tap is too long for them to be large, its channels
+    are taken for several pixels.
     """
     if "fixed_blocks" in target.info.features:
         return job
+    price, best = _planned(job, target)
+    stores, words = stores_of(job, target)
+    tiles = -(-job.m // stores.tile_m) * -(-job.n // stores.tile_n)
+    if job.window is None or price < _CLOSE * tiles * words + _START:
+        return best
+    beat = stores.data_width // 8
+    others = (replace(job, window=one) for one in finer_windows(job.window, beat))
+    priced = [(price, best), *(_planned(one, target) for one in others)]
+    return min(priced, key=lambda one: one[0])[1]
+
+
+def _planned(job: Job, target: Target) -> tuple[float, Job]:
+    """Return a product with blocks, and the cycles that it takes."""
     stores, words = stores_of(job, target)
     operands = matrices(target.spec, golden_job(job, target.spec))
     c_bits = operands["c"].bits
     known = candidates(stores, job.m, job.n, words)
     if job.window is not None:
         known = _whole_taps(known, job.window, stores)
-        best = _best(stores, known, job.m, job.n, words, c_bits)
+        if not len(known):  # a tap is longer than a block can be
+            return inf, replace(job, block_m=1, block_n=1, block_k=1)
+    price: float
+    if target.memory.sdram is None:
+        price, best = timed(job, known, c_bits, target)
     else:
-        best = plan(stores, job.m, job.n, words, c_bits)
-    if memory is not None:
         # Of shorter parts of K too little was measured.
         whole = -(-words // stores.tile_k)
         long = known[known[:, 2] >= min(whole, _SHORTEST)]
         some = long if len(long) else known
         ranks = np.argsort(costs(stores, some, job.m, job.n, words, c_bits)[0], kind="stable")
-        tried = [Blocks.of(row) for row in some[ranks[:_TRIED]]]
         alone = JobGroup(job=job)
-        best = min(
-            tried, key=lambda blocks: product_cycles(alone, blocks, operands, target, memory)
+        tried = [Blocks.of(row) for row in some[ranks[:_TRIED]]]
+        bits = {name: one.bits for name, one in operands.items()}
+        walked = np.cumsum([
+            sum(len(rows) for _, rows, _, _ in spans(stores, one, bits, job.m, job.n, words))
+            for one in tried
+        ])
+        price, _, best = min(
+            (product_cycles(alone, blocks, operands, target), number, blocks)
+            for number, blocks in enumerate(tried)
+            if number == 0 or walked[number] <= _WALKED
         )
-    depth = best.k if job.window is None else _taps(job.window, best.k, stores)
-    return replace(job, block_m=best.m, block_n=best.n, block_k=depth, by_columns=best.by_columns)
+    return price, with_blocks(job, best, target)
+
+
+def finer_windows(window: Window, beat: int) -> Iterator[Window]:
+    """Yield the same windows with fewer channels, of whole beats, and as many more pixels across.
+
+    Pixels must follow each other in memory, in a window as well; a single one is by itself.
+    """
+    taps, step = window.kernel[1], window.strides[1] if window.across > 1 else 1
+    if (taps > 1 and window.dilations[1] > 1) or (
+        window.width > 1 and window.pixel != window.channels
+    ):
+        return
+    for channels in range(window.channels - 1 - (window.channels - 1) % beat, 0, -beat):
+        parts, rest = divmod(window.channels, channels)
+        finer = replace(
+            window, width=window.width * parts, channels=channels, pixel=channels,
+            kernel=(window.kernel[0], taps * parts), dilations=(window.dilations[0], 1),
+            strides=(window.strides[0], step * parts if window.across > 1 else 1),
+            first=(window.first[0], window.first[1] * parts),
+        )  # fmt: skip
+        if rest == 0 and finer.sized and finer.legal:
+            yield finer
 
 
 def _whole_taps(blocks: np.ndarray, window: Window, stores: Stores) -> np.ndarray:
@@ -61,13 +109,3 @@ def _whole_taps(blocks: np.ndarray, window: Window, stores: Stores) -> np.ndarra
     beats = -(-taps * window.channels // stores.tile_k)
     fitting: np.ndarray = np.column_stack([blocks[:, :2], beats, blocks[:, 3]])[taps > 0]
     return fitting
-
-
-def _taps(window: Window, beats: int, stores: Stores) -> int:
-    return min(beats * stores.tile_k // window.channels, window.taps)
-
-
-def _best(stores: Stores, some: np.ndarray, m: int, n: int, k: int, c_bits: int) -> Blocks:
-    """Choose among blocks as :func:`golden.soc.blocking.plan` does."""
-    cycles, read, _ = costs(stores, some, m, n, k, c_bits)
-    return Blocks.of(some[np.lexsort((cycles, 50 * cycles + read))[0]])

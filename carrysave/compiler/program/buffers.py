@@ -1,9 +1,12 @@
-"""Matrices of codes in a program's memory, or on chip, and parts of them."""
+"""Matrices of numbers in a program's memory, or on chip, and parts of them."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.program.floats import INTEGERS, Format, Operand
+from carrysave.compiler.program.places import places_of
 from carrysave.compiler.program.words import CHIP
 
 __all__ = ["Buffer", "packed"]
@@ -11,15 +14,19 @@ __all__ = ["Buffer", "packed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Buffer:
-    """Rows of codes, two's complement; or a part of them, which has the same name.
+    """Rows of numbers; or a part of them, which has the same name.
 
     Members
     -------
     name : of the whole.
     address : of the first byte; from :data:`.words.CHIP` on it is on chip.
     rows, columns : how many.
-    bits : of a code: 8, 16, 32 or 64.
+    bits : of a number: 8, 16, 32 or 64.
     stride : bytes from a row to the next.
+    column : bytes from a number of a row to the next; 0: they follow each other.
+    format : of a number that a step on floats works on; NONE: codes, two's complement.
+    moves : parameters, and by how many bytes the address goes on with each.
+    grows : the parameter by which columns grow, which begin as one; empty: `columns` are all.
     """
 
     name: str
@@ -28,6 +35,10 @@ class Buffer:
     columns: int
     bits: int
     stride: int
+    column: int = 0
+    format: Format = Format.NONE
+    moves: tuple[tuple[str, int], ...] = ()
+    grows: str = ""
 
     @property
     def on_chip(self) -> bool:
@@ -36,13 +47,31 @@ class Buffer:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row."""
+        """Bytes of a row whose numbers follow each other."""
         return self.columns * self.bits // 8
 
     @property
     def end(self) -> int:
         """First address behind it."""
         return self.address + (self.rows - 1) * self.stride + self.row_bytes
+
+    @property
+    def step(self) -> int:
+        """Bytes from a number of a row to the next."""
+        return self.column or self.bits // 8
+
+    @property
+    def type(self) -> "np.dtype[Any]":
+        """Of its numbers, in numpy."""
+        return self.format.type if self.format else np.dtype(f"<i{self.bits // 8}")
+
+    @property
+    def operand(self) -> Operand:
+        """What a step on floats takes; one row or column is repeated."""
+        row = self.stride if self.rows > 1 else 0
+        column = self.step if self.columns > 1 else 0
+        format_ = self.format or INTEGERS[self.bits]
+        return Operand(address=self.address, format=format_, row=row, column=column)
 
     def part(
         self,
@@ -72,26 +101,61 @@ class Buffer:
                 f"a part of {self.name!r} must be within its {self.rows} x {self.columns} codes,"
                 f" not rows {first}..{last} and columns {start}..{stop} of {parts} parts"
             )
+        part = self.at(first, last - first).across(start, stop - start)
+        return replace(part, rows=part.rows * parts, stride=self.stride // parts)
+
+    def at(self, first: int, count: int, step: int = 1) -> "Buffer":
+        """Return some rows, so many apart."""
+        address = self.address + first * self.stride
+        return replace(self, address=address, rows=count, stride=self.stride * step)
+
+    def across(self, first: int, count: int, step: int = 1) -> "Buffer":
+        """Return some columns, so many apart."""
+        address = self.address + first * self.step
+        return replace(self, address=address, columns=count, column=self.step * step)
+
+    def split(self, size: int) -> "Buffer":
+        """Return one row as rows of a size."""
+        assert self.rows == 1
+        return replace(self, rows=self.columns // size, columns=size, stride=size * self.step)
+
+    @property
+    def turned(self) -> "Buffer":
+        """Rows for columns."""
         return replace(
-            self,
-            address=self.address + first * self.stride + start * self.bits // 8,
-            rows=(last - first) * parts,
-            columns=stop - start,
-            stride=self.stride // parts,
+            self, rows=self.columns, columns=self.rows, stride=self.step, column=self.stride
         )
 
-    def read(self, memory: np.ndarray) -> np.ndarray:
-        """Return the codes, rows x columns of int64.
+    def moving(self, parameter: str, bytes_: int) -> "Buffer":
+        """Return what is so many bytes further on for each of a parameter."""
+        return replace(self, moves=(*self.moves, (parameter, bytes_)))
+
+    def growing(self, parameter: str) -> "Buffer":
+        """Return as many columns, of those there are, as the parameter says, and one."""
+        return replace(self, grows=parameter)
+
+    @property
+    def places(self) -> np.ndarray:
+        """Addresses of all numbers, rows x columns."""
+        return places_of(self.address, (self.rows, self.columns), (self.stride, self.step))
+
+    def view(self, memory: np.ndarray) -> "np.ndarray[Any, Any]":
+        """Return the numbers, in place.
 
         Parameters
         ----------
         memory : the program's, uint8; or what is on chip, if the buffer is there.
         """
-        data = np.ascontiguousarray(self.rows_of(memory))
-        return data.view(f"<i{self.bits // 8}").astype(np.int64)
+        shape, strides = (self.rows, self.columns), (self.stride, self.step)
+        first = self.address - CHIP * self.on_chip
+        return np.ndarray(shape, self.type, memory, first, strides)
+
+    def read(self, memory: np.ndarray) -> np.ndarray:
+        """Return the codes, rows x columns of int64; see :meth:`view`."""
+        return self.view(memory).astype(np.int64)
 
     def write(self, memory: np.ndarray, codes: np.ndarray) -> None:
-        """Write all codes.
+        """Write all codes; see :meth:`view`.
 
         Raises
         ------
@@ -102,17 +166,11 @@ class Buffer:
             raise ValueError(
                 f"{self.name!r} must be {self.rows} x {self.columns}, not {codes.shape}"
             )
-        self.rows_of(memory)[:] = packed(self.name, codes, self.bits)
-
-    def rows_of(self, memory: np.ndarray) -> np.ndarray:
-        """Return the bytes of rows, in place."""
-        first = self.address - CHIP * self.on_chip
-        shape, strides = (self.rows, self.row_bytes), (self.stride, 1)
-        return np.lib.stride_tricks.as_strided(memory[first:], shape, strides)
+        self.view(memory)[:] = packed(self.name, codes, self.bits)
 
 
 def packed(name: str, codes: np.ndarray, bits: int) -> np.ndarray:
-    """Return the bytes of rows of codes.
+    """Return codes in as many bits as they have in memory.
 
     Raises
     ------
@@ -125,4 +183,4 @@ def packed(name: str, codes: np.ndarray, bits: int) -> np.ndarray:
     if codes.size and not (-high - 1 <= codes.min() and codes.max() <= high):
         most = int(codes.max() if codes.max() > high else codes.min())
         raise ValueError(f"buffer {name!r} must have {bits} bits, not {most}")
-    return np.ascontiguousarray(codes.astype(f"<i{bits // 8}")).view(np.uint8)
+    return codes.astype(f"<i{bits // 8}")

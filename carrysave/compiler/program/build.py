@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program.array import BYTES, TYPES, Array
-from carrysave.compiler.program.blocks import planned
+from carrysave.compiler.program import jobs
+from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.digits import digits, packed, weight_range
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
@@ -30,12 +30,12 @@ class Weights:
 
     Members
     -------
-    parts : of each digit, a row for a group; `column` are bytes of a row of B.
+    parts : of each digit the matrices B of all groups, one behind the other.
     places : of each.
     offset : of all together.
     """
 
-    parts: tuple[Array, ...]
+    parts: tuple[Buffer, ...]
     places: tuple[int, ...]
     offset: int
 
@@ -66,38 +66,39 @@ class Builder:
         self.run()
         self.node, self.operator = before
 
-    def array(self, format_: Format, columns: int, rows: int = 1) -> Array:
+    def array(self, format_: Format, columns: int, rows: int = 1) -> Buffer:
         """Return room for numbers, rows in whole beats."""
-        each = BYTES[format_]
-        row = self.image.stride(8 * each, columns)
-        return Array(address=self.image.room(rows * row), format=format_, rows=rows,
-                     columns=columns, row=row, column=each)  # fmt: skip
+        bits = 8 * format_.type.itemsize
+        stride = self.image.stride(bits, columns)
+        return Buffer(
+            name=self.node, address=self.image.room(rows * stride), rows=rows, columns=columns,
+            bits=bits, stride=stride, format=format_,
+        )  # fmt: skip
 
-    def constant(self, values: Any, format_: Format) -> Array:
-        """Place numbers, rows x columns or fewer axes."""
-        values = np.atleast_2d(np.asarray(values, TYPES[format_]))
-        each = values.itemsize
-        row = self.image.stride(8 * each, values.shape[1])
-        padded = np.zeros((len(values), row), np.uint8)
-        padded[:, : each * values.shape[1]] = np.ascontiguousarray(values).view(np.uint8)
-        return Array(address=self.image.put(padded.tobytes()), format=format_, rows=len(values),
-                     columns=values.shape[1], row=row, column=each)  # fmt: skip
-
-    def state(self, format_: Format, columns: int, rows: int = 1) -> Array:
+    def state(self, format_: Format, columns: int, rows: int = 1) -> Buffer:
         """Return room for numbers that are zeros before the first run."""
         state = self.array(format_, columns, rows)
-        self.image.parts[state.address] = bytes(state.rows * state.row)
+        self.image.parts[state.address] = bytes(state.rows * state.stride)
         return state
+
+    def constant(self, values: Any, format_: Format) -> Buffer:
+        """Place numbers, rows x columns or fewer axes."""
+        values = np.atleast_2d(np.asarray(values, format_.type))
+        made = self.array(format_, values.shape[1], len(values))
+        padded = np.zeros((len(values), made.stride), np.uint8)
+        padded[:, : made.row_bytes] = np.ascontiguousarray(values).view(np.uint8)
+        self.image.parts[made.address] = padded.tobytes()
+        return made
 
     def floats(
         self,
         operation: Operation,
-        out: Array,
-        *others: Array | None,
+        out: Buffer,
+        *others: Buffer | None,
         shift: int = 0,
         width: int = 0,
         limits: tuple[int, int] = (_LEAST, _MOST),
-    ) -> Array:
+    ) -> Buffer:
         """Add a step on floats, of the size of its first operand that is read, or of `out`."""
         self.run()
         named = dict(zip(OPERANDS[operation], (out, *others), strict=False))
@@ -127,39 +128,32 @@ class Builder:
         parts = digits(groups.reshape(-1, columns), *weight_range(target))
         placed = []
         for part in parts:
-            rows = [packed(target.mode, one) for one in np.split(part.codes, count)]
-            each = self.image.stride(8, rows[0].shape[1])
-            whole = np.zeros((sum(map(len, rows)), each), np.uint8)
-            whole[:, : rows[0].shape[1]] = np.concatenate(rows)
-            placed.append(Array(
-                address=self.image.put(whole.tobytes()), format=Format.I8, rows=count,
-                columns=columns, row=len(rows[0]) * each, column=each,
+            rows = np.concatenate([packed(target.mode, one) for one in np.split(part.codes, count)])
+            stride = self.image.stride(8, rows.shape[1])
+            whole = np.pad(rows, [(0, 0), (0, stride - rows.shape[1])])
+            placed.append(Buffer(
+                name=self.node, address=self.image.put(whole.tobytes()), rows=len(rows),
+                columns=columns, bits=target.mode.b_stored.bits, stride=stride,
             ))  # fmt: skip
         return Weights(
             tuple(placed),
-            tuple(one.place for one in parts),
-            sum(one.offset << one.place for one in parts),
+            tuple(one.shift for one in parts),
+            sum(one.offset << one.shift for one in parts),
         )
 
-    def product(
-        self, a: Array, b: Array, c: Array, *, ldb: int | None = None, macs: int | None = None
-    ) -> None:
+    def product(self, a: Buffer, b: Buffer, c: Buffer, *, macs: int | None = None) -> None:
         """Add a job C = A x B, of integers; it runs with those before it that follow each other.
 
         Parameters
         ----------
-        ldb : bytes of a row of B, if the engine has it packed, or None.
         macs : products that the model needs; None: all.
         """
-        m, k, n = a.rows, a.columns, b.columns
-        most = planned(Job(
-            a=a.address, b=b.address, c=c.address, m=m, n=n, k=k, lda=a.row,
-            ldb=ldb or b.row, ldc=c.row,
-        ), self.image.target)  # fmt: skip
-        job = replace(most, n=1 if b.grows else n, k=1 if a.grows else k)
-        self._add(job, {"k": a.grows, "n": b.grows}, most, m * k * n if macs is None else macs)
+        most = jobs.product(self.image.target, a, b, c)
+        job = replace(most, n=1 if b.grows else most.n, k=1 if a.grows else most.k)
+        every = most.m * most.k * most.n
+        self._add(job, {"k": a.grows, "n": b.grows}, most, every if macs is None else macs)
 
-    def multiply(self, a: Array, b: Array, c: Array) -> None:
+    def multiply(self, a: Buffer, b: Buffer, c: Buffer) -> None:
         """Add the same as a step on floats."""
         self.floats(Operation.PRODUCT, c, replace(a, grows=""), b, width=a.columns)
         if a.grows:
@@ -168,14 +162,10 @@ class Builder:
             more = Varies(parameter=a.grows, field="width", factor=1)
             self.steps[-1] = replace(step, width=1, varies=(*step.varies, more))
 
-    def rows(self, operation: str, a: Array, c: Array, how: Requantisation | None = None) -> None:
+    def rows(self, operation: str, a: Buffer, c: Buffer, how: Requantisation | None = None) -> None:
         """Add a job of the vector unit on rows of integers of two bytes."""
-        most = Job(
-            a=a.address, b=0, c=c.address, m=a.rows, n=a.columns, k=0, lda=a.row, ldb=0, ldc=c.row,
-            a_format=1, vector=operation, requantisation=how,
-        )  # fmt: skip
-        job = replace(most, n=1 if a.grows else a.columns)
-        self._add(job, {"n": a.grows}, most, 0)
+        most = jobs.rows(self.image.target, operation, a, c, how=how)
+        self._add(replace(most, n=1 if a.grows else most.n), {"n": a.grows}, most, 0)
 
     def run(self) -> None:
         """Have the jobs so far run."""

@@ -2,41 +2,66 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from carrysave.compiler.lowered.engine_codes import check_depth
 from carrysave.compiler.lowered.mean import MeanProduct
+from carrysave.compiler.lowered.operands import Compiled
 from carrysave.compiler.lowered.quantised import QuantisedProduct
+from carrysave.compiler.program.bundles import bundled
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.windows import Map, window_works
 from carrysave.driver.batch import Work
 from carrysave.driver.system import Tensor
 
-__all__ = ["Sources", "computed", "cut"]
+__all__ = ["Part", "Sources", "addressed", "computed", "cut"]
 
 _FAR = 1 << 40
 """Added to addresses, so that they are no codes."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Sources:
-    """The works of a product, and where their codes are.
+class Part:
+    """A work, and where its codes are.
 
     Members
     -------
-    works : in order.
-    a, b : sources of their operands, addresses or codes; None: those of the work. A may be windows
-        of a map.
+    work : of the product.
+    a, b : sources of its operands, addresses or codes; None: those of the work. A may be windows of
+        a map.
+    """
+
+    work: Work
+    a: np.ndarray | Map | None = None
+    b: np.ndarray | None = None
+
+    @property
+    def rows(self) -> int:
+        """Rows of the result."""
+        if isinstance(self.a, Map):
+            return self.a.rows
+        return len(np.asarray(self.work.a if self.a is None else self.a))
+
+    @property
+    def columns(self) -> int:
+        """Columns of the result."""
+        return int(np.asarray(self.work.b if self.b is None else self.b).shape[1])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sources:
+    """A product, and where its codes are.
+
+    Members
+    -------
+    parts : its works, in order.
     shaped : makes addresses of y of those of the results.
     macs : products of codes that the model needs.
     beside : matrices A have rows in common: those of results lie side by side.
     """
 
-    works: list[Work]
-    a: list[np.ndarray | Map | None]
-    b: list[np.ndarray | None]
+    parts: list[Part]
     shaped: Callable[[list[np.ndarray]], np.ndarray]
     macs: int
     beside: bool = False
@@ -54,28 +79,29 @@ def cut(product: QuantisedProduct, a: Tensor, image: Image) -> Sources:
     if (windows := _windows(product, a, image)) is not None:
         return windows
     # Addresses can be cut into A alone.
-    laid = replace(product, turns=False)
-    compiled = laid.compile(image.target, a.sources + _FAR, None, True)
-    works, sources = [], []
-    for work in compiled.works:
-        assert work.a is not None
-        # The compiler takes the offset from all codes, and so from addresses.
-        far = work.a + a.offset - _FAR
-        known = image.constant(work.a)
-        own = np.where(far >= 0, far, known)
-        row = own[(own >= 0).sum(axis=1).argmax()]
+    compiled, lefts = addressed(replace(product, turns=False), a, image)
+    parts = []
+    for work, far in zip(compiled.works, lefts, strict=True):
+        sources_of = np.where(far >= 0, far, image.constant(np.asarray(work.a)))
+        row = sources_of[(sources_of >= 0).sum(axis=1).argmax()]
         order = np.argsort(np.where(row >= 0, row, _FAR), kind="stable")
-        works.append(replace(work, b=work.b[order]))
-        sources.append(own[:, order])
+        parts.append(Part(work=replace(work, b=work.b[order]), a=sources_of[:, order]))
     join, shaped = compiled.cut.join, compiled.cut.shaped
     return Sources(
-        works=works,
-        a=[*sources],
-        b=[None] * len(works),
+        parts=parts,
         shaped=lambda places: shaped(join(places)),
         macs=compiled.macs,
         beside=not compiled.cut.batched,
     )
+
+
+def addressed(
+    product: QuantisedProduct, a: Tensor, image: Image
+) -> tuple[Compiled, list[np.ndarray]]:
+    """Compile a product, with the addresses of each A; below 0 where it has known codes."""
+    compiled = product.compile(image.target, a.sources + _FAR, None, True)
+    # The compiler takes the offset from all codes, and so from addresses.
+    return compiled, [np.asarray(work.a) + a.offset - _FAR for work in compiled.works]
 
 
 def _windows(product: QuantisedProduct, a: Tensor, image: Image) -> Sources | None:
@@ -84,16 +110,22 @@ def _windows(product: QuantisedProduct, a: Tensor, image: Image) -> Sources | No
     if made is None:
         return None
     works, maps, outputs = made
-    batch = a.sources.shape[0]
+    batch, columns = a.sources.shape[0], works[0].b.shape[1]
+    if len(works) == batch:
+        # Of each sample one: the same work, elsewhere.
+        work, first, count = bundled(works[0], maps[0], image.target)
+        if count > 1:
+            works = [work] * batch
+            maps = [replace(one, window=first.window, rows=first.rows) for one in maps]
 
     def shaped(places: list[np.ndarray]) -> np.ndarray:
+        if len(works) == batch:
+            places = [one.reshape(-1, columns) for one in places]
         samples = np.concatenate(places, axis=1).reshape(len(places[0]), batch, -1)
         return samples.transpose(1, 2, 0).reshape(batch, samples.shape[2], *outputs)
 
     return Sources(
-        works=works,
-        a=[*maps],
-        b=[None] * len(works),
+        parts=[Part(work=work, a=one) for work, one in zip(works, maps, strict=True)],
         shaped=shaped,
         macs=product.useful(a.sources.shape),
         beside=len(works) > batch,
@@ -132,9 +164,7 @@ def computed(product: QuantisedProduct, a: Tensor, b: Tensor, image: Image) -> S
     check_depth(image.target, below.shape[1])
     shape = (*outer, rows, columns)
     return Sources(
-        works=[work] * len(whole),
-        a=list(whole),
-        b=list(below),
+        parts=[Part(work=work, a=one, b=other) for one, other in zip(whole, below, strict=True)],
         shaped=lambda places: np.stack(places).reshape(shape),
         macs=len(whole) * rows * depth * columns,
     )
@@ -155,16 +185,14 @@ def _mean(product: MeanProduct, a: Tensor, image: Image) -> Sources | None:
     count = int(np.prod(space))
     if count > image.target.mode.k_max:
         return None
-    maps: list[Any] = list(np.moveaxis(a.sources, 1, -1).reshape(batch, count, channels))
+    maps = np.moveaxis(a.sources, 1, -1).reshape(batch, count, channels)
     (work,) = product.compile(image.target, np.zeros((1, 1, *space), a.kind), None, True).works
     assert work.a is not None
     assert work.bias is not None
     ones = replace(work, a=np.ones((1, count), np.int64), bias=np.repeat(work.bias, channels))
     shape = (batch, channels, *[1] * len(space))
     return Sources(
-        works=[ones] * batch,
-        a=[None] * batch,
-        b=maps,
+        parts=[Part(work=ones, b=one) for one in maps],
         macs=a.sources.size,
         shaped=lambda places: np.concatenate(places).reshape(shape),
     )

@@ -8,53 +8,12 @@ The constants are fitted to what the simulated system counts: ``scripts/figures/
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from golden.soc.blocking import Blocks, Part, Stores, order
+from golden.soc.memory_timing import LitedramTiming
 
-__all__ = ["Memory", "Places", "cycles"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Memory:
-    """SDRAM behind LiteDRAM, and the block's constants beside it; in cycles.
-
-    Parameters
-    ----------
-    beat : of a beat.
-    read, write : of a burst, beside its beats.
-    turn : from reads to writes, or back.
-    reads, writes : for which one kind goes on, if the other one waits.
-    row : to open another row of a bank.
-    refresh, every : of a refresh, which closes all rows, and from one to the next.
-    page, banks : bytes of a row, and banks, which follow each other row by row.
-    latency : from the last beat of a load to its operands in the engine.
-    tile : of a tile, beside its beats of K and its rows.
-    least : of a tile at least.
-    code, codes : of each code of C that leaves a requantiser, and of a row of them.
-    result : from a tile to its first row on the way to memory.
-    job : of a job as a whole.
-    """
-
-    beat: float
-    read: float = 0.64
-    write: float = 3.4
-    turn: float = 8.1
-    reads: float = 27.0
-    writes: float = 8.6
-    row: float = 1.4
-    refresh: float = 1.2
-    every: float = 468.0
-    page: int = 1024
-    banks: int = 4
-    latency: float = 2.9
-    tile: float = 0.05
-    least: float = 6.2
-    code: float = 0.92
-    codes: float = 3.7
-    result: float = 28.7
-    job: float = 60.5
+__all__ = ["Places", "cycles"]
 
 
 Places = Mapping[str, tuple[int, int]]
@@ -67,7 +26,7 @@ def cycles(
     sizes: tuple[int, int, int],
     bits: dict[str, int],
     places: Sequence[Places],
-    memory: Memory,
+    memory: LitedramTiming,
     requantisers: int = 1,
 ) -> int:
     """Return the cycles of products of one size from their start to the last answer to a write.
@@ -91,7 +50,7 @@ def cycles(
 class _Walk:
     """Times, as the walk goes on."""
 
-    def __init__(self, stores: Stores, memory: Memory, requantisers: int) -> None:
+    def __init__(self, stores: Stores, memory: LitedramTiming, requantisers: int) -> None:
         self._places: Places = {}
         self._open: dict[int, int] = {}
         """The open row of each bank."""
@@ -189,7 +148,7 @@ class _Walk:
             if self._open.get(bank) != row:
                 self._bus += memory.row
                 self._open[bank] = row
-        self._bus += memory.beat * beats + (memory.write if write else memory.read)
+        self._bus += self._stores.beat * beats + (memory.write if write else memory.read)
 
 
 def _chunks(load: list[Part], blocks: Blocks, k: int, tile_k: int) -> list[tuple[int, list[Part]]]:

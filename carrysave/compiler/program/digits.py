@@ -13,16 +13,16 @@ __all__ = ["Digit", "digits", "packed", "weight_range"]
 
 @dataclass(frozen=True, eq=False)
 class Digit:
-    """A part of weights: they are the sum of (codes + offset) * 2^place of all parts.
+    """A part of weights: they are the sum of (codes + offset) * 2^shift of all parts.
 
     Members
     -------
     codes : K x N, that the engine has.
-    place, offset : integers.
+    shift, offset : integers.
     """
 
     codes: np.ndarray
-    place: int
+    shift: int
     offset: int
 
 
@@ -43,11 +43,11 @@ def digits(weights: np.ndarray, low: int, high: int) -> list[Digit]:
     width = (high - low + 1).bit_length() - 1
     parts: list[Digit] = []
     while True:
-        least, most, place = int(weights.min()), int(weights.max()), len(parts) * width
+        least, most, shift = int(weights.min()), int(weights.max()), len(parts) * width
         if most - least <= high - low:
             offset = max(min(0, least - low), most - high)
-            return [*parts, Digit(weights - offset, place, offset)]
-        parts.append(Digit((weights & (1 << width) - 1) + low, place, -low))
+            return [*parts, Digit(weights - offset, shift, offset)]
+        parts.append(Digit((weights & (1 << width) - 1) + low, shift, -low))
         weights = weights >> width
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from carrysave.compiler.graph.arithmetic import Numbers
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.program.arithmetic import Emitter
+from carrysave.compiler.program.cut import addressed
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.products import sums
 from carrysave.driver.system import Tensor
@@ -16,8 +17,6 @@ __all__ = ["DynamicCodes", "dynamic_codes", "dynamic_product"]
 _CODES, _FLOAT = np.dtype(np.uint8), np.dtype(np.float32)
 _MIDDLE = 128
 """Code of uint8 that is 0 in memory."""
-_FAR = 1 << 40
-"""Added to addresses, so that they are no codes."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +70,10 @@ def dynamic_product(image: Image, product: QuantisedProduct, tensors: dict[str, 
         0.0, emitter.decoded(Tensor(zero.sources.reshape(1), np.dtype(np.int8), 0))
     )
     bound = replace(product.bound(np.array(_MIDDLE, np.uint8)), turns=False, patches=False)
-    compiled = bound.compile(image.target, a.sources + _FAR, None, True)
+    compiled, lefts = addressed(bound, a, image)
     places = []
-    for work in compiled.works:
-        assert work.a is not None
+    for work, far in zip(compiled.works, lefts, strict=True):
         assert work.bias is None or not work.bias.any()
-        far = work.a + a.offset - _FAR
         added = emitter.integer_products(emitter.integers(work.b.sum(axis=0)), more)
         places.append(
             sums(

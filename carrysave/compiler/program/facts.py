@@ -7,10 +7,13 @@ from typing import Any
 
 from onnx import NodeProto
 
+from carrysave.compiler.graph.names import quoted
 from carrysave.compiler.program.cost import spent
 from carrysave.compiler.program.floats import Floats, SectionStep
+from carrysave.compiler.program.parts import bound_of, losses, parts_of
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import HostStep, Move, Start
+from carrysave.compiler.target.memory import memory_facts
 
 __all__ = ["facts", "name_of"]
 
@@ -20,12 +23,15 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
 
     Returns
     -------
-    ``command model design parameters bytes filled_bytes jobs moves float_steps host_segments cycles
-    nodes``; of each node ``node operator runs_on jobs moves float_steps numbers moved_bytes
-    bus_bytes cycles macs utilisation reasons``: `runs_on` is the block, the processor (moves, and
-    steps on floats, which compute `numbers` at most), or the host; cycles, and bytes on the bus,
-    are of its jobs by the cost model, at the greatest values of parameters. `bytes` are those of
-    memory, `filled_bytes` those that are there before it runs: weights, tables, steps.
+    ``command model design parameters memory bytes filled_bytes jobs moves float_steps host_segments
+    cycles losses nodes``, `memory` as :func:`carrysave.compiler.target.memory.memory_facts` has it;
+    of each node ``node operator runs_on jobs moves float_steps numbers moved_bytes bus_bytes cycles
+    macs bound utilisation reasons``: `runs_on` is the block, the processor (moves,
+    and steps on floats, which compute `numbers` at most), or the host; cycles, and bytes on the
+    bus, are of its jobs by the cost model, at the greatest values of parameters, and `bound` is
+    what takes most of its cycles. `losses` are the largest ones in words, `bytes` those of memory,
+    `filled_bytes` those that are there before it runs: weights, tables, steps. `reasons` say why
+    the host has it, or why its bytes are moved.
     """
     target = program.target
     nodes = list(_nodes(program))
@@ -34,6 +40,7 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
         "model": model,
         "design": target.design.module,
         "parameters": dict(target.design.parameters),
+        "memory": memory_facts(target.memory, target.spec),
         "bytes": program.image.end,
         "filled_bytes": sum(map(len, program.image.parts.values())),
         "jobs": sum(one["jobs"] for one in nodes),
@@ -41,6 +48,9 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
         "float_steps": sum(one["float_steps"] for one in nodes),
         "host_segments": len(program.host),
         "cycles": sum(one["cycles"] for one in nodes),
+        "losses": losses([
+            parts_of(step, target) for step in program.steps if isinstance(step, Start)
+        ]),
         "nodes": nodes,
     }
 
@@ -66,9 +76,19 @@ def _nodes(program: Program) -> Iterator[dict[str, Any]]:
             "bus_bytes": sum(_bus_bytes(step, program) for step in starts),
             "cycles": cycles,
             "macs": macs,
+            "bound": bound_of([parts_of(step, program.target) for step in starts]),
             "utilisation": macs / (peak * cycles) if cycles else None,
-            "reasons": [r for step in group if isinstance(step, HostStep) for r in step.reasons],
+            "reasons": [*dict.fromkeys(reason for step in group for reason in _reasons(step))],
         }
+
+
+def _reasons(step: SectionStep | HostStep) -> tuple[str, ...]:
+    """Say why a step is no job."""
+    if isinstance(step, HostStep):
+        return step.reasons
+    if not isinstance(step, Move) or not step.reason:
+        return ()
+    return (f"{step.operator} {quoted(step.node)}: {step.bytes:,} bytes moved: {step.reason}",)
 
 
 def _bus_bytes(step: Start, program: Program) -> int:

@@ -11,12 +11,15 @@ Words of a step are those of :attr:`Floats.fields`.
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
+
+import numpy as np
 
 from carrysave.compiler.program.steps import Move, Start, Varies
 
 __all__ = [
-    "FLOAT_WORDS", "LOOPS", "OPERANDS", "OPERAND_WORDS", "Floats", "Format", "Operand", "Operation",
-    "SectionStep",
+    "FLOAT_WORDS", "INTEGERS", "LOOPS", "OPERANDS", "OPERAND_WORDS", "Floats", "Format", "Operand",
+    "Operation", "SectionStep",
 ]  # fmt: skip
 
 
@@ -37,6 +40,16 @@ class Format(IntEnum):
     F64 = 6
     POWER = 7
     FRACTION = 8
+
+    @property
+    def type(self) -> "np.dtype[Any]":
+        """In numpy."""
+        return np.dtype(_TYPES[self])
+
+
+_TYPES = ("", "<i1", "<i2", "<i4", "<f2", "<f4", "<f8", "<i4", "<i2")
+INTEGERS = {8: Format.I8, 16: Format.I16, 32: Format.I32}
+"""By their bits."""
 
 
 class Operation(IntEnum):

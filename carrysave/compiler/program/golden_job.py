@@ -1,32 +1,24 @@
 """Jobs of a program as the golden model has them."""
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
-
+from carrysave.compiler.lowered.golden import scales_of
 from carrysave.compiler.program.words import CHIP
 from carrysave.driver.job import Job
-from golden.npe.requantiser import Requantisation
 from golden.soc import job as memory_jobs
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["golden_job", "moved"]
+__all__ = ["golden_job", "moved", "unmoved"]
 
 
 def golden_job(job: Job, spec: CoprocessorSpec) -> memory_jobs.Job:
     """Return a job of a program whose memory begins at address 0."""
     job = moved(job, 0, spec.scratch_base)
     values: dict[str, Any] = {one.name: getattr(job, one.name) for one in fields(job)}
-    requantisation = job.requantisation
-    if requantisation is not None:
-        scale = {
-            name: np.atleast_1d(getattr(requantisation, name))
-            for name in ("multiplier", "shift", "zero_point")
-        }
-        values["requantisation"] = Requantisation(
-            **scale, low=requantisation.low, high=requantisation.high, relu=requantisation.relu
-        )
+    if job.requantisation is not None:
+        values["requantisation"] = scales_of(job.requantisation)
     return memory_jobs.Job(**values)
 
 
@@ -36,6 +28,19 @@ def moved(job: Job, base: int, chip: int) -> Job:
     def at(address: int) -> int:
         return address - CHIP + chip if address >= CHIP else address + base
 
+    return _with(job, at)
+
+
+def unmoved(job: Job, base: int, chip: int) -> Job:
+    """Return a job as a program has it, of one as it is where these begin elsewhere."""
+
+    def at(address: int) -> int:
+        return address - chip + CHIP if address >= chip else address - base
+
+    return _with(job, at)
+
+
+def _with(job: Job, at: Callable[[int], int]) -> Job:
     return replace(
         job,
         a=at(job.a),

@@ -33,21 +33,17 @@ class JobGroup:
 
     def at(self, number: int) -> Job:
         """Return a job of it."""
-        return replace(self.job, **_moved(self, number))
+        moved: dict[str, Any] = {
+            name: getattr(self.job, name) + number * getattr(self, name)
+            for name in ADDRESSES
+            if getattr(self.job, name) is not None
+        }
+        return replace(self.job, **moved)
 
     @property
     def jobs(self) -> list[Job]:
         """All of them, in order."""
         return [self.job, *map(self.at, range(1, self.count))]
-
-
-def _moved(group: JobGroup, number: int) -> dict[str, Any]:
-    """Return the addresses of a job of a group, by name."""
-    return {
-        name: getattr(group.job, name) + number * getattr(group, name)
-        for name in ADDRESSES
-        if getattr(group.job, name) is not None
-    }
 
 
 def appended(groups: Sequence[JobGroup], group: JobGroup) -> tuple[JobGroup, ...]:
@@ -77,7 +73,7 @@ def _together(one: JobGroup, other: JobGroup) -> JobGroup | None:
 
 
 def _alike(one: Job, other: Job) -> bool:
-    """Tell whether two jobs differ in addresses alone: scales of columns are in memory."""
+    """Return whether two jobs differ in addresses alone: scales of columns are in memory."""
     for member in fields(Job):
         ours, theirs = getattr(one, member.name), getattr(other, member.name)
         if member.name in ADDRESSES:

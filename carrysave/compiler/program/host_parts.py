@@ -37,7 +37,7 @@ class HostParts:
         self._makers |= dict.fromkeys(node.output, node)
 
     def makes(self, name: str) -> bool:
-        """Tell whether the host makes a tensor."""
+        """Return whether the host makes a tensor."""
         return name in self._makers
 
     def step(self, writes: tuple[str, ...], *, last: bool = False) -> HostStep:

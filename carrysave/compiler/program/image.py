@@ -6,7 +6,6 @@ import numpy as np
 
 from carrysave.compiler.program.buffers import Buffer, packed
 from carrysave.compiler.program.cost import cycles_of
-from carrysave.compiler.program.cycles import Memory
 from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.loops import looped
@@ -17,7 +16,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 
-__all__ = ["COUNTERS", "DESCRIPTOR", "Image"]
+__all__ = ["COUNTERS", "DESCRIPTOR", "Image", "code_of"]
 
 COUNTERS = 56
 """Bytes of the driver's carrysave_counters."""
@@ -35,7 +34,6 @@ class Image:
     Members
     -------
     target : the co-processor.
-    memory : how long SDRAM takes; None: memory that reads and writes a beat each cycle.
     most : bytes that it may have.
     parts : bytes, by address.
     end : behind the last byte in use.
@@ -45,7 +43,6 @@ class Image:
     """
 
     target: Target
-    memory: Memory | None = None
     most: int = 1 << 31
     parts: dict[int, bytes] = field(default_factory=dict)
     end: int = 0
@@ -54,19 +51,19 @@ class Image:
 
     def __post_init__(self) -> None:
         """Have a pool for what is needed for a while."""
-        self.pool = Pool(self.room)
+        self.pool = Pool(self.room, lambda: len(self.steps))
         self._shared: dict[bytes, int] = {}
         self._constants: dict[tuple[bytes, int, int], Buffer] = {}
 
-    def room(self, size: int) -> int:
-        """Return the address of so many free bytes.
+    def room(self, size: int, align: int = _ALIGN) -> int:
+        """Return the address of so many free bytes, a multiple of a power of two.
 
         Raises
         ------
         ValueError
             There are no more.
         """
-        at = self.end
+        at = -(-self.end // align) * align
         self.end = -(-(at + size) // _ALIGN) * _ALIGN
         if self.end > self.most:
             raise ValueError(f"the program must take {self.most:,} bytes of memory, not more")
@@ -124,6 +121,8 @@ class Image:
         self.buffers[unused] = Buffer(
             name=unused, address=address, rows=rows, columns=columns, bits=bits, stride=stride
         )
+        if chip is None and not lasting:
+            self.pool.name(address, unused)
         return self.buffers[unused]
 
     def place(self, name: str, codes: np.ndarray, bits: int, stride: int | None = None) -> Buffer:
@@ -134,7 +133,7 @@ class Image:
         ValueError
             Codes that do not fit.
         """
-        rows = packed(name, codes, bits)
+        rows = np.ascontiguousarray(packed(name, codes, bits)).view(np.uint8)
         buffer = self.reserve(name, len(codes), codes.shape[1], bits, stride=stride)
         if buffer.stride > buffer.row_bytes:
             rows = np.pad(rows, [(0, 0), (0, buffer.stride - buffer.row_bytes)])
@@ -152,11 +151,22 @@ class Image:
             self._constants[key] = self.aligned(name, codes, bits)
         return self._constants[key]
 
-    def records(self, name: str, how: Requantisation | None, columns: int) -> Buffer | None:
-        """Place how columns are requantised, if that is not the same for all."""
-        if how is None or not how.per_column:
+    def records(
+        self, name: str, how: Requantisation | None, columns: int, count: int = 1
+    ) -> Buffer | None:
+        """Place how columns are requantised, if that is not the same for all; tables behind them.
+
+        Parameters
+        ----------
+        columns, count : of a product, and how many there are. Records of all follow each other; or
+            those of each are a row, with a table.
+        """
+        if how is None or not how.recorded:
             return None
-        codes = how.records(columns).view("<i8").reshape(1, -1)
+        codes = how.records(count * columns).view("<i8").reshape(1, -1)
+        if how.table is not None:
+            table = np.frombuffer(how.table, "<i8")
+            codes = np.hstack([codes.reshape(count, -1), np.tile(table, (count, 1))])
         return self.known(f"{name}.records", codes, 64)
 
     def start(
@@ -175,6 +185,8 @@ class Image:
         last = self.steps[-1] if self.steps else None
         if (
             isinstance(last, Start)
+            # A node's rooms are not there before it: no step of it may be that of the one before.
+            and len(self.steps) > self.pool.begun
             and (last.node, last.operator) == (node, operator)
             and (joined := self._joined(last, group)) is not None
         ):
@@ -182,7 +194,7 @@ class Image:
             return
         self.steps.append(Start(
             node=node, operator=operator, groups=(group,), macs=macs, counters=self.room(COUNTERS),
-            cycles=cycles_of(group, self.target, self.memory),
+            cycles=cycles_of(group, self.target),
         ))  # fmt: skip
 
     def _joined(self, last: Start, group: JobGroup) -> Start | None:
@@ -191,9 +203,9 @@ class Image:
         if len(groups) > len(last.groups) and len(last.jobs) + group.count > JOBS:
             return None
         longer = groups[-1]
-        took = cycles_of(longer, self.target, self.memory)
+        took = cycles_of(longer, self.target)
         if len(groups) == len(last.groups):
-            took -= cycles_of(last.groups[-1], self.target, self.memory)
+            took -= cycles_of(last.groups[-1], self.target)
         return replace(last, groups=groups, cycles=last.cycles + took)
 
     def constant(self, codes: np.ndarray) -> np.ndarray:
@@ -201,8 +213,9 @@ class Image:
         return codes + _CONSTANT
 
     def move(
-        self, node: str, operator: str, sources: np.ndarray, table: bytes = b"", row: int = 0
-    ) -> int:
+        self, node: str, operator: str, sources: np.ndarray, table: bytes = b"", row: int = 0,
+        *, reason: str,
+    ) -> int:  # fmt: skip
         """Have bytes moved; return the address of the first.
 
         Parameters
@@ -212,13 +225,22 @@ class Image:
         table : codes by the code of the source, or by those of two, the first one's in the upper
             byte, each as it is in memory, without a sign; empty: the greatest of the sources.
         row : bytes of a row, if sources are of rows that may be alike; 0: they are not.
+        reason : why no job does it.
         """
         count, taps = sources.shape
         rows = count // row if row else 1
         to = self.reserve(f"{node}.moved", rows, count // rows, 8, lasting=False).address
+        self.pool.see(sources)
+        self.pool.see(np.array([to]))
         words = looped(sources, row or count)
         self.steps.append(Move(
             node=node, operator=operator, to=to, bytes=count, taps=taps, words=len(words),
             at=self.put(words.astype("<i4").tobytes()), table=self.shared(table) if table else 0,
+            reason=reason,
         ))  # fmt: skip
         return to
+
+
+def code_of(source: int) -> int:
+    """Return the known code of a source; see :meth:`Image.constant`."""
+    return source - _CONSTANT

@@ -1,5 +1,6 @@
 """Jobs on buffers: products, and operations of the vector unit on rows."""
 
+from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.target.target import Target
@@ -42,12 +43,12 @@ def product(
     how: Requantisation | None = None, records: Buffer | None = None,
     window: Window | None = None,
 ) -> Job:  # fmt: skip
-    """Return C = A x B + bias, as sums, or requantised to codes of a byte or two.
+    """Return C = A x B + bias, as sums, or requantised to codes of a byte or two, in its blocks.
 
     Parameters
     ----------
     records : of columns, if `how` is not the same for all.
-    window : of which A's rows are made, in blocks of one tap; A's stride is that of the map's rows.
+    window : of which A's rows are made; A's stride is that of the map's rows.
 
     Raises
     ------
@@ -66,18 +67,19 @@ def product(
     if bias is not None:
         sums = 1, c.columns, info.sums.bits
         _same(bias, "must have the sums'", (bias.rows, bias.columns, bias.bits), sums)
+    table = how is not None and how.table is not None
     if how is not None:
         how.check(codes, c.columns)
         low, high = how.limits(codes)
         how = Requantisation(how.multiplier, how.shift, how.zero_point, low, high, how.relu)
     one = int(window is not None)
-    return _checked(target, c.name, "a product", Job(
+    return planned(_checked(target, c.name, "a product", Job(
         a=a.address, b=b.address, c=c.address, m=a.rows, n=c.columns, k=a.columns, lda=a.stride,
         ldb=b.stride, ldc=c.stride, bias=None if bias is None else bias.address,
         records=None if records is None else records.address, requantisation=how,
         a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0, window=window,
-        block_m=one, block_n=one, block_k=one,
-    ))  # fmt: skip
+        block_m=one, block_n=one, block_k=one, table=table,
+    )), target)  # fmt: skip
 
 
 def rows(
@@ -147,9 +149,9 @@ def _checked(target: Target, name: str, what: str, job: Job) -> Job:
     return job
 
 
-def _same(buffer: Buffer, what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    if found != wanted:
+def _same(buffer: Buffer, what: str, given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    if given != wanted:
         raise ValueError(
             f"{buffer.name}: {what} {' x '.join(map(str, wanted))}, not"
-            f" {' x '.join(map(str, found))}"
+            f" {' x '.join(map(str, given))}"
         )

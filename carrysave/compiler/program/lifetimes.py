@@ -30,20 +30,29 @@ class Lifetimes:
 
     def begin(self) -> None:
         """Remember which rooms there are before a node."""
+        self._pool.begin()
         self._before = set(self._pool.taken)
 
-    def done(self, node: NodeProto, *, here: bool) -> None:
+    def done(self, node: NodeProto, *, here: bool, more: str = "") -> None:
         """Give back what a node needed alone, and what it was the last one to read.
 
         Parameters
         ----------
         here : the program does the node, and not the host.
+        more : a tensor that is made in place of the node's.
         """
-        for name in node.output:
+        for name in (*node.output, more):
             if here and name in self._tensors:
                 for at in self._pool.holding(self._tensors[name].sources):
                     self._users.setdefault(at, set()).add(name)
-        for at in set(self._pool.taken) - self._before - set(self._users):
+                    self._pool.fill(at, name)
+        new = set(self._pool.taken) - self._before
+        for name in {*node.input} & {*self._tensors} if new else ():
+            # What was put together for this node, others may read there, too.
+            for at in new & self._pool.holding(self._tensors[name].sources):
+                self._users.setdefault(at, set()).add(name)
+                self._pool.fill(at, name)
+        for at in new - set(self._users):
             self._pool.give(at)
         if here:
             self._read(filter(None, node.input))

@@ -1,6 +1,5 @@
 """Sources of moved bytes as records, and loops of what comes again at other addresses."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,9 +25,11 @@ def like(sources: np.ndarray) -> np.ndarray | None:
     """
     places = sources - sources.min()
     span = int(places.max()) + 1
-    if sources.min() < 0 or span > 2 * sources.size or len(np.unique(places)) != sources.size:
+    if sources.min() < 0 or span > 2 * sources.size:
         return None
-    return places
+    taken = np.zeros(span, bool)
+    taken[places] = True
+    return places if np.count_nonzero(taken) == sources.size else None
 
 
 def looped(sources: np.ndarray, row: int) -> np.ndarray:
@@ -47,10 +48,11 @@ def looped(sources: np.ndarray, row: int) -> np.ndarray:
 
 def _records(sources: np.ndarray, row: int) -> tuple[np.ndarray, np.ndarray]:
     """Split bytes into records, whose sources follow each other: their lengths, and the first."""
-    change = (sources[1:] - sources[:-1] != (sources[:-1] >= 0)) | (
-        (sources[1:] >= 0) != (sources[:-1] >= 0)
-    )
-    new = np.concatenate([[True], change.any(axis=1)])
+    new = np.zeros(len(sources), bool)
+    for column in sources.T:
+        moves = column >= 0
+        new[1:] |= np.diff(column) != moves[:-1]
+        new[1:] |= moves[1:] != moves[:-1]
     new[::row] = True
     starts = np.flatnonzero(new)
     return np.diff(np.append(starts, len(sources))), sources[starts]
@@ -97,8 +99,8 @@ class _Items:
             if part.start < taps:
                 some = moves[:, part]
                 known[:, side] = some.any(axis=1)
-                place = part.start + some.argmax(axis=1)
-                ours = np.where(known[:, side], first[np.arange(len(first)), place], 0)
+                index = part.start + some.argmax(axis=1)
+                ours = np.where(known[:, side], first[np.arange(len(first)), index], 0)
                 position[:, side] = ours
                 relative[:, part] -= np.where(some, ours[:, None], 0)
         table = np.concatenate([lengths[:, None], relative, moves], axis=1)
@@ -117,41 +119,42 @@ class _Items:
         ends = np.concatenate([[0], np.cumsum(sizes)])
         count = len(self.kind)
         again = {
-            body: int((self.kind[body:] == self.kind[:-body]).sum())
+            body: int(np.count_nonzero(self.kind[body:] == self.kind[:-body]))
             for body in range(1, min(_LONGEST, count // 2) + 1)
         }
-        deep = depths.max() >= _DEPTH
-        best: tuple[int, int, list[tuple[int, int]]] = (0, 0, [])
+        deep = np.concatenate([[0], np.cumsum(depths >= _DEPTH)])
+        best: tuple[int, int, np.ndarray] = (0, 0, depths)
         for body in sorted(again, key=lambda one: (-again[one], one))[:_TRIED]:
-            loops, saved = [], 0
-            words = (ends[body:] - ends[:-body]).tolist()
-            for start, times in self._loops_of(body):
-                less = (times - 1) * words[start] - _HEAD
-                if less > 0 and not (deep and depths[start : start + body].max() >= _DEPTH):
-                    loops.append((start, times))
-                    saved += less
+            loops = self._loops_of(body)
+            start, times = loops.T
+            less = (times - 1) * (ends[start + body] - ends[start]) - _HEAD
+            some = (less > 0) & (deep[start + body] == deep[start])
+            saved = int(less[some].sum())
             if saved > best[0]:
-                best = saved, body, loops
+                best = saved, body, loops[some]
         worth = best[0] * _WORTH > ends[-1]
-        return self._with(best[1], np.array(best[2])) if worth else None
+        return self._with(best[1], best[2]) if worth else None
 
-    def _loops_of(self, body: int) -> Iterator[tuple[int, int]]:
-        """Yield where so many items begin that come again, and how often they are there."""
+    def _loops_of(self, body: int) -> np.ndarray:
+        """Return where so many items begin that come again, and how often they are there."""
         same = self.kind[body:] == self.kind[:-body]
         apart = self._apart(body, same)
         changes = np.ones(len(same), bool)
-        changes[1:] = (same[1:] != same[:-1]) | (apart[1:] != apart[:-1]).any(axis=1)
+        changes[1:] = same[1:] != same[:-1]
+        for side in apart.T:
+            changes[1:] |= side[1:] != side[:-1]
         starts = np.flatnonzero(changes)
         lengths = np.diff(np.append(starts, len(same)))
         some = same[starts] & (lengths >= body)
-        end = 0
+        end, loops = 0, []
         for start, length in zip(starts[some].tolist(), lengths[some].tolist(), strict=True):
             first = max(start, end)
             left = length - (first - start)
             if left >= body:
                 times = left // body + 1
                 end = first + times * body
-                yield first, times
+                loops.append((first, times))
+        return np.array(loops, np.int64).reshape(-1, 2)
 
     def _apart(self, body: int, same: np.ndarray) -> np.ndarray:
         """Return how far items are from those so many further on; constants as what is beside."""
@@ -159,14 +162,16 @@ class _Items:
         numbers, groups = np.arange(len(same)), np.cumsum(~same)
         for side in range(2):
             known = self.known[:-body, side]
+            if known.all() or not known.any():  # nothing is beside, or nothing is apart
+                continue
             before = np.maximum.accumulate(np.where(known, numbers, -1))
             behind = np.where(known, numbers, len(same))[::-1]
             behind = np.minimum.accumulate(behind)[::-1]
             near = (before >= 0) & (groups[before] == groups)
             far = ~near & (behind < len(same))
             far &= groups[np.minimum(behind, len(same) - 1)] == groups
-            place = np.where(near, before, np.where(far, behind, 0))
-            apart[:, side] = np.where(near | far, apart[place, side], 0)
+            index = np.where(near, before, np.where(far, behind, 0))
+            apart[:, side] = np.where(near | far, apart[index, side], 0)
         return apart
 
     def _with(self, body: int, loops: np.ndarray) -> "_Items":
@@ -176,9 +181,9 @@ class _Items:
         known = self.known[part]
         some, first = known.any(axis=1), known.argmax(axis=1)
         sides = np.arange(2)
-        place = self.position[starts[:, None] + first, sides] * some
-        step = (self.position[starts[:, None] + body + first, sides] - place) * some
-        inside = (self.position[part] - place[:, None]) * known
+        start = self.position[starts[:, None] + first, sides] * some
+        step = (self.position[starts[:, None] + body + first, sides] - start) * some
+        inside = (self.position[part] - start[:, None]) * known
         flat = inside.reshape(len(loops), -1)
         table = np.concatenate([times[:, None], step, self.kind[part], flat], axis=1)
         unique, kind = _numbered(table)
@@ -191,7 +196,7 @@ class _Items:
         stays = np.cumsum(bounds)[:-1] == 0
         stays[starts] = True
         columns = [self.kind.copy(), self.position.copy(), self.known.copy()]
-        for whole, loop in zip(columns, (count + kind, place, some), strict=True):
+        for whole, loop in zip(columns, (count + kind, start, some), strict=True):
             whole[starts] = loop
         return _Items(kinds, *(whole[stays] for whole in columns))
 
@@ -210,9 +215,16 @@ class _Items:
 
     def words(self) -> np.ndarray:
         """Return all words."""
-        return np.concatenate([
-            self.kinds[kind].at(at) for kind, at in zip(self.kind, self.position, strict=True)
-        ])
+        sizes = np.array([len(one.words) for one in self.kinds])[self.kind]
+        ends = np.cumsum(sizes)
+        words = np.zeros(ends[-1], np.int64)
+        order = np.argsort(self.kind, kind="stable")
+        bounds = np.flatnonzero(np.diff(self.kind[order])) + 1
+        for alike in np.split(order, bounds):
+            kind, at = self.kinds[self.kind[alike[0]]], self.position[alike]
+            made = kind.words + at[:, :1] * kind.first + at[:, 1:] * kind.others
+            words[(ends[alike] - len(kind.words))[:, None] + np.arange(len(kind.words))] = made
+        return words
 
 
 def _numbered(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

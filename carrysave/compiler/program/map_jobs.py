@@ -1,96 +1,141 @@
-"""Tables that are jobs on maps: rows of codes, added, multiplied or compared by the vector unit."""
+"""Tables that are jobs on maps: codes, added, multiplied or compared by the vector unit."""
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
-from carrysave.compiler.graph.code_table import CodeTable, MapRule
+from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.lowered.engine_codes import code_offset
-from carrysave.compiler.program.buffers import Buffer
+from carrysave.compiler.passes.maps import map_scale
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.jobs import rows
-from carrysave.compiler.program.operands import Node, stride_of
-from carrysave.driver import Maps, Requantisation
+from carrysave.compiler.program.look_ups import table_bytes, with_axes
+from carrysave.compiler.program.operands import Node
+from carrysave.compiler.program.places import places_of, regular
+from carrysave.compiler.program.reasons import NO_MAPS, NO_RULE, NO_TABLE, SHORT, UNEVEN
+from carrysave.compiler.program.row_jobs import COPY, Axis, RowJob, row_groups, start_rows
+from carrysave.driver import Maps
 from carrysave.driver.system import Tensor
 
 __all__ = ["map_job"]
 
 
-def map_job(image: Image, node: Node, table: CodeTable, given: list[Tensor]) -> Tensor | None:
-    """Have a job make the codes of a table.
+def map_job(
+    image: Image, node: Node, table: CodeTable, given: list[Tensor], after: CodeTable | None = None
+) -> Tensor | str:
+    """Have jobs make the codes of a table.
+
+    Parameters
+    ----------
+    after : in which these are looked up, by the same jobs; None: they are as they are.
 
     Returns
     -------
-    None: the table is no such job, or codes do not lie in rows.
+    Its codes; or why it is no such job.
     """
-    unit, rule = image.target.spec.vector, table.rule
-    if rule is None or unit is None:
-        return None
+    target = image.target
+    if target.spec.vector is None or not target.spec.taps:
+        return NO_MAPS
     shape = np.broadcast_shapes(*(one.sources.shape for one in given), (1,) * table.axes)
     first, second = (*given, given[0])[:2]
-    if first.sources.shape != shape:
-        # Both are taken alike, but for their order: B may be one row for all.
-        return None
-    a = _rows(image, node, first.sources)
-    # Axes are as in broadcasting: from the last one on.
-    ones = (1,) * (len(shape) - second.sources.ndim)
-    b = _rows(image, node, second.sources.reshape(ones + second.sources.shape))
-    if a is None or b is None or a.columns != b.columns or b.rows not in (1, a.rows):
-        return None
-    together = _together(a, b, unit.most(rule.operation))
-    if together is None:
-        return None
-    a, b = together
-    c = image.reserve(node[0], a.rows, a.columns, 8, stride=a.stride, lasting=False)
-    job = rows(
-        image.target, rule.operation, a, c, b=b, how=_scale(image, rule, table),
-        maps=_maps(rule, first, second), once=b.rows == 1,
-    )  # fmt: skip
-    image.start(*node, job, macs=0)
-    offset = code_offset("A", table.values.dtype, image.target.mode.a)
-    places = first.sources - int(first.sources.min()) + c.address
-    return Tensor(places, table.values.dtype, offset)
+    swapped = first.sources.size < second.sources.size
+    job = _job(image, table, (first, second), after, swapped=swapped)
+    if swapped:
+        first, second = second, first
+    steps = [_steps(one.sources, shape) for one in (first, second)]
+    if isinstance(job, str):
+        return job
+    if steps[0] is None or steps[1] is None:
+        return UNEVEN
+    far = [max(pair) for pair in zip(steps[0], steps[1], strict=True)]
+    to, rows, stride = _like(image, shape, far)
+    axes = [
+        Axis(shape[axis], (steps[0][axis], steps[1][axis], to[axis]))
+        for axis in sorted(range(len(shape)), key=lambda axis: -to[axis])
+    ]
+    if row_groups(axes, target.spec.vector.most(job.operation)) is None:
+        return SHORT
+    columns = prod(shape) // rows
+    c = image.reserve(node[0], rows, columns, 8, stride=stride, lasting=False).address
+    a, b = (int(one.sources.flat[0]) for one in (first, second))
+    start_rows(image, node, job, (a, b, c), axes)
+    kind, places = table.values.dtype, places_of(c, shape, to)
+    if after is not None:
+        kind, places = after.values.dtype, with_axes(places, after)
+    return Tensor(places, kind, code_offset("A", kind, target.mode.a))
 
 
-def _rows(image: Image, node: Node, sources: np.ndarray) -> Buffer | None:
-    """Return the pixels of a tensor, rows of channels; None: they do not lie so."""
-    if sources.ndim < 2:
-        return None
-    pixels = np.moveaxis(sources, 1, -1).reshape(-1, sources.shape[1])
-    stride, (m, n) = stride_of(image, pixels), pixels.shape
-    if not stride:
-        return None
-    first = int(pixels[0, 0])
-    return Buffer(name=node[0], address=first, rows=m, columns=n, bits=8, stride=stride)
+def _job(
+    image: Image,
+    table: CodeTable,
+    given: tuple[Tensor, Tensor],
+    after: CodeTable | None,
+    *,
+    swapped: bool,
+) -> RowJob | str:
+    """Return what jobs do for a table; or why it is none of theirs.
 
-
-def _together(a: Buffer, b: Buffer, most: int) -> tuple[Buffer, Buffer] | None:
-    """Return rows as long as the unit takes them: of several pixels, where these are whole."""
-    m, n = a.rows, a.columns
-    if a.stride == b.stride == n and b.rows == m:
-        counts = [each for each in range(1, m + 1) if m % each == 0 and each * n <= most]
-        return (_joined(a, counts[-1]), _joined(b, counts[-1])) if counts else None
-    return (a, b) if n <= most else None
-
-
-def _joined(one: Buffer, count: int) -> Buffer:
-    """Let so many pixels be a row."""
-    return replace(
-        one, rows=one.rows // count, columns=one.columns * count, stride=one.stride * count
+    Parameters
+    ----------
+    swapped : the second operand is A; all operations are alike in both.
+    """
+    target, rule = image.target, table.rule
+    if rule is None:
+        if after is not None or table.values.ndim > 1:
+            return NO_RULE
+        if not target.spec.table:
+            return NO_TABLE
+        return replace(COPY, table=image.shared(table_bytes(target, table, given[0].offset)))
+    behind = None
+    if after is not None:
+        offset = code_offset("C", table.values.dtype, target.info.codes)
+        behind = image.shared(table_bytes(target, after, offset))
+    zeros = rule.zeros[0] - given[0].offset, rule.zeros[1] - given[1].offset
+    factors = rule.factors
+    if swapped:
+        zeros, factors = zeros[::-1], factors[::-1]
+    return RowJob(
+        operation=rule.operation,
+        how=map_scale(rule, code_offset("C", table.values.dtype, target.info.codes)),
+        table=behind,
+        maps=Maps(zeros=zeros, factors=factors),
+        alone=rule.operation == "map_add" and not factors[1],
     )
 
 
-def _scale(image: Image, rule: MapRule, table: CodeTable) -> Requantisation:
-    offset = code_offset("C", table.values.dtype, image.target.info.codes)
-    return Requantisation(
-        multiplier=rule.multiplier,
-        shift=rule.shift,
-        zero_point=rule.zero_point - offset,
-        low=rule.low - offset,
-        high=rule.high - offset,
+def _steps(sources: np.ndarray, shape: tuple[int, ...]) -> list[int] | None:
+    """Return bytes along the axes of a shape, 0 where codes are the same; None: they are uneven."""
+    steps = regular(sources)
+    if steps is None or sources.min() < 0 or min(steps, default=0) < 0:
+        return None
+    return [*[0] * (len(shape) - len(steps)), *steps]
+
+
+def _like(image: Image, shape: tuple[int, ...], far: list[int]) -> tuple[list[int], int, int]:
+    """Return where codes go that lie as others do, but for what these have between them.
+
+    Parameters
+    ----------
+    far : bytes along each axis, of the others.
+
+    Returns
+    -------
+    Bytes along each axis; rows of codes, and bytes from a row to the next.
+    """
+    order = sorted(
+        (axis for axis, size in enumerate(shape) if size > 1), key=lambda axis: far[axis]
     )
-
-
-def _maps(rule: MapRule, first: Tensor, second: Tensor) -> Maps:
-    zeros = rule.zeros[0] - first.offset, rule.zeros[1] - second.offset
-    return Maps(zeros=zeros, factors=rule.factors)
+    columns = 1
+    steps = [0] * len(shape)
+    if order and far[order[0]] == 1:
+        columns, steps[order[0]] = shape[order[0]], 1
+        order = order[1:]
+    # Pixels have the same distance, if that is no more than a row's in whole beats.
+    stride = image.stride(8, columns)
+    if order and columns <= far[order[0]] < stride:
+        stride = far[order[0]]
+    step = stride
+    for axis in order:
+        steps[axis] = step
+        step *= shape[axis]
+    return steps, prod(shape) // columns, stride

@@ -5,65 +5,67 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto
 
+from carrysave.compiler.graph.code_table import CodeTable
+from carrysave.compiler.graph.host_runtime import on_host
 from carrysave.compiler.graph.im2col import Windows
+from carrysave.compiler.graph.kernels import Unsupported, attributes, windows_of
 from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.look_ups import codes_of_bytes, composed
 from carrysave.compiler.program.loops import like
+from carrysave.compiler.program.map_jobs import map_job
 from carrysave.compiler.program.max_pool import max_pool
+from carrysave.compiler.program.operands import Node
 from carrysave.driver.system import Tensor
 
-__all__ = ["codes_of_bytes", "greatest", "looked_up"]
+__all__ = ["greatest", "looked_up", "resized"]
 
 
 def looked_up(
-    image: Image,
-    node: tuple[str, str],
-    tensors: list[Tensor],
-    shape: tuple[int, ...],
-    values: np.ndarray,
-    kind: "np.dtype[Any]",
+    image: Image, node: Node, table: CodeTable, tensors: list[Tensor], after: CodeTable | None
 ) -> Tensor:
-    """Have codes looked up, in the order in which those of one tensor lie.
+    """Have codes looked up: by jobs, or by moves in the order in which those of one tensor lie.
 
     Parameters
     ----------
-    image : of the program.
-    node : name and operator.
     tensors : one, or two that are broadcast.
-    shape, kind : of the result.
-    values : by the bytes that tensors have in memory.
+    after : in which the results are looked up; None: they are as they are.
     """
+    made = map_job(image, node, table, tensors, after)
+    if isinstance(made, Tensor):
+        return made
+    table = table if after is None else composed(table, after)
+    kind, sizes = table.values.dtype, zip(tensors, table.lows, table.values.shape, strict=True)
+    index = np.ix_(*(codes_of_bytes(one.offset, low, size) for one, low, size in sizes))
     offset = code_offset("A", kind, image.target.mode.a)
-    table = (values - offset).astype(np.int8).tobytes()
+    entries = (table.values.astype(np.int64)[index] - offset).astype(np.int8).tobytes()
+    shape = np.broadcast_shapes(*(one.sources.shape for one in tensors), (1,) * table.axes)
     spread = [np.broadcast_to(one.sources, shape).ravel() for one in tensors]
     base = np.broadcast_to(max(tensors, key=lambda one: one.sources.size).sources, shape).ravel()
     places = like(base)
     if places is None:
         places = _ranks(np.argsort(base, kind="stable"))
     full = np.stack([_filled(one, places, image.end) for one in spread], axis=1)
-    to = image.move(*node, full, table)
+    to = image.move(*node, full, entries, reason=made)
     return Tensor((to + places).reshape(shape), kind, offset)
 
 
 def greatest(image: Image, node: NodeProto, x: Tensor) -> Tensor:
     """Have the greatest of windows taken: scales are positive, so codes go as what they mean."""
-    windows = _windows(node, x.sources.shape[2:])
+    values, space = attributes(node), x.sources.shape[2:]
+    windows = Windows(**windows_of(values, list(values.get("kernel_shape", space))))
+    windows = windows.reaching(space) if values.get("ceil_mode") else windows
     name = node.name or node.output[0]
-    if (made := max_pool(image, (name, node.op_type), x, windows)) is not None:
+    made = max_pool(image, (name, node.op_type), x, windows)
+    if isinstance(made, Tensor):
         return made
     axes = x.sources.ndim - 2
     least = int(image.constant(np.array(image.target.info.codes.low)))
     seen = np.moveaxis(windows.cut(x.sources, least), 1 + axes, 1)
     taps = seen.reshape(-1, int(np.prod(windows.kernel)))
     order = np.argsort(taps.max(axis=1), kind="stable")
-    at = image.move(name, node.op_type, taps[order], row=x.sources.shape[1])
+    at = image.move(name, node.op_type, taps[order], row=x.sources.shape[1], reason=made)
     return Tensor((at + _ranks(order)).reshape(seen.shape[: 2 + axes]), x.kind, x.offset, x.scale)
-
-
-def codes_of_bytes(tensor: Tensor, low: int, size: int) -> np.ndarray:
-    """Return the place in a table of each byte that may be in memory."""
-    bytes_ = np.arange(256).astype(np.uint8).view(np.int8).astype(np.int64)
-    return np.clip(bytes_ + tensor.offset - low, 0, size - 1)
 
 
 def _filled(sources: np.ndarray, places: np.ndarray, end: int) -> np.ndarray:
@@ -77,30 +79,17 @@ def _filled(sources: np.ndarray, places: np.ndarray, end: int) -> np.ndarray:
     return np.where(filled[before] < 0, filled[before], on)
 
 
-def _windows(node: NodeProto, space: tuple[int, ...]) -> Windows:
-    """Return the windows of a pool."""
-    values = {one.name: one for one in node.attribute}
-    axes = len(space)
-
-    def numbers(name: str, otherwise: list[int]) -> tuple[int, ...]:
-        return tuple(values[name].ints) if name in values else tuple(otherwise)
-
-    automatic = values["auto_pad"].s.decode() if "auto_pad" in values else "NOTSET"
-    pads = None if automatic.startswith("SAME") else numbers("pads", [0] * 2 * axes)
-    windows = Windows(
-        kernel=numbers("kernel_shape", list(space)),
-        strides=numbers("strides", [1] * axes),
-        dilations=numbers("dilations", [1] * axes),
-        pads=pads,
-        auto_pad=automatic,
-    )
-    if "ceil_mode" in values and values["ceil_mode"].i:
-        return windows.reaching(space)
-    return windows
-
-
 def _ranks(order: np.ndarray) -> np.ndarray:
     """Return the place of each in an order."""
     places = np.empty_like(order)
     places[order] = np.arange(order.size)
     return places
+
+
+def resized(node: Any, sources: np.ndarray, given: list[Any], opset: int) -> np.ndarray:
+    """Take the nearest addresses: the host's own operator does it with numbers of places."""
+    if sources.size >= 1 << np.finfo(np.float32).nmant:
+        raise Unsupported(f"it must have fewer than {1 << 23:,} numbers, not {sources.size:,}")
+    places = np.arange(sources.size, dtype=np.float32).reshape(sources.shape)
+    (made,) = on_host(node, [places, *given], {"": opset})
+    return sources.reshape(-1)[made.astype(np.int64)]

@@ -13,23 +13,25 @@ import numpy as np
 from onnx import NodeProto
 
 from carrysave.compiler.front.samples import Samples
-from carrysave.compiler.graph.graph import DOMAIN
+from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.lowered.engine_codes import code_offset
-from carrysave.compiler.lowered.evaluate import evaluator
+from carrysave.compiler.lowered.evaluate import evaluator, no_product
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
+from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.program.assemble import assembled, scores_of
 from carrysave.compiler.program.between import Between
-from carrysave.compiler.program.cut import computed, cut
-from carrysave.compiler.program.cycles import Memory
+from carrysave.compiler.program.copies import lay
+from carrysave.compiler.program.depthwise import started_product
 from carrysave.compiler.program.dynamic import dynamic_product
 from carrysave.compiler.program.gates import gate
 from carrysave.compiler.program.host_parts import HostParts
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.lifetimes import Lifetimes
-from carrysave.compiler.program.products import started
+from carrysave.compiler.program.look_ups import Result, look_ups
+from carrysave.compiler.program.on_chip import layers_at, move_on_chip
 from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.program.reasons import between, check_target, not_a_job, reason_of
 from carrysave.compiler.program.recurrent import taken_by
@@ -51,7 +53,6 @@ def compile_network(
     inputs: dict[str, np.ndarray],
     *,
     samples: Samples | None = None,
-    memory: Memory | None = None,
     most: int = 1 << 31,
 ) -> Program:
     """Compile a network for one batch of inputs at a time.
@@ -62,7 +63,6 @@ def compile_network(
     target : the co-processor, of int8 codes.
     inputs : of a batch, whose sizes count; and states as they are before the first run.
     samples : where they are, and what states there are; None: along the first axes, and none.
-    memory : how long the system's SDRAM takes; None: as the planner's cost model has it.
     most : bytes that the program may have.
 
     Raises
@@ -71,7 +71,7 @@ def compile_network(
         A co-processor of other codes, sizes that do not fit, or a program that is too large.
     """
     check_target(target)
-    return _Compiler(lowered, Image(target, memory, most), inputs, samples).compile()
+    return _Compiler(lowered, Image(target, most), inputs, samples).compile()
 
 
 class _Compiler:
@@ -86,14 +86,12 @@ class _Compiler:
         self._lowered, self._image, self._inputs = lowered, image, inputs
         self._shapes = sizes_of(lowered, image.target, inputs)
         self._target = target = image.target
-        machine = evaluator(lowered, _not_run, lambda name, codes: codes)
+        machine = evaluator(lowered, no_product, lambda name, codes: codes)
         self._nodes: list[Any] = machine.rt_nodes_
         uses = Counter(name for node in lowered.proto.graph.node for name in node.input)
         uses.update((*lowered.graph.outputs, *self._states))
-        self._between = Between(
-            image, lowered.tables, lowered.arithmetic, lowered.recurrent,
-            machine.opsets[""], dict(machine.rt_inits_),
-        )  # fmt: skip
+        constants, behind = dict(machine.rt_inits_), look_ups(lowered, target, self._states)
+        self._between = Between(image, lowered, machine.opsets[""], constants, behind)
         self._tensors, self._constants = self._between.tensors, self._between.constants
         self._lifetimes = Lifetimes(image.pool, uses, self._tensors)
         self._host = HostParts(self._tensors, lambda node: reason_of(lowered, node, target))
@@ -109,7 +107,8 @@ class _Compiler:
             self._beside_states(proto)
             self._lifetimes.begin()
             here = self._here(node)
-            self._lifetimes.done(proto, here=here)
+            after = self._between.look_ups.get(proto.output[0])
+            self._lifetimes.done(proto, here=here, more=after.output if after else "")
             if not here:
                 self._host.add(proto)
         if not any(isinstance(step, Start) for step in self._image.steps):
@@ -123,11 +122,12 @@ class _Compiler:
             )
         scores = scores_of(self._image, self._layers)
         self._section()
+        self._parts = move_on_chip(self._image, self._parts, scores[0], self._tensors)
         return assembled(
             self._image, self._parts, scores=scores,
             tensors=self._tensors, constants=self._constants,
             inputs=tuple(self._host.inputs), outputs=tuple(self._lowered.graph.outputs),
-            layers=tuple(self._layers), lowered=self._lowered,
+            layers=layers_at(self._layers, self._tensors), lowered=self._lowered,
             takes={
                 name: (values.dtype, values.shape)
                 for name, values in self._inputs.items()
@@ -149,8 +149,11 @@ class _Compiler:
     def _here(self, node: Any) -> bool:
         """Place a node in memory; return whether it is there, and not left to the host."""
         proto: NodeProto = node.onnx_node
-        if proto.domain == DOMAIN and proto.op_type == "Product":
-            return self._product(proto)
+        content = self._lowered.of(proto)
+        if isinstance(content, CodeTable) and proto.output[0] in self._tensors:
+            return True  # by the job that made its codes
+        if isinstance(content, Operands):
+            return self._product(content)
         if not proto.domain and proto.op_type == "Shape" and proto.input[0] in self._shapes:
             # Sizes of inputs are the program's.
             made = node.run(np.empty(self._shapes[proto.input[0]][0], np.int8))
@@ -160,8 +163,8 @@ class _Compiler:
             made = node.run(*(self._constants.get(name) for name in proto.input))
             self._constants |= dict(zip(proto.output, made, strict=False))
             return True
-        if proto.domain == DOMAIN and proto.op_type == "Recurrent":
-            self._bring_to(proto)
+        if isinstance(content, Recurrent):
+            self._bring_to(proto, content)
         if proto.op_type == "DynamicQuantizeLinear" and proto.input[0] not in self._tensors:
             self._brought(proto.input[0])
         return self._between.run(node)
@@ -177,46 +180,44 @@ class _Compiler:
         else:
             self._parts.append(list(steps))
 
-    def _product(self, node: NodeProto) -> bool:
-        product = self._lowered.products[node.attribute[0].i]
+    def _product(self, product: Operands) -> bool:
         if not_a_job(product, self._target):
             return False
         assert isinstance(product, QuantisedProduct)
         if product.late:
             return dynamic_product(self._image, product, self._tensors)
+        node = product.name, product.operator
+        matrix = product.weights is not None and product.windows is None and not product.transposed
+        lay(self._image, node, self._tensors, (product.a, product.b), any_order=matrix)
         a = self._tensors.get(product.a) or self._brought(product.a)
+        made = Result.of(self._between.look_ups, self._target, product.y, product.y_type)
         if isinstance(product, GateProduct):
             b = self._tensors.get(product.b)
             if a is None or b is None:
                 return False
-            self._tensors[product.y] = gate(self._image, product, a, b)
+            self._tensors[made.name] = gate(self._image, product, a, b, made.table)
             return True
         b = self._tensors.get(product.b)
         if product.b and (a is None or b is None or a.kind != product.a_type):
             return False
         assert a is not None
-        offset = code_offset("C", product.y_type, self._target.info.codes)
-        sources = (
-            cut(product, a, self._image) if b is None else computed(product, a, b, self._image)
-        )
         before = len(self._image.steps)
-        groups, places = started(self._image, sources, (product.name, product.operator))
-        y = Tensor(sources.shaped(places), product.y_type, offset)
-        self._tensors[product.y] = y
+        groups, places = started_product(self._image, product, a, b, made.written)
+        self._tensors[made.name] = y = made.tensor(places)
         starts = [step for step in self._image.steps[before:] if isinstance(step, Start)]
         self._layers.append(Layer(
             product.name, product.operator,
             [(one.job.m, one.job.k, one.job.n) for one in groups for _ in range(one.count)],
-            sum(step.cycles for step in starts), product.y, y, [step.counters for step in starts],
+            sum(step.cycles for step in starts), made.name, y, [step.counters for step in starts],
         ))  # fmt: skip
-        self._lifetimes.keep(product.y)
+        self._lifetimes.keep(made.name)
         return True
 
-    def _bring_to(self, proto: NodeProto) -> None:
+    def _bring_to(self, proto: NodeProto, layer: Recurrent) -> None:
         """Have what a recurrent layer takes come from the host, if it is not in memory."""
         name = proto.input[0]
         if name not in self._tensors:
-            layer, y = self._lowered.recurrent[proto.name], self._shapes.get(proto.output[0])
+            y = self._shapes.get(proto.output[0])
             if y is not None:
                 self._shapes.setdefault(name, (taken_by(layer, y[0]), np.dtype(np.float32)))
             self._brought(name)
@@ -241,7 +242,3 @@ class _Compiler:
             self._host.inputs.append(name)
         self._tensors[name] = tensor
         return tensor
-
-
-def _not_run(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-    raise NotImplementedError(product.name)

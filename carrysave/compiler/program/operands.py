@@ -40,9 +40,7 @@ def operand(
         names = [known.tobytes() for known in codes]
         different = list(dict.fromkeys(names))
         whole = image.known(
-            f"{node[0]}.{side}",
-            np.concatenate([codes[names.index(one)] for one in different]),
-            8,
+            f"{node[0]}.{side}", np.concatenate([codes[names.index(one)] for one in different]), 8
         )
         m = len(codes[0])
         part = whole.part((0, m))
@@ -58,7 +56,12 @@ def operand(
     wide = [_filled(image, one) for one in sources]
     each = wide[0].shape[1]
     codes_of_all = np.concatenate(wide, axis=1 if beside else 0)
-    first = image.move(*node, codes_of_all.reshape(-1, 1), row=codes_of_all.shape[1])
+    first = image.move(
+        *node,
+        codes_of_all.reshape(-1, 1),
+        row=codes_of_all.shape[1],
+        reason="codes of a matrix do not lie in rows",
+    )
     stride = codes_of_all.shape[1]
     step = each if beside else m * each
     return Operand(

@@ -1,64 +1,39 @@
 """Products of a network in its program's memory: operands, jobs, and where results are.
 
 Works of a product that are of one size are groups of one job: their operands lie side by side, or
-one behind the other, and so do their results.
+one behind the other, and so do their results. A of a convolution is a map whose windows the block
+reads, or, in a co-processor without windows, its patches, which moves put together before.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.cut import Sources
+from carrysave.compiler.program.cut import Part, Sources
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product
 from carrysave.compiler.program.operands import Node, Operand, operand, rows, stride_of
 from carrysave.compiler.program.windows import Map
 from carrysave.driver import Requantisation
-from carrysave.driver.batch import Work
-from carrysave.driver.job import Job
 
-__all__ = ["placed", "started", "sums"]
+__all__ = ["columns_of", "placed", "started", "sums"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Part:
-    """A work, sources of its operands, and where these are as they have to be; or None."""
-
-    work: Work
-    a: np.ndarray | Map | None
-    b: np.ndarray | None
-
-    @property
-    def rows(self) -> int:
-        """Rows of the result."""
-        if isinstance(self.a, Map):
-            return self.a.rows
-        return len(np.asarray(self.work.a if self.a is None else self.a))
-
-    @property
-    def columns(self) -> int:
-        """Columns of the result."""
-        return int(np.asarray(self.work.b if self.b is None else self.b).shape[1])
-
-    def size(self, image: Image) -> tuple[Any, ...]:
-        """Return all in which works have to agree to be groups of one job."""
-        work, how = self.work, self.work.requantisation
-        sides = [
-            _size(image, sources, codes) for sources, codes in ((self.a, work.a), (self.b, work.b))
-        ]
-        limits: tuple[Any, ...] | None = None
-        if how is not None:
-            limits = how.low, how.high, how.relu, how.per_column
-            if "per_column" not in image.target.info.features:
-                limits = *limits, how.multiplier, how.shift, how.zero_point
-        return *sides, self.a is None, self.b is None, work.bias is None, limits, work.wide
+def _size_of(image: Image, part: Part) -> tuple[Any, ...]:
+    """Return all in which works have to agree to be groups of one job."""
+    work, how = part.work, part.work.requantisation
+    sides = [_size(image, part.a, work.a), _size(image, part.b, work.b)]
+    limits: tuple[Any, ...] | None = None
+    if how is not None:
+        limits = how.low, how.high, how.relu, how.per_column
+        if "per_column" not in image.target.info.features:
+            limits = *limits, how.multiplier, how.shift, how.zero_point
+    return *sides, part.a is None, part.b is None, work.bias is None, limits, work.wide
 
 
 def _size(
@@ -72,29 +47,33 @@ def _size(
     return stride_of(image, sources), sources.shape
 
 
-def placed(image: Image, sources: Sources, node: Node) -> tuple[list[JobGroup], list[np.ndarray]]:
+def placed(
+    image: Image, sources: Sources, node: Node, table: bytes | None = None
+) -> tuple[list[JobGroup], list[np.ndarray]]:
     """Place the operands of a product's works, and make room for results.
+
+    Parameters
+    ----------
+    table : in which codes are looked up, by their bytes; None: they are as they are.
 
     Returns
     -------
     Jobs, and the addresses of the result of each work.
     """
-    parts = [
-        _Part(work=work, a=a, b=b)
-        for work, a, b in zip(sources.works, sources.a, sources.b, strict=True)
-    ]
+    parts = sources.parts
     groups: list[JobGroup] = []
     results: list[Buffer] = []
     beside = _beside(image, node, parts) if sources.beside else []
-    for some in _together(image, parts):
+    for _, alike in groupby(parts, lambda part: _size_of(image, part)):
+        some = list(alike)
         count = len(some)
         each = beside[len(results) : len(results) + count] or _behind(image, node, some)
-        groups += _jobs(image, some, node, each, sources.beside)
+        groups += _jobs(image, some, node, each, sources.beside, table)
         results += each
-    return groups, [_places(one) for one in results]
+    return groups, [one.places for one in results]
 
 
-def _beside(image: Image, node: Node, parts: list[_Part]) -> list[Buffer]:
+def _beside(image: Image, node: Node, parts: list[Part]) -> list[Buffer]:
     """Make room for results side by side."""
     ends = np.cumsum([0, *(part.columns for part in parts)]).tolist()
     width = image.stride(8, ends[-1])
@@ -102,17 +81,19 @@ def _beside(image: Image, node: Node, parts: list[_Part]) -> list[Buffer]:
     return [whole.part(None, (at, end)) for at, end in itertools.pairwise(ends)]
 
 
-def _behind(image: Image, node: Node, parts: list[_Part]) -> list[Buffer]:
+def _behind(image: Image, node: Node, parts: list[Part]) -> list[Buffer]:
     """Make room for results of one size, one behind the other."""
     m, n = parts[0].rows, parts[0].columns
     whole = image.reserve(node[0], len(parts) * m, n, 8, stride=image.stride(8, n), lasting=False)
     return [whole.part((at, at + m)) for at in range(0, len(parts) * m, m)]
 
 
-def started(image: Image, sources: Sources, node: Node) -> tuple[list[JobGroup], list[np.ndarray]]:
+def started(
+    image: Image, sources: Sources, node: Node, table: bytes | None = None
+) -> tuple[list[JobGroup], list[np.ndarray]]:
     """Have a product's works run; see :func:`placed`."""
-    groups, places = placed(image, sources, node)
-    count, done = len(sources.works), 0
+    groups, places = placed(image, sources, node, table)
+    count, done = len(sources.parts), 0
     for group in groups:
         macs = sources.macs * (done + group.count) // count - sources.macs * done // count
         image.start(*node, group, macs=macs)
@@ -120,14 +101,13 @@ def started(image: Image, sources: Sources, node: Node) -> tuple[list[JobGroup],
     return groups, places
 
 
-def _together(image: Image, parts: Sequence[_Part]) -> Iterator[list[_Part]]:
-    """Split works into those that follow each other and are of one size."""
-    for _, some in groupby(parts, lambda part: part.size(image)):
-        yield list(some)
-
-
 def _jobs(
-    image: Image, parts: list[_Part], node: Node, results: list[Buffer], beside: bool
+    image: Image,
+    parts: list[Part],
+    node: Node,
+    results: list[Buffer],
+    beside: bool,
+    table: bytes | None,
 ) -> list[JobGroup]:
     """Place operands of works of one size."""
     name, count = node[0], len(parts)
@@ -140,28 +120,30 @@ def _jobs(
         codes = np.stack([np.asarray(one.work.bias) for one in parts]).reshape(1, -1)
         bias = image.known(f"{name}.bias", codes, bits).part(None, (0, n))
         biases = [bias.address + number * bias.row_bytes for number in range(count)]
-    how, records = _scale([one.work.requantisation for one in parts], n), None
+    how = columns_of([one.work.requantisation for one in parts], [n] * count)
+    if how is not None:
+        how = replace(how, table=table)
+    records = image.records(name, how, n, count)
     if how is not None and how.per_column:
-        records = image.records(name, how, count * n)
         how = _first(how, n)
     first = product(
         image.target, a.buffer, b.buffer, results[0], bias=bias, how=how,
         records=None if records is None else records.part(None, (0, n)),
         window=parts[0].a.window if isinstance(parts[0].a, Map) else None,
     )  # fmt: skip
-    first = planned(first, image.target, image.memory)
     groups: tuple[JobGroup, ...] = ()
     for at in range(count):
-        job = _moved(first, a.addresses[at], b.addresses[at], results[at].address)
+        job = replace(first, a=a.addresses[at], b=b.addresses[at], c=results[at].address)
         if bias is not None:
             job = replace(job, bias=biases[at])
         if records is not None:
-            job = replace(job, records=records.address + 8 * at * n)
+            step = 8 * n if table is None else records.stride
+            job = replace(job, records=records.address + at * step)
         groups = appended(groups, JobGroup(job=job))
     return list(groups)
 
 
-def _left(image: Image, node: Node, parts: list[_Part], beside: bool) -> Operand:
+def _left(image: Image, node: Node, parts: list[Part], beside: bool) -> Operand:
     """Place the matrices A of works; those of windows are maps that are there."""
     maps = [one.a for one in parts if isinstance(one.a, Map)]
     if not maps:
@@ -175,21 +157,8 @@ def _left(image: Image, node: Node, parts: list[_Part], beside: bool) -> Operand
     return Operand(buffer=buffer, addresses=[one.address for one in maps])
 
 
-def _moved(job: Job, a: int, b: int, c: int) -> Job:
-    return replace(job, a=a, b=b, c=c)
-
-
-def _places(buffer: Buffer) -> np.ndarray:
-    """Return the addresses of codes."""
-    return np.asarray(
-        buffer.address
-        + buffer.stride * np.arange(buffer.rows)[:, None]
-        + buffer.bits // 8 * np.arange(buffer.columns)
-    )
-
-
-def _scale(given: list[Requantisation | None], columns: int) -> Requantisation | None:
-    """Return how the columns of all works are requantised."""
+def columns_of(given: list[Requantisation | None], columns: list[int]) -> Requantisation | None:
+    """Return how the columns of all works, so many of each, are requantised."""
     scales = [one for one in given if one is not None]
     if not scales:
         return None
@@ -197,7 +166,10 @@ def _scale(given: list[Requantisation | None], columns: int) -> Requantisation |
     if not first.per_column and all(one == first for one in scales):
         return first
     multiplier, shift, zero_point = (
-        np.concatenate([np.broadcast_to(getattr(one, name), columns) for one in scales])
+        np.concatenate([
+            np.broadcast_to(getattr(one, name), count)
+            for one, count in zip(scales, columns, strict=True)
+        ])
         for name in _COLUMNS
     )
     return replace(first, multiplier=multiplier, shift=shift, zero_point=zero_point)
@@ -232,6 +204,5 @@ def sums(
         name=f"{node[0]}.bias", address=int(bias[0]), rows=1, columns=n, bits=bits, stride=row
     )
     c = image.reserve(node[0], left.rows, n, bits, stride=image.stride(bits, n), lasting=False)
-    job = product(image.target, left, right, c, bias=first)
-    image.start(*node, planned(job, image.target, image.memory))
-    return _places(c)
+    image.start(*node, product(image.target, left, right, c, bias=first))
+    return c.places

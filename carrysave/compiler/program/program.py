@@ -9,11 +9,12 @@ import numpy as np
 
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.program.array import Array
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.steps import HostStep, State
+from carrysave.compiler.program.rings import Ring
+from carrysave.compiler.program.steps import HostStep, Start, State
+from carrysave.compiler.program.words import APART_WORD
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Parameter, Plan, Tensor
 
@@ -49,10 +50,24 @@ class Section:
     -------
     steps : in order.
     start : address of their words.
+    rings : of its starts, those whose jobs are ready in memory.
     """
 
     steps: tuple[SectionStep, ...]
     start: int
+    rings: tuple[Ring, ...] = ()
+
+    @property
+    def written(self) -> list[Start]:
+        """Starts whose jobs are not ready: a runner writes them."""
+        ready = {counters for ring in self.rings for _, counters in ring.starts}
+        starts = (step for step in self.steps if isinstance(step, Start))
+        return [step for step in starts if step.counters not in ready]
+
+    @property
+    def counters(self) -> tuple[int, ...]:
+        """Addresses of the counters of all starts, those of rings together."""
+        return (*(one.counters for one in self.rings), *(one.counters for one in self.written))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,7 +108,7 @@ class Program:
     classes: int = 1
     parameters: tuple[Parameter, ...] = ()
     states: tuple[State, ...] = ()
-    results: Mapping[str, Array] = field(default_factory=dict)
+    results: Mapping[str, Buffer] = field(default_factory=dict)
     lowered: Lowered | None = None
     takes: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]] = field(default_factory=dict)
     samples: Samples | None = None
@@ -136,7 +151,7 @@ class Program:
 
     @property
     def plan(self) -> Plan:
-        """What a system must be told.
+        """What a system must know.
 
         Raises
         ------
@@ -149,7 +164,17 @@ class Program:
             raise ValueError("; ".join(reasons[:_SHOWN]) + more)
         layers = [(layer.y, layer.counters) for layer in self.layers]
         inputs = {name: self.tensors[name] for name in self.inputs}
-        return Plan(self.image.parts, self.sections[0].start, inputs, layers, self.parameters)
+        section = self.sections[0]
+        apart = section.start + 4 * APART_WORD
+        return Plan(
+            self.image.parts,
+            section.start,
+            inputs,
+            layers,
+            self.parameters,
+            apart,
+            section.counters,
+        )
 
 
 _SHOWN = 5

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,19 @@ from onnx import ModelProto, numpy_helper
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import DOMAIN, Graph
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.program.array import Array
 from carrysave.compiler.program.buffers import Buffer
+from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.decode import decoded
+from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.host_model import SECTION
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.manifest import placed
 from carrysave.compiler.program.program import Layer, Program, Section
-from carrysave.compiler.program.steps import HostStep, State
+from carrysave.compiler.program.ring_cost import in_rings
+from carrysave.compiler.program.steps import HostStep, Start, State
 from carrysave.compiler.program.write import FORMAT, HOST, MANIFEST, MEMORY
 from carrysave.compiler.target.facts import differences, facts_of
+from carrysave.compiler.target.memory import timing_of
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Parameter, Tensor
 from hw.catalog import Design
@@ -32,7 +36,7 @@ __all__ = ["is_program", "read"]
 
 
 def is_program(path: Path) -> bool:
-    """Tell whether a path is a program's folder, and no model."""
+    """Return whether a path is a program's folder, and no model."""
     return path.is_dir() and (path / MANIFEST).exists()
 
 
@@ -59,14 +63,53 @@ def read(folder: Path, target: Target | None = None) -> Program:
     memory = _memory(folder, manifest)
     with parsing(path, "target"):
         generator = str(manifest.get("generator", "coprocessor"))
-        target_of_file = Target(Design.parse(generator, dict(manifest["target"])))
+        design = Design.parse(generator, dict(manifest["target"]))
+        target_of_file = Target(design)
         needed = dict(manifest["facts"])
+    with parsing(path, "memory"):
+        memory_of_file = timing_of(manifest["memory"], target_of_file.spec)
+        if memory_of_file != target_of_file.memory:
+            target_of_file = Target(design, timing=memory_of_file)
     for one, whose in ((target_of_file, "its design"), (target, "the co-processor")):
         if one is not None and (wrong := differences(needed, facts_of(one.info))):
             raise FileError(path, f"the program needs {', '.join(wrong)}, as {whose} has it")
     lowered = _host(folder, manifest)
     with parsing(path):
-        return _program(manifest, memory, target or target_of_file, lowered)
+        program = _program(manifest, memory, target or target_of_file, lowered)
+    if target is not None and target.memory != target_of_file.memory:
+        return _recounted(program)
+    return program
+
+
+def _recounted(program: Program) -> Program:
+    """Return a program whose starts take what they do with the memory of its co-processor."""
+
+    def again(one: SectionStep) -> SectionStep:
+        if not isinstance(one, Start):
+            return one
+        return replace(one, cycles=sum(cycles_of(group, program.target) for group in one.groups))
+
+    parts = tuple(
+        replace(part, steps=tuple(map(again, part.steps))) if isinstance(part, Section) else part
+        for part in program.parts
+    )
+    took = {
+        step.counters: step.cycles
+        for part in parts
+        if isinstance(part, Section)
+        for step in part.steps
+        if isinstance(step, Start)
+    }
+    layers = tuple(
+        replace(one, cycles=sum(took[at] for at in one.counters)) for one in program.layers
+    )
+    in_ring = tuple(
+        replace(part, steps=tuple(in_rings(part.steps, program.target)))
+        if isinstance(part, Section)
+        else part
+        for part in parts
+    )
+    return replace(program, parts=in_ring, layers=layers)
 
 
 def _memory(folder: Path, manifest: Mapping[str, Any]) -> bytes:
@@ -99,7 +142,7 @@ def _host(folder: Path, manifest: Mapping[str, Any]) -> Lowered | None:
         ]
         del proto.graph.node[:]
         proto.graph.node.extend(nodes)
-    return Lowered(Graph(proto), proto, [], {})
+    return Lowered(Graph(proto), proto)
 
 
 def _program(
@@ -116,7 +159,7 @@ def _program(
     names = [str(one["name"]) for one in manifest["tensors"]]
     tensors = {name: one for name, one in zip(names, every, strict=True) if isinstance(one, Tensor)}
     outputs = {str(one["name"]): placed(one, size) for one in manifest["outputs"]}
-    results = {name: one for name, one in outputs.items() if isinstance(one, Array)}
+    results = {name: one for name, one in outputs.items() if isinstance(one, Buffer) and one.format}
     constants = {}
     if lowered is not None:
         for one in lowered.proto.graph.initializer:
@@ -125,8 +168,12 @@ def _program(
     parameters = tuple(_parameter(one, size) for one in manifest["parameters"])
     return Program(
         target=target, image=image, ring=int(manifest["ring"]), tensors=tensors, results=results,
-        parts=tuple(_part(one, words, lowered, tensors, parameters) for one in manifest["parts"]),
-        constants=constants, inputs=_names(manifest["inputs"]), lowered=lowered,
+        parts=tuple(
+            _part(one, words, lowered, tensors, parameters, target.info.memory_end)
+            for one in manifest["parts"]
+        ),
+        constants=constants, lowered=lowered,
+        inputs=tuple(str(one["name"]) for one in manifest["inputs"]),
         outputs=tuple(manifest["results"]),
         layers=tuple(_layer(one, tensors) for one in manifest["layers"]),
         scores=int(manifest["scores"][0]), classes=int(manifest["scores"][1]),
@@ -147,10 +194,11 @@ def _part(
     lowered: Lowered | None,
     tensors: Mapping[str, Any],
     parameters: tuple[Parameter, ...],
+    chip: int,
 ) -> Section | HostStep:
     if "section" in one:
         start = int(one["section"])
-        return Section(decoded(words, start, one["steps"], parameters), start)
+        return decoded(words, start, one["steps"], parameters, chip)
     proto = [] if lowered is None else lowered.proto.graph.node
     makers = {tuple(node.output): node for node in proto}
     for name in (*one["reads"], *one["writes"]):
@@ -162,10 +210,6 @@ def _part(
         writes=tuple(one["writes"]),
         reasons=tuple(one["reasons"]),
     )
-
-
-def _names(layouts: list[Mapping[str, Any]]) -> tuple[str, ...]:
-    return tuple(str(one["name"]) for one in layouts)
 
 
 def _layer(one: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Layer:

@@ -3,9 +3,8 @@
 import numpy as np
 from onnx import NodeProto, TensorProto
 
-from carrysave.compiler.graph.arithmetic import ARITHMETIC
-from carrysave.compiler.graph.code_table import TABLE
-from carrysave.compiler.graph.graph import DOMAIN
+from carrysave.compiler.graph.arithmetic import ArithmeticNode
+from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.graph.kernels import attributes
 from carrysave.compiler.graph.names import label, quoted
 from carrysave.compiler.lowered.engine_codes import terms_of
@@ -13,6 +12,7 @@ from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
+from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.target.target import Target
 from hw.emit.user_files import shown
 
@@ -21,10 +21,15 @@ __all__ = [
     "DYNAMIC",
     "GREATEST",
     "MOVES",
-    "NO_OPERATOR",
-    "STEPS",
     "between",
     "makes_floats",
+    "NO_MAPS",
+    "NO_OPERATOR",
+    "NO_RULE",
+    "NO_TABLE",
+    "SHORT",
+    "STEPS",
+    "UNEVEN",
     "moves",
     "named",
     "not_a_job",
@@ -46,6 +51,12 @@ _QUANTISER = "DynamicQuantizeLinear"
 _SUMS = np.dtype(np.int32)
 DYNAMIC = ("Cast", _QUANTISER)
 """Those between floats, codes whose step is found when it runs, and their sums."""
+NO_MAPS = "the co-processor has no jobs on maps: -p taps=3 or more, with a vector unit"
+"""Why codes are moved, not computed by jobs; and other reasons."""
+NO_TABLE = "the co-processor has no tables behind jobs: -p table=true"
+NO_RULE = "it is no one sum, product or scale of codes, rounded once"
+UNEVEN = "its codes do not lie in even rows"
+SHORT = "jobs would be many, of few codes each"
 NO_OPERATOR = "between products, the firmware has no such operator"
 
 
@@ -62,18 +73,18 @@ def between(lowered: Lowered, target: Target) -> list[str]:
             sizes.update(node.output)
             continue
         before = next((lost[name] for name in node.input if name in lost), None)
-        if node.domain == DOMAIN and node.op_type == "Product":
-            product = lowered.products[node.attribute[0].i]
-            reason = not_a_job(product, target)
+        content = lowered.of(node)
+        if isinstance(content, Operands):
+            reason = not_a_job(content, target)
             if before is not None:
                 reasons[f"{named(lowered, before)}: {NO_OPERATOR}"] = None
                 lost = {}
             if not reason:
                 codes.update(node.output)
-                sums.update(node.output if product.y_type == _SUMS else ())
+                sums.update(node.output if content.y_type == _SUMS else ())
                 continue
             reasons[f"{named(lowered, node)}: {reason}"] = None
-        elif node.domain == DOMAIN and node.op_type == "Recurrent" and before is None:
+        elif isinstance(content, Recurrent) and before is None:
             if len(node.input) > 1 and node.input[1]:
                 reasons[f"{named(lowered, node)}: all samples must have as many steps"] = None
             else:
@@ -85,7 +96,7 @@ def between(lowered: Lowered, target: Target) -> list[str]:
             (not node.domain and node.op_type in (*GREATEST, *STEPS, _QUANTISER))
             or (node.input[0] in sums and makes_floats(node))
             or moves(node)
-            or node.op_type in (TABLE, ARITHMETIC)
+            or isinstance(content, CodeTable | ArithmeticNode)
         ):
             codes.update(node.output)
             continue
@@ -94,13 +105,13 @@ def between(lowered: Lowered, target: Target) -> list[str]:
 
 
 def makes_floats(node: NodeProto) -> bool:
-    """Tell whether an operator makes floats of what it takes, such as sums."""
+    """Return whether an operator makes floats of what it takes, such as sums."""
     to = attributes(node).get("to")
     return not node.domain and node.op_type == "Cast" and to == TensorProto.FLOAT
 
 
 def moves(node: NodeProto) -> bool:
-    """Tell whether an operator moves codes, and makes no others."""
+    """Return whether an operator moves codes, and makes no others."""
     mode = attributes(node).get("mode", b"nearest")
     resizes = node.op_type in ("Resize", "Upsample")
     return not node.domain and node.op_type in MOVES and (not resizes or mode == b"nearest")
@@ -108,14 +119,10 @@ def moves(node: NodeProto) -> bool:
 
 def named(lowered: Lowered, node: NodeProto) -> str:
     """Say which node of the model it is."""
-    if node.domain == DOMAIN and node.op_type == "Product":
-        product = lowered.products[node.attribute[0].i]
-        return f"{shown(product.operator, 100)} {quoted(product.name)}"
-    if node.domain == DOMAIN and node.op_type == "Recurrent":
-        node = lowered.recurrent[node.name].node
-    if node.domain == DOMAIN and node.op_type == ARITHMETIC:
-        node = lowered.arithmetic[node.attribute[0].i].node
-    return label(node)
+    content = lowered.of(node)
+    if isinstance(content, Operands):
+        return f"{shown(content.operator, 100)} {quoted(content.name)}"
+    return label(content.node if isinstance(content, Recurrent | ArithmeticNode) else node)
 
 
 def not_a_job(product: Operands, target: Target) -> str:
@@ -137,10 +144,10 @@ def not_a_job(product: Operands, target: Target) -> str:
 
 def reason_of(lowered: Lowered, node: NodeProto, target: Target) -> str:
     """Say which node of the model it is, and why the host has it."""
-    why = NO_OPERATOR
-    if node.domain == DOMAIN and node.op_type == "Product":
-        why = not_a_job(lowered.products[node.attribute[0].i], target) or NO_OPERATOR
-    elif node.domain == DOMAIN and node.op_type == "Recurrent":
+    content, why = lowered.of(node), NO_OPERATOR
+    if isinstance(content, Operands):
+        why = not_a_job(content, target) or NO_OPERATOR
+    elif isinstance(content, Recurrent):
         why = "the firmware has no such operator"
     return f"{named(lowered, node)}: {why}"
 

@@ -75,7 +75,9 @@ def carried(
         plain = np.array_equal(places.reshape(-1), first + np.arange(size))
         target = int(there.sources.reshape(-1)[0])
         if not plain or abs(first - target) < size:
-            first = image.move(name, "State", places.reshape(-1, 1))
+            first = image.move(
+                name, "State", places.reshape(-1, 1), reason="states are rows of bytes"
+            )
         pairs.append(State(name=name, output=first, input=target, bytes=size))
     return tuple(pairs)
 

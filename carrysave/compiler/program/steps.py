@@ -1,13 +1,13 @@
 """Steps of a program."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from onnx import NodeProto
 
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.driver.job import Job
 
-__all__ = ["HostStep", "Move", "Start", "State", "Step", "Varies"]
+__all__ = ["HostStep", "Move", "Start", "State", "Varies"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +89,7 @@ class Move:
     at, words : address of the words of records and loops, and how many.
     table : address of a table of 256 codes, or of 65,536 by two sources; 0: none.
     varies : what parameters change.
+    reason : why it is no job; empty: not known.
     """
 
     node: str
@@ -100,6 +101,7 @@ class Move:
     words: int
     table: int
     varies: tuple[Varies, ...] = ()
+    reason: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -118,6 +120,3 @@ class HostStep:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     reasons: tuple[str, ...]
-
-
-Step = Start | Move | HostStep

@@ -94,19 +94,23 @@ def _job(job: Job) -> str:
     if requantisation is not None:
         scale = (
             f"records {job.records:#x}"
-            if job.records is not None
+            if job.records is not None and job.vector not in MAPS
             else f"{requantisation.multiplier}/2^{requantisation.shift}+{requantisation.zero_point}"
         )
         scale += f", {requantisation.low}..{requantisation.high}"
+        if job.table:
+            scale += ", table" + f" {job.records:#x}" * (job.vector in MAPS)
     if job.vector is not None:
         b = f", b@{job.b:#x}+{job.ldb}" if job.b else ""
         if job.vector in MAPS:
             zeros, factors = (", ".join(map(str, one)) for one in (job.zeros, job.factors))
             b += f", zeros {zeros}, factors {factors}"
-        return (
-            f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = {job.vector}"
-            f" a[{job.m}x{job.n}]@{job.a:#x}+{job.lda}{b}; {scale}"
-        )
+        a = f"a[{job.m}x{job.n}]@{job.a:#x}+{job.lda}"
+        if job.window is not None:
+            bias = "" if job.bias is None else f" + {job.bias:#x}"
+            a = f"{_window(job.window)}@{job.a:#x}+{job.lda}, b[{job.k}]@{job.b:#x}{bias}"
+            b = ""
+        return f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = {job.vector} {a}{b}; {scale}"
     bias = "" if job.bias is None else f" + {job.bias:#x}"
     order = " by columns" if job.by_columns else ""
     windows = "" if job.window is None else f" of {_window(job.window)}"

@@ -6,6 +6,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from carrysave.compiler.target.memory import memory_line
+from carrysave.report import tables
 from hw.emit.user_files import shown
 
 __all__ = ["show"]
@@ -17,8 +19,8 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
     for head in ("node", "operator", "runs on"):
         table.add_column(head, no_wrap=head == "runs on")
     columns = {
-        "jobs": "jobs", "cycles": "cycles", "of peak": "utilisation", "bus bytes": "bus_bytes",
-        "moved bytes": "moved_bytes", "floats": "numbers",
+        "jobs": "jobs", "cycles": "cycles", "bound": "bound", "of peak": "utilisation",
+        "bus bytes": "bus_bytes", "moved bytes": "moved_bytes", "floats": "numbers",
     }  # fmt: skip
     # What no node has is left out: nine columns are more than a terminal of 80 has room for.
     columns = {
@@ -28,9 +30,11 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
         table.add_column(head, justify="right")
     for one in facts["nodes"]:
         cells = [
-            _share(one[key]) if key == "utilisation" else _count(one[key])
+            one[key] or "" if key == "bound"
+            else f"{one[key]:.1%}" if key == "utilisation" and one[key] is not None
+            else f"{one[key]:,}" if one[key] else ""
             for key in columns.values()
-        ]
+        ]  # fmt: skip
         table.add_row(shown(one["node"], 40), shown(one["operator"], 30), one["runs_on"], *cells)
     console.print(table)
     bus, moved, floats = (
@@ -43,15 +47,8 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
         f" {facts['bytes']:,} bytes of memory, {facts['filled_bytes']:,} of them weights, tables"
         " and steps",
         f"host segments: {facts['host_segments']}",
+        memory_line(facts["memory"]),
     ]
+    lines += [f"loss: {one}" for one in facts["losses"]]
     lines += [reason for one in facts["nodes"] for reason in one["reasons"]]
-    for line in lines:
-        console.print(shown(line, 4000), highlight=False, markup=False, soft_wrap=True)
-
-
-def _share(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"
-
-
-def _count(number: int) -> str:
-    return f"{number:,}" if number else ""
+    tables.say(console, lines)

@@ -12,12 +12,13 @@ import numpy as np
 from carrysave.compiler.graph.im2col import Windows
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.places import regular
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work
 from carrysave.driver.system import Tensor
 from carrysave.driver.window import Window
 
-__all__ = ["Layout", "Map", "layout_of", "window_works"]
+__all__ = ["Layout", "Map", "fits", "layout_of", "window_works"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ def window_works(
     channels = len(works[0].b) // prod(windows.kernel)
     fill = (product.a_zero - a.offset) & 0xFF
     window = _window(windows, shape[2:], layout.pixel, channels, fill)
-    if not (window.sized and window.legal) or not _fits(window, image.target):
+    if not (window.sized and window.legal) or not fits(window, image.target):
         return None
     rows = prod(outputs)
     maps = [
@@ -92,31 +93,20 @@ def layout_of(sources: np.ndarray) -> Layout | None:
     """Return how a map of addresses is laid out; None: not as the loader can read it."""
     if sources.ndim == 3:
         sources = sources[:, :, None]
-    first = int(sources[0, 0, 0, 0])
-    _, channels, height, width = sources.shape
-
-    def step(axis: int, otherwise: int) -> int:
-        if sources.shape[axis] == 1:
-            return otherwise
-        place = [0] * 4
-        place[axis] = 1
-        return int(sources[tuple(place)]) - first
-
-    pixel = step(3, channels)
-    row = step(2, (width - 1) * pixel + channels)
-    sample = step(0, height * row)
-    steps = (sample, step(1, 1), row, pixel)
-    grid = np.ogrid[tuple(map(slice, sources.shape))]
-    places = first + sum(one * at for one, at in zip(steps, grid, strict=True))
-    if first < 0 or steps[1] != 1 or not np.array_equal(places, sources):
+    first, (batch, channels, height, width) = int(sources[0, 0, 0, 0]), sources.shape
+    steps = regular(sources)
+    if first < 0 or steps is None or (channels > 1 and steps[1] != 1):
         return None
+    pixel = steps[3] if width > 1 else channels
+    row = steps[2] if height > 1 else (width - 1) * pixel + channels
+    sample = steps[0] if batch > 1 else height * row
     if pixel < channels or row < (width - 1) * pixel + channels:
         return None
     return Layout(address=first, sample=sample, row=row, pixel=pixel)
 
 
 def _plain(windows: Windows, space: tuple[int, ...]) -> bool:
-    """Tell whether rows of A are the pixels, one after the other: they need no windows."""
+    """Return whether rows of A are the pixels, one after the other: they need no windows."""
     return prod(windows.kernel) == prod(windows.strides) == 1 and not any(
         sum(pads) for pads in windows.around(space)
     )
@@ -161,8 +151,8 @@ def _works(product: QuantisedProduct, target: Target, channels: int) -> list[Wor
     return works if sum(len(work.b) for work in works) == groups * depth else None
 
 
-def _fits(window: Window, target: Target) -> bool:
-    """Tell whether the stores hold a tap of a tile."""
+def fits(window: Window, target: Target) -> bool:
+    """Return whether the stores hold a tap of a tile."""
     stores = target.mode.stores(target.info.stores)
     tap = -(-window.channels // stores.tile_k)
     return window.codes <= target.mode.k_max and stores.fits(1, 1, tap)

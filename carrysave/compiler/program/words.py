@@ -1,7 +1,8 @@
 """Steps of a program as words of 32 bits, as firmware and the Python runners read them.
 
 A section begins with :data:`HEAD_WORDS` words: the count of its steps, room for descriptors, the
-codes of the last product and their count, and the address of the table of parameters, or 0.
+codes of the last product and their count, the address of the table of parameters, or 0, and whether
+starts of rings are to run each by itself, 0 or 1.
 
 A step begins with its kind. A start has its count of groups, the address of its counters, and for
 each group :data:`JOB_WORDS` words, in the order of :data:`JOB_FIELDS`: those of its first job, its
@@ -13,6 +14,13 @@ job are on chip. A record is a count of bytes, and for each source an address, w
 each byte; or a number below 0, which is a code less 256, and stays. A loop is a number below 0, how
 often less 0; the words of its body, records and loops; what is added to the addresses of the first
 source each time; and to those of all others; and its body.
+
+A ring is several starts, whose jobs are descriptors in memory, as the hardware reads them. It has
+:data:`RING_FIELDS`: their address; that for which they are written, 64 bits, of the memory's start
+as the hardware sees it; the address of the counters of all; where what they read and write begins
+and ends; how many they are; how many ranges of memory they write, and how many starts there are.
+Then comes for each range its address and bytes, and for each start its count of jobs, and the
+address of its counters. Of all together a driver may count cycles alone.
 
 The table of parameters has their count, and for each the value that is wanted, the value that words
 have, the least and greatest legal one, and a count of places: pairs of the address of a word, and
@@ -35,12 +43,14 @@ from carrysave.driver.registers import OPERATIONS
 
 __all__ = [
     "CHIP", "HEAD_WORDS", "JOBS", "JOB_FIELDS", "JOB_WORDS", "MOVE_FIELDS", "PARAMETER_WORDS",
-    "Kind", "group_of", "group_words",
+    "APART_WORD", "RING_FIELDS", "TABLE_WORD", "Kind", "group_of", "group_words",
 ]  # fmt: skip
 
 CHIP = 1 << 31
 """First address on chip."""
-HEAD_WORDS = 5
+HEAD_WORDS = 6
+TABLE_WORD, APART_WORD = 4, 5
+"""Places of the address of parameters, and of whether starts run each by itself."""
 JOBS = 8
 """On one start, as the firmware has room for."""
 PARAMETER_WORDS = 5
@@ -53,6 +63,7 @@ class Kind(IntEnum):
     MOVE = 1
     START = 2
     FLOATS = 3
+    RING = 4
 
 
 class _Option(IntFlag):
@@ -63,6 +74,7 @@ class _Option(IntFlag):
     ACCUMULATE = 16
     RELU = 32
     WINDOW = 64
+    TABLE = 128
 
 
 _PLACES = ("a", "b", "c", "bias", "records", "m", "n", "k", "lda", "ldb", "ldc")
@@ -73,6 +85,7 @@ _MORE_WORDS = tuple(f"more_{number}" for number in range(5))
 JOB_FIELDS = (*_PLACES, "options", *_SCALE, *_MORE, "vector", "count", *_STEPS, *_MORE_WORDS)
 JOB_WORDS = len(JOB_FIELDS)
 MOVE_FIELDS = ("to", "at", "words", "taps", "table")
+RING_FIELDS = ("at", "base_lo", "base_hi", "counters", "low", "high", "count", "spans", "starts")
 _LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb")
 _NAMES = {number: name for name, number in OPERATIONS.items()}
 
@@ -93,11 +106,12 @@ def group_words(group: JobGroup) -> list[int]:
     for option, given in (
         (_Option.BIAS, job.bias is not None),
         (_Option.REQUANTISE, requantisation is not None),
-        (_Option.PER_COLUMN, job.records is not None),
+        (_Option.PER_COLUMN, job.records is not None and job.vector not in MAPS),
         (_Option.BY_COLUMNS, job.by_columns),
         (_Option.ACCUMULATE, job.accumulate),
         (_Option.RELU, requantisation is not None and requantisation.relu),
         (_Option.WINDOW, job.window is not None),
+        (_Option.TABLE, job.table),
     ):
         options |= option if given else _Option(0)
     scale = [
@@ -145,7 +159,8 @@ def group_of(words: Sequence[int]) -> JobGroup:
     job = replace(
         job,
         bias=job.bias if _Option.BIAS in options else None,
-        records=job.records if _Option.PER_COLUMN in options else None,
+        records=job.records if options & (_Option.PER_COLUMN | _Option.TABLE) else None,
+        table=_Option.TABLE in options,
         requantisation=requantisation if _Option.REQUANTISE in options else None,
     )
     if job.vector in MAPS:

@@ -7,45 +7,55 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.compiler.program.floats import Floats, SectionStep
+from carrysave.compiler.program.decode import unsaid
 from carrysave.compiler.program.host_model import host_model, lacking
 from carrysave.compiler.program.manifest import layout
 from carrysave.compiler.program.program import Program, Section
-from carrysave.compiler.program.steps import HostStep, Move, Start
+from carrysave.compiler.program.steps import HostStep
 from carrysave.compiler.program.text import text
 from carrysave.compiler.target.facts import facts_of
-from hw.catalog import Design
 from hw.emit.user_files import shown
 
-__all__ = ["FORMAT", "HOST", "MANIFEST", "MEMORY", "kind_of", "texts", "write"]
+__all__ = ["FORMAT", "HOST", "MANIFEST", "MEMORY", "write"]
 
-FORMAT = 7
+FORMAT = 9
 """Of the manifest and of the words in memory: a reader refuses any other."""
 MEMORY, MANIFEST, HOST = "memory.bin", "program.json", "host.onnx"
+_BUFFER = ("name", "address", "rows", "columns", "bits", "stride")
 
 
-def write(program: Program, folder: Path, found: dict[str, Any]) -> list[Path]:
+def write(program: Program, folder: Path, facts: dict[str, Any]) -> list[Path]:
     """Write a program into a folder; return the files.
 
     Parameters
     ----------
-    found : of :func:`carrysave.compiler.program.facts.facts`, and what users of the program add.
+    facts : of :func:`carrysave.compiler.program.facts.facts`, and what users of the program add.
     """
     memory, host = program.memory.tobytes(), host_model(program)
     manifest = (
-        found
+        facts
         | _manifest(program, host is not None)
         | {"digest": hashlib.sha256(memory).hexdigest()}
     )
     made: dict[str, str | bytes] = {
         MEMORY: memory,
-        MANIFEST: json.dumps(manifest, indent=2) + "\n",
+        MANIFEST: _lines(manifest),
         "program.txt": text(program),
         "program.h": _header(program, manifest),
     }
     if host is not None:
         made[HOST] = host.SerializeToString(deterministic=True)
     return [cache.write(folder / name, data) for name, data in made.items()]
+
+
+def _lines(manifest: dict[str, Any]) -> str:
+    """Return JSON with a line for each node, tensor and so on, some with a million addresses."""
+    parts = []
+    for key, value in manifest.items():
+        many = isinstance(value, list) and any(isinstance(one, dict) for one in value)
+        text_ = ",\n    ".join(map(json.dumps, value)) if many else json.dumps(value)
+        parts.append(f"  {json.dumps(key)}: " + (f"[\n    {text_}\n  ]" if many else text_))
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _manifest(program: Program, host: bool) -> dict[str, Any]:
@@ -69,7 +79,10 @@ def _manifest(program: Program, host: bool) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "generator": program.target.design.name,
-        "target": texts(program.target.design),
+        "target": {
+            name: str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in program.target.design.parameters.items()
+        },
         "facts": facts_of(program.target.info),
         "sections": [section.start for section in program.sections],
         "parts": [_part(part) for part in program.parts],
@@ -81,7 +94,9 @@ def _manifest(program: Program, host: bool) -> dict[str, Any]:
         "tensors": [layout(program, name) for name in names],
         "results": list(program.outputs),
         "takes": {name: [str(kind), list(shape)] for name, (kind, shape) in program.takes.items()},
-        "buffers": [asdict(one) for one in program.buffers.values()],
+        "buffers": [
+            {name: getattr(one, name) for name in _BUFFER} for one in program.buffers.values()
+        ],
         "layers": [
             {
                 "node": one.node,
@@ -100,19 +115,6 @@ def _manifest(program: Program, host: bool) -> dict[str, Any]:
     }
 
 
-def texts(design: Design) -> dict[str, str]:
-    """Return the parameters of a design as text."""
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in design.parameters.items()
-    }
-
-
-def kind_of(step: SectionStep) -> str:
-    """Name the kind of a step."""
-    return "move" if isinstance(step, Move) else "start" if isinstance(step, Start) else "floats"
-
-
 def _part(part: Section | HostStep) -> dict[str, Any]:
     if isinstance(part, HostStep):
         return {
@@ -121,19 +123,7 @@ def _part(part: Section | HostStep) -> dict[str, Any]:
             "writes": part.writes,
             "reasons": part.reasons,
         }
-    return {"section": part.start, "steps": [_step(step) for step in part.steps]}
-
-
-def _step(step: SectionStep) -> dict[str, Any]:
-    """Return what words do not say of a step."""
-    facts: dict[str, Any] = {"kind": kind_of(step), "node": step.node, "operator": step.operator}
-    if isinstance(step, Move):
-        facts["bytes"] = step.bytes
-    elif isinstance(step, Floats):
-        facts["numbers"] = step.numbers
-    else:
-        facts |= {"cycles": step.cycles, "macs": step.macs}
-    return facts
+    return {"section": part.start, "steps": [unsaid(step) for step in part.steps]}
 
 
 def _header(program: Program, manifest: dict[str, Any]) -> str:

@@ -13,12 +13,11 @@ from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work, placed, run_jobs
 from carrysave.driver.device_info import Counters
-from carrysave.driver.job import Job
+from carrysave.driver.job import TABLE_BYTES, Job
 from carrysave.driver.number import Number
 from golden.soc.coprocessor import coprocessor
 from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix, Space
-from hw.catalog import Design
 
 __all__ = ["Alone", "Block", "of_job", "of_work", "product_job", "simulated"]
 
@@ -84,8 +83,12 @@ class Alone:
         """Return some columns of the B of a product; codes of less than a byte begin with one."""
         rows = dict(self.rows)
         for side in rows.keys() & {"b", "bias", "records"}:
-            each = 8 * rows[side].shape[1] // self.job.n
-            rows[side] = rows[side][:, start * each // 8 : -(-(start + count) * each // 8)]
+            whole = rows[side]
+            # A table is behind the records.
+            end = whole.shape[1] - TABLE_BYTES * (self.job.table and side == "records")
+            each = 8 * end // self.job.n
+            part = whole[:, start * each // 8 : -(-(start + count) * each // 8)]
+            rows[side] = np.concatenate([part, whole[:, end:]], axis=1)
         return self._of(replace(self.job, n=count), rows, target)
 
     def _of(self, job: Job, rows: Mapping[str, np.ndarray], target: Target) -> "Alone":
@@ -100,8 +103,8 @@ Block = Callable[[Jobs, Callable[[int], None]], list[tuple[np.ndarray, Counters]
 """Runs jobs, see :func:`carrysave.driver.batch.run_jobs`, and tells how many are done."""
 
 
-def simulated(design: Design, folder: Path) -> Block:
-    """Return the simulated block of a design; each run gets a new folder in one."""
+def simulated(target: Target, folder: Path) -> Block:
+    """Return the simulated block of a co-processor; each run gets a new folder in one."""
 
     def run(jobs: Jobs, tell: Callable[[int], None]) -> list[tuple[np.ndarray, Counters]]:
         from carrysave.sim.device import with_device  # loads all of simulation
@@ -111,8 +114,9 @@ def simulated(design: Design, folder: Path) -> Block:
             for _, rows in jobs
         )
         made: list[tuple[np.ndarray, Counters]] = with_device(
-            design, partial(run_jobs, jobs=list(jobs)), folder, size=size + _ROOM, progress=tell
-        )
+            target.design, partial(run_jobs, jobs=list(jobs)), folder, size=size + _ROOM,
+            memory=target.memory, progress=tell,
+        )  # fmt: skip
         return made
 
     return run
@@ -128,6 +132,10 @@ def of_job(kind: str, job: Job, space: Space, target: Target) -> Alone:
     operands = matrices(target.spec, golden_job(job, target.spec))
     rows = {name: _bytes(space, one) for name, one in operands.items() if name != "a"}
     rows["c"] = np.zeros_like(rows["c"])
+    if job.table:
+        behind = rows.pop("table")
+        records = rows.get("records", behind[:, :0])
+        rows["records"] = np.concatenate([records, behind], axis=1)
     if job.vector == "gather":
         used, numbers = np.unique(space.load(operands["b"])[:, 0], return_inverse=True)
         rows["a"] = space.memory[operands["a"].places(used)]

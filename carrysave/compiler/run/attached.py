@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from carrysave.boards.attached import opened
-from carrysave.compiler.program.array import BYTES
 from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR
 from carrysave.compiler.program.program import Program
-from carrysave.compiler.program.steps import HostStep, Move, Start
+from carrysave.compiler.program.steps import HostStep, Move
 from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.run import network
 from carrysave.compiler.run.device import by_device, place
@@ -24,6 +23,8 @@ _COMMAND, _ANSWER, _MORE = 15, 8, 4
 """Bytes of a frame with a command, of the one with its answer, and of the data's CRC or word."""
 _ESCAPED = 1 + 2 / 256
 """Bytes on the line for one of a frame, as codes are spread evenly."""
+_RING = 4
+"""Registers that are written to start a ring."""
 _READS = 20
 """Registers that are read of a start: is it idle, is it done, how did it end, and counters."""
 
@@ -44,7 +45,7 @@ class Attached:
 
     def __init__(self, program: Program, port: SerialPort) -> None:
         self._program = program
-        device = opened(port, program.target.design)
+        device, _ = opened(port, program.target.design)
         self.memory, self._runner = by_device(device, place(device, program))
 
     def run(
@@ -77,45 +78,49 @@ def traffic(program: Program) -> Traffic:
     Every byte that a step beside the co-processor writes is counted, though those that are as they
     were need not be sent.
     """
+    host = (part for part in program.parts if isinstance(part, HostStep))
+    names = {*program.inputs, *(name for part in host for name in part.writes)}
     written_here = sum(
         program.tensors[name].sources.size * (4 if program.tensors[name].kind == np.float32 else 1)
-        for name in dict.fromkeys((*program.inputs, *_brought(program)))
+        for name in names
     )
     commands = sent = came = 0
     rings = "ring" in program.target.info.features
-    for step in program.steps:
-        if isinstance(step, Move):
-            written_here += step.bytes
-        elif isinstance(step, Floats):
-            out = step.operands["out"]
-            written_here += step.rows * step.columns * BYTES[out.format]
-        elif isinstance(step, Start):
-            ring = rings and len(step.jobs) > 1
-            starts = 1 if ring else len(step.jobs)
-            puts = 4 if ring else JOB_BYTES // 4 + 1
+    for section in program.sections:
+        for one in section.rings:
+            commands += _RING + _READS + len(one.written) + 2
+            came += _READS * _MORE + sum(size for _, size in one.written)
+            written_here += COUNTERS
+        for start in section.written:
+            ring = rings and len(start.jobs) > 1
+            starts = 1 if ring else len(start.jobs)
+            puts = _RING if ring else JOB_BYTES // 4 + 1
             commands += starts * (puts + _READS)
             came += starts * _READS * _MORE
-            sent += len(step.jobs) * DESCRIPTOR * ring
-            for job in step.jobs:
+            sent += len(start.jobs) * DESCRIPTOR * ring
+            for job in start.jobs:
                 first, end = written(job)
                 came += (end - first) * (job.c < CHIP)
                 commands += job.c < CHIP
             written_here += COUNTERS
             commands += 2  # what was written here, in few runs of bytes
+    for step in program.steps:
+        if isinstance(step, Move):
+            written_here += step.bytes
+        elif isinstance(step, Floats):
+            out = step.operands["out"]
+            written_here += step.rows * step.columns * out.format.type.itemsize
     sent += written_here + commands * _COMMAND
     came += commands * _ANSWER
     return Traffic(round(sent * _ESCAPED), round(came * _ESCAPED))
-
-
-def _brought(program: Program) -> list[str]:
-    return [name for part in program.parts if isinstance(part, HostStep) for name in part.writes]
 
 
 def room(program: Program) -> int:
     """Return the bytes of a device's memory that a program takes, with the driver's ring."""
     beat = program.target.info.stores.data_width // 8
     size = -(-program.image.end // beat) * beat + beat
-    most = max((len(step.jobs) for step in program.steps if isinstance(step, Start)), default=1)
+    written_here = [start for section in program.sections for start in section.written]
+    most = max((len(start.jobs) for start in written_here), default=1)
     if "ring" in program.target.info.features and most > 1:
         size += most * DESCRIPTOR + beat
     return size

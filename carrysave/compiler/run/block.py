@@ -1,6 +1,6 @@
 """Runs a program on the simulated co-processor, through its driver."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from carrysave.driver import Coprocessor
 from carrysave.driver.number import BYTE
 from carrysave.sim.device import with_device
 
-__all__ = ["by_block"]
+__all__ = ["by_block", "simulated"]
 
 _ROOM = 1 << 16
 """Bytes of the simulated memory, besides the program's."""
@@ -36,28 +36,48 @@ def by_block(
     """
 
     def simulate(section: Section) -> None:
-        memory[:] = with_device(
-            program.target.design,
-            partial(_run, section=section, memory=memory),
-            directory,
-            size=len(memory) + _ROOM,
-            deadline=deadline,
-        )
+        (memory[:],) = simulated(program, memory, [section], directory, deadline=deadline)
 
     return simulate
+
+
+def simulated(
+    program: Program,
+    memory: np.ndarray,
+    sections: Sequence[Section],
+    directory: Path,
+    *,
+    deadline: float = 3600.0,
+) -> list[np.ndarray]:
+    """Run sections one after the other in one simulation; return memory after each."""
+    made: list[np.ndarray] = with_device(
+        program.target.design,
+        partial(_run, sections=sections, memory=memory),
+        directory,
+        size=len(memory) + _ROOM,
+        memory=program.target.memory,
+        deadline=deadline,
+    )
+    return made
 
 
 def _run(
     device: Coprocessor,
     *,
-    section: Section,
+    sections: Sequence[Section],
     memory: np.ndarray,
     progress: Callable[[int], None],
-) -> np.ndarray:
-    """Place a program's memory, run a section, and return what is there then."""
+) -> list[np.ndarray]:
+    """Place a program's memory, run sections, and return what is there after each."""
+    from carrysave.sim.cocotb.job_samples import WatchedCoprocessor  # of the simulator's process
+
     placed = device.empty((1, len(memory)), BYTE)
     placed.write_bytes(memory[None])
-    ours, runner = by_device(device, placed)
-    runner(section)
-    progress(1)
-    return ours.copy()
+    watch = device.watch if isinstance(device, WatchedCoprocessor) else None
+    ours, runner = by_device(device, placed, lambda: watch.samples if watch else [])
+    made = []
+    for number, section in enumerate(sections, 1):
+        runner(section)
+        made.append(ours.copy())
+        progress(number)
+    return made

@@ -14,14 +14,19 @@ from onnx import NodeProto
 from carrysave.compiler.graph.code_types import steps_apart
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.reference_runtime import Oracle
-from carrysave.compiler.lowered.evaluate import Multiply, evaluate
+from carrysave.compiler.lowered.evaluate import Multiply, evaluate, of_model
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.run.exact_product import INTEGERS, ONNXRUNTIME, exact, may_saturate
 
 __all__ = ["Comparison", "Difference"]
 
 _ON_HOST = "runs in floats on the host; onnxruntime has its own kernel for codes"
+_ON_READING = (
+    "is of floats in the model; its weights became int8 when it was read, and activations do step"
+    " by step. Counted in units in the last place of the largest"
+)
 
 
 @dataclass
@@ -53,7 +58,7 @@ class Comparison:
 
     Members
     -------
-    found : by kind of operator, and whether it is a product.
+    differences : by kind of operator, and whether it is a product.
     products : by name of the node.
     judges : of products, by name of the node: :data:`carrysave.compiler.run.exact_product.INTEGERS`
         where onnxruntime's codes of an input are not exact.
@@ -61,7 +66,7 @@ class Comparison:
     """
 
     def __init__(self, lowered: Lowered) -> None:
-        self.found: dict[tuple[str, bool], Difference] = {}
+        self.differences: dict[tuple[str, bool], Difference] = {}
         self.products: dict[str, Difference] = {}
         self.judges: dict[str, str] = {}
         self.judge = ONNXRUNTIME
@@ -77,15 +82,14 @@ class Comparison:
             if node.op_type == "DynamicQuantizeLinear":
                 types = (np.uint8, np.float32, np.uint8)
                 host |= dict(zip(node.output, map(np.dtype, types), strict=False))
-        self._layers = {
-            name: layer
-            for layer in lowered.recurrent.values()
-            for name in layer.node.output
-            if name
-        }
-        self._why |= {layer.node.op_type: layer.why for layer in self._layers.values()}
+        self._layers: dict[str, tuple[str, Recurrent]] = {}
+        for key, layer in lowered.recurrent.items():
+            in_floats = lowered.quantised_on_reading.get(key)
+            operator = in_floats or layer.node.op_type
+            self._layers |= {name: (operator, layer) for name in layer.node.output if name}
+            self._why[operator] = _ON_READING if in_floats else layer.why
         makers = {name: node for node in lowered.proto.graph.node for name in node.output}
-        kinds = {name: node.op_type for name, node in makers.items()}
+        kinds = {name: of_model(lowered, node).op_type for name, node in makers.items()}
         kinds |= {product.y: product.operator for product in lowered.products}
         self._makers = {
             name: kinds.get(node.input[0], "inputs")
@@ -109,7 +113,7 @@ class Comparison:
                 return codes
             if codes.dtype == np.float32 and not product:  # a scale, of a tensor's own codes
                 return reference[name]
-            self.found.setdefault((kind, product), Difference()).add(codes, reference[name])
+            self.differences.setdefault((kind, product), Difference()).add(codes, reference[name])
             return reference[name]
 
         def multiplied(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
@@ -127,7 +131,7 @@ class Comparison:
                 return y
             for one in (
                 self.products.setdefault(product.name, Difference()),
-                self.found.setdefault((product.operator, True), Difference()),
+                self.differences.setdefault((product.operator, True), Difference()),
             ):
                 one.add(y, judge)
             # A layer that is one operator goes on with exact sums, others with onnxruntime's.
@@ -136,10 +140,10 @@ class Comparison:
         def observed(name: str, codes: np.ndarray) -> np.ndarray:
             if name not in self._layers:
                 return count(self._makers.get(name, "?"), False, name, codes)
-            layer = self._layers[name]
+            kind, layer = self._layers[name]
             if inexact & {product.name for product in layer.products}:
                 return reference.get(name, codes)  # its products have had their judge
-            return count(layer.node.op_type, True, name, codes)
+            return count(kind, True, name, codes)
 
         evaluate(self._lowered, inputs, multiplied, observed)
         if not inexact:
@@ -162,13 +166,13 @@ class Comparison:
                 "most": one.most,
                 "why": self._why.get(kind, "") if product else _ON_HOST,
             }
-            for (kind, product), one in sorted(self.found.items())
+            for (kind, product), one in sorted(self.differences.items())
             if one.differ
         ]
 
 
 def _counted(product: Operands) -> bool:
-    """Tell whether results are onnxruntime's but for their rounding: formats are not its own."""
+    """Return whether results are onnxruntime's but for their rounding: formats are not its own."""
     return not product.formats
 
 

@@ -1,9 +1,12 @@
 """Runs a program on a co-processor behind its driver: jobs there, moves by this processor."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from carrysave.compiler.program.golden_job import moved
-from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.program.rings import Ring
 from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.run.interpret import interpret
 from carrysave.compiler.run.network import Runner
@@ -12,9 +15,13 @@ from carrysave.driver import Coprocessor, Matrix
 from carrysave.driver.descriptor import written
 from carrysave.driver.job import Job
 from carrysave.driver.number import BYTE
+from carrysave.driver.registers import JOB_BYTES
 from carrysave.driver.system import COUNTERS
 
-__all__ = ["by_device", "place"]
+__all__ = ["Samples", "by_device", "place"]
+
+Samples = Sequence[tuple[int, np.ndarray]]
+"""Of a ring, in order: how many jobs were done, and what counters then had, modulo 2^32."""
 
 
 def place(device: Coprocessor, program: Program) -> Matrix:
@@ -33,13 +40,16 @@ def place(device: Coprocessor, program: Program) -> Matrix:
     return memory
 
 
-def by_device(device: Coprocessor, placed: Matrix) -> tuple[np.ndarray, Runner]:
+def by_device(
+    device: Coprocessor, placed: Matrix, samples: Callable[[], Samples] = list
+) -> tuple[np.ndarray, Runner]:
     """Return the memory of a program on a device, and what runs sections there.
 
     Parameters
     ----------
     device : an opened driver.
     placed : of :func:`place`.
+    samples : returns those of the last ring, from which there are counters of each of its starts.
     """
     memory = placed.read_bytes()[0]
 
@@ -57,4 +67,34 @@ def by_device(device: Coprocessor, placed: Matrix) -> tuple[np.ndarray, Runner]:
             placed.fetch(first, min(end, len(memory)) - first)
         return np.array([getattr(counters, name) for name in COUNTERS], "<u8")
 
-    return memory, lambda section: interpret(memory, section.start, run_jobs)
+    def run_ring(ring: Ring, first: int, count: int) -> np.ndarray:
+        ring.move(memory, placed.address, device.info.memory_end)
+        flush()
+        counters = device.run_ready(placed.address + ring.at + JOB_BYTES * first, count)
+        for at, size in ring.written:
+            placed.fetch(at, size)
+        whole = np.array([getattr(counters, name) for name in COUNTERS], "<u8")
+        if (first, count) == (0, ring.count) and (some := samples()):
+            for (_, at), values in zip(ring.starts, _by_start(ring, some, whole), strict=True):
+                memory[at : at + values.nbytes] = values.view(np.uint8)
+        return whole
+
+    def run(section: Section) -> None:
+        interpret(memory, section.start, run_jobs, run_ring)
+
+    return memory, run
+
+
+def _by_start(ring: Ring, samples: Samples, whole: np.ndarray) -> np.ndarray:
+    """Return what counters counted from the end of each start to that of the next: uint64."""
+    ends = np.cumsum([count for count, _ in ring.starts])
+    rows, before = [], np.zeros(len(whole), np.uint64)
+    for end in ends[:-1]:
+        now = next((values for done, values in samples if done >= end), None)
+        if now is None:  # it ended with the ring
+            before = whole
+        else:  # counters went on, from what they had
+            before = before + ((now.astype(np.uint64) - before) & np.uint64(0xFFFFFFFF))
+        rows.append(before)
+    ended = np.array([*rows, whole], np.uint64)
+    return np.diff(ended, axis=0, prepend=np.zeros((1, len(whole)), np.uint64))

@@ -1,7 +1,7 @@
 """Products of codes in exact integers: the judge where onnxruntime's own are not exact.
 
 Without VNNI, onnxruntime's x86 kernels of unsigned times signed bytes add two products at a time in
-16 bits, and saturate. This is told by a try, once; kernels of two operands of one type add in 32.
+16 bits, and saturate. A trial shows that, once; kernels of two operands of one type add in 32.
 """
 
 from functools import cache
@@ -26,7 +26,7 @@ _PAIR = (1 << 15) - 1
 
 @cache
 def saturates() -> bool:
-    """Tell whether onnxruntime's kernels saturate on this processor."""
+    """Return whether onnxruntime's kernels saturate on this processor."""
     kinds = {"a": TensorProto.UINT8, "b": TensorProto.INT8}
     inputs = [helper.make_tensor_value_info(name, kind, [64, 64]) for name, kind in kinds.items()]
     output = helper.make_tensor_value_info("y", TensorProto.INT32, [64, 64])
@@ -39,7 +39,7 @@ def saturates() -> bool:
 
 
 def may_saturate(product: Operands, a: np.ndarray, b: np.ndarray | None) -> bool:
-    """Tell whether onnxruntime's kernel may saturate for these operands, on this processor.
+    """Return whether onnxruntime's kernel may saturate for these operands, on this processor.
 
     Parameters
     ----------

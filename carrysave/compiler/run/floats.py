@@ -1,18 +1,10 @@
 """Does the steps of a program on floats; see :mod:`carrysave.compiler.program.floats`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from carrysave.compiler.program.array import TYPES
-from carrysave.compiler.program.floats import (
-    FLOAT_WORDS,
-    OPERAND_WORDS,
-    OPERANDS,
-    Format,
-    Operation,
-)
+from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operand, Operation
 from golden.npe.activation import exp_parts
 from golden.single import SINGLES
 
@@ -23,41 +15,27 @@ _LEAST = -60
 """Exponent of a row that is aligned, at least."""
 
 
-def calculate(memory: np.ndarray, words: Sequence[int]) -> int:
-    """Do the step that begins with some words; return how many of them are its own.
+def calculate(memory: np.ndarray, step: Floats) -> None:
+    """Do a step.
 
     Parameters
     ----------
     memory : uint8; the result is written into it.
-    words : of the step, and whatever follows.
-
-    Raises
-    ------
-    ValueError
-        There is no such operation.
     """
-    if words[0] not in OPERANDS:
-        raise ValueError(f"an operation on floats must be 1..{len(OPERANDS)}, not {words[0]}")
-    names = OPERANDS[Operation(words[0])]
-    around, end = words[FLOAT_WORDS - 1], FLOAT_WORDS + OPERAND_WORDS * len(names)
-    loops = np.array(words[end : end + around * (1 + len(names))], np.int64)
-    loops = loops.reshape(around, 1 + len(names))
-    places = [
-        _Place(*words[at : at + OPERAND_WORDS]) for at in range(FLOAT_WORDS, end, OPERAND_WORDS)
-    ]
-    for index in np.ndindex(*loops[:, 0].tolist()):
-        more = (np.array(index, np.int64) @ loops[:, 1:]).tolist() if index else [0] * len(names)
-        own = (
-            replace(one, address=one.address + far) for one, far in zip(places, more, strict=True)
-        )
-        _once(_Step(memory, dict(zip(names, own, strict=True))), words)
-    return end + loops.size
+    names = OPERANDS[step.operation]
+    apart = np.array([steps for _, steps in step.loops], np.int64).reshape(-1, len(names))
+    for index in np.ndindex(*(size for size, _ in step.loops)):
+        more = dict(zip(names, (np.array(index, np.int64) @ apart).tolist(), strict=True))
+        _once(step, _Operands(memory, {
+            name: replace(one, address=one.address + more[name])
+            for name, one in step.operands.items()
+        }))  # fmt: skip
 
 
-def _once(step: "_Step", words: Sequence[int]) -> None:
+def _once(to: Floats, step: "_Operands") -> None:
     """Do a step without the loops around it."""
-    operation, rows, columns, shift, width, low, high = words[: FLOAT_WORDS - 1]
-    size = rows, columns
+    operation, shift, width, low, high = to.operation, to.shift, to.width, to.low, to.high
+    rows, columns = size = to.rows, to.columns
     with np.errstate(all="ignore"):
         match operation:
             case Operation.GROUPS:
@@ -85,31 +63,20 @@ def _once(step: "_Step", words: Sequence[int]) -> None:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where the numbers of an operand are."""
-
-    address: int
-    format: int
-    row: int
-    column: int
-
-
-@dataclass(frozen=True)
-class _Step:
+class _Operands:
     """The operands of a step, by name."""
 
     memory: np.ndarray
-    places: dict[str, _Place]
+    places: dict[str, Operand]
 
     def view(self, name: str, size: tuple[int, ...]) -> np.ndarray:
         """Return the numbers of an operand, in place."""
         at = self.places[name]
-        kind = np.dtype(TYPES[Format(at.format)])
-        return np.ndarray(size, kind, self.memory, at.address, (at.row, at.column))
+        return np.ndarray(size, at.format.type, self.memory, at.address, (at.row, at.column))
 
     def load(self, name: str, size: tuple[int, ...]) -> np.ndarray:
         """Return the numbers of an operand as doubles."""
-        numbers, sign = self.view(name, size), _SIGNS.get(Format(self.places[name].format))
+        numbers, sign = self.view(name, size), _SIGNS.get(self.places[name].format)
         if sign is None:
             return numbers.astype(np.float64)
         return np.ldexp(1.0, sign * numbers.astype(np.int64))
@@ -165,7 +132,8 @@ class _Step:
         terms *= self.load("b", size).astype(np.float32)
         total = np.zeros(columns, np.float32)
         more = None
-        if self.places["offsets"].format:
+        offsets = self.places.get("offsets")
+        if offsets is not None and offsets.format:
             ones = self.load("ones", (rows, 1)).astype(np.float32) * powers
             more = ones * self.load("offsets", size).astype(np.float32)
         for row in range(rows):

@@ -6,6 +6,7 @@ import numpy as np
 
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.image import COUNTERS
+from carrysave.compiler.program.rings import Ring
 from carrysave.compiler.run.interpret import interpret
 from carrysave.driver.job import Job
 from golden.soc.coprocessor import coprocessor
@@ -46,4 +47,7 @@ def execute(
                 raise ValueError(f"job {number} of a start: the co-processor says {error.name}")
         return np.ones(COUNTERS // 8, "<u8")
 
-    interpret(memory, start, run_jobs)
+    def run_ring(ring: Ring, first: int, count: int) -> np.ndarray:
+        return run_jobs(ring.jobs(memory, spec.scratch_base)[first : first + count])
+
+    interpret(memory, start, run_jobs, run_ring)

@@ -4,26 +4,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-from carrysave.compiler.program.floats import FLOAT_WORDS, LOOPS, OPERAND_WORDS, OPERANDS
-from carrysave.compiler.program.words import (
-    HEAD_WORDS,
-    JOB_WORDS,
-    MOVE_FIELDS,
-    PARAMETER_WORDS,
-    Kind,
-    group_of,
-)
+from carrysave.compiler.program.decode import Words, step_of
+from carrysave.compiler.program.floats import Floats
+from carrysave.compiler.program.rings import Ring
+from carrysave.compiler.program.steps import Move, Start
+from carrysave.compiler.program.words import APART_WORD, HEAD_WORDS, PARAMETER_WORDS, TABLE_WORD
 from carrysave.compiler.run.floats import calculate
 from carrysave.driver.job import Job
 
 __all__ = ["interpret", "move", "set_parameters"]
 
-_MOST = max(map(len, OPERANDS.values()))
-_LONGEST = FLOAT_WORDS + OPERAND_WORDS * _MOST + LOOPS * (1 + _MOST)
-
 
 def interpret(
-    memory: np.ndarray, start: int, run_jobs: Callable[[list[Job]], np.ndarray | None]
+    memory: np.ndarray,
+    start: int,
+    run_jobs: Callable[[list[Job]], np.ndarray | None],
+    run_ring: Callable[[Ring, int, int], np.ndarray | None],
 ) -> None:
     """Run the steps at an address.
 
@@ -32,33 +28,37 @@ def interpret(
     memory : uint8; what steps make is written into it.
     start : where their words are.
     run_jobs : runs jobs on one start, and returns its counters.
+    run_ring : the same of jobs of a ring, from one on, so many.
 
     Raises
     ------
     ValueError
         Words of no step, or a parameter that is out of range.
     """
-    words = memory[start : start + (len(memory) - start) // 4 * 4].view("<i4")
-    if words[HEAD_WORDS - 1]:
-        set_parameters(memory, int(words[HEAD_WORDS - 1]))
-    at_word = HEAD_WORDS
-    for _ in range(int(words[0])):
-        kind, at_word = int(words[at_word]), at_word + 1
-        if kind == Kind.MOVE:
-            move(memory, *words[at_word : at_word + len(MOVE_FIELDS)].tolist())
-            at_word += len(MOVE_FIELDS)
-        elif kind == Kind.START:
-            count, at = words[at_word : at_word + 2].tolist()
-            end = at_word + 2 + count * JOB_WORDS
-            rows = words[at_word + 2 : end].reshape(count, JOB_WORDS).tolist()
-            counters = run_jobs([job for row in rows for job in group_of(row).jobs])
-            if counters is not None:
-                memory[at : at + counters.nbytes] = counters.view(np.uint8)
-            at_word = end
-        elif kind == Kind.FLOATS:
-            at_word += calculate(memory, words[at_word : at_word + _LONGEST].tolist())
+    words = Words(memory, start)
+    head = words.take(HEAD_WORDS)
+    if head[TABLE_WORD]:
+        set_parameters(memory, head[TABLE_WORD])
+    for _ in range(head[0]):
+        step = step_of(words)
+        if isinstance(step, Move):
+            move(memory, step.to, step.at, step.words, step.taps, step.table)
+        elif isinstance(step, Start):
+            _count(memory, step.counters, run_jobs(step.jobs))
+        elif isinstance(step, Floats):
+            calculate(memory, step)
         else:
-            raise ValueError(f"a step must be of kind 1..{max(Kind)}, not {kind}")
+            first = 0
+            whole = ((step.count, step.counters),)
+            for count, at in step.starts if head[APART_WORD] else whole:
+                _count(memory, at, run_ring(step, first, count))
+                first += count
+
+
+def _count(memory: np.ndarray, at: int, counters: np.ndarray | None) -> None:
+    """Write counters, if there are some."""
+    if counters is not None:
+        memory[at : at + counters.nbytes] = counters.view(np.uint8)
 
 
 def set_parameters(memory: np.ndarray, table: int) -> None:

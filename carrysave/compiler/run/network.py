@@ -5,9 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.graph.graph import DOMAIN
+from carrysave.compiler.graph.host_runtime import on_host
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.lowered.evaluate import evaluator
+from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.program.program import Program, Section
+from carrysave.compiler.program.steps import HostStep
 from carrysave.compiler.run.golden import execute
-from carrysave.compiler.run.host import host_of
 from carrysave.driver.system import parameter_words
 
 __all__ = ["Runner", "by_golden", "run"]
@@ -39,7 +44,7 @@ def run(
     """
     for address, data in parameter_words(program.parameters, parameters or {}).items():
         memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
-    host = host_of(program)
+    host = _host_of(program)
     known: dict[str, Any] = {"": None, **program.constants, **inputs}
 
     def write(name: str) -> None:
@@ -93,3 +98,26 @@ def codes_of(program: Program, name: str, memory: np.ndarray) -> np.ndarray:
         return codes
     scale, zero = tensor.scale
     return ((codes.astype(np.int32) - np.int32(zero)) * np.float32(scale)).astype(np.float32)
+
+
+def _host_of(program: Program) -> Callable[[HostStep, dict[str, Any]], None]:
+    """Return what runs steps of the host: takes tensors by name, and adds those it makes."""
+
+    def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        return golden.product(program.target.spec, product.compile(program.target, a, b, True))
+
+    nodes: Mapping[tuple[str, ...], Any] = {}
+    opsets: Mapping[str, int] = {}
+    if program.lowered is not None:
+        machine = evaluator(program.lowered, multiply, lambda name, codes: codes)
+        nodes = {tuple(node.onnx_node.output): node for node in machine.rt_nodes_}
+        opsets = machine.opsets
+
+    def run(step: HostStep, known: dict[str, Any]) -> None:
+        for written in step.nodes:
+            node = nodes[tuple(written.output)]
+            given = [known[name] for name in written.input]
+            made = node.run(*given) if written.domain == DOMAIN else on_host(node, given, opsets)
+            known.update(zip(written.output, made, strict=False))
+
+    return run

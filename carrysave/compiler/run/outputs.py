@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["archive", "array_names", "folder_name"]
+__all__ = ["archive", "array_names", "folder_name", "npy"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
@@ -17,15 +17,15 @@ def array_names(outputs: Iterable[str]) -> dict[str, str]:
     """Return the name in the file of each output: its own, if that is plain, or a number."""
     names = list(outputs)
     plain = {name for name in names if _PLAIN.fullmatch(name)}
-    found = {}
+    names_of = {}
     for number, name in enumerate(names):
         array_name = name
         if name not in plain:
             array_name = f"output{number}"
             while array_name in plain:
                 array_name += "_"
-        found[name] = array_name
-    return found
+        names_of[name] = array_name
+    return names_of
 
 
 def folder_name(model: Path) -> str:
@@ -40,7 +40,12 @@ def archive(outputs: Mapping[str, np.ndarray]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as file:
         for name, array in outputs.items():
-            part = io.BytesIO()
-            np.lib.format.write_array(part, array, allow_pickle=False)
-            file.writestr(zipfile.ZipInfo(f"{names[name]}.npy"), part.getvalue())
+            file.writestr(zipfile.ZipInfo(f"{names[name]}.npy"), npy(array))
+    return buffer.getvalue()
+
+
+def npy(array: np.ndarray) -> bytes:
+    """Write an array as an .npy."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, allow_pickle=False)
     return buffer.getvalue()

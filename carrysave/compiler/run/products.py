@@ -1,10 +1,8 @@
 """A network from inputs to outputs: computed, simulated, compared, measured."""
 
-import math
 import time
 from collections import Counter, deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,14 +12,15 @@ from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Compiled, Operands
-from carrysave.compiler.program.cost import Spent, cycles_of, spent
+from carrysave.compiler.program.cost import cycles_of, spent_by_all
 from carrysave.compiler.run.alone import Alone, Block, of_work, product_job
 from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.run.results import ProductRun, Run
 from carrysave.compiler.target.target import Target
 from carrysave.errors import installed
 from carrysave.progress import Steps
 
-__all__ = ["SIMULATIONS", "ProductRun", "Run", "run"]
+__all__ = ["SIMULATIONS", "RunSettings", "run"]
 
 SIMULATIONS = ("all", "sample", "none")
 """Simulate every product of every input; some rows of each product of the first batch; none."""
@@ -30,119 +29,50 @@ _CYCLES = 6_000
 """Approximate cycles of a sample."""
 
 
-@dataclass
-class ProductRun:
-    """Results of a product after a run; figures are per batch.
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """How a network runs.
 
     Members
     -------
-    product : which.
-    shapes : M, K, N of its works.
-    macs : useful products.
-    peak : the engine's maximum products per cycle, in its formats.
-    estimate : by the cost model.
-    rows, simulated : rows of the works, and those that were simulated.
-    cycles, modelled : of the simulated part: counted by the hardware, and by the cost model.
+    batch : inputs of one batch.
+    simulation : one of :data:`SIMULATIONS`.
+    in_hardware : the co-processor requantises; else the host, as onnxruntime does.
+    block : what part of the products runs on, besides the golden model.
+    compare : with onnxruntime, which takes the whole model into memory.
     """
 
-    product: Operands
-    shapes: list[tuple[int, int, int]]
-    macs: int
-    peak: float
-    estimate: Spent
-    rows: int = 0
-    simulated: int = 0
-    cycles: int = 0
-    modelled: int = 0
-
-    def with_more(self, other: "ProductRun") -> "ProductRun":
-        """Return this with a further product of the same weights, before any is simulated."""
-        return replace(
-            self,
-            shapes=self.shapes + other.shapes,
-            macs=self.macs + other.macs,
-            estimate=self.estimate + other.estimate,
-            rows=self.rows + other.rows,
-        )
-
-    @property
-    def total(self) -> int:
-        """Cycles of the product: the cost model's, corrected by its error on the simulated part.
-
-        Not fewer than the engine's peak allows: the error of a few rows may not be that of all.
-        """
-        if not self.simulated:
-            return self.estimate.cycles
-        corrected = round(self.estimate.cycles * self.cycles / self.modelled)
-        if self.simulated == self.rows:
-            return corrected
-        return max(corrected, math.ceil(self.macs / self.peak))
-
-
-@dataclass
-class Run:
-    """A run as a whole.
-
-    Members
-    -------
-    outputs, reference : by name: ours, and onnxruntime's; None if that is not installed.
-    layers : in the order in which they run.
-    comparison : where codes differ, if there is a reference.
-    inputs, batch : number of inputs, and of those of one batch.
-    wrong : works whose simulation differs from the golden model.
-    host : operations of the host in the first batch, by operator, see
-        :func:`carrysave.compiler.graph.host_work.operations`.
-    seconds : by phase.
-    axes : of the sample in each output; a state has none, and is that behind the last sample.
-    """
-
-    outputs: dict[str, np.ndarray]
-    reference: dict[str, np.ndarray] | None
-    layers: list[ProductRun]
-    comparison: Comparison | None
-    inputs: int
     batch: int
     simulation: str
-    wrong: list[str]
-    host: dict[str, int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    axes: Mapping[str, int] = field(default_factory=dict)
+    in_hardware: bool
+    block: Block
+    compare: bool = True
 
 
 def run(
     lowered: Lowered,
     target: Target,
     inputs: dict[str, np.ndarray],
-    *,
     samples: Samples,
-    batch: int,
-    simulation: str,
-    in_hardware: bool,
-    block: Block,
+    settings: RunSettings,
     steps: Steps,
     whole: Lowered | None = None,
-    compare: bool = True,
 ) -> Run:
     """Run a network.
 
     Parameters
     ----------
-    lowered : the network, compiled for
-    target : the co-processor.
+    lowered, target : the network, compiled for a co-processor.
     inputs : by name, and the first of each state.
     samples : where samples are in inputs and outputs.
-    batch : batch size.
-    simulation : one of :data:`SIMULATIONS`.
-    in_hardware : the co-processor requantises; else the host, as onnxruntime does.
-    block : what part of the products runs on, besides the golden model.
-    steps : progress.
+    settings, steps : how it runs, and progress.
     whole : the same before operators became tables, for the comparison of each; None: there are
         no tables.
-    compare : with onnxruntime, which takes the whole model into memory.
     """
-    count = samples.count(inputs)
-    comparison = Comparison(whole or lowered) if compare and installed("onnxruntime") else None
-    machine = _Machine(target, in_hardware, simulation, remember=comparison is not None)
+    count, batch, simulation = samples.count(inputs), settings.batch, settings.simulation
+    compare = settings.compare and installed("onnxruntime")
+    comparison = Comparison(whole or lowered) if compare else None
+    machine = _Machine(target, settings.in_hardware, simulation, remember=compare)
     made: list[dict[str, np.ndarray]] = []
     expected: list[dict[str, np.ndarray]] = []
     states: dict[str, np.ndarray] = {}
@@ -162,14 +92,14 @@ def run(
         samples.check(made[-1], min(batch, count - start))
         states = samples.after(part, made[-1])
         if comparison is not None:
-            # Its states are its own.
+            # Its states are not those of the golden model.
             expected.append(comparison.run(part | expected_states, machine.again))
             expected_states = samples.after(part, expected[-1])
         seconds["golden"] += middle - began
         seconds["oracle"] += time.monotonic() - middle
 
     began = time.monotonic()
-    wrong = _on_block(machine, block, steps)
+    wrong = _on_block(machine, settings.block, steps)
     seconds["simulation"] = time.monotonic() - began
     layers = list(machine.layers.values())
     outputs = samples.joined(made)
@@ -240,12 +170,11 @@ class _Machine:
         name, target = product.name, self.target
         if self.first or name not in self.layers:
             jobs = [product_job(work, target) for work in compiled.works]
-            costs = sum((spent(job, target) for job in jobs), Spent())
-            peak = target.peak(compiled.works[0].mode)
+            costs, peak = spent_by_all(jobs, target), target.peak(compiled.works[0].mode)
+            shapes = [(job.m, job.k, job.n) for job in jobs]
             entry = ProductRun(
-                product, [(job.m, job.k, job.n) for job in jobs], compiled.macs, peak, costs,
-                sum(job.m for job in jobs),
-            )  # fmt: skip
+                product, shapes, compiled.macs, peak, costs, sum(job.m for job in jobs)
+            )
             before = self.layers.get(name)
             # A recurrent layer multiplies at every step.
             self.layers[name] = entry if before is None else before.with_more(entry)
@@ -261,7 +190,7 @@ class _Machine:
         self, product: Operands, a: np.ndarray, b: np.ndarray | None, *, remember: bool = True
     ) -> tuple[Compiled, list[np.ndarray], np.ndarray]:
         compiled = product.compile(self.target, a, b, self._in_hardware)
-        results = [golden.run(self.target.spec, [work])[0] for work in compiled.works]
+        results = golden.run(self.target.spec, compiled.works)
         y = compiled.finish(results)
         if self._remember and remember:
             self._made.setdefault(product.name, deque()).append((product, (a, b), y))

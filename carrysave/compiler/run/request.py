@@ -1,6 +1,7 @@
 """A run of a network as it is asked for, checked before anything runs, and its output files."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,20 +12,22 @@ import numpy as np
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from carrysave.compiler.front.inputs import batch_of, read_inputs, read_labels
-from carrysave.compiler.front.options import ReadOptions
+from carrysave.compiler.front.options import ReadOptions, sized
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.names import label, within_file
 from carrysave.compiler.lowered.evaluate import ProductError
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.passes.pipeline import lower
-from carrysave.compiler.passes.tables import tables
+from carrysave.compiler.passes.arithmetic import arithmetic
+from carrysave.compiler.passes.pipeline import lower, rest
 from carrysave.compiler.run import view
 from carrysave.compiler.run.alone import Block, simulated
 from carrysave.compiler.run.outputs import archive
-from carrysave.compiler.run.products import SIMULATIONS, Run, run
+from carrysave.compiler.run.products import SIMULATIONS, RunSettings, run
+from carrysave.compiler.run.results import Run
 from carrysave.compiler.target.target import Target
 from carrysave.errors import ArgumentError, check_choice, installed, refusal, remedy
 from carrysave.progress import Steps
+from golden.soc.memory_timing import MemoryTiming
 from hw.catalog import Design
 
 __all__ = ["REQUANTISERS", "RunRequest", "execute", "write"]
@@ -50,6 +53,7 @@ class RunRequest:
     fallback : onnxruntime runs the nodes that neither the block nor the host can run.
     compare : results are compared with onnxruntime's, if that is there.
     reading : how the model is read.
+    timing : of the co-processor's memory; None: as the design says.
     """
 
     model: Path
@@ -64,6 +68,7 @@ class RunRequest:
     fallback: bool = False
     compare: bool = True
     reading: ReadOptions = field(default_factory=ReadOptions)
+    timing: MemoryTiming | None = None
 
     def __post_init__(self) -> None:
         """Check the choices."""
@@ -93,9 +98,11 @@ def execute(
     graph, samples = request.reading.read(request.model, subgraphs=request.fallback)
     inputs = read_inputs(request.data, graph, "x", samples)
     batch = batch_of(request.batch, graph, inputs, samples)
+    if not samples.count(inputs) % batch:  # else the last batch has another size
+        graph = sized(graph, samples.part(inputs, 0, batch))
     labels = read_labels(request.labels, samples.count(inputs))
     alone = request.simulate == "none" and request.block is None
-    target = Target(request.design, golden=alone)
+    target = Target(request.design, golden=alone, timing=request.timing)
     with within_file(request.model):
         whole = lower(graph, target, fallback=request.fallback)
     library = request.library()
@@ -105,6 +112,8 @@ def execute(
     notes += library.notes if isinstance(library, Library) else []
     with within_file(request.model):
         lowered, outcome = _ran(request, target, whole, inputs, samples, batch, runs, steps)
+    for kind, count in Counter(lowered.quantised_on_reading.values()).items():
+        notes.append(f"{count} {kind} in floats: weights became int8 when it was read")
     notes += [f"by onnxruntime: {label(one.node)}: {one.reason}" for one in lowered.fallbacks]
     notes += [f"not on the block: {text}" for text in lowered.refused]
     energy = None
@@ -138,23 +147,18 @@ def _ran(
 ) -> tuple[Lowered, Run]:
     """Run a model, the products that a run shows the block cannot do by onnxruntime if allowed."""
     refused: dict[str, str] = {}
+    settings = RunSettings(
+        batch=batch,
+        simulation=request.simulate,
+        in_hardware=request.requantise == "hardware",
+        block=request.block or simulated(target, runs),
+        compare=request.compare,
+    )
     while True:
-        lowered = tables(whole)
+        lowered = rest(whole, target)
         try:
-            outcome = run(
-                lowered,
-                target,
-                inputs,
-                samples=samples,
-                batch=batch,
-                simulation=request.simulate,
-                in_hardware=request.requantise == "hardware",
-                block=request.block or simulated(request.design, runs),
-                steps=steps,
-                whole=whole,
-                compare=request.compare,
-            )
-            return lowered, outcome
+            before = arithmetic(whole, lowered)
+            return lowered, run(lowered, target, inputs, samples, settings, steps, before)
         except ProductError as error:
             # Sizes and sums that only the run shows: again, without the product.
             if not request.fallback or error.node in refused:

@@ -39,7 +39,7 @@ class Sample:
     every : of which steps all jobs run, and whole ones: of all, of none, or by a function.
     seed : of the sample.
     folder : each run gets a new folder in it.
-    tell : told what is being done.
+    tell : called with what is being done.
     kind : of a job: of each, some are in a sample.
     each : how many.
 
@@ -95,13 +95,13 @@ class Sample:
         """Take a job: each, or by chance, any job of a kind as likely as any other."""
         taken = self._taken[kind]
         self._seen[kind] += 1
-        place = len(taken)
-        if kind not in self._all and place == self._each:
-            place = int(self._rng.integers(self._seen[kind]))
-            if place >= self._each:
+        index = len(taken)
+        if kind not in self._all and index == self._each:
+            index = int(self._rng.integers(self._seen[kind]))
+            if index >= self._each:
                 return
         one = of_job(kind, job, space, self.target)
-        taken[place:] = [one, *taken[place + 1 :]]
+        taken[index:] = [one, *taken[index + 1 :]]
         if kind in self._all:
             self._size += sum(rows.size for rows in one.rows.values())
         if self._size > _BYTES:
@@ -118,7 +118,7 @@ class Sample:
         self._tell(f"simulate {len(some)} jobs")
         began = time.monotonic()
         some = [one if one.kind in self._all else self._cut(one) for one in some]
-        block = simulated(self.target.design, self._folder)
+        block = simulated(self.target, self._folder)
         made = block([(one.job, one.rows) for one in some], lambda done: None)
         for one, (c, counters) in zip(some, made, strict=True):
             modelled = cycles_of(one.job, self.target)

@@ -1,34 +1,13 @@
-"""Memory after each step of a program, and the first difference between two runners."""
-
-from dataclasses import replace
+"""The first difference between the memories of two runners of a program."""
 
 import numpy as np
 
-from carrysave.compiler.program.assemble import assembled
-from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR
 from carrysave.compiler.program.program import Program
-from carrysave.compiler.program.steps import HostStep, Start
-from carrysave.compiler.program.words import JOBS
+from carrysave.compiler.program.steps import Start
+from carrysave.compiler.program.words import APART_WORD, JOBS
 
-__all__ = ["comparable", "first_difference", "stepwise"]
-
-
-def stepwise(program: Program) -> Program:
-    """Return a program that does the same, each step as a section of its own.
-
-    Its buffers are where they are; states are copied by its last step, as they were.
-    """
-    image = replace(
-        program.image, parts=dict(program.image.parts), buffers=dict(program.image.buffers)
-    )
-    parts = [step if isinstance(step, HostStep) else (step,) for step in program.steps]
-    placed = assembled(
-        image, parts, scores=(program.scores, program.classes), parameters=program.parameters
-    )
-    return replace(
-        program, image=image, parts=placed.parts, ring=placed.ring, parameters=placed.parameters
-    )
+__all__ = ["comparable", "first_difference"]
 
 
 def comparable(program: Program, memory: np.ndarray) -> np.ndarray:
@@ -37,6 +16,13 @@ def comparable(program: Program, memory: np.ndarray) -> np.ndarray:
     for step in program.steps:
         if isinstance(step, Start):
             masked[step.counters : step.counters + COUNTERS] = 0
+    for section in program.sections:
+        apart = section.start + 4 * APART_WORD
+        masked[apart : apart + 4] = 0
+    for ring in (one for section in program.sections for one in section.rings):
+        masked[ring.counters : ring.counters + COUNTERS] = 0
+        masked[ring.word : ring.word + 8] = 0
+        masked[ring.at : ring.at + DESCRIPTOR * ring.count] = 0
     masked[program.ring : program.ring + JOBS * DESCRIPTOR] = 0
     return masked
 
@@ -60,7 +46,11 @@ def first_difference(
     if step is not None:
         (one,) = program.sections[step].steps
         where = f"after step {step}, {one.operator} {one.node!r}"
-    within = [one for one in program.buffers.values() if _holds(one, at)]
+    within = [
+        one
+        for one in program.buffers.values()
+        if not one.on_chip and one.address <= at < one.address + one.rows * one.stride
+    ]
     if not within:
         return f"{where}: byte {at:#x} is {ours[at]}, not {theirs[at]}"
     buffer = within[-1]
@@ -72,9 +62,3 @@ def first_difference(
         )
     codes = [int(buffer.read(one)[row, column]) for one in (ours, theirs)]
     return f"{where}: {buffer.name!r}, row {row}, column {column} is {codes[0]}, not {codes[1]}"
-
-
-def _holds(buffer: Buffer, address: int) -> bool:
-    return not buffer.on_chip and buffer.address <= address < (
-        buffer.address + buffer.rows * buffer.stride
-    )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from carrysave import cache
 from carrysave.boards.attached import TIMEOUT
@@ -18,15 +19,19 @@ from carrysave.compiler.program.read import read
 from carrysave.compiler.run import network
 from carrysave.compiler.run.attached import Attached
 from carrysave.compiler.run.block import by_block
+from carrysave.compiler.run.counted import counted_facts, counted_table
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.run.outputs import archive, array_names
 from carrysave.compiler.run.products import SIMULATIONS
+from carrysave.compiler.run.spans import Span, by_counters, by_model
 from carrysave.compiler.run.stepwise import first_difference
+from carrysave.compiler.run.timeline import check_path, write_timeline
 from carrysave.errors import ArgumentError, UsageError, check_choice, needs, refusal
 from carrysave.progress import Steps
+from carrysave.report import tables
 from carrysave.weights.array_files import read_arrays
 
-__all__ = ["ProgramRequest", "batches", "execute"]
+__all__ = ["ProgramRequest", "batches", "execute", "show"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,7 @@ class ProgramRequest:
     simulate : batches on the simulated block, too: all, sample (the first one), none.
     port, baud : serial line of a board with the program's co-processor, in place of the simulated
         block; None: the rate of its build.
+    timeline : file for when each part of the co-processor is busy.
     """
 
     program: Path
@@ -48,9 +54,11 @@ class ProgramRequest:
     simulate: str
     port: str | None = None
     baud: int | None = None
+    timeline: Path | None = None
 
     def __post_init__(self) -> None:
         """Check the choices."""
+        check_path(self.timeline)
         check_choice("simulate", self.simulate, SIMULATIONS)
         if self.baud is not None and self.port is None:
             raise ArgumentError("{baud} needs {port}")
@@ -62,9 +70,10 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
     Returns
     -------
     ``command program design inputs batch cycles host_segments simulate port simulated different
-    outputs files``: `cycles` of a batch by the cost model; `simulated` batches on the block, or on
-    the board at the port, of which the first whose memory is not golden's is told by `different`;
-    of each output ``name array type shape accuracy``.
+    counted outputs files``: `cycles` of a batch by the cost model; `simulated` batches on the
+    block, or on the board at the port, of which the first whose memory is not golden's is said by
+    `different`; `counted` of :func:`counted_facts`, None if none was simulated; of each output
+    ``name array type shape accuracy``.
     """
     steps.step(f"read {request.program.name}")
     program = read(request.program)
@@ -75,18 +84,26 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
     made: list[dict[str, np.ndarray]] = []
     different: str | None = None
     chosen = {"all": len(given), "sample": 1, "none": 0}[request.simulate]
-    where = "the simulated block" if request.port is None else f"the board at {request.port}"
-    memory, carried = program.memory.copy(), program.memory.copy()
+    where = _where(request.port)
+    memory, carried, after = program.memory.copy(), program.memory.copy(), list[np.ndarray]()
     with _hardware(request, program, folder) as run_there:
         for number, inputs in enumerate(given):
             made.append(network.run(program, inputs, memory, by_golden(program, memory)))
             if number < chosen and different is None:
                 steps.step(f"run input {number * program.batch} on {where}")
                 carried = run_there(inputs, carried)
+                after.append(carried.copy())
                 different = first_difference(program, carried, memory)
     outputs = samples_of(program).joined(made)
     names = array_names(outputs)
     facts_of_run = facts(program, command, request.program.name)
+    counted = counted_facts(program, after) if after else None
+    files = [cache.write(folder / "run" / request.program.name / "outputs.npz", archive(outputs))]
+    if request.timeline is not None:
+        spans = by_model(program)
+        if counted is not None and counted["nodes"] is not None:
+            spans += by_counters(program, after[-1])
+        files.append(_timeline(request, facts_of_run, spans))
     return {
         "command": command,
         "program": str(request.program),
@@ -99,15 +116,20 @@ def execute(request: ProgramRequest, folder: Path, command: str, steps: Steps) -
         "port": request.port,
         "simulated": chosen,
         "different": different,
+        "counted": counted,
         "outputs": [
             {"name": name, "array": names[name], "type": str(values.dtype),
              "shape": list(values.shape), "accuracy": _accuracy(values, labels)}
             for name, values in outputs.items()
         ],
-        "files": [str(cache.write(
-            folder / "run" / request.program.name / "outputs.npz", archive(outputs)
-        ))],
+        "files": [str(file) for file in files],
     }  # fmt: skip
+
+
+def _timeline(request: ProgramRequest, facts: Mapping[str, Any], spans: list[Span]) -> Path:
+    assert request.timeline is not None
+    title = f"{request.program.name} on {facts['design']}"
+    return write_timeline(request.timeline, title, facts["command"], spans, facts["losses"])
 
 
 @contextmanager
@@ -193,3 +215,29 @@ def _accuracy(values: np.ndarray, labels: np.ndarray | None) -> float | None:
     if labels is None or values.ndim != 2 or values.shape[1] < 2 or len(values) != len(labels):
         return None
     return float(np.mean(values.argmax(axis=1) == labels))
+
+
+def show(console: Console, facts: Mapping[str, Any]) -> None:
+    """Print the results."""
+    if facts["counted"] is not None:
+        console.print(counted_table(facts["counted"], _where(facts["port"])))
+    tables.say(console, _lines(facts))
+
+
+def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"{facts['design']}: {facts['inputs']:,} inputs, in batches of {facts['batch']} of"
+        f" {facts['cycles']:,} cycles by the cost model"
+    )
+    yield f"host segments: {facts['host_segments']}"
+    for one in facts["outputs"]:
+        right = "" if one["accuracy"] is None else f", right {one['accuracy']:.2%}"
+        yield f"{one['name']}: {' x '.join(map(str, one['shape']))} of {one['type']}{right}"
+    if facts["simulated"]:
+        what = facts["different"] or "all of memory is golden's"
+        yield f"batches on {_where(facts['port'])}: {facts['simulated']:,}; {what}"
+
+
+def _where(port: str | None) -> str:
+    """Name what ran batches."""
+    return "the simulated block" if port is None else f"the board at {port}"

@@ -12,7 +12,7 @@ from carrysave.compiler.graph.names import quoted
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.run.exact_product import INTEGERS, ONNXRUNTIME
 from carrysave.compiler.run.outputs import array_names
-from carrysave.compiler.run.products import ProductRun, Run
+from carrysave.compiler.run.results import ProductRun, Run
 from carrysave.compiler.target.target import Target
 from carrysave.report import bars, tables
 from carrysave.report.tables import Section
@@ -44,11 +44,7 @@ _SATURATES = (
 
 
 def facts(
-    run: Run,
-    lowered: Lowered,
-    target: Target,
-    labels: np.ndarray | None,
-    energy: "Energy | None",
+    run: Run, lowered: Lowered, target: Target, labels: np.ndarray | None, energy: "Energy | None"
 ) -> dict[str, Any]:
     """Collect the results as plain values.
 
@@ -87,7 +83,7 @@ def facts(
 
 
 def _row(run: Run, layer: ProductRun, energy: "Energy | None") -> dict[str, Any]:
-    product, found = layer.product, layer.estimate
+    product, spent = layer.product, layer.estimate
     apart = run.comparison.products.get(product.name) if run.comparison else None
     return {
         "layer": product.name,
@@ -96,12 +92,12 @@ def _row(run: Run, layer: ProductRun, energy: "Energy | None") -> dict[str, Any]
         "shapes": layer.shapes,
         "macs": layer.macs,
         "cycles": layer.total,
-        "cycles_by_model": found.cycles,
+        "cycles_by_model": spent.cycles,
         "simulated_rows": layer.simulated,
         "rows": layer.rows,
         "utilisation": layer.macs / (layer.total * layer.peak),
-        "bytes": found.moved,
-        "energy_uj": (found.slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None),
+        "bytes": spent.moved,
+        "energy_uj": (spent.slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None),
         "codes": apart.codes if apart else None,
         "differ": apart.differ if apart else None,
         "judge": run.comparison.judges.get(product.name, ONNXRUNTIME)
@@ -157,11 +153,14 @@ def _layers(facts: Mapping[str, Any]) -> Section:
     for row in facts["layers"]:
         m, k, n = row["shapes"][0]
         times = f"{len(row['shapes'])} of " if len(row["shapes"]) > 1 else ""
-        share = "all" if row["simulated_rows"] == row["rows"] else f"1/{_ratio(row):.0f}"
+        some = row["simulated_rows"]
+        share = (
+            "no" if not some else "all" if some == row["rows"] else f"1/{row['rows'] / some:.0f}"
+        )
         differ = None if row["codes"] is None else f"{row['differ']} of {row['codes']:,}"
         values = (
             row["layer"], row["operator"], row["formats"], f"{times}{m} x {k} x {n}", row["macs"],
-            row["cycles"], share if row["simulated_rows"] else "no", row["utilisation"],
+            row["cycles"], share, row["utilisation"],
             row["bytes"] / 1024, row["energy_uj"], differ, row["judge"],
         )  # fmt: skip
         rows.append(values)
@@ -173,10 +172,6 @@ def _layers(facts: Mapping[str, Any]) -> Section:
     table = Section(f"{facts['design']}, batches of {facts['batch']}", _COLUMNS, rows, _NAMES, 1)
     used = any(row["formats"] for row in facts["layers"])
     return table.only([head for head in table.heads if used or head != "formats"])
-
-
-def _ratio(row: Mapping[str, Any]) -> float:
-    return row["rows"] / row["simulated_rows"] if row["simulated_rows"] else 0.0
 
 
 def _of_outputs(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -255,16 +250,12 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
     if console.width < _WIDE:
         table = table.only(_NARROW)
     tables.show(console, table)
-    for line in _sentences(facts):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    tables.say(console, _sentences(facts))
 
 
 def markdown(facts: Mapping[str, Any]) -> str:
     """Format the results as Markdown."""
-    lines = tables.heading(facts)
-    lines += tables.markdown(_layers(facts))
-    lines += [*(f"- {line}" for line in _sentences(facts)), ""]
-    return "\n".join(lines)
+    return tables.document(facts, [_layers(facts)], _sentences(facts))
 
 
 def page(facts: Mapping[str, Any]) -> "Page":

@@ -12,17 +12,17 @@ __all__ = ["differences", "facts_of"]
 def facts_of(info: Info) -> dict[str, Any]:
     """Return the facts, by name, as JSON has them."""
     names = ("k_max", "dimension_width", "a", "b", "codes", "rounding", "scratch")
-    found: dict[str, Any] = {name: _plain(getattr(info, name)) for name in names}
-    found["sum"] = _plain(info.sums)
-    found["features"] = ", ".join(sorted(info.features))
-    found |= {
+    facts: dict[str, Any] = {name: _plain(getattr(info, name)) for name in names}
+    facts["sum"] = _plain(info.sums)
+    facts["features"] = ", ".join(sorted(info.features))
+    facts |= {
         name: getattr(info.stores, name)
         for name in ("tile_m", "tile_n", "tile_k", "data_width", "sums", "a_bytes", "b_bytes")
     }
     if info.vector is not None:
         unit = asdict(info.vector)
-        found |= {f"vector {name}": _plain(value) for name, value in unit.items()}
-    return found
+        facts |= {f"vector {name}": _plain(value) for name, value in unit.items()}
+    return facts
 
 
 def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:

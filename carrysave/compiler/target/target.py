@@ -9,6 +9,7 @@ from carrysave.driver_modes import element_formats, modes
 from golden.formats.element import ElementFormat
 from golden.npe.npe import NpeSpec
 from golden.soc.blocking import cost, plan
+from golden.soc.memory_timing import MemoryTiming
 from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design
 from hw.soc.coprocessor import discovery
@@ -34,6 +35,7 @@ class Target:
     ----------
     design : of the catalogue.
     golden : it is computed by golden alone: sums may have more bits than the driver reads.
+    timing : how long its memory takes; None: as its design says.
 
     Raises
     ------
@@ -43,6 +45,7 @@ class Target:
 
     design: Design
     golden: bool = False
+    timing: MemoryTiming | None = None
 
     def __post_init__(self) -> None:
         """Check that networks can run on it."""
@@ -69,9 +72,19 @@ class Target:
     @cached_property
     def info(self) -> Info:
         """The hardware's discovery registers, and what is known of its memory."""
-        top = register_map(dict(discovery(self.spec, self.design.component().latency, 0)))
+        engine = self.design.engine
+        assert engine is not None
+        digest = int(self.design.digest, 16)
+        top = register_map(dict(discovery(self.spec, engine.entry.number, digest)))
         info = Info.read({field.name: field.reset for field in fields_of(top)}.__getitem__)
-        return replace(info, stores=replace(info.stores, latency=self.spec.memory_latency))
+        beat = self.memory.beat(self.spec.bytes)
+        stores = replace(info.stores, latency=self.memory.latency, beat=beat)
+        return replace(info, stores=stores)
+
+    @property
+    def memory(self) -> MemoryTiming:
+        """How long its memory takes."""
+        return self.timing or self.spec.memory_timing
 
     @cached_property
     def formats(self) -> Mapping[str, ElementFormat]:
