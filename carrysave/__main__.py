@@ -17,6 +17,8 @@ class _Interruption(KeyboardInterrupt):
 
 def main() -> NoReturn:
     """Run the command line; exit code 0 ok, 1 failed, 2 usage, 128 + n ended by signal n."""
+    # By default idle threads of numpy's BLAS spin for 2^26 cycles: as much time as all the rest.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "12")
     ended_by = [signal.SIGINT]
     kill_all: Callable[[], bool] = bool  # of what has not started yet
 

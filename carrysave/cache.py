@@ -118,7 +118,7 @@ def _sums(path: Path) -> str:
 
 
 def _whole(path: Path) -> bool:
-    """Tell whether an entry is there, and as it was made."""
+    """Return whether an entry is there, and as it was made."""
     try:
         facts = [(file, file.stat()) for file in sorted(path.iterdir())]
         seen = [(file.name, f.st_size, f.st_mtime_ns, f.st_ino) for file, f in facts]

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
-__all__ = ["KNOWN", "Deprecation", "former", "renamed"]
+__all__ = ["KNOWN", "Deprecation", "former", "former_attribute", "renamed"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,7 +50,7 @@ class Deprecation:
         warnings.warn(f"{text}: use {self.instead}", DeprecationWarning, stacklevel=3)
 
     def over(self, version: str) -> bool:
-        """Tell whether a version is of a release after the one that first warned."""
+        """Return whether a version is of a release after the one that first warned."""
         return _release(version) > _release(self.since)
 
 
@@ -70,6 +70,17 @@ def former(since: str, name: str, instead: str, function: Callable[P, R]) -> Cal
     return call
 
 
+def former_attribute(since: str, name: str, instead: str) -> property:
+    """Return a property with the value of another attribute, ``Class.name`` each; it warns."""
+    known = Deprecation.add(what=name, instead=instead, since=since)
+
+    def value(instance: object) -> object:
+        known.tell()
+        return getattr(instance, instead.rpartition(".")[2])
+
+    return property(value, doc=f"Former name of :attr:`{instead}`.")
+
+
 def renamed(since: str, **names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Have a function take keyword arguments by former names, ``former="present"``, and warn.
 
@@ -80,18 +91,18 @@ def renamed(since: str, **names: str) -> Callable[[Callable[P, R]], Callable[P, 
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        own = {
+        former_names = {
             old: Deprecation.add(what=f"{function.__qualname__}({old})", instead=new, since=since)
             for old, new in names.items()
         }
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            for old in own.keys() & kwargs.keys():
+            for old in former_names.keys() & kwargs.keys():
                 new = names[old]
                 if new in kwargs:
                     raise TypeError(f"{new} must be given once, not as {old}, its former name, too")
-                own[old].tell()
+                former_names[old].tell()
                 kwargs[new] = kwargs.pop(old)
             return function(*args, **kwargs)
 

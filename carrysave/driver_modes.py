@@ -34,13 +34,13 @@ def modes(spec: CoprocessorSpec) -> dict[tuple[str, str], Mode]:
     if block := spec.inside.block:
         scales = Number.of(8, spec.engine.block_scale.scale_width, False)
         scaled = {"block": block, "scales": scales}
-    found = {}
+    modes_of = {}
     for (a, b), how in spec.inside.modes.items():
         numbers = [
             _number(formats[names[side]], bits // how.codes)
             for side, bits in ((a, how.a_bits), (b, how.b_bits))
         ]
-        found[names[a], names[b]] = Mode(
+        modes_of[names[a], names[b]] = Mode(
             a=numbers[0],
             b=numbers[1],
             k_max=how.k_max,
@@ -50,7 +50,7 @@ def modes(spec: CoprocessorSpec) -> dict[tuple[str, str], Mode]:
             exponent=0 if scaled else lane.lsb(a, b),
             **scaled,
         )
-    return found
+    return modes_of
 
 
 def _number(fmt: ElementFormat, bits: int) -> Number:

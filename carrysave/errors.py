@@ -69,6 +69,7 @@ _PACKAGES = {
     "yaml": "pyyaml",
 }
 _OF_COMMANDS = {
+    "board": "boards",
     "build": "boards",
     "embed": "language",
     "estimate": "explore",
@@ -102,10 +103,10 @@ class ArgumentError(UsageError, ValueError):
     def of_options(cls, text: str) -> Self:
         """Make one of a text that names options of the command line, ``--search-recipes``."""
 
-        def braced(found: re.Match[str]) -> str:
-            option = found[1]
+        def braced(match: re.Match[str]) -> str:
+            option = match[1]
             if option is None:
-                return found[0]
+                return match[0]
             return f"{{{_ARGUMENTS.get(option, option.replace('-', '_'))}}}"
 
         return cls(_OPTION.sub(braced, text.replace("{", "{{").replace("}", "}}")))
@@ -175,7 +176,7 @@ def refusal(argument: str, legal: str, value: str) -> UsageError:
 
 
 def installed(module: str) -> bool:
-    """Tell whether a module can be imported."""
+    """Return whether a module can be imported."""
     return sys.modules.get(module) is not None or find_spec(module) is not None
 
 
@@ -228,8 +229,8 @@ def remedy(module: str | None) -> str | None:
     extras = [extra for extra, modules in EXTRAS.items() if top in modules]
     if not extras:
         return None
-    own = _OF_COMMANDS.get(" ".join(sys.argv[1:2]))
-    extra = own if own in extras else extras[0]
+    of_command = _OF_COMMANDS.get(" ".join(sys.argv[1:2]))
+    extra = of_command if of_command in extras else extras[0]
     package = package_of(top)
     others = elsewhere(package)
     return f"{package}; " + (

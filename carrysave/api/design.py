@@ -1,15 +1,15 @@
 """The public design: an entry of the catalogue with its parameters, and what one does with it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from carrysave.api.call import public
+from carrysave.api.explicit_design import ExplicitDesign
 from carrysave.api.options import VerifyOptions
 from carrysave.keywords import by_name
 from carrysave.progress import Steps
-from hw import catalog
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ Folder = str | PathLike[str]
 _VERIFY = VerifyOptions()
 
 
-class Design(catalog.Design):
+class Design(ExplicitDesign):
     """A design of the catalogue with all its parameters.
 
     It is a :class:`hw.catalog.Design` that can also be written, verified, multiplied with,
@@ -50,7 +50,7 @@ class Design(catalog.Design):
     parameters :       Every parameter, those at their defaults, too.
     spec :             What is computed: formats, widths, shape of a tile.
     engine :           The design inside, if it has one.
-    told : frozenset   Names of the parameters that were given; a search may change the others.
+    explicit : frozenset   Names of the parameters that were given; a search may change the others.
 
     Raises
     ------
@@ -69,51 +69,6 @@ class Design(catalog.Design):
     array([[ 1, -2],
            [ 3, -4]])
     """
-
-    told: frozenset[str]
-
-    def __init__(
-        self, name: str, parameters: Mapping[str, Any] | None = None, **values: Any
-    ) -> None:
-        given = {**(parameters or {}), **values}
-        super().__init__(name, _with_engine(name, given))
-        self._tell(given)
-
-    @classmethod
-    def parse(cls, name: str, texts: Mapping[str, str]) -> Self:
-        """Make a design from parameters as text, as the command line has them."""
-        design = super().parse(name, texts)
-        design._tell(texts)
-        return design
-
-    @classmethod
-    def of(cls, design: catalog.Design) -> Self:
-        """Make one of an entry of the catalogue with parameters, none of them told."""
-        if isinstance(design, cls):
-            return design
-        made = cls(design.name, design.parameters)
-        made._tell(())
-        return made
-
-    def with_values(self, **values: Any) -> Self:
-        """Return it with other parameters, or its engine's; what was told stays told."""
-        kind, kinds = self.entry.engine, self.entry.parameters
-        explicit = self.told.intersection(kinds) | self.changed.keys()
-        chosen = {name: self.parameters[name] for name in kinds if name in explicit}
-        chosen |= {name: values.pop(name) for name in kinds if name in values}
-        if values and kind is not None:
-            chosen["engine"] = kind.extended("engine", chosen.get("engine", kind.default), values)
-            values = {}
-        design = type(self)(self.name, chosen, **values)
-        design._tell(self.told)
-        return design
-
-    def _tell(self, names: Any) -> None:
-        object.__setattr__(self, "told", frozenset(names))
-
-    def __repr__(self) -> str:
-        parts = [f", {name}={value!r}" for name, value in self.changed.items()]
-        return f"{type(self).__name__}({self.name!r}{''.join(parts)})"
 
     def _repr_html_(self) -> str:
         """Return what it is, and its parameters, for a notebook."""
@@ -137,8 +92,8 @@ class Design(catalog.Design):
     ) -> "Files":
         """Write Verilog-2005, manifest, constraints, file list, FuseSoC core.
 
-        A co-processor becomes a folder with register map, drivers, IP-XACT, a LiteX module and a
-        README, too. What has these names is replaced.
+        A co-processor becomes a folder, with its register map, drivers, IP-XACT, a LiteX module
+        and a README. Existing files of the same names are overwritten.
 
         Parameters
         ----------
@@ -168,8 +123,7 @@ class Design(catalog.Design):
 
         Parameters
         ----------
-        options : see :class:`carrysave.VerifyOptions`; its fields may be given by name instead,
-            such as ``seed=7`` or ``waves=True``.
+        options : a :class:`carrysave.VerifyOptions`, or its fields by name, such as ``seed=7``.
         folder : the run gets a folder of its own in ``folder/runs``.
         progress : say on stderr what is done.
         """
@@ -213,8 +167,7 @@ class Design(catalog.Design):
         Parameters
         ----------
         a : M x K integers: codes of the engine's format of A.
-        b : K x N integers: codes of B; low-bit weights may stand for other numbers than their
-            codes, see the spec.
+        b : K x N codes of B; those of low-bit weights may be of other numbers, see the spec.
         formats : of an array of lanes: names of the formats of A and B, such as
             ``("e4m3", "int8")``, or one for both. Integers are codes then, too; floats are rounded
             to the format, to nearest.
@@ -222,14 +175,14 @@ class Design(catalog.Design):
 
         Returns
         -------
-        M x N int64; of K above ``k_max``, sums of the products of its parts. With formats, codes,
-        and ``values``: exact sums, or what they are rounded to, once.
+        M x N int64; a K above ``k_max`` is cut, and the products of its parts are added. With
+        formats, codes, and ``values``: exact sums, or what they round to, once.
 
         Raises
         ------
         TypeError
-            The design is no engine, or no co-processor with one of integers; or formats or scales
-            are given where there are none, or lack.
+            The design is no engine, and no co-processor with an engine of integers; or formats or
+            scales are given but unsupported, or missing.
         ValueError
             Shapes that do not fit, or codes out of range.
         """
@@ -295,22 +248,3 @@ class Design(catalog.Design):
         from carrysave.api.simulation import simulate
 
         return simulate(self, a, b, formats, scales, folder=folder, progress=progress)
-
-
-def _with_engine(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters in which those of the engine are in its text."""
-    if name not in catalog.CATALOG:
-        raise catalog.nearest(name, catalog.CATALOG, "design")
-    kinds, kind = catalog.CATALOG[name].parameters, catalog.CATALOG[name].engine
-    merged = dict(values)
-    if kind is None:
-        return merged
-    text = merged.get("engine", kind.default)
-    if isinstance(text, catalog.Design):
-        merged["engine"] = text = kind.text(text)
-    more = {key: merged.pop(key) for key in values if key not in kinds}
-    if more:
-        kind.check("engine", text)
-        catalog.check_once(text, more)
-        merged["engine"] = kind.extended("engine", text, more)
-    return merged

@@ -129,7 +129,7 @@ def explore(
     ----------
     space : a TOML file, or a table as it has: ``designs``, a list of names; ``parameters``, values
         by name; ``constraints``, expressions. None: int8 arrays, see `macs`.
-    macs : in place of a space: arrays of so many MACs per cycle, 1..4096; 16 by default.
+    macs : in place of a space: arrays of this many MACs per cycle, 1..4096; 16 by default.
     target : as for :func:`carrysave.synthesise`.
     options : see :class:`ExploreOptions`; its fields may be given by name instead, such as
         ``trials=20`` or ``objective="kge"``.

@@ -17,6 +17,7 @@ from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.run import view
 from carrysave.compiler.run.alone import Block
 from carrysave.compiler.run.request import RunRequest, execute, write
+from carrysave.compiler.target.memory import memory_behind
 from carrysave.errors import ArgumentError, UsageError
 from carrysave.keywords import by_name
 from carrysave.progress import Steps
@@ -123,11 +124,12 @@ class NetworkRun(Result):
         return [
             {
                 **{key: row[key] for key in ("layer", "operator", "formats")},
-                **dict(zip("mkn", row["shapes"][0], strict=True)), "products": len(row["shapes"]),
+                **dict(zip("mkn", row["shapes"][0], strict=True)),
+                "products": len(row["shapes"]),
                 **{key: row[key] for key in keys},
             }
             for row in self.layers
-        ]  # fmt: skip
+        ]
 
     def pictures(self) -> dict[str, bytes]:
         """Return ``layers``: useful and lost cycles of each product, and bytes moved."""
@@ -182,6 +184,7 @@ def run(
             data=_given(x),
             labels=_given(options.labels),
             design=design,
+            timing=memory_behind(options.memory, options.board, design.spec),
             simulate=options.simulate,
             requantise=options.requantise,
             batch=options.batch,
@@ -205,7 +208,7 @@ def _target(
     if board is not None and port is not None:
         if design is not None:
             raise ArgumentError("{port} takes no design: it is the one that was built")
-        built, rate = attached.built(board_of(board), boards)
+        built, rate, _ = attached.built(board_of(board), boards)
         block = attached.block(board_of(board), built, port, baud or rate)
         design = Design.of(built)
     elif design is None and board is not None:

@@ -23,7 +23,7 @@ class VerifyOptions(Options):
     verilog : run on this file in place of ours: same module, same ports.
     simulator : ``verilator``, or ``icarus``: slow, knows x.
     test : run this test alone, by its name in the results.
-    transactions : with `test`: let it send so many at most.
+    transactions : with `test`: let it send this many at most.
     show_failure : run the first test that fails once more alone, for a picture of its waves.
     """
 
@@ -55,6 +55,8 @@ class RunOptions(Options):
     batch_axis : name of the size that is the number of samples, in all inputs and outputs; None:
         that of the first axis of the first input. Where no axis has it, the first is the sample.
     constants : inputs that are a part of the model, arrays or .npy files by name.
+    memory : behind the co-processor, as the flag of `compile` has it, such as ``block_ram`` or
+        ``latency=20,bytes=4``; None: ``axi``, or that of the board.
     states : outputs that are inputs of the next sample, as ``{"stateN": "state"}``. The first state
         is in `x`, or zeros; of the outputs, the last state remains.
     energy : cells for the engine's energy, which is synthesised for them: ``osu018``, a Liberty
@@ -72,5 +74,6 @@ class RunOptions(Options):
     batch: int | None = None
     batch_axis: str | None = None
     constants: Mapping[str, Any] | None = None
+    memory: str | None = None
     states: Mapping[str, str] | None = None
     energy: Any = None

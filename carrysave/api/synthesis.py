@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import public, telling
-from carrysave.api.design import Design
 from carrysave.api.device import for_device
+from carrysave.api.explicit_design import ExplicitDesign
 from carrysave.api.result import Result
 from carrysave.api.targets import target_of
 from carrysave.asic import synthesis
@@ -151,7 +151,7 @@ class Synthesis(Result):
 @public
 @by_name(SynthesisOptions)
 def synthesise(
-    what: Design | Verilog,
+    what: ExplicitDesign | Verilog,
     target: "Target" = None,
     options: SynthesisOptions = synthesis.DEFAULTS,
     *,
@@ -193,7 +193,7 @@ def synthesise(
             Stimulus.parse(design, str(options.activity))
         synthesis.check_device(design, where)
         steps.step(f"synthesise {design.module}")
-        free = [name for name in synthesis.searched(design) if name not in design.told]
+        free = [name for name in synthesis.searched(design) if name not in design.explicit]
         facts = synthesis.synthesise_design(
             design,
             where,

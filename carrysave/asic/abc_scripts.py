@@ -1,4 +1,8 @@
-"""Scripts of ABC: a fixed list, and words of which a search puts more together."""
+"""Scripts of ABC: a fixed list, and words of which a search puts more together.
+
+A sweep tries all of the list, with the ways before it and the delay targets of
+:mod:`carrysave.asic.search`.
+"""
 
 __all__ = ["MAPPERS", "MAPS", "PASSES", "SIZERS", "abc_script"]
 

@@ -129,9 +129,9 @@ def _check_wires(options: SynthesisOptions) -> None:
         raise ArgumentError("{lef} needs {place}")
 
 
-def check_place(place: bool | None, target: str | Library) -> None:
+def check_place(placement: bool | None, target: str | Library) -> None:
     """Refuse to place what is not of a cell library, and without a placer."""
-    if not place:
+    if not placement:
         return
     if is_fpga(target):
         raise ArgumentError(

@@ -19,7 +19,7 @@ _RESET = re.compile(
 
 
 def is_reset(name: str) -> bool:
-    """Tell whether a port is a reset by its name, such as ``rst``, ``aresetn``, ``sys_rst_ni``."""
+    """Return whether a port is a reset by its name: ``rst``, ``aresetn``, ``sys_rst_ni``."""
     return _RESET.fullmatch(name) is not None
 
 

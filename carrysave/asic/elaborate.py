@@ -71,7 +71,7 @@ def elaborate(
 
 
 def _elaborate(sources: Sources, top: str, folder: Path) -> None:
-    """Leave ``design.il`` in a folder, and what there is to say of it."""
+    """Write ``design.il`` and its facts into a folder."""
     with tools.workplace() as work:
         design = sources.design(top, work, "memory", "opt_clean")
         yosys.run("read_rtlil design.il\ntee -q -o stat stat -width -json", cwd=work)
@@ -124,7 +124,7 @@ FLAT_GATES = 200_000
 def hierarchies(
     design: Elaborated, wanted: str | None, every: bool, notes: list[str]
 ) -> dict[str, list[str]]:
-    """Return which modules to map once each, by the name of what asks for it.
+    """Return for each hierarchy the modules that are mapped once each.
 
     Parameters
     ----------

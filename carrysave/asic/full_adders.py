@@ -1,4 +1,4 @@
-"""Full adders in the gates of a design: found, and kept as cells of the library where they pay.
+"""Full adders in the gates of a design: recognised, and made cells of the library where they pay.
 
 A full adder of gates is what this project's bit heaps and Yosys's ``$fa`` become: two XORs, and an
 OR of two ANDs. A library's cell is smaller and takes less energy than these, and is slower.
@@ -64,7 +64,7 @@ endmodule
 
 
 def late(module: dict[str, Any], library: Library, share: float) -> list[str]:
-    """Return the names of few full adders without which no path is too long.
+    """Return a small set of full adders that must be gates, so that no path is too long.
 
     Parameters
     ----------
@@ -90,17 +90,17 @@ class _Paths:
         inputs, total, carry = _ports(cell)
         self.before: dict[int, list[tuple[int, float]]] = {}  # nets that a net comes from, delays
         self.adders: dict[str, tuple[list[int], int, int]] = {}
-        for name, own in module["cells"].items():
-            kind, ways = own["type"], own.get("port_directions")
+        for name, description in module["cells"].items():
+            kind, ways = description["type"], description.get("port_directions")
             if ways is None:
                 ways = {pin.name: pin.direction for pin in library.cells[kind].pins}
             bits = {
                 port: [bit for bit in nets if isinstance(bit, int)]
-                for port, nets in own["connections"].items()
+                for port, nets in description["connections"].items()
             }
             if kind == cell.name:
-                into = [own["connections"][pin][0] for pin in inputs]
-                ends = [(own["connections"].get(pin) or [-1])[0] for pin in (carry, total)]
+                into = [description["connections"][pin][0] for pin in inputs]
+                ends = [(description["connections"].get(pin) or [-1])[0] for pin in (carry, total)]
                 self.adders[name] = into, ends[0], ends[1]
                 self._adder(name, (_CELL, _CELL, _CELL))
                 continue
@@ -113,7 +113,10 @@ class _Paths:
                         [(source, delay) for source in sources] if logic else [(-1, _CLOCKED)]
                     )
         try:
-            waits = {bit: [source for source, _ in own] for bit, own in self.before.items()}
+            waits = {
+                bit: [source for source, _ in description]
+                for bit, description in self.before.items()
+            }
             self.order = list(TopologicalSorter(waits).static_order())
         except CycleError:
             self.order = []

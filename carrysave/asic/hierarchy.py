@@ -100,7 +100,7 @@ def split_clock_gates(modules: Modules, library: Library) -> None:
                 if left < load < limit:
                     fresh += 1
                     net, left = fresh, limit
-                    connections = {port: list(own) for port, own in cell["connections"].items()}
+                    connections = {port: list(nets) for port, nets in cell["connections"].items()}
                     connections[out.name] = [net]
                     copy = {**cell, "connections": connections}
                     module["cells"][f"clock_gate_{fresh}"] = copy

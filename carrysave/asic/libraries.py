@@ -18,7 +18,7 @@ TARGETS = (*LIBRARIES, *implementation.TARGETS)
 
 
 def is_fpga(target: str | Library) -> bool:
-    """Tell whether a target is a family of FPGAs."""
+    """Return whether a target is a family of FPGAs."""
     return target in implementation.TARGETS
 
 

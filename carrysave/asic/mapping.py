@@ -72,7 +72,7 @@ class Recipe:
 
     @classmethod
     def checked(cls, text: str, library: Library) -> "Recipe":
-        """Read what somebody wrote.
+        """Read what a user wrote.
 
         Raises
         ------
@@ -115,14 +115,14 @@ def fronts(design: Elaborated) -> list[str]:
 
 
 def front_end(
-    design: Elaborated, front: str, kept: Sequence[str], library: Library, adders: str = ""
+    design: Elaborated, front: str, names: Sequence[str], library: Library, adders: str = ""
 ) -> Path:
     """Map everything but the combinational logic; return the RTLIL file, cached."""
-    key = [design.rtlil.parent.name, FRONTS[front], str(CLOCK_GATE_MIN), library.key, *kept]
+    key = [design.rtlil.parent.name, FRONTS[front], str(CLOCK_GATE_MIN), library.key, *names]
     if adders:
         key += [f"adders {adders}", str(full_adders.FORMAT)]
     folder = cache.entry(
-        "synth/front", key, lambda folder: _front_end(design, front, kept, library, adders, folder)
+        "synth/front", key, lambda folder: _front_end(design, front, names, library, adders, folder)
     )
     return folder / "front.il"
 
@@ -130,12 +130,12 @@ def front_end(
 def _front_end(
     design: Elaborated,
     front: str,
-    kept: Sequence[str],
+    names: Sequence[str],
     library: Library,
     adders: str,
     folder: Path,
 ) -> None:
-    """Leave ``front.il`` in a folder."""
+    """Write ``front.il`` into a folder."""
     banned = _dont_use(library)
     gate = library.clock_gate
     gating = [f"clockgate -liberty {LIB} -min_net_size {CLOCK_GATE_MIN} {banned}"] if gate else []
@@ -144,7 +144,7 @@ def _front_end(
         yosys.run(
             "\n".join([
                 "read_rtlil design.il",
-                *(f"setattr -mod -set keep_hierarchy 1 {yosys.word(name)}" for name in kept),
+                *(f"setattr -mod -set keep_hierarchy 1 {yosys.word(name)}" for name in names),
                 "flatten -noscopeinfo",
                 f"hierarchy -top {yosys.word(design.top)}",
                 "opt",
@@ -209,7 +209,7 @@ class Flow:
     """Data shared by all points of one design."""
 
     design: Elaborated
-    kept: tuple[str, ...]
+    kept_modules: tuple[str, ...]
     library: Library
     conditions: sta.Conditions
 
@@ -261,7 +261,7 @@ def point_job(flow: Flow, recipe: Recipe, delay_ns: float, facts: Mapping[str, A
 
 
 def measure(**arguments: Any) -> dict[str, Any]:
-    """Do :func:`point` by plain arguments: a job of :mod:`carrysave.jobs`.
+    """Run :func:`point` with plain arguments: a job of :mod:`carrysave.jobs`.
 
     Returns
     -------
@@ -276,7 +276,7 @@ def _arguments(
     flow: Flow, recipe: Recipe, delay_ns: float, file: Callable[[Path], Any]
 ) -> dict[str, Any]:
     """Return all that a point depends on, but for tools: what :func:`_mapped` takes."""
-    source = front_end(flow.design, recipe.front, flow.kept, flow.library, recipe.adders)
+    source = front_end(flow.design, recipe.front, flow.kept_modules, flow.library, recipe.adders)
     return {
         "source": file(source),
         "source_key": source.parent.name,
@@ -359,7 +359,7 @@ def _mapped(
 def _measure(
     top: str, library: Library, conditions: sta.Conditions, work: Path, folder: Path
 ) -> None:
-    """Time what :func:`_write` left; leave ``netlist.v`` and ``facts.json`` in a folder."""
+    """Time what :func:`_write` wrote; write ``netlist.v`` and ``facts.json`` into a folder."""
     netlist = sta.sanitise((work / "mapped.v").read_text())
     modules = cell_types(json.loads((work / "mapped.stat").read_text()))
     mapped = json.loads((work / "mapped.json").read_text())["modules"]
@@ -368,8 +368,8 @@ def _measure(
         for corner in (library, *library.corners)
     ]
     timing = {
-        **max(corners, key=lambda found: found["period_ns"]),
-        "corners": [found["period_ns"] for found in corners],
+        **max(corners, key=lambda each: each["period_ns"]),
+        "corners": [each["period_ns"] for each in corners],
     }
     rows = hierarchy.rows(modules, top, library)
     (folder / "netlist.v").write_text(netlist)
@@ -379,7 +379,7 @@ def _measure(
 def _map(
     source: Path, top: str, library: Library, conditions: sta.Conditions, script: str, work: Path
 ) -> None:
-    """Leave ``mapped.v``, ``mapped.json`` and ``mapped.stat`` in a directory with the library."""
+    """Write ``mapped.v``, ``mapped.json`` and ``mapped.stat`` into a folder with the library."""
     word = yosys.word(top)
     shutil.copy(source, work / "front.il")
     (work / "abc.exe").symlink_to(yosys.abc())

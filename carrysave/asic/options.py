@@ -11,7 +11,7 @@ __all__ = ["CompareOptions", "SynthesisOptions", "Verilog"]
 
 @dataclass(frozen=True)
 class Verilog:
-    """Somebody's module, in Verilog or SystemVerilog.
+    """A user's module, in Verilog or SystemVerilog.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class SynthesisOptions(CompareOptions):
     ----------
     recipe : the only one to run, at full speed, as a result names it, such as
         ``tree+wide+sizes@density``.
-    search_recipes : after a sweep, which this asks for too, search for so many recipes of ABC's
+    search_recipes : after a sweep, which this asks for too, try this many recipes of ABC's
         passes, see :func:`carrysave.asic.recipe_search.search_recipes`.
     place : on a cell library, place the result, repair it and measure it with its wires, too;
         with a sweep the best few, of which the best so placed is the result. On FPGAs, False:

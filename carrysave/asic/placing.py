@@ -41,7 +41,7 @@ def best(
     kinds: dict[tuple[int, str], dict[str, Any]] = {}
     for point in sorted(search.points, key=search.cost):
         kinds.setdefault((point["variant"], point["recipe"]), point)
-    found = []
+    timed = []
     for point in list(kinds.values())[:finalists]:
         flow = search.variants[point["variant"]].flow
         placed = place(
@@ -64,14 +64,15 @@ def best(
             )
             for corner in (flow.library, *flow.library.corners)
         ]
-        timing = max(timings, key=lambda own: own["period_ns"])
-        found.append(Timed(point, placed, timing))
+        timing = max(timings, key=lambda each: each["period_ns"])
+        timed.append(Timed(point, placed, timing))
         say(
             f"placed {point['recipe']}: {placed.facts['area_um2']:.0f} um2,"
             f" {timing['period_ns']:.3f} ns"
         )
     return min(
-        found, key=lambda own: search.worth(own.timing["period_ns"], own.placed.facts["area_um2"])
+        timed,
+        key=lambda each: search.worth(each.timing["period_ns"], each.placed.facts["area_um2"]),
     )
 
 

@@ -1,4 +1,4 @@
-"""Tries a cell library on two gates, so that what it lacks shows before the long work."""
+"""Tries a cell library on two gates, so that a library that lacks cells is refused at once."""
 
 from carrysave import cache
 from carrysave.asic import sta

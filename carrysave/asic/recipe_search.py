@@ -75,7 +75,7 @@ def _facts(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(search: Search, point: dict[str, Any]) -> float:
-    """Return what is to be small, one number."""
+    """Return the number that the search minimises."""
     worth, *more = search.cost(point)
     limit = search.period_ns
     return worth if limit is None else more[0] * (1 + 10 * worth / limit)
@@ -104,7 +104,7 @@ class _Evolution:
         self.seen: set[tuple[str, float]] = set()
 
     def ask(self, count: int) -> list[tuple[Recipe, float]]:
-        """Propose recipes and delay targets that were not tried; fewer if there are hardly any."""
+        """Propose recipes and delay targets that were not tried; fewer if no more are left."""
         parents = self._parents()
         asked: list[tuple[Recipe, float]] = []
         for _ in range(self.TRIES * count):

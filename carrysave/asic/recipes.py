@@ -1,8 +1,8 @@
 """Stored recipes: what a search found best, so that it need not be searched again.
 
 ``recipes.json`` has one for some designs on some libraries; ``scripts/upkeep/keep_recipes.py``
-writes it. What ``synth --search-recipes`` finds is kept in the user's cache, and the better of both
-is used. Figures are never taken from there: they are measured in each run.
+writes it. Those that ``synth --search-recipes`` finds are in the user's cache, and the better one
+of both is used. Figures are never taken from there: they are measured in each run.
 """
 
 import json
@@ -20,7 +20,7 @@ __all__ = ["PROJECT", "USER", "StoredRecipe", "dump", "load", "of_search", "stor
 
 _NAME = "recipes.json"
 PROJECT, USER = "the project", "your cache"
-"""Where recipes are kept."""
+"""Where recipes are stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class StoredRecipe:
     area_um2, period_ns : what the search measured there.
     points : how many points were tried.
     versions : of the tools.
-    place : where it is kept.
+    source : where it is stored.
     """
 
     design: dict[str, Any]
@@ -50,11 +50,11 @@ class StoredRecipe:
     period_ns: float
     points: int
     versions: dict[str, str]
-    place: str = PROJECT
+    source: str = PROJECT
 
     @property
     def cost(self) -> float:
-        """What the objective minimises; other objectives keep nothing."""
+        """What the objective minimises; recipes are stored for these objectives only."""
         return {
             "density": self.area_um2 * self.period_ns,
             "period": self.period_ns,
@@ -62,11 +62,9 @@ class StoredRecipe:
         }[self.objective]
 
     def note(self, area_um2: float, period_ns: float, versions: dict[str, str]) -> str:
-        """Say where a recipe is from, and whether a run found other than the search."""
+        """Say where a recipe is from, and whether this run's figures differ from the search's."""
         tools = ", ".join(f"{name} {text}" for name, text in self.versions.items())
-        text = (
-            f"recipe kept in {self.place}, the best of {self.points} points; --sweep searches again"
-        )
+        text = f"recipe kept in {self.source}, best of {self.points} points; a sweep searches again"
         if (area_um2, period_ns) == (self.area_um2, self.period_ns):
             return text
         now = ", ".join(f"{name} {versions[name]}" for name in self.versions)
@@ -77,7 +75,7 @@ class StoredRecipe:
 
 
 def load() -> list[StoredRecipe]:
-    """Return all that are kept."""
+    """Return all recipes of the project."""
     text = (files(__package__ or "") / _NAME).read_text()
     return [StoredRecipe(**entry) for entry in json.loads(text)]
 
@@ -87,12 +85,12 @@ def dump(recipes: Sequence[StoredRecipe]) -> str:
     return json.dumps([_fields(recipe) for recipe in recipes], indent=2) + "\n"
 
 
-def store(found: StoredRecipe) -> None:
-    """Keep a recipe in the user's cache, unless a better one is there."""
-    path = _path(found.design, found.library_sha256, found.objective)
+def store(recipe: StoredRecipe) -> None:
+    """Store a recipe in the user's cache, unless a better one is there."""
+    path = _path(recipe.design, recipe.library_sha256, recipe.objective)
     before = _read(path)
-    if before is None or found.cost < before.cost:
-        fields = _fields(found)
+    if before is None or recipe.cost < before.cost:
+        fields = _fields(recipe)
         text = json.dumps({"sha256": cache.digest([json.dumps(fields)]), "kept": fields})
         cache.write(path, text)
 
@@ -104,16 +102,16 @@ def stored(
     hierarchy: str | None,
     where: Collection[str] = (PROJECT,),
 ) -> StoredRecipe | None:
-    """Return the best recipe that is kept for exactly this, if there is one.
+    """Return the best recipe that is stored for exactly this, if there is one.
 
-    Of any hierarchy, if None is asked for; `where` it may be kept.
+    Of any hierarchy, if that is None; `where` says which stores are looked at.
     """
     wanted = (_whole(design), library.sha, objective)
     every = [one for one in load() if (one.design, one.library_sha256, one.objective) == wanted]
     of_user = _read(_path(*wanted))
     if of_user is not None:
         every.append(of_user)
-    fitting = [one for one in every if one.place in where and hierarchy in (None, one.hierarchy)]
+    fitting = [one for one in every if one.source in where and hierarchy in (None, one.hierarchy)]
     return min(fitting, key=lambda one: one.cost, default=None)
 
 
@@ -124,24 +122,24 @@ def _path(design: dict[str, Any], library: str, objective: str) -> Path:
 
 
 def _read(path: Path) -> StoredRecipe | None:
-    """Return what was kept in a file; None if there is none, or it was damaged."""
+    """Return the recipe in a file; None if there is no file, or it is damaged."""
     try:
         text = json.loads(path.read_text())
         whole = text["sha256"] == cache.digest([json.dumps(text["kept"])])
-        return StoredRecipe(**text["kept"], place=USER) if whole else None
+        return StoredRecipe(**text["kept"], source=USER) if whole else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
 def _fields(recipe: StoredRecipe) -> dict[str, Any]:
-    """Return what a file has of a recipe: all but its place."""
-    return {name: value for name, value in asdict(recipe).items() if name != "place"}
+    """Return the fields that a file has: all but the source."""
+    return {name: value for name, value in asdict(recipe).items() if name != "source"}
 
 
 def of_search(
     design: Design, library: Library, result: dict[str, Any], objective: str
 ) -> StoredRecipe:
-    """Make what is kept of the result of a search."""
+    """Make a stored recipe of the result of a search."""
     best = {
         name: result[name] if result[name] is not None else result[relative]
         for name, relative in (

@@ -21,7 +21,7 @@ def of_cells(
     target: str,
     best: dict[str, Any],
     operations: float | None,
-    found: dict[str, Any],
+    facts: dict[str, Any],
     more: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the full record of the best point of a search.
@@ -30,7 +30,7 @@ def of_cells(
     ----------
     search, best : the search, its best point.
     target, operations : name of the library; of a cycle, if they are known.
-    found, more : its power; what a search of more recipes found.
+    facts, more : its power; what a search of more recipes came to.
 
     Of a library of gate equivalents and FO4, keys end in ``_ge`` and ``_fo4`` instead of ``_um2``
     and ``_ns``; what is in physical units is None.
@@ -46,10 +46,10 @@ def of_cells(
         "cells": sum(row["instances"] * row["cells"] for row in best["hierarchy"]),
         "period_ns": best["period_ns"],
         "fmax_mhz": 1e3 / best["period_ns"],
-        **{name: found[name] for name in ("power_mw", "activity", "annotated", "glitches")},
-        "pj_per_mac": found["pj_per_mac"],
-        "energy_parts": found["energy_parts"],
-        **rates_of(operations, best["period_ns"], size, found["pj_per_mac"]),
+        **{name: facts[name] for name in ("power_mw", "activity", "annotated", "glitches")},
+        "pj_per_mac": facts["pj_per_mac"],
+        "energy_parts": facts["energy_parts"],
+        **rates_of(operations, best["period_ns"], size, facts["pj_per_mac"]),
         "versions": versions(library),
         **_areas(best, library),
         "critical_path": best["critical_path"],
@@ -63,7 +63,7 @@ def of_cells(
             *_renamed(flow.design.names),
             *library.notes,
             *best["notes"],
-            *found["notes"],
+            *facts["notes"],
             *_recipes(more),
         ],
         "sweep": _sweep(search, operations),
@@ -161,7 +161,7 @@ def _relative(record: dict[str, Any], operations: float | None) -> dict[str, Any
             *record["notes"],
             "areas in gate equivalents (GE: a NAND2 is 1), times in FO4"
             " (delay of an inverter that drives four), by logical effort: no technology, no"
-            " power; --liberty takes a real library",
+            " power; a Liberty file has both",
         ],
     }
 
@@ -182,17 +182,17 @@ def _renamed_keys(value: Any) -> Any:
 
 
 def of_fpga(
-    found: dict[str, Any], top: str, target: str, operations: float | None
+    facts: dict[str, Any], top: str, target: str, operations: float | None
 ) -> dict[str, Any]:
     """Return the record of a design on an FPGA."""
-    names = found["names"]
-    found["notes"] = [*_renamed(names), *found["notes"]]
+    names = facts["names"]
+    facts["notes"] = [*_renamed(names), *facts["notes"]]
     top = next((ours for ours, name in names.items() if name == top), top)
     tools = versions()
     if nextpnr := nextpnr_version(target):
         tools["nextpnr"] = nextpnr
-    rates: dict[str, float | None] = rates_of(operations, found["period_ns"], None, None)
-    for name, of in (("gops_per_1000_luts", found["luts"] / 1000), ("gops_per_dsp", found["dsps"])):
+    rates: dict[str, float | None] = rates_of(operations, facts["period_ns"], None, None)
+    for name, of in (("gops_per_1000_luts", facts["luts"] / 1000), ("gops_per_dsp", facts["dsps"])):
         rates[name] = rates["gops"] / of if rates["gops"] is not None and of else None
     nothing = dict.fromkeys((
         "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac", "energy_parts",
@@ -204,7 +204,7 @@ def of_fpga(
         "module": top,
         "target": target,
         **nothing,
-        **found,
+        **facts,
         **rates,
         "versions": tools,
         "recipe": "; ".join(family(target).flow.mapping()),

@@ -21,7 +21,7 @@ OBJECTIVES = ("density", "period", "area", "energy")
 RELAXED = (1.08, 1.2, 1.4, 1.8)  # delay targets of a sweep, of the fastest logic of a recipe
 BEST_RECIPES = 4
 BEST_OF_BUILDS = 2  # mappings that each other way to build a design gets at first
-AGAIN = 0.92  # of a delay target, where the clock was missed by little
+RETRY_FACTOR = 0.92  # of a delay target, where the clock was missed by little
 ADDERS_OF = 2  # mappings that are tried with full adders of the library
 RESIZED = 6  # points whose cells are resized
 BRIEFLY = 3  # of a brief search
@@ -34,7 +34,7 @@ _SLOWEST = 100.0
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to hand a design to the flow.
+    """One way to build a design, and the modules of it that are mapped once each.
 
     Members
     -------
@@ -125,7 +125,7 @@ class Search:
             late = [point["period_ns"] - self.period_ns for point in points]
             # A point that narrowly missed the clock meets it with a tighter target.
             points += self.run([
-                (0, recipe, max(AGAIN * logic - by, self.FASTEST))
+                (0, recipe, max(RETRY_FACTOR * logic - by, self.FASTEST))
                 for recipe, by in zip(recipes, late, strict=True)
                 if by > 0
             ])
@@ -347,15 +347,15 @@ class Search:
         ranked = sorted(points, key=self.cost)
         return list(dict.fromkeys(Recipe.parse(point["recipe"]).map for point in ranked))
 
-    def logic(self, found: dict[str, Any]) -> float:
+    def logic(self, figures: dict[str, Any]) -> float:
         """Return the part of a point's period that is the logic's."""
-        return max(found["period_ns"] - self.overhead_ns, self.FASTEST)
+        return max(figures["period_ns"] - self.overhead_ns, self.FASTEST)
 
     def fronts(self, number: int) -> list[str]:
         """Name the front ends that give different netlists; many designs have one only."""
         flow, by_netlist = self.variants[number].flow, dict[bytes, str]()
         for front in fronts(flow.design):
-            path = front_end(flow.design, front, flow.kept, flow.library)
+            path = front_end(flow.design, front, flow.kept_modules, flow.library)
             by_netlist.setdefault(path.read_bytes(), front)
         return list(by_netlist.values())
 
@@ -364,8 +364,8 @@ class Search:
     ) -> list[dict[str, Any]]:
         """Evaluate points, by :mod:`carrysave.jobs`; return them in the order asked for.
 
-        One that fails ends the search when the others are done, which the next one then has; if
-        they are not `required`, it is left out.
+        A point that fails ends the search once the others are done and cached; if points are not
+        `required`, it is left out.
         """
         asked = list(wanted)
         points = []
@@ -403,10 +403,10 @@ class Search:
             facts |= {"design": variant.design.name, "parameters": dict(variant.design.parameters)}
         return point_job(variant.flow, recipe, target, facts)
 
-    def netlist(self, found: dict[str, Any]) -> str:
+    def netlist(self, chosen: dict[str, Any]) -> str:
         """Return the path of a point's netlist, which another machine may have made."""
-        flow = self.variants[found["variant"]].flow
-        again = point(flow, Recipe.parse(found["recipe"]), found["delay_target_ns"])
+        flow = self.variants[chosen["variant"]].flow
+        again = point(flow, Recipe.parse(chosen["recipe"]), chosen["delay_target_ns"])
         return str(again["netlist"])
 
     def best(self) -> dict[str, Any]:
@@ -440,7 +440,7 @@ class Search:
             best = min(points, key=self.cost)
             rows.append({
                 "hierarchy": variant.hierarchy,
-                "mapped_once": list(variant.flow.kept),
+                "mapped_once": list(variant.flow.kept_modules),
                 **dict.fromkeys(BUILD_KEYS, variant.build),
                 "recipes": list(dict.fromkeys(point["recipe"] for point in points)),
                 "points": len({(p["recipe"], p["delay_target_ns"]) for p in points}),

@@ -21,7 +21,7 @@ class StaError(RuntimeError):
 
 @dataclass(frozen=True)
 class Conditions:
-    """What surrounds a design in timing analysis; goes into every result.
+    """What surrounds a design in timing analysis; part of every result.
 
     Attributes
     ----------

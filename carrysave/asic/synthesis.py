@@ -157,7 +157,7 @@ def synthesise_design(
 
 
 def _nobody(text: str) -> None:
-    """Tell nobody what was done."""
+    """Ignore progress."""
 
 
 def _on_fpga(

@@ -37,6 +37,7 @@ _COMMANDS = (
     ("chat", "chat", "Have a language model answer, in golden's arithmetic."),
     ("precision", "precision", "Choose a number format for each layer of a network."),
     ("boards", "list_boards", "List the boards that build knows."),
+    ("board", "board", "Test the memory of a board that is attached."),
     ("build", "build", "Build the bitstream of a co-processor for a board."),
     ("soc", "make_system", "Build a system for a board: processor, SDRAM, firmware."),
     ("doctor", "doctor", "Say what is installed, and what each command still needs."),

@@ -6,7 +6,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
-from carrysave.boards.board import BOARDS, Board, board_of, design_of, rate_of
+from carrysave.boards.board import BOARDS, Board, board_of, design_of
+from carrysave.boards.line_rate import rate_of
+from carrysave.boards.sdram import SDRAMS
 from carrysave.cli.options import Json, console
 
 __all__ = ["list_boards"]
@@ -32,7 +34,7 @@ def list_boards(
         return 0
     table = Table(title="Boards", title_justify="left")
     for head in ("board", "FPGA", "engine", "MHz", "GOPS", "kbaud"):
-        right = head in {"MHz", "GOPS", "kbaud"}
+        right = head not in {"board", "FPGA", "engine"}
         table.add_column(head, justify="right" if right else "left", no_wrap=True)
     for row in rows:
         kbaud = row["baud"] and row["baud"] / 1e3
@@ -45,6 +47,11 @@ def list_boards(
     console.print(table)
     console.print("MHz, GOPS: of the default build, where they were measured.")
     console.print("kbaud: of its serial line.")
+    if sdrams := [row for row in rows if row["sdram_bytes"]]:
+        console.print("SDRAM for `build -p memory=external`, and GB/s of its wires at these MHz:")
+    for row in sdrams:
+        megabytes = row["sdram_bytes"] >> 20
+        console.print(f"{row['board']}: {megabytes} MB, {_shown(row['sdram_gbps'])} GB/s")
     console.print("Arty A7, PYNQ-Z2, KV260: `build` writes a project for Vivado.")
     for note, row in ((row["note"], row) for row in rows if row["note"]):
         console.print(f"{row['board']}: {note}", highlight=False, markup=False, soft_wrap=True)
@@ -55,7 +62,8 @@ def facts(board: Board) -> dict[str, Any]:
     """Describe a board and its default build in plain values."""
     design = design_of(board, {})
     clock = board.clock_mhz or None
-    rate = rate_of(board, 1e6 * (clock or board.oscillator_mhz))
+    sdram = SDRAMS.get(board.name)
+    rate = rate_of(board.baud, 1e6 * (clock or board.oscillator_mhz))
     return {
         "board": board.name,
         "title": board.title,
@@ -73,6 +81,8 @@ def facts(board: Board) -> dict[str, Any]:
         "clock_mhz": clock,
         "gops": clock and design.component().operations_per_cycle * clock / 1e3,
         "baud": None if board.processor else rate,
+        "sdram_bytes": sdram and sdram.bytes,
+        "sdram_gbps": sdram and clock and sdram.bits / 8 * clock / 1e3,
         "built_by": "open tools" if board.part else "Vivado",
         "note": board.note,
     }

@@ -151,7 +151,8 @@ def _built(
         write_for_line(design.spec, folder / "drivers")
         report["files"].append(str(folder / "drivers"))
     if model is not None and program is not None:
-        built = replace(program, target=Target(design))
+        target = Target(design, timing=program.target.timing)
+        built = replace(program, target=target)
         write_network(built, model.name, folder, _command(), report)
     return report
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
-from carrysave.cli.flags import defaults
+from carrysave.cli.defaults import defaults
 from carrysave.cli.options import Json, console, errors
 from carrysave.compiler.decoder.view import show
 from carrysave.compiler.decoder.write import ChatOptions, WriteRequest, write

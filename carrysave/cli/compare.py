@@ -11,15 +11,8 @@ from cyclopts.types import ExistingFile
 from carrysave.api import comparison as api
 from carrysave.api.design import Design
 from carrysave.api.synthesis import Verilog
-from carrysave.cli.flags import (
-    Clock,
-    CompareFlags,
-    Liberty,
-    Operations,
-    Target,
-    check_libraries,
-    defaults,
-)
+from carrysave.cli.defaults import defaults
+from carrysave.cli.flags import Clock, CompareFlags, Liberty, Operations, Target, check_libraries
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,
@@ -78,7 +71,7 @@ def compare(
     """Compare designs, and your own Verilog, side by side: one search, one table, one picture.
 
     All get the same search, built as they are named, and no stored recipe. A module that has the
-    name of a design, or files of its own, is told by them: `mac(verilog=their/mac.v)`.
+    name of a design, or files of its own, is given by them: `mac(verilog=their/mac.v)`.
     Writes JSON and a picture to `OUTPUT/compare`.
 
     **Examples:**

@@ -5,16 +5,15 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from carrysave import cache
-from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
+from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block, MemoryName, target_of
 from carrysave.cli.options import Json, errors, print_outcome
-from carrysave.cli.reading import BY_THE_MODEL, Reading
-from carrysave.compiler.decoder.folder import SUFFIXES, compile_file
-from carrysave.compiler.encoder.folder import compile_folder, is_encoder
+from carrysave.cli.reading import BY_THE_MODEL, InputSizes, Reading
+from carrysave.cli.text_models import BY_DEFAULT, TextFlags, check_no_text, is_text, text_program
 from carrysave.compiler.front.options import ReadOptions, sized
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
@@ -24,14 +23,13 @@ from carrysave.compiler.passes.floats import read
 from carrysave.compiler.passes.pipeline import PASSES, passed, stop_at
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.program import view
-from carrysave.compiler.program.facts import facts
-from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.reasons import check_target
-from carrysave.compiler.program.write import write
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, needs
 from carrysave.progress import Steps
-from hw.catalog import Design
+
+if TYPE_CHECKING:
+    from carrysave.compiler.program.program import Program
 
 __all__ = ["compile_model"]
 
@@ -40,20 +38,19 @@ _NAMES = [one.name for one in PASSES]
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class NetworkFlags:
+class NetworkFlags(InputSizes):
     """Flags of a quantised network."""
 
-    input_: Annotated[
-        Path | None,
-        Parameter(
-            name="--input",
-            help="Inputs, .npy or .npz, whose sizes the program has. [default: the model's]",
-        ),
-    ] = None
-    batch: Annotated[int, Parameter(help="Samples of a run, if the model leaves it open.")] = 1
     dump: Annotated[
         Path | None,
         Parameter(help="Folder for the model after each pass, as text and as a picture."),
+    ] = None
+    timeline: Annotated[
+        Path | None,
+        Parameter(
+            help="File for when each part of the block is busy, by the cost model: .html, a page,"
+            " or .json, a trace that Perfetto opens."
+        ),
     ] = None
     stop_after: Annotated[
         str | None,
@@ -61,35 +58,16 @@ class NetworkFlags:
     ] = None
 
     def check(self) -> None:
-        """Check the choice."""
+        """Check the choices."""
+        if self.timeline is not None:
+            from carrysave.compiler.run.timeline import check_path  # slow to load, and rarely used
+
+            check_path(self.timeline)
         if self.stop_after is not None:
             stop_at(self.stop_after)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class TextFlags:
-    """Flags of a language model, and of a text encoder."""
-
-    cache_: Annotated[
-        int, Parameter(name="--cache", help="Of a language model: tokens, at most its context.")
-    ] = 1024
-    kv: Annotated[
-        int | None,
-        Parameter(help="Of a language model: bits of a key or value, 8, 4. [default: as `chat`]"),
-    ] = None
-    calibration: Annotated[
-        Path | None,
-        Parameter(
-            help="Of a text encoder: text, a sentence in each line, that steps are chosen for."
-        ),
-    ] = None
-    tokens: Annotated[int, Parameter(help="Of a text encoder: tokens of a sentence, at most.")] = (
-        128
-    )
-
-
-_NETWORK, _TEXT = NetworkFlags(), TextFlags()
+_NETWORK = NetworkFlags()
 
 
 def compile_model(
@@ -104,8 +82,9 @@ def compile_model(
     *,
     network: NetworkFlags = _NETWORK,
     reading: Reading = BY_THE_MODEL,
-    text: TextFlags = _TEXT,
+    text: TextFlags = BY_DEFAULT,
     block: Block = DEFAULT_BLOCK,
+    memory: MemoryName = None,
     json_: Json = False,
 ) -> int:
     """Compile a quantised network: jobs of the co-processor, and moves of codes between them.
@@ -128,20 +107,23 @@ def compile_model(
     - `carrysave compile model.onnx -p "engine=systolic_os(m=8,n=8)"`
     - `carrysave compile model.onnx --input images.npy --json`
     - `carrysave compile vad.onnx --state stateN=state --constant sr=rate.npy`
+    - `carrysave compile model.onnx -p "engine=systolic_os(m=8,n=8)" --memory block_ram`
     - `carrysave compile model.onnx --dump build/passes --stop-after tables`
     - `carrysave compile model.gguf -p "engine=systolic_os(m=4,n=16)" --cache 256`
     - `carrysave compile all-MiniLM-L6-v2 --calibration sentences.txt --tokens 64`
     """
     folder = block.folder / "compile" / model.stem
-    if model.suffix in SUFFIXES or is_encoder(model):
+    if is_text(model):
         if network != _NETWORK or reading != BY_THE_MODEL:
             raise UsageError(
-                "--input, --batch, --dump, --stop-after, --batch-axis, --constant and --state must"
-                f" be left out of {model.name}"
+                "--input, --batch, --dump, --stop-after, --timeline, --batch-axis, --constant and"
+                f" --state must be left out of {model.name}"
             )
-        described = _text_program(model, text, block.settings(), folder)
+        described = _text(model, text, block.settings(), memory, folder)
     else:
-        made = _network_program(model, network, reading.options, block.settings(), folder)
+        check_no_text(text, model)
+        target = target_of(block.settings(), memory)
+        made = _network_program(model, network, reading.options, target, folder)
         if made is None:
             return 0
         described = made
@@ -149,35 +131,44 @@ def compile_model(
     return 0
 
 
-def _text_program(
-    model: Path, options: TextFlags, parameters: Mapping[str, str], folder: Path
+def _text(
+    model: Path,
+    options: TextFlags,
+    parameters: Mapping[str, str],
+    memory: str | None,
+    folder: Path,
 ) -> dict[str, Any]:
     """Compile a language model, or a text encoder."""
     with Steps(errors) as steps:
-        if model.suffix in SUFFIXES:
-            steps.step(f"compile {model.name}")
-            return compile_file(
-                model, parameters, folder, _command(), cache=options.cache_, bits=options.kv
-            )
-        if options.calibration is None:
-            raise UsageError(f"--calibration must be given for {model.name}")
         steps.step(f"compile {model.name}")
-        return compile_folder(
-            model, options.calibration, parameters, folder, _command(), tokens=options.tokens
-        )
+        made = text_program(model, options, parameters, memory)
+    described, files = _write(made.program, folder, model.name, made.more)
+    files += [cache.write(folder / name, text) for name, text in made.files.items()]
+    return described | {"files": [str(file) for file in files]}
+
+
+def _write(
+    program: "Program", folder: Path, model: str, more: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[Path]]:
+    """Write a program into a folder; return what it is, and the files."""
+    # Slow to load: what is refused needs none of it.
+    from carrysave.compiler.program.facts import facts
+    from carrysave.compiler.program.write import write
+
+    described = facts(program, _command(), model)
+    return described, write(program, folder, {**described, **more})
 
 
 def _network_program(
     model: Path,
     options: NetworkFlags,
     reading: ReadOptions,
-    parameters: Mapping[str, str],
+    target: Target,
     folder: Path,
 ) -> dict[str, Any] | None:
     """Compile a quantised network; None: it is printed after a pass, and no more."""
     needs("onnxruntime")
     options.check()
-    target = Target(Design.parse("coprocessor", parameters))
     check_target(target)
     graph, samples = reading.read(model)
     inputs = reading.batch(graph, samples, options.input_, options.batch)
@@ -188,9 +179,21 @@ def _network_program(
         if options.stop_after is not None:
             sys.stdout.write(dump.text(lowered))
             return None
+        from carrysave.compiler.program.network import compile_network  # as in _write
+
         program = compile_network(lowered, target, inputs, samples=samples)
-    described = facts(program, _command(), model.name)
-    return described | {"files": [str(file) for file in write(program, folder, described)]}
+    described, files = _write(program, folder, model.name, {})
+    if options.timeline is not None:
+        from carrysave.compiler.run.spans import by_model
+        from carrysave.compiler.run.timeline import write_timeline
+
+        title = f"{model.name} on {target.design.module}"
+        files.append(
+            write_timeline(
+                options.timeline, title, _command(), by_model(program), described["losses"]
+            )
+        )
+    return described | {"files": [str(file) for file in files]}
 
 
 def _command() -> str:
@@ -199,16 +202,16 @@ def _command() -> str:
 
 def _passed(graph: Graph, target: Target, to: Path | None, stop_after: str | None) -> Lowered:
     """Run the passes; write what each made."""
-    setting = Setting(target=target, choices=read(graph), recurrent=True)
+    setting = Setting(target=target, choices=read(graph))
     until = PASSES[-1].name if stop_after is None else stop_after
-    lowered = Lowered(graph, graph.proto, [], {})
-    _write(to, 0, "model", lowered)
+    lowered = Lowered(graph, graph.proto)
+    _dump(to, 0, "model", lowered)
     for number, (one, lowered) in enumerate(passed(graph, setting, until), 1):
-        _write(to, number, one.name, lowered)
+        _dump(to, number, one.name, lowered)
     return lowered
 
 
-def _write(folder: Path | None, number: int, name: str, lowered: Lowered) -> None:
+def _dump(folder: Path | None, number: int, name: str, lowered: Lowered) -> None:
     if folder is not None:
         cache.write(folder / f"{number}-{name}.txt", dump.text(lowered))
         cache.write(folder / f"{number}-{name}.svg", dump.picture(lowered, f"after {name}"))

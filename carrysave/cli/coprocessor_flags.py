@@ -3,13 +3,27 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from carrysave.cli.options import Folder, Sets, output_folder, settings
+from carrysave.compiler.target.memory import LEGAL, memory_of
+from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, option_of
+from hw.catalog import Design
 
-__all__ = ["DEFAULT_BLOCK", "Block", "check_left_out"]
+__all__ = ["DEFAULT_BLOCK", "Block", "MemoryName", "check_left_out", "target_of"]
+
+MemoryName = Annotated[
+    str | None,
+    Parameter(
+        name="--memory",
+        help=f"Memory behind the co-processor, by which blocks are chosen and cycles counted:"
+        f" {LEGAL}; latency is in cycles, from a row's request to its first beat, and bytes pass in"
+        " a cycle. [default: axi, of 64 cycles and a beat each cycle]",
+    ),
+]
 
 
 @Parameter(name="*")
@@ -28,6 +42,12 @@ class Block:
     def folder(self) -> Path:
         """The folder for all files."""
         return output_folder(self.output)
+
+
+def target_of(parameters: Mapping[str, str], memory: str | None) -> Target:
+    """Return the co-processor that parameters choose, with its memory; None: nothing is known."""
+    timing = None if memory is None else memory_of(memory)
+    return Target(Design.parse("coprocessor", parameters), timing=timing)
 
 
 DEFAULT_BLOCK = Block()

@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block, check_left_out
-from carrysave.cli.flags import defaults
+from carrysave.cli.defaults import defaults
 from carrysave.cli.options import Json, errors, print_outcome
 from carrysave.compiler.encoder import command, view
 from carrysave.compiler.encoder.folder import embed_by_program

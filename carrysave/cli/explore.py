@@ -9,7 +9,8 @@ from cyclopts.types import ExistingFile
 
 from carrysave.api import exploration as api
 from carrysave.asic.check_options import check_place
-from carrysave.cli.flags import Liberty, Part, Period, Seeds, Target, check_libraries, defaults
+from carrysave.cli.defaults import defaults
+from carrysave.cli.flags import Liberty, Part, Period, Seeds, Target, check_libraries
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,
@@ -78,7 +79,7 @@ def explore(
     ] = None,
     macs: Annotated[
         int | None,
-        Parameter(help="In place of a space: int8 arrays of so many MACs per cycle. [default: 16]"),
+        Parameter(help="Instead of a space: int8 arrays of N MACs per cycle. [default: 16]"),
     ] = None,
     target: Target = None,
     liberty: Liberty = None,

@@ -1,21 +1,21 @@
 """Options of syntheses as flags: those of :mod:`carrysave.asic.options`, with their help."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
 from carrysave.asic import synthesis
 from carrysave.asic.options import CompareOptions, SynthesisOptions
+from carrysave.cli.defaults import Hidden
 from carrysave.errors import UsageError, check_choice
 
 __all__ = [
     "Clock",
     "CompareFlags",
-    "Hidden",
     "Liberty",
     "Operations",
     "Part",
@@ -24,10 +24,7 @@ __all__ = [
     "SynthesisFlags",
     "Target",
     "check_libraries",
-    "defaults",
 ]
-
-T = TypeVar("T")
 
 Target = Annotated[
     str | None,
@@ -63,12 +60,6 @@ Hierarchy = Annotated[
 ]
 Clock = Annotated[str | None, Parameter(help="Clock port of --verilog. [default: clk]")]
 Operations = Annotated[float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")]
-Hidden = Parameter(parse=False)
-
-
-def defaults(kind: Callable[..., T]) -> T:
-    """Return the flags of a kind when none is given."""
-    return kind()
 
 
 def check_libraries(target: str | None, liberty: Sequence[Path] | None) -> None:
@@ -141,7 +132,7 @@ class SynthesisFlags(CompareFlags, SynthesisOptions):
     search_recipes: Annotated[
         int | None,
         Parameter(
-            help="After a sweep, which this asks for too, search for so many recipes: sequences of"
+            help="After a sweep, which this asks for too, try this many recipes: sequences of"
             " passes of ABC. The best is stored in the cache, and used afterwards."
         ),
     ]

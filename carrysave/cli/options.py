@@ -15,10 +15,11 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from carrysave.api.design import Design
+from carrysave.api.explicit_design import check_once
 from carrysave.api.result import Result
 from carrysave.errors import UsageError, check_positive, needs
 from carrysave.progress import Tally
-from hw.catalog import CATALOG, check_once
+from hw.catalog import CATALOG
 from hw.emit.user_files import FileError, parsing, read_text, shown
 
 if TYPE_CHECKING:
@@ -149,11 +150,11 @@ class Running:
     ] = None
     store: StoreFile = None
     job_seconds: Annotated[
-        float | None, Parameter(help="Kill a job after so many seconds. [default: 4 hours]")
+        float | None, Parameter(help="Kill a job after this many seconds. [default: 4 hours]")
     ] = None
     job_memory: Annotated[
         float | None,
-        Parameter(help="Kill a job that takes so many MB. [default: 3/4 of the machine's]"),
+        Parameter(help="Kill a job that takes this many MB. [default: 3/4 of the machine's]"),
     ] = None
 
     def session(
@@ -231,12 +232,12 @@ def settings(sets: Sequence[str] | None, option: str = "--parameter") -> dict[st
     """Parse parameters, `KEY=VALUE` each, that an option gives."""
     texts = {}
     for text in sets or ():
-        key, equals, value = text.partition("=")
+        key, equals, value = map(str.strip, text.partition("="))
         if not equals:
             raise UsageError(f"{option} must be KEY=VALUE, not {text!r}")
-        if key.strip() in texts:
-            raise UsageError(f"{option} {key.strip()} must be given once, not twice")
-        texts[key.strip()] = value.strip()
+        if key in texts:
+            raise UsageError(f"{option} {key} must be given once, not twice")
+        texts[key] = value
     check_once(texts.get("engine", ""), texts)
     return texts
 
@@ -260,11 +261,9 @@ def read_settings(config: Path) -> dict[str, Any]:
         raise UsageError(f"--config {config}: {error.strerror}") from None
     except FileError as error:
         raise UsageError(f"--config {error}") from None
-    if unknown := set(chosen) - set(_SETTINGS):
-        raise UsageError(
-            f"--config {config}: keys must be {', '.join(_SETTINGS)},"
-            f" not {', '.join(sorted(unknown))}"
-        )
+    if unknown := ", ".join(sorted(set(chosen) - set(_SETTINGS))):
+        keys = ", ".join(_SETTINGS)
+        raise UsageError(f"--config {config}: keys must be {keys}, not {unknown}")
     for key, value in chosen.items():
         kind, what = _SETTINGS[key]
         if key == "library":

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from carrysave.cli.flags import defaults
+from carrysave.cli.defaults import defaults
 from carrysave.cli.options import Folder, Json, console, output_folder
 from carrysave.errors import UsageError, check_choice
 from carrysave.report import designs

@@ -37,9 +37,7 @@ __all__ = ["precision"]
 class PrecisionFlags:
     """Flags of a choice of formats."""
 
-    calibration: Annotated[
-        Path, Parameter(help="Inputs, .npy, or .npz by name; the first axis is the sample.")
-    ]
+    calibration: Annotated[Path, Parameter(help="Inputs, .npy, or .npz by name, as of `run`.")]
     budget: Annotated[
         list[str],
         Parameter(
@@ -54,10 +52,16 @@ class PrecisionFlags:
     labels: Annotated[Path | None, Parameter(help="Labels of these inputs, .npy.")] = None
     formats: Annotated[
         str,
-        Parameter(help="Formats, comma-separated. [default: all of the engine's]"),
+        Parameter(
+            help="Formats, comma-separated. [default: all of the engine's]", show_default=False
+        ),
     ] = ""
     against: Annotated[
-        str, Parameter(help="More formats to compare with, each for all layers, comma-separated.")
+        str,
+        Parameter(
+            help="More formats to compare with, each for all layers, comma-separated.",
+            show_default=False,
+        ),
     ] = ""
     pairs: Annotated[str, Parameter(help="Formats of A and B: same, or all pairs.")] = "same"
     parameter: Sets = None

@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from carrysave.compiler.front.options import ReadOptions
 from carrysave.errors import UsageError
 
-__all__ = ["BY_THE_MODEL", "Reading"]
+if TYPE_CHECKING:
+    from carrysave.compiler.front.options import ReadOptions
+
+__all__ = ["BY_THE_MODEL", "OF_THE_MODEL", "InputSizes", "Reading"]
 
 
 @Parameter(name="*")
@@ -40,7 +42,7 @@ class Reading:
     ] = None
 
     @property
-    def options(self) -> ReadOptions:
+    def options(self) -> "ReadOptions":
         """What the front end takes.
 
         Raises
@@ -48,6 +50,9 @@ class Reading:
         UsageError
             A text without two names, or a name that comes twice.
         """
+        # Commands that need no network have these flags, too.
+        from carrysave.compiler.front.options import ReadOptions
+
         return ReadOptions(
             batch_axis=self.batch_axis,
             constants={key: Path(file) for key, file in _pairs("--constant", self.constant)},
@@ -57,6 +62,25 @@ class Reading:
 
 BY_THE_MODEL = Reading()
 """What its file says."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class InputSizes:
+    """What sizes a network is compiled for."""
+
+    input_: Annotated[
+        Path | None,
+        Parameter(
+            name="--input",
+            help="Inputs, .npy or .npz, whose sizes the program has. [default: the model's]",
+        ),
+    ] = None
+    batch: Annotated[int, Parameter(help="Samples of a run, if the model leaves it open.")] = 1
+
+
+OF_THE_MODEL = InputSizes()
+"""Those of the model, and one input."""
 
 
 def _pairs(option: str, texts: list[str] | None) -> list[tuple[str, str]]:

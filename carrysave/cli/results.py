@@ -148,12 +148,12 @@ def _parquet(names: Names, kinds: Names, rows: Rows) -> bytes:
         (name, types.get(kind, pyarrow.string())) for name, kind in zip(names, kinds, strict=True)
     ]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
-    found = pyarrow.table(
+    table = pyarrow.table(
         [pyarrow.array(column, type_) for column, (_, type_) in zip(columns, fields, strict=True)],
         schema=pyarrow.schema(fields),
     )
     sink = pyarrow.BufferOutputStream()
-    parquet.write_table(found, sink)
+    parquet.write_table(table, sink)
     return bytes(sink.getvalue().to_pybytes())
 
 

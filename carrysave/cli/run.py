@@ -15,8 +15,8 @@ from carrysave.api.design import Design
 from carrysave.api.options import RunOptions
 from carrysave.api.targets import cells_for_energy
 from carrysave.boards.board import board_of, design_of
-from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block, check_left_out
-from carrysave.cli.flags import Hidden, defaults
+from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block, MemoryName, check_left_out
+from carrysave.cli.defaults import Hidden, defaults
 from carrysave.cli.options import TABLES, View, check_page, errors, print_outcome
 from carrysave.cli.reading import BY_THE_MODEL, Reading
 from carrysave.compiler.program.read import is_program
@@ -70,11 +70,19 @@ class RunFlags(RunOptions):
             " [default: none]"
         ),
     ]
+    memory: MemoryName
     batch_axis: Annotated[str | None, Hidden]
     constants: Annotated[Mapping[str, Any] | None, Hidden]
     states: Annotated[Mapping[str, str] | None, Hidden]
 
 
+Timeline = Annotated[
+    Path | None,
+    Parameter(
+        help="File for when each part of the block is busy, for a folder: .html, a page, or"
+        " .json, a trace that Perfetto opens."
+    ),
+]
 _FLAGS = defaults(RunFlags)
 
 
@@ -93,6 +101,7 @@ def run_model(
     options: RunFlags = _FLAGS,
     reading: Reading = BY_THE_MODEL,
     block: Block = DEFAULT_BLOCK,
+    timeline: Timeline = None,
     view: View = TABLES,
 ) -> int:
     """Run a quantised network on the co-processor; compare it with onnxruntime if that is there.
@@ -107,47 +116,60 @@ def run_model(
 
     A folder of `carrysave compile` runs without its model: on its own co-processor by golden and,
     as `--simulate` says, whole batches on the block, all of whose memory must be the same; with
-    `--port` that is the board for which `build --model` wrote it.
+    `--port` that is the board for which `build --model` wrote it. Cycles that were counted there
+    are in a table beside those of the cost model and, with `--timeline`, in a picture.
 
     **Examples:**
 
     - `carrysave run model.onnx --input images.npy --labels classes.npy`
     - `carrysave run model.onnx --input images.npy -p m=16 -p n=16 --simulate none`
+    - `carrysave run model.onnx --input images.npy --memory block_ram --simulate all`
     - `carrysave run vad.onnx --input frames.npy --state stateN=state --constant sr=rate.npy`
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f -p divisor=4`
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f --port /dev/ttyUSB0`
-    - `carrysave run build/compile/model --input images.npy`
+    - `carrysave run build/compile/model --input images.npy --simulate all --timeline run.html`
     - `carrysave run build/boards/ulx3s_85f/network --input images.npy --port /dev/ttyUSB0`
     """
     folder = block.folder
     check_page(view.html)
-    read = reading.options
-    options = replace(
-        options,
-        batch_axis=read.batch_axis,
-        constants=read.constants or None,
-        states=read.states or None,
-    )
+    options = _as_read(options, reading)
     if is_program(model):
         given = {"-p": block.parameter, "html": view.html, **differing(options)}
         for name in ("labels", "simulate", "port", "baud"):
             given.pop(name, None)
         check_left_out(given, "the program is compiled")
-        return _program(model, input_, options, folder, raw=view.json_)
+        return _program(model, input_, options, timeline, folder, raw=view.json_)
+    if timeline is not None:
+        raise UsageError("--timeline is for the folder of a program: see `carrysave compile`")
     if options.port is not None and block.parameter:
         raise UsageError("-p is not for --port: the design is the one that was built")
-    with Steps(errors) as steps:
-        chosen: RunOptions = options
-        result = api.run(
-            model,
-            input_,
-            _design(options, block.settings()),
-            replace(chosen, energy=partial(cells_for_energy, options.energy)),
-            folder=folder,
-            progress=steps,
-        )
+    result = _run(model, input_, options, block)
     view.present(result, folder / "run" / folder_name(model))
     return 0 if result.ok else 1
+
+
+def _as_read(options: RunFlags, reading: Reading) -> RunFlags:
+    """Return options with how the model is read."""
+    read = reading.options
+    return replace(
+        options,
+        batch_axis=read.batch_axis,
+        constants=read.constants or None,
+        states=read.states or None,
+    )
+
+
+def _run(model: Path, data: Path, options: RunFlags, block: Block) -> api.NetworkRun:
+    with Steps(errors) as steps:
+        chosen: RunOptions = options
+        return api.run(
+            model,
+            data,
+            _design(options, block.settings()),
+            replace(chosen, energy=partial(cells_for_energy, options.energy)),
+            folder=block.folder,
+            progress=steps,
+        )
 
 
 def _design(options: RunOptions, parameters: Mapping[str, str]) -> Design | None:
@@ -159,9 +181,12 @@ def _design(options: RunOptions, parameters: Mapping[str, str]) -> Design | None
     return Design.of(design_of(board_of(options.board), parameters, baud=options.baud or 0))
 
 
-def _program(program: Path, data: Path, options: RunOptions, folder: Path, *, raw: bool) -> int:
+def _program(
+    program: Path, data: Path, options: RunOptions, timeline: Path | None, folder: Path, *,
+    raw: bool,
+) -> int:  # fmt: skip
     """Run a program of a folder."""
-    from carrysave.compiler.run import stored, stored_view
+    from carrysave.compiler.run import stored
 
     request = stored.ProgramRequest(
         program=program,
@@ -170,8 +195,9 @@ def _program(program: Path, data: Path, options: RunOptions, folder: Path, *, ra
         simulate=options.simulate,
         port=options.port,
         baud=options.baud,
+        timeline=timeline,
     )
     with Steps(errors) as steps:
         facts = stored.execute(request, folder, shlex.join(["carrysave", *sys.argv[1:]]), steps)
-    print_outcome(facts, stored_view.show, raw)
+    print_outcome(facts, stored.show, raw)
     return 0 if facts["different"] is None else 1

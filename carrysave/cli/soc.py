@@ -38,7 +38,7 @@ class NetworkFlags:
         Path | None, Parameter(name="--input", help="Inputs, .npy; the first axis is the sample.")
     ] = None
     labels: Annotated[Path | None, Parameter(help="Labels of the inputs, .npy.")] = None
-    count: Annotated[int | None, Parameter(help="Run so many inputs. [default: all]")] = None
+    count: Annotated[int | None, Parameter(help="Number of inputs to run. [default: all]")] = None
     simulate: Annotated[
         bool, Parameter(help="Simulate the system with its firmware; else build the bitstream.")
     ] = False
@@ -46,6 +46,13 @@ class NetworkFlags:
         bool,
         Parameter(help="Simulate the serial line's load of the network, too, as on a board."),
     ] = False
+    timeline: Annotated[
+        Path | None,
+        Parameter(
+            help="File for when each part of the co-processor is busy, simulated and by the cost"
+            " model: .html, a page, or .json, a trace that Perfetto opens."
+        ),
+    ] = None
     port: Annotated[
         str | None,
         Parameter(help="Serial port of a board that has the system: run the network there."),
@@ -147,4 +154,5 @@ def _request(
         cpu=system.cpu,
         bus=system.bus,
         reading=reading.options,
+        timeline=network.timeline,
     )

@@ -10,15 +10,8 @@ from cyclopts.types import ExistingFile
 from carrysave.api import synthesis as api
 from carrysave.api.design import Design
 from carrysave.api.synthesis import Verilog
-from carrysave.cli.flags import (
-    Clock,
-    Liberty,
-    Operations,
-    SynthesisFlags,
-    Target,
-    check_libraries,
-    defaults,
-)
+from carrysave.cli.defaults import defaults
+from carrysave.cli.flags import Clock, Liberty, Operations, SynthesisFlags, Target, check_libraries
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,

@@ -50,13 +50,13 @@ def vectors(
     return 1 if written["wrong"] else 0
 
 
-def _show(console: Console, found: Mapping[str, Any]) -> None:
-    tables = [table for fmt in found["formats"] for table in fmt["tables"].values()]
+def _show(console: Console, checked: Mapping[str, Any]) -> None:
+    tables = [table for fmt in checked["formats"] for table in fmt["tables"].values()]
     rows = sum(table["rows"] for table in tables)
-    state = "FAIL" if found["wrong"] else "ok"
+    state = "FAIL" if checked["wrong"] else "ok"
     console.print(
-        f"{state}: {len(found['formats'])} formats, {len(tables)} tables, {rows:,} rows",
+        f"{state}: {len(checked['formats'])} formats, {len(tables)} tables, {rows:,} rows",
         highlight=False,
     )
-    for name in found["wrong"]:
+    for name in checked["wrong"]:
         console.print(f"  {name} differs from that of this version", highlight=False, markup=False)

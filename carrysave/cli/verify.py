@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
 from carrysave.api.options import VerifyOptions
-from carrysave.cli.flags import defaults
+from carrysave.cli.defaults import defaults
 from carrysave.cli.options import BY_DEFAULT, TABLES, Choice, Name, View, check_page, errors
 from carrysave.progress import Steps
 
@@ -33,7 +33,7 @@ class VerifyFlags(VerifyOptions):
     test: Annotated[str | None, Parameter(help="Run this test alone, by its name in the results.")]
     transactions: Annotated[
         int | None,
-        Parameter(help="With --test: let it send so many at most, as a reduced failure does."),
+        Parameter(help="With --test: let it send this many at most, as a reduced failure does."),
     ]
     show_failure: Annotated[bool, Parameter(parse=False)]
 

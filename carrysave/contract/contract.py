@@ -33,7 +33,7 @@ def contract_of(
     design: Design,
     core: Handshakes,
     seconds: float,
-    told: Callable[[str], object] = lambda _: None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> Contract:
     """Find out what the timing of a design depends on.
 
@@ -41,13 +41,13 @@ def contract_of(
     ----------
     core : the design's.
     seconds : of each attempt, see :func:`carrysave.contract.miter.compare`.
-    told : called with what comes next.
+    progress : called with what comes next.
     """
     answers = {}
     with Pairs(design, core) as pairs:
         for name in core.fields:
             if name in core.reaching:
-                told(f"compare two runs that differ in {name}")
+                progress(f"compare two runs that differ in {name}")
             answers[name] = compare(core, name, seconds, pairs.differing)
     return Contract(design, core, answers)
 
@@ -95,7 +95,7 @@ def describe(contract: Contract) -> str:
 
 
 def _runs(name: str, answer: Answer) -> str:
-    """Tell a witness in a few words: the cycles in which both runs differ."""
+    """Describe a witness: the cycles in which both runs differ."""
     witness = answer.witness
     if witness is None:
         return ""

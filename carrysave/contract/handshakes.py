@@ -30,7 +30,7 @@ class Handshakes:
     clock, reset : names of these inputs.
     controls : inputs that are handshakes themselves: valid and ready.
     fields : all other inputs but clock and reset, with their widths in bits.
-    outputs : outputs whose time is told: valid, ready and last.
+    outputs : outputs whose timing is looked at: valid, ready and last.
     reaching : fields of which a bit reaches an output, through whatever gates and registers.
     netlist : RTLIL of the module :data:`CORE` with the logic of the outputs alone.
     """
@@ -110,9 +110,9 @@ def handshakes_of(design: Design) -> Handshakes:
 
 
 def _kind(path: str) -> str | None:
-    """Tell whether a port, by its path in the component, is valid, ready or last of a channel."""
-    found = re.fullmatch(r"\w+\.(?:payload\.)?(?:aw|ar|[wrbt])?(valid|ready|last)", path)
-    return found and found[1]
+    """Return whether a port, by its path in the component, is valid, ready or last of a channel."""
+    match = re.fullmatch(r"\w+\.(?:payload\.)?(?:aw|ar|[wrbt])?(valid|ready|last)", path)
+    return match and match[1]
 
 
 def _reached(gates: Mapping[str, Any], outputs: Iterable[str]) -> set[int | str]:
@@ -124,12 +124,12 @@ def _reached(gates: Mapping[str, Any], outputs: Iterable[str]) -> set[int | str]
         for port, bits in wires.items():
             if ways[port] == "output":
                 sources |= dict.fromkeys(bits, inward)
-    found: set[int | str] = set()
+    reached: set[int | str] = set()
     open_ = [bit for name in outputs for bit in gates["ports"][name]["bits"]]
     while open_:
         bit = open_.pop()
-        if bit not in found:
-            found.add(bit)
+        if bit not in reached:
+            reached.add(bit)
             open_ += sources.get(bit, ())
     # Constants are text, and no input has them.
-    return {bit for bit in found if isinstance(bit, int)}
+    return {bit for bit in reached if isinstance(bit, int)}

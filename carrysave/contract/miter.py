@@ -83,10 +83,10 @@ def compare(
         )
         shortest = f"read_aiger miter.aig; bmc3 -F {DEPTH} -T {ceil(seconds)}; write_cex -a cex"
         # Not all of its commands look at the clock.
-        found = yosys.run_abc(shortest, cwd=folder, deadline=seconds + 10)
-        if "was asserted" in found:
+        output = yosys.run_abc(shortest, cwd=folder, deadline=seconds + 10)
+        if "was asserted" in output:
             return Answer(Verdict.DEPENDS, _witness(core, field, folder))
-        through = f"No output asserted in {DEPTH} frames" in found
+        through = f"No output asserted in {DEPTH} frames" in output
         if not through and (witness := search(field, seconds)):
             return Answer(Verdict.DEPENDS, witness)
         proven = yosys.never("miter.aig", seconds, cwd=folder)
@@ -108,7 +108,7 @@ def _miter(core: Handshakes, field: str) -> str:
     for copy, value in (("one__", field), ("two__", "other__")):
         lines.append(f"wire [{last}:0] {copy};")
         pins = [f".{name}({value if name == field else name})" for name in widths]
-        pins += [f".{name}({copy}[{place}])" for place, name in enumerate(core.outputs)]
+        pins += [f".{name}({copy}[{number}])" for number, name in enumerate(core.outputs)]
         lines.append(f"{CORE} copy_{copy} ({', '.join(pins)});")
     broken = []
     for valid, ready in core.streams.items():
@@ -147,8 +147,8 @@ def _rule(core: Handshakes, field: str, valid: str, ready: int) -> list[str]:
 def _witness(core: Handshakes, field: str, folder: Path) -> Witness:
     """Read ABC's counterexample: a line of bits for each cycle, after one of registers."""
     places = {
-        int(place): (name, int(bit))
-        for place, bit, name in re.findall(
+        int(position): (name, int(bit))
+        for position, bit, name in re.findall(
             r"^input (\d+) (\d+) (\S+)$", (folder / "miter.map").read_text(), re.MULTILINE
         )
     }
@@ -157,8 +157,8 @@ def _witness(core: Handshakes, field: str, folder: Path) -> Witness:
     cycles = []
     for line in (line for line in lines if re.fullmatch("[01x]+", line)):
         values = dict.fromkeys(core.widths | {"other__": 1}, 0)
-        for place, (name, bit) in places.items():
-            values[name] |= (line[place] == "1") << bit
+        for position, (name, bit) in places.items():
+            values[name] |= (line[position] == "1") << bit
         cycles.append(values)
     other = tuple(values.pop("other__") for values in cycles)
     for values in cycles:

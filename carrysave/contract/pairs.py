@@ -34,7 +34,7 @@ class Pairs:
     def __init__(self, design: Design, core: Handshakes) -> None:
         self.core = core
         self._coming = recordings(design, core)
-        self._found: list[Recording] = []
+        self._recorded: list[Recording] = []
         self._stack = ExitStack()
         self._folder: Path | None = None
 
@@ -49,7 +49,7 @@ class Pairs:
     def differing(self, field: str, seconds: float) -> Witness | None:
         """Return two runs whose handshakes differ in the last cycle, if they are found in time.
 
-        Without a simulator, which :mod:`carrysave.installation.doctor` tells of, none is.
+        Without a simulator, which :mod:`carrysave.installation.doctor` reports, none is.
 
         Parameters
         ----------
@@ -83,12 +83,12 @@ class Pairs:
 
     def _recordings(self) -> Iterator[Recording]:
         for number in count():
-            if number == len(self._found):
+            if number == len(self._recorded):
                 recording = next(self._coming, None)
                 if recording is None:
                     return
-                self._found.append(recording)
-            yield self._found[number]
+                self._recorded.append(recording)
+            yield self._recorded[number]
 
     def _workplace(self) -> Path:
         """Build the simulator of both copies, once; return its folder."""
@@ -114,12 +114,12 @@ class Pairs:
             )
         ]
         (folder / "vectors").write_text("\n".join([*lines, ""]))
-        told = tools.run(["vvp", "-n", "both"], cwd=folder).output
-        found = re.match(r"(differ|stray|alike) (\d+)\n", told)
-        if found is None:
-            last = told.strip().splitlines()[-1:]
+        output = tools.run(["vvp", "-n", "both"], cwd=folder).output
+        match = re.match(r"(differ|stray|alike) (\d+)\n", output)
+        if match is None:
+            last = output.strip().splitlines()[-1:]
             raise RuntimeError(f"the simulation of {self.core.module} has no end: {''.join(last)}")
-        return int(found[2]) if found[1] == "differ" else None
+        return int(match[2]) if match[1] == "differ" else None
 
 
 def _packed(core: Handshakes, inputs: Mapping[str, int]) -> int:
@@ -168,7 +168,7 @@ def _transfers(core: Handshakes, recording: Recording, field: str) -> Iterator[i
 
 
 def _waits(core: Handshakes, recording: Recording, field: str, cycle: int) -> bool:
-    """Tell whether the sender of a field offers in a cycle what was not taken in the one before."""
+    """Return whether the sender of a field still offers what was not taken in the cycle before."""
     channel = _channel(core, field)
     if channel is None or not cycle:
         return False

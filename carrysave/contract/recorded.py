@@ -31,7 +31,7 @@ class Recording:
     Members
     -------
     inputs : of each cycle, values by name, before the clock's edge.
-    outputs : of each cycle, bits of the handshakes that are told, the first one the lowest.
+    outputs : of each cycle, bits of the handshakes, the first one the lowest.
     """
 
     inputs: tuple[Mapping[str, int], ...]
@@ -61,9 +61,9 @@ def recordings(design: Design, core: Handshakes) -> Generator[Recording]:
                 folders=(),
                 plain=True,
             )
-            found = _read(folder / f"run{number}" / _FILE, core)
-            if found.inputs:
-                yield found
+            recording = _read(folder / f"run{number}" / _FILE, core)
+            if recording.inputs:
+                yield recording
 
 
 def _recorder(core: Handshakes) -> str:

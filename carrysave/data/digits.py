@@ -192,8 +192,8 @@ def _check(
     name: str, array: IntArray, shape: tuple[int | None, int], bounds: tuple[int, int]
 ) -> None:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
-        found = f"{array.dtype} array" if isinstance(array, np.ndarray) else repr(array)
-        raise TypeError(f"{name} must be an array of integers, not {found}")
+        kind = f"{array.dtype} array" if isinstance(array, np.ndarray) else repr(array)
+        raise TypeError(f"{name} must be an array of integers, not {kind}")
     rows, columns = shape
     if array.ndim != 2 or array.shape[1] != columns or rows not in (None, len(array)):
         legal = f"({'count' if rows is None else rows}, {columns})"

@@ -171,15 +171,15 @@ def _forward(boxes: dict[str, _Box], link: Link, ranks: dict[str, int]) -> list[
 
 def _widths(boxes: dict[str, _Box], links: Iterable[Link]) -> list[str]:
     """Write the bits of all links of data beside the box that they leave."""
-    told: defaultdict[str, list[int]] = defaultdict(list)
+    widths: defaultdict[str, list[int]] = defaultdict(list)
     for link in links:
-        if link.bits > 1 and link.bits not in told[link.source]:
-            told[link.source].append(link.bits)
+        if link.bits > 1 and link.bits not in widths[link.source]:
+            widths[link.source].append(link.bits)
     return [
         f'<text x="{boxes[name].x + boxes[name].width + 5:.0f}" y="{boxes[name].middle - 5:.0f}"'
         ' font-size="11" fill="#555" stroke="white" stroke-width="3" paint-order="stroke">'
         f"{', '.join(map(str, bits))}</text>"
-        for name, bits in told.items()
+        for name, bits in widths.items()
     ]
 
 

@@ -23,7 +23,7 @@ def cells() -> str:
         "Of those that need no `--liberty`, where they are installed, by the reader that takes any"
         " other. Each is one corner.",
         table(("", *(f"`{name}`" for name in facts)),
-              ((key, *(own[key] for own in facts.values())) for key in first)),
+              ((key, *(wires[key] for wires in facts.values())) for key in first)),
         "## Cells that are odd",
         "A cell that tools would misread, or could not read the library for, is left out for all of"
         " them, and a note of the report names it with its line and the reason: a function that is"
@@ -37,14 +37,14 @@ def cells() -> str:
         "By pattern of the library's name: cells of power domains, probes, delays, clock trees,"
         " scan and enable flip-flops, tri-states.",
         table(("library", "cells"),
-              ((f"`{name}`", ", ".join(f"`{one}`" for one in found))
-               for name, found in DONT_USE.items())),
+              ((f"`{name}`", ", ".join(f"`{one}`" for one in patterns))
+               for name, patterns in DONT_USE.items())),
         "## Wires",
         "Of `synth --place`. Figures of other libraries come from `--lef`, or from `--wire-cap`,"
         " `--wire-res` and `--row-height`; without, placing is refused. A result says its source.",
         table(("library", "fF/um", "ohm/um", "row, um", "source"),
-              ((f"`{name}`", own.capacitance, own.resistance, own.row_height, own.source)
-               for name, own in TECHNOLOGIES.items())),
+              ((f"`{name}`", wires.capacitance, wires.resistance, wires.row_height, wires.source)
+               for name, wires in TECHNOLOGIES.items())),
     ]) + "\n"  # fmt: skip
 
 

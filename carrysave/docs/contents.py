@@ -17,10 +17,12 @@ def short(module: str, top: str) -> str:
 def inside(module: str, modules: Mapping[str, Any], top: str) -> tuple[str, ...]:
     """Say what is in a module: submodules or arithmetic, and registers of all levels."""
     cells = modules[module]["cells"].values()
-    own = Counter(short(cell["type"], top) for cell in cells if cell["type"] in modules)
-    if not own:
-        own = Counter(_KINDS[cell["type"]] for cell in cells if cell["type"] in _KINDS)
-    lines = [", ".join(f"{count} x {name}" for name, count in own.most_common(2))] if own else []
+    counts = Counter(short(cell["type"], top) for cell in cells if cell["type"] in modules)
+    if not counts:
+        counts = Counter(_KINDS[cell["type"]] for cell in cells if cell["type"] in _KINDS)
+    lines = (
+        [", ".join(f"{count} x {name}" for name, count in counts.most_common(2))] if counts else []
+    )
     registers, memory = _state(module, modules)
     if registers:
         lines.append(f"{registers:,} {'bits' if registers > 1 else 'bit'} of registers")

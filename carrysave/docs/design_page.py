@@ -161,11 +161,11 @@ def _nest(name: str) -> Iterator[str]:
 
 
 def _figures(name: str, folder: Path) -> Iterator[str]:
-    found = figures_of(name, folder)
-    if not found:
+    tables = figures_of(name, folder)
+    if not tables:
         return
     yield "## Figures"
-    for one in found:
+    for one in tables:
         yield f"Tier: {one.tier} ([{one.section}](../../figures/{one.page}.md))."
         yield table(one.heads, [[cell.replace("\\|", "|") for cell in row] for row in one.rows])
 

@@ -32,12 +32,12 @@ class Figures(NamedTuple):
 
 def figures_of(name: str, folder: Path) -> list[Figures]:
     """Return what the pages in a folder have of a design, of any parameters."""
-    found = []
+    tables = []
     for table in _tables(folder):
         rows = tuple(row for row in table.rows if _design(row[0]) == name)
         if rows:
-            found.append(table._replace(rows=rows))
-    return found
+            tables.append(table._replace(rows=rows))
+    return tables
 
 
 def tiers_of(name: str, folder: Path) -> list[str]:

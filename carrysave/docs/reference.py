@@ -125,7 +125,7 @@ def rules() -> str:
     parts = [
         "# Rules of buses",
         "`carrysave verify` and `carrysave regress` watch every bus at a design's ports with these"
-        " rules, of `carrysave/sim/rules`. A broken one ends the test that broke it, and is told."
+        " rules, of `carrysave/sim/rules`. A broken one ends the test, with a message."
         " Who sends on a stream is its manager.",
     ]
     for name, kind in kinds:
@@ -259,6 +259,6 @@ def modules() -> str:
             kind = "class" if inspect.isclass(getattr(carrysave, name)) else "function"
             options = ("members", "inherited-members") if kind == "class" else ()
             parts.append(autodoc(kind, f"carrysave.{name}", *options))
-    for title, own in _MODULES.items():
-        parts += [f"## {title}", *(autodoc("module", one.__name__, "members") for one in own)]
+    for title, members in _MODULES.items():
+        parts += [f"## {title}", *(autodoc("module", one.__name__, "members") for one in members)]
     return "\n\n".join(parts) + "\n"

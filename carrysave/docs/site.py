@@ -23,10 +23,10 @@ def write(folder: Path, progress: Callable[[str], None]) -> None:
     Parameters
     ----------
     folder : a copy of docs.
-    progress : told what is being done.
+    progress : called with what is being done.
     """
-    place = folder / "reference"
-    designs = place / "designs"
+    out = folder / "reference"
+    designs = out / "designs"
     designs.mkdir(parents=True, exist_ok=True)
     for name in CATALOG:
         progress(f"page of {name}")
@@ -44,7 +44,7 @@ def write(folder: Path, progress: Callable[[str], None]) -> None:
         "rules": reference.rules(),
     }
     for name, text in pages.items():
-        (place / f"{name}.md").write_text(text)
+        (out / f"{name}.md").write_text(text)
 
 
 def _index() -> str:

@@ -109,12 +109,12 @@ def _engine(name: str) -> tuple[str, ...]:
     ]
     if "formats" in kinds:
         words = [kinds["formats"].legal]
-    found = tests_with(rf"engine\W{{1,6}}{name}\b")
+    tests = tests_with(rf"engine\W{{1,6}}{name}\b")
     return (
         f"[{name}](designs/{name}.md)",
         "; ".join(words),
         ", ".join(_devices(name)),
-        _names(found),
+        _names(tests),
     )
 
 
@@ -137,8 +137,8 @@ def kind_of(name: str) -> str:
 
 def _format(name: str) -> tuple[str, ...]:
     """Return the row of a format."""
-    found = parse(name)
-    taken = found.scale_format.name if isinstance(found, (MxFormat, NvFormat)) else name
+    fmt = parse(name)
+    taken = fmt.scale_format.name if isinstance(fmt, (MxFormat, NvFormat)) else name
     return (
         f"`{name}`",
         f"`{kind_of(name)}`",
@@ -149,12 +149,12 @@ def _format(name: str) -> tuple[str, ...]:
 
 def _kind(kind: str) -> tuple[str, str, str]:
     """Return the row of a kind of formats: its tests, and packages of others in them."""
-    found = [path for path in tests_with(rf"\b{kind}\b") if "golden" in path.parts]
+    tests = [path for path in tests_with(rf"\b{kind}\b") if "golden" in path.parts]
     others = {path: set(tests_with(rf"\b{path}\b")) for path in _ORACLES}
     return (
         f"`{kind}`",
-        ", ".join(f"`{path}`" for path in found),
-        ", ".join(one for one, paths in others.items() if paths & set(found)),
+        ", ".join(f"`{path}`" for path in tests),
+        ", ".join(one for one, paths in others.items() if paths & set(tests)),
     )
 
 
@@ -193,8 +193,8 @@ def _targets() -> Iterator[tuple[object, ...]]:
         ("generic", "gates of our own", "mapped only"),
         ("--liberty", "any Liberty file", "placed"),
     ):
-        found = tests_with(rf"[\"' ]{name}[\"', =]")
-        yield f"`{name}`: {said}", placed, "", "", "", _names(found)
+        tests = tests_with(rf"[\"' ]{name}[\"', =]")
+        yield f"`{name}`: {said}", placed, "", "", "", _names(tests)
     for name in device.NAMES:
         family = device.family(name)
         blocks = family.flow.counts["dsps"]

@@ -14,9 +14,9 @@ from hw.catalog import Design
 from hw.emit import tools, yosys
 from hw.emit.verilog import Emission
 
-__all__ = ["OWN", "Link", "Part", "Structure", "structure_of"]
+__all__ = ["LOGIC", "Link", "Part", "Structure", "structure_of"]
 
-OWN = "logic"
+LOGIC = "logic"
 """The part that stands for a design without submodules."""
 _CONTROL = {"CLK", "EN", "S", "ARST", "SRST", "RD_CLK", "RD_EN", "RD_ADDR", "WR_CLK", "WR_EN",
             "WR_ADDR", "RD_ARST", "RD_SRST"}  # fmt: skip
@@ -69,12 +69,12 @@ class Structure:
 def structure_of(design: Design) -> Structure:
     """Return the structure of a design, from its netlist before optimisation; kept in the cache."""
     parts = ["structure", design.key, digest_of_sources("hw", "golden", "carrysave/docs")]
-    found = cache.remembered("docs", parts, lambda: asdict(_structure(design)))
+    facts = cache.remembered("docs", parts, lambda: asdict(_structure(design)))
     return Structure(
-        tuple(Part(**{**one, "lines": tuple(one["lines"])}) for one in found["parts"]),
-        tuple(found["inputs"]),
-        tuple(found["outputs"]),
-        tuple(Link(**one) for one in found["links"]),
+        tuple(Part(**{**one, "lines": tuple(one["lines"])}) for one in facts["parts"]),
+        tuple(facts["inputs"]),
+        tuple(facts["outputs"]),
+        tuple(Link(**one) for one in facts["links"]),
     )
 
 
@@ -99,27 +99,31 @@ def _structure(design: Design) -> Structure:
         for base, count in counts.items()
     ]
     if not parts:
-        parts = [Part(OWN, 1, inside(design.module, modules, design.module))]
+        parts = [Part(LOGIC, 1, inside(design.module, modules, design.module))]
         links = [
-            *(Link(name, OWN, bits) for name, bits in flow.widths.items() if name in flow.inputs),
-            *(Link(OWN, name, bits) for name, bits in flow.widths.items() if name in flow.outputs),
+            *(Link(name, LOGIC, bits) for name, bits in flow.widths.items() if name in flow.inputs),
+            *(
+                Link(LOGIC, name, bits)
+                for name, bits in flow.widths.items()
+                if name in flow.outputs
+            ),
         ]
     return Structure(tuple(parts), tuple(flow.inputs), tuple(flow.outputs), tuple(links))
 
 
 def _base(name: str, module: str, top: str) -> str:
     """Return the name that submodules share which differ in their number alone."""
-    own = re.sub(r"\d+$", "", name) or name
-    return short(module, top) if "$" in name else own
+    base = re.sub(r"\d+$", "", name) or name
+    return short(module, top) if "$" in name else base
 
 
 def _groups(emission: Emission) -> dict[str, tuple[str, bool]]:
     """Return the group of each port, such as a stream, and whether it carries data."""
-    found = {}
+    groups = {}
     for port in emission.ports[2:]:
         group, _, inside = port["is"].partition(".")
-        found[port["name"]] = group, not re.search(r"(valid|ready)$", inside)
-    return found
+        groups[port["name"]] = group, not re.search(r"(valid|ready)$", inside)
+    return groups
 
 
 class _Flow:
@@ -182,7 +186,7 @@ class _Flow:
         return [Link(*pair, bits) for pair, bits in most.items()]
 
     def chained(self, base: str) -> bool:
-        """Tell whether submodules of a kind send each other data."""
+        """Return whether submodules of a kind send each other data."""
         return base in self._chains
 
     def _reached(self, bits: Iterable[Any]) -> Counter[str]:
@@ -203,10 +207,10 @@ class _Flow:
                     fresh = set(self._outputs(cell)) - seen
                     seen |= fresh
                     work += fresh
-        found = Counter({group: len(own) for group, own in leave.items()})
-        for (cell, _), own in pins.items():
-            found[cell] = max(found[cell], len(own))
-        return found
+        widths = Counter({group: len(nets) for group, nets in leave.items()})
+        for (cell, _), nets in pins.items():
+            widths[cell] = max(widths[cell], len(nets))
+        return widths
 
     def _outputs(self, name: str) -> Iterator[Any]:
         """Yield the bits that a cell of Yosys makes."""
@@ -217,7 +221,7 @@ class _Flow:
 
 
 def _outward(cell: Mapping[str, Any], ports: Mapping[str, Any], pin: str) -> bool:
-    """Tell whether a pin is an output."""
+    """Return whether a pin is an output."""
     if pin in ports:
         return bool(ports[pin]["direction"] == "output")
     direction = cell.get("port_directions", {}).get(pin)

@@ -31,12 +31,12 @@ _TESTS = (
 def bench_tests(design: Design) -> dict[str, str]:
     """Return the tests of a design's bench: names, and the first line of each docstring."""
     module = _source(design.entry.bench)
-    found = re.finditer(
+    matches = re.finditer(
         r'^@cocotb\.test.*\n(?:@.*\n)*async def (\w+)\(.*\n(?:    """(.*?)(?:"""|\n))?',
         module,
         re.MULTILINE,
     )
-    return {one[1]: one[2] or "" for one in found}
+    return {one[1]: one[2] or "" for one in matches}
 
 
 def _source(name: str) -> str:

@@ -60,7 +60,7 @@ class Constraint:
         return cls(text, frozenset(names), sum(1 for _ in ast.walk(tree)))
 
     def holds(self, values: Mapping[str, Any]) -> bool:
-        """Tell whether it is true of values; where one is None or missing, it is not.
+        """Return whether it is true of values; where one is None or missing, it is not.
 
         Raises
         ------

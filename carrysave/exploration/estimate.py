@@ -130,10 +130,10 @@ class Estimator:
             names, figures = table["parameters"], list(table["figures"])
             measured = []
             for name, values, results in table["rows"]:
-                own = zip(names, values, strict=True)
-                design = Design(name, {key: value for key, value in own if value is not None})
-                found = map(float, results)
-                measured.append(Measured(design, dict(zip(figures, found, strict=True))))
+                values_of = zip(names, values, strict=True)
+                design = Design(name, {key: value for key, value in values_of if value is not None})
+                numbers = map(float, results)
+                measured.append(Measured(design, dict(zip(figures, numbers, strict=True))))
             fits = {name: _Fit(**table["figures"][name]) for name in table["figures"]}
             return cls(table["target"], table["activity"], table["versions"], measured, fits)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -183,33 +183,33 @@ class Estimator:
         rows = [features(one.design) for one in self.measured]
         wanted = [features(design) for design in designs]
         known = [self.has_shape(design) for design in designs]
-        found: list[dict[str, dict[str, float]]] = [{} for _ in designs]
+        guesses: list[dict[str, dict[str, float]]] = [{} for _ in designs]
         for name, fit in self.fits.items():
             values = log1p([one.figures[name] for one in self.measured])
             model = Surrogate(rows, values, fit.theta, search=False, linear=True)
             mean, deviation = model.predict(wanted)
             reach = deviation * [fit.reach(one) for one in known]
             parts = (mean, mean - reach, mean + reach)
-            for one, *each in zip(found, *parts, strict=True):
+            for one, *each in zip(guesses, *parts, strict=True):
                 middle, low, high = (max(float(expm1(value)), 0.0) for value in each)
                 one[name] = {"estimate": middle, "low": low, "high": high}
-        return found
+        return guesses
 
     def has_shape(self, design: Design) -> bool:
-        """Tell whether a design of the same name, m, n and k was measured."""
+        """Return whether a design of the same name, m, n and k was measured."""
         return _shape(design) in {_shape(one.design) for one in self.measured}
 
     def _check(self, design: Design) -> None:
         """Refuse a design unlike all that were measured."""
-        own = [traits(one.design) for one in self.measured if one.design.name == design.name]
-        if not own:
+        measured = [traits(one.design) for one in self.measured if one.design.name == design.name]
+        if not measured:
             known = dict.fromkeys(one.design.name for one in self.measured)
             raise UsageError(
                 f"design must be one of {', '.join(known)}, which were measured for"
                 f" {self.target}, not {design.name}"
             )
         for name, value in traits(design).items():
-            seen = sorted({row[name] for row in own if name in row})
+            seen = sorted({row[name] for row in measured if name in row})
             if isinstance(value, str | bool) or len(seen) < 2:
                 inside, legal = value in seen, " or ".join(map(_plain, seen))
             else:
@@ -223,8 +223,8 @@ class Estimator:
 
 
 def _shape(design: Design) -> tuple[Any, ...]:
-    own = traits(design)
-    return tuple(own.get(name) for name in _SHAPE)
+    values = traits(design)
+    return tuple(values.get(name) for name in _SHAPE)
 
 
 def _plain(value: Any) -> str:
@@ -243,15 +243,15 @@ def of_store(path: Path, target: str) -> Estimator:
     Of results at several activities those are taken that are most, of a design the last.
     """
     names, _, rows = jobs.select(path, "design IS NOT NULL")
-    found = [dict(zip(names, row, strict=True)) for row in rows]
-    found = [
-        row for row in found if row["target"] == target and row.get("area_um2", row.get("luts"))
+    chosen = [dict(zip(names, row, strict=True)) for row in rows]
+    chosen = [
+        row for row in chosen if row["target"] == target and row.get("area_um2", row.get("luts"))
     ]
-    activities = [row.get("activity") or "" for row in found]
+    activities = [row.get("activity") or "" for row in chosen]
     activity = max(activities, key=activities.count, default="")
     latest: dict[str, Measured] = {}
     versions: dict[str, str] = {}
-    for row in sorted(found, key=lambda row: row["at"]):
+    for row in sorted(chosen, key=lambda row: row["at"]):
         if (row.get("activity") or "") != activity:
             continue
         try:

@@ -65,10 +65,10 @@ def check_objectives(names: Sequence[str]) -> None:
 
 def values_of(figures: Mapping[str, Any], objectives: Sequence[str]) -> list[float] | None:
     """Return the objectives, less being better; None if a figure is not known."""
-    found = [figures[name] for name in objectives if figures.get(name) is not None]
-    if len(found) < len(objectives):
+    values = [figures[name] for name in objectives if figures.get(name) is not None]
+    if len(values) < len(objectives):
         return None
-    return [OBJECTIVES[name] * float(value) for name, value in zip(objectives, found, strict=True)]
+    return [OBJECTIVES[name] * float(value) for name, value in zip(objectives, values, strict=True)]
 
 
 def point_of(path: Path, number: int) -> Design:
@@ -82,20 +82,20 @@ def point_of(path: Path, number: int) -> Design:
     try:
         points = json.loads(user_files.read_text(path))["points"]
         chosen = [row for row in points if row["front"]]
-        found = [(str(row["design"]), dict(row["parameters"])) for row in chosen]
+        designs = [(str(row["design"]), dict(row["parameters"])) for row in chosen]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(f"{path}: not what `carrysave explore` writes: {error!r}") from None
-    if not 0 <= number < len(found):
+    if not 0 <= number < len(designs):
         raise ArgumentError(
             "{point} must be 0..{value}, the front's, not {number}",
-            value=len(found) - 1,
+            value=len(designs) - 1,
             number=number,
         )
-    return Design(*found[number])
+    return Design(*designs[number])
 
 
 def beats(values: Sequence[Sequence[float]]) -> np.ndarray:
-    """Tell which point dominates which: is as good in all, and better in one.
+    """Return which point dominates which: is as good in all, and better in one.
 
     Returns
     -------
@@ -108,5 +108,5 @@ def beats(values: Sequence[Sequence[float]]) -> np.ndarray:
 
 
 def front(values: Sequence[Sequence[float]]) -> list[bool]:
-    """Tell which points no other dominates; of equal points all are in the front."""
+    """Return which points no other dominates; of equal points all are in the front."""
     return [not any(marks) for marks in beats(values).T]

@@ -122,7 +122,7 @@ class _Exploration:
             row |= {"error": str(outcome.failure), "log": outcome.failure.log}
             row |= dict.fromkeys(request.objectives)
         else:
-            figures = {"latency": point.design.component().latency, **outcome.get()}
+            figures = {"latency": point.design.latency, **outcome.get()}
             self.versions |= figures.get("versions") or {}
             row |= {name: figures.get(name) for name in request.objectives}
             row["allowed"] = self.space.allows(point, figures)
@@ -204,7 +204,7 @@ class _Exploration:
 
 
 def _compare(rows: Sequence[dict[str, Any]], objectives: Sequence[str]) -> None:
-    """Tell of each point which of the front beat it, by their numbers in the front."""
+    """Return for each point which of the front beat it, by their numbers in the front."""
     able = [row for row in rows if row["allowed"] and row["verified"] is not False]
     if not able:
         return
@@ -230,13 +230,13 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
     allowed error`` and every objective, those of the front first. ``beaten_by`` has the numbers of
     those of the front that are as good in all objectives, and better in one. No file is written.
     """
-    found = _Exploration(request, steps)
-    found.measure()
-    found.check()
-    found.verify()
-    found.place()
+    exploration = _Exploration(request, steps)
+    exploration.measure()
+    exploration.check()
+    exploration.verify()
+    exploration.place()
     rows = sorted(
-        found.rows.values(),
+        exploration.rows.values(),
         key=lambda row: (
             not row["front"],
             not row["allowed"],
@@ -255,18 +255,18 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
         "front": sum(row["front"] for row in rows),
         "wrong": [row["module"] for row in rows if row["verified"] is False],
         "failed": sum(row["error"] is not None and row["verified"] is None for row in rows),
-        "space_points": len(found.points),
+        "space_points": len(exploration.points),
         "trials": len(rows),
-        "hopeless": found.search.hopeless,
+        "hopeless": exploration.search.hopeless,
         "method": request.options.method,
         "command": "",
-        "versions": found.versions,
+        "versions": exploration.versions,
         "notes": [
             *notes,
             *(library.notes if library else ()),
             *(
                 f"constraint {text!r} is left out: {name} has no {', '.join(names)}"
-                for text, names in found.left.items()
+                for text, names in exploration.left.items()
             ),
         ],
         "files": [],

@@ -93,7 +93,7 @@ class Sampled(Search):
         import optuna
 
         super().tell(number, values)
-        place = self.places[number]
+        choices = self.places[number]
         trial = self.asked.pop(number, None)
         marks = {}
         if trial is not None:
@@ -105,10 +105,10 @@ class Sampled(Search):
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             self.study.add_trial(
                 optuna.trial.create_trial(
-                    params=place,
+                    params=choices,
                     values=list(values) if values else None,
                     state=state,
-                    distributions={name: self.kinds[name] for name in place},
+                    distributions={name: self.kinds[name] for name in choices},
                     system_attrs=marks,
                 )
             )
@@ -138,12 +138,12 @@ class Sampled(Search):
     def _apart(self, number: int, wanted: dict[str, Any]) -> float:
         """Return how much a point differs from what is wanted: 1 for each axis at most."""
         total = 0.0
-        for name, place in self.places[number].items():
+        for name, value in self.places[number].items():
             other = wanted[name]
-            if isinstance(place, int) and not isinstance(place, bool):
-                total += abs(place - other) / max(len(self.axes[name]) - 1, 1)
+            if isinstance(value, int) and not isinstance(value, bool):
+                total += abs(value - other) / max(len(self.axes[name]) - 1, 1)
             else:
-                total += place != other
+                total += value != other
         return total
 
 
@@ -166,7 +166,7 @@ class Modelled(Search):
         super().__init__(points, seed)
         self.skip = skip
         self.rows = [features(point.design) for point in points]
-        self.found: dict[int, list[float]] = {}
+        self.costs: dict[int, list[float]] = {}
         self.ruled_out = False
         by_design: dict[str, list[int]] = {}
         for number in self.rng.sample(range(len(points)), len(points)):
@@ -184,12 +184,12 @@ class Modelled(Search):
         """Keep the logarithms of objectives: sizes multiply them."""
         super().tell(number, values)
         if values is not None:
-            self.found[number] = [math.copysign(float(log1p(abs(one))), one) for one in values]
+            self.costs[number] = [math.copysign(float(log1p(abs(one))), one) for one in values]
 
     def ask(self, count: int) -> list[int]:
         """Propose points; each next one of a batch as if the model were right on those before."""
         self.first = [number for number in self.first if number in self.left]
-        if self.first or not self.left or len(self.found) < 3:
+        if self.first or not self.left or len(self.costs) < 3:
             chosen, self.first = self.first[:count], self.first[count:]
             for number in chosen:
                 del self.left[number]
@@ -203,32 +203,32 @@ class Modelled(Search):
     def _promising(self, count: int) -> list[int]:
         import moocore
 
-        told = np.array(list(self.found.values()))
+        seen = np.array(list(self.costs.values()))
         left = np.array(list(self.left))
         rows = [self.rows[number] for number in left]
-        models = [Surrogate([self.rows[number] for number in self.found], one) for one in told.T]
+        models = [Surrogate([self.rows[number] for number in self.costs], one) for one in seen.T]
         mean, deviation = np.stack([one.predict(rows) for one in models], axis=2)
         bound = mean - self.OPTIMISM * deviation
         able = np.ones(len(left), bool)
         if self.skip:
             reach = np.array([quantile(one.left_out(), self.LEVEL) for one in models])
             low = mean - reach * deviation
-            able = ~(told[:, None] <= low).all(axis=2).any(axis=0)
+            able = ~(seen[:, None] <= low).all(axis=2).any(axis=0)
         # The volume is that below a point which is worse than all.
-        worst = np.maximum(told.max(axis=0), mean.max(axis=0))
-        worst += 0.1 * (worst - np.minimum(told.min(axis=0), bound.min(axis=0)))
-        known = told
+        worst = np.maximum(seen.max(axis=0), mean.max(axis=0))
+        worst += 0.1 * (worst - np.minimum(seen.min(axis=0), bound.min(axis=0)))
+        known = seen
         chosen: list[int] = []
         while able.any() and len(chosen) < count:
             places = np.flatnonzero(able)
             places = places[moocore.is_nondominated(bound[places])]
             volumes = [
-                moocore.hypervolume(np.vstack([known, bound[place]]), ref=worst) for place in places
+                moocore.hypervolume(np.vstack([known, bound[index]]), ref=worst) for index in places
             ]
-            place = places[int(np.argmax(volumes))]
-            able[place] = False
-            known = np.vstack([known, mean[place]])
-            chosen.append(int(left[place]))
+            index = places[int(np.argmax(volumes))]
+            able[index] = False
+            known = np.vstack([known, mean[index]])
+            chosen.append(int(left[index]))
         return chosen
 
 

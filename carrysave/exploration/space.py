@@ -149,7 +149,7 @@ class Space:
         UsageError
             There is none, or too many would have to be looked at.
         """
-        found: dict[str, Point] = {}
+        points: dict[str, Point] = {}
         refused = ""
         for name, values in self._combinations():
             if not self._holds(_given(name, values)):
@@ -157,22 +157,22 @@ class Space:
             try:
                 design = Design(name, values)
                 if self._holds(_sizes(design)):
-                    found.setdefault(design.key, Point(design, values))
+                    points.setdefault(design.key, Point(design, values))
             except (ValueError, TypeError) as error:
                 refused = str(error)
         # A component may refuse more, and only it tells MACs; to build one takes ten times as long.
-        if len(found) <= BUILT or any("macs" in one.names for one in self.constraints):
-            for key, point in [*found.items()]:
+        if len(points) <= BUILT or any("macs" in one.names for one in self.constraints):
+            for key, point in [*points.items()]:
                 try:
                     if self._holds(facts_of(point.design)):
                         continue
                 except (ValueError, TypeError) as error:
                     refused = str(error)
-                del found[key]
-        if not found:
+                del points[key]
+        if not points:
             reason = f"; the last design says: {refused}" if refused else ""
             raise UsageError(f"space must have a point that its constraints allow{reason}")
-        return list(found.values())
+        return list(points.values())
 
     def _holds(self, facts: Mapping[str, Any]) -> bool:
         return all(one.holds(facts) for one in self.constraints if one.names <= facts.keys())
@@ -181,9 +181,9 @@ class Space:
         total = 0
         for name in self.designs:
             known = CATALOG[name].parameters
-            own = {key: values for key, values in self.parameters.items() if key in known}
+            chosen = {key: values for key, values in self.parameters.items() if key in known}
             count = 1
-            for values in own.values():
+            for values in chosen.values():
                 count *= len(values)
             total += count
             if total > MOST:
@@ -194,11 +194,11 @@ class Space:
                     f"constraints must take {STEPS:,} steps at most, not {steps:,}: names, numbers"
                     f" and operators of all, times {total:,} combinations"
                 )
-            for choice in itertools.product(*own.values()):
-                yield name, dict(zip(own, choice, strict=True))
+            for choice in itertools.product(*chosen.values()):
+                yield name, dict(zip(chosen, choice, strict=True))
 
     def allows(self, point: Point, figures: Mapping[str, Any]) -> bool:
-        """Tell whether a result fulfils the constraints of figures."""
+        """Return whether a result fulfils the constraints of figures."""
         facts = {**figures, **facts_of(point.design)}
         return all(one.holds(facts) for one in self.of_figures(point))
 
@@ -216,8 +216,8 @@ class Space:
         never = DEVICES if cells else CELLS
         lacking = {one.text: sorted(one.names.intersection(never)) for one in self.constraints}
         left = {text: names for text, names in lacking.items() if names}
-        kept = tuple(one for one in self.constraints if one.text not in left)
-        return replace(self, constraints=kept), left
+        constraints = tuple(one for one in self.constraints if one.text not in left)
+        return replace(self, constraints=constraints), left
 
     def of_figures(self, point: Point) -> list[Constraint]:
         """List the constraints that only the figures of a point tell."""

@@ -142,16 +142,16 @@ class Surrogate:
         return quantile(scores, level), float(np.median(errors))
 
     def _crossed(self, groups: Sequence[int] | None) -> tuple[Floats, Floats]:
-        own = np.arange(len(self._values)) if groups is None else np.asarray(groups)
-        folds = min(_FOLDS if groups is None else _GROUP_FOLDS, int(own.max()) + 1)
-        part = (np.random.default_rng(1).permutation(own.max() + 1) % folds)[own]
-        mean, deviation = np.empty((2, len(own)))
+        group_of = np.arange(len(self._values)) if groups is None else np.asarray(groups)
+        folds = min(_FOLDS if groups is None else _GROUP_FOLDS, int(group_of.max()) + 1)
+        part = (np.random.default_rng(1).permutation(group_of.max() + 1) % folds)[group_of]
+        mean, deviation = np.empty((2, len(group_of)))
         for fold in range(folds):
             inside, outside = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
             rows = [self._rows[one] for one in inside]
             other = Surrogate(rows, self._values[inside], linear=self._linear)
-            found = other.predict([self._rows[one] for one in outside])
-            mean[outside], deviation[outside] = found
+            predicted = other.predict([self._rows[one] for one in outside])
+            mean[outside], deviation[outside] = predicted
         return mean, deviation
 
 
@@ -162,7 +162,7 @@ def _search(places: Floats, values: Floats, start: Floats, bounds: Floats) -> tu
     from carrysave.exploration.likelihood import negative
 
     normal = (values - values.mean()) / (values.std() or 1.0)
-    found = minimize(
+    optimum = minimize(
         negative,
         start,
         args=(places, normal, _JITTER),
@@ -171,7 +171,7 @@ def _search(places: Floats, values: Floats, start: Floats, bounds: Floats) -> tu
         bounds=bounds,
         options={"maxiter": _STEPS},
     )
-    return found.x, float(found.fun)
+    return optimum.x, float(optimum.fun)
 
 
 def quantile(scores: Floats, level: float) -> float:

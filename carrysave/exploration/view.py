@@ -21,26 +21,26 @@ __all__ = ["draw", "page", "show", "write"]
 _VERIFIED = {True: "yes", False: "FAILS", None: "-"}
 
 
-def show(console: Console, found: dict[str, Any]) -> None:
+def show(console: Console, report: dict[str, Any]) -> None:
     """Print the front, and what was tried."""
-    names = found["objectives"]
-    table = Table(title=f"Front on {found['target']}", title_justify="left")
-    chosen = [row for row in found["points"] if row["front"]]
+    names = report["objectives"]
+    table = Table(title=f"Front on {report['target']}", title_justify="left")
+    chosen = [row for row in report["points"] if row["front"]]
     for head in ("#", "design", *names, "beats", "verified"):
         table.add_column(head, justify="left" if head in {"design", "verified"} else "right")
     for number, row in enumerate(chosen):
         figures = [_figure(row[name]) for name in names]
-        beaten = str(sum(number in other["beaten_by"] for other in found["points"]))
+        beaten = str(sum(number in other["beaten_by"] for other in report["points"]))
         table.add_row(str(number), _text(row), *figures, beaten, _VERIFIED[row["verified"]])
     console.print(table)
     if any(row["placed"] for row in chosen):
         console.print(_placed_table(chosen, names))
-    print_line(console, _tried(found))
-    for row in found["points"]:
+    print_line(console, _tried(report))
+    for row in report["points"]:
         for error in (row["error"], (row["placed"] or {}).get("error")):
             if error:
                 print_line(console, f"{row['module']}: {error}")
-    for note in found["notes"]:
+    for note in report["notes"]:
         print_line(console, note)
 
 
@@ -50,22 +50,22 @@ def _placed_table(chosen: list[dict[str, Any]], names: list[str]) -> Table:
     for head in ("#", "design", *names, "still of the front"):
         table.add_column(head, justify="left" if head == "design" else "right")
     for number, row in enumerate(chosen):
-        own = row["placed"]
-        figures = [_figure(own[name]) for name in names]
-        still = "yes" if own["front"] else "no" if own["error"] is None else "FAILS"
+        placed = row["placed"]
+        figures = [_figure(placed[name]) for name in names]
+        still = "yes" if placed["front"] else "no" if placed["error"] is None else "FAILS"
         table.add_row(str(number), _text(row), *figures, still)
     return table
 
 
-def page(found: Mapping[str, Any]) -> Page:
+def page(report: Mapping[str, Any]) -> Page:
     """Return the page of a search, see :func:`carrysave.exploration.run.run`."""
-    able = [row for row in found["points"] if row["allowed"] and row["verified"] is not False]
-    others = [row for row in found["points"] if row not in able]
+    able = [row for row in report["points"] if row["allowed"] and row["verified"] is not False]
+    others = [row for row in report["points"] if row not in able]
     axes = list(dict.fromkeys(name for row in able for name in row["values"]))
     forms = {figure.key: Column("", figure.form).figure for figure in FIGURES}
     figures = [
         Column(name, forms.get(name, "{:,}"), "less" if OBJECTIVES[name] > 0 else "more")
-        for name in found["objectives"]
+        for name in report["objectives"]
     ]
     placed = any(row["placed"] for row in able)
     more = [one._replace(head=f"{one.head}, placed") for one in figures] if placed else []
@@ -77,8 +77,8 @@ def page(found: Mapping[str, Any]) -> Page:
                 row["module"],
                 row["design"],
                 *(_plain(row["values"].get(axis)) for axis in axes),
-                *(row[name] for name in found["objectives"]),
-                *((row["placed"] or {}).get(name) for name in found["objectives"] if placed),
+                *(row[name] for name in report["objectives"]),
+                *((row["placed"] or {}).get(name) for name in report["objectives"] if placed),
                 "front" if row["front"] else ", ".join(map(str, row["beaten_by"])),
                 _VERIFIED[row["verified"]],
             )
@@ -86,9 +86,9 @@ def page(found: Mapping[str, Any]) -> Page:
         ],
     )
     marked = [number for number, row in enumerate(able) if row["front"]]
-    x, y = (*found["objectives"], *found["objectives"])[:2]
+    x, y = (*report["objectives"], *report["objectives"])[:2]
     parts: list[Part] = [Scatter(table, x, y, "design", marked, "front")] if able else []
-    parts += pictures(found["files"], "Designs by the first two objectives, with their front.")
+    parts += pictures(report["files"], "Designs by the first two objectives, with their front.")
     if others:
         parts.append(
             Section(
@@ -101,26 +101,26 @@ def page(found: Mapping[str, Any]) -> Page:
             )
         )
     return Page(
-        title=f"Search of designs on {found['target']}",
-        says=_tried(found),
-        command=found["command"],
-        versions={**package_versions("optuna"), **short_versions(found["versions"])},
+        title=f"Search of designs on {report['target']}",
+        says=_tried(report),
+        command=report["command"],
+        versions={**package_versions("optuna"), **short_versions(report["versions"])},
         summary=[
             (f"best {name}", column.form.format(_best(able, name)))
-            for name, column in zip(found["objectives"], figures, strict=True)
+            for name, column in zip(report["objectives"], figures, strict=True)
             if able
         ],
-        parts=[*parts, *([Text("notes", found["notes"])] if found["notes"] else ())],
+        parts=[*parts, *([Text("notes", report["notes"])] if report["notes"] else ())],
     )
 
 
-def _tried(found: Mapping[str, Any]) -> str:
-    hopeless = f"; {found['hopeless']} look hopeless by estimate" if found["hopeless"] else ""
-    placed = [row["placed"] for row in found["points"] if row["placed"]]
+def _tried(report: Mapping[str, Any]) -> str:
+    hopeless = f"; {report['hopeless']} look hopeless by estimate" if report["hopeless"] else ""
+    placed = [row["placed"] for row in report["points"] if row["placed"]]
     wires = f", {sum(one['front'] for one in placed)} of these with wires, too" if placed else ""
     return (
-        f"{found['trials']} of {found['space_points']} designs measured by {found['method']}; "
-        f"{found['front']} are beaten by none{wires}{hopeless}"
+        f"{report['trials']} of {report['space_points']} designs measured by {report['method']}; "
+        f"{report['front']} are beaten by none{wires}{hopeless}"
     )
 
 
@@ -144,14 +144,14 @@ def _best(rows: list[dict[str, Any]], name: str) -> float:
     return min((row[name] for row in rows), key=lambda value: OBJECTIVES[name] * value)
 
 
-def write(folder: Path, found: dict[str, Any]) -> list[str]:
+def write(folder: Path, report: dict[str, Any]) -> list[str]:
     """Write a search as JSON and, by matplotlib, a picture."""
     files = []
     if installed("matplotlib"):
-        files.append(cache.write(folder / "explore.svg", draw(found)))
+        files.append(cache.write(folder / "explore.svg", draw(report)))
     path = folder / "explore.json"
     names = [str(file) for file in (*files, path)]
-    cache.write(path, json.dumps({**found, "files": names}, indent=2) + "\n")
+    cache.write(path, json.dumps({**report, "files": names}, indent=2) + "\n")
     return names
 
 
@@ -179,8 +179,8 @@ def draw(facts: Mapping[str, Any]) -> bytes:
                     zorder=0,
                 )
         for design in dict.fromkeys(row["design"] for row in points):
-            own = [row for row in points if row["design"] == design]
-            axes.scatter([row[x] for row in own], [row[y] for row in own], s=12, label=design)
+            rows = [row for row in points if row["design"] == design]
+            axes.scatter([row[x] for row in rows], [row[y] for row in rows], s=12, label=design)
         line = sorted((row[x], row[y]) for row in points if row["front"])
         if line:
             axes.plot(*zip(*line, strict=True), color="0.3", linewidth=0.8, label="front")

@@ -233,10 +233,10 @@ def _map(
                 work.target,
             )
             last = synth
-        found = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
-        for kind in found:
+        cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
+        for kind in cells:
             _refuse(kind.removeprefix("\\"), work.target)  # some mappers leave what they know
-        taken = resources(flow, found)
+        taken = resources(flow, cells)
         if part is not None and all(
             taken[name] <= _usable(name, limit) for name, limit in part.capacity.items()
         ):
@@ -267,7 +267,7 @@ def mapping(flow: Flow, part: Part | None, kinds: Iterable[str], *options: str) 
 
 
 def _infers(flow: Flow, kinds: Iterable[str]) -> bool:
-    """Tell whether a design names no multiplier block, so that the mapper may use them."""
+    """Return whether a design names no multiplier block, so that the mapper may use them."""
     blocks = flow.counts["dsps"]
     return not any(re.fullmatch(block, kind) for block in blocks for kind in kinds)
 
@@ -277,8 +277,8 @@ def _run(script: Sequence[str | Sequence[str]], folder: Path, target: str) -> No
     try:
         yosys.run(script, cwd=folder)
     except yosys.YosysError as error:
-        if found := re.search(r"Module `\\?(?:\$paramod\\)?(\w+)", str(error)):
-            _refuse(found[1], target)
+        if match := re.search(r"Module `\\?(?:\$paramod\\)?(\w+)", str(error)):
+            _refuse(match[1], target)
         raise
 
 
@@ -293,10 +293,10 @@ def _refuse(kind: str, target: str) -> None:
         if any(re.fullmatch(pattern, kind) for pattern in _kinds(family(name).flow))
     ]
     if owners:
-        own = ", ".join(kind.replace("|", ", ") for kind in family(target).flow.counts["dsps"])
+        blocks = ", ".join(kind.replace("|", ", ") for kind in family(target).flow.counts["dsps"])
         raise ValueError(
             f"target must have the block {kind}, as {' and '.join(owners)} has, not {target!r},"
-            f" which has {own}"
+            f" which has {blocks}"
         )
 
 
@@ -309,7 +309,7 @@ def _kinds_of_cells(path: Path) -> frozenset[str]:
 
 def resources(flow: Flow, cells: Mapping[str, int]) -> dict[str, float]:
     """Count the resources of a mapped design, by cells."""
-    found = {}
+    counts = {}
     for resource, patterns in flow.counts.items():
         total = sum(
             count * each
@@ -317,8 +317,8 @@ def resources(flow: Flow, cells: Mapping[str, int]) -> dict[str, float]:
             for pattern, each in patterns.items()
             if re.fullmatch(pattern, kind.removeprefix("\\"))
         )
-        found[resource] = int(total) if total == int(total) else total
-    return found
+        counts[resource] = int(total) if total == int(total) else total
+    return counts
 
 
 def _kinds(flow: Flow) -> list[str]:
@@ -359,19 +359,19 @@ def _place(
     _run([*read, "read_verilog wrapper.v", *synth], folder, work.target)
     if flow.open_ports:
         open_ports(flow, folder / "wrapper.json")
-    found = from_seeds(
+    runs = from_seeds(
         work.target, device, folder, work.seeds, design.names, work.key, work.progress
     )
-    chosen = median(found)
+    chosen = median(runs)
     result: dict[str, Any] = {
         "device": device.name,
-        "seeds": [{name: each[name] for name in ("seed", "fmax_mhz", "error")} for each in found],
+        "seeds": [{name: each[name] for name in ("seed", "fmax_mhz", "error")} for each in runs],
         "conditions": {
             "ports": "behind registers of a wrapper",
-            "seeds": len(found),
+            "seeds": len(runs),
             "fmax": "median of the seeds, the lower one of the middle two",
         },
-        "notes": [f"seed {each['seed']}: {each['error']}" for each in found if each["error"]],
+        "notes": [f"seed {each['seed']}: {each['error']}" for each in runs if each["error"]],
     }
     if chosen is None:
         result["notes"].append("no path between registers is timed: no Fmax")
@@ -379,7 +379,7 @@ def _place(
     return {
         **result,
         "fmax_mhz": chosen["fmax_mhz"],
-        "fmax_best_mhz": max(each["fmax_mhz"] for each in found if each["fmax_mhz"] is not None),
+        "fmax_best_mhz": max(each["fmax_mhz"] for each in runs if each["fmax_mhz"] is not None),
         "period_ns": 1e3 / chosen["fmax_mhz"],
         "critical_path": chosen["critical_path"],
     }

@@ -29,29 +29,29 @@ class Words:
 
     def signal(self, cell: str, port: str) -> str:
         """Return the signal of the design that a cell stands for, or the instance and its port."""
-        own = self._own(cell)
-        found = self._made.fullmatch(own)
-        if found is None:
-            return self._plain(f"{own}.{port}" if own in self._cells else own)
-        first, base, at = found.groups()
+        name = self._yosys_name(cell)
+        match = self._made.fullmatch(name)
+        if match is None:
+            return self._plain(f"{name}.{port}" if name in self._cells else name)
+        first, base, at = match.groups()
         bits = self._cells.get(first, {}).get("connections", {}).get(at, ())
         net = self._nets.get(base)
         if net is None or not bits or bits[0] not in net["bits"] or len(net["bits"]) == 1:
             return self._plain(base)
-        place = net["bits"].index(bits[0])
+        index = net["bits"].index(bits[0])
         if net.get("upto"):
-            place = len(net["bits"]) - 1 - place
-        return self._plain(f"{base}[{place + net.get('offset', 0)}]")
+            index = len(net["bits"]) - 1 - index
+        return self._plain(f"{base}[{index + net.get('offset', 0)}]")
 
-    def _own(self, cell: str) -> str:
+    def _yosys_name(self, cell: str) -> str:
         """Return the name that Yosys gave a cell, without what nextpnr added."""
-        found = cell
-        while found not in self._cells:
-            less = _PACKED.sub("", found)
-            if less in {found, ""}:
+        name = cell
+        while name not in self._cells:
+            less = _PACKED.sub("", name)
+            if less in {name, ""}:
                 return cell
-            found = less
-        return found
+            name = less
+        return name
 
     def _plain(self, name: str) -> str:
         """Return a name from the design's top on; ports of the design are called so."""

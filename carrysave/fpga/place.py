@@ -30,7 +30,7 @@ class FpgaError(RuntimeError):
 
     Members
     -------
-    used : cell -> how many the design has, and the part, as far as nextpnr has told.
+    used : cell -> how many the design has, and the part, as far as nextpnr has said.
     """
 
     def __init__(self, text: str, used: Mapping[str, tuple[int, int]] = MappingProxyType({})):
@@ -108,16 +108,16 @@ def from_seeds(
         )
         for seed in seeds
     ]
-    found: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
     for outcome in jobs.run(wanted):
         last = _outcome(outcome)
-        found.append(last)
+        runs.append(last)
         fmax = last["fmax_mhz"]
         text = last["error"] or ("routed" if fmax is None else f"{fmax:.1f} MHz")
-        progress(f"{part.name}: seed {last['seed']}: {text} ({len(found)} of {len(seeds)})")
-    if all(each["error"] for each in found):
-        raise FpgaError(found[0]["error"])
-    return sorted(found, key=lambda each: each["seed"])
+        progress(f"{part.name}: seed {last['seed']}: {text} ({len(runs)} of {len(seeds)})")
+    if all(each["error"] for each in runs):
+        raise FpgaError(runs[0]["error"])
+    return sorted(runs, key=lambda each: each["seed"])
 
 
 def _outcome(outcome: jobs.Outcome) -> dict[str, Any]:
@@ -136,21 +136,21 @@ def run_seed(
 ) -> dict[str, Any]:
     """Place and route a netlist from a seed: a job; returns ``fmax_mhz critical_path``."""
     flow = family(target).flow
-    (own,) = (each for each in flow.parts if each.name == part)
+    (chosen,) = (each for each in flow.parts if each.name == part)
     with tools.workplace() as folder:
         shutil.copy(netlist, folder / "wrapper.json")
-        (folder / "pins").write_text(own.pins)
-        arguments = [*own.arguments, *more, "--json", "wrapper.json", "--timing-allow-fail"]
+        (folder / "pins").write_text(chosen.pins)
+        arguments = [*chosen.arguments, *more, "--json", "wrapper.json", "--timing-allow-fail"]
         facts = nextpnr(flow, folder, arguments, seed)
         module = json.loads((folder / "wrapper.json").read_text())["modules"][TOP]
     fmax = min((clock["achieved"] for clock in facts["fmax"].values()), default=None)
     return {"fmax_mhz": fmax, "critical_path": critical_path(facts, Words(module, names))}
 
 
-def median(found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def median(runs: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the run of median Fmax, the lower one of the middle two; None if nothing is timed."""
     timed = sorted(
-        (each for each in found if each["fmax_mhz"] is not None), key=lambda each: each["fmax_mhz"]
+        (each for each in runs if each["fmax_mhz"] is not None), key=lambda each: each["fmax_mhz"]
     )
     return timed[(len(timed) - 1) // 2] if timed else None
 

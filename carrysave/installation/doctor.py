@@ -37,7 +37,8 @@ def examine(commands: Sequence[str] = ()) -> dict[str, Any]:
     python, core = parts.python(), parts.core()
     system, extras = parts.system(), parts.extras()
     known = {
-        part.name: part for part in (*system, *(one for own in extras.values() for one in own))
+        part.name: part
+        for part in (*system, *(one for packages in extras.values() for one in packages))
     }
     basic = [part.name for part in (python, *core) if not part.ok]
     rows = [_command(name, WAYS[name], known, basic) for name in dict.fromkeys(commands or WAYS)]
@@ -48,7 +49,9 @@ def examine(commands: Sequence[str] = ()) -> dict[str, Any]:
         "python": _plain(python),
         "core": [_plain(part) for part in core],
         "programs": [_plain(part) for part in system],
-        "extras": {extra: [_plain(part) for part in own] for extra, own in extras.items()},
+        "extras": {
+            extra: [_plain(part) for part in packages] for extra, packages in extras.items()
+        },
         "commands": rows,
     }
 
@@ -61,48 +64,52 @@ def _command(
     name: str, ways: Iterable[Way], known: Mapping[str, Part], basic: Sequence[str]
 ) -> dict[str, Any]:
     """Say of a command which of its ways are open, and what brings what they lack."""
-    found = []
+    described = []
     for way in ways:
         lacks = [*basic, *(part for part in dict.fromkeys(way.needs) if not known[part].ok)]
-        found.append({"way": way.text, "ok": not lacks, "lacks": lacks})
-    open_ = [way["ok"] for way in found]
+        described.append({"way": way.text, "ok": not lacks, "lacks": lacks})
+    open_ = [way["ok"] for way in described]
     state = "ready" if all(open_) else "partly" if open_[0] else "no"
-    return {"command": name, "state": state, "ways": found}
+    return {"command": name, "state": state, "ways": described}
 
 
-def show(console: Console, found: Mapping[str, Any]) -> None:
+def show(console: Console, report: Mapping[str, Any]) -> None:
     """Print what was found, and what to do."""
 
     def line(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    line(f"carrysave {found['version']}, Python {found['python']['version']}, {found['system']}")
+    line(f"carrysave {report['version']}, Python {report['python']['version']}, {report['system']}")
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for part in _told(found):
+    for part in _packages_table(report):
         said = escape(part["version"]) if part["ok"] else f"[bold]{escape(part['problem'])}[/bold]"
         table.add_row(part["name"], said)
     console.print(table, highlight=False)
-    for extra, own in found["extras"].items():
-        missing = [part["name"] for part in own if not part["ok"]]
+    for extra, packages in report["extras"].items():
+        missing = [part["name"] for part in packages if not part["ok"]]
         state = "complete" if not missing else f"lacks {', '.join(missing)}"
         line(f"extra {extra}: {state}")
-    for row in found["commands"]:
+    for row in report["commands"]:
         line(f"carrysave {row['command']}: {_state(row)}")
-    remedies = _remedies(found)
+    remedies = _remedies(report)
     if remedies:
         line("to have all of these:")
     for remedy in remedies:
         line(f"  {remedy}")
 
 
-def _told(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _packages_table(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """List the parts that are shown one by one: of the core's packages what is wrong."""
-    wrong = [part for part in (found["python"], *found["core"]) if not part["ok"]]
-    right = sum(part["ok"] for part in found["core"])
-    core = {"name": "packages", "ok": True, "version": f"{right} of {len(found['core'])} are there"}
-    return [core, *wrong, *found["programs"]]
+    wrong = [part for part in (report["python"], *report["core"]) if not part["ok"]]
+    right = sum(part["ok"] for part in report["core"])
+    core = {
+        "name": "packages",
+        "ok": True,
+        "version": f"{right} of {len(report['core'])} are there",
+    }
+    return [core, *wrong, *report["programs"]]
 
 
 def _state(row: Mapping[str, Any]) -> str:
@@ -118,14 +125,14 @@ def _state(row: Mapping[str, Any]) -> str:
     return f"needs {', '.join(first['lacks'])}{rest}"
 
 
-def _remedies(found: Mapping[str, Any]) -> list[str]:
+def _remedies(report: Mapping[str, Any]) -> list[str]:
     """List what brings what the commands lack, each once."""
     every = (
-        found["python"],
-        *found["core"],
-        *found["programs"],
-        *(part for own in found["extras"].values() for part in own),
+        report["python"],
+        *report["core"],
+        *report["programs"],
+        *(part for parts in report["extras"].values() for part in parts),
     )
-    lacking = {name for row in found["commands"] for way in row["ways"] for name in way["lacks"]}
+    lacking = {name for row in report["commands"] for way in row["ways"] for name in way["lacks"]}
     wrong = [part for part in every if not part["ok"] and part["name"] in lacking]
     return [*dict.fromkeys(part["remedy"] for part in wrong)]

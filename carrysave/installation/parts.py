@@ -49,11 +49,11 @@ class Part:
 def python() -> Part:
     """Describe Python itself."""
     wanted = _facts("Requires-Python")
-    found = platform.python_version()
-    problem = "" if _fits(found, wanted) else f"must be {wanted}, not {found}"
+    version = platform.python_version()
+    problem = "" if _fits(version, wanted) else f"must be {wanted}, not {version}"
     return Part(
         "python",
-        found,
+        version,
         os.path.realpath(sys.executable),
         problem,
         "install carrysave with another Python" if problem else "",
@@ -67,8 +67,8 @@ def system() -> list[Part]:
 
 def core() -> list[Part]:
     """Describe the packages that carrysave cannot do without."""
-    found = [_package(name, text) for name, text, extra in _requirements() if not extra]
-    return found or [
+    packages = [_package(name, text) for name, text, extra in _requirements() if not extra]
+    return packages or [
         Part("carrysave", problem="its list of packages is not there", remedy="install it by pip")
     ]
 
@@ -213,12 +213,12 @@ def _package(name: str, wanted: str, remedy: str | None = None) -> Part:
     """Describe a package, which must have a version of those that are legal."""
     said = f"pip install '{name}{wanted}'" if remedy is None else remedy
     try:
-        found = metadata.version(name)
+        version = metadata.version(name)
     except metadata.PackageNotFoundError:
         return Part(name, problem="not installed", remedy=said)
-    if not _fits(found, wanted):
-        return Part(name, found, problem=f"must be {wanted}, not {found}", remedy=said)
-    return Part(name, found)
+    if not _fits(version, wanted):
+        return Part(name, version, problem=f"must be {wanted}, not {version}", remedy=said)
+    return Part(name, version)
 
 
 def _module(module: str, wanted: dict[str, str], extra: str) -> Part:

@@ -60,14 +60,14 @@ def _row(name: str, check: Callable[[Path], str], folder: Path) -> dict[str, Any
     start = time.monotonic()
     ok, skipped = False, False
     try:
-        found = check(folder)
+        result = check(folder)
         ok = True
     except _LackError as error:
-        found, skipped = str(error), True
+        result, skipped = str(error), True
     except Exception as error:  # whatever is broken is what is looked for
-        found = " ".join(f"{type(error).__name__}: {error}".split())
+        result = " ".join(f"{type(error).__name__}: {error}".split())
     seconds = time.monotonic() - start
-    return {"check": name, "ok": ok, "skipped": skipped, "found": found, "seconds": seconds}
+    return {"check": name, "ok": ok, "skipped": skipped, "found": result, "seconds": seconds}
 
 
 def _expect(good: bool, wrong: str) -> None:
@@ -109,9 +109,9 @@ def _formats(folder: Path) -> str:
 def _luts(folder: Path) -> str:
     from carrysave.asic import synthesis
 
-    found = synthesis.synthesise_design(DESIGN, "xilinx7")
-    _expect(bool(found["luts"]), "no LUTs")
-    return f"{found['luts']} LUTs, {found['ffs']} flip-flops of 7 series; mapped"
+    report = synthesis.synthesise_design(DESIGN, "xilinx7")
+    _expect(bool(report["luts"]), "no LUTs")
+    return f"{report['luts']} LUTs, {report['ffs']} flip-flops of 7 series; mapped"
 
 
 def _netlist(folder: Path) -> str:
@@ -129,15 +129,15 @@ def _netlist(folder: Path) -> str:
     return f"{said} on gates of the generic library"
 
 
-def show(console: Console, found: Mapping[str, Any]) -> None:
+def show(console: Console, report: Mapping[str, Any]) -> None:
     """Print a line for each check."""
-    for row in found["checks"]:
+    for row in report["checks"]:
         state = "ok" if row["ok"] else "skipped" if row["skipped"] else "FAIL"
         text = f"{state:8}{row['check']}: {row['found']} ({row['seconds']:.1f} s)"
         console.print(text, highlight=False, markup=False, soft_wrap=True)
-    state = "works" if found["ok"] else "does not work: `carrysave doctor` may say why"
+    state = "works" if report["ok"] else "does not work: `carrysave doctor` may say why"
     console.print(
-        f"carrysave {found['version']} {state}; {found['seconds']:.0f} s",
+        f"carrysave {report['version']} {state}; {report['seconds']:.0f} s",
         highlight=False,
         markup=False,
         soft_wrap=True,

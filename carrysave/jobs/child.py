@@ -70,7 +70,7 @@ class Answer:
 
 
 def inside() -> bool:
-    """Tell whether this process runs a job."""
+    """Return whether this process runs a job."""
     return MARK in os.environ
 
 
@@ -124,11 +124,11 @@ def _failure(error: Exception) -> Failure:
 def end_marked(mark: str) -> None:
     """Kill every other process that has a mark in its environment, and those that these start."""
     wanted = f"{MARK}={mark}".encode()
-    own = os.getpid()
+    this = os.getpid()
     for _ in range(100):
-        found = False
+        running = False
         for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == own:
+            if not entry.name.isdigit() or int(entry.name) == this:
                 continue
             try:
                 # Of one that has ended, but is not waited for yet, there is no more to read.
@@ -139,20 +139,20 @@ def end_marked(mark: str) -> None:
                     continue
             except OSError:
                 continue
-            found = True
-        if not found:
+            running = True
+        if not running:
             return
         time.sleep(0.01)
 
 
 def _starts(process: int) -> bool:
-    """Tell whether a process without an environment is so new that it may get one yet."""
+    """Return whether a process without an environment is so new that it may get one yet."""
     import psutil
 
     try:
-        found = psutil.Process(process)
-        age = time.time() - found.create_time()
-        return found.status() != psutil.STATUS_ZOMBIE and age < 1
+        child = psutil.Process(process)
+        age = time.time() - child.create_time()
+        return child.status() != psutil.STATUS_ZOMBIE and age < 1
     except psutil.Error:
         return False
 

@@ -144,8 +144,8 @@ class _Child:
         if answer.failure is not None:
             log = f"{self._printed()}\n{answer.failure.log}".strip()
             failure = answer.failure
-            kept = Failure(failure.kind, failure.text, log, failure.final, failure.error)
-            return Answer(failure=kept, seconds=answer.seconds, who=answer.who)
+            named = Failure(failure.kind, failure.text, log, failure.final, failure.error)
+            return Answer(failure=named, seconds=answer.seconds, who=answer.who)
         return answer
 
     def _readies(self) -> bool:

@@ -110,9 +110,9 @@ class Cluster:
 
     def _check(self) -> None:
         """Refuse workers that would not understand what they are given, or do something else."""
-        found = self._client.get_versions()
-        ours = _packages(found["client"])
-        others = {"scheduler": found["scheduler"], **found["workers"]}
+        reported = self._client.get_versions()
+        ours = _packages(reported["client"])
+        others = {"scheduler": reported["scheduler"], **reported["workers"]}
         for where, theirs in others.items():
             for name, version in _packages(theirs).items():
                 if version != ours[name]:
@@ -255,11 +255,11 @@ def perform(order: Order, *data: bytes) -> Answer:
         if differs := _difference(order.versions, ours):
             return Answer(differs=differs, who=str(get_worker().address))
     if data:
-        kept = {
+        stored = {
             sha: File.keep(name, content)
             for (name, sha), content in zip(order.files, data, strict=True)
         }
-        order = replace(order, arguments=with_files(order.arguments, kept), files=())
+        order = replace(order, arguments=with_files(order.arguments, stored), files=())
     worker, key = get_worker(), thread_state.key
 
     def cancelled() -> bool:
@@ -275,14 +275,14 @@ def _same(data: bytes) -> bytes:
 
 
 def _packages(versions: Mapping[str, Any]) -> dict[str, Any]:
-    found = {**versions.get("host", {}), **versions.get("packages", {})}
-    return {name: str(found[name]) for name in _SAME if name in found}
+    reported = {**versions.get("host", {}), **versions.get("packages", {})}
+    return {name: str(reported[name]) for name in _SAME if name in reported}
 
 
-def _difference(expected: Mapping[str, str | None], found: Mapping[str, str | None]) -> str:
+def _difference(expected: Mapping[str, str | None], versions: Mapping[str, str | None]) -> str:
     """Say which versions are others; empty if none is."""
     return "; ".join(
-        f"{name} {found.get(name)}, here {version}"
+        f"{name} {versions.get(name)}, here {version}"
         for name, version in expected.items()
-        if found.get(name) != version
+        if versions.get(name) != version
     )

@@ -36,10 +36,12 @@ def without_files(value: Any) -> Any:
     return [without_files(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def with_files(value: Any, kept: Mapping[str, File]) -> Any:
+def with_files(value: Any, stored: Mapping[str, File]) -> Any:
     """Return arguments with the files that were kept here, by the digests of those named."""
     if isinstance(value, Named):
-        return kept[value.sha]
+        return stored[value.sha]
     if isinstance(value, dict):
-        return {key: with_files(item, kept) for key, item in value.items()}
-    return [with_files(item, kept) for item in value] if isinstance(value, list | tuple) else value
+        return {key: with_files(item, stored) for key, item in value.items()}
+    return (
+        [with_files(item, stored) for item in value] if isinstance(value, list | tuple) else value
+    )

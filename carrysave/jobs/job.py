@@ -46,8 +46,8 @@ class File:
     @property
     def sha(self) -> str:
         """The SHA-256 of its content."""
-        found = self.path.stat()
-        return _sha(self.path, found.st_size, found.st_mtime_ns, found.st_ino)
+        facts = self.path.stat()
+        return _sha(self.path, facts.st_size, facts.st_mtime_ns, facts.st_ino)
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -176,12 +176,12 @@ def resolve(name: str) -> Callable[..., Any]:
         If there is none.
     """
     module, _, path = name.partition(":")
-    found: Any = importlib.import_module(module)
+    part_of: Any = importlib.import_module(module)
     for part in path.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        part_of = getattr(part_of, part, None)
+    if not callable(part_of):
         raise TypeError(f"function must be one of a module, by its name, not {name!r}")
-    return found
+    return part_of
 
 
 def canonical(data: Any) -> str:

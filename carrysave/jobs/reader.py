@@ -8,7 +8,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from carrysave.errors import ArgumentError
-from carrysave.jobs.store import PATIENCE, check_version, told
+from carrysave.jobs.store import PATIENCE, check_version, explained
 
 __all__ = ["LIMIT", "select"]
 
@@ -37,7 +37,7 @@ def select(
         raise ArgumentError(
             "{store} {path}: there is no such file; jobs that are done make one", path=path
         )
-    with told(path), contextlib.ExitStack() as stack:
+    with explained(path), contextlib.ExitStack() as stack:
         database = sqlite3.connect(
             f"{path.resolve().as_uri()}?mode=ro",
             uri=True,

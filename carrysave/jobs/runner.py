@@ -80,20 +80,24 @@ class Session:
         held: tuple[int, Job] | None = None  # the first that is not done
         work: Window | None = None
         try:
-            for place, job in enumerate(jobs):
-                if (found := self._before(job)) is not None:
-                    yield place, state.came(found)
+            for number, job in enumerate(jobs):
+                if (outcome := self._before(job)) is not None:
+                    yield number, state.came(outcome)
                 elif inside():
                     # A job that has jobs does them itself: there is nobody else to do them.
-                    yield place, state.came(self._here(job))
+                    yield number, state.came(self._here(job))
                 elif (
-                    work is None and held is None and self.options.scheduler is None
-                    and not self.options.limited and job.seconds is None and job.memory is None
-                ):  # fmt: skip
-                    held = place, job
+                    work is None
+                    and held is None
+                    and self.options.scheduler is None
+                    and not self.options.limited
+                    and job.seconds is None
+                    and job.memory is None
+                ):
+                    held = number, job
                 else:
                     work = work or Window(self.cluster(most), self.options, state)
-                    for each in filter(None, (held, (place, job))):
+                    for each in filter(None, (held, (number, job))):
                         work.add(*each)
                     held = None
                     while work.full:
@@ -112,8 +116,8 @@ class Session:
         """Wait a little, and yield what came."""
         for places, outcome in work.wait():
             self._keep(outcome)
-            for place, job in places:
-                yield place, state.came(replace(outcome, job=job))
+            for number, job in places:
+                yield number, state.came(replace(outcome, job=job))
 
     def _keep(self, outcome: Outcome) -> None:
         if self._store is not None:
@@ -125,9 +129,9 @@ class Session:
             return Outcome(job=job, key=job.key, cached=True, **row)
         if (row := cache.recall("jobs", [job.key])) is None:
             return None
-        found = Outcome(job=job, key=job.key, cached=True, **row)
-        self._keep(found)
-        return found
+        outcome = Outcome(job=job, key=job.key, cached=True, **row)
+        self._keep(outcome)
+        return outcome
 
     def _here(self, job: Job) -> Outcome:
         """Do a job in this process."""
@@ -155,13 +159,13 @@ def session(options: Options | None = None) -> Iterator[Session]:
     if (outer := _current.get()) is not None:
         yield outer
         return
-    own = Session(options or Options())
-    token = _current.set(own)
+    current = Session(options or Options())
+    token = _current.set(current)
     try:
-        yield own
+        yield current
     finally:
         _current.reset(token)
-        own.close()
+        current.close()
 
 
 def run(
@@ -189,19 +193,19 @@ def run(
     RuntimeError
         If the scheduler goes away.
     """
-    with session() as own:
-        tell = progress or own.options.progress or (lambda tally: None)
-        found = own.run(jobs, tell)
+    with session() as current:
+        tell = progress or current.options.progress or (lambda tally: None)
+        outcomes = current.run(jobs, tell)
         try:
             if not ordered:
-                yield from (outcome for _, outcome in found)
+                yield from (outcome for _, outcome in outcomes)
                 return
             early: dict[int, Outcome] = {}
             following = 0
-            for place, outcome in found:
-                early[place] = outcome
+            for number, outcome in outcomes:
+                early[number] = outcome
                 while following in early:
                     yield early.pop(following)
                     following += 1
         finally:
-            found.close()
+            outcomes.close()

@@ -33,7 +33,7 @@ from carrysave import cache
 from carrysave.errors import ArgumentError
 from carrysave.jobs.job import Job, Outcome, name_of, tool_versions
 
-__all__ = ["COLUMNS", "PATIENCE", "SCHEMA", "Store", "check_version", "default_path", "told"]
+__all__ = ["COLUMNS", "PATIENCE", "SCHEMA", "Store", "check_version", "default_path", "explained"]
 
 SCHEMA = 1
 """Version of the tables: ``user_version`` of the database."""
@@ -67,8 +67,8 @@ _MOST_COLUMNS = 1900  # SQLite's own limit is 2000
 
 def default_path() -> Path:
     """Return where the store is if no option says otherwise: ``$CARRYSAVE_STORE``, or the cache."""
-    if own := os.environ.get("CARRYSAVE_STORE"):
-        return Path(own).expanduser().resolve()
+    if chosen := os.environ.get("CARRYSAVE_STORE"):
+        return Path(chosen).expanduser().resolve()
     return cache.folder() / "results.sqlite"
 
 
@@ -89,10 +89,10 @@ class Store:
             raise ArgumentError(
                 "{store} {path}: {strerror}", path=path, strerror=error.strerror
             ) from None
-        with self._told():
+        with self._explained():
             self._database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         try:
-            with self._told():
+            with self._explained():
                 check_version(self._database, path)
                 # Readers and a writer then do not wait for each other. Where that cannot be, as on
                 # network drives, they wait.
@@ -129,7 +129,7 @@ class Store:
 
     def find(self, key: str) -> dict[str, Any] | None:
         """Return ``value seconds who`` of a job that was done; None if it was not."""
-        with self._told():
+        with self._explained():
             row = self._database.execute(
                 "SELECT value, digest, seconds, who FROM results WHERE key = ?", [key]
             ).fetchone()
@@ -140,7 +140,7 @@ class Store:
 
     def add(self, outcome: Outcome) -> None:
         """Write what became of a job; a result replaces what failed before."""
-        with self._told(), self._writing():
+        with self._explained(), self._writing():
             if outcome.failure is None:
                 self._add_result(outcome)
                 self._database.execute("DELETE FROM failures WHERE key = ?", [outcome.key])
@@ -186,10 +186,10 @@ class Store:
             list(row.values()),
         )
 
-    def _placed(self, found: Mapping[str, float | int | str]) -> dict[str, float | int | str]:
+    def _placed(self, figures: Mapping[str, float | int | str]) -> dict[str, float | int | str]:
         """Return figures by their columns, new ones where there are none yet."""
         row: dict[str, float | int | str] = {}
-        for name, value in found.items():
+        for name, value in figures.items():
             kind = _type(name, value)
             column = name
             if self._columns.get(column.lower(), kind) not in _TAKES[kind]:
@@ -221,12 +221,12 @@ class Store:
             raise
         self._database.execute("COMMIT")
 
-    def _told(self) -> contextlib.AbstractContextManager[None]:
-        return told(self.path)
+    def _explained(self) -> contextlib.AbstractContextManager[None]:
+        return explained(self.path)
 
 
 @contextlib.contextmanager
-def told(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """Say what is wrong with a store in the words of a user."""
     try:
         yield
@@ -245,14 +245,14 @@ def told(path: Path) -> Iterator[None]:
 
 def check_version(database: sqlite3.Connection, path: Path) -> None:
     """Refuse what is no store, or one of a newer version."""
-    database.execute("BEGIN")  # lest another driver make the store between two looks
+    database.execute("BEGIN")  # so that no other driver makes the store in between
     try:
         (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        (own,) = database.execute("PRAGMA application_id").fetchone()
+        (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
     finally:
         database.execute("ROLLBACK")
-    if own != _APPLICATION and (tables or own or version):
+    if application != _APPLICATION and (tables or application or version):
         raise ArgumentError("{store} {path}: no store, but another program's database", path=path)
     if version > SCHEMA:
         raise ArgumentError(
@@ -265,20 +265,20 @@ def check_version(database: sqlite3.Connection, path: Path) -> None:
 
 def figures(facts: Mapping[str, Any]) -> dict[str, float | int | str]:
     """Return the numbers, texts and truth values of a result by the names of their columns."""
-    found: dict[str, float | int | str] = {}
+    result: dict[str, float | int | str] = {}
     for name, value in dict(facts.get("parameters") or {}).items():
         if isinstance(value, str | int | float):
-            found[f"p_{name}"] = value
+            result[f"p_{name}"] = value
     for name, value in facts.items():
         if name in {"parameters", "versions", "kind"} or name in COLUMNS:
             continue
         if isinstance(value, str | int | float):
-            found[name] = value
+            result[name] = value
         elif isinstance(value, dict):
             for part, inside in value.items():
                 if isinstance(inside, str | int | float):
-                    found[f"{name}_{part}"] = inside
-    return {name: value for name, value in found.items() if name.lower() not in COLUMNS}
+                    result[f"{name}_{part}"] = inside
+    return {name: value for name, value in result.items() if name.lower() not in COLUMNS}
 
 
 _TAKES = {"INTEGER": {"INTEGER"}, "REAL": {"REAL"}, "TEXT": {"TEXT"}}
@@ -302,8 +302,8 @@ def _kind(outcome: Outcome) -> str:
 
 def _versions(job: Job, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the versions of all that made a result; workers have the same, or are refused."""
-    own = {"carrysave": carrysave.__version__, "python": platform.python_version()}
-    return {**own, **tool_versions(job.tools), **(facts.get("versions") or {})}
+    ours = {"carrysave": carrysave.__version__, "python": platform.python_version()}
+    return {**ours, **tool_versions(job.tools), **(facts.get("versions") or {})}
 
 
 def _now() -> str:

@@ -80,15 +80,15 @@ class Window:
         """Whether enough jobs wait for workers."""
         return len(self.running) >= max(_LEAST, _AHEAD * self._slots)
 
-    def add(self, place: int, job: Job) -> None:
+    def add(self, number: int, job: Job) -> None:
         """Hand a job out, once however often it is in the list."""
         if (same := self.running.get(job.key)) is not None:
-            same.places.append((place, job))
+            same.places.append((number, job))
             return
         order = self.cluster.order(
             job, job.seconds or self._options.seconds, job.memory or self._options.memory
         )
-        self._hand_out(Running([(place, job)], order, 1))
+        self._hand_out(Running([(number, job)], order, 1))
 
     def _hand_out(self, one: Running) -> None:
         self.running[one.order.key] = one

@@ -21,7 +21,7 @@ from carrysave.report.tables import Section
 
 __all__ = ["TABLES", "Table", "markdown", "page", "print_table", "run", "write"]
 
-Found = dict[str, Any]
+Measured = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Table:
     """
 
     source: str
-    measure: Callable[[str | Library, bool, Steps], Found]
-    sections: Callable[[Found, bool], list[Section]]
-    remarks: Callable[[Found], list[str]]
-    draw: Callable[[Found], bytes]
+    measure: Callable[[str | Library, bool, Steps], Measured]
+    sections: Callable[[Measured, bool], list[Section]]
+    remarks: Callable[[Measured], list[str]]
+    draw: Callable[[Measured], bytes]
     axes: tuple[str, str, str]
     needs: tuple[str, ...] = ()
 
@@ -92,7 +92,7 @@ TABLES = {
 }
 
 
-def run(name: str, target: str | Library, *, quick: bool, steps: Steps, command: str) -> Found:
+def run(name: str, target: str | Library, *, quick: bool, steps: Steps, command: str) -> Measured:
     """Measure all designs of a table.
 
     Every synthesis is cached by content: an interrupted run resumes where it stopped.
@@ -125,56 +125,55 @@ _WIDE = 150
 """Characters that all columns need."""
 
 
-def print_table(console: Console, found: Found) -> None:
+def print_table(console: Console, measured: Measured) -> None:
     """Print a table and its comments; narrow terminals get the most important columns."""
-    table = TABLES[found["table"]]
-    console.print(found["source"], highlight=False, markup=False, soft_wrap=True)
-    for part in table.sections(found, console.width >= _WIDE):
+    table = TABLES[measured["table"]]
+    tables.say(console, [measured["source"]])
+    for part in table.sections(measured, console.width >= _WIDE):
         tables.show(console, part)
-    for remark in table.remarks(found):
-        console.print(remark, highlight=False, markup=False, soft_wrap=True)
+    tables.say(console, table.remarks(measured))
 
 
-def markdown(found: Found) -> str:
+def markdown(measured: Measured) -> str:
     """Format a table as Markdown, with its conditions."""
-    table = TABLES[found["table"]]
-    lines = [f"# {found['table']}", "", f"{found['source']}.", ""]
-    for part in table.sections(found, True):
+    table = TABLES[measured["table"]]
+    lines = [f"# {measured['table']}", "", f"{measured['source']}.", ""]
+    for part in table.sections(measured, True):
         lines += tables.markdown(part)
-    lines += [*(f"- {remark}" for remark in table.remarks(found)), ""]
-    versions = ", ".join(f"{name} {text}" for name, text in found["versions"].items())
-    lines += [f"Library {found['library']}; `{found['command']}`; {versions}.", ""]
+    lines += [*(f"- {remark}" for remark in table.remarks(measured)), ""]
+    versions = ", ".join(f"{name} {text}" for name, text in measured["versions"].items())
+    lines += [f"Library {measured['library']}; `{measured['command']}`; {versions}.", ""]
     return "\n".join(lines)
 
 
-def page(found: Found) -> Page:
+def page(measured: Measured) -> Page:
     """Return the page of a table."""
-    table = TABLES[found["table"]]
-    few, every = (table.sections(found, wide) for wide in (False, True))
+    table = TABLES[measured["table"]]
+    few, every = (table.sections(measured, wide) for wide in (False, True))
     parts: list[Part] = [part for part in few if part not in every]
-    parts += pictures(found["files"], "The paper's figures and ours.")
+    parts += pictures(measured["files"], "The paper's figures and ours.")
     for part in every:
         x, y, group = table.axes
         drawn = {x, y} <= set(part.heads)
         parts.append(Scatter(part, x, y, group) if drawn else part)
     return Page(
-        title=f"{found['table']} on {found['library']}{', quick' if found['quick'] else ''}",
+        title=f"{measured['table']} on {measured['library']}{', quick' * measured['quick']}",
         says=f"{table.source}.",
-        command=found["command"],
-        versions=short_versions(found["versions"]),
-        parts=[*parts, Text("remarks", table.remarks(found))],
+        command=measured["command"],
+        versions=short_versions(measured["versions"]),
+        parts=[*parts, Text("remarks", table.remarks(measured))],
     )
 
 
-def write(folder: Path, found: Found) -> list[Path]:
+def write(folder: Path, measured: Measured) -> list[Path]:
     """Write a table as JSON, Markdown and a picture."""
     import matplotlib
 
     matplotlib.use("svg")
-    stem = f"{found['table']}{'.quick' if found['quick'] else ''}.{found['library']}"
+    stem = f"{measured['table']}{'.quick' if measured['quick'] else ''}.{measured['library']}"
     contents = {
-        "json": json.dumps(found, indent=2).encode() + b"\n",
-        "md": markdown(found).encode(),
-        "svg": TABLES[found["table"]].draw(found),
+        "json": json.dumps(measured, indent=2).encode() + b"\n",
+        "md": markdown(measured).encode(),
+        "svg": TABLES[measured["table"]].draw(measured),
     }
     return [cache.write(folder / f"{stem}.{end}", text) for end, text in contents.items()]

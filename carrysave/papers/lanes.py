@@ -79,7 +79,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         "sl8": work.fastest(Design("sl8", {**every, "pipeline": 4})),
         "opt1": work.fastest(Design("opt1")),
     }
-    found = {
+    measured = {
         "library": first["target"],
         "versions": first["versions"],
         "side": work.side,
@@ -93,7 +93,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         "shared_array": _facts(arrays[formats[0]][1]),
         "fpga": work.fpgas(alone, every),
     }
-    return {**found, "claims": list(_claims(found))}
+    return {**measured, "claims": list(_claims(measured))}
 
 
 @dataclass(frozen=True)
@@ -170,35 +170,35 @@ def _mean(entries: list[Result]) -> float:
     return sum(ratios) / len(ratios)
 
 
-def _claims(found: Result) -> Iterator[Result]:
+def _claims(result: Result) -> Iterator[Result]:
     """Compare each claim of the paper, and name our baseline."""
-    total = sum(entry["alone"]["area_um2"] for entry in found["lanes"])
-    arrays = sum(entry["alone"]["area_um2"] for entry in found["arrays"])
+    total = sum(entry["alone"]["area_um2"] for entry in result["lanes"])
+    arrays = sum(entry["alone"]["area_um2"] for entry in result["arrays"])
     yield _claim(
         "lane, area",
         "-42 %",
-        _change(found["shared"]["area_um2"] / total),
+        _change(result["shared"]["area_um2"] / total),
         "one lane per format; the paper's: the best MAC known to it",
     )
     yield _claim(
-        "lane, sharing factor", "-", f"{total / found['shared']['area_um2']:.2f}x", "the same"
+        "lane, sharing factor", "-", f"{total / result['shared']['area_um2']:.2f}x", "the same"
     )
     yield _claim(
         "lane, energy per product",
         "-38 % power",
-        _change(_mean(found["lanes"])),
+        _change(_mean(result["lanes"])),
         "the lane of that format alone, mean of the formats",
     )
-    codes = {entry["format"]: entry["codes_per_word"] for entry in found["lanes"]}
-    gained = [entry["shared_pj"] / entry["alone_pj"] for entry in found["gated"]]
+    codes = {entry["format"]: entry["codes_per_word"] for entry in result["lanes"]}
+    gained = [entry["shared_pj"] / entry["alone_pj"] for entry in result["gated"]]
     yield _claim(
         "lane with a gated sum, energy per product",
         "-38 % power",
         _change(sum(gained) / len(gained)),
         "the lane of that format alone, its sum gated too if that is less, mean of the formats",
     )
-    cycle = sum(entry["alone_pj"] * codes[entry["format"]] for entry in found["gated"])
-    cycles = [entry["shared_pj"] * codes[entry["format"]] / cycle for entry in found["gated"]]
+    cycle = sum(entry["alone_pj"] * codes[entry["format"]] for entry in result["gated"])
+    cycles = [entry["shared_pj"] * codes[entry["format"]] / cycle for entry in result["gated"]]
     yield _claim(
         "the same, energy per cycle",
         "-38 % power",
@@ -208,23 +208,23 @@ def _claims(found: Result) -> Iterator[Result]:
     yield _claim(
         "array, area",
         "-",
-        _change(found["shared_array"]["area_um2"] / arrays),
+        _change(result["shared_array"]["area_um2"] / arrays),
         "one array per format",
     )
     yield _claim(
         "array, energy per product",
         "-",
-        _change(_mean(found["arrays"])),
+        _change(_mean(result["arrays"])),
         "the array of that format alone, mean of the formats",
     )
-    yield from _claims_of_use(found)
+    yield from _claims_of_use(result)
 
 
-def _claims_of_use(found: Result) -> Iterator[Result]:
+def _claims_of_use(result: Result) -> Iterator[Result]:
     """Compare claims of FPGAs, of memory, of more formats and of speed."""
-    subsets = found["subsets"]
+    subsets = result["subsets"]
     plain, more = (subsets[name]["area_um2"] for name in ("int8+int4", "int8+int4+e2m1"))
-    for fpga in found["fpga"]:
+    for fpga in result["fpga"]:
         ratios = {key: fpga["separate"][key] / fpga["shared"][key] for key in ("luts", "ffs")}
         for key, paper in (("luts", "1.40x"), ("ffs", "1.77x")):
             yield _claim(
@@ -233,7 +233,7 @@ def _claims_of_use(found: Result) -> Iterator[Result]:
                 f"{ratios[key]:.2f}x fewer",
                 "one array per format",
             )
-    gains = sorted({2 * entry["codes_per_word"] for entry in found["lanes"]})
+    gains = sorted({2 * entry["codes_per_word"] for entry in result["lanes"]})
     yield _claim(
         "operations per operand byte",
         "2.85x",
@@ -241,7 +241,7 @@ def _claims_of_use(found: Result) -> Iterator[Result]:
         "the same array with operands of 16 bits",
     )
     yield _claim("int8 + int4 + e2m1, area", "-", _change(more / plain), "a lane of int8 + int4")
-    period = found["speed"]["sl8"]["period_ns"] / found["speed"]["opt1"]["period_ns"]
+    period = result["speed"]["sl8"]["period_ns"] / result["speed"]["opt1"]["period_ns"]
     yield _claim("lane with 4 registers, period", "-", f"{period:.2f}x", "opt1 of int8")
 
 
@@ -275,19 +275,19 @@ _FPGA_COLUMNS = (
 )
 
 
-def sections(found: Result, wide: bool) -> list[Section]:
+def sections(result: Result, wide: bool) -> list[Section]:
     """Return the claims and, where `wide`, the formats and FPGAs."""
     claims = [
-        [claim[key] for key in ("name", "paper", "ours", "baseline")] for claim in found["claims"]
+        [claim[key] for key in ("name", "paper", "ours", "baseline")] for claim in result["claims"]
     ]
     parts = [Section("Claims", ("claim", "paper", "ours", "measured against"), claims, 4)]
     if wide:
         parts += [
             Section(
-                f"Lanes, least area; arrays of {found['side']} x {found['side']}; sums of"
-                f" {found['k_max']:,} products",
+                f"Lanes, least area; arrays of {result['side']} x {result['side']}; sums of"
+                f" {result['k_max']:,} products",
                 _LANES,
-                list(_lines(found)),
+                list(_lines(result)),
             )
         ]
         rows = [
@@ -295,15 +295,15 @@ def sections(found: Result, wide: bool) -> list[Section]:
                 fpga["target"],
                 *(fpga[of][key] for key in ("luts", "ffs") for of in ("separate", "shared")),
             ]
-            for fpga in found["fpga"]
+            for fpga in result["fpga"]
         ]
         parts.append(Section("Arrays on FPGAs, not placed", _FPGA_COLUMNS, rows))
     return parts
 
 
-def _lines(found: Result) -> Iterator[list[Any]]:
+def _lines(result: Result) -> Iterator[list[Any]]:
     """Return a row for each format, for the sum, and for lanes of several formats."""
-    for entry, array in zip(found["lanes"], found["arrays"], strict=True):
+    for entry, array in zip(result["lanes"], result["arrays"], strict=True):
         one, other, codes = entry["alone"], array["alone"], entry["codes_per_word"]
         yield [
             entry["format"],
@@ -316,23 +316,23 @@ def _lines(found: Result) -> Iterator[list[Any]]:
             other["area_um2"],
             other["pj_per_mac"],
             array["shared_pj"],
-            found["side"] * codes,
+            result["side"] * codes,
         ]
     total: dict[str, float] = {
-        key: sum(entry["alone"][key] for entry in found["lanes"]) for key in ("area_um2", "kge")
+        key: sum(entry["alone"][key] for entry in result["lanes"]) for key in ("area_um2", "kge")
     }
-    arrays = sum(entry["alone"]["area_um2"] for entry in found["arrays"])
+    arrays = sum(entry["alone"]["area_um2"] for entry in result["arrays"])
     rest = [None] * 4
     yield ["sum", total["area_um2"], total["kge"], *rest, arrays, *rest[:3]]
     for name, lane, array in (
-        ("all in one", found["shared"], found["shared_array"]["area_um2"]),
-        *((name, lane, None) for name, lane in found["subsets"].items()),
+        ("all in one", result["shared"], result["shared_array"]["area_um2"]),
+        *((name, lane, None) for name, lane in result["subsets"].items()),
     ):
         facts = lane["area_um2"], lane["kge"], lane["period_ns"]
         yield [name, *facts, *rest[:3], array, *rest[:3]]
 
 
-def remarks(found: Result) -> list[str]:
+def remarks(result: Result) -> list[str]:
     """Return comments on the comparison."""
     return [
         "XR-NPE's repository has no RTL, and its abstract names no baseline: ours are carrysave's"
@@ -343,28 +343,28 @@ def remarks(found: Result) -> list[str]:
     ]
 
 
-def draw(found: Result) -> bytes:
+def draw(result: Result) -> bytes:
     """Draw areas of lanes, stacked, and energies per product."""
     from matplotlib import pyplot
 
     figure, (areas, energies) = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
     base = 0.0
-    for entry in found["lanes"]:
+    for entry in result["lanes"]:
         size = entry["alone"]["kge"]
         areas.bar("separate", size, bottom=base, label=entry["format"])
         areas.text(0, base + size / 2, entry["format"], ha="center", va="center", fontsize=8)
         base += size
-    areas.bar("all in one", found["shared"]["kge"], color="tab:blue")
+    areas.bar("all in one", result["shared"]["kge"], color="tab:blue")
     areas.set_ylabel("lane, kGE")
-    names = [entry["format"] for entry in found["lanes"]]
+    names = [entry["format"] for entry in result["lanes"]]
     places = range(len(names))
     for shift, label, values in (
-        (-0.2, "alone", [entry["alone"]["pj_per_mac"] for entry in found["lanes"]]),
-        (0.2, "all in one", [entry["shared_pj"] for entry in found["lanes"]]),
+        (-0.2, "alone", [entry["alone"]["pj_per_mac"] for entry in result["lanes"]]),
+        (0.2, "all in one", [entry["shared_pj"] for entry in result["lanes"]]),
     ):
-        energies.bar([place + shift for place in places], values, width=0.38, label=label)
+        energies.bar([position + shift for position in places], values, width=0.38, label=label)
     energies.set_xticks(list(places), names, rotation=30, fontsize=8)
     energies.set_ylabel("pJ per product")
     energies.legend()
-    figure.suptitle(f"xr-npe, {found['library']}", fontsize=10)
+    figure.suptitle(f"xr-npe, {result['library']}", fontsize=10)
     return svg(figure)

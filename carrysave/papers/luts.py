@@ -70,7 +70,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     cores = [_facts(rival, next(measured), clock) for _, _, rival in grid]
     ablated = [_facts(rival, next(measured), clock) for rival in steps_of]
     counted = [_per_mac(rival, next(measured)) for _, _, rival in fpgas]
-    found = {
+    table = {
         "library": first["target"],
         "versions": first["versions"],
         "clock_ns": clock,
@@ -89,10 +89,10 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     with tools.workplace() as folder:
         for result in layer.measure(folder, 40 if quick else None):
             steps.step(f"{result['module']}, a layer")
-            found["layers"].append(result)
-    _mark(found["cores"], "um2_per_mac")
-    _mark(found["fpga"], "luts_per_mac")
-    return {**found, "claims": list(_claims(found))}
+            table["layers"].append(result)
+    _mark(table["cores"], "um2_per_mac")
+    _mark(table["fpga"], "luts_per_mac")
+    return {**table, "claims": list(_claims(table))}
 
 
 def _multiplier(rival: Rival, result: dict[str, Any]) -> Result:
@@ -156,10 +156,10 @@ def _facts(rival: Rival, result: Result, clock: float) -> Result:
     }
 
 
-def _ablation(found: list[Result]) -> Iterator[Result]:
+def _ablation(steps: list[Result]) -> Iterator[Result]:
     """Compare the areas per product per cycle of the steps with that of the first."""
-    for entry, paper in zip_longest(found, _PAPER):
-        ratio = found[0]["um2_per_mac"] / entry["um2_per_mac"]
+    for entry, paper in zip_longest(steps, _PAPER):
+        ratio = steps[0]["um2_per_mac"] / entry["um2_per_mac"]
         yield {
             **{key: entry[key] for key in ("kind", "module", "area_um2", "um2_per_mac")},
             "paper": paper,
@@ -212,22 +212,22 @@ def _mark(entries: list[Result], cost: str) -> None:
         entry["wins"] = True
 
 
-def _least(found: Result, weight: str, kind: str) -> float | None:
+def _least(result: Result, weight: str, kind: str) -> float | None:
     """Return the smallest area per product per cycle, for int8 and units of a kind."""
     costs = [
         entry["um2_per_mac"]
-        for entry in found["cores"]
+        for entry in result["cores"]
         if (entry["activation"], entry["weight"]) == ("int8", weight)
         and entry["kind"].startswith(kind)
     ]
     return min(costs, default=None)
 
 
-def _claims(found: Result) -> Iterator[Result]:
+def _claims(result: Result) -> Iterator[Result]:
     """Compare our results with the paper's claims."""
     for weight, text, paper in (("1", "3x", "4x to 6x"), ("2", "1.6x", "-"), ("4", "-", "-")):
         lut, tool, mac, serial = (
-            _least(found, weight, kind) for kind in ("LUT", TOOL, "MAC", "bit-serial")
+            _least(result, weight, kind) for kind in ("LUT", TOOL, "MAC", "bit-serial")
         )
         if lut is None or tool is None or mac is None or serial is None:
             continue
@@ -253,7 +253,7 @@ def _claims(found: Result) -> Iterator[Result]:
             "baseline": "the bit-serial core",
         }
     step = {"paper": "-", "target": "-", "baseline": "the conventional LUT core"}
-    *_, last = (entry for entry in found["ablation"] if entry["paper"])
+    *_, last = (entry for entry in result["ablation"] if entry["paper"])
     yield {
         **step,
         "name": f"ablation, W2 A8, the paper's steps: {last['kind']}",
@@ -261,14 +261,14 @@ def _claims(found: Result) -> Iterator[Result]:
         "target": "1.44x",
         "ours": f"{last['ours']:.2f}x smaller",
     }
-    for entry in found["ablation"]:
+    for entry in result["ablation"]:
         if not entry["paper"]:
             yield {
                 **step,
                 "name": f"ablation, then {entry['kind']}",
                 "ours": f"{entry['ours']:.2f}x smaller",
             }
-    _, carry, multiplied = found["products"]
+    _, carry, multiplied = result["products"]
     change = 100 * (carry["area_um2"] / multiplied["area_um2"] - 1)
     yield {
         "name": "exact E4M3 product by a carry, area",

@@ -57,10 +57,10 @@ _LAYERS = (
 )
 
 
-def sections(found: Result, wide: bool) -> list[Section]:
+def sections(result: Result, wide: bool) -> list[Section]:
     """Return the claims, the winners, and, where `wide`, everything."""
     keys = ("name", "paper", "target", "ours", "baseline")
-    claims = [[claim[key] for key in keys] for claim in found["claims"]]
+    claims = [[claim[key] for key in keys] for claim in result["claims"]]
     cores = [
         (
             entry["activation"],
@@ -73,36 +73,36 @@ def sections(found: Result, wide: bool) -> list[Section]:
             entry["pj_per_mac"],
             "least" if entry["wins"] else "",
         )
-        for entry in found["cores"]
+        for entry in result["cores"]
         if wide or entry["wins"]
     ]
     columns = ("kind", "area_um2", "um2_per_mac", "paper", "ours")
-    steps = [[entry[key] for key in columns] for entry in found["ablation"]]
+    steps = [[entry[key] for key in columns] for entry in result["ablation"]]
     fpga = [
         (
             *(entry[key] for key in ("target", "weight", "kind", "luts", "ffs", "dsps")),
             entry["luts_per_mac"],
             "least" if entry["wins"] else "",
         )
-        for entry in found["fpga"]
+        for entry in result["fpga"]
         if wide or entry["wins"]
     ]
     units = [
         [entry[key] for key in ("kind", "area_um2", "kge", "period_ns")]
-        for entry in found["products"]
+        for entry in result["products"]
     ]
     facts = ("weight", "module", "exact", "sqnr_db", "accuracy", "in_floats")
     layers = [
         [("no", "yes")[entry[key]] if key == "exact" else entry[key] for key in facts]
-        for entry in found["layers"]
+        for entry in result["layers"]
     ]
     heads = ("claim", "paper", "held to", "ours", "against")
-    clock = f"Cores, least area at {found['clock_ns']} ns"
+    clock = f"Cores, least area at {result['clock_ns']} ns"
     m, n = FPGA_TILE
     fpgas = f"int8, {m} x {n}, beats of {FPGA_K}, not placed"
     return [
         Section("Claims", heads, claims, 5),
-        Section("um2 per MAC per cycle, best of each kind", _MATRIX, _matrix(found), 2),
+        Section("um2 per MAC per cycle, best of each kind", _MATRIX, _matrix(result), 2),
         Section(clock, _CORES, cores, 3),
         Section("Ablation, W2 A8, M2 N64, K = 4", _STEPS, steps),
         Section(fpgas, _COUNTS, fpga, 3),
@@ -125,17 +125,19 @@ _MATRIX: tuple[tuple[str, ...] | str, ...] = (
 )
 
 
-def _matrix(found: Result) -> list[list[Any]]:
+def _matrix(result: Result) -> list[list[Any]]:
     """List the smallest area of each kind for each job, and mark the smallest kind."""
-    jobs = dict.fromkeys((entry["activation"], entry["weight"]) for entry in found["cores"])
+    jobs = dict.fromkeys((entry["activation"], entry["weight"]) for entry in result["cores"])
     rows = []
     for job in jobs:
-        own = [entry for entry in found["cores"] if (entry["activation"], entry["weight"]) == job]
+        entries = [
+            entry for entry in result["cores"] if (entry["activation"], entry["weight"]) == job
+        ]
         least = {
-            name: min((e["um2_per_mac"] for e in own if _kind(e["kind"]) == name), default=None)
+            name: min((e["um2_per_mac"] for e in entries if _kind(e["kind"]) == name), default=None)
             for name in _KINDS
         }
-        winner = next(_kind(entry["kind"]) for entry in own if entry["wins"])
+        winner = next(_kind(entry["kind"]) for entry in entries if entry["wins"])
         rows.append([*job, *least.values(), winner])
     return rows
 
@@ -149,10 +151,10 @@ def _kind(text: str) -> str:
     raise AssertionError(text)
 
 
-def remarks(found: Result) -> list[str]:
+def remarks(result: Result) -> list[str]:
     """Return comments on the comparison."""
     return [
-        f"The clock of {found['clock_ns']} ns is {SLACK} times the period of the plain MAC; the"
+        f"The clock of {result['clock_ns']} ns is {SLACK} times the period of the plain MAC; the"
         " area of a core that misses it is scaled up accordingly.",
         "Areas are of whole engines: tables and their generators, operand and weight-plane"
         " registers, accumulators, and output path. Rows share the weight registers, except those"
@@ -199,13 +201,13 @@ def _points(
             plot.plot([], [], "o", color=colour, label=kind)
 
 
-def draw(found: Result) -> bytes:
+def draw(result: Result) -> bytes:
     """Draw the design space: area over weights for each kind of activation, and energy."""
     from matplotlib import pyplot
     from matplotlib.ticker import LogLocator
 
-    activations = list(dict.fromkeys(entry["activation"] for entry in found["cores"]))
-    weights = list(dict.fromkeys(entry["weight"] for entry in found["cores"]))
+    activations = list(dict.fromkeys(entry["activation"] for entry in result["cores"]))
+    weights = list(dict.fromkeys(entry["weight"] for entry in result["cores"]))
     figure, axes = pyplot.subplots(
         2,
         len(activations),
@@ -215,11 +217,11 @@ def draw(found: Result) -> bytes:
         squeeze=False,
         layout="constrained",
     )
-    kinds = list(dict.fromkeys(entry["kind"] for entry in found["cores"]))
+    kinds = list(dict.fromkeys(entry["kind"] for entry in result["cores"]))
     for column, activation in enumerate(activations):
         for row, key in enumerate(("um2_per_mac", "pj_per_mac")):
             plot = axes[row][column]
-            entries = [one for one in found["cores"] if one["activation"] == activation]
+            entries = [one for one in result["cores"] if one["activation"] == activation]
             _points(plot, entries, key, weights, kinds)
             plot.set_yscale("log")
             plot.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7), numticks=20))
@@ -242,5 +244,5 @@ def draw(found: Result) -> bytes:
         fontsize=8,
         title="star: least area",
     )
-    figure.suptitle(f"lut-tensor-core, {found['library']}, {found['clock_ns']} ns", fontsize=10)
+    figure.suptitle(f"lut-tensor-core, {result['library']}, {result['clock_ns']} ns", fontsize=10)
     return svg(figure)

@@ -129,16 +129,16 @@ def measure(rows: Rows, target: str | Library, quick: bool, steps: Steps) -> dic
     """
     made = rows(quick)
     designs = list(dict.fromkeys(d for row in made for d in (*row.optimised, *row.baseline)))
-    found: dict[Design, Result] = {}
+    results: dict[Design, Result] = {}
     steps.plan(len(designs))
     for design in designs:
         steps.step(design.module)
-        found[design] = synthesis.synthesise_design(design, target, sweep=_swept(design))
-    first = found[designs[0]]
+        results[design] = synthesis.synthesise_design(design, target, sweep=_swept(design))
+    first = results[designs[0]]
     return {
         "library": first["target"],
         "versions": first["versions"],
-        "rows": [_compare(row, found) for row in made],
+        "rows": [_compare(row, results) for row in made],
     }
 
 
@@ -146,10 +146,10 @@ def _swept(design: Design) -> bool:
     return math.prod(getattr(design.spec, side, 1) for side in "mnk") <= SWEPT_MACS
 
 
-def _compare(row: Row, found: dict[Design, Result]) -> dict[str, Any]:
+def _compare(row: Row, results: dict[Design, Result]) -> dict[str, Any]:
     """Compare the best of either side."""
     ours, twin = (
-        max((found[design] for design in side), key=lambda result: result["gops_per_mm2"])
+        max((results[design] for design in side), key=lambda result: result["gops_per_mm2"])
         for side in (row.optimised, row.baseline)
     )
     area = ours["gops_per_mm2"] / twin["gops_per_mm2"]
@@ -248,8 +248,8 @@ def _cells(table: dict[str, Any]) -> Iterator[list[Any]]:
                 facts["pj_per_mac"],
             ]
             for kind in ("area_efficiency", "energy_efficiency"):
-                own = side == "optimised"
-                values += [row["paper"][kind], row["ours"][kind]] if own else ["", ""]
+                has_figures = side == "optimised"
+                values += [row["paper"][kind], row["ours"][kind]] if has_figures else ["", ""]
             yield values
 
 

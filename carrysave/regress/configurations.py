@@ -70,11 +70,11 @@ def configurations(name: str, seed: int) -> Iterator[Design]:
             if pair in seen:
                 continue
             tries = (_try(random, name, dict(pair)) for _ in range(_TRIES_OF_ROW))
-            found = next(filter(None, tries), None)
-            if found is not None:
-                seen |= pairs(found, values)
-                known.add(found.key)
-                yield found
+            made = next(filter(None, tries), None)
+            if made is not None:
+                seen |= pairs(made, values)
+                known.add(made.key)
+                yield made
     repeated = 0
     while repeated < _TRIES:
         design = _design(random, name)
@@ -92,8 +92,10 @@ def samples(name: str, seed: int) -> dict[str, list[Any]]:
 
 def pairs(design: Design, values: Mapping[str, list[Any]]) -> set[Pair]:
     """Return the pairs of some values that a design has."""
-    own = [(key, design.parameters[key]) for key in values if design.parameters[key] in values[key]]
-    return set(combinations(own, 2))
+    chosen = [
+        (key, design.parameters[key]) for key in values if design.parameters[key] in values[key]
+    ]
+    return set(combinations(chosen, 2))
 
 
 def draw(name: str, seed: str) -> Design:
@@ -123,13 +125,13 @@ def _design(random: Random, name: str, wanted: Mapping[str, Any] | None = None) 
     wanted : values of some parameters, of which the tries keep fewer and fewer.
     """
     for number in range(_TRIES):
-        kept = 1 - number / _TRIES_OF_ROW
-        own = {
+        share = 1 - number / _TRIES_OF_ROW
+        chosen = {
             key: value
             for key, value in (wanted or {}).items()
-            if not number or random.random() < kept
+            if not number or random.random() < share
         }
-        design = _try(random, name, own)
+        design = _try(random, name, chosen)
         if design is not None:
             return design
     raise RuntimeError(f"no legal parameters of {name} in {_TRIES} tries")
@@ -156,7 +158,7 @@ def _try(random: Random, name: str, wanted: Mapping[str, Any]) -> Design | None:
 
 
 def _may_stay(key: str, kind: Parameter) -> bool:
-    """Tell whether the default is small enough."""
+    """Return whether the default is small enough."""
     return not isinstance(kind, EngineText) and not (
         isinstance(kind, Integer) and kind.default > _GREATEST.get(key, kind.high)
     )
@@ -196,8 +198,8 @@ def _value(random: Random, key: str, kind: Parameter) -> Any:
         case Choice(options=options):
             return random.choice(options)
         case Subset(options=options):
-            kept = random.sample(options, random.randint(1, len(options)))
-            return ",".join(option for option in options if option in kept)
+            chosen = random.sample(options, random.randint(1, len(options)))
+            return ",".join(option for option in options if option in chosen)
         case EngineText():
             # The co-processor's benches close a coverage that products of a few k cannot reach.
             engine = _design(random, random.choice(_ENGINES))

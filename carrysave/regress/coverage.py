@@ -9,14 +9,14 @@ from hw.catalog import Design
 __all__ = ["merge", "of_parameters"]
 
 
-def merge(found: Iterable[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
+def merge(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """Merge coverages, as benches describe them, by design, title, and cross of points.
 
     A combination that one configuration allows, and another does not, is a hole if no run saw it.
 
     Parameters
     ----------
-    found : a design's name and a coverage, of each run; ``title``, and ``crosses``, each with its
+    runs : a design's name and a coverage, of each run; ``title``, and ``crosses``, each with its
         ``points``, ``hits`` (bins and a count) and ``holes`` (bins).
 
     Returns
@@ -25,7 +25,7 @@ def merge(found: Iterable[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]
     """
     hits: dict[tuple[str, str, tuple[str, ...]], Counter[tuple[str, ...]]] = {}
     holes: dict[tuple[str, str, tuple[str, ...]], set[tuple[str, ...]]] = {}
-    for design, coverage in found:
+    for design, coverage in runs:
         for cross in coverage["crosses"]:
             key = design, coverage["title"], tuple(cross["points"])
             seen = hits.setdefault(key, Counter())
@@ -49,10 +49,10 @@ def merge(found: Iterable[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]
 def of_parameters(design: Design, values: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Describe which values of its parameters a design has, of those that are tried in pairs."""
     every = [(name, value) for name in values for value in values[name]]
-    own = [(name, value) for name, value in every if design.parameters[name] == value]
+    seen = [(name, value) for name, value in every if design.parameters[name] == value]
     cross = {
         "points": ["parameter", "value"],
-        "hits": [[name, str(value), 1] for name, value in own],
-        "holes": [[name, str(value)] for name, value in every if (name, value) not in own],
+        "hits": [[name, str(value), 1] for name, value in seen],
+        "holes": [[name, str(value)] for name, value in every if (name, value) not in seen],
     }
     return {"title": "Configurations", "crosses": [cross]}

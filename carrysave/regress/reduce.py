@@ -28,30 +28,30 @@ def smallest(design: Design, fails: Fails, seconds: float = 1800.0) -> Design:
 
     Parameters
     ----------
-    fails : tells of some designs, which may be tried side by side, whether they fail.
+    fails : returns for some designs, which may be tried side by side, whether they fail.
     seconds : after which no more are tried; what is known is no job the next time, which gets on.
     """
     end = time.monotonic() + seconds
     tried = {design.key}
-    found = design
+    smallest = design
     kinds, values = design.entry.parameters, design.parameters
     least = {key: next(_lesser(kind, values[key]), values[key]) for key, kind in kinds.items()}
     # All at once, or all that are not as they are by default.
-    given = {key: least[key] for key in found.changed}
+    given = {key: least[key] for key in smallest.changed}
     first = [least, {**values, **given}]
     steps: Iterator[list[dict[str, Any]]] = iter([first])
     while len(tried) <= _MOST and time.monotonic() < end:
         step = next(steps, None)
         if step is None:
-            return found
-        legal = [one for values in step if (one := _legal(found.name, values))]
+            return smallest
+        legal = [one for values in step if (one := _legal(smallest.name, values))]
         wanted = [one for one in legal if one.key not in tried]
         tried |= {one.key for one in wanted}
         worse = [one for one, bad in zip(wanted, fails(wanted), strict=True) if bad]
         if worse or step is first:
-            found = worse[0] if worse else found
-            steps = _steps(found)
-    return found
+            smallest = worse[0] if worse else smallest
+            steps = _steps(smallest)
+    return smallest
 
 
 def _steps(design: Design) -> Iterator[list[dict[str, Any]]]:
@@ -108,11 +108,11 @@ def shortest(
     """
     failed = sorted(_failed(result), key=_length)
     alone = run([(case["name"], None) for case in failed[:_TESTS] if case["stop"] is not None])
-    found = [case for one in alone if one for case in _failed(one)]
-    if not found:
+    failures = [case for one in alone if one for case in _failed(one)]
+    if not failures:
         # Only together, or with the simulator itself.
         return failed[0], None
-    test = min(found, key=_length)
+    test = min(failures, key=_length)
     for counts in _TRANSACTIONS:
         fewer = run([(test["name"], count) for count in counts])
         for count, one in zip(counts, fewer, strict=True):

@@ -16,23 +16,23 @@ _PICTURES = 3
 """Reduced failures whose waves are shown."""
 
 
-def _designs(found: dict[str, Any]) -> Section:
-    seen = [name for name, count in found["counts"].items() if count]
+def _designs(report: dict[str, Any]) -> Section:
+    seen = [name for name, count in report["counts"].items() if count]
     columns = ("design", *((name, "{:,}") for name in (*seen, "tests")), ("time", "{:,.1f} s"))
     rows = [
         [row["design"], *(row[name] or None for name in seen), row["tests"], row["seconds"]]
-        for row in found["designs"]
+        for row in report["designs"]
     ]
     return Section("by design", columns, rows)
 
 
-def _runs(found: dict[str, Any]) -> Section:
+def _runs(report: dict[str, Any]) -> Section:
     columns = ("run", "mutant", "outcome", ("tests", "{:,}"), ("time", "{:.1f} s"), "why")
     names = ("label", "mutant", "outcome", "tests", "seconds", "why")
-    return Section("runs", columns, [[row[name] for name in names] for row in found["runs"]], 3)
+    return Section("runs", columns, [[row[name] for name in names] for row in report["runs"]], 3)
 
 
-def _coverage(found: dict[str, Any]) -> Section:
+def _coverage(report: dict[str, Any]) -> Section:
     columns = (
         "design",
         "what",
@@ -53,42 +53,42 @@ def _coverage(found: dict[str, Any]) -> Section:
             "; ".join(", ".join(bins) for bins in row["holes"][:5])
             + (f"; and {len(row['holes']) - 5} more" if len(row["holes"]) > 5 else ""),
         )
-        for row in found["coverage"]
+        for row in report["coverage"]
     ]
     return Section("functional coverage of all runs", columns, rows, 3)
 
 
-def _totals(found: dict[str, Any]) -> list[str]:
-    return [f"{count:,} {name}" for name, count in found["counts"].items() if count]
+def _totals(report: dict[str, Any]) -> list[str]:
+    return [f"{count:,} {name}" for name, count in report["counts"].items() if count]
 
 
-def print_regression(console: Console, found: dict[str, Any]) -> None:
+def print_regression(console: Console, report: dict[str, Any]) -> None:
     """Print the table of designs, what failed, what was never seen, and which mutants live."""
-    show(console, _designs(found))
-    for row in found["reduced"]:
+    show(console, _designs(report))
+    for row in report["reduced"]:
         print_line(console, f"{row['of']}{': ' + row['mutant'] if row['mutant'] else ''}")
         print_line(console, f"  {row['test']}: {row['why']}")
         print_line(console, f"  {row['command']}")
         if row["waves"]:
             print_line(console, f"  waves {row['waves']}")
-    for row in found["runs"]:
+    for row in report["runs"]:
         if row["outcome"] in {"error", "alive", "undecided"}:
             what = ": ".join(filter(None, (row["mutant"], row["why"])))
             print_line(console, f"{row['label']}: {row['outcome']}, {what}")
             if row["trace"]:
                 print_line(console, f"  waves {row['trace']}")
-    for row in found["coverage"]:
+    for row in report["coverage"]:
         if row["holes"]:
             what = f"{row['design']}, {row['title']}, {' x '.join(row['points'])}"
             print_line(console, f"{what}: {len(row['holes']):,} of {row['legal']:,} never seen")
-    print_line(console, ", ".join(_totals(found)) or "nothing to run")
+    print_line(console, ", ".join(_totals(report)) or "nothing to run")
 
 
-def make(found: dict[str, Any]) -> Page:
+def make(report: dict[str, Any]) -> Page:
     """Return the page of a regression."""
-    parts: list[Part] = [_designs(found)]
-    pictures = [row for row in found["reduced"] if row["waves"]][:_PICTURES]
-    if found["reduced"]:
+    parts: list[Part] = [_designs(report)]
+    pictures = [row for row in report["reduced"] if row["waves"]][:_PICTURES]
+    if report["reduced"]:
         columns = (
             "failure",
             "mutant",
@@ -111,7 +111,7 @@ def make(found: dict[str, Any]) -> Page:
                     "command",
                 )
             ]
-            for row in found["reduced"]
+            for row in report["reduced"]
         ]
         parts.append(Section("failures, reduced", columns, rows, 4))
     for row in pictures:
@@ -119,15 +119,15 @@ def make(found: dict[str, Any]) -> Page:
             Text(f"{row['test']} of {row['module']}", [row["why"], row["command"]]),
             *waves_of(Path(row["junit"]), Path(row["waves"])),
         ]
-    if found["coverage"]:
-        parts.append(_coverage(found))
-    parts += [_runs(found), Text("files", found["files"])]
+    if report["coverage"]:
+        parts.append(_coverage(report))
+    parts += [_runs(report), Text("files", report["files"])]
     return Page(
-        title=f"Regression: {'passed' if found['ok'] else 'FAILED'}",
-        says=f"{found['configurations']} configurations a design, seeds"
-        f" {found['seeds'][0]}..{found['seeds'][1]}, shard {found['shard']}",
-        command=found["command"],
-        versions=found["versions"],
-        summary=[(name, f"{count:,}") for name, count in found["counts"].items() if count],
+        title=f"Regression: {'passed' if report['ok'] else 'FAILED'}",
+        says=f"{report['configurations']} configurations a design, seeds"
+        f" {report['seeds'][0]}..{report['seeds'][1]}, shard {report['shard']}",
+        command=report["command"],
+        versions=report["versions"],
+        summary=[(name, f"{count:,}") for name, count in report["counts"].items() if count],
         parts=parts,
     )

@@ -51,8 +51,8 @@ def draw(title: str, rows: Sequence[str], columns: Sequence[Bars]) -> bytes:
     parts = [
         f'<text x="{wide / 2:.0f}" y="16" style="text-anchor:middle">{escape(shown(title))}</text>'
     ]
-    for place, name in enumerate(rows):
-        at = _TOP + _ROW * place + 10
+    for number, name in enumerate(rows):
+        at = _TOP + _ROW * number + 10
         parts.append(
             f'<text class="name" x="{origin - 6:.1f}" y="{at}">{escape(shown(name))}</text>'
         )
@@ -77,14 +77,14 @@ def _column(column: Bars, rows: Sequence[str], left: float) -> list[str]:
         at = f"{left + tick * scale:.1f}"
         parts.append(f'<path d="M{at} {_TOP}V{bottom}"/>')
         parts.append(f'<text class="tick" x="{at}" y="{bottom + 12}">{tick:,.12g}</text>')
-    for place, name in enumerate(rows):
+    for number, name in enumerate(rows):
         x = left
         for values, colour, what in zip(column.parts, column.colours, column.names, strict=True):
-            width = values[place] * scale
+            width = values[number] * scale
             parts.append(
-                f'<rect x="{x:.1f}" y="{_TOP + _ROW * place + 2}" width="{width:.1f}"'
+                f'<rect x="{x:.1f}" y="{_TOP + _ROW * number + 2}" width="{width:.1f}"'
                 f' height="{_ROW - 4}" fill="{colour}"><title>{escape(shown(name))}:'
-                f" {values[place]:,.6g} {escape(what)}</title></rect>"
+                f" {values[number]:,.6g} {escape(what)}</title></rect>"
             )
             x += width
     middle = left + column.width / 2

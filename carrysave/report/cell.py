@@ -21,8 +21,8 @@ def render(page: Page, pictures: Mapping[str, bytes]) -> str:
     page : what is shown.
     pictures : SVG by name, beside those of the page.
     """
-    own = [part.svg for part in page.parts if isinstance(part, Picture)]
-    shown = dict.fromkeys([*pictures.values(), *own])
+    drawn = [part.svg for part in page.parts if isinstance(part, Picture)]
+    shown = dict.fromkeys([*pictures.values(), *drawn])
     parts = [
         described(number, part, _ROWS)
         for number, part in enumerate(page.parts)

@@ -41,7 +41,7 @@ class Change:
         return (self.after - self.before) / self.before
 
     def is_worse(self, threshold: float) -> bool:
-        """Tell whether it is worse by more than a share of the value before, or gone."""
+        """Return whether it is worse by more than a share of the value before, or gone."""
         share = self.share
         if share is None:
             return self.after is None
@@ -65,12 +65,12 @@ def pairs(before: Path, after: Path) -> Iterator[tuple[str, Report | None, Repor
         old, new = _report(before), _report(after)
         yield _alike(after, old, new), old, new
         return
-    found = [{path.name: path for path in folder.glob("*.json")} for folder in (before, after)]
-    for folder, files in zip((before, after), found, strict=True):
+    reports = [{path.name: path for path in folder.glob("*.json")} for folder in (before, after)]
+    for folder, files in zip((before, after), reports, strict=True):
         if not files:
             raise FileError(folder, "must have a report of synthesis, .json, not none")
-    for name in sorted(found[0] | found[1]):
-        one, two = ((_report(files[name]) if name in files else None) for files in found)
+    for name in sorted(reports[0] | reports[1]):
+        one, two = ((_report(files[name]) if name in files else None) for files in reports)
         yield _alike(after / name, one, two), one, two
 
 
@@ -78,21 +78,21 @@ def _report(path: Path) -> Report:
     """Read a report, and check what is read of it."""
     text = read_text(path)
     with parsing(path):
-        found = json.loads(text)
-    if not isinstance(found, dict) or not all(
-        isinstance(found.get(key), str) for key in ("module", "target")
+        report = json.loads(text)
+    if not isinstance(report, dict) or not all(
+        isinstance(report.get(key), str) for key in ("module", "target")
     ):
         raise FileError(path, "must be what carrysave synth writes, with module and target")
-    placed = found.get("placed")
+    placed = report.get("placed")
     if placed is not None and not isinstance(placed, dict):
         raise FileError(path, f"must be an object, not {placed!r}", "placed")
-    for place, part in (("", found), ("placed.", placed or {})):
+    for prefix, part in (("", report), ("placed.", placed or {})):
         for figure in FIGURES:
             value = part.get(figure.key) if figure.better else None
             if value is not None and not _is_figure(value):
                 reason = f"must be a number from 0 to {_MOST:g}, not {value!r:.40}"
-                raise FileError(path, reason, f"{place}{figure.key}")
-    return found
+                raise FileError(path, reason, f"{prefix}{figure.key}")
+    return report
 
 
 _MOST = 1e30  # of what any figure is in its unit, and what a ratio of can be shown
@@ -114,14 +114,14 @@ def _alike(path: Path, old: Report | None, new: Report | None) -> str:
 
 def changes(before: Report, after: Report) -> list[Change]:
     """Return the figures of two reports that can be better or worse."""
-    found = []
+    result = []
     parts = ((before, after, False), (before.get("placed"), after.get("placed"), True))
     for old, new, placed in parts:
         for figure in FIGURES:
             one, two = ((part or {}).get(figure.key) for part in (old, new))
             if figure.better and not (one is None and two is None):
-                found.append(Change(figure, one, two, placed))
-    return found
+                result.append(Change(figure, one, two, placed))
+    return result
 
 
 _CONDITIONS = ("activity", "recipe", "hierarchy_mode", "device", "library", "versions")
@@ -147,16 +147,16 @@ def markdown(
     if before is None or after is None:
         lines.append("New: nothing to compare with." if before is None else "**Gone.**")
         return "\n".join([*lines, ""]), after is None
-    found = changes(before, after)
+    changed = changes(before, after)
     lines += ["| figure | before | after | change | |", "| --- | ---: | ---: | ---: | --- |"]
-    for change in found:
+    for change in changed:
         label = f"{change.figure.name.strip()}{', placed' if change.placed else ''}"
         values = (_value(change.figure, one) for one in (change.before, change.after))
         verdict = "**worse**" if change.is_worse(threshold) else ""
         lines.append(f"| {label} | {' | '.join(values)} | {_share(change)} | {verdict} |")
     if differ := conditions(before, after):
         lines += ["", f"Not the same in both: {', '.join(differ)}."]
-    return "\n".join([*lines, ""]), any(change.is_worse(threshold) for change in found)
+    return "\n".join([*lines, ""]), any(change.is_worse(threshold) for change in changed)
 
 
 def data(
@@ -168,7 +168,7 @@ def data(
     is 0, or one is missing.
     """
     one: Report = after or before or {}
-    found = changes(before, after) if before is not None and after is not None else []
+    changed = changes(before, after) if before is not None and after is not None else []
     rows = [
         {
             "figure": change.figure.key,
@@ -179,7 +179,7 @@ def data(
             "share": None if change.share == inf else change.share,
             "worse": change.is_worse(threshold),
         }
-        for change in found
+        for change in changed
     ]
     worse = after is None or any(row["worse"] for row in rows)
     differ = conditions(before, after) if before is not None and after is not None else []

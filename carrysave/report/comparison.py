@@ -67,27 +67,27 @@ def compared(
     }
 
 
-def write_comparison(folder: Path, found: dict[str, Any]) -> list[str]:
+def write_comparison(folder: Path, comparison: dict[str, Any]) -> list[str]:
     """Write a comparison as JSON and a picture; note if there is none."""
     files = []
     if installed("matplotlib"):
-        files.append(cache.write(folder / f"compare.{found['target']}.svg", draw(found)))
+        files.append(cache.write(folder / f"compare.{comparison['target']}.svg", draw(comparison)))
     else:
-        found["notes"].append(f"no picture, which needs {remedy('matplotlib')}")
-    path = folder / f"compare.{found['target']}.json"
+        comparison["notes"].append(f"no picture, which needs {remedy('matplotlib')}")
+    path = folder / f"compare.{comparison['target']}.json"
     names = [str(file) for file in (*files, path)]
-    cache.write(path, json.dumps({**found, "files": names}, indent=2) + "\n")
+    cache.write(path, json.dumps({**comparison, "files": names}, indent=2) + "\n")
     return names
 
 
-def draw(found: dict[str, Any]) -> bytes:
+def draw(comparison: dict[str, Any]) -> bytes:
     """Draw the figures of a comparison as bars, with their ratios to the first, as SVG."""
     import matplotlib
 
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    entries = found["designs"]
+    entries = comparison["designs"]
     results = [entry["result"] for entry in entries]
     fpga = results[0]["luts"] is not None
     panels = [
@@ -117,7 +117,7 @@ def draw(found: dict[str, Any]) -> bytes:
                 "none"
                 if result.get(key) is None
                 else form.format(result[key])
-                + (f"  {own:.2f}x" if (own := entry["ratios"].get(key)) is not None else "")
+                + (f"  {ratio:.2f}x" if (ratio := entry["ratios"].get(key)) is not None else "")
                 for entry, result in zip(entries, results, strict=True)
             ]
             plot.bar_label(bars, labels=labels, padding=3, fontsize=8)
@@ -127,5 +127,5 @@ def draw(found: dict[str, Any]) -> bytes:
             plot.spines[["top", "right", "bottom"]].set_visible(False)
         axes[0][0].set_yticks(range(len(entries)), [entry["name"] for entry in entries], fontsize=9)
         axes[0][0].invert_yaxis()
-        figure.suptitle(f"{found['target']}; ratios to {entries[0]['name']}", fontsize=10)
+        figure.suptitle(f"{comparison['target']}; ratios to {entries[0]['name']}", fontsize=10)
         return svg(figure)

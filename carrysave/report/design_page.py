@@ -29,22 +29,22 @@ def of_design(design: Design) -> Page:
     )
 
 
-def of_files(found: Mapping[str, Any], command: str) -> Page:
+def of_files(facts: Mapping[str, Any], command: str) -> Page:
     """Return the files of a design and its ports, from its manifest."""
     ports = [
-        (port["name"], port["direction"], port["width"], port["is"]) for port in found["ports"]
+        (port["name"], port["direction"], port["width"], port["is"]) for port in facts["ports"]
     ]
-    rate = found["throughput"]["operations_per_cycle"]
+    rate = facts["throughput"]["operations_per_cycle"]
     parts: list[Part] = [
-        Text("files", found["files"]),
+        Text("files", facts["files"]),
         Section("ports", ["port", "direction", ("width", "{} bits"), "is"], ports, 2),
     ]
     return Page(
-        title=found["module"],
+        title=facts["module"],
         command=command,
         versions=package_versions("amaranth"),
         summary=[
-            ("latency", f"{found['latency_cycles']} cycles"),
+            ("latency", f"{facts['latency_cycles']} cycles"),
             ("operations per cycle", f"{rate:,}"),
         ],
         parts=parts,

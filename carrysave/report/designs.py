@@ -71,9 +71,9 @@ def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any
         name = f"{root / inside[0]}{'/' if len(inside) > 1 else ''}"
         sizes.setdefault(name, []).append(path.stat().st_size)
     width = max(map(len, sizes))
-    for name, own in sizes.items():
-        count = f", {len(own)} files" if len(own) > 1 else ""
-        print_line(console, f"{name:{width}}  {sum(own):>9,} bytes{count}")
+    for name, sizes_of in sizes.items():
+        count = f", {len(sizes_of)} files" if len(sizes_of) > 1 else ""
+        print_line(console, f"{name:{width}}  {sum(sizes_of):>9,} bytes{count}")
     print_line(
         console,
         f"{manifest['module']}: latency {manifest['latency_cycles']} cycles,"
@@ -108,15 +108,17 @@ def print_packed_model(console: Console, files: Sequence[Path], index: dict[str,
     """Print where a model's images are, and how large they are by their bits."""
     print_line(console, f"{len(files)} files in {files[-1].parent}; index {files[-1].name}")
     for bits in sorted({one["bits"] for one in index["tensors"].values()}):
-        own = [one for one in index["tensors"].values() if one["bits"] == bits]
+        tensors = [one for one in index["tensors"].values() if one["bits"] == bits]
         weights, size = (
             sum(values)
-            for values in zip(*((one["k"] * one["n"], one["bytes"]) for one in own), strict=True)
+            for values in zip(
+                *((one["k"] * one["n"], one["bytes"]) for one in tensors), strict=True
+            )
         )
         print_line(
             console,
-            f"  {len(own):>4} matrices of {bits} bits: {weights:>13,} weights, {size:>13,} bytes,"
-            f" {8 * size / weights:.3f} bits per weight",
+            f"  {len(tensors):>4} matrices of {bits} bits: {weights:>13,} weights,"
+            f" {size:>13,} bytes, {8 * size / weights:.3f} bits per weight",
         )
 
 

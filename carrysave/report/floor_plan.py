@@ -39,10 +39,10 @@ def draw(result: dict[str, Any]) -> bytes:
     boxes = np.array([(x, y, areas[kind] / height, height) for kind, _, x, y, _ in cells.values()])
     scopes = [scope.split(".")[0] or "top" for _, scope, _, _, _ in cells.values()]
     common = sorted(set(scopes), key=lambda name: (-scopes.count(name), name))[:_MODULES]
-    place = {name: index for index, name in enumerate(common)}
+    colour_of = {name: index for index, name in enumerate(common)}
     colours = pyplot.get_cmap("tab10")
-    own = np.array([
-        colours(place[name])[:3] if name in place else (0.6, 0.6, 0.6) for name in scopes
+    by_scope = np.array([
+        colours(colour_of[name])[:3] if name in colour_of else (0.6, 0.6, 0.6) for name in scopes
     ])
     slack = np.array([cell[4] for cell in cells.values()]) / placed["period_ns"]
     worst = pyplot.get_cmap("RdYlGn")(np.clip(slack / 0.5, 0, 1))[:, :3]
@@ -52,7 +52,7 @@ def draw(result: dict[str, Any]) -> bytes:
         for step in placed["critical_path"]
         if (name := step["point"].rpartition("/")[0]) in cells
     ]
-    for axis, tint in zip(axes, (own, worst), strict=True):
+    for axis, tint in zip(axes, (by_scope, worst), strict=True):
         axis.imshow(
             _image(boxes, tint, (wide, high)),
             origin="lower",
@@ -72,7 +72,7 @@ def draw(result: dict[str, Any]) -> bytes:
     axes[1].set_title(
         f"slack: red 0, green half of {placed['period_ns']:.3f} ns; the critical path", fontsize=10
     )
-    handles = [Patch(color=colours(index), label=name) for name, index in place.items()]
+    handles = [Patch(color=colours(index), label=name) for name, index in colour_of.items()]
     if len(common) < len(set(scopes)):
         handles.append(Patch(color=(0.6, 0.6, 0.6), label="others"))
     figure.legend(handles=handles, fontsize=8, loc="outside lower center", ncols=6)

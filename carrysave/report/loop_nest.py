@@ -32,15 +32,15 @@ def describe(design: Design) -> str:
     """
     nest = nest_of(design.name, design.parameters)
     lines = list(_lines(nest, (), nest.body))
-    wide = max(len(place) for place, _, _ in lines)
+    wide = max(len(node) for node, _, _ in lines)
     effects = max(len(effect) for _, effect, _ in lines)
     counts = max(len(count) for _, _, count in lines)
     return "\n".join([
         f"{design.module}: {_formula(nest)}",
         "",
         *(
-            f"{place:{wide}}  {effect:{effects}}  {'x' if count else ''} {count:>{counts}}".rstrip()
-            for place, effect, count in lines
+            f"{node:{wide}}  {effect:{effects}}  {'x' if count else ''} {count:>{counts}}".rstrip()
+            for node, effect, count in lines
         ),
         "",
         "x: hardware units; for encode and select, one per code.",

@@ -132,9 +132,9 @@ def write(path: Path, page: Page) -> Path:
 def render(page: Page) -> str:
     """Return the HTML of a page: of long tables as many rows as fit, and pictures if they do."""
     plain = replace(page, parts=[_without_picture(part) for part in page.parts])
-    for own in (page, plain):
+    for content in (page, plain):
         for most in _ROWS:
-            text = _render(own, most)
+            text = _render(content, most)
             if len(text.encode()) <= LARGEST:
                 return text
     raise ValueError(f"a page must have at most {LARGEST:,} bytes, not {len(text.encode()):,}")
@@ -155,7 +155,7 @@ def front(rows: Sequence[Sequence[Any]], columns: Sequence[Column], x: int, y: i
     rows : of values; those without a number in both columns are left out.
     columns, x, y : the columns, and places of two.
     """
-    signs = [{"less": 1, "more": -1}.get(columns[place].better, 0) for place in (x, y)]
+    signs = [{"less": 1, "more": -1}.get(columns[axis].better, 0) for axis in (x, y)]
     if 0 in signs:
         return []
     points = sorted(
@@ -163,26 +163,26 @@ def front(rows: Sequence[Sequence[Any]], columns: Sequence[Column], x: int, y: i
         for number, row in enumerate(rows)
         if _is_number(row[x]) and _is_number(row[y])
     )
-    found: list[tuple[float, float, int]] = []
+    steps: list[tuple[float, float, int]] = []
     for point in points:
-        if not found or point[1] < found[-1][1]:
-            found.append(point)
-    return [number for _, _, number in sorted(found, key=lambda point: signs[0] * point[0])]
+        if not steps or point[1] < steps[-1][1]:
+            steps.append(point)
+    return [number for _, _, number in sorted(steps, key=lambda point: signs[0] * point[0])]
 
 
 def package_versions(*names: str) -> dict[str, str]:
     """Return the versions of packages, of those that are installed."""
-    found = {}
+    versions = {}
     for name in ("carrysave", *names):
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _is_number(value: Any) -> bool:
-    """Tell whether a value has a place on an axis."""
+    """Return whether a value has a place on an axis."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and abs(value) < float("inf")
 
@@ -209,18 +209,18 @@ def _render(page: Page, most: int) -> str:
 def described(number: int, part: Part, most: int) -> dict[str, Any]:
     """Return what the template writes for a part."""
     table = part.table if isinstance(part, Scatter) else part
-    found: dict[str, Any] = {"id": f"part{number}", "title": _headline(table.title)}
+    result: dict[str, Any] = {"id": f"part{number}", "title": _headline(table.title)}
     match part:
         case Text():
             lines = [shown(line, 10_000) for line in part.lines]
-            return {**found, "kind": "text", "lines": lines}
+            return {**result, "kind": "text", "lines": lines}
         case Picture():
-            return {**found, "kind": "picture", **_picture(part)}
+            return {**result, "kind": "picture", **_picture(part)}
         case Scatter():
             made = _table(part.table, most)
-            return {**found, "kind": "table", **made, "chart": _chart(part, len(made["rows"]))}
+            return {**result, "kind": "table", **made, "chart": _chart(part, len(made["rows"]))}
         case Section():
-            return {**found, "kind": "table", **_table(part, most)}
+            return {**result, "kind": "table", **_table(part, most)}
 
 
 def _headline(title: str) -> str:
@@ -249,7 +249,7 @@ def _table(table: Section, most: int) -> dict[str, Any]:
         "all_rows": end,
         "totals": cells[end:],
         "prose": [
-            any(row[place]["style"] == "prose" for row in cells) for place in range(len(kinds))
+            any(row[column]["style"] == "prose" for row in cells) for column in range(len(kinds))
         ],
     }
 
@@ -267,9 +267,9 @@ def _chart(part: Scatter, count: int) -> dict[str, Any]:
     heads, kinds = part.table.heads, part.table.kinds
     rows = part.table.rows[:count]
     axes = [
-        place
-        for place in range(len(heads))
-        if sum(_is_number(row[place]) for row in rows) > 0 and heads[place] != part.group
+        column
+        for column in range(len(heads))
+        if sum(_is_number(row[column]) for row in rows) > 0 and heads[column] != part.group
     ]
     x, y = heads.index(part.x), heads.index(part.y)
     fronts = {f"{a},{b}": front(rows, kinds, a, b) for a, b in combinations(axes, 2)}
@@ -278,7 +278,7 @@ def _chart(part: Scatter, count: int) -> dict[str, Any]:
         "y": y,
         "axes": axes,
         "titles": [shown(kind.title) for kind in kinds],
-        "shares": [place for place in axes if kinds[place].form.endswith("%}")],
+        "shares": [column for column in axes if kinds[column].form.endswith("%}")],
         "group": heads.index(part.group) if part.group else None,
         "marked": [row for row in part.marked if row < count],
         "mark": part.mark,
@@ -290,12 +290,12 @@ def _chart(part: Scatter, count: int) -> dict[str, Any]:
 def _picture(part: Picture) -> dict[str, Any]:
     """Return a picture as what it is in a page: inside it, or apart from its colours and names."""
     start = part.svg.index(b"<svg")
-    own = b'class="page-colours"' in part.svg[start : part.svg.index(b">", start)]
-    inside = Markup(part.svg[start:].decode()) if own else None
+    themed = b'class="page-colours"' in part.svg[start : part.svg.index(b">", start)]
+    inside = Markup(part.svg[start:].decode()) if themed else None
     data = base64.b64encode(part.svg).decode()
     return {
         "inside": inside,
-        "url": None if own else f"data:image/svg+xml;base64,{data}",
+        "url": None if themed else f"data:image/svg+xml;base64,{data}",
         "says": part.says,
         "width": part.width,
     }

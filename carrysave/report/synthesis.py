@@ -50,8 +50,8 @@ def print_synthesis(
         table.add_row(
             figure.name,
             *(
-                text if own is None else f"{text}\n{own:.2f}x"
-                for text, own in zip(texts, ratios, strict=True)
+                text if ratio is None else f"{text}\n{ratio:.2f}x"
+                for text, ratio in zip(texts, ratios, strict=True)
             ),
         )
     console.print(table)
@@ -123,8 +123,8 @@ def _print_energy(
     """Print where the energy of each result goes, placed ones with their wires."""
     columns = []
     for label, result in zip(labels, results, strict=True):
-        for name, own in ((label, result), (f"{label}, placed", result.get("placed") or {})):
-            if parts := own.get("energy_parts"):
+        for name, facts in ((label, result), (f"{label}, placed", result.get("placed") or {})):
+            if parts := facts.get("energy_parts"):
                 columns.append((name, parts))
     if not columns:
         return
@@ -142,21 +142,21 @@ def _print_energy(
     console.print(table)
 
 
-def print_board(console: Console, found: dict[str, Any]) -> None:
+def print_board(console: Console, report: dict[str, Any]) -> None:
     """Print a design's use of a board's FPGA, and its speed."""
-    table = Table(title=f"{found['design']} on {found['board']}", title_justify="left")
+    table = Table(title=f"{report['design']} on {report['board']}", title_justify="left")
     for head, side in (("", "left"), ("used", "right"), ("there", "right"), ("share", "right")):
         table.add_column(head, justify="left" if side == "left" else "right")
-    for part, limit in found["capacity"].items():
-        used = found[part]
+    for part, limit in report["capacity"].items():
+        used = report[part]
         table.add_row(part, f"{used:,}", f"{limit:,}", f"{used / limit:.0%}")
     console.print(table)
-    verdict = "fast enough" if found["ok"] else "TOO SLOW"
+    verdict = "fast enough" if report["ok"] else "TOO SLOW"
     print_line(
         console,
-        f"up to {found['fmax_mhz']:.1f} MHz; the board has {found['clock_mhz']:g} MHz: {verdict}",
+        f"up to {report['fmax_mhz']:.1f} MHz; the board has {report['clock_mhz']:g} MHz: {verdict}",
     )
-    for run in found.get("runs", ()):
+    for run in report.get("runs", ()):
         reached = f"seed {run['seed']}: {run['fmax_mhz']:.1f} MHz at {run['clock_mhz']:g} MHz asked"
         print_line(console, reached + ("" if run["ok"] else ", missed"))
 
@@ -193,12 +193,12 @@ def pictures(result: dict[str, Any]) -> dict[str, bytes]:
 
 def _drawers(result: dict[str, Any]) -> dict[str, Callable[[dict[str, Any]], bytes]]:
     """Return what draws the pictures of a result."""
-    found: dict[str, Callable[[dict[str, Any]], bytes]] = {}
+    drawers: dict[str, Callable[[dict[str, Any]], bytes]] = {}
     if len(result.get("sweep") or ()) > 1:
-        found["sweep"] = draw_sweep
+        drawers["sweep"] = draw_sweep
     if result.get("placed"):
-        found["floor"] = floor_plan.draw
-    return found
+        drawers["floor"] = floor_plan.draw
+    return drawers
 
 
 def draw_sweep(result: dict[str, Any]) -> bytes:

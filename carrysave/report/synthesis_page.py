@@ -42,12 +42,12 @@ _STEPS = 100
 
 def synthesis_page(result: dict[str, Any]) -> Page:
     """Return the page of one result, see :func:`carrysave.asic.synthesis.synthesise`."""
-    found = [(figure, value) for figure, (value,) in figures([result])]
+    values = [(figure, value) for figure, (value,) in figures([result])]
     parts: list[Part] = []
     if result.get("placed"):
         parts += [placed_table(result), Text("", [wires_of(result)])]
     parts += _pictures(result)
-    parts.append(Section("figures", ("", result["target"]), _lines(found)))
+    parts.append(Section("figures", ("", result["target"]), _lines(values)))
     if len(result.get("sweep") or ()) > 1:
         parts.append(_sweep(result))
     parts += _parts(result["module"], result)
@@ -58,23 +58,23 @@ def synthesis_page(result: dict[str, Any]) -> Page:
         versions=short_versions(result["versions"]),
         summary=[
             (figure.name, figure.form.format(value))
-            for figure, value in found
+            for figure, value in values
             if figure.key in _FIRST and value is not None
         ],
         parts=parts,
     )
 
 
-def compare_page(found: dict[str, Any]) -> Page:
+def compare_page(comparison: dict[str, Any]) -> Page:
     """Return the page of a comparison, see :func:`carrysave.report.comparison.compared`."""
-    names = [entry["name"] for entry in found["designs"]]
-    results = [entry["result"] for entry in found["designs"]]
+    names = [entry["name"] for entry in comparison["designs"]]
+    results = [entry["result"] for entry in comparison["designs"]]
     across = list(figures(results))
     heads = _heads([figure for figure, _ in across])
     titles = {figure.key: head for head, (figure, _) in zip(heads, across, strict=True)}
     better = [(figure, values) for figure, values in across if figure.better]
-    columns = ["design", *((titles[own.key], own.form, own.better) for own, _ in better)]
-    rows = [[name, *(values[place] for _, values in better)] for place, name in enumerate(names)]
+    columns = ["design", *((titles[each.key], each.form, each.better) for each, _ in better)]
+    rows = [[name, *(values[number] for _, values in better)] for number, name in enumerate(names)]
     table = Section("designs", columns, rows)
     axes = _axes(titles)
     parts: list[Part] = [Scatter(table, *axes, group="design") if axes else table]
@@ -87,11 +87,11 @@ def compare_page(found: dict[str, Any]) -> Page:
         parts += _parts(name, result)
     return Page(
         title=f"{' and '.join(names) if len(names) == 2 else f'{len(names)} designs'}"
-        f" on {found['target']}",
+        f" on {comparison['target']}",
         says=_conditions(results[0]),
-        command=found["command"],
+        command=comparison["command"],
         versions=short_versions(results[0]["versions"]),
-        parts=[*parts, *([Text("notes", found["notes"])] if found["notes"] else ())],
+        parts=[*parts, *([Text("notes", comparison["notes"])] if comparison["notes"] else ())],
     )
 
 
@@ -100,8 +100,8 @@ def _with_ratios(figure: Figure, values: Sequence[Any]) -> list[str | None]:
     return [
         None
         if value is None
-        else figure.form.format(value) + (f" ({own:.2f}x)" if own is not None else "")
-        for value, own in zip(values, ratios_to_first(figure, values), strict=True)
+        else figure.form.format(value) + (f" ({ratio:.2f}x)" if ratio is not None else "")
+        for value, ratio in zip(values, ratios_to_first(figure, values), strict=True)
     ]
 
 
@@ -113,22 +113,22 @@ def _axes(titles: dict[str, str]) -> tuple[str, str] | None:
     return None
 
 
-def _heads(found: Sequence[Figure]) -> list[str]:
+def _heads(shown: Sequence[Figure]) -> list[str]:
     """Return titles that do without the figure before."""
     heads, whole = [], ""
-    for figure in found:
+    for figure in shown:
         part = figure.name.strip()
         whole = whole if part != figure.name else part
         heads.append(whole if part == whole else f"{whole}, {part}")
     return heads
 
 
-def _lines(found: Sequence[tuple[Figure, Any]]) -> list[tuple[str, str]]:
+def _lines(values: Sequence[tuple[Figure, Any]]) -> list[tuple[str, str]]:
     """List figures below each other."""
-    heads = _heads([figure for figure, _ in found])
+    heads = _heads([figure for figure, _ in values])
     return [
         (head, figure.form.format(value))
-        for head, (figure, value) in zip(heads, found, strict=True)
+        for head, (figure, value) in zip(heads, values, strict=True)
     ]
 
 

@@ -5,7 +5,7 @@ import io
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from hw.emit.user_files import shown
 
-__all__ = ["Column", "Section", "as_text", "heading", "markdown", "show", "svg", "texts"]
+__all__ = ["Column", "Section", "as_text", "document", "markdown", "say", "show", "svg", "texts"]
 
 
 class Column(NamedTuple):
@@ -87,10 +87,10 @@ class Section:
 
     def only(self, heads: Collection[str]) -> "Section":
         """Select columns by their titles, in the table's order."""
-        places = [place for place, head in enumerate(self.heads) if head in heads]
-        rows = [[row[place] for place in places] for row in self.rows]
-        names = sum(place < self.names for place in places)
-        columns = [self.columns[place] for place in places]
+        places = [index for index, head in enumerate(self.heads) if head in heads]
+        rows = [[row[index] for index in places] for row in self.rows]
+        names = sum(index < self.names for index in places)
+        columns = [self.columns[index] for index in places]
         return Section(self.title, columns, rows, names, self.totals)
 
 
@@ -105,6 +105,12 @@ def show(console: Console, section: Section) -> None:
     console.print(view)
 
 
+def say(console: Console, lines: Iterable[str]) -> None:
+    """Print lines of text as they are, perhaps with names from outside."""
+    for line in lines:
+        console.print(shown(line, 4000), highlight=False, markup=False, soft_wrap=True)
+
+
 def markdown(section: Section) -> list[str]:
     """Format a table as lines of Markdown, with an empty line at the end."""
     lines = [f"## {shown(section.title)}", ""] if section.title else []
@@ -113,10 +119,13 @@ def markdown(section: Section) -> list[str]:
     return [*lines, ""]
 
 
-def heading(found: Mapping[str, Any]) -> list[str]:
-    """Format the start of a Markdown report of a model: its name, and the command."""
-    command = shown(found["command"], 10_000).replace("`", "'")
-    return [f"# {_cell(found['model'])}", "", f"`{command}`", ""]
+def document(report: Mapping[str, Any], sections: Iterable[Section], says: Iterable[str]) -> str:
+    """Format a report of a model as Markdown: its name, the command, tables, and sentences."""
+    command = shown(report["command"], 10_000).replace("`", "'")
+    lines = [f"# {_cell(report['model'])}", "", f"`{command}`", ""]
+    for section in sections:
+        lines += markdown(section)
+    return "\n".join([*lines, *(f"- {line}" for line in says), ""])
 
 
 def _plain(text: str) -> str:

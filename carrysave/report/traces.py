@@ -67,10 +67,10 @@ def read(path: Path, start: float, end: float, signals: Sequence[str] | None = N
                 if time is not None:
                     now = max(time * unit, start)
                     continue
-                own = changes[code]
-                if now == own[-1][0]:
-                    own.pop()
-                own.append((now, value))
+                history = changes[code]
+                if now == history[-1][0]:
+                    history.pop()
+                history.append((now, value))
     return [
         Trace(name, width, tuple((at, _bits(value, width)) for at, value in changes[code]))
         for name, (code, width) in chosen.items()
@@ -93,7 +93,7 @@ def _header(path: Path, data: mmap.mmap) -> tuple[float, Declared, list[str], in
     body = data.find(b"\n", end)
     if end < 0 or body < 0:
         raise FileError(path, "must be a VCD file, with $enddefinitions")
-    unit, scope, own = 1.0, list[str](), Declared()
+    unit, scope, declared = 1.0, list[str](), Declared()
     first: tuple[list[str], list[str]] | None = None
     # Scopes that Verilator makes up have names that the reader takes for keywords.
     text = re.sub(rb"(\$scope\s+\w+\s+)\$", rb"\1", data[: body + 1])
@@ -108,15 +108,13 @@ def _header(path: Path, data: mmap.mmap) -> tuple[float, Declared, list[str], in
                     scope.pop()
                 case TokenKind.VAR if token.var.type_.value not in ("real", "string", "event"):
                     name = ".".join([*scope[1:], token.var.reference])
-                    own.setdefault(name, (token.var.id_code, token.var.size))
+                    declared.setdefault(name, (token.var.id_code, token.var.size))
                     first = first or (scope[:], [])
                     if scope == first[0]:
                         first[1].append(name)
-    except (
-        Exception
-    ) as error:  # any: what the reader raises for bytes it did not expect is not told
+    except Exception as error:  # any: the reader may raise anything for bytes it did not expect
         raise FileError(path, error) from None
-    return unit, own, first[1] if first else [], body
+    return unit, declared, first[1] if first else [], body
 
 
 def _chosen(path: Path, declared: Declared, signals: Sequence[str]) -> Declared:
@@ -147,9 +145,13 @@ def _changes(data: bytes, codes: Collection[str]) -> Iterator[tuple[int | None, 
     """Yield the times, and after each the changes of some signals: (time, "", ""), (None, ...)."""
     names = "|".join(map(re.escape, codes)).encode()
     line = rb"^(?:#(\d+)|[bB]([01xzXZ]+) +(%b)|([01xzXZ])(%b)) *\r?$" % (names, names)
-    for found in re.finditer(line, data, re.MULTILINE):
-        time, vector, code, scalar, own = (text.decode() if text else "" for text in found.groups())
-        yield (int(time), "", "") if time else (None, code or own, (vector or scalar).lower())
+    for match in re.finditer(line, data, re.MULTILINE):
+        time, vector, code, scalar, scalar_code = (
+            text.decode() if text else "" for text in match.groups()
+        )
+        yield (
+            (int(time), "", "") if time else (None, code or scalar_code, (vector or scalar).lower())
+        )
 
 
 def _before(data: mmap.mmap, body: int, end: int, codes: Collection[str]) -> dict[str, str]:
@@ -158,16 +160,16 @@ def _before(data: mmap.mmap, body: int, end: int, codes: Collection[str]) -> dic
     A reset may have changed last at the beginning of a large file: so bytes are searched, piece by
     piece from the end, and no line is taken apart but those that end as the wanted ones do.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     line_end = b"\r\n" if data[body - 1 : body] == b"\r" else b"\n"
-    while end > body and len(found) < len(codes):
+    while end > body and len(values) < len(codes):
         start = max(data.rfind(b"\n", body, max(end - _PIECE, body + 1)), body)
         piece = data[start:end]
         for code in codes:
-            if code not in found and (value := _last(piece, code.encode() + line_end)):
-                found[code] = value
+            if code not in values and (value := _last(piece, code.encode() + line_end)):
+                values[code] = value
         end = start + 1 if start > body else body
-    return {code: found.get(code, "x") for code in codes}
+    return {code: values.get(code, "x") for code in codes}
 
 
 def _last(piece: bytes, ending: bytes) -> str | None:

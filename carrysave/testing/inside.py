@@ -36,18 +36,18 @@ def watch(
     TypeError
         It is no such array, or its operands cannot be read off its ports.
     """
-    found: EngineMonitor | NpeMonitor
+    monitor: EngineMonitor | NpeMonitor
     if isinstance(design.spec, EngineSpec):
-        found = EngineMonitor(block, design.spec, clk=clk, rst=rst, was_reset=was_reset)
+        monitor = EngineMonitor(block, design.spec, clk=clk, rst=rst, was_reset=was_reset)
     elif isinstance(design.spec, NpeSpec):
-        found = NpeMonitor(block, design.spec, clk=clk, rst=rst, was_reset=was_reset)
+        monitor = NpeMonitor(block, design.spec, clk=clk, rst=rst, was_reset=was_reset)
     else:
         raise TypeError(
             f"design must be an engine of integers or an array of lanes, not {design.name};"
             " monitors watches the streams of any design"
         )
-    found.start()
-    return found
+    monitor.start()
+    return monitor
 
 
 def monitors(
@@ -63,13 +63,13 @@ def monitors(
     -------
     A monitor for each stream, by its name, such as ``i_a``.
     """
-    found = {
+    result = {
         name: Monitor(block, name, fields, clk=clk, rst=rst, was_reset=was_reset)
         for name, (_, fields) in streams_of(design.component()).items()
     }
-    for one in found.values():
+    for one in result.values():
         one.start()
-    return found
+    return result
 
 
 def drivers(design: Design, dut: Any, *, clk: Any = None) -> dict[str, Source | Sink]:

@@ -20,8 +20,8 @@ def drawn(seed: str, bound: int) -> Iterator[int]:
     """Yield integers 0 .. bound - 1 without end, of hashes."""
     for number in count():
         data = hashlib.sha256(f"{seed} {number}".encode()).digest()
-        for place in range(0, len(data), 8):
-            yield int.from_bytes(data[place : place + 8], "little") % bound
+        for start in range(0, len(data), 8):
+            yield int.from_bytes(data[start : start + 8], "little") % bound
 
 
 def codes_of(fmt: ElementFormat, most: int) -> np.ndarray:
@@ -36,8 +36,8 @@ def codes_of(fmt: ElementFormat, most: int) -> np.ndarray:
         return np.arange(fmt.low, fmt.high + 1)
     patterns = {0, 1, 2, fmt.high, fmt.high - 1, fmt.low, fmt.low + 1}
     step = fmt.mantissa_bits if isinstance(fmt, MinifloatFormat) else 1
-    for place in range(fmt.width if step == 1 else 1 << fmt.width - step):
-        at = fmt.low + (1 << place if step == 1 else place << step)
+    for bit in range(fmt.width if step == 1 else 1 << fmt.width - step):
+        at = fmt.low + (1 << bit if step == 1 else bit << step)
         patterns |= {at - 1, at, at + 1}
     choice = drawn(fmt.name, fmt.high - fmt.low + 1)
     patterns |= {fmt.low + next(choice) for _ in range(_SOME)}
@@ -76,9 +76,9 @@ def thresholds(fmt: ElementFormat, codes: np.ndarray) -> np.ndarray:
         0.0,
     ])
     # Overflow begins half a step above the largest number.
-    place = int(np.frexp(top)[1]) - 1
+    exponent = int(np.frexp(top)[1]) - 1
     halves = np.arange(1, fmt.significand_width + 2)
-    ends = np.concatenate([ends, top + np.ldexp(1.0, place - halves)])
+    ends = np.concatenate([ends, top + np.ldexp(1.0, exponent - halves)])
     every = np.concatenate([*marks, ends, -ends])
     near = [np.nextafter(every, way) for way in (-np.inf, np.inf)]
     return _ascending(np.concatenate([every, *near]))
@@ -105,7 +105,7 @@ def numbers(seed: str, shape: tuple[int, int], spread: int) -> np.ndarray:
     shape : rows and columns.
     spread : exponents of rows are within +- so many.
     """
-    size, place = drawn(f"{seed} size", 1 << 24), drawn(f"{seed} place", 2 * spread + 1)
+    size, exponent = drawn(f"{seed} size", 1 << 24), drawn(f"{seed} place", 2 * spread + 1)
     rows = [[next(size) - (1 << 23) for _ in range(shape[1])] for _ in range(shape[0])]
-    exponents = np.array([[next(place) - spread - 23] for _ in range(shape[0])])
+    exponents = np.array([[next(exponent) - spread - 23] for _ in range(shape[0])])
     return np.ldexp(np.array(rows, dtype=np.float64), exponents)

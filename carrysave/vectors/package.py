@@ -58,14 +58,14 @@ SHA256SUMS` checks that the files are whole.
 
 def formats_of(names: Sequence[str]) -> list[ElementFormat | BlockFormat]:
     """Return formats by their names, each once; refuse those that doubles do not hold."""
-    found = {fmt.name: fmt for fmt in map(parse, names)}
-    for name, fmt in found.items():
+    by_name = {fmt.name: fmt for fmt in map(parse, names)}
+    for name, fmt in by_name.items():
         element = fmt.element if isinstance(fmt, BlockFormat) else fmt
         if element.significand_width > 53 or element.width < 2:
             raise ValueError(f"formats must be of 2..53 bits, not {name}")
         if isinstance(fmt, BlockFormat) and fmt.block > 1024:
             raise ValueError(f"blocks must be of 1024 elements at most, not as in {name}")
-    return [*found.values()]
+    return [*by_name.values()]
 
 
 def files_of(fmt: ElementFormat | BlockFormat) -> Iterator[tuple[str, str, bytes]]:
@@ -96,12 +96,12 @@ def write(
     rows = []
     for fmt in chosen:
         say(fmt.name)
-        own: dict[str, Any] = {}
+        table_files: dict[str, Any] = {}
         for table, name, data in files_of(fmt):
             sums[name] = hashlib.sha256(data).hexdigest()
             cache.write(folder / name, data)
-            own[table] = {"file": name, "rows": data.count(b"\n") - 1, "sha256": sums[name]}
-        rows.append({**_described(fmt), "tables": own})
+            table_files[table] = {"file": name, "rows": data.count(b"\n") - 1, "sha256": sums[name]}
+        rows.append({**_described(fmt), "tables": table_files})
     wrong = [name for name, sha in sums.items() if known.get(name, sha) != sha]
     facts = {"version": carrysave.__version__, "formats": rows}
     meanings = "\n".join(f"- `{name}.csv`: {text}." for name, text in MEANINGS.items())
@@ -125,14 +125,14 @@ def _described(fmt: ElementFormat | BlockFormat) -> dict[str, Any]:
         for name, value in parameters.items()
     }
     element = fmt.element if isinstance(fmt, BlockFormat) else fmt
-    found = {
+    described = {
         "name": fmt.name,
         "kind": type(fmt).__name__.removesuffix("Format").lower(),
         "width": element.width,
         "parameters": plain,
         "element": element.name,
     }
-    return found | {"codes": _codes(element)}
+    return described | {"codes": _codes(element)}
 
 
 def _codes(fmt: ElementFormat) -> Mapping[str, int | None]:

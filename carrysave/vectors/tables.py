@@ -92,8 +92,8 @@ def _encode(fmt: ElementFormat) -> Iterator[str]:
         for saturate in (True, False)
         for rounding in ("rne", "rtz")
     ]
-    for value, *found in zip(values.tolist(), *ways, strict=True):
-        yield f"{value.hex()},{','.join(found)}"
+    for value, *texts in zip(values.tolist(), *ways, strict=True):
+        yield f"{value.hex()},{','.join(texts)}"
 
 
 def _product(fmt: ElementFormat) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _quantise(fmt: BlockFormat) -> Iterator[str]:
     for row in values:
         words = " ".join(value.hex() for value in row.tolist())
         for rounding in ("rne", "rtz"):
-            found = fmt.quantise(row, rounding=rounding)
-            codes = " ".join(_hex(found.codes, fmt.element.width))
-            scale = _hex(found.scales, 8)[0]
-            yield f"{words},{rounding},{scale},{codes},{float(found.tensor_scale).hex()}"
+            quantised = fmt.quantise(row, rounding=rounding)
+            codes = " ".join(_hex(quantised.codes, fmt.element.width))
+            scale = _hex(quantised.scales, 8)[0]
+            yield f"{words},{rounding},{scale},{codes},{float(quantised.tensor_scale).hex()}"

@@ -33,13 +33,13 @@ def read_arrays(path: Path) -> np.ndarray | dict[str, np.ndarray]:
     """
     if path.suffix != ".npz":
         return _array(path, user_files.read(path, TENSORS))
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for member, data in members(path).items():
-        name, place = member.removesuffix(".npy"), f"member '{shown(member)}'"
-        if name in found or not member.endswith(".npy"):
-            raise FileError(path, "must be an array (.npy), and there once", place)
-        found[name] = _array(path, data, place)
-    return found
+        name, where = member.removesuffix(".npy"), f"member '{shown(member)}'"
+        if name in arrays or not member.endswith(".npy"):
+            raise FileError(path, "must be an array (.npy), and there once", where)
+        arrays[name] = _array(path, data, where)
+    return arrays
 
 
 def check_all_used(path: Path, what: str, names: Iterable[str], used: Collection[str]) -> None:
@@ -61,25 +61,25 @@ def check_all_used(path: Path, what: str, names: Iterable[str], used: Collection
             raise FileError(path, text, f"{what} '{shown(name)}'")
 
 
-def _array(path: Path, data: bytes, place: str = "") -> np.ndarray:
+def _array(path: Path, data: bytes, where: str = "") -> np.ndarray:
     """Return the array of the bytes of an .npy file.
 
     NumPy takes memory for the shape before it looks for the data, and counts modulo 2^64.
     """
     if not data.startswith(np.lib.format.MAGIC_PREFIX):
-        raise FileError(path, "must be an array of NumPy's (.npy)", place)
-    with parsing(path, place), warnings.catch_warnings():
+        raise FileError(path, "must be an array of NumPy's (.npy)", where)
+    with parsing(path, where), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of old files, which are read, and of odd ones
         stream = io.BytesIO(data)
         version = np.lib.format.read_magic(stream)
         if version not in _HEADERS:
-            raise FileError(path, f"format must be 1.0 or 2.0, not {version}", place)
+            raise FileError(path, f"format must be 1.0 or 2.0, not {version}", where)
         shape, fortran, dtype = _HEADERS[version](stream)
         if dtype.kind not in "biufc":
-            raise FileError(path, f"must be numbers, not {dtype.name}", place)
+            raise FileError(path, f"must be numbers, not {dtype.name}", where)
         here, wanted = len(data) - stream.tell(), math.prod(shape) * dtype.itemsize
         if here != wanted or min(shape, default=0) < 0:
-            raise FileError(path, f"shape {shape} must be {wanted:,} bytes, not {here:,}", place)
+            raise FileError(path, f"shape {shape} must be {wanted:,} bytes, not {here:,}", where)
         flat = np.frombuffer(data, dtype, offset=stream.tell())
         # A copy can be written to, and lies where processors want it.
         return np.array(flat.reshape(shape, order="F" if fortran else "C"))

@@ -67,23 +67,23 @@ def read_gguf(path: Path) -> GgufFile:
     if version not in _VERSIONS:
         raise FileError(path, f"version must be 2 or 3, little endian, not {version}")
     tensors, facts = reader.count(24), reader.count(13)
-    found: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for _ in range(facts):
         name = reader.text()
-        if name in found:
+        if name in metadata:
             raise FileError(path, "must be there once, not twice", f"fact '{shown(name)}'")
-        found[name] = reader.value(reader.number("<u4"))
+        metadata[name] = reader.value(reader.number("<u4"))
     infos = [reader.info() for _ in range(tensors)]
-    alignment = found.get("general.alignment", 32)
+    alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment < 8 or alignment & alignment - 1:
         raise FileError(path, f"alignment must be a power of two, 8 or more, not {alignment!r}")
     start = -(-reader.at // alignment) * alignment
-    kept: dict[str, GgufTensor] = {}
+    by_name: dict[str, GgufTensor] = {}
     for name, shape, number, offset in infos:
-        if name in kept:
+        if name in by_name:
             raise FileError(path, "must be there once, not twice", f"tensor '{shown(name)}'")
-        kept[name] = _tensor(path, data, name, shape, number, (start, offset, alignment))
-    return GgufFile(path=path, facts=found, tensors=kept)
+        by_name[name] = _tensor(path, data, name, shape, number, (start, offset, alignment))
+    return GgufFile(path=path, facts=metadata, tensors=by_name)
 
 
 def _tensor(
@@ -95,16 +95,16 @@ def _tensor(
     where: tuple[int, int, int],
 ) -> GgufTensor:
     """Return a tensor of the file's bytes, which must all be there."""
-    place = f"tensor '{shown(name)}'"
+    what = f"tensor '{shown(name)}'"
     kind = KINDS.get(number)
     if kind is None:
         listed = ", ".join(KINDS.values())
         other = OTHERS.get(number, f"of number {number}")
-        raise FileError(path, f"must be one of {listed}, not {other}", place)
+        raise FileError(path, f"must be one of {listed}, not {other}", what)
     try:
         wanted = bytes_of(kind, shape)
     except ValueError as error:
-        raise FileError(path, error, place) from None
+        raise FileError(path, error, what) from None
     start, offset, alignment = where
     here = len(data) - start - offset
     if offset % alignment or here < wanted:
@@ -112,7 +112,7 @@ def _tensor(
             path,
             f"must be {wanted:,} bytes from a multiple of {alignment} on, within the file, "
             f"not from {offset:,} of {max(len(data) - start, 0):,}",
-            place,
+            what,
         )
     view = memoryview(data)[start + offset : start + offset + wanted]
     return GgufTensor(name=name, shape=shape, kind=kind, data=view)
@@ -139,18 +139,18 @@ class _Reader:
 
     def count(self, least: int) -> int:
         """Return a number of things, each of so many bytes at least, all still in the file."""
-        found = struct.unpack("<Q", self.take(8))[0]
-        if found * least > len(self.data) - self.at:
-            raise FileError(self.path, f"ends too early: {found:,} items from {self.at:,} on")
-        return found
+        count = struct.unpack("<Q", self.take(8))[0]
+        if count * least > len(self.data) - self.at:
+            raise FileError(self.path, f"ends too early: {count:,} items from {self.at:,} on")
+        return count
 
     def text(self) -> str:
         """Return a text."""
-        place = f"byte {self.at:,}"
+        where = f"byte {self.at:,}"
         try:
             return self.take(self.count(1)).decode()
         except UnicodeDecodeError:
-            raise FileError(self.path, "text must be UTF-8", place) from None
+            raise FileError(self.path, "text must be UTF-8", where) from None
 
     def value(self, kind: int) -> Any:
         """Return the value of a fact."""

@@ -266,9 +266,9 @@ def to_checkpoint(weights: GroupedWeights, kind: str, g_idx: bool) -> dict[str, 
         arrays = to_awq(weights)
     else:
         arrays = to_gptq(weights, v2=kind == "gptq_v2", g_idx=g_idx)
-    found = {name: Tensor(array=array) for name, array in arrays.items()}
-    found["scales"] = Tensor(array=arrays["scales"], format=weights.scale_format)
-    return found
+    tensors = {name: Tensor(array=array) for name, array in arrays.items()}
+    tensors["scales"] = Tensor(array=arrays["scales"], format=weights.scale_format)
+    return tensors
 
 
 def to_codes(weights: GroupedWeights, source: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -277,16 +277,16 @@ def to_codes(weights: GroupedWeights, source: Mapping[str, Any]) -> dict[str, Te
     check_choice("scheme", scheme, _OFFSETS)
     codes = weights.codes - _offset(scheme, weights.bits)
     turned = PackRequest(rows=source["rows"]).turned(codes)
-    found = {"codes": Tensor(array=_as_given("codes", turned, kinds))}
+    tensors = {"codes": Tensor(array=_as_given("codes", turned, kinds))}
     values = weights.scale_values().to_odd()
     if scales is None:
-        found["scales"] = Tensor(array=values)
+        tensors["scales"] = Tensor(array=values)
     else:
         check_choice("scales", scales, FLOATS)
-        found["scales"] = Tensor(array=minifloat(scales).encode(values), format=scales)
+        tensors["scales"] = Tensor(array=minifloat(scales).encode(values), format=scales)
     if "zeros" in kinds and weights.zeros is not None:
-        found["zeros"] = Tensor(array=_as_given("zeros", weights.zeros, kinds))
-    return found
+        tensors["zeros"] = Tensor(array=_as_given("zeros", weights.zeros, kinds))
+    return tensors
 
 
 def _as_given(name: str, array: np.ndarray, kinds: Mapping[str, str]) -> np.ndarray:
@@ -300,14 +300,14 @@ def _as_given(name: str, array: np.ndarray, kinds: Mapping[str, str]) -> np.ndar
 
 def to_parts(weights: GroupedWeights) -> dict[str, Tensor]:
     """Return codes, K x N, scales and related tensors."""
-    own = weights.scale_format if weights.scale_format not in ("e8m0", "int8") else None
-    found = {"codes": Tensor(array=weights.codes.astype(np.uint8))}
+    fmt = weights.scale_format if weights.scale_format not in ("e8m0", "int8") else None
+    tensors = {"codes": Tensor(array=weights.codes.astype(np.uint8))}
     for name in ("scales", "offsets"):
         array = getattr(weights, name)
         if array is not None:
-            found[name] = Tensor(array=array if own else array.astype(np.uint8), format=own)
+            tensors[name] = Tensor(array=array if fmt else array.astype(np.uint8), format=fmt)
     if weights.zeros is not None:
-        found["zeros"] = Tensor(array=weights.zeros.astype(np.int32))
+        tensors["zeros"] = Tensor(array=weights.zeros.astype(np.int32))
     if weights.column_scales is not None:
-        found["column_scales"] = Tensor(array=weights.column_scales, format="fp32")
-    return found
+        tensors["column_scales"] = Tensor(array=weights.column_scales, format="fp32")
+    return tensors

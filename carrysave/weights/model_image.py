@@ -99,7 +99,7 @@ def _write_all(
         for key, value in model.facts.items()
         if isinstance(value, (int, float)) or (isinstance(value, str) and len(value) <= 200)
     }
-    found = {
+    index_file = {
         "model": model.path.name,
         "facts": facts,
         "floats": f"{index}.npz",
@@ -107,8 +107,8 @@ def _write_all(
         "bytes": sum(one["bytes"] for one in described.values()),
     }
     files.append(cache.write(folder / f"{index}.npz", dump(floats, ".npz")))
-    files.append(cache.write(folder / f"{index}.json", json.dumps(found, indent=2) + "\n"))
-    return files, found
+    files.append(cache.write(folder / f"{index}.json", json.dumps(index_file, indent=2) + "\n"))
+    return files, index_file
 
 
 def _write(

@@ -147,7 +147,7 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
     data = user_files.read(path, TENSORS)
     with parsing(path):
         tensors = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
-    found = {}
+    result = {}
     for name, facts in tensors:
         kind = facts["dtype"]
         if kind in _FLOATS:
@@ -158,26 +158,26 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
             continue  # A format not used for weights here.
         with parsing(path, f"tensor '{shown(name)}'"):
             array = np.frombuffer(facts["data"], dtype=dtype).reshape(facts["shape"])
-        found[name] = Tensor(array=array, format=form)
-    return found
+        result[name] = Tensor(array=array, format=form)
+    return result
 
 
 def _dump_safetensors(tensors: Mapping[str, Tensor]) -> bytes:
     """Write raw tensors."""
     import safetensors
 
-    kept = {}
+    arrays = {}
     for name, tensor in tensors.items():
         if tensor.format is None:
-            kept[name] = (np.ascontiguousarray(tensor.array), tensor.array.dtype.name)
+            arrays[name] = (np.ascontiguousarray(tensor.array), tensor.array.dtype.name)
         else:
             kind = _DTYPES[tensor.format]
-            kept[name] = (np.ascontiguousarray(tensor.array, _FLOATS[kind][1]), _WRITTEN[kind])
-    # Addresses are valid as long as `kept` is.
+            arrays[name] = (np.ascontiguousarray(tensor.array, _FLOATS[kind][1]), _WRITTEN[kind])
+    # Addresses are valid as long as `arrays` is.
     specs = {
         name: safetensors.TensorSpec(
             dtype=dtype, shape=array.shape, data_ptr=array.ctypes.data, data_len=array.nbytes
         )
-        for name, (array, dtype) in kept.items()
+        for name, (array, dtype) in arrays.items()
     }
     return bytes(safetensors.serialize(specs, None))

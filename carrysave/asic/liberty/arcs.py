@@ -28,7 +28,7 @@ class Arc:
 
     @property
     def key(self) -> tuple[str, int, str, int]:
-        """What the same arc of a larger cell has too."""
+        """The key that the same arc of a larger cell has, too."""
         return self.start, self.start_edge, self.end, self.end_edge
 
 
@@ -100,7 +100,7 @@ _SENSES = {"positive_unate": (0,), "negative_unate": (1,)}
 def _of_edges(
     group: Group, start: str, end: str, tables: dict[str, Table], start_edge: int | None = None
 ) -> list[Arc]:
-    """Return the arcs of a ``timing`` group; of one edge of the input if it is told."""
+    """Return the arcs of a ``timing`` group; of one edge of the input if one is given."""
     flips = _SENSES.get(group.attributes.get("timing_sense", ""), (0, 1))
     return [
         Arc(start, edge, end, end_edge, tables[f"cell_{word}"], tables[f"{word}_transition"])

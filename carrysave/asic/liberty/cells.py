@@ -171,7 +171,7 @@ class Library:
 
     def plain(self, file: Callable[[Path], Any]) -> dict[str, Any]:
         """Return it as an argument of a job; `file` makes one of a path: :class:`jobs.File`."""
-        paths = [_kept(library.data, library.sha) for library in (self, *self.corners)]
+        paths = [_cached(library.data, library.sha) for library in (self, *self.corners)]
         _known[(*paths,), self.relative] = self
         return {"files": [file(path) for path in paths], "relative": self.relative}
 
@@ -230,12 +230,12 @@ class Library:
 
     @functools.cached_property
     def key(self) -> str:
-        """What tells it from others in keys of a cache: SHA-256 of what tools read."""
+        """Its part of the keys of caches: SHA-256 of what tools read."""
         return hashlib.sha256(self.text.encode()).hexdigest() if self.cuts else self.sha
 
     @contextlib.contextmanager
     def placed(self, folder: Path) -> Iterator[None]:
-        """Have it in a folder of a tool, as :data:`LIB`; errors name the user's file."""
+        """Put it into a folder of a tool, as :data:`LIB`; errors name the user's file."""
         (folder / LIB).write_bytes(self.text.encode() if self.cuts else self.data)
         with naming({LIB: self.called}):
             yield
@@ -340,7 +340,7 @@ def _write(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def _kept(data: bytes, sha: str) -> Path:
+def _cached(data: bytes, sha: str) -> Path:
     """Return a file of the cache with the text of a library."""
     folder = cache.entry("libraries", [sha], lambda folder: _write(folder / LIB, data))
     return folder / LIB

@@ -113,13 +113,13 @@ def _corner(library: Group) -> dict[str, float | str | None]:
 
 
 def _whole(plain: str, cell: Group) -> Group:
-    """Return a cell with its timing and power, which is not held of all cells at once."""
+    """Return a cell with its timing and power; these of all cells would take too much memory."""
     text = f"library (part) {{ {plain[cell.start : cell.end]} }}"
     return parse(text, frozenset({"pg_pin", "test_cell"}), cell.line).groups[0]
 
 
 def _check_name(kind: str, name: str, legal: str) -> None:
-    """Refuse what the scripts of Yosys, ABC and OpenSTA cannot have as a word."""
+    """Refuse a name that scripts of Yosys, ABC and OpenSTA cannot quote."""
     if not re.fullmatch(legal, name, re.ASCII):
         raise ValueError(f"name{kind} must be letters, digits and _, not {name!r}")
 

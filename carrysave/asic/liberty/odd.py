@@ -59,7 +59,7 @@ def templates_of(library: Group) -> dict[str, Group]:
 
 
 def is_logic(cell: Group) -> bool:
-    """Tell whether a cell has no functions, or one for each output, all of plain inputs.
+    """Return whether a cell has no functions, or one for each output, all of plain inputs.
 
     Others are legal, such as keepers of buses, pads and what has buses, but ABC stops at them. It
     passes over those with a state or a tri-state.

@@ -91,11 +91,11 @@ def read_table(table: Group, templates: dict[str, Group], library: Library, scal
     template = templates.get(table.name)
     nanoseconds = library.time_unit * 1e9
     axes: dict[str, Floats] = {}
-    for place in "12":
-        kind = template.attributes.get(f"variable_{place}") if template else None
+    for digit in "12":
+        kind = template.attributes.get(f"variable_{digit}") if template else None
         if kind is None or template is None:
             continue
-        name = f"index_{place}"
+        name = f"index_{digit}"
         index = _numbers(table.attributes.get(name) or template.attributes.get(name, ""))
         if kind == "related_pin_transition":
             axes["load"] = index * nanoseconds

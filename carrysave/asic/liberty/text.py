@@ -133,7 +133,7 @@ class _Reader:
         return True
 
     def _leave_cell(self) -> bool:
-        """Go on behind the cell that what is no statement is in; return whether it is in one."""
+        """Skip the rest of a cell with a broken statement; return whether there is a cell."""
         stack, masked = self.stack, self.masked
         depth = len(stack) - 2 + self.skipped
         end = _end(masked, self.position, depth) if len(stack) > 2 else -1
@@ -208,7 +208,7 @@ class _Lines:
         self._position, self._line = 0, first
 
     def at(self, position: int, masked: str = "") -> int:
-        """Return the line of a place; given `masked`, of the first that is no space from there."""
+        """Return the line of a place; with `masked`, of the next that is no space."""
         word = _WORD.search(masked, position)
         position = word.start() if word else position
         self._line += self._text.count("\n", self._position, position)

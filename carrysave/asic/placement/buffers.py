@@ -1,4 +1,4 @@
-"""Buffers where a net reaches too many pins, or too far; and before pins that may wait."""
+"""Buffers where a net has too many pins or is too long; and before pins that are not critical."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,7 +125,7 @@ def bypass(die: Die, timing: Timing) -> int:
         if known.name not in buffers:
             continue
         cell = netlist.cells[name]
-        source, net = (cell.nets[own[0].name] for own in (known.inputs, known.outputs))
+        source, net = (cell.nets[side[0].name] for side in (known.inputs, known.outputs))
         assert isinstance(source, int)
         assert isinstance(net, int)
         own_sinks = sinks.get(net, [])

@@ -24,7 +24,7 @@ class Tree:
 def clock_tree(die: Die) -> list[Tree]:
     """Cluster the pins of each clock net by place, and the clusters, until one drives all.
 
-    Trees are for energy and area: clocks are ideal in timing, and skew is nobody's.
+    Trees are for energy and area: clocks are ideal in timing, without skew.
     """
     drivers, sinks = die.netlist.drivers(), die.netlist.sinks()
     return [

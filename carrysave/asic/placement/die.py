@@ -63,8 +63,8 @@ class Die:
         size = area / (rows * technology.row_height), rows * technology.row_height
         bits = [
             Sink("", name, bit)
-            for name, (_, own) in netlist.ports.items()
-            for bit in range(len(own))
+            for name, (_, nets) in netlist.ports.items()
+            for bit in range(len(nets))
         ]
         around = 2 * (size[0] + size[1])
         pads = {
@@ -139,14 +139,14 @@ class Die:
         """
         timing = Timing(self.netlist, sizes, self.conditions)
         farads, delays = np.zeros(timing.count), np.zeros(len(timing.pin_cell) + 1)
-        place = {
+        row_of = {
             (timing.names[cell], timing.pin_names[name]): index
             for index, (cell, name) in enumerate(zip(timing.pin_cell, timing.pin_name, strict=True))
         }
         loads = [*timing.capacitance[timing.kind[timing.pin_cell], timing.pin_name], 0.0]
         for net, pins, tree in self.wires() if wires is None else wires:
             farads[timing.nets[net]] = tree.length * self.technology.capacitance
-            rows = [place.get((pin.cell, pin.pin), -1) for pin in pins]
+            rows = [row_of.get((pin.cell, pin.pin), -1) for pin in pins]
             late = tree.delays(self.technology, [loads[index] for index in rows])
             delays[rows] = late
         delays[-1] = 0.0
@@ -167,7 +167,7 @@ class Die:
 
 
 def _on_edge(size: Sequence[float], at: float) -> Point:
-    """Return the point so far around a die, from the lower left corner up."""
+    """Return the point at a distance around the edge of a die, from the lower left corner up."""
     wide, high = size
     if at < high:
         return 0.0, at

@@ -170,7 +170,7 @@ def _repaired(
 
 
 def _write(die: Die, sizes: Sizes, folder: Path) -> None:
-    """Leave ``netlist.v``, ``wires.spef`` and ``places.json`` in a folder."""
+    """Write ``netlist.v``, ``wires.spef`` and ``places.json`` into a folder."""
     netlist, farads = die.netlist, die.technology.capacitance
     trees, wires = clock_tree(die), list(die.wires())
     buffers = sum(tree.buffers for tree in trees)

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from carrysave.asic.liberty.tables import Floats, Table
 
-__all__ = ["Found", "Ids", "Stack"]
+__all__ = ["Ids", "Stack", "TableValue"]
 
 Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Found:
+class TableValue:
     """Values, and their slopes by transition time (1) and by load (ns/fF)."""
 
     value: Floats
@@ -38,19 +38,19 @@ class Stack:
             for k in range(len(pairs[0]))
         ]
 
-    def look_up(self, table: Ids, slew: Floats, load: Floats) -> list[Found]:
+    def look_up(self, table: Ids, slew: Floats, load: Floats) -> list[TableValue]:
         """Interpolate linearly, and extrapolate."""
         i, x, wide = _place(self.slews, table, slew)
         j, y, high = _place(self.loads, table, load)
         rows, columns = self.values[0].shape[1:]
         at = (table * rows + i) * columns + j
-        found = []
+        looked_up = []
         for values in self.values:
             v00, v01, v10, v11 = (values.take(at + step) for step in (0, 1, columns, columns + 1))
             low, up = v00 + (v10 - v00) * x, v01 + (v11 - v01) * x
             by_slew = ((v10 - v00) * (1 - y) + (v11 - v01) * y) / wide
-            found.append(Found(low + (up - low) * y, by_slew, (up - low) / high))
-        return found
+            looked_up.append(TableValue(low + (up - low) * y, by_slew, (up - low) / high))
+        return looked_up
 
 
 def _stretch(axis: Floats, size: int) -> Floats:

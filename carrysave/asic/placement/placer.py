@@ -35,7 +35,7 @@ class Job:
     nets : numbers of cells, those of the pads after those of the cells.
     pads : where the ports are, x and y.
     start : where the cells are already; None if nowhere.
-    rough : places are looked at, not kept: half of the time, 5 % more wire.
+    rough : places are only measured: half of the time, 5 % more wire.
     """
 
     widths: Sequence[float]

@@ -1,4 +1,4 @@
-"""Wires that paths near the longest ask to be short: the placer knows lengths, not times."""
+"""Critical wires, for the placer to shorten: it knows lengths, not times."""
 
 from carrysave.asic.placement.die import Die, Pull
 from carrysave.asic.placement.timing import Timing

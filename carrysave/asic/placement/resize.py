@@ -33,10 +33,10 @@ _SLEW = 0.75
 
 
 class Goal(Protocol):
-    """What sizes are for."""
+    """What resizing minimises."""
 
     def cost(self, period: float, area: float) -> float:
-        """Return what there should be least of, of a period, ns, and an area, um2."""
+        """Return what is minimised, for a period in ns and an area in um2."""
 
     def price(self, period: float, area: float) -> float:
         """Return the ns of period that cost as much as 1 um2."""
@@ -178,7 +178,7 @@ def _costs(timing: Timing, state: _State, price: float) -> tuple[Ids, Floats]:
 
 
 def _soft(state: _State, weight: Floats, change: Floats) -> Floats:
-    """Return what the soft maximum grows by if paths of a weight in it become longer."""
+    """Return by how much the soft maximum grows if paths of a given weight become longer."""
     return state.softness * weight * expm1(np.minimum(change / state.softness, 10))
 
 

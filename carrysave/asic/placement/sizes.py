@@ -39,7 +39,7 @@ class Kind:
 
     @property
     def key(self) -> _Key:
-        """What it is found by."""
+        """Its key in tables of cells."""
         return self.name, tuple(sorted(self.moved.items()))
 
     def swapped(self, one: str, other: str) -> "Kind":
@@ -100,9 +100,9 @@ class Sizes:
         for name in names:
             bases.append(len(tables))
             setup_bases.append(len(setups))
-            own = self.arcs[name]
-            tables += [(arc.delay, arc.transition) for arc in (*own.logic, *own.clocked)]
-            setups += [(setup.time,) for setup in own.setup]
+            arcs_of = self.arcs[name]
+            tables += [(arc.delay, arc.transition) for arc in (*arcs_of.logic, *arcs_of.clocked)]
+            setups += [(setup.time,) for setup in arcs_of.setup]
         self.tables, self.setup = Stack(tables), Stack(setups) if setups else None
         self.setup_bases = np.array(setup_bases)[self.plain]
         self.slots = self._slots()
@@ -121,7 +121,7 @@ class Sizes:
         ]
 
     def _step(self, step: int) -> Ids:
-        """Return the kind so many sizes stronger than each."""
+        """Return the kind that is some sizes stronger than each."""
         others = {}
         for kind in self.kinds:
             family = self.family[kind.name]

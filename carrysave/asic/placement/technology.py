@@ -60,7 +60,7 @@ def technology(
     row_height: float | None = None,
     lef: Lef | None = None,
 ) -> Technology:
-    """Return the technology of a library, or what is given of it: by itself, else in LEF.
+    """Return the technology of a library; figures that are given, or in LEF, come first.
 
     Raises
     ------

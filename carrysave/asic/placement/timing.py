@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from carrysave.asic.liberty.tables import Floats
 from carrysave.asic.liberty.wire_load import WireLoad
-from carrysave.asic.placement.lookup import Found, Ids
+from carrysave.asic.placement.lookup import Ids, TableValue
 from carrysave.asic.placement.netlist import Netlist, Sink
 from carrysave.asic.placement.sizes import Kind, Sizes
 from carrysave.asic.placement.timing_graph import TimingGraph
@@ -42,12 +42,12 @@ class Times:
     setup : of each endpoint.
     """
 
-    delay: Found
-    transition: Found
+    delay: TableValue
+    transition: TableValue
     arrival: Floats
     slew: Floats
     late: Floats
-    setup: Found
+    setup: TableValue
 
     @property
     def period(self) -> float:
@@ -127,8 +127,8 @@ class Timing:
         borders = np.searchsorted(level[self.arc_to], np.arange(1, level.max(initial=0) + 2))
         self.levels = [slice(a, b) for a, b in pairwise(borders)]
         self.heads = []
-        for own in self.levels:
-            to = self.arc_to[own]
+        for nets in self.levels:
+            to = self.arc_to[nets]
             self.heads.append(np.flatnonzero(np.append(True, to[1:] != to[:-1])))
 
     def adopt(self) -> None:
@@ -161,7 +161,7 @@ class Timing:
         return float(self.sizes.areas[self.kind[: self.pseudo]].sum())
 
     def together(self, values: NDArray[Any]) -> Floats:
-        """Add up the values of cells that must have the same kind; those before ports are alone."""
+        """Add up the values of cells that must be of one kind; cells at ports are alone."""
         result = values.astype(float)
         if self._group is not None and len(self._group):
             result[: self.pseudo] = np.bincount(self._group, result[: self.pseudo])[self._group]
@@ -197,7 +197,7 @@ class Timing:
         load = self.loads
         table = self.sizes.rows[self.kind[self.arc_cell], self.arc_slot]
         count = len(self.arc_cell)
-        parts = [Found(*(np.zeros(count) for _ in range(3))) for _ in range(2)]
+        parts = [TableValue(*(np.zeros(count) for _ in range(3))) for _ in range(2)]
         arrival, slew = np.full(2 * self.count, _NEVER), np.zeros(2 * self.count)
         arrival[:2] = 0.0
         for level, heads in zip(self.levels, self.heads, strict=True):
@@ -216,7 +216,7 @@ class Timing:
                 nodes = end[heads]
                 arrival[nodes] = np.maximum.reduceat(at, heads)
                 slew[nodes] = np.maximum.reduceat(looked_up[1].value, heads)
-        setup = Found(*(np.zeros(len(self.end_node)) for _ in range(3)))
+        setup = TableValue(*(np.zeros(len(self.end_node)) for _ in range(3)))
         inside = self.end_cell >= 0
         if inside.any() and self.sizes.setup is not None:
             rows = self.sizes.setup_bases[self.kind[self.end_cell[inside]]] + self.end_slot[inside]

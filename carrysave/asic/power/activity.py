@@ -158,7 +158,7 @@ def key(design: Design, stimulus: str) -> str:
 
 
 def _job(design: Design, stimulus: str) -> tuple[list[Sum], bytes, list[str | bytes]]:
-    """Return the operands, these packed, and all that what the ports do depends on."""
+    """Return the operands, the same packed, and all that the activity of the ports depends on."""
     chosen = Stimulus.parse(design, stimulus)
     sums = chosen.sums()
     packed = chosen.pack(sums)

@@ -150,7 +150,7 @@ def _ask(
 
 
 def _slew(row: list[str], library: Library) -> float:
-    """Return the mean transition time of a pin; what is beyond any is that of no edge."""
+    """Return the mean transition time of a pin; edges that never come are left out."""
     slews = (float(text) for text in row[:2])
     return sum(s for s in slews if 0 <= s < 1e6) / 2 * library.time_unit / 1e-9
 

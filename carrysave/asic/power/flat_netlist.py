@@ -92,27 +92,27 @@ def flatten(netlist: Path, top: str, library: Library) -> Flat:
             (kind, f"{path}/{child}" if path else child)
             for child, kind, _ in modules[name].children
         ]
-    own = {
+    nets_of = {
         name: np.maximum(np.array(offsets[name])[:, None] - 3, 0) + np.arange(modules[name].nets)
         for name in modules
     }
-    for nets in own.values():
+    for nets in nets_of.values():
         nets[:, :3] = [ZERO, ONE, UNKNOWN]
-    parent = _join(modules, instances, own, total)
+    parent = _join(modules, instances, nets_of, total)
     names, numbers = np.unique(np.append(parent, [ZERO, ONE, UNKNOWN]), return_inverse=True)
     return Flat(
         top=top,
         modules=modules,
         instances=instances,
         nets=len(names),
-        nets_of={name: numbers[nets].astype(np.int32) for name, nets in own.items()},
+        nets_of={name: numbers[nets].astype(np.int32) for name, nets in nets_of.items()},
     )
 
 
 def _join(
     modules: dict[str, Module],
     instances: dict[str, list[str]],
-    own: dict[str, NDArray[np.int64]],
+    nets_of: dict[str, NDArray[np.int64]],
     total: int,
 ) -> NDArray[np.int64]:
     """Return for each net the lowest-numbered one that ports connect it to."""
@@ -128,10 +128,10 @@ def _join(
     for name, module in modules.items():
         for index, path in enumerate(instances[name]):
             for child, kind, connections in module.children:
-                inside = own[kind][row[f"{path}/{child}" if path else child]]
+                inside = nets_of[kind][row[f"{path}/{child}" if path else child]]
                 for port, nets in connections.items():
                     pairs = zip(
-                        own[name][index, nets].tolist(),
+                        nets_of[name][index, nets].tolist(),
                         inside[modules[kind].ports[port][1]].tolist(),
                         strict=True,
                     )

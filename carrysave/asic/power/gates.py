@@ -133,8 +133,8 @@ def _cells(flat: Flat, delays: Delays) -> tuple[list[_Gates], list[_Registers], 
                 for pin in cell.outputs
             }
             if cell.register:
-                found, inside, fresh = _registers(cell, cell.register, nets, steps, fresh)
-                registers.append(found)
+                register, inside, fresh = _registers(cell, cell.register, nets, steps, fresh)
+                registers.append(register)
                 gates += inside
             else:
                 gates += _gates(cell, nets, steps)
@@ -176,7 +176,7 @@ def _gates(cell: Cell, nets: dict[str, Ids], delays: dict[str, Ids]) -> list[_Ga
         if table is None:
             raise SimulationError(f"no simulation of cell {cell.name}")
         out = nets[pin.name]
-        inputs = _pad([nets[own.name] for own in cell.inputs], len(out))
+        inputs = _pad([nets[each.name] for each in cell.inputs], len(out))
         made.append(_Gates(inputs, out, _number(table), delays[pin.name]))
     return made
 

@@ -110,7 +110,7 @@ _NOTHING: dict[str, Any] = dict.fromkeys((
 
 
 def estimate(
-    found: Activity,
+    activity: Activity,
     slews: Slews,
     *,
     library: Library,
@@ -133,24 +133,24 @@ def estimate(
     """
     facts = {
         **_NOTHING,
-        "activity": found.describe(),
-        "annotated": found.annotated,
+        "activity": activity.describe(),
+        "annotated": activity.annotated,
         "notes": [],
-        "glitches": found.glitches if found.cycles else None,
+        "glitches": activity.glitches if activity.cycles else None,
     }
-    if found.annotated < LEAST_ANNOTATED:
-        note = f"only {found.annotated:.1%} of the pins have a known activity: no power"
+    if activity.annotated < LEAST_ANNOTATED:
+        note = f"only {activity.annotated:.1%} of the pins have a known activity: no power"
         return {**facts, "notes": [note]}
-    rates = found.switching
-    energy = cell_energy(found.flat, rates, slews, library, wires.farads if wires else {})
+    rates, flat = activity.switching, activity.flat
+    energy = cell_energy(flat, rates, slews, library, wires.farads if wires else {})
     parts = energy.parts(period_ns)
     if wires is not None:
-        parts["clock_tree"] = clock_tree_fj(wires.clock, found.flat, rates.density, library, clock)
+        parts["clock_tree"] = clock_tree_fj(wires.clock, flat, rates.density, library, clock)
     cycle = sum(parts.values())
     facts["power_mw"] = cycle / period_ns * 1e-3
     facts["energy_parts"] = {name: parts[name] * 1e-3 for name in PARTS}
-    if found.products_per_cycle:
-        facts["pj_per_mac"] = cycle * 1e-3 / found.products_per_cycle
+    if activity.products_per_cycle:
+        facts["pj_per_mac"] = cycle * 1e-3 / activity.products_per_cycle
     return facts
 
 
@@ -206,13 +206,13 @@ def cell_energy(
     for name, module in flat.modules.items():
         for group in module.groups:
             nets = {pin: flat.nets_of[name][:, ids] for pin, ids in group.pins.items()}
-            density = {pin: rates.density[own] for pin, own in nets.items()}
-            ones = {pin: rates.duty[own] for pin, own in nets.items()}
+            density = {pin: rates.density[net] for pin, net in nets.items()}
+            ones = {pin: rates.duty[net] for pin, net in nets.items()}
             own_slews = {pin: slews[name][ids] for pin, ids in group.pins.items()}
             loads = {pin.name: load[nets[pin.name]] for pin in group.cell.outputs}
             inside = _internal(known[group.cell.name], group, density, ones, own_slews, loads)
             driven = {
-                pin: 0.5 * own * voltage * voltage * density[pin] for pin, own in loads.items()
+                pin: 0.5 * load * voltage * voltage * density[pin] for pin, load in loads.items()
             }
             for total, parts in ((internal, inside), (switching, driven)):
                 for pin, energy in parts.items():

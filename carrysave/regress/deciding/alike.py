@@ -10,11 +10,11 @@ from carrysave.regress.deciding.states import (
     MOST,
     Idle,
     choices,
+    input_choices,
     inputs_of,
     lanes_of,
     reached,
     spread,
-    told,
     words_of,
 )
 
@@ -26,10 +26,10 @@ def always_same(path: Path, mutant: int) -> bool:
 
     Registers may differ. Not if there are too many states to visit.
     """
-    found = reached(path, MOST)
-    if found is None:
+    reach = reached(path, MOST)
+    if reach is None:
         return False
-    circuit, idle, met = found
+    circuit, idle, met = reach
     pair = Pair(circuit, idle, mutant)
     ahead: set[bytes] = set()
     for inputs, every in met:
@@ -44,7 +44,7 @@ def always_same(path: Path, mutant: int) -> bool:
         part = [ahead.pop() for _ in range(min(len(ahead), LANES))]
         both = np.frombuffer(b"".join(part), np.uint8).reshape(len(part), -1)
         states, differing = both[:, : -pair.bytes], both[:, -pair.bytes :]
-        for inputs, lanes in choices(circuit, *told(circuit, states)):
+        for inputs, lanes in choices(circuit, *input_choices(circuit, states)):
             new = pair.after(inputs, states[lanes], differing[lanes])
             if new is None:
                 return False
@@ -97,11 +97,11 @@ class Pair:
         if not shown[legal].all():
             return None
         can = lanes_of(gold.at(circuit.registers), len(states))
-        found, rest = idle.widened(np.packbits(can, axis=1))
+        widened, rest = idle.widened(np.packbits(can, axis=1))
         unknown = can[:, :wide] & can[:, wide:]
         apart = (next_ == 0) & ~((unknown == 1) & ~idle.shown) & ~(rest[:, None] & idle.lost)
         more = apart.any(axis=1) & legal
         if not more.any():
             return set()
-        both = np.hstack([found[more], np.packbits(apart[more], axis=1)])
+        both = np.hstack([widened[more], np.packbits(apart[more], axis=1)])
         return set(both.view(f"V{both.shape[1]}").ravel().tolist())

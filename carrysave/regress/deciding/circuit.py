@@ -38,14 +38,14 @@ class Circuit:
         at = 1 + inputs
         after = [int(line[1]) for line in lines[at : at + registers]]
         at += registers
-        told = {names[f"o{place}"]: int(lines[at + place][0]) for place in range(outputs)}
+        output_of = {names[f"o{number}"]: int(lines[at + number][0]) for number in range(outputs)}
         at += outputs
         pairs = [(int(line[1]), int(line[2])) for line in lines[at : at + gates]]
         first = 2 * (1 + inputs + registers)
         assert [int(line[0]) for line in lines[at : at + gates]] == [
             *range(first, first + 2 * gates, 2)
         ]
-        return cls([names[f"i{place}"] for place in range(inputs)], after, told, pairs)
+        return cls([names[f"i{number}"] for number in range(inputs)], after, output_of, pairs)
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ class Values:
 
     def at(self, literals: list[int]) -> np.ndarray:
         """Return what literals can be, 2 x number x words."""
-        found = self.can[:, [literal >> 1 for literal in literals]]
+        values = self.can[:, [literal >> 1 for literal in literals]]
         turned = [literal & 1 == 1 for literal in literals]
-        found[:, turned] = found[::-1, turned]
-        return found
+        values[:, turned] = values[::-1, turned]
+        return values
 
     def same(self, other: "Values", inputs: np.ndarray, registers: np.ndarray) -> np.ndarray:
         """Return whether each variable is the same in another run, a row of words for each.
@@ -87,10 +87,10 @@ class Values:
         """
         circuit = self.circuit
         known = (self.can[0] ^ self.can[1]) & (other.can[0] ^ other.can[1])
-        found = known & ~(self.can[1] ^ other.can[1])
+        alike = known & ~(self.can[1] ^ other.can[1])
         first = 1 + len(circuit.inputs) + len(circuit.registers)
-        found[1 : 1 + len(circuit.inputs)][inputs] = ALL
-        found[1 + len(circuit.inputs) : first] |= registers
+        alike[1 : 1 + len(circuit.inputs)][inputs] = ALL
+        alike[1 + len(circuit.inputs) : first] |= registers
         for row, (a, b) in enumerate(circuit.gates, first):
-            found[row] |= found[a >> 1] & found[b >> 1]
-        return found
+            alike[row] |= alike[a >> 1] & alike[b >> 1]
+        return alike

@@ -100,15 +100,16 @@ def beyond(spec: EngineSpec) -> list[str]:
 
     Of tables from outside, the activations that they are made of.
     """
-    place = spec.k_max - spec.k * (-(-spec.k_max // spec.k) - 1)
+    last_codes = spec.k_max - spec.k * (-(-spec.k_max // spec.k) - 1)
     if isinstance(spec, LutCoreSpec) and spec.external:
         rows = range(0, spec.m * spec.k, spec.k)
-        return [f"a{row + at} != 0" for row in rows for at in range(place, spec.k)]
-    if place == spec.k or not spec.plain or getattr(spec, "a_recoded", False):
+        return [f"a{row + at} != 0" for row in rows for at in range(last_codes, spec.k)]
+    if last_codes == spec.k or not spec.plain or getattr(spec, "a_recoded", False):
         return []
     width, row = spec.a_code_width, spec.k * spec.a_code_width
     return [
-        f"|in_i_a_data[{(at + 1) * row - 1}:{at * row + place * width}]" for at in range(spec.m)
+        f"|in_i_a_data[{(at + 1) * row - 1}:{at * row + last_codes * width}]"
+        for at in range(spec.m)
     ]
 
 
@@ -122,7 +123,7 @@ def differences(ports: Sequence[Mapping[str, Any]], *, sums: bool) -> list[str]:
     sums : of a ``sum`` with its ``carry``, only what they are together, modulo their width.
     """
     path = {port["is"]: port["name"] for port in ports if port["direction"] == "output"}
-    found = []
+    terms = []
     for one, name in path.items():
         channel, payload, field = one.partition(".payload.")
         valid = path.get(f"{channel}.valid") if payload else None
@@ -134,7 +135,7 @@ def differences(ports: Sequence[Mapping[str, Any]], *, sums: bool) -> list[str]:
             width = next(port["width"] for port in ports if port["name"] == name)
             gold, gate = (f"({copy}_{name} + {copy}_{other})" for copy in ("gold", "gate"))
             # What is subtracted in as many bits is 0 if both are the same modulo 2^width.
-            found.append(f"{shown}(|(({gold} - {gate}) & {{{width}{{1'b1}}}}))")
+            terms.append(f"{shown}(|(({gold} - {gate}) & {{{width}{{1'b1}}}}))")
         else:
-            found.append(f"{shown}(gold_{name} != gate_{name})")
-    return found
+            terms.append(f"{shown}(gold_{name} != gate_{name})")
+    return terms

@@ -108,11 +108,11 @@ def _steady_offers(
     reset = "in_rst" if "rst" in widths else "~in_aresetn"
     lines, breaks = [], [*illegal]
     for stream in streams:
-        own = [name for name in widths if name.startswith(f"{stream}_")]
-        offer = f"{{{', '.join(f'in_{name}' for name in own)}}}"
+        inputs = [name for name in widths if name.startswith(f"{stream}_")]
+        offer = f"{{{', '.join(f'in_{name}' for name in inputs)}}}"
         lines += [
             f"reg waits_{stream} = 0;",
-            f"reg [{sum(widths[name] for name in own) - 1}:0] was_{stream} = 0;",
+            f"reg [{sum(widths[name] for name in inputs) - 1}:0] was_{stream} = 0;",
             f"always @(posedge in_{clock}) begin was_{stream} <= {offer};",
             f"waits_{stream} <= in_{stream}_valid & ~gold_{stream}_ready & ~{reset}; end",
         ]
@@ -147,11 +147,11 @@ def _tables(spec: Any) -> dict[str, str]:
         table, entry = divmod(number, entries)
         half = spec.table == "half"
         # Of a half table activations have signs, the last one minus; a full one has sums of some.
-        bits = [(entry if half else entry + 1) >> place & 1 for place in range(spec.group)]
+        bits = [(entry if half else entry + 1) >> index & 1 for index in range(spec.group)]
         signs = [("-+" if half else " +")[bit] for bit in bits]
         terms = [
-            f"{sign} a{table * spec.group + place}"
-            for place, sign in enumerate(signs)
+            f"{sign} a{table * spec.group + index}"
+            for index, sign in enumerate(signs)
             if sign != " "
         ]
         lines.append(f"assign in_i_a_data[{number * wide} +: {wide}] = {' '.join(terms)};")

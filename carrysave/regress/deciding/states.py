@@ -23,7 +23,7 @@ __all__ = [
     "lanes_of",
     "reached",
     "spread",
-    "told",
+    "input_choices",
     "words_of",
 ]
 
@@ -40,21 +40,21 @@ class Idle:
     Members
     -------
     state : what they can be, packed as states are.
-    kept : likewise, 1 for ``o_valid``, which is known between rows.
+    held : likewise, 1 for ``o_valid``, which is known between rows.
     shown : registers that are outputs, whose values are unknown, but not lost.
     lost : registers whose values nobody reads any more.
     """
 
     state: np.ndarray
-    kept: np.ndarray
+    held: np.ndarray
     shown: np.ndarray
     lost: np.ndarray
 
     def widened(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Forget in idle states all but whether a result waits; tell which those are."""
-        rest = ~(states & ~self.state & ~self.kept).any(axis=1)
-        found = np.where(rest[:, None], (states & self.kept) | (self.state & ~self.kept), states)
-        return np.ascontiguousarray(found), rest
+        rest = ~(states & ~self.state & ~self.held).any(axis=1)
+        widened = np.where(rest[:, None], (states & self.held) | (self.state & ~self.held), states)
+        return np.ascontiguousarray(widened), rest
 
 
 @cache
@@ -84,7 +84,7 @@ def reached(
             ahead, later = later, []
         part, ahead = ahead[-LANES:], ahead[:-LANES]
         states = np.frombuffer(b"".join(part), np.uint8).reshape(-1, size)
-        ready, empty = told(circuit, states)
+        ready, empty = input_choices(circuit, states)
         if not takes:
             later += [state for state, put_off in zip(part, ready, strict=True) if put_off]
         new: set[bytes] = set()
@@ -97,8 +97,8 @@ def reached(
             legal = beyond[:, 0] == 1
             met.setdefault(inputs.tobytes(), (inputs, []))[1].append(chosen[legal])
             after = lanes_of(values.at(circuit.registers), len(chosen))[legal]
-            found, _ = idle.widened(np.packbits(after, axis=1))
-            new.update(found.view(f"V{size}").ravel().tolist())
+            widened, _ = idle.widened(np.packbits(after, axis=1))
+            new.update(widened.view(f"V{size}").ravel().tolist())
         new -= seen
         seen |= new
         ahead += new
@@ -118,15 +118,15 @@ def _idle(circuit: Circuit) -> Idle:
     places = {
         name: (literal >> 1) - 1 - len(circuit.inputs) for name, literal in circuit.outputs.items()
     }
-    shown, kept = np.zeros(wide, bool), np.zeros(wide, np.uint8)
-    kept[places["o_valid"]] = 1
-    shown[[place for name, place in places.items() if name.startswith(("o_data", "o_last"))]] = True
+    shown, held = np.zeros(wide, bool), np.zeros(wide, np.uint8)
+    held[places["o_valid"]] = 1
+    shown[[bit for name, bit in places.items() if name.startswith(("o_data", "o_last"))]] = True
     can[:, shown] = 1
     lost = can.all(axis=0) & ~shown
-    return Idle(np.packbits(can), np.packbits([kept, kept]), shown, lost)
+    return Idle(np.packbits(can), np.packbits([held, held]), shown, lost)
 
 
-def told(circuit: Circuit, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def input_choices(circuit: Circuit, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return states in which the unit takes a value, and such in which no result waits."""
     inputs = inputs_of(circuit, rst=0, i_valid=None, i_data=None, i_last=None, o_ready=None)
     values = Values.of(circuit, *spread(circuit, inputs, states))
@@ -157,14 +157,14 @@ def choices(
 
 def inputs_of(circuit: Circuit, **given: int | None) -> np.ndarray:
     """Return what inputs can be, 2 x inputs; None is unknown, and what is not given is 0."""
-    found = np.ones((2, len(circuit.inputs)), np.uint8)
-    for place, name in enumerate(circuit.inputs):
+    values = np.ones((2, len(circuit.inputs)), np.uint8)
+    for number, name in enumerate(circuit.inputs):
         port, _, bit = name.rstrip("]").partition("[")
         value = given.get(port, 0)
         if value is not None:
             one = value >> int(bit or 0) & 1
-            found[:, place] = [1 - one, one]
-    return found
+            values[:, number] = [1 - one, one]
+    return values
 
 
 def spread(

@@ -1,0 +1,104 @@
+"""Language models and text encoders, where a command takes models of every kind."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from carrysave.compiler.target.memory import memory_of
+from carrysave.errors import UsageError
+
+if TYPE_CHECKING:
+    from carrysave.compiler.program.program import Program
+
+__all__ = ["BY_DEFAULT", "TextFlags", "TextProgram", "check_no_text", "is_text", "text_program"]
+
+_LANGUAGE = (".gguf", ".npz")
+"""Suffixes of language models."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TextFlags:
+    """Flags of a language model, and of a text encoder."""
+
+    cache_: Annotated[
+        int, Parameter(name="--cache", help="Of a language model: tokens, at most its context.")
+    ] = 1024
+    kv: Annotated[
+        int | None,
+        Parameter(help="Of a language model: bits of a key or value, 8, 4. [default: as `chat`]"),
+    ] = None
+    calibration: Annotated[
+        Path | None,
+        Parameter(
+            help="Of a text encoder: text, a sentence in each line, that steps are chosen for."
+        ),
+    ] = None
+    tokens: Annotated[int, Parameter(help="Of a text encoder: tokens of a sentence, at most.")] = (
+        128
+    )
+
+
+BY_DEFAULT = TextFlags()
+
+
+@dataclass(frozen=True)
+class TextProgram:
+    """The program of a text model.
+
+    Members
+    -------
+    program : of one token, or of one sentence.
+    more : what its manifest has besides.
+    files : what its folder has besides, by name.
+    """
+
+    program: "Program"
+    more: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def check_no_text(options: TextFlags, model: Path) -> None:
+    """Refuse flags of text models for another model."""
+    if options != BY_DEFAULT:
+        raise UsageError(
+            f"--cache, --kv, --calibration and --tokens must be left out of {model.name}"
+        )
+
+
+def is_text(model: Path) -> bool:
+    """Return whether a path is a language model, or the folder of a text encoder."""
+    return model.suffix in _LANGUAGE or (model / "config.json").exists()
+
+
+def text_program(
+    model: Path, options: TextFlags, parameters: Mapping[str, str], memory: str | None
+) -> TextProgram:
+    """Compile a language model, or a text encoder.
+
+    Parameters
+    ----------
+    model : a path that :func:`is_text` knows.
+    parameters : of the co-processor.
+    memory : behind it, as a user names it; None: nothing is known of it.
+    """
+    timing = None if memory is None else memory_of(memory)
+    # Slow to load, and not needed for networks.
+    if model.suffix in _LANGUAGE:
+        from carrysave.compiler.decoder.folder import compile_file
+
+        program, more = compile_file(
+            model, parameters, cache=options.cache_, bits=options.kv, timing=timing
+        )
+        return TextProgram(program, more=more)
+    if options.calibration is None:
+        raise UsageError(f"--calibration must be given for {model.name}")
+    from carrysave.compiler.encoder.folder import compile_folder
+
+    program, files = compile_folder(
+        model, options.calibration, parameters, tokens=options.tokens, timing=timing
+    )
+    return TextProgram(program, files=files)
