@@ -61,8 +61,8 @@ def measure_head(side: int, folder: Path) -> dict[str, Any]:
 
     def cycles(works: Sequence[Work | Rows], wanted: Sequence[np.ndarray]) -> int:
         made, (counters,) = run_works(design, works, folder, one_start=True)
-        for found, right in zip(made, wanted, strict=True):
-            if not np.array_equal(found[:, : right.shape[1]], right):
+        for result, right in zip(made, wanted, strict=True):
+            if not np.array_equal(result[:, : right.shape[1]], right):
                 raise SystemExit(f"{design.module}: the simulated head is wrong")
         return int(counters["cycles"])
 

@@ -49,7 +49,7 @@ SIDES = {
 MOST = {"systolic_ws": {"m": 63}}
 """Greatest parameters: a beat of 64 rows would have more bits than a module can have inputs."""
 PARTS = ("quality", "sizes", "simulation", "wires")
-"""Not asked for, all but the last."""
+"""Default: all but the last."""
 
 
 def measure_sizes(
@@ -82,7 +82,7 @@ def measure_sizes(
                     )
                     verified = "yes" if result.ok else "NO"
                 start = time.perf_counter()
-                found = synthesis.synthesise_design(design, library, activity="none", recipe=recipe)
+                facts = synthesis.synthesise_design(design, library, activity="none", recipe=recipe)
                 rows.append({
                     "design": design.module,
                     "macs": round(design.component().operations_per_cycle / 2, 1),
@@ -91,7 +91,7 @@ def measure_sizes(
                     "modules": len(re.findall(r"^module ", text, re.MULTILINE)),
                     "verified": verified,
                     "synthesise_s_or_cached": round(time.perf_counter() - start, 1),
-                    **{key: round(found[key], 3) for key in SIZE_FIGURES},
+                    **{key: round(facts[key], 3) for key in SIZE_FIGURES},
                 })
             keep(rows)
     return rows

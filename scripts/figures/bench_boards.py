@@ -59,8 +59,8 @@ def main() -> None:
     show(console, "Default builds of boards", rows, COLUMNS)
     missed = [row["board"] for row in rows if not row["ok"]]
     if arguments.docs:
-        told = [f"- {text}" for text in failed]
-        write_table("boards", "\n".join([markdown(rows, COLUMNS), "", *told]).strip())
+        notes = [f"- {text}" for text in failed]
+        write_table("boards", "\n".join([markdown(rows, COLUMNS), "", *notes]).strip())
     sys.exit(bool(failed or missed))
 
 
@@ -68,21 +68,21 @@ def measure(name: str, steps: Steps) -> dict[str, Any]:
     """Build the default of a board."""
     board = BOARDS[name]
     with TemporaryDirectory() as folder:
-        design, found = build(board, {}, Path(folder), steps.note)
+        design, report = build(board, {}, Path(folder), steps.note)
     inside = design.spec.inside
-    used = {part: f"{found[part]:,} of {limit:,}" for part, limit in found["capacity"].items()}
+    used = {part: f"{report[part]:,} of {limit:,}" for part, limit in report["capacity"].items()}
     return {
         "board": name,
-        "FPGA": found["part"],
+        "FPGA": report["part"],
         "engine": f"{inside.m} x {inside.n}",
         "LUTs": used["luts"],
         "DSPs": used.get("dsps", used.get("places")),
         "RAMs": used["brams"],
-        "Fmax, MHz": found["fmax_mhz"],
-        "clock, MHz": found["clock_mhz"],
-        "GOPS": found["gops"],
-        "baud": found["baud"],
-        "ok": found["ok"],
+        "Fmax, MHz": report["fmax_mhz"],
+        "clock, MHz": report["clock_mhz"],
+        "GOPS": report["gops"],
+        "baud": report["baud"],
+        "ok": report["ok"],
     }
 
 

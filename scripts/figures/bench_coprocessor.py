@@ -114,9 +114,9 @@ def draw(path: Path, rows: list[dict[str, Any]], beat: int = 16) -> None:
             moved = beat * max(row["read_beats"], row["write_beats"])
             x, y = row["macs"] / moved, row["macs"] / row["cycles"]
             axes.plot(x, y, "o", color=colour)
-            place = round(4 * math.log10(x)), round(6 * math.log10(y))
+            spot = round(4 * math.log10(x)), round(6 * math.log10(y))
             name = "x".join(str(row[size]) for size in "mkn")
-            labels.setdefault(place, []).append((x, y, name))
+            labels.setdefault(spot, []).append((x, y, name))
         for points in labels.values():
             axes.annotate(
                 "\n".join(name for *_, name in points),
@@ -159,8 +159,8 @@ def main() -> None:
         " read, beats written; + latency: plus the memory latency before the first beat and after"
         " the last; utilisation: useful products over m n per cycle"
     )
-    found = {"products": rows, "versions": versions()}
-    cache.write(ROOT / "build" / "coprocessor.json", json.dumps(found, indent=2) + "\n")
+    facts = {"products": rows, "versions": versions()}
+    cache.write(ROOT / "build" / "coprocessor.json", json.dumps(facts, indent=2) + "\n")
     draw(ROOT / "build" / "coprocessor.svg", rows)
 
 

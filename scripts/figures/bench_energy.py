@@ -63,20 +63,20 @@ QUIET = {
 }
 
 
-def row(found: dict[str, Any]) -> dict[str, Any]:
+def row(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of a result: energies in pJ of a multiply-accumulate."""
-    macs = found["power_mw"] * found["period_ns"] / found["pj_per_mac"]  # in a cycle
-    areas = found["area_um2"] / macs, found["area_sequential_um2"] / macs
+    macs = facts["power_mw"] * facts["period_ns"] / facts["pj_per_mac"]  # in a cycle
+    areas = facts["area_um2"] / macs, facts["area_sequential_um2"] / macs
     return {
-        "module": found["module"],
-        "ns": found["period_ns"],
-        "um2": found["area_um2"],
+        "module": facts["module"],
+        "ns": facts["period_ns"],
+        "um2": facts["area_um2"],
         **dict(zip(_OF_MAC, areas, strict=True)),
-        "pJ": found["pj_per_mac"],
-        **{name: found["energy_parts"][key] / macs for name, key in _PARTS.items()},
-        "transitions that are glitches": found["glitches"],
-        "recipe": found["recipe"],
-        "versions": found["versions"],
+        "pJ": facts["pj_per_mac"],
+        **{name: facts["energy_parts"][key] / macs for name, key in _PARTS.items()},
+        "transitions that are glitches": facts["glitches"],
+        "recipe": facts["recipe"],
+        "versions": facts["versions"],
     }
 
 
@@ -94,10 +94,12 @@ def measure(
     """
     rows: list[dict[str, Any]] = []
     for period, outcome in zip(periods, jobs.run(wanted, ordered=True), strict=True):
-        found = row(outcome.get())
-        if 0 < period < found["ns"]:
-            sys.exit(f"{found['module']} must meet {period} ns; its best is {found['ns']:.3f}")
-        rows.append({**found, "period, ns": period})
+        measured = row(outcome.get())
+        if 0 < period < measured["ns"]:
+            sys.exit(
+                f"{measured['module']} must meet {period} ns; its best is {measured['ns']:.3f}"
+            )
+        rows.append({**measured, "period, ns": period})
         keep(rows)
     return rows
 

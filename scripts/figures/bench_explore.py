@@ -44,7 +44,7 @@ SHARE = 0.15
 """Of the space, that a search may measure."""
 SEEDS = range(1, 21)
 BATCH = 4
-KEPT = 40
+EVERY = 40
 """Of so many designs that the model has, one is measured again."""
 WORST = 1.1
 """Reference of the hypervolume: the worst figure of the space is 1, the best 0."""
@@ -54,20 +54,20 @@ FOLDS = {"designs": 5, "shapes": 10}
 def enumerate_space(steps: Steps, workers: int | None) -> None:
     """Synthesise designs of the space, by one run of the flow, and write the model.
 
-    What the model has is kept if every so manieth of it is measured as it was, else all is
+    What the model has is kept if one in `EVERY` of it is measured as it was, else all is
     measured again: the flow, or the designs, are not what they were.
     """
     designs = [point.design for point in Space.read(SPACE).points()]
     before = Estimator.read(MODEL).measured if MODEL.is_file() else []
     known = {one.design.key: one for one in before}
-    checked = [design for design in designs if design.key in known][::KEPT]
+    checked = [design for design in designs if design.key in known][::EVERY]
     new = [design for design in designs if design.key not in known]
     steps.step(f"synthesise {len(checked)} designs again, and {len(new)} new ones")
-    found, about = _measured([*checked, *new], steps, workers)
-    if any(found[design.key].figures != known[design.key].figures for design in checked):
+    by_key, about = _measured([*checked, *new], steps, workers)
+    if any(by_key[design.key].figures != known[design.key].figures for design in checked):
         steps.step(f"designs are not as they were: synthesise all {len(designs)}")
-        found, about = _measured(designs, steps, workers)
-    measured = [found.get(design.key) or known[design.key] for design in designs]
+        by_key, about = _measured(designs, steps, workers)
+    measured = [by_key.get(design.key) or known[design.key] for design in designs]
     steps.step("fit the model")
     cache.write(MODEL, Estimator.fit("osu018", *about, measured).text())
 
@@ -81,14 +81,14 @@ def _measured(
         for design in designs
     ]
     with jobs.session(jobs.Options(jobs=workers, progress=steps.jobs)):
-        found = [outcome.get() for outcome in jobs.run(wanted, ordered=True)]
+        results = [outcome.get() for outcome in jobs.run(wanted, ordered=True)]
     measured = {
         design.key: Measured(
             design, {name: float(one[name]) for name in FIGURES if one.get(name) is not None}
         )
-        for design, one in zip(designs, found, strict=True)
+        for design, one in zip(designs, results, strict=True)
     }
-    return measured, (found[0]["activity"], found[0]["versions"])
+    return measured, (results[0]["activity"], results[0]["versions"])
 
 
 def figures_of(one: Measured) -> dict[str, float]:
@@ -177,30 +177,30 @@ def measure_estimates(known: Estimator, steps: Steps) -> list[dict[str, Any]]:
     count = len(known.measured)
     random = np.random.default_rng(2).permutation(count) % FOLDS["designs"]
     shapes: dict[Any, int] = {}
-    own = [
+    shape_of = [
         shapes.setdefault(
             (one.design.name, *(one.design.parameters.get(n) for n in "mnk")), len(shapes)
         )
         for one in known.measured
     ]
-    shape = np.random.default_rng(3).permutation(len(shapes))[own] % FOLDS["shapes"]
+    shape = np.random.default_rng(3).permutation(len(shapes))[shape_of] % FOLDS["shapes"]
     rows = []
     for what, part in (("designs", random), ("shapes", shape)):
-        found: dict[str, list[tuple[float, bool, float]]] = {}
+        errors_of: dict[str, list[tuple[float, bool, float]]] = {}
         for fold in range(FOLDS[what]):
             steps.step(f"estimate {what}, part {fold + 1} of {FOLDS[what]}")
-            inside = [one for one, own in zip(known.measured, part, strict=True) if own != fold]
+            inside = [one for one, of in zip(known.measured, part, strict=True) if of != fold]
             made = Estimator.fit(known.target, known.activity, {}, inside)
-            outside = [one for one, own in zip(known.measured, part, strict=True) if own == fold]
+            outside = [one for one, of in zip(known.measured, part, strict=True) if of == fold]
             for one, guesses in zip(outside, made.guess([o.design for o in outside]), strict=True):
                 for name, guess in guesses.items():
                     true = one.figures[name]
-                    found.setdefault(name, []).append((
+                    errors_of.setdefault(name, []).append((
                         abs(guess["estimate"] / true - 1),
                         guess["low"] <= true <= guess["high"],
                         guess["high"] / guess["estimate"] - 1,
                     ))
-        for name, each in found.items():
+        for name, each in errors_of.items():
             errors, inside_it, reach = zip(*each, strict=True)
             rows.append({
                 "never seen": what,
@@ -225,8 +225,8 @@ def draw(known: Estimator) -> bytes:
         for plot, (x, y) in zip(axes, PAIRS, strict=True):
             rows = [{"design": one.design.name, **figures_of(one)} for one in known.measured]
             for design in dict.fromkeys(row["design"] for row in rows):
-                own = [row for row in rows if row["design"] == design]
-                plot.scatter([row[x] for row in own], [row[y] for row in own], s=9, label=design)
+                some = [row for row in rows if row["design"] == design]
+                plot.scatter([row[x] for row in some], [row[y] for row in some], s=9, label=design)
             best = moocore.is_nondominated(scaled(known, (x, y)))
             line = sorted((row[x], row[y]) for row, one in zip(rows, best, strict=True) if one)
             plot.plot(*zip(*line, strict=True), color="0.3", linewidth=0.8, label="front")
@@ -260,7 +260,7 @@ def main() -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
     arguments = parser.parse_args()
-    found: dict[str, list[dict[str, Any]]] = {}
+    tables: dict[str, list[dict[str, Any]]] = {}
     measures: dict[str, list[tuple[str, Callable[[Estimator, Steps], list[dict[str, Any]]]]]] = {
         "search": [("explore", measure_searches), ("stages", measure_stages)],
         "estimate": [("estimate", measure_estimates)],
@@ -271,14 +271,14 @@ def main() -> None:
         known = Estimator.read(MODEL)
         for part in arguments.parts:
             for name, measure in measures.get(part, ()):
-                found[name] = measure(known, steps)
+                tables[name] = measure(known, steps)
     if arguments.docs:
         cache.write(PICTURE, draw(known))
     if arguments.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(tables, indent=2))
         return
     console = Console() if sys.stdout.isatty() else Console(width=180)
-    for name, rows in found.items():
+    for name, rows in tables.items():
         title, columns = TABLES[name]
         show(console, title, rows, columns)
         if arguments.docs:

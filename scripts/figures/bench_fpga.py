@@ -11,7 +11,7 @@ done is kept: a run that was ended goes on where it was.
 
 With --narrow: one tile of int8 activations and weights of 4 bits, 2 bits and ternary, by multiplier
 blocks with as many products as fit, by compressors, and by cores of the catalogue, on ECP5 or the
-families that are told.
+families that are given.
 """
 
 import argparse
@@ -29,6 +29,7 @@ from rich.console import Console
 
 from carrysave import jobs
 from carrysave.asic.design_job import design_job
+from carrysave.asic.options import Verilog
 from carrysave.asic.synthesis import synthesise, synthesise_design
 from carrysave.errors import remedy
 from carrysave.fpga.place import FpgaError
@@ -150,9 +151,9 @@ def narrow_designs(target: str) -> Iterator[tuple[str, str, Design]]:
         tile = {"m": rows, "n": columns, "k": FPGA_K, "k_max": 4096, "b_width": WEIGHTS[weight]}
         yield weight, "blocks", Design("cube", tile | {"target": target, "packing": "densest"})
         others = rivals("int8", weight, rows, columns, FPGA_K, together=False, adder="operator")
-        found = {rival.kind: rival.design for rival in others}
+        by_kind = {rival.kind: rival.design for rival in others}
         for kind in kinds:
-            yield weight, "compressors" if kind == "MAC" else kind, found[kind]
+            yield weight, "compressors" if kind == "MAC" else kind, by_kind[kind]
 
 
 def measured_narrow(
@@ -161,28 +162,28 @@ def measured_narrow(
     """Measure each; the smallest is that with the fewest LUTs for a MAC in a cycle."""
     asked = [(target, *each) for target in targets for each in narrow_designs(target)]
     wanted = [
-        design_job(design, target, activity="none", place=options["place"], seeds=options["seeds"])
+        design_job(design, target, place=options["place"], seeds=options["seeds"])
         for target, _, _, design in asked
     ]
     rows: list[dict[str, Any]] = []
     outcomes = jobs.run(wanted, ordered=True, progress=steps.jobs)
     for (target, weight, kind, design), outcome in zip(asked, outcomes, strict=True):
-        found = outcome.get()
+        facts = outcome.get()
         macs = design.component().operations_per_cycle / 2
-        fmax = found["fmax_mhz"]
+        fmax = facts["fmax_mhz"]
         rows.append({
             "target": target,
             "weight": weight,
             "kind": kind,
             "design": design.module,
             "MACs/cycle": macs,
-            "LUTs": found["luts"],
-            "FFs": found["ffs"],
-            "DSP": found["dsps"],
+            "LUTs": facts["luts"],
+            "FFs": facts["ffs"],
+            "DSP": facts["dsps"],
             "MHz": fmax,
-            "LUTs/MAC": found["luts"] / macs,
+            "LUTs/MAC": facts["luts"] / macs,
             "GOPS": None if fmax is None else 2e-3 * macs * fmax,
-            "notes": found["notes"],
+            "notes": facts["notes"],
         })
     for row in rows:
         rivals_of = [
@@ -226,9 +227,9 @@ def routed(synthesis: Callable[..., Any], options: dict[str, Any]) -> dict[str, 
     try:
         return dict(synthesis(**options))
     except FpgaError as error:
-        found = dict(synthesis(**{**options, "place": False}))
-        found["notes"].append(f"not routed from any seed: {error}")
-        return found
+        facts = dict(synthesis(**{**options, "place": False}))
+        facts["notes"].append(f"not routed from any seed: {error}")
+        return facts
 
 
 def measure(row: Row, kind: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -236,36 +237,33 @@ def measure(row: Row, kind: str, options: dict[str, Any]) -> dict[str, Any]:
     if kind == "ours":
         design = row.design
         label = design.module
-        found = routed(
-            partial(synthesise_design, design, row.target, part=row.part, activity="none"), options
-        )
+        facts = routed(partial(synthesise_design, design, row.target, part=row.part), options)
         macs, cycles = design.spec.m * design.spec.n, cycles_of(design)
     else:
         label = f"{kind} {row.rows} x {row.columns}, int{row.a_width} x int{row.b_width}"
         with TemporaryDirectory() as folder:
             path = Path(folder) / "plain.sv"
             path.write_text(plain_text(row, kind == "pipelined"))
-            found = routed(
-                partial(synthesise, [path], top="plain", target=row.target, part=row.part), options
-            )
+            array = Verilog([path], "plain")
+            facts = routed(partial(synthesise, array, row.target, part=row.part), options)
         macs, cycles = row.rows * row.columns, K  # sums leave while the next tile enters
-    fmax = found["fmax_mhz"]
-    logic = found["fmax_logic_mhz"]
+    fmax = facts["fmax_mhz"]
+    logic = facts["fmax_logic_mhz"]
     gops = None if fmax is None else 2e-3 * macs * K / cycles * fmax
     return {
-        "target": row.target, "device": found["device"], "array": label, "kind": kind,
-        "LUTs": found["luts"], "FFs": found["ffs"], "DSP": found["dsps"], "RAM": found["brams"],
-        "blocks": found["blocks"], "MHz": fmax, "MHz but blocks": logic, "seeds": found["seeds"],
+        "target": row.target, "device": facts["device"], "array": label, "kind": kind,
+        "LUTs": facts["luts"], "FFs": facts["ffs"], "DSP": facts["dsps"], "RAM": facts["brams"],
+        "blocks": facts["blocks"], "MHz": fmax, "MHz but blocks": logic, "seeds": facts["seeds"],
         "cycles": cycles, "GOPS": gops,
-        "GOPS/kLUT": 1e3 * gops / found["luts"] if gops and found["luts"] else None,
-        "GOPS/DSP": gops / found["dsps"] if gops and found["dsps"] else None,
-        "x plain": None, "x pipelined": None, "notes": found["notes"],
+        "GOPS/kLUT": 1e3 * gops / facts["luts"] if gops and facts["luts"] else None,
+        "GOPS/DSP": gops / facts["dsps"] if gops and facts["dsps"] else None,
+        "x plain": None, "x pipelined": None, "notes": facts["notes"],
     }  # fmt: skip
 
 
 def measured(rows: tuple[Row, ...], options: dict[str, Any], steps: Steps) -> Iterator[Any]:
     """Measure ours and both plain arrays for each row; plain arrays once if they are the same."""
-    told: set[int] = set()
+    seen: set[int] = set()
 
     @cache
     def plain(
@@ -285,22 +283,22 @@ def measured(rows: tuple[Row, ...], options: dict[str, Any], steps: Steps) -> It
                 ours[f"x {other['kind']}"] = ours["GOPS"] / other["GOPS"]
         yield ours
         for other in both:
-            if id(other) not in told:
-                told.add(id(other))
+            if id(other) not in seen:
+                seen.add(id(other))
                 yield other
 
 
-def notes(found: list[dict[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+def notes(table: list[dict[str, Any]]) -> Iterator[tuple[str, list[str]]]:
     """List what is to be said of rows, once, and of which."""
-    told: dict[str, dict[str, None]] = {}
+    noted: dict[str, dict[str, None]] = {}
     labels = [
-        f"{row['target']} {row['design'] if 'design' in row else row['array']}" for row in found
+        f"{row['target']} {row['design'] if 'design' in row else row['array']}" for row in table
     ]
-    for row, label in zip(found, labels, strict=True):
+    for row, label in zip(table, labels, strict=True):
         for note in row["notes"]:
-            told.setdefault(note, {})[label] = None
+            noted.setdefault(note, {})[label] = None
     every = set(labels)
-    return ((note, ["all"] if set(rows) == every else list(rows)) for note, rows in told.items())
+    return ((note, ["all"] if set(rows) == every else list(rows)) for note, rows in noted.items())
 
 
 def main() -> None:
@@ -325,27 +323,27 @@ def main() -> None:
                 "progress": steps.note,
             }
             if arguments.narrow:
-                found = list(measured_narrow(arguments.only or ["ecp5"], options, steps))
+                table = list(measured_narrow(arguments.only or ["ecp5"], options, steps))
             else:
                 steps.plan(len(rows))
-                found = list(measured(rows, options, steps))
+                table = list(measured(rows, options, steps))
     except ModuleNotFoundError as error:
         raise SystemExit(f"bench_fpga needs {remedy(error.name) or error.name}") from None
     if arguments.docs:
         name = "narrow" if arguments.narrow else "fpga"
-        text = markdown(found, NARROW_COLUMNS if arguments.narrow else COLUMNS)
-        told = [f"- {', '.join(rows_of)}: {note.rstrip('.')}." for note, rows_of in notes(found)]
-        write_table(name, "\n".join([text, "", *told] if told else [text]))
+        text = markdown(table, NARROW_COLUMNS if arguments.narrow else COLUMNS)
+        lines = [f"- {', '.join(rows_of)}: {note.rstrip('.')}." for note, rows_of in notes(table)]
+        write_table(name, "\n".join([text, "", *lines] if lines else [text]))
     if arguments.json:
         head = {"tile": FPGA_TILE, "k": FPGA_K} if arguments.narrow else {"k": K}
-        print(json.dumps({**head, "rows": found}, indent=2))
+        print(json.dumps({**head, "rows": table}, indent=2))
         return
     if arguments.narrow:
         tile = f"{FPGA_TILE[0]} x {FPGA_TILE[1]}, k = {FPGA_K}"
-        show(console, f"int8 activations, narrow weights, {tile}", found, NARROW_COLUMNS)
+        show(console, f"int8 activations, narrow weights, {tile}", table, NARROW_COLUMNS)
     else:
-        show(console, f"Arrays on FPGAs, K = {K}", found, COLUMNS)
-    for note, rows_of in notes(found):
+        show(console, f"Arrays on FPGAs, K = {K}", table, COLUMNS)
+    for note, rows_of in notes(table):
         console.print(f"{', '.join(rows_of)}: {note}", highlight=False)
 
 

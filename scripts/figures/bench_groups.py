@@ -16,7 +16,6 @@ import numpy as np
 from rich.console import Console
 
 from carrysave.compiler.program.assemble import assembled
-from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product
 from carrysave.compiler.program.program import Program
@@ -64,7 +63,7 @@ def program_of(target: Target, size: tuple[int, int, int], groups: int) -> Progr
             c.part(None, (at * wide, (at + 1) * wide)),
             how=Requantisation(multiplier=1, shift=9),
         )
-        image.start("product", "product", planned(job, target))
+        image.start("product", "product", job)
     return assembled(image, [image.steps])
 
 
@@ -110,8 +109,8 @@ def main() -> None:
         rows = []
         for bursts in BURSTS:
             design = Design.parse("coprocessor", {"engine": engine, "outstanding": str(bursts)})
-            found = measure(Target(design), Path(folder), steps.step)
-            rows += [row | {"bursts": bursts} for row in found]
+            measured = measure(Target(design), Path(folder), steps.step)
+            rows += [row | {"bursts": bursts} for row in measured]
     show(console, f"Groups of a product on {SIDE} x {SIDE}", rows, COLUMNS)
     if arguments.docs:
         write_table("groups", markdown(rows, COLUMNS))

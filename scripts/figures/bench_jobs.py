@@ -135,13 +135,13 @@ def measure_memory(count: int, steps: Steps) -> list[dict[str, Any]]:
     ]
 
 
-def row(what: str, found: float, most: float, remark: str, *, ok: bool) -> dict[str, Any]:
+def row(what: str, value: float, most: float, remark: str, *, ok: bool) -> dict[str, Any]:
     """Return a line of the table."""
     return {
         "what": what,
-        "found": found,
+        "found": value,
         "at most": most,
-        "held": "yes" if ok and found <= most else "NO",
+        "held": "yes" if ok and value <= most else "NO",
         "remark": remark,
     }
 

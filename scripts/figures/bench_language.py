@@ -28,11 +28,11 @@ from rich.console import Console
 from carrysave import cache, jobs
 from carrysave.compiler.front.gguf import load
 from carrysave.compiler.front.text_tokens import Vocabulary
-from carrysave.data.packages import package_folder
 from carrysave.progress import Steps
 from carrysave.weights.gguf import read_gguf
 from scripts.figures.language_luts import LUT_COLUMNS, luts
 from scripts.figures.language_tokens import ENERGY_COLUMNS, RIVAL_COLUMNS, TOKENS_COLUMNS, count
+from scripts.language.packages import package_folder
 from scripts.language.perplexity import SETTINGS, loss_job
 from scripts.tables import ROOT, markdown, show
 from scripts.upkeep.pages import write_table
@@ -58,9 +58,9 @@ def measure(settings: Sequence[str], count: int, steps: Steps) -> list[dict[str,
         sys.exit(f"--tokens must be at most {len(tokens)}, of which the text is, not {count}")
     windows = tokens[: count - count % WINDOW].reshape(-1, WINDOW)
     wanted = [
-        loss_job(path, setting, window.tolist(), f"{setting}: window {place} of {len(windows)}")
+        loss_job(path, setting, window.tolist(), f"{setting}: window {number} of {len(windows)}")
         # So a run that was ended has whole windows, of which `--tokens` makes shorter rows.
-        for place, window in enumerate(windows, 1)
+        for number, window in enumerate(windows, 1)
         for setting in settings
     ]
     with jobs.session(jobs.Options(progress=steps.jobs)):
@@ -99,16 +99,16 @@ def main() -> None:
     if tokens is not None and tokens < WINDOW:
         parser.error(f"--tokens must be {WINDOW} or more, not {tokens}")
     units = ("floats", *(name for name in SETTINGS if name not in WHOLE))
-    found: dict[str, list[dict[str, Any]]] = {}
+    tables: dict[str, list[dict[str, Any]]] = {}
     with Steps(Console(stderr=True)) as steps:
         for part, settings in (("perplexity", WHOLE), ("units", units)):
             if part in arguments.parts:
-                found[part] = measure(settings, tokens or TOKENS[part], steps)
+                tables[part] = measure(settings, tokens or TOKENS[part], steps)
         if "tokens" in arguments.parts:
-            found |= count(steps)
+            tables |= count(steps)
         if "luts" in arguments.parts:
-            found["luts"] = luts(steps)
-    text = json.dumps(found, indent=2)
+            tables["luts"] = luts(steps)
+    text = json.dumps(tables, indent=2)
     cache.write(ROOT / "build" / "language.json", text + "\n")
     if arguments.json:
         print(text)
@@ -120,12 +120,12 @@ def main() -> None:
         ("others", "Beside what others published", "others", RIVAL_COLUMNS),
         ("luts", "LUTs of a ternary product", "luts", LUT_COLUMNS),
     ):
-        if part not in found:
+        if part not in tables:
             continue
         if not arguments.json:
-            show(Console(), title, found[part], columns)
+            show(Console(), title, tables[part], columns)
         if arguments.docs:
-            write_table(name, markdown(found[part], columns))
+            write_table(name, markdown(tables[part], columns))
 
 
 if __name__ == "__main__":

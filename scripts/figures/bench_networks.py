@@ -21,7 +21,8 @@ from rich.console import Console
 
 import carrysave
 from carrysave import cache
-from carrysave.boards.board import BOARDS, design_of, rate_of
+from carrysave.boards.board import BOARDS, design_of
+from carrysave.boards.line_rate import rate_of
 from carrysave.progress import Steps
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
 from scripts.tables import markdown, show
@@ -62,7 +63,7 @@ QUICK, BATCH = 16, 8
 
 def measure(name: str, model: Path, task: Task, most: int | None, steps: Steps) -> dict[str, Any]:
     """Run a network, and return the results, per input."""
-    found = carrysave.run(
+    result = carrysave.run(
         model,
         task.inputs[:most],
         labels=task.labels[:most],
@@ -70,30 +71,30 @@ def measure(name: str, model: Path, task: Task, most: int | None, steps: Steps) 
         folder=ROOT / "build",
         progress=steps,
     )
-    found.command = f"scripts/figures/bench_networks.py: {name}"
-    found.save(ROOT / "build" / "run" / name)
-    if not found.ok:
-        raise SystemExit(f"{name}: simulated products are wrong: {', '.join(found.wrong)}")
-    (output,) = found["outputs"]
-    rows = found["layers"]
+    result.command = f"scripts/figures/bench_networks.py: {name}"
+    result.save(ROOT / "build" / "run" / name)
+    if not result.ok:
+        raise SystemExit(f"{name}: simulated products are wrong: {', '.join(result.wrong)}")
+    (output,) = result["outputs"]
+    rows = result["layers"]
     apart = sum(row["differ"] or 0 for row in rows)
     return {
         "network": name,
         "products": len(rows),
-        "MMACs": found["macs"] / found["batch"] / 1e6,
-        "inputs": found["inputs"],
-        "cycles": round(found["cycles"] / found["batch"]),
-        "utilisation": found["utilisation"],
+        "MMACs": result["macs"] / result["batch"] / 1e6,
+        "inputs": result["inputs"],
+        "cycles": round(result["cycles"] / result["batch"]),
+        "utilisation": result["utilisation"],
         "same top-1": output["top1_equal"],
         "accuracy": output["accuracy"],
         "accuracy, onnxruntime": output["accuracy_onnxruntime"],
         "max difference": output["most"],
         "differing codes": f"{apart:,} of {sum(row['codes'] or 0 for row in rows):,}",
-        "host": found["host_share"],
-        "uJ": None if found.energy_uj is None else found.energy_uj / found["batch"],
-        "host operations": found["host_operations"],
-        "causes": found["causes"],
-        "seconds": found["seconds"],
+        "host": result["host_share"],
+        "uJ": None if result.energy_uj is None else result.energy_uj / result["batch"],
+        "host operations": result["host_operations"],
+        "causes": result["causes"],
+        "seconds": result["seconds"],
     }
 
 
@@ -115,9 +116,9 @@ def on_boards(name: str, model: Path, inputs: np.ndarray) -> list[dict[str, Any]
             known[key] = carrysave.run(
                 model, inputs, carrysave.Design.of(design), simulate="none", batch=len(inputs)
             )
-        found = known[key]
-        cycles = found.cycles / len(inputs)
-        moved = [moved_bytes(spec, *shape) for row in found.layers for shape in row["shapes"]]
+        result = known[key]
+        cycles = result.cycles / len(inputs)
+        moved = [moved_bytes(spec, *shape) for row in result.layers for shape in row["shapes"]]
         line = sum(moved) / len(inputs)
         rows.append({
             "network": name,
@@ -130,7 +131,7 @@ def on_boards(name: str, model: Path, inputs: np.ndarray) -> list[dict[str, Any]
             "memory, KiB": max(moved) / 1024,
             "of board": spec.memory_bytes / 1024,
             "line, KiB": line / 1024,
-            "inputs/s, line": rate_of(board, board.clock_mhz * 1e6) / 10 / line,
+            "inputs/s, line": rate_of(board.baud, board.clock_mhz * 1e6) / 10 / line,
         })
     return rows
 
@@ -166,8 +167,8 @@ def main() -> None:
     if arguments.docs:
         write_table("networks", markdown(rows, COLUMNS), part=True)
         write_table("network_boards", markdown(boards, ON_BOARDS), part=True)
-    found = {"networks": rows, "boards": boards}
-    cache.write(ROOT / "build" / "networks.json", json.dumps(found, indent=2) + "\n")
+    tables = {"networks": rows, "boards": boards}
+    cache.write(ROOT / "build" / "networks.json", json.dumps(tables, indent=2) + "\n")
 
 
 if __name__ == "__main__":

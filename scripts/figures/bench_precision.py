@@ -30,7 +30,6 @@ from rich.console import Console
 from carrysave import cache
 from carrysave.errors import UsageError, remedy
 from carrysave.precision.options import Options, Pair
-from carrysave.precision.rounded import GroupOption
 from carrysave.progress import Steps
 from scripts.figures import (
     precision_digits,
@@ -41,6 +40,7 @@ from scripts.figures import (
 )
 from scripts.figures.precision_digits import MIX, UNIFORM, Keep
 from scripts.figures.precision_text import Text
+from scripts.language.rounded_products import GroupOption
 from scripts.tables import ROOT, markdown, show
 from scripts.upkeep.pages import write_table
 
@@ -93,21 +93,21 @@ def text_rows(part: str, count: int, keep: Keep, steps: Steps) -> list[dict[str,
     pairs, every = ([(one, one) for one in some] for some in (MIX, names))
 
     def measured() -> list[Any]:
-        found = model().options(pairs, every, steps)
-        return [[[pair, asdict(unit)] for pair, unit in own.items()] for own in found.table]
+        options = model().options(pairs, every, steps)
+        return [[[pair, asdict(unit)] for pair, unit in units.items()] for units in options.table]
 
     options = Options([
-        {(pair[0], pair[1]): GroupOption(**unit) for pair, unit in own}
-        for own in keep("sensitivity", measured)
+        {(pair[0], pair[1]): GroupOption(**unit) for pair, unit in units}
+        for units in keep("sensitivity", measured)
     ])
     floats = keep("floats", lambda: asdict(model().judge(None)))
     inputs, weights = keep("inputs", lambda: (model().inputs, model().rounded.count))
     rows = [_row(name, figure, inputs, "floats", None, weights, floats, "{:.4f}")]
     for title, picks in precision_digits.configurations(options).items():
         steps.step(f"judge {name}, {title}")
-        found = keep(repr(picks), _judging(model, picks))
+        judged = keep(repr(picks), _judging(model, picks))
         size = options.cost(picks, "bytes")
-        rows.append(_row(name, figure, inputs, title, size, weights, found, "{:.4f}"))
+        rows.append(_row(name, figure, inputs, title, size, weights, judged, "{:.4f}"))
     return rows
 
 
@@ -122,16 +122,16 @@ def _row(
     title: str,
     size: float | None,
     weights: int,
-    found: dict[str, Any],
+    judged: dict[str, Any],
     form: str,
 ) -> dict[str, Any]:
     """Make a row of the table; `found` is a figure with its intervals."""
 
-    def span(ends: Sequence[float] | None, own: str) -> str | None:
-        return None if ends is None else "..".join(own.format(end) for end in ends)
+    def span(ends: Sequence[float] | None, format_: str) -> str | None:
+        return None if ends is None else "..".join(format_.format(end) for end in ends)
 
     signed = form.replace(":", ":+")
-    change = found["change"]
+    change = judged["change"]
     return {
         "network": name,
         "figure": figure,
@@ -139,11 +139,11 @@ def _row(
         "formats": title,
         "bits": None if size is None else 8 * size / weights,
         "KiB": None if size is None else size / 1024,
-        "value": form.format(found["value"]),
-        "95 %": span(found["interval"], form),
+        "value": form.format(judged["value"]),
+        "95 %": span(judged["interval"], form),
         "change from floats": None if change is None else signed.format(change),
-        "change, 95 %": span(found["change_interval"], signed),
-        "facts": found,
+        "change, 95 %": span(judged["change_interval"], signed),
+        "facts": judged,
     }
 
 
@@ -157,8 +157,8 @@ def measure(part: str, quick: bool, steps: Steps) -> list[dict[str, Any]]:
 
     if part in _TEXTS:
         return text_rows(part, count, keep, steps)
-    found = _ACCURACY[part](count, keep, steps)
-    return [_row(form="{:.2%}", figure="accuracy", **row) for row in found]
+    figures = _ACCURACY[part](count, keep, steps)
+    return [_row(form="{:.2%}", figure="accuracy", **row) for row in figures]
 
 
 def main() -> None:
@@ -178,10 +178,10 @@ def main() -> None:
     except ModuleNotFoundError as error:
         parser.error(f"needs {remedy(error.name) or error}")
     console = Console() if sys.stdout.isatty() else Console(width=200)
-    for part, own in rows.items():
-        show(console, f"Formats of layers: {part}", own, COLUMNS)
+    for part, of_part in rows.items():
+        show(console, f"Formats of layers: {part}", of_part, COLUMNS)
         if arguments.docs:
-            write_table(f"precision {part}", markdown(own, COLUMNS))
+            write_table(f"precision {part}", markdown(of_part, COLUMNS))
     cache.write(ROOT / "build" / "precision.json", json.dumps(rows, indent=2) + "\n")
 
 

@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "programs"
 COLUMNS = {
     "network": "{}",
+    "build": "{}",
     "host segments": "{}",
     "jobs": "{:,}",
     "MMACs": "{:.4g}",
@@ -43,6 +44,19 @@ COLUMNS = {
     "numbers in floats": "{:,}",
     "bytes": "{:,}",
 }
+BUILDS: dict[str, dict[str, str]] = {
+    "default": {},
+    "windows": {
+        "data_width": "64",
+        "windows": "true",
+        "taps": "5",
+        "table": "true",
+        "requantisers": "8",
+        "outstanding": "32",
+        "vector": "vector_unit(lanes=8,length=4096,width=16)",
+    },
+}
+"""Parameters of the co-processor besides its array."""
 
 
 def networks(models: Path | None) -> Iterator[tuple[str, Path, np.ndarray]]:
@@ -60,23 +74,26 @@ def networks(models: Path | None) -> Iterator[tuple[str, Path, np.ndarray]]:
                 print(f"{name}: {error}", file=sys.stderr)
 
 
-def row(name: str, path: Path, x: np.ndarray, target: Target) -> dict[str, Any]:
-    """Compile a network; return what is in the program."""
+def row(name: str, path: Path, x: np.ndarray, build: str) -> dict[str, Any]:
+    """Compile a network for a build; return what is in the program."""
+    parameters = {"engine": "systolic_os(m=8,n=8)"} | BUILDS[build]
+    target = Target(Design.parse("coprocessor", parameters))
     graph = load(path)
     lowered = lower(graph, target, until=PASSES[-1].name)
     program = compile_network(lowered, target, {next(iter(graph.inputs)): x})
-    found = facts(program, "", name)
-    macs = sum(one["macs"] for one in found["nodes"])
+    known = facts(program, "", name)
+    macs = sum(one["macs"] for one in known["nodes"])
     return {
         "network": name,
-        "host segments": found["host_segments"],
-        "jobs": found["jobs"],
+        "build": build,
+        "host segments": known["host_segments"],
+        "jobs": known["jobs"],
         "MMACs": macs / 1e6,
-        "cycles of jobs": found["cycles"],
-        "utilisation": macs / (target.peak(None) * found["cycles"]),
-        "moved bytes": sum(one["moved_bytes"] for one in found["nodes"]),
-        "numbers in floats": sum(one["numbers"] for one in found["nodes"]),
-        "bytes": found["bytes"],
+        "cycles of jobs": known["cycles"],
+        "utilisation": macs / (target.peak(None) * known["cycles"]),
+        "moved bytes": sum(one["moved_bytes"] for one in known["nodes"]),
+        "numbers in floats": sum(one["numbers"] for one in known["nodes"]),
+        "bytes": known["bytes"],
     }
 
 
@@ -87,12 +104,12 @@ def main() -> None:
     parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
     arguments = parser.parse_args()
     console = Console()
-    target = Target(Design.parse("coprocessor", {"engine": "systolic_os(m=8,n=8)"}))
     rows = []
     with Steps(Console(stderr=True)) as steps:
         for name, path, x in networks(arguments.models):
-            steps.step(f"compile {name}")
-            rows.append(row(name, path, x, target))
+            for build in BUILDS:
+                steps.step(f"compile {name}, {build}")
+                rows.append(row(name, path, x, build))
     show(console, "Programs for an 8 x 8 array, int8; one input", rows, COLUMNS)
     if arguments.docs:
         write_table("programs", markdown(rows, COLUMNS))

@@ -47,7 +47,7 @@ COLUMNS = {
 
 def measure(design: Design, target: Any, trials: int, steps: Steps) -> dict[str, Any]:
     """Return what a search gains for a design."""
-    found = synthesis.synthesise_design(
+    result = synthesis.synthesise_design(
         design,
         target,
         sweep=True,
@@ -56,17 +56,17 @@ def measure(design: Design, target: Any, trials: int, steps: Steps) -> dict[str,
         search_recipes=trials,
         progress=steps.note,
     )
-    told = found["recipe_search"]
-    before, after = told["before"], told["after"]
+    search = result["recipe_search"]
+    before, after = search["before"], search["after"]
     return {
         "design": design.module,
-        "points of the list": len(found["sweep"]) - told["trials"],
-        "recipes": told["trials"],
-        "failed": told["failed"],
+        "points of the list": len(result["sweep"]) - search["trials"],
+        "recipes": search["trials"],
+        "failed": search["failed"],
         "best of the list": before["recipe"],
         "um2 x ns": before["area_um2"] * before["period_ns"],
         "best found": after["recipe"],
-        "gain, %": 100 * told["gain"],
+        "gain, %": 100 * search["gain"],
     }
 
 

@@ -81,7 +81,7 @@ def main() -> None:
 def measure(design: Design, seeds: int, progress: Callable[[str], None]) -> dict[str, Any]:
     """Synthesise a design as the command does; not placed if there are no seeds."""
     how = {"place": True, "seeds": seeds} if seeds else {"place": False}
-    return dict(synthesise_design(design, TARGET, activity="none", progress=progress, **how))
+    return dict(synthesise_design(design, TARGET, progress=progress, **how))
 
 
 def row(whole: Mapping[str, Any], engine: Mapping[str, Any]) -> dict[str, Any]:

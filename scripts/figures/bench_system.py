@@ -3,9 +3,8 @@
 .venv/bin/python scripts/figures/bench_system.py
 
 28 shapes, each in the planner's blocks and in those that the model prefers, on a 4 x 4 engine.
-Writes verif/compiler/measured.json, to which the constants of carrysave/compiler/program/cycles.py
-are fitted, and prints how far the model is apart. Operands are whatever is in memory: no cycle
-depends on them.
+Writes verif/compiler/measured.json, to which golden.soc.memory_timing.LitedramTiming is fitted, and
+prints how far the model is apart. Operands are whatever is in memory: no cycle depends on them.
 """
 
 import argparse
@@ -18,7 +17,7 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.compiler.program.assemble import assemble
-from carrysave.compiler.program.cut import Sources
+from carrysave.compiler.program.cut import Part, Sources
 from carrysave.compiler.program.cycles import cycles
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.image import COUNTERS, Image
@@ -45,7 +44,7 @@ ENGINE = "systolic_os(m=4,n=4,target=ecp5)"
 BITS = {"a": 8, "b": 8, "c": 8, "bias": 32, "records": 64}
 
 
-def add(image: Image, shape: tuple[int, int, int], own: bool) -> tuple[dict[str, Any], int]:
+def add(image: Image, shape: tuple[int, int, int], chosen: bool) -> tuple[dict[str, Any], int]:
     """Add a product to a program; return what it is, and the address of its counters."""
     m, k, n = shape
     how = Requantisation(multiplier=np.full(n, 1 << 20), shift=np.full(n, 30), zero_point=0)
@@ -57,10 +56,10 @@ def add(image: Image, shape: tuple[int, int, int], own: bool) -> tuple[dict[str,
     )
     stride = image.stride(8, k)
     a = image.room(m * stride) + stride * np.arange(m)[:, None] + np.arange(k)
-    sources = Sources(works=[work], a=[a], b=[None], shaped=np.stack, macs=m * k * n)
+    sources = Sources(parts=[Part(work=work, a=a)], shaped=np.stack, macs=m * k * n)
     ((group,), _) = placed(image, sources, ("", ""))
     job = group.job
-    if not own:
+    if not chosen:
         blocks = plan(image.target.info.stores, m, n, k, 8)
         job = replace(
             job, block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns
@@ -89,12 +88,15 @@ def main() -> None:
     """Measure, write, print."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     board, chosen = system_board_of("ulx3s_85f")
-    target = Target(design_of(board, {"engine": ENGINE}))
-    memory = chosen.timing(target)
-    image = Image(target, memory)
-    added = [add(image, shape, own) for shape in SHAPES for own in (True, False)]
+    memory = chosen.sdram.timing
+    target = Target(design_of(board, {"engine": ENGINE}), timing=memory)
+    image = Image(target)
+    assert memory.sdram is not None
+    added = [
+        add(image, shape, chosen_blocks) for shape in SHAPES for chosen_blocks in (True, False)
+    ]
     ring = image.room(0)
-    (start,), _ = assemble(image, [image.steps], (ring, 0, 1))
+    (section,), _ = assemble(image, [image.steps], (ring, 0, 1))
     here = Tensor(np.zeros(1, np.int64), np.dtype(np.int8), 0)
     layers = [(here, [counters]) for _, counters in added]
     folder = ROOT / "build" / "bench_system"
@@ -107,17 +109,18 @@ def main() -> None:
     )
     written = write(system, folder, print)
     # Operands need not be there.
-    bare = Plan({start: image.parts[start]}, start, {}, layers)
-    (outcome,) = simulate(written, bare, [{}], folder / "runs").outcomes
+    parts = {at: image.parts[at] for at in (section.start, *(one.at for one in section.rings))}
+    bare = Plan(parts, section.start, {}, layers)
+    (outcome,) = simulate(written, bare, [{}], folder / "runs", apart=True).outcomes
     measured = []
     apart = []
     for (product, _), counters in zip(added, outcome.counters, strict=True):
         m, k, n = product["shape"]
         places = {name: (at, stride) for name, (at, stride) in product["places"].items()}
         blocks = Blocks(*product["blocks"])
-        found = cycles(target.info.stores, blocks, (m, n, k), BITS, [places], memory)
+        estimated = cycles(target.info.stores, blocks, (m, n, k), BITS, [places], memory.sdram)
         measured.append({**product, "cycles": counters["cycles"]})
-        apart.append(found / counters["cycles"] - 1)
+        apart.append(estimated / counters["cycles"] - 1)
         print(f"{m} x {k} x {n}, {blocks}: {counters['cycles']} cycles, {apart[-1]:+.1%} by model")
     lines = ",\n".join(f"  {json.dumps(one)}" for one in measured)
     path = cache.write(ROOT / "verif" / "compiler" / "measured.json", f"[\n{lines}\n]\n")

@@ -113,14 +113,14 @@ def requested(model: Path, folder: Path, side: int, count: int) -> EmbedRequest:
 
 def measure(count: int, steps: Steps) -> dict[str, Any]:
     """Return the figures of all sentences, and of a list of jobs on each array."""
-    found: dict[str, Any] = {"transformer_jobs": [], "transformer_layers": []}
+    tables: dict[str, Any] = {"transformer_jobs": [], "transformer_layers": []}
     with TemporaryDirectory() as name:
         folder = Path(name)
         model = unpacked(folder)
         for side in SIDES:
             facts = execute(requested(model, folder, side, count), folder, steps, "")
             if side == SIDES[0]:
-                found["transformer"] = [
+                tables["transformer"] = [
                     {
                         "sentences": facts["sentences"],
                         "tokens": facts["tokens"],
@@ -131,7 +131,7 @@ def measure(count: int, steps: Steps) -> dict[str, Any]:
                 ]
             array = f"{side} x {side}"
             beside = max(facts["layer_products"], facts["layer_rest"])
-            found["transformer_jobs"] += [
+            tables["transformer_jobs"] += [
                 {
                     "array": array,
                     "jobs of": row["kind"],
@@ -142,7 +142,7 @@ def measure(count: int, steps: Steps) -> dict[str, Any]:
                 }
                 for row in facts["kinds"]
             ]
-            found["transformer_layers"].append({
+            tables["transformer_layers"].append({
                 "array": array,
                 "tokens": facts["batch_tokens"],
                 "roofline": facts["layer_roofline"],
@@ -152,7 +152,7 @@ def measure(count: int, steps: Steps) -> dict[str, Any]:
                 "others beside products": beside / facts["layer_roofline"] - 1,
                 "cycles a token": facts["cycles_per_token"],
             })
-    return found
+    return tables
 
 
 def measure_chip(*, quick: bool) -> list[dict[str, Any]]:
@@ -176,27 +176,27 @@ def main() -> None:
     count = QUICK if arguments.quick else arguments.sentences
     if count < BATCH:
         parser.error(f"--sentences must be {BATCH} or more, not {count}")
-    found: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     with Steps(Console(stderr=True)) as steps:
         if "vectors" in arguments.parts:
             try:
-                found |= measure(count, steps)
+                tables |= measure(count, steps)
             except ModuleNotFoundError as error:
                 sys.exit(f"bench_transformer.py needs {error}")
         if "chip" in arguments.parts:
             steps.step("simulate scores on chip")
-            found["scores_on_chip"] = measure_chip(quick=arguments.quick)
+            tables["scores_on_chip"] = measure_chip(quick=arguments.quick)
         if "attention" in arguments.parts:
-            found["attention"] = []
+            tables["attention"] = []
             for side in SIDES:
                 steps.step(f"simulate a head on {side} x {side}")
-                found["attention"].append(measure_head(side, ROOT / "build" / "runs"))
-    text = json.dumps(found, indent=2)
+                tables["attention"].append(measure_head(side, ROOT / "build" / "runs"))
+    text = json.dumps(tables, indent=2)
     cache.write(ROOT / "build" / "transformer.json", text + "\n")
     if arguments.json:
         print(text)
         return
-    for name, rows in found.items():
+    for name, rows in tables.items():
         title, columns = TABLES[name]
         show(Console(), title, rows, columns)
         if arguments.docs:

@@ -52,15 +52,15 @@ def measure(length: int, width: int) -> dict[str, Any]:
     ])
     codes = np.clip(np.rint(rows * unit), spec.in_format.low, spec.in_format.high).astype(np.int64)
     reals = codes / unit
-    found, exponents = softmax(spec, codes)
-    found = found / 2.0 ** exponents[:, None]
+    result, exponents = softmax(spec, codes)
+    result = result / 2.0 ** exponents[:, None]
     exact = np.exp(reals - reals.max(axis=1, keepdims=True))
     exact /= exact.sum(axis=1, keepdims=True)
     row: dict[str, Any] = {
         "length": length,
         "bits": width,
-        "sum": float(abs(found.sum(axis=1) - 1).max()),
-        "probability": float(abs(found - exact).max()),
+        "sum": float(abs(result.sum(axis=1) - 1).max()),
+        "probability": float(abs(result - exact).max()),
     }
     high = 2 ** (width - 1) - 1
     for name, centred in (("layer norm", True), ("rms norm", False)):
@@ -68,8 +68,8 @@ def measure(length: int, width: int) -> dict[str, Any]:
         root = np.sqrt((y * y).mean(axis=1, keepdims=True))
         ends = np.array([-high - 1, high]) / 2**spec.norm_fraction
         exact = np.clip(np.divide(y, root, out=np.zeros_like(y), where=root > 1e-9), *ends)
-        found = norm(spec, codes, centred=centred) / 2**spec.norm_fraction
-        row[name] = float(abs(found - exact).max())
+        result = norm(spec, codes, centred=centred) / 2**spec.norm_fraction
+        row[name] = float(abs(result - exact).max())
     out = spec.scaling
     multiplier, shift = dyadic(1.0, out.multiplier_width)
     to = Requantisation(multiplier=multiplier, shift=shift, zero_point=np.array([0]))

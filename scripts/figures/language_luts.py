@@ -45,7 +45,7 @@ def luts(steps: Steps) -> list[dict[str, Any]]:
     """
     wanted = [_job(*tile, target) for tile in TILES for target in TARGETS]
     with jobs.session(jobs.Options(progress=steps.jobs)):
-        found = iter([outcome.get() for outcome in jobs.run(wanted, ordered=True)])
+        results = iter([outcome.get() for outcome in jobs.run(wanted, ordered=True)])
     rows: list[dict[str, Any]] = []
     for m, n, k, chain, registers in TILES:
         row: dict[str, Any] = {
@@ -55,12 +55,12 @@ def luts(steps: Steps) -> list[dict[str, Any]]:
             "registers": registers,
         }
         for target in TARGETS:
-            own = next(found)
-            row[f"{target}, LUTs"] = own["luts"]
-            row[f"{target}, for a product"] = own["luts"] / (m * n * k)
+            facts = next(results)
+            row[f"{target}, LUTs"] = facts["luts"]
+            row[f"{target}, for a product"] = facts["luts"] / (m * n * k)
             packed = _packed(_design(m, n, k, chain, registers), target, steps)
             row[f"{target}, from bytes"] = packed / (m * n * k)
-            row[f"{target}, MHz"] = own["fmax_mhz"]
+            row[f"{target}, MHz"] = facts["fmax_mhz"]
         rows.append(row)
     return rows
 
@@ -86,7 +86,6 @@ def _job(m: int, n: int, k: int, chain: int, registers: int, target: str) -> job
     return design_job(
         _design(m, n, k, chain, registers),
         target,
-        activity="none",
         place=place,
         part=PLACED if place else None,
         seeds=1,
@@ -115,11 +114,11 @@ class _Packed(Elaboratable):
         size = 8 * self.columns
         for start in range(0, len(self.bytes), size):
             row = self.bytes[start : start + size]
-            found = [
+            unpacked = [
                 unpack_trits(m, row.word_select(at, 8), f"weights{start // 8 + at}")
                 for at in range(self.columns)
             ]
-            codes += (one.word_select(step, 2) for step in range(TRITS) for one in found)
+            codes += (one.word_select(step, 2) for step in range(TRITS) for one in unpacked)
         m.d.sync += self.tile.i_b.payload.data.eq(Cat(codes))
         return m
 
@@ -131,11 +130,10 @@ def _packed(design: Design, target: str, steps: Steps) -> int:
         whole, tile = Path(folder, "packed.il"), Path(folder, "tile.v")
         whole.write_text(rtlil.convert(made, name="packed", ports=[made.bytes, *made.others]))
         tile.write_text(made.tile.emission.verilog)
-        found = synthesise(
+        facts = synthesise(
             Verilog([whole, tile], "packed"),
             target,
-            activity="none",
             place=False,
             progress=steps.note,
         )
-    return int(found["luts"])
+    return int(facts["luts"])

@@ -48,7 +48,7 @@ MEMORIES = _ON_BOARDS | _BUSES
 WIDE = ("64 bits, 1,600 MT/s", "KV260, DDR4 of 64 bits", "HBM2, 32 channels")
 """Memories for the larger models."""
 ENERGETIC = {"64 bits, 1,600 MT/s": DRAM_PJ, "HBM2, 32 channels": HBM_PJ}
-"""Memories whose energy is told, and pJ of a bit."""
+"""Memories whose energy is shown, and pJ of a bit."""
 
 _SLICE: dict[str, Any] = {"k_max": 4096, "b_width": 4}
 _TABLES: dict[str, Any] = _SLICE | {"m": 1, "n": 8, "lookups": 4, "folded": False, "parallel": True}
@@ -158,9 +158,9 @@ def count(steps: Steps) -> dict[str, list[dict[str, Any]]]:
 def asked() -> Iterator[tuple[str, str, str]]:
     """List rows: SmolLM2 on all memories, larger models on wide ones, in four bits and fewer."""
     for model in MODELS:
-        for core, own in CORES.items():
+        for core, engine in CORES.items():
             for name in MEMORIES:
-                if model == "SmolLM2-135M" or (name in WIDE and own.bits < 8):
+                if model == "SmolLM2-135M" or (name in WIDE and engine.bits < 8):
                     yield model, core, name
 
 
@@ -176,37 +176,40 @@ def costs_of(shape: Shape, core: Core, memory: Memory) -> dict[str, Cost]:
 def rates(memory: Memory, costs: dict[str, Cost]) -> dict[str, Any]:
     """Return the cells of a row of the table of tokens."""
     one = costs["1"]
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "GB/s": memory.gigabytes,
         "MHz": memory.clock_mhz,
         "products a cycle": one.peak,
     }
     for case, cost in costs.items():
-        found[f"cycles, {case}"] = cost.cycles
-        found[f"tokens/s, {case}"] = cost.tokens * memory.clock_mhz * 1e6 / cost.cycles
-    alone = found["tokens/s, 1"]
-    found["of bound"] = alone * one.bytes / memory.gigabytes / 1e9
-    found["tokens/s for each GB/s"] = alone / memory.gigabytes
-    return found
+        figures[f"cycles, {case}"] = cost.cycles
+        figures[f"tokens/s, {case}"] = cost.tokens * memory.clock_mhz * 1e6 / cost.cycles
+    alone = figures["tokens/s, 1"]
+    figures["of bound"] = alone * one.bytes / memory.gigabytes / 1e9
+    figures["tokens/s for each GB/s"] = alone / memory.gigabytes
+    return figures
 
 
 def energy_of(costs: dict[str, Cost], product_pj: float, bit_pj: float) -> dict[str, Any]:
     """Return the cells of a row of the table of energy, of a token."""
-    found: dict[str, Any] = {"pJ a product": product_pj, "MB of the model": costs["1"].bytes / 1e6}
+    figures: dict[str, Any] = {
+        "pJ a product": product_pj,
+        "MB of the model": costs["1"].bytes / 1e6,
+    }
     for case, cost in costs.items():
         memory, whole = 8 * cost.traffic * bit_pj, cost.macs * product_pj
-        found[f"MB, {case}"] = cost.traffic / cost.tokens / 1e6
-        found[f"mJ, {case}"] = (memory + whole) / cost.tokens / 1e9
-        found[f"memory, {case}"] = memory / (memory + whole)
-    return found
+        figures[f"MB, {case}"] = cost.traffic / cost.tokens / 1e6
+        figures[f"mJ, {case}"] = (memory + whole) / cost.tokens / 1e9
+        figures[f"memory, {case}"] = memory / (memory + whole)
+    return figures
 
 
 def beside(tokens: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Put our rows beside what others published."""
     rows = {(row["model"], row["core"], row["memory"]): row for row in tokens}
     for rival in RIVALS:
-        own = rows[rival.ours]
-        alone, each = own["tokens/s, 1"], own["tokens/s for each GB/s"]
+        ours = rows[rival.ours]
+        alone, each = ours["tokens/s, 1"], ours["tokens/s for each GB/s"]
         yield {
             "what": rival.what,
             "on": rival.on,
@@ -215,5 +218,5 @@ def beside(tokens: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             "from": rival.source,
             "ours": ", ".join(rival.ours),
             "ours, tokens/s": f"{alone:,.1f}; {each:.2f} for each GB/s; "
-            f"prompt {own['tokens/s, prompt']:,.0f}",
+            f"prompt {ours['tokens/s, prompt']:,.0f}",
         }

@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--docs", action="store_true", help="write docs/figures/mutants.md")
     docs = parser.parse_args().docs
-    rows = {row[:2]: row for row in kept()} | {row[:2]: row for row in found()}
+    rows = {row[:2]: row for row in rows_of_page()} | {row[:2]: row for row in rows_of_scores()}
     if not rows:
         raise SystemExit(f"no scores: {SCORES} must have what make prove writes")
     lines = [COLUMNS, ("---",) * len(COLUMNS), *(rows[key] for key in sorted(rows))]
@@ -34,22 +34,26 @@ def main() -> None:
         print(text)
 
 
-def kept() -> list[tuple[str, ...]]:
+def rows_of_page() -> list[tuple[str, ...]]:
     """Return the rows that the page has."""
     page = (PAGES / "mutants.md").read_text()
     rows = re.findall(r"^\| `.*$", page, re.MULTILINE)
     return [tuple(cell.strip() for cell in row.strip("| ").split(" | ")) for row in rows]
 
 
-def found() -> list[tuple[str, ...]]:
+def rows_of_scores() -> list[tuple[str, ...]]:
     """Return a row of each score."""
     rows = []
     for path in sorted(SCORES.glob("*.json")):
         one = json.loads(path.read_text())
         design = Design(one["design"], one["parameters"])
-        own = ", ".join(f"{key}={value}" for key, value in design.changed.items())
+        parameters = ", ".join(f"{key}={value}" for key, value in design.changed.items())
         counts = (one["seed"], one["mutants"], one["killed"], one["equal"], len(one["faults"]))
-        rows.append((f"`{design.name}`", f"`{own}`" if own else "", *map(str, counts)))
+        rows.append((
+            f"`{design.name}`",
+            f"`{parameters}`" if parameters else "",
+            *map(str, counts),
+        ))
     return rows
 
 

@@ -15,6 +15,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.precision import layers as products
 from carrysave.precision import sensitivity
 from carrysave.precision.assess import Judge, apart
+from carrysave.precision.batches import Batches
 from carrysave.precision.intervals import change, wilson
 from carrysave.precision.options import Options, Pair
 from carrysave.precision.sensitivity import Option
@@ -51,13 +52,13 @@ Keep = Callable[[str, Callable[[], Any]], Any]
 
 def configurations(options: Options) -> dict[str, list[Pair]]:
     """Name the choices that are compared: one format for all, and mixes of some bytes at most."""
-    found = {f"all {name}": options.alike((name, name)) for name in UNIFORM}
+    picked = {f"all {name}": options.alike((name, name)) for name in UNIFORM}
     whole = options.cost(options.alike(("int8", "int8")), "bytes")
     pairs = [(name, name) for name in MIX]
     for share in SHARES:
         picks = options.mix(pairs, {"bytes": share * whole * (1 + 1e-9)})
-        found[f"mix, {share:.0%} of int8's bytes"] = picks
-    return found
+        picked[f"mix, {share:.0%} of int8's bytes"] = picks
+    return picked
 
 
 class RoundedNetwork:
@@ -77,7 +78,8 @@ class RoundedNetwork:
         name = next(iter(self.graph.inputs))
         design = Design.parse("coprocessor", {"engine": ENGINE, "requantise": "false"})
         self.target = Target(design, golden=True)
-        self.layers = products.find(self.graph, {name: calibration}, batch)
+        given = Batches.of_rows(self.graph, {name: calibration}, batch)
+        self.layers = products.find(self.graph, given)
         self.weights = sum(layer.weight_bits(1) for layer in self.layers)
         pairs = [(one, one) for one in dict.fromkeys([*MIX, *UNIFORM])]
 
@@ -87,18 +89,18 @@ class RoundedNetwork:
                 self.target,
                 self.layers,
                 pairs,
-                {name: calibration},
-                batch=batch,
+                given,
                 energy=None,
                 steps=steps,
             )
-            return [[[pair, asdict(option)] for pair, option in own.items()] for own in table]
+            return [[[pair, asdict(option)] for pair, option in units.items()] for units in table]
 
         self.options = Options([
-            {(pair[0], pair[1]): _option(option) for pair, option in own}
-            for own in keep("sensitivity", options)
+            {(pair[0], pair[1]): _option(option) for pair, option in units}
+            for units in keep("sensitivity", options)
         ])
-        self._judge = Judge(self.graph, self.target, self.layers, {name: inputs}, labels, batch)
+        judged = Batches.of_rows(self.graph, {name: inputs}, batch)
+        self._judge = Judge(self.graph, self.target, self.layers, judged, labels)
 
     def configurations(self) -> dict[str, list[Pair]]:
         """Name the choices that are compared."""
@@ -110,13 +112,13 @@ class RoundedNetwork:
 
     def counts(self, picks: Sequence[Pair]) -> list[int]:
         """Count the inputs that are right, right in floats, and only here, and only in floats."""
-        own = [table[pick] for table, pick in zip(self.options.table, picks, strict=True)]
-        return counts_of(self._judge, self._judge.run(own))
+        options = [table[pick] for table, pick in zip(self.options.table, picks, strict=True)]
+        return counts_of(self._judge, self._judge.run(options))
 
 
-def counts_of(judge: Judge, found: Sequence[dict[str, np.ndarray]]) -> list[int]:
+def counts_of(judge: Judge, outputs: Sequence[dict[str, np.ndarray]]) -> list[int]:
     """Count the inputs that are right, right in floats, and only here, and only in floats."""
-    _, right, floats = judge.hits(found)
+    _, right, floats = judge.hits(outputs)
     assert right is not None
     assert floats is not None
     return [int(right.sum()), int(floats.sum()), *apart(right, floats)]
@@ -181,19 +183,19 @@ def measured(
     rows: dict[str, _Row] = {}
 
     def add(title: str, counts: Sequence[int], size: float) -> None:
-        own = rows.setdefault(title, _Row([0] * 4, 0.0))
-        own.counts = [one + more for one, more in zip(own.counts, counts, strict=True)]
-        own.bytes += size
+        row = rows.setdefault(title, _Row([0] * 4, 0.0))
+        row.counts = [one + more for one, more in zip(row.counts, counts, strict=True)]
+        row.bytes += size
 
     for number, make in enumerate(makers):
 
-        def own(what: str, make: Callable[[], Any], number: int = number) -> Any:
+        def keep_named(what: str, make: Callable[[], Any], number: int = number) -> Any:
             return keep(f"{number} of {len(makers)}, {what}", make)
 
-        network = make(own)
+        network = make(keep_named)
         for title, picks in network.configurations().items():
             steps.step(f"judge {name}, {number + 1} of {len(makers)}, {title}")
-            counts = own(repr(picks), partial(network.counts, picks))
+            counts = keep_named(repr(picks), partial(network.counts, picks))
             size = network.bytes(picks)
             if title == next(iter(network.configurations())):
                 add("floats", [counts[1], counts[1], 0, 0], 0.0)
@@ -217,12 +219,12 @@ def digits(count: int, keep: Keep, steps: Steps) -> list[dict[str, Any]]:
     each = count // train_mnist.FOLDS
 
     def network(number: int, keep: Keep) -> RoundedNetwork:
-        own, others = np.flatnonzero(parts[number])[:each], np.flatnonzero(~parts[number])
+        chosen, others = np.flatnonzero(parts[number])[:each], np.flatnonzero(~parts[number])
         return RoundedNetwork(
             train_mnist.network(number),
             pixels[others[:CALIBRATION]],
-            pixels[own],
-            classes[own],
+            pixels[chosen],
+            classes[chosen],
             100,
             keep,
             steps,

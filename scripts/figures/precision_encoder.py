@@ -13,9 +13,9 @@ from carrysave.compiler.front.encoder_weights import Dense, read_encoder
 from carrysave.compiler.front.sentences import read_tokens
 from carrysave.precision.intervals import around
 from carrysave.precision.options import Pair
-from carrysave.precision.rounded import Rounded
 from golden.formats.names import parse
 from scripts.figures.precision_text import Figure, Text
+from scripts.language.rounded_products import Rounded
 from verif.support.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 
 __all__ = ["encoder"]
@@ -53,10 +53,10 @@ def encoder(count: int, few: int, names: Sequence[str]) -> Text:
 
     def vectors(given: list[np.ndarray], picks: Sequence[Pair] | None) -> np.ndarray:
         given_pairs: Sequence[Pair | None] = picks or [None] * len(blocks)
-        own = dict(zip(blocks, given_pairs, strict=True))
+        pair_of = dict(zip(blocks, given_pairs, strict=True))
 
         def multiply(name: str, layer: Dense, x: np.ndarray) -> np.ndarray:
-            pair = own[name]
+            pair = pair_of[name]
             if pair is None:
                 return multiplied(name, layer, x)
             return rounded.product(name, pair, x) + layer.bias
@@ -77,12 +77,12 @@ def encoder(count: int, few: int, names: Sequence[str]) -> Text:
     )
 
 
-def ranked(found: np.ndarray, wanted: np.ndarray) -> Figure:
+def ranked(ranks: np.ndarray, wanted: np.ndarray) -> Figure:
     """Return the rank correlation, and its interval by leaving out groups in turn (jackknife)."""
-    value = rank_correlation(found, wanted) or 0.0
-    groups = np.arange(len(found)) * PARTS // len(found)
+    value = rank_correlation(ranks, wanted) or 0.0
+    groups = np.arange(len(ranks)) * PARTS // len(ranks)
     left = np.array([
-        rank_correlation(found[groups != one], wanted[groups != one]) for one in range(PARTS)
+        rank_correlation(ranks[groups != one], wanted[groups != one]) for one in range(PARTS)
     ])
     error = float(((PARTS - 1) / PARTS * ((left - left.mean()) ** 2).sum()) ** 0.5)
     low, high = around(value, error)

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.attention import Decoder
-from carrysave.compiler.decoder.losses import losses
-from carrysave.compiler.decoder.units import FLOATS
 from carrysave.compiler.front.gguf import Model, load
 from carrysave.compiler.front.text_tokens import Vocabulary
-from carrysave.data.packages import package_folder
 from carrysave.precision.intervals import ratio
 from carrysave.precision.options import Pair
-from carrysave.precision.rounded import Rounded
 from carrysave.weights.gguf import read_gguf
 from golden.formats.names import parse
 from scripts.figures.precision_text import Figure, Text
+from scripts.language.float_units import FLOATS
+from scripts.language.losses import losses
+from scripts.language.packages import package_folder
 from scripts.language.rounded import matrices, rounded_model
+from scripts.language.rounded_products import Rounded
 
 __all__ = ["language"]
 
@@ -52,8 +52,8 @@ def language(count: int, few: int, names: Sequence[str]) -> Text:
         pairs = {name: pair for group, pair in zip(groups, given, strict=True) for name in group}
         return rounded_model(model, rounded, pairs, keep)
 
-    def logits(own: Model, given: np.ndarray) -> np.ndarray:
-        return Decoder(own, cache=len(given), units=FLOATS).step(given)
+    def logits(model: Model, given: np.ndarray) -> np.ndarray:
+        return Decoder(model, cache=len(given), units=FLOATS).step(given)
 
     logits(made(None, rows), calibration)
     characters = np.concatenate([
@@ -62,19 +62,19 @@ def language(count: int, few: int, names: Sequence[str]) -> Text:
     ])
 
     def measured(picks: Sequence[Pair] | None) -> np.ndarray:
-        own = made(picks)
+        model = made(picks)
         return np.concatenate([
-            _blocks(losses(logits(own, window[:-1]), window[1:])) for window in windows
+            _blocks(losses(logits(model, window[:-1]), window[1:])) for window in windows
         ])
 
     floats = measured(None)
 
     def judge(picks: Sequence[Pair] | None) -> Figure:
-        found = floats if picks is None else measured(picks)
-        value, span = float(found.sum() / characters.sum()), ratio(found, characters)
+        bits = floats if picks is None else measured(picks)
+        value, span = float(bits.sum() / characters.sum()), ratio(bits, characters)
         if picks is None:
             return Figure(value, span, None, None)
-        apart = found - floats
+        apart = bits - floats
         return Figure(value, span, float(apart.sum() / characters.sum()), ratio(apart, characters))
 
     return Text(
@@ -102,7 +102,7 @@ def _windows(
         raise ValueError(
             f"count must be {WINDOW}..{(len(text) // most - 1) * WINDOW} tokens, not {count}"
         )
-    starts = [0, *(step * place for place in range(1, number + 1))]
+    starts = [0, *(step * index for index in range(1, number + 1))]
     first, *windows = (vocabulary.tokens(text[start : start + most]) for start in starts)
     return first[:few], np.array([one[: WINDOW + 1] for one in windows])
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from carrysave.precision.intervals import Interval
 from carrysave.precision.options import Options, Pair
-from carrysave.precision.rounded import GroupOption, Rounded
 from carrysave.precision.sensitivity import noise
 from carrysave.progress import Steps
+from scripts.language.rounded_products import GroupOption, Rounded
 
 __all__ = ["Figure", "Text"]
 
@@ -50,7 +50,7 @@ class Text:
         table: list[dict[Pair, GroupOption]] = []
         for number, group in enumerate(self.groups):
             steps.step(f"sensitivity of {group[0]}, {number + 1} of {len(self.groups)}")
-            own = {}
+            of_layer = {}
             for pair in dict.fromkeys([*pairs, *costed]):
                 bytes_ = sum(self.rounded.bytes(name, pair[1]) for name in group)
                 apart = np.inf
@@ -58,6 +58,6 @@ class Text:
                     only: list[Any] = [None] * len(self.groups)
                     only[number] = pair
                     apart = noise([self.run(only)], [floats])
-                own[pair] = GroupOption(noise=apart, bytes=bytes_)
-            table.append(own)
+                of_layer[pair] = GroupOption(noise=apart, bytes=bytes_)
+            table.append(of_layer)
         return Options(table)

@@ -10,6 +10,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.errors import needs
 from carrysave.precision import layers as products
 from carrysave.precision.assess import Judge
+from carrysave.precision.batches import Batches
 from carrysave.precision.sensitivity import Option
 from carrysave.progress import Steps
 from hw.catalog import Design
@@ -32,17 +33,19 @@ class _Network:
     def __init__(self, number: int, count: int, keep: Keep, steps: Steps) -> None:
         pixels, classes = images()
         parts = folds(len(pixels), train_mnist.FOLDS)
-        own, self._others = np.flatnonzero(parts[number])[:count], np.flatnonzero(~parts[number])
+        chosen, self._others = np.flatnonzero(parts[number])[:count], np.flatnonzero(~parts[number])
         self._graph = load(train_mnist.network(number))
         self._name = next(iter(self._graph.inputs))
         design = Design.parse("coprocessor", {"engine": ENGINE, "requantise": "false"})
         self._target = Target(design, golden=True)
         calibration = {self._name: pixels[self._others[:CALIBRATION]]}
-        self._layers = products.find(self._graph, calibration, _BATCH)
-        self.weights = sum(layer.weight_bits(1) for layer in self._layers)
-        self._judge = Judge(
-            self._graph, self._target, self._layers, {self._name: pixels[own]}, classes[own], _BATCH
+        given, judged = (
+            Batches.of_rows(self._graph, inputs, _BATCH)
+            for inputs in (calibration, {self._name: pixels[chosen]})
         )
+        self._layers = products.find(self._graph, given)
+        self.weights = sum(layer.weight_bits(1) for layer in self._layers)
+        self._judge = Judge(self._graph, self._target, self._layers, judged, classes[chosen])
         self._pixels, self._steps = pixels, steps
 
     def configurations(self) -> dict[str, tuple[str, bool]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.encoder.attention import attention
+from carrysave.compiler.encoder.attention import Attention
 from carrysave.compiler.encoder.codes import IntegerEncoder
 from carrysave.compiler.encoder.compile import compiled
 from carrysave.compiler.encoder.integers import quantise
@@ -65,14 +65,14 @@ def measure_on_chip(
     unit = unit_of(Target(_design(*BUILDS[0])))
     whole = quantise(floats, ranges(floats, [sentence]), unit)
     encoder = replace(whole, blocks=whole.blocks[:1])
-    found = []
+    rows = []
     for build in BUILDS:
         target = Target(_design(*build))
         cycles, moved, modelled = _simulated(_head(encoder, target), folder)
-        found.append(_row(f"a head, {LENGTH} x {WIDTH}", build, (cycles, moved), modelled))
+        rows.append(_row(f"a head, {LENGTH} x {WIDTH}", build, (cycles, moved), modelled))
     for build in WHOLE:
-        found += _layer(encoder, sentence, build, None if quick else folder)
-    return found
+        rows += _layer(encoder, sentence, build, None if quick else folder)
+    return rows
 
 
 def _design(data_width: int, scratch: int) -> Design:
@@ -88,7 +88,7 @@ def _head(encoder: IntegerEncoder, target: Target) -> Program:
     qkv = image.place("qkv", codes, 8)
     context = image.reserve("context", LENGTH, WIDTH, 8)
     one = replace(encoder, words=encoder.words[:, :WIDTH], heads=1)
-    attention(image, one, "0.", encoder.blocks[0], qkv, context)
+    Attention(image, one, "0.", encoder.blocks[0], qkv, context).add()
     return assembled(image, [(), image.steps])
 
 
@@ -98,8 +98,8 @@ def _layer(
     """Measure the attention of a layer, and the whole layer with what the model says."""
     whole = compiled(encoder, [sentence], Target(_design(*build)))
     steps = [step for step in whole.steps if isinstance(step, Start)]
-    own = [number for number, step in enumerate(steps) if step.node in _ATTENTION]
-    first, last = own[0], own[-1] + 1
+    numbers = [number for number, step in enumerate(steps) if step.node in _ATTENTION]
+    first, last = numbers[0], numbers[-1] + 1
     heads = f"attention of a layer, {encoder.heads} heads"
     program = assembled(whole.image, [steps[:first], steps[first:last]])
     counted: tuple[int, int] | None = None
@@ -145,16 +145,16 @@ def _simulated(program: Program, folder: Path) -> tuple[int, int, Spent]:
     memory = program.memory.copy()
     run = by_golden(program, memory)
     run(program.sections[0])
-    found = memory.copy()
+    left = memory.copy()
     run(program.sections[1])
-    by_block(program, found, folder)(program.sections[1])
+    by_block(program, left, folder)(program.sections[1])
     steps = [step for step in program.sections[1].steps if isinstance(step, Start)]
     for name, buffer in program.buffers.items():
-        if not buffer.on_chip and not np.array_equal(buffer.read(found), buffer.read(memory)):
+        if not buffer.on_chip and not np.array_equal(buffer.read(left), buffer.read(memory)):
             raise SystemExit(
                 f"{program.target.design.module}: {name} is wrong on the simulated block"
             )
-    counters = counters_of(found, [step.counters for step in steps])
+    counters = counters_of(left, [step.counters for step in steps])
     beats = counters["read_beats"] + counters["write_beats"]
     moved = beats * program.target.spec.bytes
     return counters["cycles"], moved, _modelled(steps, program)

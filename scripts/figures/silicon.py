@@ -66,12 +66,12 @@ Keep = Callable[[list[dict[str, Any]]], None]
 """Called with all rows after each: the largest take long."""
 
 
-def _figures(found: dict[str, Any]) -> dict[str, Any]:
+def _figures(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of both tiers of a result."""
     return {
         f"{tier}, {name}": of[key]
         for name, (key, _) in _FIGURES.items()
-        for tier, of in zip(_TIERS, (found, found["placed"]), strict=True)
+        for tier, of in zip(_TIERS, (facts, facts["placed"]), strict=True)
     }
 
 
@@ -90,20 +90,20 @@ def measure_pairs(
         are searched alike, arrays briefly, and the best few of each are placed, of arrays the best.
     """
     rows: list[dict[str, Any]] = []
-    found = _results(
+    measured = _results(
         [(design, pair[0].module not in quick) for pair in pairs for design in pair], library
     )
     for _ in pairs:
-        results = [next(found), next(found)]
+        results = [next(measured), next(measured)]
         figures = [_figures(result) for result in results]
-        for result, own in zip(results, figures, strict=True):
+        for result, each in zip(results, figures, strict=True):
             ratios = {
-                f"{tier}, ratio": own[f"{tier}, GOPS/mm2"] / figures[1][f"{tier}, GOPS/mm2"]
+                f"{tier}, ratio": each[f"{tier}, GOPS/mm2"] / figures[1][f"{tier}, GOPS/mm2"]
                 for tier in _TIERS
             }
             rows.append({
                 "module": result["module"],
-                **own,
+                **each,
                 **ratios,
                 "points": len(result["sweep"]),
                 **{key: result[key] for key in ("recipe", "hierarchy_mode", "versions")},

@@ -176,11 +176,11 @@ class _Model:
         digits = 1 if bits == self.core.bits else -(-bits // self.core.digit)
         columns = (n if whole else -(-n // self.memory.copies)) * digits
         sizes = m, columns, k, _SUM_BITS
-        found = cost(self.stores, plan(self.stores, *sizes), *sizes)
-        scales = round(found.read_beats * more / self.core.stored)
-        beats = found.read_beats + scales + found.write_beats
+        estimate = cost(self.stores, plan(self.stores, *sizes), *sizes)
+        scales = round(estimate.read_beats * more / self.core.stored)
+        beats = estimate.read_beats + scales + estimate.write_beats
         shares = 1 if whole else self.memory.copies
-        cycles = start_of(self.stores.latency) + found.cycles + scales
+        cycles = start_of(self.stores.latency) + estimate.cycles + scales
         return cycles, shares * beats * self.memory.beat // 8
 
     def rows(self, shape: Shape, rows: int, length: int) -> int:

@@ -10,13 +10,14 @@ import numpy as np
 import golden
 from carrysave import compiler, jobs, weights
 from carrysave.compiler.decoder.attention import Decoder
-from carrysave.compiler.decoder.losses import losses
-from carrysave.compiler.decoder.units import FLOATS, GOLDEN, Units
+from carrysave.compiler.decoder.units import GOLDEN, Units
 from carrysave.compiler.front.gguf import Model, load
-from carrysave.precision.rounded import Rounded
 from carrysave.weights.gguf import read_gguf
 from scripts import language
+from scripts.language.float_units import FLOATS
+from scripts.language.losses import losses
 from scripts.language.rounded import matrices, rounded_model
+from scripts.language.rounded_products import Rounded
 
 __all__ = ["SETTINGS", "loss_job"]
 
@@ -29,8 +30,8 @@ SETTINGS: dict[str, tuple[Units, int]] = {
             ("RMS norm", "normed", 8),
             ("SiLU", "gated", 8),
             ("softmax", "probabilities", 8),
-            ("cache of 8 bits", "kept", 8),
-            ("cache of 4 bits", "kept", 4),
+            ("cache of 8 bits", "cached", 8),
+            ("cache of 4 bits", "cached", 4),
         )
     },
     "all, cache of 8 bits": (GOLDEN, 8),

@@ -8,8 +8,8 @@ import numpy as np
 
 from carrysave.compiler.front.gguf import Model
 from carrysave.precision.options import Pair
-from carrysave.precision.rounded import Rounded
 from golden.lut.grouped import FastWeights
+from scripts.language.rounded_products import Rounded
 
 __all__ = ["matrices", "rounded_model"]
 

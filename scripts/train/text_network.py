@@ -54,8 +54,8 @@ def _codes(w: jax.Array, levels: str, group: int) -> tuple[jax.Array, jax.Array,
 
 
 def _matrix(w: jax.Array, levels: str, group: int) -> jax.Array:
-    found, step, zero = _codes(w, levels, group)
-    return _through(w, ((found - zero) * step).reshape(w.shape))
+    codes, step, zero = _codes(w, levels, group)
+    return _through(w, ((codes - zero) * step).reshape(w.shape))
 
 
 def _aligned(x: jax.Array, bits: int, block: int) -> jax.Array:
@@ -69,15 +69,15 @@ def _aligned(x: jax.Array, bits: int, block: int) -> jax.Array:
     return _through(x, rounded.reshape(x.shape))
 
 
-def _kept(x: jax.Array, bits: int) -> jax.Array:
+def _cached(x: jax.Array, bits: int) -> jax.Array:
     """Round keys or values as a cache has them."""
     if bits == 8:
         return _aligned(x, 8, x.shape[-1])
     parts = x.reshape(*x.shape[:-1], -1, _GROUP)
     low = _fp16(parts.min(axis=-1, keepdims=True))
     step = _fp16((parts.max(axis=-1, keepdims=True) - low) / 15)
-    found = jnp.clip(jnp.round((parts - low) / jnp.where(step > 0, step, 1)), 0, 15)
-    return _through(x, (found * step + low).reshape(x.shape))
+    codes = jnp.clip(jnp.round((parts - low) / jnp.where(step > 0, step, 1)), 0, 15)
+    return _through(x, (codes * step + low).reshape(x.shape))
 
 
 def _normed(x: jax.Array, gain: jax.Array) -> jax.Array:
@@ -85,10 +85,10 @@ def _normed(x: jax.Array, gain: jax.Array) -> jax.Array:
 
 
 def _hadamard(size: int) -> jax.Array:
-    found = np.ones((1, 1), np.float32)
-    while len(found) < size:
-        found = np.block([[found, found], [found, -found]])
-    return jnp.asarray(found)
+    matrix = np.ones((1, 1), np.float32)
+    while len(matrix) < size:
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    return jnp.asarray(matrix)
 
 
 def _rotated(x: jax.Array, base: float) -> jax.Array:
@@ -109,7 +109,7 @@ class Network:
 
     Parameters
     ----------
-    header : as :func:`carrysave.compiler.front.text.save_text` has it.
+    header : as :func:`scripts.language.save_text.save_text` has it.
     """
 
     header: dict[str, Any]
@@ -117,31 +117,31 @@ class Network:
     def initial(self, seed: int) -> Weights:
         """Draw the weights that training starts from."""
         rng, width = np.random.default_rng(seed), self.header["width"]
-        found: Weights = {name: np.ones(size) for name, size in gains_of(self.header).items()}
+        weights: Weights = {name: np.ones(size) for name, size in gains_of(self.header).items()}
         for name, (rows, columns) in matrices_of(self.header).items():
             small = 0.35 if name.rpartition(".")[2] in _LAST else 1
-            found[name] = rng.normal(0, small * rows**-0.5, (rows, columns))
-        found["embedding"] = rng.normal(0, 1, (len(self.header["characters"]), width))
-        return {name: jnp.asarray(value, jnp.float32) for name, value in found.items()}
+            weights[name] = rng.normal(0, small * rows**-0.5, (rows, columns))
+        weights["embedding"] = rng.normal(0, 1, (len(self.header["characters"]), width))
+        return {name: jnp.asarray(value, jnp.float32) for name, value in weights.items()}
 
     def rounded(self, weights: Weights) -> dict[str, np.ndarray]:
         """Return what the file has."""
         _, levels, _, group = FORMATS[self.header["format"]]
-        found = {}
+        arrays = {}
         for name, value in weights.items():
             if name not in matrices_of(self.header):
-                found[name] = np.asarray(value)
+                arrays[name] = np.asarray(value)
                 continue
             codes, steps, _ = _codes(value, levels, group)
-            found[f"{name}.codes"] = np.asarray(codes).reshape(value.shape)
-            found[f"{name}.scales"] = np.asarray(steps)[:, 0]
-        return found
+            arrays[f"{name}.codes"] = np.asarray(codes).reshape(value.shape)
+            arrays[f"{name}.scales"] = np.asarray(steps)[:, 0]
+        return arrays
 
     def loss(self, weights: Weights, tokens: jax.Array) -> jax.Array:
         """Return the mean bits of each token but the first of rows."""
-        found = jax.nn.log_softmax(self.logits(weights, tokens[:, :-1]))
-        own = jnp.take_along_axis(found, tokens[:, 1:, None], axis=-1)
-        return -own.mean() / np.log(2)
+        logs = jax.nn.log_softmax(self.logits(weights, tokens[:, :-1]))
+        of_tokens = jnp.take_along_axis(logs, tokens[:, 1:, None], axis=-1)
+        return -of_tokens.mean() / np.log(2)
 
     def logits(self, weights: Weights, tokens: jax.Array) -> jax.Array:
         """Foresee the next token after each of rows of tokens."""
@@ -155,16 +155,20 @@ class Network:
         x = weights["embedding"][tokens]
         for layer in range(header["layers"]):
 
-            def own(name: str, x: jax.Array, layer: int = layer) -> jax.Array:
+            def weighted(name: str, x: jax.Array, layer: int = layer) -> jax.Array:
                 return product(f"{layer}.{name}", x)
 
             h = _normed(x, weights[f"{layer}.mix_norm"])
-            mixed = self._attention(own, h) if header["form"] == "attention" else _recurrent(own, h)
+            mixed = (
+                self._attention(weighted, h)
+                if header["form"] == "attention"
+                else _recurrent(weighted, h)
+            )
             last = FORMS[header["form"]][3]
-            x = x + own(last, _normed(mixed, weights[f"{layer}.output_norm"]))
+            x = x + weighted(last, _normed(mixed, weights[f"{layer}.output_norm"]))
             h = _normed(x, weights[f"{layer}.ffn_norm"])
-            hidden = jax.nn.silu(own("ffn_gate", h)) * own("ffn_up", h)
-            x = x + own("ffn_down", _normed(hidden, weights[f"{layer}.down_norm"]))
+            hidden = jax.nn.silu(weighted("ffn_gate", h)) * weighted("ffn_up", h)
+            x = x + weighted("ffn_down", _normed(hidden, weights[f"{layer}.down_norm"]))
         return product("head", _normed(x, weights["norm"]))
 
     def _attention(self, product: Product, h: jax.Array) -> jax.Array:
@@ -180,7 +184,7 @@ class Network:
             turn = _hadamard(head)
             q, k, scale = q @ turn, k @ turn, scale / head
             k = k - k[:, :, :_GROUP].mean(axis=2, keepdims=True)
-        q, k, v = _aligned(q, 8, head), _kept(k, bits), _kept(v, bits)
+        q, k, v = _aligned(q, 8, head), _cached(k, bits), _cached(v, bits)
         scores = q @ k.swapaxes(2, 3) * scale
         later = np.triu(np.ones((count, count), bool), 1)
         shares = jax.nn.softmax(jnp.where(later, -jnp.inf, scores), axis=-1)

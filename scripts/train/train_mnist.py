@@ -50,14 +50,14 @@ def network(fold: int) -> Path:
 
 def _start(fold: int) -> Weights:
     """Draw weights (He et al., 2015)."""
-    rng, channels, found = np.random.default_rng(100 + fold), 1, {}
+    rng, channels, weights = np.random.default_rng(100 + fold), 1, {}
     for name, (filters, side) in LAYERS.items():
         shape = (filters, channels, side, side)
         spread = (2 / (channels * side * side)) ** 0.5
-        found[f"{name}.weights"] = rng.normal(0, spread, shape).astype(np.float32)
-        found[f"{name}.bias"] = np.zeros(filters, np.float32)
+        weights[f"{name}.weights"] = rng.normal(0, spread, shape).astype(np.float32)
+        weights[f"{name}.bias"] = np.zeros(filters, np.float32)
         channels = filters
-    return found
+    return weights
 
 
 def _train(fold: int, weights: Weights, epochs: int, rate: float) -> Weights:
@@ -67,7 +67,7 @@ def _train(fold: int, weights: Weights, epochs: int, rate: float) -> Weights:
     import jax.numpy as jnp
 
     pixels, classes = images()
-    own = np.flatnonzero(~folds(len(pixels), FOLDS)[fold])
+    chosen = np.flatnonzero(~folds(len(pixels), FOLDS)[fold])
 
     def loss(params: Any, x: Any, y: Any) -> Any:
         logits = jax.nn.log_softmax(_forward(params, x))
@@ -92,10 +92,10 @@ def _train(fold: int, weights: Weights, epochs: int, rate: float) -> Weights:
     rng = np.random.default_rng(200 + fold)
     zeros = {name: np.zeros_like(value) for name, value in weights.items()}
     state: Any = (weights, zeros, zeros)
-    total, done = epochs * (len(own) // BATCH), 0
+    total, done = epochs * (len(chosen) // BATCH), 0
     for _ in range(epochs):
-        order = rng.permutation(own)
-        for start in range(0, len(own) - BATCH + 1, BATCH):
+        order = rng.permutation(chosen)
+        for start in range(0, len(chosen) - BATCH + 1, BATCH):
             part = order[start : start + BATCH]
             moves = rng.integers(-2, 3, (len(part), 2))
             moved = np.stack([
@@ -172,10 +172,10 @@ def main() -> None:
 
         for fold in range(arguments.folds):
             session = onnxruntime.InferenceSession(network(fold))
-            own = folds(len(pixels), FOLDS)[fold]
-            (logits,) = session.run(None, {"image": pixels[own]})
-            right = int((logits.argmax(axis=1) == classes[own]).sum())
-            print(f"fold {fold + 1} of {FOLDS}: {right:,} of {own.sum():,} right", flush=True)
+            held_out = folds(len(pixels), FOLDS)[fold]
+            (logits,) = session.run(None, {"image": pixels[held_out]})
+            right = int((logits.argmax(axis=1) == classes[held_out]).sum())
+            print(f"fold {fold + 1} of {FOLDS}: {right:,} of {held_out.sum():,} right", flush=True)
     except UsageError as error:
         parser.error(str(error))
     except ModuleNotFoundError as error:

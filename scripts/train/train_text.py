@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from carrysave import cache
-from carrysave.compiler.decoder.losses import losses
 from carrysave.compiler.decoder.recurrent import decoder_of
 from carrysave.compiler.front.gguf import FORMS
 from carrysave.compiler.front.text import (
@@ -28,10 +27,11 @@ from carrysave.compiler.front.text import (
     Characters,
     check_header,
     load_text,
-    save_text,
 )
-from carrysave.data.packages import package_folder
 from carrysave.errors import remedy
+from scripts.language.losses import losses
+from scripts.language.packages import package_folder
+from scripts.language.save_text import save_text
 from scripts.tables import ROOT, markdown
 from scripts.upkeep.pages import write_table
 
@@ -87,8 +87,8 @@ def data() -> tuple[str, np.ndarray, np.ndarray]:
         )
     )
     vocabulary = Characters(characters)
-    kept = ("".join(one for one in text if one in characters) for text in both)
-    learnt, held = (vocabulary.tokens(text).astype(np.int32) for text in kept)
+    known = ("".join(one for one in text if one in characters) for text in both)
+    learnt, held = (vocabulary.tokens(text).astype(np.int32) for text in known)
     return characters, learnt, held
 
 
@@ -115,15 +115,15 @@ def train(network: Network, text: np.ndarray, steps: int, rate: float, seed: int
     zeros = [{name: jnp.zeros_like(one) for name, one in weights.items()} for _ in range(2)]
     state: Any = (weights, *zeros)
     rng = np.random.default_rng(seed)
-    told: list[float] = []
+    recent: list[float] = []
     for number in range(steps):
         starts = rng.integers(0, len(text) - WINDOW - 1, BATCH)
         tokens = np.stack([text[start : start + WINDOW + 1] for start in starts])
         state, bits = jitted(state, tokens, number)
-        told.append(float(bits))
+        recent.append(float(bits))
         if number % 100 == 99 or number + 1 == steps:
-            print(f"step {number + 1:,}: {np.mean(told):.3f} bits per character", file=sys.stderr)
-            told.clear()
+            print(f"step {number + 1:,}: {np.mean(recent):.3f} bits per character", file=sys.stderr)
+            recent.clear()
     return state[0]
 
 
@@ -136,10 +136,10 @@ def windows(text: np.ndarray, count: int) -> np.ndarray:
 def golden_bits(path: Path, rows: np.ndarray) -> float:
     """Return the mean bits of a character by golden's integer units."""
     model, _ = load_text(path)
-    found = [
+    bits = [
         losses(decoder_of(model, cache=WINDOW, bits=None).step(row[:-1]), row[1:]) for row in rows
     ]
-    return float(np.mean(found))
+    return float(np.mean(bits))
 
 
 def make(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -215,13 +215,13 @@ def main() -> None:
         if getattr(arguments, name) < low:
             parser.error(f"--{name} must be {low} or more, not {getattr(arguments, name)}")
     try:
-        found = make(arguments)
+        facts = make(arguments)
     except ValueError as error:
         parser.error(str(error))
     except ModuleNotFoundError as error:
         parser.error(f"needs {error}")
-    text = json.dumps(found, indent=2)
-    cache.write(Path(found["path"]).with_suffix(".json"), text + "\n")
+    text = json.dumps(facts, indent=2)
+    cache.write(Path(facts["path"]).with_suffix(".json"), text + "\n")
     print(text)
 
 

@@ -122,9 +122,9 @@ def of_litex(module: str, arguments: Facts) -> Facts:
         if name in resources:
             pins["busy"] = pin(resources[name], inverted=name.endswith("_n"))
             break
-    told = "".join(f", {key}={value}" for key, value in arguments.items())
+    options = "".join(f", {key}={value}" for key, value in arguments.items())
     return {
-        "source": f"litex-boards {version('litex-boards')}: {module}{told}",
+        "source": f"litex-boards {version('litex-boards')}: {module}{options}",
         "part": platform.device,
         "clock_hz": round(1e9 / platform.default_clk_period, 3),
         "pins": pins,
@@ -133,15 +133,15 @@ def of_litex(module: str, arguments: Facts) -> Facts:
 
 def boards() -> dict[str, Facts]:
     """Describe all boards."""
-    found = {name: of_amaranth(path) for name, path in AMARANTH.items()}
+    facts = {name: of_amaranth(path) for name, path in AMARANTH.items()}
     for name, where in SERIAL.items():
         lines = of_litex(*where)
-        found[name]["source"] += f"; serial line: {lines['source']}"
-        found[name]["pins"] |= {signal: lines["pins"][signal] for signal in ("rx", "tx")}
-    found |= {name: of_litex(*where) for name, where in LITEX.items()}
+        facts[name]["source"] += f"; serial line: {lines['source']}"
+        facts[name]["pins"] |= {signal: lines["pins"][signal] for signal in ("rx", "tx")}
+    facts |= {name: of_litex(*where) for name, where in LITEX.items()}
     for name in PROCESSOR:
-        found[name]["pins"] = {}
-    return found
+        facts[name]["pins"] = {}
+    return facts
 
 
 def main() -> None:

@@ -23,21 +23,24 @@ class Pin:
     """A line of the lock: a package, its version, where it is wanted, and the Python it needs."""
 
     def __init__(self, line: str):
-        found = _PIN.fullmatch(line)
-        if found is None:
+        match = _PIN.fullmatch(line)
+        if match is None:
             raise ValueError(f"pin must be NAME==VERSION; MARKER  # NEED, not {line!r}")
-        self.name, self.version = found["name"], found["version"]
-        self.marker, self.need = found["marker"], found["need"] or ""
+        self.name, self.version = match["name"], match["version"]
+        self.marker, self.need = match["marker"], match["need"] or ""
 
     def wanted(self, python: str) -> bool:
-        """Tell whether it is for a Python, such as 3.11.2."""
+        """Return whether it is for a Python, such as 3.11.2."""
         short = ".".join(python.split(".")[:2])
-        own = {"python_full_version": python, "python_version": short}
+        environment = {"python_full_version": python, "python_version": short}
         # Not positional: pip's copies differ in what comes first.
-        return not self.marker or Marker(self.marker).evaluate({**default_environment(), **own})
+        return not self.marker or Marker(self.marker).evaluate({
+            **default_environment(),
+            **environment,
+        })
 
     def takes(self, python: str) -> bool:
-        """Tell whether it works with a Python, as it says itself."""
+        """Return whether it works with a Python, as it says itself."""
         return SpecifierSet(self.need).contains(python, prereleases=True)
 
 
@@ -58,7 +61,7 @@ def refusals(text: str, python: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    found = refusals(Path(sys.argv[1]).read_text(), platform.python_version())
-    for one in found:
+    wrong = refusals(Path(sys.argv[1]).read_text(), platform.python_version())
+    for one in wrong:
         print(one)
-    sys.exit(bool(found))
+    sys.exit(bool(wrong))

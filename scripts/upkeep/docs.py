@@ -30,8 +30,8 @@ def main() -> int:
         shutil.copy(page, output)
     with Steps(Console(stderr=True)) as steps:
         site.write(source, steps.step)
-    told = ["--fail-on-warning", "--keep-going", "--quiet", "--fresh-env", "-b", "html"]
-    code = sphinx([*told, str(source), str(output / "html")])
+    options = ["--fail-on-warning", "--keep-going", "--quiet", "--fresh-env", "-b", "html"]
+    code = sphinx([*options, str(source), str(output / "html")])
     if not code:
         print(f"{output / 'html' / 'index.html'}")
     return code

@@ -47,10 +47,10 @@ def main() -> None:
     wanted = [known[name] for name in arguments.only or known]
     again = [json.loads(design.key) for design in wanted]
     steps = Steps(Console(stderr=True))
-    found = [
-        kept
-        for kept in recipes.load()
-        if kept.library_sha256 != library.sha or (arguments.only and kept.design not in again)
+    stored = [
+        recipe
+        for recipe in recipes.load()
+        if recipe.library_sha256 != library.sha or (arguments.only and recipe.design not in again)
     ]
     file = Path(__file__).parents[2] / "carrysave" / "asic" / "recipes.json"
     with steps, jobs.session(jobs.Options(jobs=arguments.jobs)):
@@ -67,9 +67,11 @@ def main() -> None:
                 hierarchy=HIERARCHY,
                 progress=steps.note,
             )
-            found.append(recipes.of_search(design, library, result, OBJECTIVE))
-            found.sort(key=lambda kept: (kept.library, json.dumps(kept.design, sort_keys=True)))
-            file.write_text(recipes.dump(found))
+            stored.append(recipes.of_search(design, library, result, OBJECTIVE))
+            stored.sort(
+                key=lambda recipe: (recipe.library, json.dumps(recipe.design, sort_keys=True))
+            )
+            file.write_text(recipes.dump(stored))
 
 
 if __name__ == "__main__":

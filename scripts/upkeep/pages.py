@@ -151,10 +151,10 @@ def _merged(old: str, new: str) -> str:
     blocks: dict[str, list[str]] = {}
     for row in were:
         blocks.setdefault(_cells(row)[0], []).append(row)
-    own: dict[str, list[str]] = {}
+    rows_of: dict[str, list[str]] = {}
     for row in rows:
-        own.setdefault(_cells(row)[0], []).append(row)
-    return "\n".join([head, rule, *(row for block in (blocks | own).values() for row in block)])
+        rows_of.setdefault(_cells(row)[0], []).append(row)
+    return "\n".join([head, rule, *(row for block in (blocks | rows_of).values() for row in block)])
 
 
 def _cells(line: str) -> list[str]:
@@ -171,10 +171,10 @@ def _find(row: Row) -> dict[str, str]:
     if tier is None or row.tier not in tier[1]:
         raise SystemExit(f"{row.page}.md, {row.section}: no tier {row.tier}")
     head, _, *body = [_cells(line) for line in section.splitlines() if line.startswith("|")]
-    found = [cells for cells in body if tuple(cells[: len(row.key)]) == row.key]
-    if len(found) != 1:
-        raise SystemExit(f"{row.page}.md, {row.section}: {len(found)} rows of {row.key}")
-    return dict(zip(head, found[0], strict=True))
+    matches = [cells for cells in body if tuple(cells[: len(row.key)]) == row.key]
+    if len(matches) != 1:
+        raise SystemExit(f"{row.page}.md, {row.section}: {len(matches)} rows of {row.key}")
+    return dict(zip(head, matches[0], strict=True))
 
 
 def _lines() -> Iterator[str]:

@@ -79,10 +79,10 @@ def main() -> None:
             wrong += 1
             continue
         for processor in chosen.processors:
-            found = _show(part, processor)
-            wrong += found != right
-            if found is not None and found != right:
-                lines = set(right.splitlines()) ^ set(found.splitlines())
+            result = _show(part, processor)
+            wrong += result != right
+            if result is not None and result != right:
+                lines = set(right.splitlines()) ^ set(result.splitlines())
                 print(*sorted(lines), sep="\n", flush=True)
     print("the same on every processor" if not wrong else f"FAIL: {wrong} differ")
     raise SystemExit(1 if wrong else 0)
@@ -113,13 +113,13 @@ def _show(part: str, processor: str) -> str | None:
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            found = PARTS[part](run, Path(folder))
+            shown = PARTS[part](run, Path(folder))
         except ValueError as error:
             print(f"{part} on {processor}: FAIL\n{error}", flush=True)
             return None
-    lines, seconds = len(found.splitlines()), time.monotonic() - start
+    lines, seconds = len(shown.splitlines()), time.monotonic() - start
     print(f"{part} on {processor}: {lines} lines in {seconds:.0f} s", flush=True)
-    return found
+    return shown
 
 
 if __name__ == "__main__":
