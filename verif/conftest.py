@@ -4,6 +4,7 @@
 """
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -20,6 +21,9 @@ from verif.support.stamps import Stamps, deselect, wanted, whole_run
 
 if TYPE_CHECKING:
     from verif.support.browser import Browser
+
+# As the command has it: idle threads of numpy's BLAS would spin, in the time of other workers.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "12")
 
 # Files whose tests take longest come first, so that no worker has one left at the end.
 FIRST = (

@@ -183,7 +183,7 @@ def test_manifest_is_complete(design: Design, files: dict[str, Path]) -> None:
     assert manifest["module"] == design.module
     assert manifest["parameters"] == design.parameters
     assert {"amaranth", "pyosys", "carrysave"} <= set(manifest["versions"])
-    assert manifest["latency_cycles"] == design.component().latency
+    assert manifest["latency_cycles"] == design.component().latency == design.latency
     operations = manifest["throughput"]["operations_per_cycle"]
     assert operations == design.component().operations_per_cycle
     assert operations >= SLOW.get(design.name, 2)

@@ -46,6 +46,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     "chat": ("@model.gguf", "--prompt", "Hi", "--tokens", "1"),
     "precision": ("@float.onnx", "--calibration", "@images.npy", "--budget", "bytes=60%"),
     "boards": (),
+    "board": ("test", "--help"),
     "build": ("--board", "arty_a7_35t", "-p", "m=2", "-p", "n=2"),
     "soc": (
         "--board",

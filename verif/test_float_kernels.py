@@ -46,12 +46,10 @@ PLACES: dict[str, tuple[str, str]] = {
     "carrysave/exploration/surrogate.py": ("np.linalg scipy sklearn", SEARCH),
     "carrysave/compiler/decoder/attention.py": ("@", INTEGERS),
     "carrysave/compiler/encoder/evaluate.py": ("scipy", "ranks; a figure of 3 digits"),
-    "carrysave/compiler/program/manifest.py": ("np.tensordot", INTEGERS),
     "carrysave/compiler/run/exact_product.py": ("@", INTEGERS),
     "carrysave/compiler/run/floats.py": ("@", INTEGERS),
     "carrysave/precision/choose.py": ("scipy", "an integer program by estimates"),
     "carrysave/precision/in_jax.py": ("@ jax jnp.tanh", TUNED),
-    "carrysave/precision/rounded.py": ("@", TUNED),
     "carrysave/precision/tuning.py": ("** jax np.cos", TUNED),
     "carrysave/precision/picture.py": ("np.log10", "a plot"),
     "carrysave/papers/layer.py": ("** @ np.log10 sklearn", "a ratio of 3 digits, in dB"),
@@ -65,7 +63,6 @@ PLACES: dict[str, tuple[str, str]] = {
     "golden/lut/grouped.py": ("np.matmul", INTEGERS),
     "golden/lut/over_weights.py": ("@", INTEGERS),
     "golden/lut/scale.py": ("@", INTEGERS),
-    "golden/lut/serial.py": ("@", INTEGERS),
     "golden/lut/table.py": ("@", INTEGERS),
     "golden/lut/ternary.py": ("@", INTEGERS),
     "golden/lut/trits.py": ("@", INTEGERS),
@@ -104,7 +101,7 @@ def uses(tree: ast.AST) -> Iterator[str]:
 
 
 def _exact_base(node: ast.AST) -> bool:
-    """Tell whether powers are exact: of an integer, or of 2.0, which no library rounds."""
+    """Return whether powers are exact: of an integer, or of 2.0, which no library rounds."""
     if isinstance(node, ast.UnaryOp):
         node = node.operand
     return isinstance(node, ast.Constant) and (isinstance(node.value, int) or node.value == 2.0)

@@ -53,8 +53,8 @@ def test_a_design_is_one_of_the_catalogue() -> None:
     assert design != carrysave.Design("systolic_os")
     assert repr(design) == "Design('systolic_os', m=2, n=2, k_max=16)"
     assert eval(repr(design), {"Design": carrysave.Design}) == design
-    assert design.told == set(SMALL)
-    assert carrysave.Design.parse("mac", {"a_width": "4"}).told == {"a_width"}
+    assert design.explicit == set(SMALL)
+    assert carrysave.Design.parse("mac", {"a_width": "4"}).explicit == {"a_width"}
 
 
 def test_an_engine_and_its_parameters() -> None:
@@ -65,7 +65,7 @@ def test_an_engine_and_its_parameters() -> None:
     assert found.with_values(n=8, sums=64) == carrysave.Design(
         "coprocessor", engine="systolic_os(m=2)", sums=64
     )
-    assert found.with_values(n=8).told == {"engine", "n"}
+    assert found.with_values(n=8).explicit == {"engine", "n"}
 
 
 TREE: dict[str, Any] = {"n": 32, "k": 32, "a_width": 2}

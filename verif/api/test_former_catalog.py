@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import carrysave
 from golden.check import Parameter
 from golden.pe.mac import MacSpec
 from hw import catalog
@@ -58,6 +59,9 @@ def test_the_former_name_of_explicit_parameters_works_and_warns() -> None:
     unit = Design("vector_unit")
     best = unit.device_values(explicit=["exponential"])
     assert set(best) == set(unit.device_values()) - {"exponential"}
+    public = carrysave.Design("mac", a_width=4)
+    with pytest.warns(DeprecationWarning, match="^Design.told is .*: use Design.explicit$"):
+        assert public.told == public.explicit == {"a_width"}
     former: Any = unit.device_values
     with pytest.warns(DeprecationWarning, match="use explicit$"):
         assert former(told=["exponential"]) == best

@@ -56,12 +56,16 @@ def flat_of(tmp_path: Path, text: str, library: Library | None = None) -> Flat:
 
 def test_delays_are_those_of_the_library(tmp_path: Path) -> None:
     library = library_of(tmp_path)
-    flat = flat_of(tmp_path, """
+    flat = flat_of(
+        tmp_path,
+        """
 module top(clk, q); input clk; output q; wire r, n;
   INVT back(.A(r), .Y(n));
   DFFT one(.CLK(clk), .D(n), .Q(r), .QN(q));
 endmodule
-""", library)  # fmt: skip
+""",
+        library,
+    )
     found = timing(flat, tmp_path / "top.v", library, sta.Conditions(), 10.0).delays
     none = np.nan
     np.testing.assert_allclose(found["top", "INVT", "Y"], [[[[none, 0.3], [0.5, none]]]], rtol=1e-6)
@@ -101,7 +105,9 @@ def test_delays_are_those_of_the_critical_path(tmp_path: Path, kind: str) -> Non
 def test_delays_of_modules_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A netlist that is too large as a whole has the same delays where they depend on nothing."""
     library = library_of(tmp_path)
-    flat = flat_of(tmp_path, """
+    flat = flat_of(
+        tmp_path,
+        """
 module half(clk, i, o); input clk, i; output o; wire r;
   INVT back(.A(r), .Y(o));
   DFFT one(.CLK(clk), .D(i), .Q(r));
@@ -110,7 +116,9 @@ module top(clk, q); input clk; output q; wire n;
   half first(.clk(clk), .i(q), .o(n));
   half second(.clk(clk), .i(n), .o(q));
 endmodule
-""", library)  # fmt: skip
+""",
+        library,
+    )
     whole = timing(flat, tmp_path / "top.v", library, sta.Conditions(), 10.0).delays
     monkeypatch.setattr("carrysave.asic.power.delays.DELAYS_WHOLE", 0)
     parts = timing(flat, tmp_path / "top.v", library, sta.Conditions(), 10.0).delays

@@ -10,8 +10,8 @@ from carrysave.asic import full_adders, mapping, sta
 from carrysave.asic.elaborate import elaborate
 from carrysave.asic.liberty import cells
 from carrysave.asic.mapping import Flow, Recipe
-from carrysave.asic.placement import equivalence
 from hw.emit import yosys
+from verif.asic.placement import equivalence
 from verif.asic.test_synthesis import verilog
 
 LIBRARY = cells.osu018()

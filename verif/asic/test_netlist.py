@@ -31,7 +31,7 @@ ENGINE: dict[str, Any] = {
     "a_bytes": 64,
     "b_bytes": 64,
 }
-OWN: dict[str, dict[str, Any]] = {
+OF_DESIGNS: dict[str, dict[str, Any]] = {
     "requantiser": {"n": 1, "width": 6, "multiplier_width": 4, "out_width": 3},
     "shiftmax": ROW,
     "shift_gelu": ROW,
@@ -90,7 +90,7 @@ LONG = (
 @pytest.mark.parametrize("name", [*(name for name in CATALOG if name not in LONG), *long(LONG)])
 def test_netlist_passes_the_bench(name: str, tmp_path: Path) -> None:
     parameters = {key: SMALL[key] for key in CATALOG[name].parameters if key in SMALL}
-    design = Design(name, OWN.get(name, parameters))
+    design = Design(name, OF_DESIGNS.get(name, parameters))
     library = cells.osu018()
     netlist = Path(synthesis.synthesise_design(design, library)["netlist"])
     models = cache.write(tmp_path / "cells.v", cells.cell_models(library))

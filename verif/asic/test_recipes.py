@@ -92,7 +92,7 @@ def test_synth_uses_a_kept_recipe_and_measures(run: Run, monkeypatch: pytest.Mon
     (point,) = same["sweep"]
     assert (point["recipe"], point["delay_target_ns"]) == (kept.recipe, kept.delay_target_ns)
     assert (same["area_um2"], same["period_ns"]) == (kept.area_um2, kept.period_ns)
-    said = f"recipe kept in the project, the best of {kept.points} points; --sweep searches again"
+    said = f"recipe kept in the project, best of {kept.points} points; a sweep searches again"
     assert same["notes"] == [said]
     assert not any("kept" in note for note in found("--period", "9")["notes"])
     assert not any("kept" in note for note in found("--objective", "area")["notes"])

@@ -185,7 +185,7 @@ def test_report_of_a_build(tmp_path: Path) -> None:
         attached.built(BOARD, tmp_path)
     own = design_of(BOARD, {"m": "2"}, baud=9600)
     report(tmp_path, own, 9600)
-    assert attached.built(BOARD, tmp_path) == (own, 9600)
+    assert attached.built(BOARD, tmp_path) == (own, 9600, None)
     path = tmp_path / BOARD.name / f"{BOARD.name}.json"
     for torn in ("", "{", "[]", '{"parameters": {"m": 0}, "baud": 1}', '{"parameters": 1}'):
         path.write_text(torn)
@@ -193,3 +193,30 @@ def test_report_of_a_build(tmp_path: Path) -> None:
             attached.built(BOARD, tmp_path)
     with pytest.raises(UsageError, match="kv260 has a processor"):
         attached.built(BOARDS["kv260"], tmp_path)
+
+
+def test_memory_of_a_board(device: Device, run: Run, tmp_path: Path) -> None:
+    """All bytes are as they were written; one that is not is told, with its bits."""
+    design = design_of(BOARD, {})
+    report(tmp_path / "build" / "boards", design, 115200)
+    test = ("board", "test", "--board", BOARD.name, "--port", device.port, "--json")
+    found = check("board_test", run(*test).out)
+    assert found["ok"]
+    assert found["memory_bytes"] == design.spec.memory_bytes
+    assert found["tested"] > 2 * 2**15
+    assert found["read_bytes"] > 0
+
+    take = device.link.take
+
+    def stuck(byte: int) -> bytes:
+        device.memory[5::8] |= 4
+        return take(byte)
+
+    device.link.take = stuck  # type: ignore[method-assign]
+    outcome = run(*test, "--size", "2048")
+    assert outcome.code == 1
+    found = check("board_test", outcome.out)
+    assert not found["ok"]
+    assert (found["high"], found["low"]) == (4 << 40, 0)
+    assert found["first"][0] == {"test": "data wires", "address": 5, "wrote": 0, "read": 4}
+    assert found["cycles"] is None

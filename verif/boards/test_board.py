@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from carrysave.boards.board import BOARDS, board_of, design_of, divisor_of, rate_of
+from carrysave.boards.board import BOARDS, board_of, design_of
+from carrysave.boards.line_rate import divisor_of, rate_of
 from hw import device
 from hw.emit import constraints, tools
 from verif.support.command import Run
@@ -36,7 +37,7 @@ def test_design_and_its_line(name: str) -> None:
         assert not board.facts["pins"]
         return
     hertz = 1e6 * (board.clock_mhz or board.oscillator_mhz)
-    rate = rate_of(board, hertz)
+    rate = rate_of(board.baud, hertz)
     assert board.baud / 3 < rate <= board.baud
     assert abs(hertz / design.spec.divisor / rate - 1) < 0.02
     slow = design_of(board, {}, baud=9600)

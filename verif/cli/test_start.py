@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+
+from verif.networks.graphs import Builder
 
 SLOW = {
     "dask", "distributed", "matplotlib", "onnx", "onnxruntime", "peakrdl_html", "peakrdl_ipxact",
@@ -48,3 +52,26 @@ def test_commands_load_what_they_need(
     assert code == 0, done.stderr
     assert not unwanted & set(loaded)
     assert wanted <= set(loaded)
+
+
+def test_a_refusal_loads_what_it_needs(tmp_path: Path) -> None:
+    """All nodes that cannot run are said at once: no program is made, and nothing to print one."""
+    builder, count = Builder(np.random.default_rng(1), opset=17), 300
+    name = builder.node("DequantizeLinear", ["x", builder.scale(), builder.zero(np.uint8)], "n")
+    for at in range(count):
+        domain = "com.acme" if at % 3 == 0 else ""
+        name = builder.node("Mine" if domain else "Relu", [name], f"n{at}", domain=domain)
+    builder.node("Identity", [name], "y")
+    model = builder.model((1, 8), np.uint8, np.float32, [1, 8])
+    model.opset_import.add(domain="com.acme", version=1)
+    onnx.save(model, tmp_path / "m.onnx")
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, "compile", "m.onnx", "-o", "out"]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    *_, said, last = done.stderr.splitlines()
+    code, loaded = json.loads(last)
+    assert code == 2
+    assert said.startswith("carrysave: m.onnx: Mine 'Mine_n0', Mine 'Mine_n3', "), said
+    says = "and 80 others: operators of domain 'com.acme' are not supported; run can leave such"
+    assert says in said
+    assert not {"dask", "jinja2", "onnxruntime", "psutil", "scipy", "sklearn"} & set(loaded)
+    assert not (tmp_path / "out").exists()

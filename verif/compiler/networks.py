@@ -5,7 +5,7 @@ import onnx
 
 from verif.networks.graphs import Builder
 
-__all__ = ["SHAPE", "attention", "feature_maps"]
+__all__ = ["SHAPE", "attention", "feature_maps", "gates"]
 
 SHAPE = (1, 6, 4, 4)
 
@@ -38,11 +38,11 @@ class _Coded(Builder):
         """Add integers."""
         return self.constant(values, np.int64)
 
-    def ended(self, name: str, shape: list[int]) -> onnx.ModelProto:
+    def ended(self, name: str, shape: list[int], given: tuple[int, ...] = SHAPE) -> onnx.ModelProto:
         """Round the last floats to codes."""
-        given = [self.constant(0.05), self.constant(128, np.uint8)]
-        self.node("QuantizeLinear", [name, *given], "y")
-        return self.model(SHAPE, np.uint8, np.uint8, shape)
+        step = [self.constant(0.05), self.constant(128, np.uint8)]
+        self.node("QuantizeLinear", [name, *step], "y")
+        return self.model(given, np.uint8, np.uint8, shape)
 
 
 def feature_maps(seed: int) -> onnx.ModelProto:
@@ -111,3 +111,16 @@ def attention(seed: int) -> onnx.ModelProto:
     b.node("Mul", ["h9", b.node("Add", ["e2", b.constant(1)], "e3")], "e4")
     last = b.weighted("MatMul", b.coded("e4", 0.02), (8, 5), "o")
     return b.ended(last, [1, 16, 5])
+
+
+def gates(seed: int, batch: int = 3) -> onnx.ModelProto:
+    """Return a network whose channels have gates, made of their means, and have these added."""
+    b = _Coded(np.random.default_rng(seed), 17)
+    x = b.weighted("Conv", b.started(), (7, 6, 1, 1), "c")
+    means = b.coded(b.node("GlobalAveragePool", [x], "m"), 0.02)
+    gate = b.weighted("Conv", means, (7, 7, 1, 1), "e")
+    # The gate is either operand.
+    some = b.coded(b.node("Mul", [gate, x] if seed % 2 else [x, gate], "g"), 0.03)
+    b.node("Add", [means, some], "s")
+    last = b.weighted("Conv", b.coded("s", 0.043), (4, 7, 1, 1), "o")
+    return b.ended(last, [batch, 4, 4, 4], (batch, *SHAPE[1:]))

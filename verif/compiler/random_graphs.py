@@ -32,6 +32,13 @@ class _Random(Builder):
         inputs = [self.codes(shape, np.int8), self.scale(*count), zero]
         return self.node("DequantizeLinear", inputs, name, axis=0)
 
+    def one(self, x: str, name: str) -> str:
+        """Add an operator of one operand; no root of what is negative: its code is not defined."""
+        kind = str(self.rng.choice(_ONE))
+        if kind == "Sqrt":
+            x = self.node("Abs", [x], f"{name}_a")
+        return self.node(kind, [x], name)
+
     def step(self, number: int) -> None:
         """Add one operator, and mostly its quantiser."""
         rng, name = self.rng, f"t{number}"
@@ -61,7 +68,7 @@ class _Random(Builder):
             self.node(str(rng.choice(_TWO)), [x, str(rng.choice(same))], name)
         elif kind == "move":
             if rng.random() < 0.5:
-                x = self.node(str(rng.choice(_ONE)), [x], f"{name}_o")
+                x = self.one(x, f"{name}_o")
             self.node("Transpose", [x], f"{name}_t", perm=[0, 1, 3, 2])
             start = int(rng.integers(shape[3]))
             ends = [self.constant([one], np.int64) for one in (start, shape[3], 2)]
@@ -77,7 +84,7 @@ class _Random(Builder):
             self.node("HardSigmoid", [self.coded(f"{name}_m")], f"{name}_s")
             self.node("Mul", [x, self.coded(f"{name}_s")], name)
         else:
-            self.node(str(rng.choice(_ONE)), [x], name)
+            self.one(x, name)
         self.made.append((self.coded(name) if rng.random() < 0.85 else name, shape))
 
 

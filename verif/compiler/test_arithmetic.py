@@ -28,7 +28,7 @@ from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Move
 from carrysave.compiler.run.floats import calculate
 from carrysave.compiler.run.interpret import move
-from carrysave.compiler.run.network import by_golden, run
+from carrysave.compiler.run.network import run
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Tensor
 from golden import elementary, single
@@ -173,7 +173,7 @@ def test_steps_make_the_bits_of_arrays(name: str, turn: int, library: Any) -> No
         found = own.on(emitter, inputs, [*[None] * count, *given[count:]])
         right = own.run(given)
         values = [(sources, one) for (_, sources), one in zip(placed, given, strict=False)]
-        for floats in (lambda memory, step: calculate(memory, step.words), by_c):
+        for floats in (lambda memory, step: calculate(memory, step), by_c):
             memory = memory_of(image, values)
             executed(image, memory, floats)
             ours = memory.view(np.float32)[found.sources // 4]
@@ -260,16 +260,3 @@ def test_networks_are_whole(make: Any, seed: int) -> None:
     assert apart.max() <= 2
     assert (apart > 0).mean() < 0.15
     assert len(np.unique(theirs)) > 8
-
-
-@pytest.mark.parametrize("make", [feature_maps, attention])
-def test_runners_leave_the_same_bytes(make: Any, library: Any) -> None:
-    program = compiled(make(4))
-
-    def golden(own: Program) -> Any:
-        memory = own.memory.copy()
-        return memory, by_golden(own, memory)
-
-    expected = runners.memory_of(program, golden, inputs(4))
-    for on in (runners.on_driver, runners.on_c(library)):
-        np.testing.assert_array_equal(runners.memory_of(program, on, inputs(4)), expected)

@@ -38,10 +38,11 @@ def _choice(on: str, outputs: list[str], then: GraphProto, other: GraphProto) ->
 def model(decided: bool = True) -> ModelProto:
     """Return a network with branches that take what is around them, and pass some of it on."""
     inner = _choice(
-        "small", ["r"],
+        "small",
+        ["r"],
         _graph("t2", [_node("Add", ["m", "k2"], "v")], ["v"], k2=F32(0.25)),
         _graph("e2", [_node("Neg", ["m"], "v")], ["v"]),
-    )  # fmt: skip
+    )
     small = [
         _node("Shape", ["x"], "s"),
         _node("Gather", ["s", "one"], "n"),
@@ -53,10 +54,11 @@ def model(decided: bool = True) -> ModelProto:
     )
     first = _choice("fast", ["a", "b"], then, other)
     second = _choice(
-        "slow", ["c"],
+        "slow",
+        ["c"],
         _graph("t3", [_node("Relu", ["a"], "m")], ["m"]),
         _graph("e3", [_node("Tanh", ["a"], "m")], ["m"]),
-    )  # fmt: skip
+    )
     steps = {"step": F32(0.02), "zero": np.uint8(128), "w_step": F32(0.01), "w_zero": np.int8(0)}
     rng = np.random.default_rng(1)
     weights = rng.integers(-128, 128, (8, 4)).astype(np.int8)
@@ -72,9 +74,13 @@ def model(decided: bool = True) -> ModelProto:
         _node("QLinearMatMul", ["q", "step", "zero", "w", "w_step", "w_zero", "step", "zero"], "y"),
     ]
     constants = {
-        "limit": np.int64(8000), "one": np.int64(1), "most": np.int64(99), "w": weights,
-        "zero_f": F32(0), **steps,
-    }  # fmt: skip
+        "limit": np.int64(8000),
+        "one": np.int64(1),
+        "most": np.int64(99),
+        "w": weights,
+        "zero_f": F32(0),
+        **steps,
+    }
     graph = helper.make_graph(
         nodes,
         "branches",
@@ -104,13 +110,34 @@ def test_the_branch_that_is_taken(run: Run, tmp_path: Path, rate: int) -> None:
     folder = tmp_path / "compile" / "m"
     done = run(
         "run", folder, "--input", tmp_path / "x.npy", "--simulate", "none", "-o", tmp_path, "--json"
-    )  # fmt: skip
+    )
     assert done.code == 0, done.err
     session = onnxruntime.InferenceSession(model().SerializeToString())
     (expected,) = session.run(None, {"x": x, "rate": np.array(rate)})
     with np.load(check("program_run", done.out)["files"][0]) as outputs:
         np.testing.assert_array_equal(outputs["y"], expected)
     assert np.ptp(expected) > 20
+
+
+def test_sizes_of_inputs_decide(run: Run, tmp_path: Path) -> None:
+    """A size that the file leaves open, and `--input` has; `run` makes what the program makes."""
+    proto = model()
+    proto.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "k"
+    onnx.save(proto, tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.random.default_rng(2).normal(0, 1, (3, 8)).astype(F32))
+    np.save(tmp_path / "rate.npy", np.array(9000))
+    taken = ("--input", tmp_path / "x.npy", "-o", tmp_path)
+    read = ("--constant", f"rate={tmp_path / 'rate.npy'}")
+    alone = ("--simulate", "none", "--json")
+    done = run("run", tmp_path / "m.onnx", *taken, *read, "--batch", 3, *alone, "--energy", "none")
+    assert done.code == 0, done.err
+    outputs = tmp_path / "run" / "m" / "outputs.npz"
+    by_run = np.load(outputs)["y"]
+    assert run("compile", tmp_path / "m.onnx", *taken, *read).code == 0
+    done = run("run", tmp_path / "compile" / "m", *taken, *alone)
+    assert done.code == 0, done.err
+    np.testing.assert_array_equal(np.load(outputs)["y"], by_run)
+    assert len(np.unique(by_run)) > 2
 
 
 def test_names_stay_apart() -> None:
@@ -136,7 +163,8 @@ def test_what_data_decides_is_refused(run: Run, tmp_path: Path) -> None:
     line = ("compile", tmp_path / "m.onnx", "-o", tmp_path)
     done = run(*line, "--constant", f"rate={tmp_path / 'rate.npy'}")
     says = (
-        "If 'c': its condition 'slow' must be a constant, which --constant may make it: subgraphs"
+        "If 'c': its condition 'slow' must be a constant, or decided by inputs that are given as"
+        " constants: subgraphs are not supported"
     )
     assert (done.code, says in done.err) == (2, True), done.err
     assert "'a'" not in done.err

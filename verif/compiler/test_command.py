@@ -50,6 +50,28 @@ def test_what_is_written_runs(run: Run, tmp_path: Path) -> None:
     np.testing.assert_array_equal(codes, expected)
 
 
+def test_estimate_takes_a_network(run: Run, tmp_path: Path) -> None:
+    """It says what `compile` says, of as many samples as are asked for, and writes nothing."""
+    facts, _ = written(run, tmp_path, convolutions(5))
+    there = sorted(tmp_path.rglob("*"))
+    model, same = tmp_path / "model.onnx", {"command": "", "files": []}
+    done = run("estimate", model, "-p", ENGINE, "--json")
+    assert done.code == 0, done.err
+    assert check("compile", done.out) | same == facts | same
+    assert sorted(tmp_path.rglob("*")) == there
+    assert "host segments: 0" in run("estimate", model, "-p", ENGINE).out
+    for line, says in (
+        ((model, "--fit"), "--config, --target, --model, --fit and --store must be left out"),
+        ((model, "--state", "y=x"), "output 'y' must be 1 x 6 x 4 x 4, as the input"),
+        ((model, "-p", "windows=7"), "windows must be"),
+        (("adder_tree", "--batch", "2"), "--tokens and --memory are for a model's file"),
+        ((model, "--cache", "9"), "--cache, --kv, --calibration and --tokens must be left out of"),
+        ((tmp_path / "compile" / "model", "--batch", "2"), "other options must be left out"),
+    ):
+        done = run("estimate", *line)
+        assert (done.code, says in done.err) == (2, True), done.err
+
+
 def test_a_folder_runs_without_its_model(run: Run, tmp_path: Path) -> None:
     """Inputs in batches; and what goes with a model alone is refused."""
     ort = pytest.importorskip("onnxruntime")
@@ -151,6 +173,7 @@ def test_floats_are_the_processors(run: Run, tmp_path: Path) -> None:
     [
         (["--batch", "0"], "--batch must be 1 or more, not 0"),
         (["--batch", "3"], "--batch must be 1, as in the model, not 3"),
+        (["-p", ENGINE, "--tokens", "9"], "--kv, --calibration and --tokens must be left out of"),
         (["-p", "engine=systolic_os(m=2,n=2,a_width=9)"], "must have A of int8, not -256..255"),
         (["-p", "requantise=false"], "QLinearMatMul 'QLinearMatMul_y': must be requantised by"),
     ],

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from carrysave.compiler.program.blocks import planned
+from carrysave.compiler.program.beats import beats_of
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.cost import Spent, cycles_of, spent
 from carrysave.compiler.program.image import Image
@@ -14,7 +14,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles
-from golden.soc.blocking import cost, plan
+from golden.soc.blocking import Blocks, cost, plan, spans
 from hw.catalog import Design
 
 
@@ -68,7 +68,7 @@ def buffers() -> dict[str, Buffer]:
 
 def test_products_take_what_the_planner_says(buffers: dict[str, Buffer]) -> None:
     a, b = buffers["a"], buffers["b"]
-    job = planned(product(TARGET, a, b, buffers["sums"]), TARGET)
+    job = product(TARGET, a, b, buffers["sums"])
     found = spent(job, TARGET)
     macs = 20 * 64 * 40
 
@@ -85,10 +85,10 @@ def test_products_take_what_the_planner_says(buffers: dict[str, Buffer]) -> None
     # Codes of two bytes are less to write than sums.
     how = Requantisation(multiplier=1, shift=3)
     for wide, c in ((True, "codes"), (False, "narrow")):
-        own = planned(product(TARGET, a, b, buffers[c], how=how), TARGET)
+        own = product(TARGET, a, b, buffers[c], how=how)
         assert spent(own, TARGET) == due(8 + 8 * wide)
     # One row of sums of bytes: the bus is slower than the array.
-    short = planned(product(TARGET, a.part((0, 1)), b, buffers["sums"].part((0, 1))), TARGET)
+    short = product(TARGET, a.part((0, 1)), b, buffers["sums"].part((0, 1)))
     assert spent(short, TARGET).least == (64 + 64 * 40 + 4 * 40) / 16
     twice = Spent(2, 2 * found.cycles, 2 * macs, macs / 32, 2 * found.moved, 2 * found.slots)
     assert found + found == twice
@@ -160,10 +160,34 @@ def test_what_is_on_chip_does_not_move(buffers: dict[str, Buffer]) -> None:
     a, how = buffers["a"].part((0, 1)), Requantisation(multiplier=1, shift=3)
     short, whole = (
         spent(
-            planned(product(TARGET, a, buffers["b"], buffers[name].part((0, 1)), how=how), TARGET),
+            product(TARGET, a, buffers["b"], buffers[name].part((0, 1)), how=how),
             TARGET,
         )
         for name in ("near", "codes")
     )
     assert short.least == (64 + 64 * 40) / 16
     assert short.moved == whole.moved - 16 * 5
+
+
+def test_beats_are_those_of_the_spans() -> None:
+    """Of random sizes and blocks, with scales of blocks, biases and records, in any order."""
+    rng = np.random.default_rng(3)
+    names = ("a", "b", "c", "bias", "records", "a_scales", "b_scales")
+    kept = set()
+    for _ in range(300):
+        m, n, words = (int(one) for one in rng.integers(1, 60, 3))
+        stores = replace(
+            TARGET.info.stores,
+            **{name: int(rng.integers(1, 9)) for name in ("tile_m", "tile_n", "tile_k", "b_deep")},
+            block=int(rng.choice([0, 4, 32])),
+        )
+        a, b, c = (int(one) for one in rng.integers(1, 9, 3))
+        blocks = Blocks(a, b, c, bool(rng.integers(2)))
+        bits = {name: int(rng.choice([4, 8, 16, 32])) for name in names if rng.integers(4)}
+        beat = int(rng.choice([4, 8, 64]))
+        expected = dict.fromkeys(names, 0)
+        for name, rows_of, _, size in spans(stores, blocks, bits, m, n, words):
+            expected[name] += len(rows_of) * -(-size // beat)
+        assert beats_of(stores, blocks, bits, (m, n, words), beat) == expected
+        kept.add((blocks.k * stores.tile_k >= words, blocks.by_columns))
+    assert len(kept) == 4

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from carrysave.compiler.decoder.cores import CORES, core_block
+from carrysave.compiler.decoder.compile import CORES, core_block
 from carrysave.compiler.program.digits import digits, packed, weight_range
 from carrysave.compiler.target.target import Target
 from golden.lut.trits import unpack_trits
@@ -20,7 +20,7 @@ def test_digits_are_the_weights(low: int, bounds: tuple[int, int]) -> None:
     weights = np.arange(bounds[0], bounds[1] + 1)[:, None]
     parts = digits(weights, low, high)
     assert all(low <= one.codes.min() and one.codes.max() <= high for one in parts)
-    assert np.array_equal(sum((one.codes + one.offset) << one.place for one in parts), weights)
+    assert np.array_equal(sum((one.codes + one.offset) << one.shift for one in parts), weights)
     if bounds[1] - bounds[0] <= high - low:
         assert len(parts) == 1
 

@@ -17,10 +17,8 @@ from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.reasons import between
 from carrysave.compiler.run import network
-from carrysave.compiler.run.network import by_golden
 from verif.compiler import runners
 from verif.compiler.test_program import TARGET
-from verif.soc.driver.conftest import library as library
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -54,11 +52,12 @@ def model(folder: Path, *, convolution: bool = True, **options: Any) -> ModelPro
     ]
     used = {name for node in nodes for name in node.input}
     graph = helper.make_graph(
-        nodes, "dynamic",
+        nodes,
+        "dynamic",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", *SHAPE[1:]])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 5])],
         [numpy_helper.from_array(one, name) for name, one in constants.items() if name in used],
-    )  # fmt: skip
+    )
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.save(made, folder / "f.onnx")
     with warnings.catch_warnings():
@@ -98,18 +97,6 @@ def test_networks_are_whole(tmp_path: Path, convolution: bool, options: dict[str
     assert np.abs(ours - theirs).max() <= 0.02 * np.abs(theirs).max()
 
 
-def test_runners_leave_the_same_bytes(library: Any, tmp_path: Path) -> None:
-    program = compiled(model(tmp_path))
-
-    def golden(own: Program) -> Any:
-        memory = own.memory.copy()
-        return memory, by_golden(own, memory)
-
-    expected = runners.memory_of(program, golden, inputs(4))
-    for on in (runners.on_driver, runners.on_c(library)):
-        np.testing.assert_array_equal(runners.memory_of(program, on, inputs(4)), expected)
-
-
 def test_zeros_have_no_range(tmp_path: Path) -> None:
     runners.check(compiled(model(tmp_path)), {"x": np.zeros(SHAPE, F32)})
 
@@ -133,7 +120,7 @@ def test_from_the_command_line(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "compile" / "m"
     done = run(
         "run", folder, "--input", tmp_path / "x.npy", "--simulate", "none", "-o", tmp_path, "--json"
-    )  # fmt: skip
+    )
     assert done.code == 0, done.err
     (theirs,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, {"x": x})
     with np.load(check("program_run", done.out)["files"][0]) as outputs:

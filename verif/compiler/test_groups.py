@@ -28,7 +28,6 @@ from carrysave.driver.job import Job
 from verif.compiler import runners
 from verif.compiler.test_program import WIDE
 from verif.networks.graphs import Builder
-from verif.soc.driver.conftest import library as library
 
 EXACT = 0.5, 100, 100
 """Scale of x, its zero point, and that of y."""
@@ -131,26 +130,6 @@ def test_heads_are_one_job(count: int) -> None:
     exact = np.clip(np.rint(sums / 64) + EXACT[2], 0, 255)
     np.testing.assert_array_equal(y, exact)
     np.testing.assert_array_equal(y, by_onnxruntime(model, x))
-
-
-@pytest.mark.parametrize("make", [lambda: convolution(12, 96), lambda: heads(5)])
-def test_runners_leave_the_same_bytes(make: Any, library: Any) -> None:
-    """More groups than there is room for on a start of the C driver, too."""
-    _, program = make()
-    given = {"x": codes(program.takes["x"][1])}
-    expected = runners.memory_of(program, _zeros, given)
-    for on in (runners.on_driver, runners.on_c(library)):
-        np.testing.assert_array_equal(runners.memory_of(program, on, given), expected)
-
-
-@pytest.mark.prove
-def test_the_block_leaves_the_same_bytes(tmp_path: Path) -> None:
-    _, program = convolution(12, 96)
-    assert groups_of(program) == [(12, 30, 72, 8)]
-    given = {"x": codes((1, 96, 6, 5))}
-    expected = runners.memory_of(program, _zeros, given)
-    found = runners.memory_of(program, runners.on_block(tmp_path), given)
-    np.testing.assert_array_equal(found, expected)
 
 
 def _zeros(program: Program) -> Any:

@@ -10,10 +10,11 @@ from carrysave.boards.board import BOARDS, design_of
 from carrysave.compiler.run import network
 from carrysave.compiler.run.attached import Attached, room, traffic
 from carrysave.compiler.run.network import by_golden
-from carrysave.compiler.run.stepwise import first_difference, stepwise
+from carrysave.compiler.run.stepwise import first_difference
 from carrysave.compiler.target.target import Target
 from carrysave.driver import LinkError
 from verif.compiler.line import Port, by_c, by_python
+from verif.compiler.stepwise import stepwise
 from verif.compiler.test_program import compiled, inputs
 from verif.soc.driver.c_link import compile_link
 from verif.system.networks import convolutions

@@ -1,6 +1,6 @@
 """Sums, products and the greater of two maps of a network are jobs of the vector unit."""
 
-from pathlib import Path
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import onnxruntime
 import pytest
 
 from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.passes import dump
 from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.network import compile_network
@@ -23,6 +24,7 @@ from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 from hw.catalog import Design
 from verif.compiler import runners
+from verif.compiler.networks import gates
 from verif.networks.graphs import Builder
 from verif.soc.driver.conftest import library as library
 
@@ -69,6 +71,7 @@ def network_of(seed: int, operator: str, channels: int, kind: Any) -> onnx.Model
 
 def compiled(model: onnx.ModelProto, kind: Any) -> Program:
     lowered = lower(Graph(model), TARGET, until=PASSES[-1].name)
+    assert re.search(r"^block .*\{map_\w+ of maps\}$", dump.text(lowered), re.MULTILINE)
     return compile_network(lowered, TARGET, {"x": np.zeros(SHAPE, kind)})
 
 
@@ -102,17 +105,6 @@ def test_codes(seed: int, operator: str, channels: int, kind: Any, library: Any)
         np.testing.assert_array_equal(runners.memory_of(program, on, {"x": x}), expected)
 
 
-@pytest.mark.prove
-def test_the_block(tmp_path: Path) -> None:
-    """Each operator leaves golden's bytes on the simulated block, too."""
-    for operator in OPERATORS:
-        program = compiled(network_of(1, operator, 7, np.uint8), np.uint8)
-        x = {"x": np.random.default_rng(1).integers(0, 256, SHAPE).astype(np.uint8)}
-        expected = runners.memory_of(program, _zeros, x)
-        made = runners.memory_of(program, runners.on_block(tmp_path / f"runs.{operator}"), x)
-        np.testing.assert_array_equal(made, expected, operator)
-
-
 def test_axes_are_lined_up_from_the_last() -> None:
     """A map without the axis of samples, whose channels are as many as its rows."""
     builder = Builder(np.random.default_rng(4), opset=17)
@@ -128,6 +120,30 @@ def test_axes_are_lined_up_from_the_last() -> None:
     program = compiled(builder.model(SHAPE, np.uint8, np.uint8), np.uint8)
     assert any(job.vector for step in program.steps if isinstance(step, Start) for job in step.jobs)
     runners.check(program, {"x": np.random.default_rng(1).integers(0, 256, SHAPE).astype(np.uint8)})
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_gates_of_a_batch(seed: int, batch: int, library: Any) -> None:
+    """A row for all pixels of each sample, in whichever order: jobs, as many as samples."""
+    model = gates(seed, batch)
+    lowered = lower(Graph(model), TARGET, until=PASSES[-1].name)
+    shape = (batch, 6, 4, 4)
+    x = {"x": np.random.default_rng(seed).integers(0, 256, shape).astype(np.uint8)}
+    program = compile_network(lowered, TARGET, x)
+    *steps, _ = program.steps
+    assert not any(isinstance(step, Move) for step in steps)
+    starts = [step for step in steps if isinstance(step, Start)]
+    made = [job.vector for step in starts for job in step.jobs if job.vector]
+    assert sorted(made) == sorted([*["map_multiply", "map_add"] * batch, "map_add"])
+    runners.check(program, x)
+    memory = program.memory.copy()
+    codes = network.run(program, x, memory, by_golden(program, memory))["y"]
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    assert np.abs(codes.astype(int) - session.run(None, x)[0]).max() <= 1
+    expected = runners.memory_of(program, _zeros, x)
+    for on in (runners.on_driver, runners.on_c(library)):
+        np.testing.assert_array_equal(runners.memory_of(program, on, x), expected)
 
 
 def _zeros(program: Program) -> Any:
@@ -148,7 +164,7 @@ def test_words_are_read_back() -> None:
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("seed", range(40))
 def test_max_pool(seed: int, library: Any) -> None:
-    """Any kernel, steps and gaps, of lines and of maps: onnxruntime's codes, and no moves."""
+    """Any kernel, steps, gaps and padding, of lines and of maps: onnxruntime's codes; no moves."""
     rng = np.random.default_rng(seed)
     builder, axes = Builder(rng, opset=17), 1 + seed % 2
     space = tuple(rng.integers(7, 14, axes).tolist())
@@ -160,10 +176,11 @@ def test_max_pool(seed: int, library: Any) -> None:
     builder.node("QLinearConv", [*given, builder.constant(0, np.int8), step, zero], "q")
     builder.node("DequantizeLinear", ["q", step, zero], "d")
     kernel = rng.integers(1, 4, axes).tolist()
+    pads = [int(rng.integers(0, one)) * int(rng.integers(2)) for one in (*kernel, *kernel)]
     builder.node(
         "MaxPool", ["d"], "p", kernel_shape=kernel,
         strides=[int(rng.integers(1, 4)) if one > 1 else 1 for one in kernel],
-        dilations=rng.integers(1, 3, axes).tolist(),
+        dilations=rng.integers(1, 3, axes).tolist(), pads=pads, ceil_mode=int(rng.integers(2)),
     )  # fmt: skip
     builder.node("QuantizeLinear", ["p", step, zero], "y")
     model = builder.model(shape, np.uint8, np.uint8)

@@ -22,10 +22,10 @@ from carrysave.compiler.program.text import text
 from carrysave.compiler.program.write import FORMAT, write
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import by_golden
-from carrysave.compiler.run.stepwise import stepwise
 from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 from hw.emit.user_files import FileError
+from verif.compiler.stepwise import stepwise
 from verif.compiler.test_parameters import Cache
 from verif.compiler.test_program import WIDE, compiled, inputs, mixed
 from verif.networks.encoder.test_simulate import small

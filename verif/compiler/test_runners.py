@@ -1,7 +1,7 @@
-"""Every runner makes the same bytes of the same programs, step by step: networks, an encoder."""
+"""Every runner makes the same bytes of one list of programs, step by step."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,68 +11,105 @@ import pytest
 from carrysave.compiler.encoder.compile import TOKENS, VECTORS, compiled_for
 from carrysave.compiler.encoder.compile import compiled as compiled_encoder
 from carrysave.compiler.encoder.evaluate import vectors
-from carrysave.compiler.graph.graph import Graph
-from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.affine import affine
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product
-from carrysave.compiler.program.network import compile_network
-from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.steps import HostStep, Start
 from carrysave.compiler.run import network
-from carrysave.compiler.run.network import by_golden
-from carrysave.compiler.run.stepwise import first_difference, stepwise
-from carrysave.compiler.target.target import Target
-from carrysave.driver.system import Parameter, Plan, Tensor
-from carrysave.system.boards import design_of, system_board_of
+from carrysave.compiler.run.network import Runner, by_golden
+from carrysave.compiler.run.stepwise import first_difference
+from carrysave.driver.system import Parameter
+from carrysave.system.boards import system_board_of
 from carrysave.system.generate import System, Written, write
-from carrysave.system.simulate import simulate
-from hw.catalog import Design
 from verif.compiler import runners
+from verif.compiler.memory import check_memory
+from verif.compiler.programs import PROGRAMS, design
+from verif.compiler.stepwise import stepwise
 from verif.compiler.test_program import TARGET, compiled, inputs, mixed
-from verif.networks.encoder.test_simulate import SMALL, small, small_compiled, small_integers
+from verif.networks.encoder.test_simulate import small, small_integers
 from verif.soc.driver.conftest import library as library
 from verif.system.networks import convolutions
 
-WINDOWS = Target(Design.parse("coprocessor", {"engine": "systolic_os(m=4,n=4)", "windows": "true"}))
+_BOTH = ("driver", "c")
+_SIMULATED = ("block", "system")
+_LONG = ("digits_conv", "digits_conv in windows and maps", "digits_conv on chip")
 
 
-def windows() -> Program:
-    """Return a program whose loader makes windows, of channels side by side, beyond edges."""
-    model = convolutions(5, "HardSigmoid")
-    lowered = lower(Graph(model), WINDOWS, until=PASSES[-1].name)
-    program = compile_network(lowered, WINDOWS, inputs(5))
-    jobs = [job for step in program.steps if isinstance(step, Start) for job in step.jobs]
-    assert any(job.window for job in jobs)
-    return program
+def _cases() -> Iterator[Any]:
+    """Give names of programs and runners: what is simulated is long, but for one on the block."""
+    for name, case in PROGRAMS.items():
+        for runner in (*_BOTH, *_SIMULATED):
+            if runner == "system" and case.design is None:
+                continue
+            quick = name not in _LONG and (runner in _BOTH or (name, runner) == ("mixed", "block"))
+            yield pytest.param(name, runner, marks=() if quick else pytest.mark.prove)
 
 
-Programs = dict[str, Callable[[Path], tuple[Program, dict[str, np.ndarray]]]]
-PROGRAMS: Programs = {
-    "convolutions": lambda folder: (compiled(convolutions(5)), inputs(5)),
-    "mixed": lambda folder: (compiled(mixed(5)), inputs(5)),
-    "windows": lambda folder: (windows(), inputs(5)),
-    "encoder": lambda folder: (small(folder / "model", 4, sentences=2), {}),
-    "encoder on chip": lambda folder: (small(folder / "model", 4, scratch="4096"), {}),
-}
+@pytest.fixture(scope="session")
+def systems(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Written]:
+    """Return what makes a system for simulation, by the name of its co-processor."""
+
+    @cache
+    def make(name: str) -> Written:
+        board, chosen = system_board_of("ulx3s_85f")
+        system = System(
+            board=board,
+            chosen=chosen,
+            design=design(name),
+            clock_hz=60e6,
+            floats=True,
+            simulated=True,
+        )
+        return write(system, tmp_path_factory.mktemp("system"), lambda text: None)
+
+    return make
 
 
-@pytest.mark.parametrize("runner", ["driver", "c"])
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_step_by_step(name: str, runner: str, library: Any, tmp_path: Path) -> None:
-    """The first difference is named by step, buffer, row and column."""
-    program, given = PROGRAMS[name](tmp_path)
+@pytest.mark.parametrize(("name", "runner"), [*_cases()])
+def test_step_by_step(
+    name: str, runner: str, library: Any, systems: Callable[[str], Written], tmp_path: Path
+) -> None:
+    """After each step of each run, all of memory is golden's; outputs are, too."""
+    case = PROGRAMS[name]
+    program, runs = case.make(tmp_path)
+    assert not program.host
+    check_memory(program)
     steps = stepwise(program)
     count = sum(not isinstance(step, HostStep) for step in program.steps)
-    assert len(steps.sections) == count > 3
+    assert len(steps.sections) == count > 1
+    on: runners.On
+    if runner == "system":
+        assert case.design is not None
+        on = runners.on_system(systems(case.design), tmp_path / "runs")
+    else:
+        on = {
+            "driver": runners.on_driver,
+            "c": runners.on_c(library),
+            "block": runners.on_block(tmp_path / "runs"),
+        }[runner]
     ours, golden = _zeros(steps)
-    theirs, other = (runners.on_driver if runner == "driver" else runners.on_c(library))(steps)
-    for memory in (ours, theirs):
-        network.run(replace(steps, parts=(), outputs=()), given, memory, golden)
-    for number, section in enumerate(steps.sections):
-        golden(section)
-        other(section)
-        assert first_difference(steps, theirs, ours, number) is None
+    theirs, other = on(steps)
+    for given in runs:
+        made, expected = _run(steps, ours, golden, *given)
+        found, after = _run(steps, theirs, other, *given)
+        for number, pair in enumerate(zip(after, expected, strict=True)):
+            assert first_difference(steps, *pair, number) is None
+        np.testing.assert_equal(found, made)
+
+
+def _run(
+    program: Program, memory: np.ndarray, runner: Runner, *given: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
+    """Return outputs for inputs and parameters, and memory after each section."""
+    after: list[np.ndarray] = []
+
+    def watched(section: Section) -> None:
+        runner(section)
+        after.append(memory.copy())
+
+    inputs_of_run, parameters = given
+    return network.run(program, inputs_of_run, memory, watched, parameters), after
 
 
 @pytest.mark.parametrize("runner", ["driver", "c"])
@@ -139,50 +176,6 @@ def test_a_difference_is_named() -> None:
     other = memory.copy()
     other[step.counters] = other[program.ring] = 7
     assert first_difference(program, other, memory) is None
-
-
-@pytest.mark.prove
-@pytest.mark.parametrize("name", ["encoder", "encoder on chip", "windows"])
-def test_the_block(name: str, tmp_path: Path) -> None:
-    """All steps at once; networks of it are in other tests."""
-    program, given = PROGRAMS[name](tmp_path)
-    memories = []
-    for on in (_zeros, runners.on_block(tmp_path / "runs")):
-        memory, runner = on(program)
-        network.run(program, given, memory, runner)
-        memories.append(memory)
-    assert first_difference(program, memories[1], memories[0]) is None
-
-
-@pytest.mark.prove
-@pytest.mark.parametrize("name", ["networks", "encoder"])
-def test_the_firmware_of_a_system(name: str, tmp_path: Path) -> None:
-    """It leaves golden's bytes in every buffer."""
-    board, chosen = system_board_of("ulx3s_85f")
-    unit = {"vector": SMALL, "code_bytes": "2", "transpose": "true"} if name == "encoder" else {}
-    design = design_of(board, {"engine": "systolic_os(m=4,n=4,target=ecp5)", **unit})
-    target = Target(design)
-    system = System(board=board, chosen=chosen, design=design, clock_hz=60e6, simulated=True)
-    written = write(system, tmp_path / "system", lambda text: None)
-    if name == "encoder":
-        _system(small_compiled(tmp_path / "model", target), {}, written, tmp_path)
-        return
-    for make in (convolutions, mixed):
-        _system(compiled(make(5), target), inputs(5), written, tmp_path)
-
-
-def _system(program: Program, given: dict[str, np.ndarray], written: Written, folder: Path) -> None:
-    memory, runner = _zeros(program)
-    network.run(program, given, memory, runner)
-    (start,) = (section.start for section in program.sections)
-    taken = {name: program.tensors[name] for name in given}
-    last = next(one for one in reversed(program.buffers.values()) if not one.on_chip)
-    tensor = Tensor(last.address + np.arange(last.stride), np.dtype(np.int8), 0)
-    counters = next(step.counters for step in program.steps if isinstance(step, Start))
-    plan = Plan({}, start, taken, [(tensor, [counters])])
-    found = simulate(written, plan, [given], folder / "runs", memory=program.memory).memory
-    assert found is not None
-    assert first_difference(program, found, memory) is None
 
 
 def _zeros(program: Program) -> tuple[np.ndarray, Any]:

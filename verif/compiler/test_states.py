@@ -214,8 +214,9 @@ def test_from_the_command_line(run: Run, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     found = check("program_run", done.out)
     assert {one["name"]: one["shape"] for one in found["outputs"]} == {
-        "y": [COUNT, 4], "sn": [3, 8]
-    }  # fmt: skip
+        "y": [COUNT, 4],
+        "sn": [3, 8],
+    }
     expected = run_network(
         model, rows(), Design.of(TARGET.design), simulate="none", states={"sn": "s"}, energy=None
     ).outputs

@@ -78,7 +78,7 @@ def test_ecp5_rows_return_two_enables_later() -> None:
         m.submodules.store = store = family("ecp5").row_store(4, 512)
         m.d.comb += [
             store.i_write.eq(write),
-            store.i_place.eq(place),
+            store.i_address.eq(place),
             store.i.eq(word),
             store.i_read.eq(read),
             store.i_from.eq(3),

@@ -14,7 +14,7 @@ from carrysave.docs.figures import figures_of, tiers_of
 from carrysave.docs.origins import AFTER, COMPARED, origins_of
 from carrysave.docs.samples import command_of, sample
 from carrysave.docs.sources import ROOT
-from carrysave.docs.structure import OWN, Link, structure_of
+from carrysave.docs.structure import LOGIC, Link, structure_of
 from carrysave.jobs.store import COLUMNS
 from carrysave.papers import lanes, layer, ratios, rivals
 from carrysave.vectors.tables import MEANINGS
@@ -42,8 +42,8 @@ def test_structure_is_that_of_the_netlist() -> None:
 
 def test_a_design_without_submodules_is_one_part() -> None:
     found = structure_of(Design("encoder"))
-    assert [part.name for part in found.parts] == [OWN]
-    assert {(one.source, one.target) for one in found.links} == {("i", OWN), (OWN, "o")}
+    assert [part.name for part in found.parts] == [LOGIC]
+    assert {(one.source, one.target) for one in found.links} == {("i", LOGIC), (LOGIC, "o")}
 
 
 def test_a_picture_has_every_part_and_stream() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import hw
+from hw.catalog import CATALOG
 
 ROOT = Path(hw.__file__).parents[1]
 FILES = [path for path in sorted((ROOT / "hw").rglob("*.py")) if ">>> " in path.read_text()]
@@ -15,6 +16,11 @@ FILES = [path for path in sorted((ROOT / "hw").rglob("*.py")) if ">>> " in path.
 def test_there_are_examples_in_most_rooms() -> None:
     rooms = {path.relative_to(ROOT).parts[1] for path in FILES}
     assert rooms >= {"arith", "device", "lib", "npe", "pe", "soc", "tpe"}
+
+
+def test_designs_have_an_example() -> None:
+    lacking = {name for name, one in CATALOG.items() if ">>> " not in (one.component.__doc__ or "")}
+    assert not lacking
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

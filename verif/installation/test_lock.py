@@ -44,7 +44,7 @@ def installed() -> list[tuple[Any, metadata.Distribution]]:
 
 
 def fits(tag: str, python: str) -> bool:
-    """Tell whether a wheel's tag is of a Python in Debian 12, on x86-64."""
+    """Return whether a wheel's tag is of a Python in Debian 12, on x86-64."""
     interpreter, abi, system = tag.split("-")
     minor = int(python.split(".")[1])
     number = re.fullmatch(r"(cp|py)3(\d*)", interpreter)

@@ -12,14 +12,14 @@ from typing import Any
 import gguf
 import numpy as np
 import pytest
-from gguf.quants import quantize
 from tokenizers.pre_tokenizers import ByteLevel
 
 from carrysave.compiler.decoder.attention import Decoder
-from carrysave.compiler.decoder.units import FLOATS, GOLDEN, Kept, Units
+from carrysave.compiler.decoder.units import GOLDEN, Cached, Units
 from carrysave.compiler.front.gguf import load
 from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.weights.gguf import read_gguf
+from scripts.language.float_units import FLOATS
 from verif.support.command import Run
 
 LETTERS = sorted(ByteLevel.alphabet())
@@ -86,7 +86,7 @@ def write(
     def add(name: str, shape: tuple[int, ...], kind: str, scale: float) -> None:
         values = rng.normal(0, scale, shape).astype(np.float32)
         number = gguf.GGMLQuantizationType[kind]
-        writer.add_tensor(f"{name}.weight", quantize(values, number), raw_dtype=number)
+        writer.add_tensor(f"{name}.weight", gguf.quants.quantize(values, number), raw_dtype=number)
 
     add("token_embd", (len(TOKENS), WIDTH), "Q8_0", embedding)
     add("output_norm", (WIDTH,), "F32", 1.0)
@@ -272,12 +272,12 @@ def test_smollm2_foresees_text_with_either_cache() -> None:
         total = np.log(np.exp(logits.astype(np.float64)).sum(axis=1)) - own
         return float(np.exp(total.mean()))
 
-    def blind(x: np.ndarray, bits: int, block: int) -> Kept:
-        return GOLDEN.kept(0 * x, bits, block)
+    def blind(x: np.ndarray, bits: int, block: int) -> Cached:
+        return GOLDEN.cached(0 * x, bits, block)
 
     floats = perplexity(FLOATS, 8)
     assert 5 < floats < 50
     assert perplexity(GOLDEN, 8) / floats < 1.04
     assert perplexity(GOLDEN, 4) / floats < 1.10
     # With nothing in its cache it knows nothing of what came before.
-    assert perplexity(replace(GOLDEN, kept=blind), 8) > 100
+    assert perplexity(replace(GOLDEN, cached=blind), 8) > 100

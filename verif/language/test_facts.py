@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from carrysave.compiler.decoder.attention import Decoder
-from carrysave.compiler.decoder.units import FLOATS
 from carrysave.compiler.front import facts
 from carrysave.compiler.front.gguf import load
 from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.weights.gguf import read_gguf
 from hw.emit.user_files import FileError
+from scripts.language.float_units import FLOATS
 from verif.language.test_chat import HEAD, TENSORS, TOKENS, WIDTH, floats, write
 
 ALL = sorted(

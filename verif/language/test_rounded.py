@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.attention import Decoder
-from carrysave.compiler.decoder.losses import losses
-from carrysave.compiler.decoder.units import FLOATS
 from carrysave.compiler.front.gguf import Model, load
-from carrysave.precision.rounded import Rounded
 from carrysave.weights.gguf import read_gguf
 from golden.formats.names import parse
+from scripts.language.float_units import FLOATS
+from scripts.language.losses import losses
 from scripts.language.rounded import matrices, rounded_model
+from scripts.language.rounded_products import Rounded
 from verif.language.test_chat import write
 
 FORMATS = ("int4", "int8", "posit16e1")

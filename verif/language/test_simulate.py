@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, compile_decoder
-from carrysave.compiler.decoder.cores import CORES, core_block
+from carrysave.compiler.decoder.compile import (
+    CORES,
+    ProgramDecoder,
+    compile_decoder,
+    core_block,
+)
 from carrysave.compiler.front.gguf import load
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.run import sample
@@ -35,11 +39,8 @@ def compiled(tmp_path: Path, core: str = "int8", bits: int = 8) -> Program:
 
 
 def answer(program: Program, own: Sample, tokens: list[int]) -> np.ndarray:
-    memory, (section,) = program.memory.copy(), program.sections
-    logits = program.results[LOGITS].view(memory)
-    decoder = ProgramDecoder(
-        program.parameters, memory, logits, lambda: own.execute(memory, section.start), 8
-    )
+    memory = program.memory.copy()
+    decoder = ProgramDecoder(program, memory, lambda one: own.execute(memory, one.start), 8)
     return decoder.step(np.array(tokens))
 
 
@@ -223,9 +224,7 @@ def test_token_of_smollm2_is_goldens_on_the_block(tmp_path: Path) -> None:
         lambda: execute(target.spec, memory, section.start),
         lambda: own.execute(memory, section.start),
     ]
-    decoder = ProgramDecoder(
-        program.parameters, memory, program.results[LOGITS].view(memory), lambda: runs.pop(0)(), 16
-    )
+    decoder = ProgramDecoder(program, memory, lambda one: runs.pop(0)(), 16)
     decoder.step(np.array([1000, 2000]))
     own.run()
     found = own.facts()

@@ -10,7 +10,6 @@ import pytest
 
 from carrysave.compiler.decoder.recurrent import decoder_of
 from carrysave.compiler.decoder.units import (
-    FLOATS,
     GOLDEN,
     VECTOR,
     Units,
@@ -19,10 +18,12 @@ from carrysave.compiler.decoder.units import (
     silu_scaling,
 )
 from carrysave.compiler.front.gguf import FORMS
-from carrysave.compiler.front.text import FORMATS, gains_of, load_text, matrices_of, save_text
+from carrysave.compiler.front.text import FORMATS, gains_of, load_text, matrices_of
 from carrysave.errors import UsageError
 from golden.npe import elements
 from hw.emit.user_files import FileError
+from scripts.language.float_units import FLOATS
+from scripts.language.save_text import save_text
 
 CHARACTERS = "abcdefgh \n"
 SIZES = {

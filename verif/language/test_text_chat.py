@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.compiler.decoder.compile import compile_decoder
-from carrysave.compiler.decoder.cores import core_block
+from carrysave.compiler.decoder.compile import compile_decoder, core_block
 from carrysave.compiler.front.gguf import FORMS
 from carrysave.compiler.front.text import FORMATS, load_text
 from carrysave.compiler.program.steps import Start

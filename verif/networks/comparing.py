@@ -53,7 +53,7 @@ def compare(network: Lowered, x: np.ndarray) -> None:
     np.testing.assert_array_equal(evaluate(network, {"x": x}, exactly)["y"], found["y"])
     in_hardware = Comparison(network)
     in_hardware.run({"x": x}, multiplier(True))
-    for one in in_hardware.found.values():
+    for one in in_hardware.differences.values():
         assert one.most <= 1
         assert one.differ <= one.codes // 100_000
 

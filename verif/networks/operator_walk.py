@@ -167,7 +167,7 @@ def model_of(case: Case) -> ModelProto | None:
 
 
 def _legal(case: Case) -> bool:
-    """Tell whether ONNX takes a case."""
+    """Return whether ONNX takes a case."""
     made = model_of(case)
     if made is None:
         return False
@@ -238,7 +238,7 @@ def theirs(case: Case) -> list[Any] | None:
 
 
 def same(kind: str, ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """Tell whether results are the same: of floats, up to a few units in the last place."""
+    """Return whether results are the same: of floats, up to a few units in the last place."""
     for one, other in zip(ours, theirs, strict=False):
         if isinstance(other, list):
             if not isinstance(one, list) or len(one) != len(other) or not same(kind, one, other):

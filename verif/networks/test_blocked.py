@@ -83,8 +83,8 @@ def same(network: Lowered, x: np.ndarray, ulps: int = ULPS) -> Comparison:
     """Every product is onnxruntime's but for the order of its sums."""
     comparison = Comparison(network)
     comparison.run({"x": x}, multiplier(True))
-    assert comparison.found
-    assert all(one.most <= ulps for one in comparison.found.values())
+    assert comparison.differences
+    assert all(one.most <= ulps for one in comparison.differences.values())
     return comparison
 
 
@@ -99,7 +99,7 @@ def test_blocks_at_level_4(bits: int, symmetric: bool, block: int) -> None:
     assert [product.operator for product in network.products] == ["MatMulNBits"] * 2
     assert dict(network.host) == {"Relu": 1}
     for rows in (1, 5):
-        found = same(network, inputs(rows)).found["MatMulNBits", True]
+        found = same(network, inputs(rows)).differences["MatMulNBits", True]
         assert found.codes == rows * 48
     (first, _) = network.products
     works = first.compile(TARGET, inputs(), None, True).works
@@ -267,7 +267,7 @@ def test_dequantised_blocks(symmetric: bool, given: str) -> None:
     with pytest.raises(ValueError, match="its weights are dequantised"):
         lower(Graph(model), TARGET)
     x = inputs()
-    whole = Lowered(Graph(model), model, [], {})
+    whole = Lowered(Graph(model), model)
     (expected,) = session(model.SerializeToString()).run(["y"], {"x": x})
     found = evaluate(whole, {"x": x}, multiplier(True))["y"]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
@@ -294,9 +294,9 @@ def test_small_floats(tmp_path: Path) -> None:
 
     comparison = Comparison(network)
     expected = comparison.run({"x": inputs()}, multiply)["y"]
-    assert sum(one.codes for one in comparison.found.values()) == 5 * (96 + 32 + 16)
+    assert sum(one.codes for one in comparison.differences.values()) == 5 * (96 + 32 + 16)
     # Sums are exact here, and rounded one by one there: one code may be the next one.
-    assert sum(one.differ for one in comparison.found.values()) <= 1
+    assert sum(one.differ for one in comparison.differences.values()) <= 1
     found = evaluate(network, {"x": inputs()}, multiply)["y"]
     assert np.mean(found == expected) > 0.95
 
@@ -324,7 +324,7 @@ def test_quantisers_in_blocks(kind: str, axis: int) -> None:
     model = b.model((6, 8), F32, F32, (6, 8))
     x = inputs(6, 8)
     (expected,) = session(model.SerializeToString()).run(["y"], {"x": x})
-    found = evaluate(Lowered(Graph(model), model, [], {}), {"x": x}, multiplier(True))["y"]
+    found = evaluate(Lowered(Graph(model), model), {"x": x}, multiplier(True))["y"]
     np.testing.assert_array_equal(found, expected)
 
 
@@ -334,4 +334,4 @@ def test_blocks_that_do_not_fit() -> None:
     b.node("QuantizeLinear", ["x", b.scale(6, 3), zero], "y", axis=1, block_size=2)
     model = b.model((6, 8), F32, U8)
     with pytest.raises(ValueError, match=r"blocks of 2 need scales of \(6, 4\), not \(6, 3\)"):
-        evaluate(Lowered(Graph(model), model, [], {}), {"x": inputs(6, 8)}, multiplier(True))
+        evaluate(Lowered(Graph(model), model), {"x": inputs(6, 8)}, multiplier(True))

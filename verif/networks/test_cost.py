@@ -18,7 +18,7 @@ from hw.catalog import Design
 INTEGERS = Target(Design("coprocessor", {"engine": "cube(m=3,n=5,k=2)", "code_bytes": 2}))
 PAIRS = Target(Design("coprocessor", {"engine": "npe(m=2,n=3,formats=int8,int4)"}))
 HOW = Requantisation(multiplier=1, shift=3)
-START = start_of(INTEGERS.spec.memory_latency)
+START = start_of(INTEGERS.memory.latency)
 
 
 def work_of(m: int, k: int, n: int, **more: Any) -> Work:
@@ -72,7 +72,7 @@ def test_rows_that_fit_are_whole_tiles_and_one_at_least() -> None:
         return of_work("", work_of(count, 40, 30), INTEGERS).within(cycles, INTEGERS).job.m
 
     def cycles(count: int) -> int:
-        return cycles_of(product_job(work_of(count, 40, 30), INTEGERS), INTEGERS)
+        return cycles_of(of_work("", work_of(count, 40, 30), INTEGERS).job, INTEGERS)
 
     assert rows(100, cycles(100)) == 100
     # Halves of the rows, up to whole tiles of three.

@@ -78,7 +78,7 @@ def test_as_quantised(make: Any, weights: str, columns: bool, tmp_path: Path) ->
     kinds = {"MatMulInteger"} if make is attention else {"ConvInteger"}
     assert {product.operator for product in network.products} == kinds
     shape = (3, 7, 16) if make is attention else (3, 2, 7, 6)
-    found = same(network, rng.normal(1, 2, shape).astype(np.float32)).found
+    found = same(network, rng.normal(1, 2, shape).astype(np.float32)).differences
     # Codes of every quantiser were compared, and sums of every product.
     assert {product for _, product in found} == {False, True}
     assert set(network.host) >= {"DynamicQuantizeLinear", "Cast", "Mul"}

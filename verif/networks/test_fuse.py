@@ -255,5 +255,5 @@ def test_maxima_of_windows_are_onnxruntimes(axes: int, kind: Any) -> None:
         proto = network.model(shape, kind, kind)
         x = draw(rng, shape, np.int8 if kind == np.float32 else kind).astype(kind)
         (expected,) = session(proto.SerializeToString()).run(["y"], {"x": x})
-        found = evaluate(Lowered(Graph(proto), proto, [], {}), {"x": x}, multiplier(True))["y"]
+        found = evaluate(Lowered(Graph(proto), proto), {"x": x}, multiplier(True))["y"]
         np.testing.assert_array_equal(found, expected)

@@ -15,7 +15,7 @@ from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.run import view
 from carrysave.compiler.run.alone import simulated
 from carrysave.compiler.run.outputs import archive
-from carrysave.compiler.run.products import run
+from carrysave.compiler.run.products import RunSettings, run
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError
 from carrysave.progress import Steps
@@ -64,17 +64,13 @@ def runs(data: bytes, folder: Path) -> bool:
         inputs = inputs_of(graph)
         target = TARGETS[bool(graph.proto.metadata_props)]
         lowered = lower(graph, target)
-        found = run(
-            lowered,
-            target,
-            inputs,
-            samples=Samples.of(graph),
+        settings = RunSettings(
             batch=len(next(iter(inputs.values()))),
             simulation="none",
             in_hardware=True,
-            block=simulated(target.design, folder),
-            steps=Steps(console),
+            block=simulated(target, folder),
         )
+        found = run(lowered, target, inputs, Samples.of(graph), settings, Steps(console))
         facts = {
             "model": "m",
             "command": "c",

@@ -48,7 +48,7 @@ def test_cases_of_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
         foreign = any(node.domain for node in graph.node)
         if foreign or kinds & (WITH_GRAPHS | DRAWN) or case.name in NOT_A_NUMBER:
             continue
-        network = Lowered(Graph(case.model), case.model, [], {})
+        network = Lowered(Graph(case.model), case.model)
         for inputs, outputs in case.data_sets or ():
             names = [one.name for one in graph.input]
             given = dict(zip(names, map(_array, inputs), strict=True))
@@ -137,7 +137,7 @@ def test_of_our_own(kind: str, shapes: list[Any], attributes: dict[str, Any]) ->
     model = b.model(shapes[0], np.float32, np.float32)
     x = rng.normal(size=shapes[0]).astype(np.float32)
     (expected,) = session(model.SerializeToString()).run(["y"], {"x": x})
-    found = evaluate(Lowered(Graph(model), model, [], {}), {"x": x}, multiplier(True))["y"]
+    found = evaluate(Lowered(Graph(model), model), {"x": x}, multiplier(True))["y"]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
@@ -149,7 +149,7 @@ def test_draws() -> None:
     weights = np.array([[0.5, 0.25, 0.25], [0, 0.9, 0.1]], np.float32)
     with np.errstate(divide="ignore"):
         x = np.log(weights)
-    network = Lowered(Graph(model), model, [], {})
+    network = Lowered(Graph(model), model)
     first, again = (evaluate(network, {"x": x}, multiplier(True))["y"] for _ in range(2))
     np.testing.assert_array_equal(first, again)
     assert first.shape == (2, 4000)
@@ -165,6 +165,6 @@ def test_scatter() -> None:
     places, values = b.constant([[1, 0]], np.int64), b.constant([[5.0, 6.0]])
     b.node("Scatter", ["x", places, values], "y", axis=1)
     model = b.model((1, 3), np.float32, np.float32)
-    network = Lowered(Graph(model), model, [], {})
+    network = Lowered(Graph(model), model)
     found = evaluate(network, {"x": np.zeros((1, 3), np.float32)}, multiplier(True))["y"]
     np.testing.assert_array_equal(found, [[6, 5, 0]])

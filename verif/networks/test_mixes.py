@@ -11,9 +11,9 @@ import pytest
 from carrysave.compiler.lowered.encoded import encode
 from carrysave.compiler.target.target import Target
 from carrysave.precision.options import Options
-from carrysave.precision.rounded import Rounded
 from golden.formats.names import parse
 from hw.catalog import Design
+from scripts.language.rounded_products import Rounded
 from verif.support.command import Run
 from verif.support.networks import Task
 from verif.support.schemas import check

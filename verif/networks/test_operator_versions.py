@@ -40,7 +40,7 @@ _collected = cache(cases)
 
 
 def _run(model: ModelProto, given: dict[str, Any], outputs: Sequence[str]) -> list[Any]:
-    found = evaluate(Lowered(Graph(model), model, [], {}), given, multiplier(True))
+    found = evaluate(Lowered(Graph(model), model), given, multiplier(True))
     return [found.get(name) for name in outputs]
 
 

@@ -77,7 +77,7 @@ def test_transposed(name: str, columns: bool) -> None:
     assert [product.operator for product in network.products] == ["ConvTranspose"]
     comparison = Comparison(network)
     comparison.run({"x": x}, _on(TARGET))
-    found = comparison.found["ConvTranspose", True]
+    found = comparison.differences["ConvTranspose", True]
     # Sums are exact here; onnxruntime has no kernel of codes, and rounds floats.
     assert found.codes > 100
     assert found.most <= 1
@@ -176,7 +176,7 @@ def test_patches(engine: str, how: dict[str, Any], kinds: tuple[Any, Any]) -> No
     target, network, x = groups(ENGINES[engine], kinds=kinds, **how)
     comparison = Comparison(network)
     comparison.run({"x": x}, _on(target))
-    (found,) = comparison.found.values()
+    (found,) = comparison.differences.values()
     assert found.codes
     assert found.most <= 1
     assert found.differ <= 2 + found.codes // 1000
@@ -200,7 +200,7 @@ def test_depthwise_does_not_waste_the_array(engine: str, bus: int | None) -> Non
     made = own.compile(target, x, None, True)
     assert made.macs == 8 * 16 * 14 * 32 * 9
     jobs = [product_job(work, target) for work in made.works]
-    cycles = sum(cycles_of(job, target) - start_of(target.spec.memory_latency) for job in jobs)
+    cycles = sum(cycles_of(job, target) - start_of(target.memory.latency) for job in jobs)
     used = made.macs / (cycles * target.peak(None))
     least, most = UTILISATION[engine, bus]
     assert least <= used <= most

@@ -252,9 +252,9 @@ def test_operators_of_onnxruntime_on_codes() -> None:
     network = lowered(builder, x.shape, U8, U8)
     comparison = Comparison(network)
     comparison.run({"x": x}, multiplier(False))
-    kinds = {kind for kind, product in comparison.found if not product}
+    kinds = {kind for kind, product in comparison.differences if not product}
     assert kinds == {"Add", "Sigmoid", "Mul"}
-    assert max(one.most for one in comparison.found.values()) <= 1
+    assert max(one.most for one in comparison.differences.values()) <= 1
 
 
 def test_pools_and_others_of_onnxruntime_on_codes() -> None:
@@ -275,10 +275,10 @@ def test_pools_and_others_of_onnxruntime_on_codes() -> None:
     x = draw(rng, (2, 3, 6, 5), U8)
     comparison = Comparison(lowered(builder, x.shape, U8, U8))
     comparison.run({"x": x}, multiplier(False))
-    kinds = {kind for kind, product in comparison.found if not product}
+    kinds = {kind for kind, product in comparison.differences if not product}
     assert kinds == {"LeakyRelu", "Concat", "AveragePool", "Softmax"}
-    assert ("GlobalAveragePool", True) in comparison.found
-    assert max(one.most for one in comparison.found.values()) <= 1
+    assert ("GlobalAveragePool", True) in comparison.differences
+    assert max(one.most for one in comparison.differences.values()) <= 1
 
 
 def mean(builder: Builder, kind: Any, zero: int | None = None, behind: str = "") -> None:
@@ -306,8 +306,8 @@ def test_means_of_channels_are_products(sizes: tuple[int, ...], kind: Any) -> No
         x = draw(rng, shape, kind)
         comparison = Comparison(network)
         comparison.run({"x": x}, multiplier(True))
-        assert comparison.found[MEAN, True].most <= 1
-        assert comparison.found[MEAN, True].codes == 15
+        assert comparison.differences[MEAN, True].most <= 1
+        assert comparison.differences[MEAN, True].codes == 15
         compiled = product.compile(TARGET, x, None, True)
         (work,) = compiled.works
         assert work.requantisation is not None
@@ -487,7 +487,7 @@ def test_gates_of_channels_are_products(zero: int, kind: Any) -> None:
         g.flat[: 2 * channels] = np.resize([ends.min, ends.max], 2 * channels)[: g.size]
         comparison = Comparison(network)
         comparison.run({"x": x, "g": g}, multiplier(True))
-        assert comparison.found[GATE, True].most <= 1
+        assert comparison.differences[GATE, True].most <= 1
         compiled = product.compile(TARGET, x, g, True)
         rows = [len(work.a) for work in compiled.works if work.a is not None]
         assert sum(rows) == max(batch, gates) * channels

@@ -12,7 +12,7 @@ import pytest
 
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.program.cost import Spent
-from carrysave.compiler.run.products import ProductRun
+from carrysave.compiler.run.results import ProductRun
 from verif.networks.graphs import Builder
 from verif.support.browser import Browser
 from verif.support.command import Run

@@ -158,7 +158,7 @@ def test_a_size_of_one_name_is_the_sample_in_every_input() -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ((), "input 'k' is one number, and has no samples: --constant k=FILE.npy makes it a part"),
+        ((), "input 'k' is one number, and has no samples: --constant makes it a part of"),
         (("--constant", "k=K", "--batch-axis", "m"), "--batch-axis must be one of n, not 'm'"),
         (("--constant", "q=K"), "--constant must be one of x, h, k, not 'q'"),
         (("--constant", "k"), "--constant must be NAME=FILE.npy, not 'k'"),

@@ -161,7 +161,7 @@ def step_holds(formats: str, width: int, *, slip: int = 0, **build: Any) -> bool
 
 
 def is_exact(spec: Sl8Spec, index: Value) -> Value:
-    """Tell whether a format is one of integers."""
+    """Return whether a format is one of integers."""
     return Cat(index == spec.names.index(name) for name in exact(spec)).any()
 
 

@@ -79,12 +79,15 @@ LONG: list[dict[str, Any]] = [
 
 
 SHORT = CASES[1] | {
+    "data_width": 32,
     "scratch": 4096,
     "taps": 3,
+    "table": True,
     "vector": "vector_unit(operations=softmax,rms_norm,silu,add,multiply,scale,lanes=4,length=64,"
     "quotient_bits=4,width=16,out_width=16,signed=True)",
 }
-"""What `make test` simulates, with the bench of memory on chip, too."""
+"""What `make test` simulates, with the bench of memory on chip, too; words of the vector unit have
+two beats of the bus, or of its codes of one byte."""
 
 
 @pytest.mark.parametrize(
@@ -98,9 +101,11 @@ SHORT = CASES[1] | {
             "transpose must be false .* byte",
         ),
         ({"gather": True}, "gather must be false without a vector unit .*, not True"),
-        ({"taps": 3}, "taps must be 0 but with a requantiser .*, and a vector unit, not 3"),
-        ({"taps": 2}, "taps must be 0 or 3, not 2"),
-        ({"taps": 9}, r"taps must be 0\.\.3, not 9"),
+        ({"taps": 3}, "taps must be 0 without a vector unit, .*, not 3"),
+        ({"taps": 2}, r"taps must be 0, or 3\.\.7, not 2"),
+        ({"taps": 9}, r"taps must be 0\.\.7, not 9"),
+        ({"table": True, "per_column": False}, "table must be false .* per column, not True"),
+        ({"table": True, "requantise": False}, "table must be false .* per column, not True"),
     ],
 )
 def test_coprocessor_refuses_sizes_and_transposition(parameters: dict[str, Any], says: str) -> None:
@@ -112,7 +117,7 @@ def test_coprocessor_without_sizes_is_as_it_was() -> None:
     """Of the default builds, not even the digest tells of them."""
     plain = Design("coprocessor")
     assert "sizes" not in plain.key
-    for name in ("code_bytes", "transpose", "gather", "taps"):
+    for name in ("code_bytes", "transpose", "gather", "taps", "table"):
         assert name not in plain.key
 
 

@@ -15,8 +15,9 @@ from hw.soc.bus.axi import Axi4
 from hw.soc.stores.block_ram import BlockRam
 from hw.soc.stores.operand_store import Bank
 from hw.soc.stores.scratch import Scratch
+from verif.soc.bus.byte_host import channels
 from verif.soc.bus.partners import Part, Sink, Source, run
-from verif.soc.test_block_ram import Placed, channels
+from verif.soc.test_block_ram import Placed
 
 BYTES, SIZE = 4, 4096
 SPEC = CoprocessorSpec(

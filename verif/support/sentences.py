@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from carrysave.data.packages import package_folder
+from scripts.language.packages import package_folder
 
 __all__ = ["CALIBRATION", "EVALUATION", "sayings", "unpacked"]
 

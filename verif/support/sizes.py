@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["LIMITS", "larger", "listed"]
+__all__ = ["LIMITS", "ROOMS", "larger", "listed"]
 
 ROOMS = ("hw", "golden", "verif", "carrysave", "scripts")
 LIMITS = {"file_lines": 250, "function_lines": 60, "parameters": 8}
@@ -13,8 +13,7 @@ LIMITS = {"file_lines": 250, "function_lines": 60, "parameters": 8}
 
 What is longer in ``hw``: ``row_lane`` and ``_plan`` of the packer are one step of a pipeline each,
 where every line takes what the one before has made; ``result_addresses`` walks over blocks, and its
-registers have their next values from each other's. In ``carrysave``, ``run_model`` is its help text
-for two thirds, and ``evaluator`` lists the operators of one evaluation, which share its state.
+registers have their next values from each other's.
 The tests that are longer follow one thing from end to end, or go through one list of refusals.
 """
 _LIST = Path(__file__).with_name("sizes.json")

@@ -37,7 +37,7 @@ _ALWAYS = "verif/test_tree.py"
 
 
 def whole_run(config: pytest.Config) -> bool:
-    """Tell whether this is a run of all short tests."""
+    """Return whether this is a run of all short tests."""
     options = config.option
     everywhere = config.args_source is not pytest.Config.ArgsSource.ARGS
     return everywhere and not (
@@ -46,7 +46,7 @@ def whole_run(config: pytest.Config) -> bool:
 
 
 def wanted(config: pytest.Config) -> bool:
-    """Tell whether this is a whole run of the short tests, outside continuous integration."""
+    """Return whether this is a whole run of the short tests, outside continuous integration."""
     return whole_run(config) and not os.environ.get("CI")
 
 
@@ -64,7 +64,7 @@ def everything(root: Path) -> str:
 
 
 def _counts(name: str) -> bool:
-    """Tell whether a variable of the environment may change what a test finds."""
+    """Return whether a variable of the environment may change what a test finds."""
     own = name in ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "PYTEST_VERSION")
     return (name.startswith(_VARIABLES) or name in _OTHERS) and not own
 

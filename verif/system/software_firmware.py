@@ -38,5 +38,5 @@ class Firmware(HostLink):
         self._place, self._last = None, self._sequence
         _, _, scores, count = self.memory[self._address :][:16].view("<u4").tolist()
         best = int(np.argmax(self.memory[scores : scores + count].view(np.int8)))
-        data = np.array([1000, best, 0, 0], "<u4").tobytes()
+        data = np.array([1000, best, 0, 0, 0], "<u4").tobytes()
         return frame(bytes([self._sequence]) + data + bytes([0]))

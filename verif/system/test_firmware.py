@@ -54,7 +54,7 @@ def test_words_are_those_of_the_segments(
 ) -> None:
     found = compile_firmware(FACTS, cpu, tmp_path, every=every)
     header_ = (tmp_path / "driver" / "carrysave_coprocessor.h").read_text()
-    assert ("JOB__MODE__VECTOR_bm" in header_) == every
+    assert ("VECTOR__VALUE_bm" in header_) == every
     elf = (tmp_path / "firmware.elf").read_bytes()
     assert struct.unpack_from("<H", elf, 18) == (243,)  # RISC-V
     assert 4000 < 4 * len(found) < ROMS[False]

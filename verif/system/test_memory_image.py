@@ -62,7 +62,7 @@ def test_addresses_beyond_a_frame() -> None:
     """24 bits are in its address, more above the count in its value."""
     port = _Port()
     tensor = Tensor(np.array([0x1234567]), np.dtype(np.int8), 0)
-    plan = Plan({0x1FFFFFF: b"x"}, 0x1000004, {}, [(tensor, [8])])
+    plan = Plan({0x1FFFFFF: b"x"}, 0x1000004, {}, [(tensor, [])], rings=(8,))
     system = object.__new__(System)
     system.__dict__ |= {"_port": port, "_plan": plan, "_patience": 2.0, "_line": port}
     system.load()

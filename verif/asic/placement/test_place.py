@@ -12,10 +12,10 @@ from carrysave import cache
 from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
 from carrysave.asic.options import Verilog
-from carrysave.asic.placement.equivalence import Difference, prove
 from carrysave.asic.placement.technology import Technology, technology
 from carrysave.sim import runner
 from hw.catalog import Design
+from verif.asic.placement.equivalence import Difference, prove
 from verif.support.cases import long
 
 LIBRARY = cells.osu018()

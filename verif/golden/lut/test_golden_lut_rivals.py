@@ -8,8 +8,6 @@ import pytest
 from golden.formats.integer import IntFormat
 from golden.formats.names import minifloat
 from golden.lut.over_weights import OverWeightsSpec, over_weights, weight_table
-from golden.lut.serial import serial_matmul
-from golden.lut.shift_add import FloatShiftAddSpec, float_shift_add, shift_add
 from golden.lut.table import TableSpec
 from golden.lut.ternary import (
     direct,
@@ -31,6 +29,8 @@ from golden.tpe import bitserial_core, shift_add_core, ternary_core
 from golden.tpe.bitserial_core import BitserialCoreSpec
 from golden.tpe.shift_add_core import ShiftAddCoreSpec
 from golden.tpe.ternary_core import TernaryCoreSpec
+from verif.golden.lut.serial import serial_matmul
+from verif.golden.lut.shift_add import FloatShiftAddSpec, float_shift_add, shift_add
 
 
 @pytest.mark.parametrize("signed", [True, False])

@@ -1,14 +1,17 @@
 """``carrysave embed``: vectors of sentences from a text encoder's files."""
 
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from carrysave.compiler.encoder.evaluate import rank_correlation
 from carrysave.compiler.encoder.floats import encode
+from carrysave.compiler.encoder.view import show_program
 from carrysave.compiler.front.encoder_weights import read_encoder
 from carrysave.compiler.front.sentences import read_tokens
 from verif.networks.encoder.encoders import SIZES, tensors, write
@@ -91,6 +94,10 @@ def test_a_program_embeds_without_the_model(run: Run, model: Path, tmp_path: Pat
     assert code == 0, err
     found = check("compile", printed)
     assert (found["moves"], found["host_segments"]) == (0, 0)
+    code, printed, err = run("estimate", str(model), *given[:4], "--json")
+    assert code == 0, err
+    same = {"command": "", "files": []}
+    assert check("compile", printed) | same == found | same
     for file in model.iterdir():
         file.unlink()
     folder = out / "compile" / "small"
@@ -99,7 +106,12 @@ def test_a_program_embeds_without_the_model(run: Run, model: Path, tmp_path: Pat
     made = np.load(out / "other" / "embed" / "small" / "vectors.npy")
     assert made.shape == wanted.shape
     assert (made * wanted).sum(axis=1).min() > 0.999
-    assert json.loads(printed)["cycles"] == found["cycles"]
+    facts = json.loads(printed)
+    assert facts["cycles"] == found["cycles"]
+    shown = io.StringIO()
+    show_program(Console(file=shown, width=200), facts)
+    assert f"{found['cycles']:,} cycles of the longest" in shown.getvalue()
+    assert "wrote" not in shown.getvalue()  # the command says it, once
     for arguments, says in (
         (("embed", folder, text, "--simulate", "layer"), "--simulate must be left out"),
         (
@@ -120,7 +132,7 @@ def test_compiling_an_encoder_refuses(run: Run, model: Path, tmp_path: Path) -> 
         ((), "--calibration must be given for small"),
         (
             (*given, "--batch", "2"),
-            "--stop-after, --batch-axis, --constant and --state must be left out",
+            "--stop-after, --timeline, --batch-axis, --constant and --state must be left out",
         ),
         ((*given, "--tokens", "1"), "tokens must be 2..20, as of the encoder and unit, not 1"),
         ((*given, "-p", "gather=false"), "gather must be true"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from carrysave.compiler.encoder.attention import attention
+from carrysave.compiler.encoder.attention import Attention
 from carrysave.compiler.encoder.codes import IntegerEncoder
 from carrysave.compiler.encoder.command import execute
 from carrysave.compiler.encoder.compile import compiled
@@ -167,7 +167,7 @@ def test_a_head_of_128_x_64_is_on_chip(tmp_path: Path, scratch: int) -> None:
     image = Image(target)
     qkv = image.place("qkv", np.random.default_rng(1).integers(-128, 128, (length, 3 * width)), 8)
     context = image.reserve("context", length, width, 8)
-    attention(image, one, "0.", encoder.blocks[0], qkv, context)
+    Attention(image, one, "0.", encoder.blocks[0], qkv, context).add()
     program = assembled(image, [(), image.steps])
     memory, counters = check_block(program, tmp_path)
     assert len(np.unique(context.read(memory))) > 20

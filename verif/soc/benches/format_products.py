@@ -142,5 +142,5 @@ def check_formats(
     device.run(products)
     for product, due in zip(products, right, strict=True):
         assert np.array_equal(product.c.read() * 2.0**product.mode.exponent, due)
-        for matrix in product.kept:
+        for matrix in product.allocated:
             matrix.free()

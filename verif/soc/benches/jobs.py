@@ -7,7 +7,9 @@ import numpy as np
 
 from carrysave.sim.cocotb.streams import generator
 from golden.npe.requantiser import Requantisation
+from golden.soc.code_table import CODES
 from golden.soc.job import Job
+from golden.soc.maps import MAPS
 from golden.soc.spec import CoprocessorSpec
 from verif.soc.uvm.modes import requantisation
 
@@ -25,7 +27,8 @@ def draw(
     mode = spec.inside.modes[more.get("a_format", 0), more.get("b_format", 0)]
     c_bits = spec.code_bits if codes else 8 * spec.sum_bytes
     if spec.sizes and codes:
-        more["c_bytes"] = more.get("c_bytes", int(rng.integers(spec.code_bytes + 1)))
+        most = 1 if more.get("table") else spec.code_bytes
+        more["c_bytes"] = more.get("c_bytes", int(rng.integers(most + 1)))
         if more["c_bytes"] > 1:
             c_bits = 8 * more["c_bytes"]
             more["requantisation"] = _widened(more["requantisation"])
@@ -49,7 +52,7 @@ def draw(
         free += n * spec.sum_bytes
     if more.pop("records", False):
         more["records"] = free
-        free += n * CoprocessorSpec.RECORD_BYTES
+        free += n * CoprocessorSpec.RECORD_BYTES + CODES * more.get("table", False)
     assert free <= SIZE, "the matrices do not fit into the memory"
     return Job(m=m, n=n, k=k, **found, **more)
 
@@ -64,11 +67,18 @@ def _widened(how: Requantisation) -> Requantisation:
 
 
 def fill_records(memory: np.ndarray, job: Job) -> None:
-    """Put a requantisation of each column into memory, few of whose codes are at a limit."""
-    if job.records is None:
+    """Put a requantisation of each column into memory, few of whose codes are at a limit.
+
+    And a table, in which no code is what it was.
+    """
+    if job.records is None or job.records >= len(memory):
         return
     rng = generator(20, job.records)
-    for column in range(job.n):
+    if job.table:
+        records = job.n * CoprocessorSpec.RECORD_BYTES * (job.vector not in MAPS)
+        at = job.records + records
+        memory[at : at + CODES] = (np.arange(CODES) * 5 + rng.integers(1, CODES, CODES)) % CODES
+    for column in range(job.n if job.vector not in MAPS else 0):
         how = requantisation(rng)
         if job.c_bytes > 1:
             how = _widened(how)
@@ -102,6 +112,7 @@ def any_options(spec: CoprocessorSpec, rng: np.random.Generator) -> dict[str, An
         if spec.inside.result is None:
             more["requantisation"] = requantisation(rng)
             more["records"] = spec.requantises_columns and bool(rng.integers(2))
+            more["table"] = spec.table and more["records"] and bool(rng.integers(2))
         else:
             more["encode"] = True
     elif spec.accumulates and not more["bias"]:

@@ -7,13 +7,23 @@ import numpy as np
 
 from golden.npe.requantiser import Requantisation
 from golden.npe.vector import SCALED
-from golden.soc.job import Error
+from golden.soc.code_table import CODES
+from golden.soc.job import Error, Job
 from golden.soc.maps import MAPS, factor_width, map_requantiser
 from golden.soc.memory import Matrix
 from golden.soc.spec import CoprocessorSpec
 from verif.support.vectors import scaling
 
-__all__ = ["bytes_of", "fill_one", "factors_of", "map_scaling", "wrong_gathers", "wrong_maps"]
+__all__ = [
+    "bytes_of",
+    "fill_one",
+    "factors_of",
+    "map_scaling",
+    "place",
+    "plain",
+    "wrong_gathers",
+    "wrong_maps",
+]
 
 
 def bytes_of(spec: CoprocessorSpec, rng: np.random.Generator, operation: str) -> int:
@@ -49,7 +59,20 @@ def factors_of(spec: CoprocessorSpec, rng: np.random.Generator) -> dict[str, Any
     drawn = rng.integers(-most, most, 2) >> rng.integers(width, size=2)
     factors = np.where(rng.integers(4, size=2) > 0, drawn, rng.choice([-most, most - 1, 0, 1], 2))
     zeros = np.where(rng.integers(4, size=2) > 0, rng.integers(-128, 128, 2), [-128, 127])
-    return {"zeros": tuple(zeros.tolist()), "factors": tuple(factors.tolist())}
+    found: dict[str, Any] = {"zeros": tuple(zeros.tolist()), "factors": tuple(factors.tolist())}
+    if spec.table and rng.integers(2):
+        found |= {"table": True, "records": 0}
+    return found
+
+
+def place(name: str, address: int, distance: int) -> dict[str, Any]:
+    """Say where a matrix is; a table has no rows."""
+    return {"records": address} if name == "table" else {name: address, f"ld{name}": distance}
+
+
+def plain(job: Job) -> Job:
+    """Return a job without a table."""
+    return replace(job, table=False, records=None)
 
 
 def map_scaling(spec: CoprocessorSpec, rng: np.random.Generator, operation: str) -> Requantisation:
@@ -68,6 +91,8 @@ def wrong_maps(
         (Error.MODE, {"requantisation": replace(how, relu=True)}),
         (Error.MODE, {"a_format": 1}),
         *([(Error.MODE, {"c_bytes": 2})] if spec.sizes else []),
+        *([] if spec.table else [(Error.MODE, {"table": True, "records": 0})]),
+        *([(Error.WRAPS, {"table": True, "records": high - CODES + 1})] if spec.table else []),
         (Error.LONG_ROW, longer),
         (Error.LEADING_DIMENSION, {"ldb": n - 1}),
         (Error.WRAPS, {"b": high - n + 1}),

@@ -11,8 +11,16 @@ from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
 from carrysave.driver import Coprocessor, CoprocessorError, Job, JobError
 from carrysave.driver.uart import UartLink
+from carrysave.sim.cocotb.axi_memory import CHANNELS, Memory
 from carrysave.sim.cocotb.serial_line import SerialLine
-from carrysave.sim.cocotb.streams import cycle, generator, limited, reset, start_clock
+from carrysave.sim.cocotb.streams import (
+    cycle,
+    generator,
+    limited,
+    reset,
+    schedule,
+    start_clock,
+)
 from carrysave.sim.cocotb.system import seconds
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
@@ -33,6 +41,14 @@ SIDE = max(1, SPEC.memory_bytes // (16 * max(SPEC.bytes, 64)))
 
 async def start(dut: Any) -> SerialLine:
     line = SerialLine(dut, SPEC.divisor)
+    if SPEC.external:
+        stalls = {
+            name: schedule("rare", generator(6, place)) for place, name in enumerate(CHANNELS)
+        }
+        data = np.zeros(SPEC.memory_bytes, np.uint8)
+        Memory(
+            dut, data, latency=7, outstanding=SPEC.outstanding, clock="clk", stalls=stalls
+        ).start()
     await start_clock(dut)
     await reset(dut)
     return line

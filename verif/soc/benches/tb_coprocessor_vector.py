@@ -19,7 +19,7 @@ from golden.npe.vector import PAIRS, SCALED, SECOND
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, matrices
 from golden.soc.maps import MAPS
 from golden.soc.maps import cycles as map_cycles
-from verif.soc.benches import jobs
+from verif.soc.benches import jobs, row_jobs
 from verif.soc.benches.row_jobs import (
     bytes_of,
     factors_of,
@@ -76,8 +76,7 @@ def draw(
         distance = matrix.row_bytes + int(rng.integers(9))
         if name == "b" and not rng.integers(3):
             distance = 0
-        where: dict[str, Any] = {name: place, f"ld{name}": distance}
-        job = replace(job, **where)
+        job = replace(job, **row_jobs.place(name, place, distance))
         place += (matrix.rows - 1) * distance + matrix.row_bytes + int(rng.integers(40))
     assert place <= SIZE - 4096, "the matrices do not fit into the memory"
     return replace(job, **more)
@@ -416,6 +415,7 @@ async def test_cycles_of_maps(dut: Any) -> None:
                 took, stated = [], []
                 for m in (4, 24):
                     job = draw(rng, m, n, operation, lda=n, ldb=b, ldc=n, a=0, b=8192, c=16384)
+                    job = row_jobs.plain(job)
                     fill(memory, rng, job)
                     took.append(await run(host, memory, job))
                     stated.append(map_cycles(m, n, UNIT.lanes, one_row=not b))

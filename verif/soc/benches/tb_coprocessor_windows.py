@@ -8,9 +8,11 @@ import numpy as np
 
 from carrysave.driver.registers import FIELDS
 from carrysave.sim.cocotb.streams import generator, limited
+from golden.soc.code_table import CODES
 from golden.soc.coprocessor import Error, Job, matrices
 from golden.soc.window import Window
 from verif.soc.benches import jobs
+from verif.soc.benches.jobs import requantisation
 from verif.soc.benches.tb_coprocessor_scratch import BASE, SPEC, Both, placed, start
 from verif.soc.benches.windows import any_windowed, touched
 
@@ -77,12 +79,29 @@ async def test_alike(dut: Any, kind: str) -> None:
             continue
         # Maps overlap; results do not.
         free = max(one.end for name, one in found.items())
+        # So are tables.
+        tables = (8 * job.n + CODES) * job.table
         ring = [job]
-        for at in range(1, 5):
-            c = free + (at - 1) * size
-            if c + size <= jobs.SIZE:
-                ring.append(replace(job, a=max(job.a - at, 0), c=c))
+        for at in range(1, 6):
+            c = free + (at - 1) * (size + tables)
+            if c + size + tables <= jobs.SIZE:
+                records = c + size if job.table else job.records
+                ring.append(replace(job, a=max(job.a - at, 0), c=c, records=records))
         await run(both, *ring)
+
+
+def tables_refused(good: Job, high: int) -> list[Job]:
+    """List jobs whose table is wrong."""
+    how = requantisation(generator(29))
+    last = high - 8 * good.n
+    job = replace(good, requantisation=how, records=last, table=True)
+    wrong = [replace(job, records=None), replace(job, records=None, requantisation=None)]
+    if SPEC.table:
+        wrong += [replace(job, records=last - more) for more in (0, CODES - 1)]
+        wrong += [replace(job, records=64, c_bytes=2)] * SPEC.sizes
+    else:
+        wrong.append(replace(job, records=64))
+    return wrong
 
 
 @cocotb.test
@@ -112,6 +131,7 @@ async def test_refused(dut: Any) -> None:
         replace(good, block_k=1 << 16),
         replace(good, block_k=(1 << 32) - 1),
         of(channels=4, kernel=(200, 250)),
+        *tables_refused(replace(good, accumulate=False), high),
     ]
     beats = both.memory.read_beats, both.memory.write_beats
     for job in wrong:

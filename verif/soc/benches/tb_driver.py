@@ -100,7 +100,7 @@ async def test_errors(dut: Any, language: str) -> None:
         second = device.product(device.place(a, info.a), device.place(b, info.b))
         jobs = [first, second, first]
         right = expected(SPEC, a, b)
-        for way, matrix, code in (("r", second.kept[0], 16), ("w", second.c, 17)):
+        for way, matrix, code in (("r", second.allocated[0], 16), ("w", second.c, 17)):
             for response, name in ((2, "SLVERR"), (3, "DECERR")):
                 memory.faults[way] = {matrix.address: response}
                 with pytest.raises(JobError) as told:

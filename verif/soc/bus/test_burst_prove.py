@@ -38,7 +38,7 @@ class Cut:
         spec, page = self.dut.spec, 12 - self.beat
         width = max(1, (min(spec.burst, 1 << page) - 1).bit_length())
         return {
-            "place": self.at[:page],
+            "offset": self.at[:page],
             "page": self.at[page:],
             "low": self.left[:width],
             "high": self.left[width:],

@@ -159,12 +159,10 @@ class CDevice(Coprocessor):
             wanted = getattr(expected, other)
             given = number.bits, number.width, number.is_signed
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
-        flags = [name for name, kind in found._fields_ if kind is c_bool]
-        assert {name for name in flags if getattr(found, name)} == expected.features - {
-            "narrow",
-            "vector",
-            "scratch",
-        }
+        flags = [name for name, kind in found._fields_ if kind is c_bool and name != "ready"]
+        others = {"narrow", "vector", "scratch", "taps"}
+        assert {name for name in flags if getattr(found, name)} == expected.features - others
+        assert bool(found.taps) == ("taps" in expected.features)
         assert not expected.rounding or ROUNDINGS[found.rounding] == expected.rounding
         assert found.scratch == expected.scratch
         assert found.scratch_base == (expected.memory_end if expected.scratch else 0)

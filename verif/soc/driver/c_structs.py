@@ -4,6 +4,7 @@ import ctypes
 from ctypes import CFUNCTYPE, Structure, c_bool, c_int32, c_uint32, c_uint64
 
 from carrysave.driver import Job, Mode, Window
+from carrysave.driver.operations import MAPS
 from carrysave.driver.registers import OPERATIONS
 
 __all__ = ["CCounters", "CDeviceState", "CJob", "CMode", "CWindow", "HOOKS", "Hooks"]
@@ -52,10 +53,11 @@ class CInfo(Structure):
         *((name, CNumber) for name in ("a", "b", "sum", "code")),
         *((name, c_bool) for name in (
             "requantiser", "per_column", "bias", "accumulate", "ring", "scales",
-            "stream", "formats", "fixed_blocks", "uncounted", "sizes", "windows", "trits",
+            "stream", "formats", "fixed_blocks", "uncounted", "sizes", "windows", "ready",
         )),
-        ("rounding", c_uint32), ("vector", CVector), ("scratch", c_uint32),
-        ("scratch_base", c_uint64),
+        ("taps", c_uint32), ("table", c_bool), ("trits", c_bool), ("rounding", c_uint32),
+        ("vector", CVector),
+        ("scratch", c_uint32), ("scratch_base", c_uint64),
     ]  # fmt: skip
 
 
@@ -161,6 +163,7 @@ class CJob(Structure):
                 "accumulate",
                 "relu",
                 "by_columns",
+                "table",
             )
         ),
         ("mode", CMode),
@@ -178,6 +181,7 @@ class CJob(Structure):
         names = (
             "a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc", "accumulate", "by_columns",
             "block_m", "block_n", "block_k", "a_scales", "b_scales", "ldsa", "ldsb", "c_bytes",
+            "table",
         )  # fmt: skip
         made = cls(**{name: getattr(job, name) for name in names})
         if job.window is not None:
@@ -191,8 +195,8 @@ class CJob(Structure):
         if how is not None:
             made.requantise, made.relu, made.low, made.high = True, how.relu, how.low, how.high
             if job.records is not None:
-                made.per_column, made.records = True, job.records
-            else:
+                made.per_column, made.records = job.vector not in MAPS, job.records
+            if not made.per_column:
                 made.multiplier, made.shift = int(how.multiplier), int(how.shift)
                 made.zero_point = int(how.zero_point)
         return made

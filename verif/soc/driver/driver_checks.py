@@ -132,6 +132,6 @@ def check_network(device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Gen
         assert found.macs == sum(9 * k * n for k, n in pairwise(sizes))
     assert device.run(layers[:1]).macs == 9 * sizes[0] * sizes[1]
     for layer in layers:
-        for matrix in layer.kept[1:]:
+        for matrix in layer.allocated[1:]:
             matrix.free()
     x.free()

@@ -59,12 +59,13 @@ def decode(image: bytes) -> tuple[Job, Any]:
     job = Job(
         **{name: getattr(fields, name) for name in same},
         bias=fields.bias if mode.bias else None,
-        records=fields.requant if mode.per_column else None,
+        records=fields.requant if mode.per_column or (mode.table and mode.vector) else None,
         accumulate=bool(mode.accumulate),
         requantisation=how,
         by_columns=bool(mode.order),
         vector=_OPERATIONS[mode.vector] if mode.vector else None,
         c_bytes=mode.c_bytes,
+        table=bool(mode.table),
     )
     if mode.window:
         job = replace(job, a_scales=0, b_scales=0, ldsa=0, window=_window(fields))

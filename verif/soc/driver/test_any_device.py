@@ -105,7 +105,7 @@ class Registers:
         return " ".join(map(str, [len(words), *(x for pair in words.items() for x in pair)]))
 
     def python(self, values: Device) -> bool:
-        """Tell whether the Python driver opens it."""
+        """Return whether the Python driver opens it."""
         own = {name: values[name] & (1 << f.node.width) - 1 for name, f in self.fields.items()}
         try:
             Info.read(lambda name: own.get(name, 0))

@@ -1,9 +1,11 @@
 """Discovery registers: what no build has is refused, as a broken link may give anything."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
+from carrysave.compiler.target.target import Target
 from carrysave.driver import CoprocessorError, Info
 from hw.catalog import Design
 from hw.soc.coprocessor import discovery
@@ -43,6 +45,18 @@ def test_rejects_out_of_range(fields: Mapping[str, int], name: str, value: int) 
     wrong = {**fields, name: value}
     with pytest.raises(CoprocessorError, match=r"(?i)" + name + " must be "):
         Info.read(wrong.__getitem__)
+
+
+def test_a_target_knows_what_the_hardware_says() -> None:
+    """All registers, number and digest of the build too; only how long memory takes is added."""
+    design = Design("coprocessor", {"engine": ENGINES[0], "requantise": True})
+    fields = fields_of(design.component().registers.map)
+    info = Info.read({field.name: field.reset for field in fields}.__getitem__)
+    known = Target(design).info
+    assert design.engine is not None
+    assert (info.engine, info.hash) == (design.engine.entry.number, int(design.digest, 16))
+    stores = replace(known.stores, latency=info.stores.latency, beat=info.stores.beat)
+    assert replace(known, stores=stores) == info
 
 
 @pytest.mark.parametrize("rounding", ["single", "double", "even"])

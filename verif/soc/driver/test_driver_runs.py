@@ -109,7 +109,7 @@ def test_driver_tells_what_failed_and_goes_on(rig: Any) -> None:
     with pytest.raises(JobError, match="job 1: read error"):
         device.run([product, product])
     assert np.array_equal(product.c.read(), expected(made.spec, a, b))
-    for matrix in product.kept:
+    for matrix in product.allocated:
         matrix.free()
     made.hardware.fault_at = 0
     made.hardware.fault = 2, 0, 0

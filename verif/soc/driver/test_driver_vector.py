@@ -341,7 +341,7 @@ def test_driver_vector_info_and_results(unit: VectorUnitSpec, rig_of: Rigs) -> N
                 assert np.array_equal(work.c.read(), right)
                 assert np.array_equal(work.codes.read(), right[:, :n])
                 assert work.c.number == info.codes(operation)
-                for matrix in work.kept:
+                for matrix in work.allocated:
                     matrix.free()
 
 

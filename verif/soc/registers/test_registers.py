@@ -71,7 +71,6 @@ def test_registers_of_vector_jobs_are_there_only_with_a_unit() -> None:
     without, found = addresses(0), addresses(1)
     assert without.items() <= found.items()
     assert set(found) - set(without) == {
-        "job_mode_vector",
         "vector",
         "vector_length",
         "vector_format_width",
@@ -174,6 +173,7 @@ def test_registers_job_layout_is_the_descriptor() -> None:
         "window": (14, 1),
         "vector": (16, 4),
         "c_bytes": (20, 2),
+        "table": (22, 1),
     }
     shape = layout["mode"].shape
     assert isinstance(shape, data.FlexibleLayout)

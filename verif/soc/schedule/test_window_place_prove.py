@@ -20,7 +20,7 @@ WIDTH = 5
 
 
 def right(place: Any, base: Value, pixel: Value, row: Value, slip: int = 0) -> Value:
-    """Tell whether the address is that of the coordinates, each of which counts from 0 on."""
+    """Return whether the address is that of the coordinates, each of which counts from 0 on."""
     x, y = (Mux(one[-1], 0, one)[:WIDTH] for one in (place.x, place.y))
     wanted = base + x * pixel + y * row + slip
     return place.address == wanted[:WIDTH]

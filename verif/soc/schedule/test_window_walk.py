@@ -4,66 +4,18 @@ import random
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
 from golden.soc.spec import CoprocessorSpec
-from golden.soc.window import Window, window_rows
+from golden.soc.window import Window, walk_cycles, window_rows
 from golden.tpe.systolic_os import SystolicOsSpec
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.window_walk import WindowWalk
-from verif.soc.benches.windows import any_window
 from verif.soc.driver.driver_rig import RNG
+from verif.soc.schedule.window_case import Case
 
 SPEC = CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), windows=True, address_width=32)
-
-
-class Case:
-    """A job of windows: its map at some address, its blocks, and the codes that are expected."""
-
-    def __init__(self, rng: np.random.Generator, window: Window | None = None) -> None:
-        drawn = window or any_window(rng, 5)
-        while window is None and drawn.codes > 120:
-            drawn = any_window(rng, 5)
-        self.window = drawn
-        self.rows = int(rng.integers(1, 10))
-        self.lda = drawn.row_bytes + int(rng.integers(0, 9))
-        self.image = rng.integers(0, 256, (drawn.height, drawn.row_bytes))
-        self.base = int(rng.integers(1 << 31))
-        self.wanted = window_rows(drawn, self.image, self.rows)
-        # Code by code, a byte that may be read; the others are behind the pixels.
-        places = np.arange(drawn.width)[:, None] * drawn.pixel + np.arange(drawn.channels)
-        self.codes = {
-            self.base + y * self.lda + int(x): int(self.image[y, x])
-            for y in range(drawn.height)
-            for x in places.reshape(-1)
-        }
-        self.down = int(rng.integers(1, self.rows + 1))
-        self.taps = int(rng.integers(1, drawn.taps + 1)) if rng.integers(2) else drawn.taps
-        self.columns = int(rng.integers(1, 3))
-        self.by_columns = bool(rng.integers(2))
-
-    def blocks(self) -> list[tuple[range, range, bool, bool, bool]]:
-        """List blocks of A that are loaded: rows, codes, and what is known of the next one."""
-        ups = [range(at, min(at + self.down, self.rows)) for at in range(0, self.rows, self.down)]
-        step = self.taps * self.window.channels
-        whole = self.window.codes
-        alongs = [range(at, min(at + step, whole)) for at in range(0, whole, step)]
-        places = [(up, column) for up in ups for column in range(self.columns)]
-        if self.by_columns:
-            places.sort(key=lambda place: place[1])
-        found = []
-        for number, (up, column) in enumerate(places):
-            if len(alongs) == 1 and not self.by_columns and column:
-                continue  # it is still there
-            last = self.by_columns or column == self.columns - 1 or len(alongs) == 1
-            for along in alongs:
-                ends = along is alongs[-1]
-                again = not (ends and last)
-                found.append((up, along, again, not again and up is ups[-1], ends))
-            assert number < len(places)
-        return found
 
 
 class Walk:
@@ -72,7 +24,7 @@ class Walk:
     def __init__(self, cases: list[Case], seed: int, ready: float) -> None:
         self.dut, self.rng, self.ready = WindowWalk(SPEC), random.Random(seed), ready
         self.cases = cases
-        self.reads = 0
+        self.reads = self.received = 0
 
     def begin(self, ctx: Any, case: Case) -> None:
         """Set the geometry of a job."""
@@ -94,7 +46,10 @@ class Walk:
     async def send(self, ctx: Any) -> None:
         """Request the rows of all blocks, a row of B behind each."""
         dut, row = self.dut, self.dut.i.payload
-        for case in self.cases:
+        for number, case in enumerate(self.cases):
+            # What is known of a job stays until its last row has left.
+            while self.received < number:
+                await ctx.tick()
             self.begin(ctx, case)
             await ctx.tick()
             for up, along, again, first, ends in case.blocks():
@@ -156,6 +111,7 @@ class Walk:
                     assert found == wanted.tolist(), case.window
                 run = await self.take(ctx)
                 assert (run.to, run.address, run.fill) == (Destination.B, up[-1], 0)
+            self.received += 1
 
 
 def check(cases: list[Case], seed: int, ready: float = 0.7) -> int:
@@ -178,15 +134,94 @@ def test_window_walk_makes_the_rows_of_golden(count: int) -> None:
 
 
 @pytest.mark.prove
+@pytest.mark.parametrize("across", [1094, 4370])
+def test_the_last_window_of_a_wide_map_is_beyond_it_in_part(across: int) -> None:
+    wide = Window(height=1, width=15 * (across - 1) + 1, across=across, channels=1, pixel=1,
+                  kernel=(1, 2), strides=(1, 15))  # fmt: skip
+    assert check([whole(6, wide, across)], 6, 1.0) == across
+
+
+@pytest.mark.prove
 def test_window_walk_stays_beyond_far_edges() -> None:
     """Coordinates that pass 2^16 do not come back; nor do those that begin at -255."""
-    rng = RNG(1)
-    far = Window(height=2, width=2, across=4400, channels=1, pixel=1, kernel=(1, 2),
+    far = Window(height=2, width=20, across=18000, channels=1, pixel=1, kernel=(1, 2),
                  strides=(15, 15), first=(0, 255))  # fmt: skip
-    wide = Case(rng, far)
-    wide.rows, wide.down, wide.columns, wide.by_columns = 4400, 4400, 1, False
-    wide.wanted = window_rows(far, wide.image, wide.rows)
-    deep = Case(rng, replace(far, across=1, first=(255, 0)))
-    deep.rows, deep.down, deep.columns, deep.by_columns = 4400, 4400, 1, False
-    deep.wanted = window_rows(deep.window, deep.image, deep.rows)
-    assert check([wide, deep, Case(rng)], 2, 1.0) > 3
+    wide, deep = whole(1, far, 18000), whole(2, replace(far, across=1, first=(255, 0)), 4400)
+    assert check([wide, deep, Case(RNG(1))], 2, 1.0) > 3
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "dilation", "taps", "width"),
+    [
+        ((3, 3), 1, 1, 9, 9), ((3, 3), 2, 1, 4, 9), ((2, 4), 1, 3, 8, 9), ((3, 5), 1, 1, 1, 9),
+        ((1, 1), 3, 1, 1, 9), ((3, 3), 1, 1, 9, 18), ((3, 3), 2, 1, 9, 33), ((5, 4), 2, 1, 20, 40),
+        ((3, 3), 1, 1, 8, 99), ((5, 4), 1, 1, 20, 4),
+    ],
+)  # fmt: skip
+def test_cycles_are_those_of_golden(
+    kernel: tuple[int, int], stride: int, dilation: int, taps: int, width: int
+) -> None:
+    """Without stalls; what is beside each block is a few cycles."""
+    window = Window(height=9, width=width, across=20, channels=2, pixel=2, kernel=kernel,
+                    strides=(stride, stride), dilations=(dilation, dilation),
+                    first=(1, 3 * (width > kernel[1])))  # fmt: skip
+    case = whole(1, window, 50)
+    case.taps = taps
+    walk, cycles = Walk([case], 1, 1.0), 0
+    walk.rng = random.Random()
+    walk.rng.choice = min  # type: ignore[method-assign, assignment]
+
+    async def count(ctx: Any) -> None:
+        nonlocal cycles
+        while not walk.received:
+            await ctx.tick()
+            cycles += 1
+
+    simulator = Simulator(walk.dut)
+    simulator.add_clock(1e-6)
+    for bench in (walk.send, walk.receive, count):
+        simulator.add_testbench(bench)
+    simulator.run()
+    wanted = walk_cycles(window, case.rows, taps)
+    assert wanted <= cycles <= wanted + 12 * len(case.blocks()), (cycles, wanted)
+
+
+def whole(seed: int, window: Window, rows: int) -> Case:
+    """Return a job of one block."""
+    case = Case(RNG(seed), window)
+    case.rows = case.down = rows
+    case.taps, case.columns, case.by_columns = window.taps, 1, False
+    case.wanted = window_rows(window, case.image, rows)
+    return case
+
+
+def test_taps_that_follow_each_other_are_one_run() -> None:
+    """A window inside of the map is as many runs as it has rows."""
+    window = Window(height=5, width=40, across=20, channels=3, pixel=3, kernel=(3, 4))
+    case = whole(2, window, 20)
+    assert check([case], 1) == 3 * case.rows
+
+
+def test_kernels_wider_than_the_map_are_walked_by_taps() -> None:
+    narrow = Window(height=3, width=2, across=3, channels=3, pixel=3, kernel=(2, 3))
+    check([whole(4, replace(narrow, first=(0, edge)), 6) for edge in range(3)], 3)
+
+
+def test_rows_of_windows_begin_at_the_first_edge() -> None:
+    """Of one window each; and behind a job that ends within a row of windows."""
+    one = Window(height=9, width=5, across=1, channels=2, pixel=2, kernel=(1, 2), first=(0, 1))
+    cut = replace(one, across=3, first=(0, 0))
+    full = replace(one, width=2, across=2, first=(0, 0))
+    check([whole(5, one, 6), whole(5, cut, 2), whole(5, full, 4)], 5)
+
+
+@pytest.mark.parametrize("down", [False, True])
+def test_the_largest_maps_begin_at_0(down: bool) -> None:
+    """What is before the first edge is not of the last pixels."""
+    side = 1 << 16
+    window = Window(
+        height=side if down else 1, width=1 if down else side, across=1 if down else 2,
+        channels=1, pixel=1, kernel=(2, 1) if down else (1, 2), first=(down, not down),
+    )  # fmt: skip
+    case = whole(3, window, 2)
+    assert check([case], 1) == (3 if down else 2)

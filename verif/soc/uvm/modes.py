@@ -95,7 +95,14 @@ def unsupported(spec: CoprocessorSpec) -> list[Mapping[str, int]]:
     ]
     found += [{"per_column": 1, "requantise": 0}]
     found += [{"accumulate": 1, "requantise": 1}, {"accumulate": 1, "bias": 1}]
+    found += [{"table": 1, "requantise": 0, "per_column": 0}]
+    if not spec.table:
+        found.append({"table": 1})
     if not spec.accumulates:
         found.append({"accumulate": 1})
+    if not spec.windows:
+        found.append({"window": 1})
+    if spec.vector is None:
+        found += [{"vector": 1 << bit} for bit in range(4)]
     found += [{name: 1} for name in ("bias", "requantise") if not getattr(spec, name)]
     return found

@@ -93,7 +93,7 @@ class Order:
         return bytes(image)
 
     def of_ring(self, address: int) -> bool:
-        """Tell whether a byte is in the ring."""
+        """Return whether a byte is in the ring."""
         return self.ring is not None and 0 <= address - self.ring < DESCRIPTOR * len(self.tasks)
 
     def described(self, number: int) -> int:

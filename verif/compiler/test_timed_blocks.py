@@ -1,0 +1,64 @@
+"""Blocks by the times of rows: about as good as the best of all, and the same for one shape."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from carrysave.compiler.program.blocks import planned
+from carrysave.compiler.program.cost import stores_of
+from carrysave.compiler.program.ring_cost import job_cycles
+from carrysave.compiler.program.timed_blocks import with_blocks
+from carrysave.compiler.target.target import Target
+from carrysave.driver.job import Job
+from carrysave.driver.window import Window
+from golden.soc.blocking import Blocks, candidates
+from golden.soc.memory_timing import BLOCK_RAM
+from hw.catalog import Design
+
+DESIGN = Design.parse(
+    "coprocessor", {"engine": "systolic_os(m=8,n=8)", "windows": "true", "data_width": "64"}
+)
+MAP = Window(
+    height=16, width=16, across=16, channels=3, pixel=3, kernel=(3, 3), strides=(1, 1),
+    dilations=(1, 1), first=(1, 1), fill=0,
+)  # fmt: skip
+
+
+def product(m: int, k: int, n: int) -> Job:
+    return Job(a=0, b=1 << 20, c=1 << 21, m=m, k=k, n=n, lda=-(-k // 8) * 8, ldb=n, ldc=4 * n)
+
+
+PRODUCTS = {
+    "short rows": replace(product(256, 8, 8), bias=1 << 22),
+    "wide": product(48, 32, 96),
+    "deep": product(1, 200, 56),
+    "even": product(64, 64, 64),
+    "windows": replace(product(256, 27, 16), lda=48, window=MAP, bias=1 << 22),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_blocks_take_about_as_long_as_the_best(name: str) -> None:
+    """Of many that the stores hold, each timed."""
+    target = Target(DESIGN, timing=BLOCK_RAM if name == "wide" else None)
+    job = PRODUCTS[name]
+    stores, words = stores_of(job, target)
+    every = [Blocks.of(row) for row in candidates(stores, job.m, job.n, words)[::7]]
+    if job.window is not None:
+        every = [one for one in every if one.k * stores.tile_k >= job.window.channels]
+    took = [job_cycles(with_blocks(job, one, target), target) for one in every]
+    assert job_cycles(planned(job, target), target) <= 1.05 * min(took)
+    assert max(took) > 1.1 * min(took)
+
+
+def test_blocks_are_of_the_shape() -> None:
+    """Wherever its matrices are; what biases wait for is seen."""
+    target = Target(DESIGN)
+    one = planned(PRODUCTS["short rows"], target)
+    other = planned(replace(PRODUCTS["short rows"], a=1 << 24, c=1 << 23), target)
+    assert replace(other, a=one.a, c=one.c) == one
+    # With a tile a block, two biases are under way at once.
+    small = replace(one, block_m=1, block_n=1, block_k=8)
+    assert job_cycles(small, target) > 1.3 * job_cycles(one, target)
+    assert np.prod([one.block_m, one.block_n]) > 1
