@@ -61,7 +61,7 @@ def model(decided: bool = True) -> ModelProto:
     )
     steps = {"step": F32(0.02), "zero": np.uint8(128), "w_step": F32(0.01), "w_zero": np.int8(0)}
     rng = np.random.default_rng(1)
-    weights = rng.integers(-128, 128, (8, 4)).astype(np.int8)
+    weights = rng.integers(-64, 64, (8, 4)).astype(np.int8)
     nodes = [
         _node("ReduceMean", ["x"], "mean", keepdims=0),
         _node("Greater", ["rate", "limit"], "fast"),

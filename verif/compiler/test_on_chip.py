@@ -105,10 +105,10 @@ def test_what_is_read_was_written() -> None:
     given = {"engine": "systolic_os(m=4,n=4)", "data_width": "64", **MAPS, "scratch": "4096"}
     program = compiled(model, shape, Target(Design.parse("coprocessor", given)))
     pools = [job for job in jobs_of(program) if job.vector is not None]
-    # Six channels, a pixel of eight bytes: the second pass takes whole rows of pixels.
-    assert [job.n for job in pools] == [6, 30]
-    assert pools[0].c == pools[1].a < CHIP
-    assert pools[0].a >= CHIP
+    # Six channels, a pixel of eight bytes: the first pass takes whole rows of pixels.
+    assert [job.n for job in pools] == [62, 6]
+    assert pools[0].a < CHIP
+    assert pools[0].c == pools[1].a >= CHIP
 
 
 def test_what_is_between_jobs_does_not_cross_the_bus() -> None:

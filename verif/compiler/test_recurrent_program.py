@@ -49,7 +49,7 @@ def network(options: dict[str, Any]) -> onnx.ModelProto:
         "zero": np.uint8(120),
         "w_scale": F32(0.01),
         "w_zero": np.int8(0),
-        "w": rng.integers(-128, 128, (columns, 4)).astype(np.int8),
+        "w": rng.integers(-64, 64, (columns, 4)).astype(np.int8),
         "y_scale": F32(0.03),
     }
     for name, values in constants.items():

@@ -30,6 +30,10 @@ class Builder:
         limits = np.iinfo(kind)
         return self.constant(self.rng.integers(limits.min, limits.max + 1, shape), kind)
 
+    def small_weights(self, shape: Sequence[int]) -> str:
+        """Add random codes so small that onnxruntime's sums saturate on no processor."""
+        return self.constant(self.rng.integers(-64, 64, shape), np.int8)
+
     def scale(self, *count: int) -> str:
         """Add one scale, or a row of them."""
         return self.constant(self.rng.uniform(0.001, 0.02, count))

@@ -16,7 +16,7 @@ from verif.support.command import Run
 from verif.support.schemas import check
 
 RNG = np.random.default_rng(54)
-WEIGHTS = ", ".join(map(str, RNG.integers(-128, 128, 12)))
+WEIGHTS = ", ".join(map(str, RNG.integers(-64, 64, 12)))
 PRODUCT = """
   xq, xs, xz = DynamicQuantizeLinear(x)
   m = MatMulInteger(xq, w, xz)

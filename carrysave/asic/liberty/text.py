@@ -148,21 +148,23 @@ class _Reader:
     def _take(self, statement: re.Match[str]) -> None:
         """Take a statement: the begin of a group, its end, or an attribute."""
         stack, self.position = self.stack, statement.end()
-        # A part that is not there is at (-1, -1).
-        name, args, value = (
-            self.text[slice(*statement.span(part))] for part in ("name", "args", "value")
-        )
-        if name == "cell" and statement["open"] and len(stack) > 2 and stack[2].kind == "cell":
-            stack[2].end = statement.start("name")
-            stack[2].broken = f"it has no end before the next cell, {shown(args.strip())}"
-            del stack[2:]
-            self.skipped = 0
         if statement["close"]:
             if self.skipped:
                 self.skipped -= 1
             else:
                 stack.pop().end = self.position
-        elif self.skipped or name in self.skipped_kinds:
+            return
+        # A part that is not there is at (-1, -1).
+        text, span = self.text, statement.span
+        name, args, value = (
+            text[slice(*span("name"))], text[slice(*span("args"))], text[slice(*span("value"))]
+        )  # fmt: skip
+        if name == "cell" and statement["open"] and len(stack) > 2 and stack[2].kind == "cell":
+            stack[2].end = statement.start("name")
+            stack[2].broken = f"it has no end before the next cell, {shown(args.strip())}"
+            del stack[2:]
+            self.skipped = 0
+        if self.skipped or name in self.skipped_kinds:
             self.skipped += bool(statement["open"])
         elif statement["open"]:
             self._open(name, args, statement.start("name"))
