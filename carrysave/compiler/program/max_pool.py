@@ -1,77 +1,23 @@
-"""Pools of the greatest code as jobs on maps: along rows of a map first, then along its columns.
+"""Pools of the greatest code as jobs on maps, along its columns and along its rows.
 
-Each job takes the greater of two codes: of pixels and of those beside them, or of rows and of those
-below; what is beyond the edges is left out.
+Each job takes the greater of two codes: of rows and of those below, or of pixels and of those
+beside them; what is beyond the edges is left out. A short row takes the unit longer than its codes:
+mostly columns come first, which leave fewer pixels.
 """
 
-from dataclasses import dataclass, replace
-
 from carrysave.compiler.graph.im2col import Windows
-from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.jobs import rows
 from carrysave.compiler.program.operands import Node
 from carrysave.compiler.program.places import places_of
+from carrysave.compiler.program.pool_passes import MAX, Pass, take_samples
 from carrysave.compiler.program.reasons import NO_MAPS, UNEVEN
-from carrysave.compiler.program.row_jobs import COPY
 from carrysave.compiler.program.windows import Layout, layout_of
-from carrysave.driver import Maps
 from carrysave.driver.system import Tensor
 
 __all__ = ["max_pool"]
 
-_MAX = "map_max"
-_SAME = COPY.how
-_MAPS = Maps(zeros=(0, 0), factors=(1, 1))
-_NOTHING = Maps(zeros=(0, 0), factors=(0, 0))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Pass:
-    """Pixels of rows of codes, or rows of a map, and what each takes of those that follow it.
-
-    Members
-    -------
-    groups, count, columns : jobs, rows of each, and codes of a row.
-    size, before : rows of the source, and of the padding in front of them.
-    stride, gap : rows of the source from a result to the next, and from a tap to the next.
-    source, result : first addresses.
-    unit, made : bytes from a row of the source to the next one, and of the result.
-    next_source, next_result : from a job to the next.
-    taps : how many codes are compared.
-    """
-
-    groups: int
-    count: int
-    columns: int
-    size: int
-    before: int
-    stride: int
-    gap: int
-    source: int
-    result: int
-    unit: int
-    made: int
-    next_source: int
-    next_result: int
-    taps: int
-
-    @property
-    def row(self) -> int:
-        """Bytes of the source from a result to the next."""
-        return self.stride * self.unit
-
-    def outputs(self, tap: int) -> tuple[int, int]:
-        """Return the first result that has a tap inside the map, and the one behind the last."""
-        off = tap * self.gap - self.before
-        return max(0, -(off // self.stride)), min(
-            self.count, (self.size - 1 - off) // self.stride + 1
-        )
-
-    def at(self, tap: int, result: int) -> int:
-        """Return the address of a tap of a result."""
-        return self.source + (result * self.stride + tap * self.gap - self.before) * self.unit
+_ROW = 7
+"""Cycles of a row of few codes, on memory that answers at once."""
 
 
 def max_pool(image: Image, node: Node, x: Tensor, windows: Windows) -> Tensor | str:
@@ -92,18 +38,43 @@ def max_pool(image: Image, node: Node, x: Tensor, windows: Windows) -> Tensor | 
     if any(kernel == 1 and (stride > 1 or sum(pads)) for (kernel, stride), pads in around):
         return "a kernel of 1 must have a stride of 1, and no padding"
     outputs = windows.outputs(shape[2:])
-    if min(outputs) < 1 or shape[1] > unit.most(_MAX):
-        return f"it must have 1..{unit.most(_MAX):,} channels, not {shape[1]:,}"
-    flat = len(shape) == 3
-    high, wide = (1, *shape[2:])[-2:], (1, *outputs)[-2:]
-    sizes, space = (shape[0], shape[1], high[0], wide[1]), shape[2:]
-    layout = _across(image, node, layout, windows, space, sizes)
-    if not flat and windows.kernel[0] > 1:
-        sizes = (*shape[:2], *wide)
-        layout = _down(image, node, layout, windows, space, sizes)
-    steps = layout.sample, 1, layout.row, layout.pixel
-    sources = places_of(layout.address, (*shape[:2], *wide), steps)
+    if min(outputs) < 1 or shape[1] > unit.most(MAX):
+        return f"it must have 1..{unit.most(MAX):,} channels, not {shape[1]:,}"
+    sizes = (*shape[:2], *(1, *shape[2:])[-2:])
+    for axis in _order(windows, layout, sizes, unit.lanes):
+        along, space = (_down, _across)[axis], shape[2:]
+        sizes = (*sizes[: 2 + axis], (1, *outputs)[-2:][axis], *sizes[3 + axis :])
+        layout = along(image, node, layout, windows, space, sizes)
+    sources = places_of(layout.address, sizes, (layout.sample, 1, layout.row, layout.pixel))
     return Tensor(sources.reshape(*shape[:2], *outputs), x.kind, x.offset, x.scale)
+
+
+def _order(
+    windows: Windows, layout: Layout, sizes: tuple[int, int, int, int], lanes: int
+) -> list[int]:
+    """Return the axes of a map with more than a code to compare, in the order of fewer cycles.
+
+    Parameters
+    ----------
+    sizes : batch, channels, height, width.
+    """
+    _, channels, *space = sizes
+    taps, left = (1, *windows.kernel)[-2:], (1, *windows.outputs(space[-len(windows.kernel) :]))
+
+    def cycles(order: list[int]) -> int:
+        (rows, pixels), pixel, total = space, layout.pixel, 0
+        for axis in order:
+            if axis == 0:
+                rows = left[-2]
+                count, row = rows, (pixels - 1) * pixel + channels
+            else:
+                pixels, pixel = left[-1], channels
+                count, row = rows * pixels, channels
+            total += (taps[axis] - 1) * count * max(_ROW, -(-row // lanes))
+        return total
+
+    axes = [axis for axis in (0, 1) if taps[axis] > 1]
+    return min(axes, axes[::-1], key=cycles)
 
 
 def _axis(windows: Windows, axis: int, space: tuple[int, ...]) -> dict[str, int]:
@@ -136,16 +107,14 @@ def _across(
     space: tuple[int, ...],
     sizes: tuple[int, int, int, int],
 ) -> Layout:
-    """Take the greatest of pixels of each row."""
-    if windows.kernel[-1] == 1:
-        return x
-    to = _room(image, node, sizes)
-    for sample in range(sizes[0]):
-        _run(image, node, _Pass(
-            groups=sizes[2], count=sizes[3], columns=sizes[1], source=x.address + sample * x.sample,
-            result=to.address + sample * to.sample, unit=x.pixel, made=to.pixel, next_source=x.row,
-            next_result=to.row, **_axis(windows, -1, space),
-        ))  # fmt: skip
+    """Take the greatest of pixels of each row, whose maps then have these sizes."""
+    to, per_sample = _room(image, node, sizes), sizes[2]
+    one = Pass(
+        groups=per_sample, count=sizes[3], columns=sizes[1], source=x.address, result=to.address,
+        unit=x.pixel, made=to.pixel, next_source=x.row, next_result=to.row,
+        **_axis(windows, -1, space),
+    )  # fmt: skip
+    take_samples(image, node, one, sizes[0], x.sample, to.sample)
     return to
 
 
@@ -157,7 +126,7 @@ def _down(
     space: tuple[int, ...],
     sizes: tuple[int, int, int, int],
 ) -> Layout:
-    """Take the greatest of rows, in parts that the unit takes."""
+    """Take the greatest of rows, in parts that the unit takes; maps then have these sizes."""
     unit = image.target.spec.vector
     assert unit is not None
     batch, channels, height, width = sizes
@@ -165,62 +134,12 @@ def _down(
     to = Layout(
         address=buffer.address, sample=height * width * x.pixel, row=width * x.pixel, pixel=x.pixel
     )
-    whole, most = (width - 1) * x.pixel + channels, unit.most(_MAX)
-    for sample in range(batch):
-        for first in range(0, whole, most):
-            _run(image, node, _Pass(
-                groups=1, count=height, columns=min(most, whole - first),
-                source=x.address + sample * x.sample + first,
-                result=to.address + sample * to.sample + first, unit=x.row, made=to.row,
-                next_source=0, next_result=0, **_axis(windows, 0, space),
-            ))  # fmt: skip
+    whole, most = (width - 1) * x.pixel + channels, unit.most(MAX)
+    for first in range(0, whole, most):
+        one = Pass(
+            groups=1, count=height, columns=min(most, whole - first), source=x.address + first,
+            result=to.address + first, unit=x.row, made=to.row, next_source=0, next_result=0,
+            **_axis(windows, -len(space), space),
+        )  # fmt: skip
+        take_samples(image, node, one, batch, x.sample, to.sample)
     return to
-
-
-def _run(image: Image, node: Node, one: _Pass) -> None:
-    """Compare codes with what follows them, tap by tap; results begin as the least code, or as one.
-
-    A tap beyond the edges is left out.
-    """
-    whole = [tap for tap in range(one.taps) if one.outputs(tap) == (0, one.count)]
-    taken = whole[:2]
-    if whole:
-        _take(image, node, one, whole[0], taken[-1])
-    else:
-        c = _rows(node, one, one.result, one.made)
-        fill = rows(
-            image.target, "map_add", c, c, b=c, how=replace(_SAME, zero_point=-128), maps=_NOTHING
-        )
-        group = JobGroup(job=fill, count=one.groups, a=one.next_result, c=one.next_result)
-        image.start(*node, group, macs=0)
-    for tap in range(one.taps):
-        if tap not in taken:
-            _take(image, node, one, None, tap)
-
-
-def _take(image: Image, node: Node, one: _Pass, base: int | None, tap: int) -> None:
-    """Let results be the greater of two taps, or of a tap and of what they are.
-
-    Rows that go on evenly are one job's.
-    """
-    first, end = one.outputs(tap)
-    if first >= end:
-        return
-    one = replace(one, count=end - first, result=one.result + first * one.made)
-    if (one.next_source, one.next_result) == (one.count * one.row, one.count * one.made):
-        one = replace(one, groups=1, count=one.groups * one.count)
-    c = _rows(node, one, one.result, one.made)
-    a = c if base is None else _rows(node, one, one.at(base, first), one.row)
-    b = _rows(node, one, one.at(tap, first), one.row)
-    job = rows(image.target, _MAX, a, c, b=b, how=_SAME, maps=_MAPS)
-    image.start(*node, JobGroup(
-        job=job, count=one.groups, a=one.next_result if base is None else one.next_source,
-        b=one.next_source, c=one.next_result,
-    ), macs=0)  # fmt: skip
-
-
-def _rows(node: Node, one: _Pass, address: int, stride: int) -> Buffer:
-    """Return the rows of a job."""
-    return Buffer(
-        name=node[0], address=address, rows=one.count, columns=one.columns, bits=8, stride=stride
-    )
