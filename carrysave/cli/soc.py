@@ -39,6 +39,7 @@ class NetworkFlags:
     ] = None
     labels: Annotated[Path | None, Parameter(help="Labels of the inputs, .npy.")] = None
     count: Annotated[int | None, Parameter(help="Number of inputs to run. [default: all]")] = None
+    batch: Annotated[int, Parameter(help="Inputs that a run of the network takes.")] = 1
     simulate: Annotated[
         bool, Parameter(help="Simulate the system with its firmware; else build the bitstream.")
     ] = False
@@ -148,6 +149,7 @@ def _request(
         data=network.input_,
         labels=network.labels,
         count=network.count,
+        batch=network.batch,
         simulated=network.simulate,
         serial=network.serial,
         port=network.port,

@@ -19,7 +19,7 @@ from carrysave.compiler.program.read import is_program, read
 from carrysave.compiler.program.reasons import between, check_target
 from carrysave.compiler.run.stored import batches
 from carrysave.compiler.target.target import Target
-from carrysave.errors import ArgumentError
+from carrysave.errors import ArgumentError, refusal
 from carrysave.progress import Steps
 from carrysave.system.request import SystemRequest
 from carrysave.weights.array_files import read_arrays
@@ -36,13 +36,14 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
         return None
     assert request.data is not None
     if is_program(request.model):
-        if request.reading != ReadOptions():
+        if request.reading != ReadOptions() or request.batch > 1:
             raise ArgumentError(
-                "{batch_axis}, {constants} and {states} must be left out: the program is compiled"
+                "{batch}, {batch_axis}, {constants} and {states} must be left out: the program is"
+                " compiled"
             )
         steps.step(f"read {request.model.name}")
         program = read(request.model, target)
-        each = batches(program, read_arrays(request.data), "x")
+        taken = read_arrays(request.data)
         most = request.chosen.sdram.bytes
         if len(program.memory) > most:
             size = len(program.memory)
@@ -53,14 +54,22 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
         graph, samples = request.reading.read(request.model)
         inputs = read_inputs(request.data, graph, "x", samples)
         with within_file(request.model):
-            first = samples.part(inputs, 0, 1)
+            if samples.states and request.batch > 1:
+                raise ArgumentError("{batch} must be 1 with {states}, not {_n}", _n=request.batch)
+            first = samples.part(inputs, 0, request.batch)
             program = _compiled(sized(graph, first), target, first, samples, request)
         taken = {name: inputs[name] for name in program.takes}
-        each = batches(program, taken, "x")
     if not program.layers:
         raise ValueError("a product must have codes as results: the firmware answers with them")
-    labels = read_labels(request.labels, len(each))
-    return program, each[: request.count], labels
+    if request.count is not None and request.count % program.batch:
+        raise refusal("count", f"a multiple of {program.batch}", str(request.count))
+    each = batches(program, taken, "x", request.count)
+    if request.labels is None:
+        return program, each, None
+    if program.batch > 1:
+        raise ArgumentError("{labels} are of runs of one input, not of {_n}", _n=program.batch)
+    every = batches(program, taken, "x")
+    return program, each, read_labels(request.labels, len(every))
 
 
 def has_floats(program: Program) -> bool:

@@ -37,10 +37,10 @@ def simulation_facts(
 ) -> dict[str, Any]:
     """Simulate a system; compare all that it made with the golden model."""
     program, inputs, labels = network
-    steps.step(f"compute {len(inputs)} inputs")
+    steps.step(f"compute {program.batch * len(inputs)} inputs")
     # The last one once more, with its starts apart, so that they are counted.
     expected = expect(program, [*inputs, inputs[-1]])
-    steps.step(f"simulate the system on {len(inputs)} inputs")
+    steps.step(f"simulate the system on {program.batch * len(inputs)} inputs")
     simulated = simulate(
         written,
         program.plan,
@@ -80,18 +80,19 @@ def outcome_facts(
 
     The last outcome is of the last input once more, with its starts apart.
     """
-    whole = outcomes[:-1]
+    whole, batch = outcomes[:-1], program.batch
     cycles, jobs, moves = (
-        float(np.mean([getattr(one, name) for one in whole]))
+        float(np.mean([getattr(one, name) for one in whole])) / batch
         for name in ("cycles", "jobs", "moves")
     )
-    classes = [outcome.best for outcome in whole]
+    classes = [outcome.best for outcome in whole] if batch == 1 else []
     layers = [
         _layer(layer, number, outcomes, expected) for number, layer in enumerate(program.layers)
     ]
     right = None if labels is None else int(np.sum(np.array(classes) == labels[: len(classes)]))
     return {
-        "inputs": len(whole),
+        "inputs": batch * len(whole),
+        "batch": batch,
         "layers": layers,
         "wrong": [layer["layer"] for layer in layers if layer["differ"]],
         "classes": classes,
@@ -133,7 +134,7 @@ def run_on_board(
             " {model}, and the same network",
             _board=board.name,
         )
-    steps.step(f"compute {len(inputs)} inputs")
+    steps.step(f"compute {program.batch * len(inputs)} inputs")
     expected = expect(program, [*inputs, inputs[-1]])
     steps.step(f"load the network into {board.name}, {port}")
     outcomes, seconds = attached.run(

@@ -26,6 +26,7 @@ class SystemRequest:
     baud : of the serial line; None: 3 Mbaud, or what the firmware keeps up with.
     model, data, labels : files of a network and its inputs, or None.
     count : inputs that are run, from the first on; None: all.
+    batch : how many a run of the network takes.
     cpu, bus : LiteX's names of the processor, and of the standard of its bus.
     simulated : the system is simulated; else its bitstream is built.
     serial : the simulated system gets the network over its serial line, as a board does.
@@ -44,6 +45,7 @@ class SystemRequest:
     labels: Path | None
     count: int | None
     simulated: bool
+    batch: int = 1
     serial: bool = False
     port: str | None = None
     cpu: str = "vexriscv"
@@ -79,6 +81,10 @@ class SystemRequest:
             raise ArgumentError("{serial} is for {simulate}: a board has no other way")
         if self.count is not None and self.count < 1:
             raise refusal("count", "1 or more", str(self.count))
+        if self.batch < 1:
+            raise refusal("batch", "1 or more", str(self.batch))
+        if self.batch > 1 and (self.model is None or self.labels is not None):
+            raise ArgumentError("{batch} needs {model}, and no {labels}: classes are of one input")
 
     @property
     def most(self) -> float:

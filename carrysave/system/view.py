@@ -44,9 +44,10 @@ def _layers(title: str, layers: list[dict[str, Any]]) -> Table:
 
 
 def _of_run(facts: Mapping[str, Any], ran: Mapping[str, Any]) -> Iterator[str]:
-    inputs = ran["inputs"]
+    inputs, batch = ran["inputs"], ran["batch"]
+    of_runs = f", {batch} in a run" if batch > 1 else ""
     yield (
-        f"{inputs} inputs: {ran['cycles']:,.0f} cycles each, "
+        f"{inputs} inputs{of_runs}: {ran['cycles']:,.0f} cycles each, "
         f"{ran['frames_per_second']:,.0f} a second at {facts['clock_mhz']:g} MHz"
     )
     of = ran["cycles_of"]

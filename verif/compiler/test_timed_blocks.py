@@ -7,8 +7,11 @@ import pytest
 
 from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.cost import stores_of
-from carrysave.compiler.program.ring_cost import job_cycles
+from carrysave.compiler.program.groups import JobGroup
+from carrysave.compiler.program.ring_cost import in_rings, job_cycles
+from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.timed_blocks import with_blocks
+from carrysave.compiler.program.words import JOBS
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
@@ -62,3 +65,19 @@ def test_blocks_are_of_the_shape() -> None:
     small = replace(one, block_m=1, block_n=1, block_k=8)
     assert job_cycles(small, target) > 1.3 * job_cycles(one, target)
     assert np.prod([one.block_m, one.block_n]) > 1
+
+
+def test_a_start_of_many_jobs_is_rings_of_a_few() -> None:
+    """More jobs than are ready in memory are written eight at a time."""
+    target = Target(DESIGN)
+    group = JobGroup(job=planned(PRODUCTS["windows"], target), count=300, a=4096, c=4096)
+
+    def took(count: int) -> int:
+        groups = (replace(group, count=count),)
+        one = Start(node="n", operator="Conv", groups=groups, cycles=0, macs=0, counters=0)
+        (step,) = in_rings([one], target)
+        assert isinstance(step, Start)
+        return step.cycles
+
+    assert took(300) == 300 // JOBS * took(JOBS) + took(300 % JOBS)
+    assert took(JOBS) < JOBS * job_cycles(group.job, target)

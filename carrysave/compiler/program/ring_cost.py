@@ -9,6 +9,7 @@ from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.rings import is_ready
 from carrysave.compiler.program.steps import Start
+from carrysave.compiler.program.words import JOBS
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from golden.soc.blocking import Blocks
@@ -29,15 +30,33 @@ def in_rings(steps: Sequence[SectionStep], target: Target) -> list[SectionStep]:
     """Return steps of a section; starts that are a ring take what they do in it.
 
     The cycles of a start are those from the end of the one before to its own, so that all add up to
-    those of the ring. Memory that is SDRAM is not one that rings are timed on.
+    those of the ring. A start of more jobs than are ready in memory is rings of a few, one after
+    the other. Memory that is SDRAM is not one that rings are timed on.
     """
     timed = target.memory.sdram is None
     made: list[SectionStep] = []
     for ring, some in groupby(steps, lambda step: timed and is_ready(step, target)):
         group = list(some)
         starts = [one for one in group if isinstance(one, Start)]
-        made += _counted(starts, target) if ring else group
+        if ring:
+            made += _counted(starts, target)
+        else:
+            made += [_in_parts(one, target) if timed else one for one in group]
     return made
+
+
+def _in_parts(step: SectionStep, target: Target) -> SectionStep:
+    """Return a start of many jobs with what its rings take, of :data:`JOBS` jobs each."""
+    if not isinstance(step, Start) or step.varies or "ring" not in target.info.features:
+        return step
+    cycles = 0
+    for group in step.groups:
+        whole, rest = divmod(group.count, JOBS)
+        for count, times in ((JOBS, whole), (rest, 1)):
+            if count and times:
+                part = _counted([replace(step, groups=(replace(group, count=count),))], target)
+                cycles += times * sum(one.cycles for one in part)
+    return replace(step, cycles=cycles)
 
 
 def _counted(starts: list[Start], target: Target) -> Iterator[Start]:

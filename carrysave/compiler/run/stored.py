@@ -162,9 +162,16 @@ def _hardware(
 
 
 def batches(
-    program: Program, data: np.ndarray | Mapping[str, np.ndarray], argument: str
+    program: Program,
+    data: np.ndarray | Mapping[str, np.ndarray],
+    argument: str,
+    most: int | None = None,
 ) -> list[dict[str, np.ndarray]]:
     """Return inputs, batch by batch, as the program takes them.
+
+    Parameters
+    ----------
+    most : how many of the samples are taken, from the first on; None: all.
 
     Raises
     ------
@@ -174,12 +181,15 @@ def batches(
     takes = program.takes
     if not takes:
         raise UsageError("the program takes text: carrysave chat or embed runs it")
-    arrays = data if isinstance(data, Mapping) else dict.fromkeys(list(takes)[:1], data)
+    arrays = dict(data) if isinstance(data, Mapping) else dict.fromkeys(list(takes)[:1], data)
     if set(arrays) != set(takes):
         raise refusal(argument, ", ".join(takes), ", ".join(arrays))
     size, samples = program.batch, samples_of(program)
     for name, (kind, shape) in takes.items():
-        array, axis = arrays[name], samples.inputs[name]
+        axis = samples.inputs[name]
+        if arrays[name].ndim > axis:
+            arrays[name] = arrays[name][(*[slice(None)] * axis, slice(most))]
+        array = arrays[name]
         rest = [one for at, one in enumerate(shape) if at != axis]
         there = [one for at, one in enumerate(array.shape) if at != axis]
         if array.ndim != len(shape) or there != rest or array.shape[axis] % size:
