@@ -105,6 +105,17 @@ def test_a_room_over_its_budget_fails(
     assert bool(lines) == whole
 
 
+@pytest.mark.parametrize(
+    ("most", "soc", "says"),
+    [(1.9, 1.0, []), (1.9, 1.6, ["soc"]), (1.9, 1.4, []), (0.5, 3.1, ["soc"]), (2.6, 1.0, ["all"])],
+)
+def test_what_most_rooms_take_is_the_machine(most: float, soc: float, says: list[str]) -> None:
+    one = Budget(whole=True)
+    for room, seconds in BUDGETS.items():
+        one.rooms[room] = most * seconds * (soc if room == "soc" else 1)
+    assert [line.partition(":")[0] for line in one.over(1.0)] == says
+
+
 def test_seconds_are_those_of_the_test_and_its_processes() -> None:
     one = Budget(whole=False)
     one.pytest_runtest_logstart()

@@ -1,5 +1,7 @@
 """The C driver, compiled once, and drivers of either language."""
 
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,13 @@ from verif.soc.driver.driver_rig import SPECS, Rig
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("driver")
+    return _library(tmp_path_factory.getbasetemp() / "driver")
+
+
+@cache
+def _library(folder: Path) -> Any:
+    """Compile it: once for all files of tests that have the fixture, each of which is one more."""
+    folder.mkdir()
     return c_driver.load(c_driver.compile_driver(folder, stream_sources(folder)))
 
 
