@@ -208,10 +208,15 @@ def _packed(words: Sequence[int]) -> bytes:
     return b"".join(struct.pack("<I", word & 0xFFFFFFFF) for word in words)
 
 
-def scores_of(image: Image, layers: Sequence[Layer]) -> tuple[int, int]:
-    """Return where the last product's codes lie one after the other, and how many; or none."""
+def scores_of(image: Image, layers: Sequence[Layer], samples: int) -> tuple[int, int]:
+    """Return where the last product's codes lie one after the other, and how many; or none.
+
+    Of several samples there is no greatest: the first code is all.
+    """
     if not layers:
         return 0, 1
     end = layers[-1]
     last = end.y.sources.reshape(1, -1)
+    if samples > 1:
+        last = last[:, :1]
     return rows(image, (end.node, end.operator), last).address, last.size

@@ -120,7 +120,9 @@ class _Compiler:
             self._parts.append(
                 host_made(self._host.step((), last=True), self._states, self._tensors)
             )
-        scores = scores_of(self._image, self._layers)
+        taken = list(self._inputs.values())
+        count = self._samples.count(self._inputs) if self._samples else (*taken[0].shape, 1)[0]
+        scores = scores_of(self._image, self._layers, count)
         self._section()
         self._parts = move_on_chip(self._image, self._parts, scores[0], self._tensors)
         return assembled(
