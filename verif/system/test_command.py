@@ -134,7 +134,6 @@ def test_networks_on_the_simulated_system(run: Run, network: list[Path], tmp_pat
         ("--board ulx3s_85f --baud 9000000", "--baud must be 9600..7500000, not 9000000"),
         ("--board ulx3s_85f --count 0 --model m --input x", "--count must be 1 or more, not 0"),
         ("--board ulx3s_85f --batch 0 --model m --input x", "--batch must be 1 or more, not 0"),
-        ("--board ulx3s_85f --batch 2", "--batch needs --model, and no --labels"),
         ("--board ulx3s_85f --model m.onnx --input x.npy --simulate", "m.onnx"),
     ],
 )
@@ -218,19 +217,6 @@ def test_digits_on_a_board(
     assert done.code == 0, done.err
     again = check("soc", done.out)["attached"]
     assert (again["classes"], again["wrong"], firmware.runs) == (ran["classes"], [], 8)
-    # Two inputs a run.
-    pairs = (*SMALL, "--model", model, "--input", x, "--batch", "2", *few[4:])
-    done = run(*pairs, "--count", "4")
-    assert done.code == 0, done.err
-    two = check("soc", done.out)["attached"]
-    assert (two["inputs"], two["batch"], two["cycles"], firmware.runs) == (4, 2, 500, 11)
-    assert (two["classes"], two["wrong"]) == ([], [])
-    for odd, says in (
-        (("--count", "3"), "--count must be a multiple of 2, not 3"),
-        (("--labels", y), "--batch needs --model, and no --labels"),
-    ):
-        done = run(*pairs, *odd)
-        assert (done.code, says in done.err) == (2, True)
     # Memory that is not what was written: codes differ, and it is said.
     execute = golden.execute
 

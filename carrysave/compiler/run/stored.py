@@ -167,11 +167,7 @@ def batches(
     argument: str,
     most: int | None = None,
 ) -> list[dict[str, np.ndarray]]:
-    """Return inputs, batch by batch, as the program takes them.
-
-    Parameters
-    ----------
-    most : how many of the samples are taken, from the first on; None: all.
+    """Return inputs, batch by batch, as the program takes them: the first so many, or all.
 
     Raises
     ------

@@ -1,0 +1,42 @@
+"""Runs of several inputs on a board."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from carrysave.system import command
+from hw.catalog import Design
+from verif.support.command import Run
+from verif.support.schemas import check
+from verif.system.software_firmware import Firmware
+from verif.system.test_command import SMALL, Port
+from verif.system.test_command import network as network
+from verif.system.test_command import run as run
+
+
+def test_two_inputs_a_run(
+    run: Run, network: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cycles are those of an input; there is no class."""
+    model, x, y = network
+    monkeypatch.setattr(
+        command, "bitstream_of", lambda *given: ({"ok": True, "fmax_mhz": 60.0}, b"bits")
+    )
+    assert run(*SMALL, "--json", "-o", tmp_path).code == 0
+    report = json.loads((tmp_path / "soc" / "ulx3s_85f" / "soc.json").read_text())
+    firmware = Firmware(Design("coprocessor", report["parameters"]).spec)
+    monkeypatch.setattr("serial.Serial", lambda *given, **more: Port(firmware, 5))
+    pairs = (*SMALL, "--model", model, "--input", x, "--batch", "2", "--port", "/dev/ttyX",
+             "--json", "-o", tmp_path)  # fmt: skip
+    done = run(*pairs, "--count", "4")
+    assert done.code == 0, done.err
+    two = check("soc", done.out)["attached"]
+    assert (two["inputs"], two["batch"], two["cycles"], firmware.runs) == (4, 2, 500, 3)
+    assert (two["classes"], two["wrong"]) == ([], [])
+    for odd, says in (
+        (("--count", "3"), "--count must be a multiple of 2, not 3"),
+        (("--labels", y), "--batch needs --model, and no --labels"),
+    ):
+        done = run(*pairs, *odd)
+        assert (done.code, says in done.err) == (2, True)
