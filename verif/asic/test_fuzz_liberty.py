@@ -76,7 +76,7 @@ KNOWN = (
     b"library (x) { a (" + b"b" * 4_000_000,
     b"library (x) { " + b"cell (a) {" * 400_000 + b"}",
     b"library (x) { " + b"cell (a) { = }\n" * 300_000 + b"}",
-    b"library (x) { " + b"cell (a) { pin (b) { } }\n" * 50_000 + b"}",
+    b"library (x) { " + b"cell (a) { pin (b) { } }\n" * 100_000 + b"}",
     SMALL.replace(b"area : 2", b"area ="),
     SMALL.replace(b"area : 2", b"} area : 2"),
 )

@@ -16,7 +16,7 @@ from carrysave import cache
 from carrysave.asic.liberty import generic as generic_library
 from carrysave.asic.liberty.cell import Cell, Pin, Register
 from carrysave.asic.liberty.facts import facts_of
-from carrysave.asic.liberty.text import read
+from carrysave.asic.liberty.text import uncommented
 from hw.emit import tools, user_files, yosys
 from hw.emit.naming import naming
 from hw.emit.user_files import FileError, shown
@@ -221,7 +221,7 @@ class Library:
         text = self.data.decode("utf-8", "replace")
         if not self.cuts:
             return text
-        plain, _ = read(text)
+        plain, _ = uncommented(text)
         pieces, position = [], 0
         for start, end in self.cuts:
             pieces += [plain[position:start], "\n" * plain.count("\n", start, end)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hw.emit.spans import spans
 from hw.emit.user_files import shown
 
-__all__ = ["Group", "parse", "read"]
+__all__ = ["Group", "parse", "read", "uncommented"]
 
 # Of a text whose strings are masked, so that nothing in it needs to be tried in two ways: the time
 # is linear, also where it does not match.
@@ -78,7 +78,7 @@ def read(
     ValueError
         With the line of the first text that is not Liberty, or too deep or too much of it.
     """
-    reader = _Reader(*_uncommented(text), skipped_kinds, first_line)
+    reader = _Reader(*uncommented(text), skipped_kinds, first_line)
     while reader.step():
         pass
     return reader.text, reader.library()
@@ -218,7 +218,7 @@ class _Lines:
         return self._line
 
 
-def _uncommented(text: str) -> tuple[str, str]:
+def uncommented(text: str) -> tuple[str, str]:
     """Return a text without comments, and the same with all but the begin of strings masked.
 
     Both keep all line breaks, so that line numbers stay true.
