@@ -1,10 +1,8 @@
 """Verilog and manifest of a design."""
 
-import contextlib
-import gc
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
@@ -17,6 +15,7 @@ from hw.catalog import Design
 from hw.emit import tools, yosys
 from hw.emit.bus_interfaces import attributes_of, interfaces_of
 from hw.emit.flat_ports import FlatPorts, clock_and_reset, flat_ports
+from hw.emit.uncollected import uncollected
 from hw.lib.shared_module import UNINITIALISED, SharedModule
 
 __all__ = ["Emission", "verilog_of", "versions"]
@@ -75,7 +74,7 @@ class Emission:
         ]
         self.interfaces = interfaces_of(self.component)
         self._shared = _all_shared(self.component.shared_modules)
-        with _uncollected():
+        with uncollected():
             self.verilog = self._header() + self._convert()
 
     @property
@@ -153,21 +152,6 @@ class Emission:
             )
             verilog = (folder / "design.v").read_text()
         return verilog.partition("\n\n")[2]
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Leave garbage until the end: a netlist is millions of objects, all of which are in use.
-
-    Python would look through all of them again and again, for a third of the time.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _place_names(text: str, prefix: str, shared: Iterable[str]) -> str:

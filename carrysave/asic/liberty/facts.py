@@ -9,6 +9,7 @@ from carrysave.asic.liberty.cell import Cell, Pin, Register
 from carrysave.asic.liberty.odd import STATES, check, is_logic, pins_of, templates_of
 from carrysave.asic.liberty.text import Group, parse, read
 from carrysave.asic.liberty.units import number, unit
+from hw.emit.uncollected import uncollected
 from hw.emit.user_files import shown
 
 __all__ = ["facts_of"]
@@ -16,6 +17,7 @@ __all__ = ["facts_of"]
 _DELAYS = re.compile(r"\bcell_(rise|fall)\s*\(")
 
 
+@uncollected()
 def facts_of(text: str, unwanted: Collection[str] = ()) -> dict[str, Any]:
     """Return the arguments of ``Library`` that come from the file's text.
 

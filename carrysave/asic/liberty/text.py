@@ -31,7 +31,7 @@ _DEPTH = 32
 _STATEMENTS = 1 << 20
 
 
-@dataclass
+@dataclass(slots=True)
 class Group:
     """One Liberty group: ``kind (name) { attributes and groups }``.
 
