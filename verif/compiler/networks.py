@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 
+from carrysave.compiler.run.exact_product import saturates
 from verif.networks.graphs import Builder
 
 __all__ = ["SHAPE", "attention", "feature_maps", "gates"]
@@ -26,8 +27,8 @@ class _Coded(Builder):
 
     def weighted(self, kind: str, x: str, shape: tuple[int, ...], y: str) -> str:
         """Multiply by constant codes, and round the results to codes."""
-        steps = [self.constant(0.008), self.constant(0, np.int8)]
-        self.node("DequantizeLinear", [self.small_weights(shape), *steps], f"{y}_w")
+        steps = [self.constant(0.008 if saturates() else 0.004), self.constant(0, np.int8)]
+        self.node("DequantizeLinear", [self.judged_weights(shape), *steps], f"{y}_w")
         return self.coded(self.node(kind, [x, f"{y}_w"], y))
 
     def floats(self, *shape: int, low: float = -1, high: float = 1) -> str:

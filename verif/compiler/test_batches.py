@@ -9,7 +9,7 @@ from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
 from verif.compiler import runners
 from verif.compiler.test_groups import by_onnxruntime, codes, groups_of, made, programs_of
-from verif.networks.graphs import Builder
+from verif.networks.graphs import Builder, judged
 
 
 def blocks(count: int, deep: int, wide: int, kernel: int = 0) -> tuple[onnx.ModelProto, Program]:
@@ -17,7 +17,7 @@ def blocks(count: int, deep: int, wide: int, kernel: int = 0) -> tuple[onnx.Mode
     builder = Builder(np.random.default_rng(count))
     apart = np.zeros((count, deep, count, wide), np.int64)
     for at in range(count):
-        apart[at, :, at] = builder.rng.integers(-64, 64, (deep, wide))
+        apart[at, :, at] = judged(builder.rng.integers(-128, 128, (deep, wide)))
     weights: np.ndarray = apart.reshape(count * deep, count * wide)
     shape: tuple[int, ...] = 20, count * deep
     kind, more = "QLinearMatMul", {}
@@ -34,7 +34,7 @@ def pairs(count: int, rows: int = 12) -> tuple[onnx.ModelProto, Program]:
     """Return pairs of narrow products of one matrix, as adapters of low rank are, and their sum."""
     builder = Builder(np.random.default_rng(count))
     zero, none = builder.constant(128, np.uint8), builder.constant(0, np.int8)
-    down, up = (builder.small_weights(size) for size in ((count, 32, 8), (count, 8, 24)))
+    down, up = (builder.judged_weights(size) for size in ((count, 32, 8), (count, 8, 24)))
     step = builder.scale()
     builder.node("QLinearMatMul", ["x", step, zero, down, step, none, step, zero], "h")
     builder.node("QLinearMatMul", ["h", step, zero, up, step, none, step, zero], "y")
@@ -82,7 +82,7 @@ def test_weights_of_several_matrices(outer: tuple[int, ...], shape: tuple[int, .
     """Outer axes are those of numpy, for any number of them."""
     builder = Builder(np.random.default_rng(1))
     zero, step = builder.constant(128, np.uint8), builder.scale()
-    weights = [builder.small_weights((*outer, 16, 6)), step, builder.constant(0, np.int8)]
+    weights = [builder.judged_weights((*outer, 16, 6)), step, builder.constant(0, np.int8)]
     builder.node("QLinearMatMul", ["x", step, zero, *weights, step, zero], "y")
     model, program = programs_of(builder, shape)
     x = codes(shape)

@@ -13,6 +13,7 @@ from carrysave.compiler.front.options import ReadOptions, sized
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.passes.branches import branches
 from carrysave.compiler.passes.fold import fold
+from verif.networks.graphs import judged
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -61,7 +62,7 @@ def model(decided: bool = True) -> ModelProto:
     )
     steps = {"step": F32(0.02), "zero": np.uint8(128), "w_step": F32(0.01), "w_zero": np.int8(0)}
     rng = np.random.default_rng(1)
-    weights = rng.integers(-64, 64, (8, 4)).astype(np.int8)
+    weights = judged(rng.integers(-128, 128, (8, 4))).astype(np.int8)
     nodes = [
         _node("ReduceMean", ["x"], "mean", keepdims=0),
         _node("Greater", ["rate", "limit"], "fast"),

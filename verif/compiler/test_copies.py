@@ -34,7 +34,7 @@ class Maps(Builder):
     def first(self, channels: int, y: str) -> str:
         """Multiply the input by weights."""
         step, zero = self.constant(STEP), self.constant(120, np.uint8)
-        codes = self.small_weights((channels, 6, 1, 1))
+        codes = self.judged_weights((channels, 6, 1, 1))
         given = ["x", step, zero, codes, self.constant(0.02), self.constant(0, np.int8)]
         self.node("QLinearConv", [*given, step, zero], f"{y}_q")
         return self.node("DequantizeLinear", [f"{y}_q", step, zero], y)
@@ -48,7 +48,7 @@ class Maps(Builder):
     def last(self, x: str, channels: int, shape: list[int], kernel: int = 3) -> onnx.ModelProto:
         """Multiply windows of a map, which all have to be where the loader looks for them."""
         none = self.constant(0, np.int8)
-        weights = self.small_weights((4, channels, kernel, kernel))
+        weights = self.judged_weights((4, channels, kernel, kernel))
         codes = self.node("DequantizeLinear", [weights, self.constant(0.01), none], "w")
         self.node("Conv", [self.again(x), codes], "o", pads=[kernel // 2] * 4)
         given = [self.constant(0.3), self.constant(128, np.uint8)]
@@ -102,7 +102,7 @@ def flattened(builder: Maps, shape: list[int]) -> onnx.ModelProto:
     """Multiply all codes of a map by a matrix, channels first."""
     x = builder.again(builder.node("Flatten", [builder.first(16, "m")], "f"))
     none = builder.constant(0, np.int8)
-    weights = builder.small_weights((16 * shape[2] * shape[3], 40))
+    weights = builder.judged_weights((16 * shape[2] * shape[3], 40))
     codes = builder.node("DequantizeLinear", [weights, builder.constant(0.0004), none], "w")
     builder.node("MatMul", [x, codes], "o")
     builder.node(

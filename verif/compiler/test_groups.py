@@ -57,7 +57,7 @@ def convolution(groups: int, channels: int, seed: int = 3) -> tuple[onnx.ModelPr
     builder.node(
         "QLinearConv",
         [
-            "x", builder.scale(), builder.zero(np.uint8), builder.small_weights(kernel),
+            "x", builder.scale(), builder.zero(np.uint8), builder.judged_weights(kernel),
             builder.scale(channels), builder.constant(np.zeros(channels), np.int8),
             builder.constant(0.1), builder.zero(np.uint8),
             builder.constant(builder.rng.integers(-5000, 5000, channels), np.int32),

@@ -56,7 +56,7 @@ def network_of(kind: str, codes: Any, channels: int = 7) -> onnx.ModelProto:
     fixed = builder.constant(3, codes)
     groups = 2 if kind == "groups" else 1
     for number in range(2 if kind == "sum" else 1):
-        weights = builder.small_weights((channels * groups, SHAPE[1] // groups, 1, 1))
+        weights = builder.judged_weights((channels * groups, SHAPE[1] // groups, 1, 1))
         scales = builder.constant(np.full(channels * groups, 0.02, np.float32), np.float32)
         zeros = builder.constant(np.zeros(channels * groups, np.int8), np.int8)
         step = builder.constant(0.57)
@@ -73,7 +73,7 @@ def network_of(kind: str, codes: Any, channels: int = 7) -> onnx.ModelProto:
         builder.node("QuantizeLinear", [builder.node("Add", names[::-1], "a"), step, zero], "qa")
         names = [builder.node("DequantizeLinear", ["qa", step, zero], "da")]
     _swish(builder, names[0], zero, "s", codes=kind == "gate of codes")
-    weights = builder.small_weights((5, channels * groups, 1, 1))
+    weights = builder.judged_weights((5, channels * groups, 1, 1))
     step, none = builder.constant(0.4719), builder.constant(0, np.int8)
     given = ["s", step, zero, weights, builder.constant(0.02), none]
     builder.node("QLinearConv", [*given, builder.constant(1.9), zero], "y")
@@ -181,12 +181,12 @@ def test_depthwise() -> None:
     few, none, given = builder.constant(0.02), builder.constant(0, np.int8), "x"
     scale = builder.constant(0.1)
     for name, size, groups in (("q0", (16, 16, 1, 1), 1), ("q1", (16, 1, 3, 3), 16)):
-        inputs = [given, scale, zero, builder.small_weights(size), few, none, step, zero]
+        inputs = [given, scale, zero, builder.judged_weights(size), few, none, step, zero]
         pads = [size[2] // 2] * 4
         builder.node("QLinearConv", inputs, name, group=groups, pads=pads)
         given, scale = name, step
     _swish(builder, builder.node("DequantizeLinear", ["q1", step, zero], "d"), zero, "s")
-    inputs = ["s", builder.constant(0.4719), zero, builder.small_weights((5, 16, 1, 1))]
+    inputs = ["s", builder.constant(0.4719), zero, builder.judged_weights((5, 16, 1, 1))]
     builder.node("QLinearConv", [*inputs, few, none, builder.constant(1.9), zero], "y")
     model = builder.model(shape, np.uint8, np.uint8)
     target = Target(Design.parse("coprocessor", PARAMETERS | {"vector": LONG}))

@@ -49,7 +49,7 @@ def network_of(seed: int, operator: str, channels: int, kind: Any) -> onnx.Model
     low = 0 if kind == np.uint8 else -128
     names = []
     for number in range(2 if operator in ("Add", "Sub", "Mul") else 1):
-        codes = builder.small_weights((channels, SHAPE[1], 1, 1))
+        codes = builder.judged_weights((channels, SHAPE[1], 1, 1))
         step, offset = builder.constant(float(rng.uniform(0.02, 0.2))), zero()
         builder.node(
             "QLinearConv",
@@ -110,7 +110,7 @@ def test_axes_are_lined_up_from_the_last() -> None:
     builder = Builder(np.random.default_rng(4), opset=17)
     step, zero = builder.constant(0.1), builder.constant(120, np.uint8)
     for number in range(2):
-        codes = builder.small_weights((SHAPE[2], SHAPE[1], 1, 1))
+        codes = builder.judged_weights((SHAPE[2], SHAPE[1], 1, 1))
         given = ["x", step, zero, codes, builder.constant(0.02), builder.constant(0, np.int8)]
         builder.node("QLinearConv", [*given, step, zero], f"q{number}")
         builder.node("DequantizeLinear", [f"q{number}", step, zero], f"d{number}")
@@ -172,7 +172,7 @@ def test_max_pool(seed: int, library: Any) -> None:
     space = tuple(rng.integers(7, 14, axes).tolist())
     batch, channels = int(rng.integers(1, 3)), int(rng.integers(1, 20))
     shape = (batch, 3, *space)
-    codes = builder.small_weights((channels, 3, *[1] * axes))
+    codes = builder.judged_weights((channels, 3, *[1] * axes))
     step, zero = builder.constant(0.5), builder.zero(np.uint8)
     given = ["x", builder.constant(0.1), builder.zero(np.uint8), codes, builder.constant(0.02)]
     builder.node("QLinearConv", [*given, builder.constant(0, np.int8), step, zero], "q")

@@ -60,7 +60,7 @@ def _coded() -> tuple[ModelProto, dict[str, np.ndarray]]:
     given = [b.scale(), b.zero(np.uint8)]
     b.node("QLinearAdd", ["x", *given, "x", *given, *given], "a", domain="com.microsoft")
     b.node("QLinearSigmoid", ["a", *given, *given], "s", domain="com.microsoft")
-    whole = b.node("Concat", [b.small_weights((4, 5)), b.small_weights((4, 5))], "w", axis=0)
+    whole = b.node("Concat", [b.judged_weights((4, 5)), b.judged_weights((4, 5))], "w", axis=0)
     b.node("QLinearMatMul", ["s", *given, whole, b.scale(), b.constant(0, np.int8), *given], "y")
     x = b.rng.integers(0, 256, (3, 8)).astype(np.uint8)
     return b.model((3, 8), np.uint8, np.uint8, [3, 5]), {"x": x}

@@ -19,6 +19,7 @@ from carrysave.compiler.run.network import run
 from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 from verif.compiler import runners
+from verif.networks.graphs import judged
 from verif.networks.test_recurrent import HIDDEN, INPUTS, OPTIONS, layer
 
 TARGET = Target(Design.parse("coprocessor", {"engine": "systolic_os(m=4,n=4)"}))
@@ -49,7 +50,7 @@ def network(options: dict[str, Any]) -> onnx.ModelProto:
         "zero": np.uint8(120),
         "w_scale": F32(0.01),
         "w_zero": np.int8(0),
-        "w": rng.integers(-64, 64, (columns, 4)).astype(np.int8),
+        "w": judged(rng.integers(-128, 128, (columns, 4))).astype(np.int8),
         "y_scale": F32(0.03),
     }
     for name, values in constants.items():

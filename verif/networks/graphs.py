@@ -7,7 +7,17 @@ import numpy as np
 import onnx
 from onnx import NodeProto, helper, numpy_helper
 
+from carrysave.compiler.run.exact_product import saturates
+
 __all__ = ["Builder"]
+
+
+def judged(codes: np.ndarray) -> np.ndarray:
+    """Return weights of int8 whose products onnxruntime sums exactly on this processor.
+
+    All are halved where its kernel of unsigned times signed bytes saturates.
+    """
+    return codes // 2 if saturates() else codes
 
 
 class Builder:
@@ -30,9 +40,9 @@ class Builder:
         limits = np.iinfo(kind)
         return self.constant(self.rng.integers(limits.min, limits.max + 1, shape), kind)
 
-    def small_weights(self, shape: Sequence[int]) -> str:
-        """Add random codes so small that onnxruntime's sums saturate on no processor."""
-        return self.constant(self.rng.integers(-64, 64, shape), np.int8)
+    def judged_weights(self, shape: Sequence[int]) -> str:
+        """Add random codes of int8 as weights of products that onnxruntime judges."""
+        return self.constant(judged(self.rng.integers(-128, 128, shape)), np.int8)
 
     def scale(self, *count: int) -> str:
         """Add one scale, or a row of them."""

@@ -92,7 +92,7 @@ def test_of_transformers() -> None:
     rng = np.random.default_rng(1)
     b = Builder(rng, opset=23)
     scale, zero = b.scale(), b.zero(np.uint8)
-    b.node("MatMulInteger", ["x", b.small_weights((8, 16)), zero], "sums")
+    b.node("MatMulInteger", ["x", b.judged_weights((8, 16)), zero], "sums")
     b.node("Cast", ["sums"], "floats", to=1)
     now = b.node("Mul", ["floats", scale], "a")
     now = b.node("Gelu", [now], "b", approximate="tanh")

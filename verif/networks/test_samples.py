@@ -12,11 +12,12 @@ import pytest
 import carrysave
 from carrysave.compiler.graph.reference_runtime import session
 from carrysave.compiler.lowered import golden
+from verif.networks.graphs import judged
 from verif.support.command import Run
 from verif.support.schemas import check
 
 RNG = np.random.default_rng(54)
-WEIGHTS = ", ".join(map(str, RNG.integers(-64, 64, 12)))
+WEIGHTS = ", ".join(map(str, judged(RNG.integers(-128, 128, 12))))
 PRODUCT = """
   xq, xs, xz = DynamicQuantizeLinear(x)
   m = MatMulInteger(xq, w, xz)

@@ -110,7 +110,7 @@ def test_broadcast(a: tuple[int, ...], b: tuple[int, ...], kind: str) -> None:
 def test_limits(limits: list[tuple[float | None, float | None]], relu: bool) -> None:
     """Clip one after the other, also with the least above the most, and behind Relu."""
     b = Builder(np.random.default_rng(2))
-    rows = b.node("DequantizeLinear", [b.small_weights((8, 6)), b.constant(0.01)], "w")
+    rows = b.node("DequantizeLinear", [b.judged_weights((8, 6)), b.constant(0.01)], "w")
     now = b.node("MatMul", [_codes(b, "x", "a"), rows], "s")
     if relu:
         now = b.node("Relu", [now], "r")
@@ -125,7 +125,7 @@ def test_limits(limits: list[tuple[float | None, float | None]], relu: bool) -> 
 def test_operators(operator: str) -> None:
     """Negative pads, an index smaller than its data, windows beyond the padding."""
     b = Builder(np.random.default_rng(3))
-    rows = b.node("DequantizeLinear", [b.small_weights((8, 6)), b.constant(0.01)], "w")
+    rows = b.node("DequantizeLinear", [b.judged_weights((8, 6)), b.constant(0.01)], "w")
     now = b.node("MatMul", [_codes(b, "x", "a"), rows], "s")
     b.node("QuantizeLinear", [now, b.constant(0.03), b.constant(0, I8)], "q")
     now = b.node("DequantizeLinear", ["q", b.constant(0.03), b.constant(0, I8)], "d")
@@ -152,7 +152,7 @@ def test_operators(operator: str) -> None:
 def test_no_samples() -> None:
     """A convolution of no samples has none."""
     b = Builder(np.random.default_rng(4))
-    w = b.node("DequantizeLinear", [b.small_weights((4, 3, 3, 3)), b.constant(0.01)], "w")
+    w = b.node("DequantizeLinear", [b.judged_weights((4, 3, 3, 3)), b.constant(0.01)], "w")
     _end(b, b.node("Conv", [_codes(b, "x", "a"), w], "s", strides=[2, 1]))
     _same(b, np.zeros((0, 3, 7, 6), F32))
 
@@ -160,7 +160,7 @@ def test_no_samples() -> None:
 def test_imports(tmp_path: Any) -> None:
     """Two imports of one version are one; of two versions, both are said."""
     b = Builder(np.random.default_rng(5))
-    b.node("MatMulInteger", ["x", b.small_weights((8, 3))], "y")
+    b.node("MatMulInteger", ["x", b.judged_weights((8, 3))], "y")
     model = b.model(("n", 8), np.uint8, np.int32, ("n", 3))
     model.opset_import.append(helper.make_opsetid("", 21))
     model.opset_import.append(helper.make_opsetid("ai.onnx", 21))
@@ -176,7 +176,7 @@ def test_imports(tmp_path: Any) -> None:
 def test_output_without_shape(tmp_path: Any) -> None:
     """Its shape is what the model makes."""
     b = Builder(np.random.default_rng(6))
-    b.node("MatMulInteger", ["x", b.small_weights((8, 3))], "y")
+    b.node("MatMulInteger", ["x", b.judged_weights((8, 3))], "y")
     model = b.model(("n", 8), np.uint8, np.int32)
     model.graph.output[0].type.tensor_type.ClearField("shape")
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())

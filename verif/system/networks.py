@@ -20,7 +20,7 @@ def convolutions(seed: int = 3, between: str = "", *, ceil: bool = False) -> onn
     """
     builder = Builder(np.random.default_rng(seed), opset=17)
     kernel = [
-        builder.small_weights((6, 1, 3, 3)),
+        builder.judged_weights((6, 1, 3, 3)),
         builder.scale(6),
         builder.constant(np.zeros(6), np.int8),
         builder.constant(0.1),
@@ -42,7 +42,7 @@ def convolutions(seed: int = 3, between: str = "", *, ceil: bool = False) -> onn
         "r",
         scale,
         zero,
-        builder.small_weights((size, 10)),
+        builder.judged_weights((size, 10)),
         builder.scale(),
         builder.constant(0, np.int8),
         builder.constant(4.0),
