@@ -45,7 +45,7 @@ def _layers(title: str, layers: list[dict[str, Any]]) -> Table:
 
 def _of_run(facts: Mapping[str, Any], ran: Mapping[str, Any]) -> Iterator[str]:
     inputs, batch = ran["inputs"], ran["batch"]
-    of_runs = f", {batch} in a run" if batch > 1 else ""
+    of_runs = f", {batch} in a run, as layers are counted" if batch > 1 else ""
     yield (
         f"{inputs} inputs{of_runs}: {ran['cycles']:,.0f} cycles each, "
         f"{ran['frames_per_second']:,.0f} a second at {facts['clock_mhz']:g} MHz"
