@@ -18,10 +18,10 @@ from carrysave.boards.litedram_core import CORE
 from carrysave.boards.top import TOP, clock_of, top
 from carrysave.errors import ArgumentError
 from carrysave.fpga import place
+from carrysave.sim.emission import verilog_of
 from hw import device
 from hw.catalog import Design
 from hw.emit import constraints, tools, yosys
-from hw.emit.verilog import Emission
 
 __all__ = ["TooLargeError", "build"]
 
@@ -172,7 +172,7 @@ def _built(
     facts = board.facts
     pins = constraints.pins(flow.bitstream.pins, facts["pins"], facts["clock_hz"])
     files = {
-        f"{design.module}.v": Emission(design).verilog,
+        f"{design.module}.v": verilog_of(design),
         f"{TOP}.v": top(board, design.module, clock, memory),
         **({f"{CORE}.v": memory.verilog} if memory else {}),
         f"{board.name}.{flow.bitstream.pins}": pins + (memory.pins if memory else ""),

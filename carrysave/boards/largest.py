@@ -7,9 +7,9 @@ from carrysave.boards.board import Board, design_of
 from carrysave.boards.external import controller
 from carrysave.boards.implement import TooLargeError, mapped
 from carrysave.boards.top import TOP, Clock, top
+from carrysave.sim.emission import verilog_of
 from hw.catalog import Design
 from hw.emit import tools
-from hw.emit.verilog import Emission
 
 __all__ = ["largest", "map_whole"]
 
@@ -51,7 +51,7 @@ def largest(
     def fits(m: int, n: int) -> bool:
         small = design_of(board, {**parameters, "m": str(m), "n": str(n)})
         clock, memory = Clock(board.oscillator_mhz), None
-        verilog = Emission(small).verilog
+        verilog = verilog_of(small)
         if small.spec.external:
             memory = controller(board, small.spec, 1e6 * clock.mhz)
             verilog += memory.verilog

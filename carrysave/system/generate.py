@@ -1,7 +1,7 @@
 """Writes a system: its Verilog, by LiteX, and its firmware."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from carrysave.boards.litex_parts import run_litex
 from carrysave.errors import needs
 from carrysave.ip import litex
 from carrysave.ip.facts import Facts
+from carrysave.sim.emission import verilog_of
 from carrysave.system.boards import SystemBoard
 from carrysave.system.firmware import compile_firmware
 from carrysave.system.litex_soc import FACTS, PINS, TOP, Request
@@ -149,10 +150,14 @@ def write(system: System, folder: Path, progress: Callable[[str], None]) -> Writ
     name, module = system.board.name, system.design.module
     progress(f"{name}: writing {module}")
     block = Facts(Emission(system.design))
-    for file, text in _block(block, module).items():
+    files = {
+        f"{module}.v": verilog_of(system.design),
+        f"{module}_litex.py": litex.module(block),
+    }
+    for file, text in files.items():
         cache.write(folder / file, text)
     progress(f"{name}: writing the system by LiteX")
-    facts, banks = _verilog(system, block, folder)
+    facts, banks = _verilog(system, system.request(block), files, folder)
     others = [Path(path) for path in facts["sources"] if not path.endswith(f"{module}.v")]
     for path in others:
         shutil.copy(path, folder / path.name)
@@ -171,7 +176,7 @@ def write(system: System, folder: Path, progress: Callable[[str], None]) -> Writ
     cache.write(folder / facts["rom"], "".join(f"{word:08x}\n" for word in words))
     return Written(
         sources=[folder / file for file in (f"{TOP}.v", f"{module}.v", *(p.name for p in others))],
-        models=models_of(block.emission.verilog),
+        models=models_of(files[f"{module}.v"]),
         data=[folder / file for file in facts["data"]],
         pins="" if system.simulated else (folder / PINS).read_text(),
         firmware_bytes=4 * len(words),
@@ -180,17 +185,19 @@ def write(system: System, folder: Path, progress: Callable[[str], None]) -> Writ
     )
 
 
-def _block(block: Facts, module: str) -> dict[str, str]:
-    """Return the co-processor's files."""
-    return {f"{module}.v": block.emission.verilog, f"{module}_litex.py": litex.module(block)}
+def _verilog(
+    system: System, request: Request, files: Mapping[str, str], folder: Path
+) -> tuple[dict[str, Any], Banks | None]:
+    """Write the system's Verilog and its memories by LiteX; return its facts, and SDRAM's banks.
 
-
-def _verilog(system: System, block: Facts, folder: Path) -> tuple[dict[str, Any], Banks | None]:
-    """Write the system's Verilog and its memories by LiteX; return its facts, and SDRAM's banks."""
+    Parameters
+    ----------
+    files : of the co-processor.
+    """
     with tools.workplace() as work:
-        for file, text in _block(block, system.design.module).items():
+        for file, text in files.items():
             cache.write(work / file, text)
-        system.request(block).write(work / "request.json")
+        request.write(work / "request.json")
         facts = run_litex("carrysave.system.litex_soc", work, FACTS)
         for file in [*facts["data"], *([] if system.simulated else [PINS])]:
             cache.write(folder / file, (work / file).read_bytes())

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import asdict
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from typing import Any
 
@@ -74,13 +74,17 @@ class Emission:
         ]
         self.interfaces = interfaces_of(self.component)
         self._shared = _all_shared(self.component.shared_modules)
+
+    @cached_property
+    def verilog(self) -> str:
+        """All of it, with the header; made when it is first asked for."""
         with uncollected():
-            self.verilog = self._header() + self._convert()
+            return self._header() + self._convert()
 
     @property
     def manifest(self) -> dict[str, Any]:
         """Everything known about the design."""
-        design, component = self.design, self.component
+        design, component, verilog = self.design, self.component, self.verilog
         clock, reset = clock_and_reset(component)
         return {
             "design": design.name,
@@ -100,7 +104,7 @@ class Emission:
             "names": {port.path: port.name for port in flat_ports(component)},
             "modules": self._modules(),
             "versions": versions(),
-            "verilog_sha256": hashlib.sha256(self.verilog.encode()).hexdigest(),
+            "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
         }
 
     def _modules(self) -> dict[str, str]:

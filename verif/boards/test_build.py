@@ -34,7 +34,7 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float]]:
         tried: list[float] = []
         # What is kept of one test is not for the next.
         monkeypatch.setattr(builds, "_FORMAT", f"{fmax} {id(tried)}")
-        monkeypatch.setattr(builds, "Emission", lambda design: _Text())
+        monkeypatch.setattr(builds, "verilog_of", lambda design: "")
 
         def implement(
             board: Any, module: str, files: Mapping[str, str], *rest: Any
@@ -147,7 +147,7 @@ def test_design_that_is_too_large(
         for module in (builds, sizes):
             monkeypatch.setattr(module, "map_whole", mapping)
             monkeypatch.setattr(module, "design_of", sized)
-            monkeypatch.setattr(module, "Emission", lambda design: _Text())
+            monkeypatch.setattr(module, "verilog_of", lambda design: "")
             monkeypatch.setattr(module, "top", lambda *rest: "")
     with pytest.raises(TooLargeError) as caught:
         build(board, {"m": "9", "n": "9", "sums": "128"}, tmp_path, quiet)
@@ -205,12 +205,6 @@ def test_smallest_design_that_is_too_large(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(builds, "_built", refuse)
     with pytest.raises(TooLargeError, match=r"^too large; there is no smaller one$"):
         build(BOARDS["icebreaker"], {}, tmp_path, quiet)
-
-
-class _Text:
-    """An emission of nothing."""
-
-    verilog = ""
 
 
 @pytest.mark.prove
