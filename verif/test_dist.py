@@ -168,7 +168,7 @@ def files(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     made = json.loads(command("synth", *SMALL, *MAPPED, "--json"))
     (folder / "report.json").write_text(json.dumps(made))
-    task = networks.digits(folder)
+    task = networks.MODELS["digits"](folder)
     networks.quantise(task, folder / "model.onnx")
     task.model.rename(folder / "float.onnx")
     np.save(folder / "images.npy", task.inputs[:2])

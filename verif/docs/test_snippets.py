@@ -198,7 +198,7 @@ def provide(names: list[str], folder: Path) -> None:
     if "model.onnx" in names:
         from verif.support import networks
 
-        task = networks.digits(folder)
+        task = networks.MODELS["digits"](folder)
         networks.quantise(task, folder / "model.onnx")
         if "float.onnx" in names:
             task.model.rename(folder / "float.onnx")
