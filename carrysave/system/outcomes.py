@@ -8,7 +8,8 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.compiler.program.parts import losses, parts_of
-from carrysave.compiler.program.program import Layer, Program
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.ring_cost import start_cycles
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.run.spans import by_counters, by_model
 from carrysave.compiler.run.stepwise import first_difference
@@ -86,9 +87,7 @@ def outcome_facts(
         for name in ("cycles", "jobs", "moves")
     )
     classes = [outcome.best for outcome in whole] if batch == 1 else []
-    layers = [
-        _layer(layer, number, outcomes, expected) for number, layer in enumerate(program.layers)
-    ]
+    layers = [_layer(program, number, outcomes, expected) for number in range(len(program.layers))]
     right = None if labels is None else int(np.sum(np.array(classes) == labels[: len(classes)]))
     return {
         "inputs": batch * len(whole),
@@ -156,9 +155,10 @@ def run_on_board(
 
 
 def _layer(
-    layer: Layer, number: int, outcomes: list[Outcome], expected: list[Expected]
+    program: Program, number: int, outcomes: list[Outcome], expected: list[Expected]
 ) -> dict[str, Any]:
     """Compare a layer of all inputs with the golden model, and its cycles with the cost model."""
+    layer = program.layers[number]
     pairs = [
         (one.codes[number], other.codes[number])
         for one, other in zip(outcomes, expected, strict=True)
@@ -166,7 +166,10 @@ def _layer(
     ]
     counted = outcomes[-1].counters[number]
     cycles = float(counted["cycles"])
-    model = layer.cycles
+    starts = [one for one in program.steps if isinstance(one, Start)]
+    model = sum(
+        start_cycles(one, program.target) for one in starts if one.counters in layer.counters
+    )
     return {
         "layer": layer.node,
         "operator": layer.operator,

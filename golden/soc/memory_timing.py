@@ -23,41 +23,31 @@ _WIDEST = 64
 
 @dataclass(frozen=True, kw_only=True)
 class LitedramTiming:
-    """What SDRAM behind LiteDRAM takes besides beats, and the block beside it; in cycles.
+    """What SDRAM behind LiteDRAM takes besides beats, in cycles.
 
     Parameters
     ----------
     read, write : of a burst, beside its beats.
     turn : from reads to writes, or back.
     reads, writes : for which one kind goes on, if the other one waits.
-    row : to open another row of a bank.
+    row, opening : to open another row of a bank; and how much later its first beat comes.
     refresh, every : of a refresh, which closes all rows, and from one to the next.
     page, banks : bytes of a row, and banks, which follow each other row by row.
-    latency : from the last beat of a load to its operands in the engine.
-    tile : of a tile, beside its beats of K and its rows.
-    least : of a tile at least.
-    code, codes : of each code of C that leaves a requantiser, and of a row of them.
-    result : from a tile to its first row on the way to memory.
-    job : of a job as a whole.
+    answer : from the last beat of a burst that is written to its answer.
     """
 
-    read: float = 0.64
-    write: float = 3.4
-    turn: float = 8.1
-    reads: float = 27.0
-    writes: float = 8.6
-    row: float = 1.4
-    refresh: float = 1.2
+    read: float = 0.85
+    write: float = 2.16
+    turn: float = 10.3
+    reads: float = 18.9
+    writes: float = 9.1
+    row: float = 1.19
+    opening: float = 7.0
+    refresh: float = 1.33
     every: float = 468.0
     page: int = 1024
     banks: int = 4
-    latency: float = 2.9
-    tile: float = 0.05
-    least: float = 6.2
-    code: float = 0.92
-    codes: float = 3.7
-    result: float = 28.7
-    job: float = 60.5
+    answer: float = 6.4
 
 
 @dataclass(frozen=True, kw_only=True)

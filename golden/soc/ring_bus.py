@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from golden.soc.bus import BusSpec
 
-__all__ = ["RingBus", "Rows"]
+__all__ = ["ADDRESS", "ANSWERED", "FREE", "NEAR", "RingBus", "Rows"]
 
 _PAGE = 4096
-_ADDRESS, _FREE = 3, 2
+ADDRESS, FREE = 3, 2
 """To a burst's address on the bus: from its row, and from the last beat of the one whose place it
 takes."""
-_ANSWERED = 8
+ANSWERED = 8
 """From an answer to the first beat of the burst that takes the place of the answered one."""
-_NEAR = 3
+NEAR = 3
 """Latency of what is on chip."""
 _WAITING = 4
 """Addresses for which there is room before the bus."""
@@ -65,9 +65,9 @@ class RingBus:
     def read(self, time: int, start: int, count: int) -> int:
         """Read bytes, which are requested at a time; return when the last beat comes."""
         asked, ends = self._asked, self._ends
-        latency, each = (self._latency, self._beat) if start < self._base else (_NEAR, 1)
+        latency, each = (self._latency, self._beat) if start < self._base else (NEAR, 1)
         for beats in self._bursts(start, count):
-            address = max(time + _ADDRESS, asked[-1] + 1, ends[0] + _FREE)
+            address = max(time + ADDRESS, asked[-1] + 1, ends[0] + FREE)
             self._read = max(address + latency, self._read) + beats * each
             asked.append(address)
             ends.append(self._read)
@@ -94,7 +94,7 @@ class RingBus:
             time = max(time + 1, asked[0] + 1)
             beats = (start + size - 1) // beat - start // beat + 1
             if start % _PAGE + size <= _PAGE and beats <= self._spec.burst:
-                address = max(time + _ADDRESS, asked[-1] + 1, ends[0] + _FREE)
+                address = max(time + ADDRESS, asked[-1] + 1, ends[0] + FREE)
                 read = max(address + latency, read) + beats * each
                 asked.append(address)
                 ends.append(read)
@@ -119,22 +119,25 @@ class RingBus:
 
     def fill(self, time: int, count: int) -> int:
         """Have bytes pass that are not read, behind what is; return when the last beat does."""
-        self._read = max(self._read, time + _ADDRESS) + -(-count // self._spec.bytes)
+        self._read = max(self._read, time + ADDRESS) + -(-count // self._spec.bytes)
         return self._read
 
     def hold(self, cycles: int) -> None:
         """Have the beats of what was read last take longer."""
         self._read += cycles
 
-    def write(self, first: int, last: int, start: int, count: int) -> int:
-        """Write bytes, of which beats come from one time to another; return when it is answered."""
+    def write(self, first: int, last: int, start: int, count: int) -> None:
+        """Write bytes, of which beats come from one time to another."""
         left = -(-(start + count) // self._spec.bytes) - start // self._spec.bytes
         latency, each = self._of(start)
         for beats in self._bursts(start, count):
             left -= beats
-            begins = max(first, self._answers[0] + _ANSWERED, self.written + 1)
+            begins = max(first, self._answers[0] + ANSWERED, self.written + 1)
             self.written = max(last - left, begins + beats * each - 1)
             self._answers.append(self.written + latency + 1)
+
+    def answered(self) -> int:
+        """Return when the last burst is answered of all that are written."""
         return self._answers[-1]
 
     def later(self, reads: int, writes: int) -> None:
@@ -150,7 +153,7 @@ class RingBus:
 
     def _of(self, address: int) -> tuple[int, int]:
         """Return latency, and cycles of a beat, of what is at an address."""
-        return (self._latency, self._beat) if address < self._base else (_NEAR, 1)
+        return (self._latency, self._beat) if address < self._base else (NEAR, 1)
 
     def _bursts(self, address: int, count: int) -> Sequence[int] | Iterator[int]:
         """Return the beats of each burst of a row."""

@@ -1,4 +1,4 @@
-"""Cycles of a ring of jobs, one by one, on a memory that moves a beat each way per cycle.
+"""Cycles of a ring of jobs, one by one, on a memory of a beat each way per cycle, or on SDRAM.
 
 The planner's :func:`golden.soc.blocking.cost` takes rows in the mean; here each row has its time. A
 job is loaded while the one before runs, but for what that one writes; it runs when all before it
@@ -12,12 +12,15 @@ from typing import NamedTuple
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.job import Job
 from golden.soc.job_check import matrices
+from golden.soc.memory_timing import MemoryTiming
+from golden.soc.ring_build import RingBuild
 from golden.soc.ring_loader import ADDRESSES, BEGUN, DESCRIPTOR, Begin
 from golden.soc.ring_walk import RingWalk
 from golden.soc.spec import CoprocessorSpec
 
 __all__ = ["RingJob", "ring_cycles", "ring_ends"]
 
+_PLAIN = RingBuild()
 _CHECK = 9
 """From a descriptor's last beat to the copy of its job, beside the check's multiplications."""
 _LOADED = 1
@@ -48,18 +51,21 @@ class RingJob(NamedTuple):
     alike: bool = False
 
 
-def ring_cycles(spec: CoprocessorSpec, jobs: Sequence[Job], latency: int) -> int:
+def ring_cycles(spec: CoprocessorSpec, jobs: Sequence[Job], memory: MemoryTiming) -> int:
     """Return the cycles of products whose blocks are given, from the start to the interrupt.
 
     Parameters
     ----------
-    spec, jobs, latency : of :func:`ring_ends`.
+    spec, jobs, memory : of :func:`ring_ends`.
     """
-    return ring_ends(spec, [RingJob(job) for job in jobs], latency)[-1]
+    return ring_ends(spec, [RingJob(job) for job in jobs], memory)[-1]
 
 
 def ring_ends(
-    spec: CoprocessorSpec, jobs: Sequence[RingJob], latency: int, beat: int = 1
+    spec: CoprocessorSpec,
+    jobs: Sequence[RingJob],
+    memory: MemoryTiming,
+    build: RingBuild = _PLAIN,
 ) -> list[int]:
     """Return when each job is complete, in cycles from the start; the last: the interrupt.
 
@@ -67,10 +73,10 @@ def ring_ends(
     ----------
     spec : the co-processor.
     jobs : of a ring.
-    latency, beat : of :class:`golden.soc.ring_bus.RingBus`.
+    memory, build : of :class:`golden.soc.ring_walk.RingWalk`.
     """
-    walk, ends = RingWalk(spec, latency, beat), list[int]()
-    begins = _FIRST + latency + beat * (DESCRIPTOR // spec.bytes)
+    walk, ends = RingWalk(spec, memory, build), list[int]()
+    begins = _FIRST + memory.answer + memory.beat(spec.bytes) * (DESCRIPTOR // spec.bytes)
     begins += _multiplications(spec, jobs[0].job)
     begin, complete = Begin(0, begins, begins, 0, len(jobs) - 1), begins
     for number, one in enumerate(jobs):

@@ -7,9 +7,11 @@ from golden.soc.blocking import Blocks, spans
 from golden.soc.job import Job
 from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix
-from golden.soc.ring_bus import RingBus
+from golden.soc.memory_timing import MemoryTiming
+from golden.soc.ring_build import RingBuild
 from golden.soc.ring_loader import NEXT, Begin, RingLoader
 from golden.soc.ring_marks import Mark, left_out, mean
+from golden.soc.ring_sdram import bus_of
 from golden.soc.spec import CoprocessorSpec
 
 __all__ = ["RingWalk"]
@@ -35,7 +37,9 @@ class RingWalk:
 
     Parameters
     ----------
-    spec, latency, beat : of :class:`golden.soc.ring_bus.RingBus`.
+    spec : of the co-processor.
+    memory : behind it.
+    build : how it is built.
 
     Members
     -------
@@ -43,9 +47,11 @@ class RingWalk:
     asked, ready : when all of its rows were requested; and those of a vector job handed over.
     """
 
-    def __init__(self, spec: CoprocessorSpec, latency: int, beat: int = 1) -> None:
-        self._spec, self._latency = spec, latency
-        self._bus = RingBus(spec, latency, beat, spec.scratch_base)
+    def __init__(self, spec: CoprocessorSpec, memory: MemoryTiming, build: RingBuild) -> None:
+        self._spec, self._latency, self._gap = spec, memory.answer, build.gap
+        self._columns = build.columns or spec.inside.n
+        self._leaves = (build.latency or spec.inside.m + 3) - 1
+        self._bus = bus_of(spec, memory)
         self._loader = RingLoader(spec, self._bus)
         self._left = 0
         """When the last row of a tile left."""
@@ -62,7 +68,8 @@ class RingWalk:
         loader = self._loader
         loader.begin(job, begin)
         if cycles is None:
-            complete = self._maps(job, begin.run)
+            self._maps(job, begin.run)
+            complete = self._bus.answered()
         else:
             complete = begin.run + cycles
             self.asked = self.ready = complete - self._latency - _LEAVES
@@ -85,20 +92,20 @@ class RingWalk:
         parts = spans(stores, blocks, bits, job.m, job.n, words)
         loader.begin(job, begin)
         self._engine = begin.run + _RUNS
-        complete = self._all(list(chunks(parts, blocks.k, -(-words // stores.tile_k))), begin.a)
+        self._all(list(chunks(parts, blocks.k, -(-words // stores.tile_k))), begin.a)
         self.asked = self.ready = loader.row
         loader.end(loader.row)
-        return complete, loader.came
+        return self._bus.answered(), loader.came
 
-    def _maps(self, job: Job, begin: int) -> int:
-        """Read rows of B and of A, and write those of C; return when the last one is answered."""
+    def _maps(self, job: Job, begin: int) -> None:
+        """Read rows of B and of A, and write those of C."""
         bus, loader, spec = self._bus, self._loader, self._spec
         placed = matrices(spec, job)
         assert spec.vector is not None
         size, c = placed["a"].row_bytes, placed["c"]
         each = -(-size // spec.vector_word_bytes) * (spec.vector_word_bytes // spec.vector.lanes)
         each = max(each, _STORED)
-        marks, number, answered = list[Mark](), 0, 0
+        marks, number = list[Mark](), 0
         self._engine = begin
         loader.row += _TO_ROWS
         while number < job.m:
@@ -107,17 +114,16 @@ class RingWalk:
                 begins = max(self._engine, came - size // spec.bytes)
                 self._engine = max(begins + each, came + 2)
             last, address = self._engine + _WRITTEN, c.address + number * c.distance
-            answered = bus.write(last - size // spec.vector.lanes, last, address, c.row_bytes)
+            bus.write(last - size // spec.vector.lanes, last, address, c.row_bytes)
             marks.append(self._mark())
             number += 1
             if number == _ALIKE_ROWS and (skipped := job.m - number - _ENDING) > 0:
                 self._later(mean(marks, skipped, _MEAN_ROWS)[1])
                 number += skipped
         self.asked, self.ready = loader.row, self._engine + _HANDED
-        return answered
 
-    def _all(self, blocks: list[list[Chunk]], held: int) -> int:
-        """Load and multiply blocks; return when the last is complete.
+    def _all(self, blocks: list[list[Chunk]], held: int) -> None:
+        """Load and multiply blocks.
 
         Parameters
         ----------
@@ -125,14 +131,13 @@ class RingWalk:
         """
         inside = self._loader.inside
         kinds = [(inside(block[0].a), *(one.kind for one in block)) for block in blocks]
-        marks, number, alike, complete = list[Mark](), 0, 0, 0
+        marks, number, alike = list[Mark](), 0, 0
         while number < len(blocks):
-            complete = self._block(blocks[number], kinds[number][1:], held)
+            self._block(blocks[number], kinds[number][1:], held)
             marks.append(self._mark())
             alike = alike + 1 if number and kinds[number] == kinds[number - 1] else 1
             number += 1
             number += self._leave_out(kinds[number - 1 :], alike, marks)
-        return complete
 
     def _leave_out(self, kinds: Sequence[object], alike: int, marks: Sequence[Mark]) -> int:
         """Leave out what is alike; return how many: see :func:`golden.soc.ring_marks.left_out`."""
@@ -153,8 +158,8 @@ class RingWalk:
     def _mark(self) -> Mark:
         return Mark(self._loader.row, self._engine, self._bus.written)
 
-    def _block(self, block: list[Chunk], kinds: Sequence[object], held: int) -> int:
-        """Load a block and multiply it; return when it is complete."""
+    def _block(self, block: list[Chunk], kinds: Sequence[object], held: int) -> None:
+        """Load a block and multiply it."""
         marks, number, alike, c = list[Mark](), 0, 0, block[-1].c
         assert c is not None
         ready, loader = list[int](), self._loader
@@ -177,7 +182,7 @@ class RingWalk:
             number += self._leave_out(kinds[number - 1 :], alike, marks)
         for span in block[0].first:
             loader.free[span.name].append(ready[-1] + _FREES)
-        return self._write(c, ready)
+        self._write(c, ready)
 
     def _load_a(self, chunk: Chunk) -> None:
         """Load rows of A, if there are new ones."""
@@ -202,8 +207,10 @@ class RingWalk:
         inside, rows = self._spec.inside, len(c.rows)
         across = -(-c.bytes * 8 // self._placed["c"].bits // inside.n)
         up = -(-rows // inside.m)
-        alone, drain = across == up == 1, inside.m + (inside.m - 1) // 8
-        step = max(chunk.beats, drain)
+        alone = across == up == 1
+        drain = 0 if self._gap else inside.m + (inside.m - 1) // 8
+        gap = 0 if alone and chunk.c is None else self._gap  # the tile goes on
+        step = max(chunk.beats + gap, drain)
         if not (alone and number):
             self._tile, self._at = self._engine, self._engine
         ready = list[int]()
@@ -212,12 +219,12 @@ class RingWalk:
             if top:
                 self._tile = self._at = self._engine
             self._at = max(self._at, came, self._b) + chunk.beats
-            self._engine = max(self._at, self._tile + drain)
+            self._engine = max(self._at + gap, self._tile + drain)
             if across > 1:
                 # What the other tiles of these rows take is there.
                 self._tile = self._engine + (across - 2) * step
                 self._at, self._engine = self._tile + chunk.beats, self._tile + step
-            first = self._at + inside.m + 2
+            first = self._at + self._leaves
             ready += range(first, first + min(inside.m, rows - top * inside.m))
         self.freed = self._at
         for name, loaded in (("a", chunk.a), ("b", chunk.b)):
@@ -227,13 +234,12 @@ class RingWalk:
         ready[-1] += -rows % inside.m
         return [ready[-1]] * rows if number and not alone else ready
 
-    def _write(self, span: Span, ready: list[int]) -> int:
-        """Write rows of a block; return when the last one is answered."""
-        c, answered = self._placed["c"], 0
-        across = -(-span.bytes * 8 // c.bits // self._spec.inside.n)
+    def _write(self, span: Span, ready: list[int]) -> None:
+        """Write rows of a block."""
+        c = self._placed["c"]
+        across = -(-span.bytes * 8 // c.bits // self._columns)
         for time, row in zip(ready, span.rows, strict=True):
             first = max(time, self._left + 1)
             self._left = first + across - 1
             address = c.address + row * c.distance + span.first
-            answered = self._bus.write(first + _LEAVES, self._left + _LEAVES, address, span.bytes)
-        return answered
+            self._bus.write(first + _LEAVES, self._left + _LEAVES, address, span.bytes)

@@ -295,7 +295,7 @@ class Datapath(wiring.Component):
             products.i_codes.eq(codes),
             products.i_area.eq(area),
             self.o_events.macs.eq(products.o),
-            ended.eq(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last),
+            ended.eq(tiles.o_last),
             computes.eq(engine.i_a.valid & engine.i_a.ready),
             self.o_asked.eq(asked),
             self.o_ready.eq(idle),

@@ -9,28 +9,28 @@ prints how far the model is apart. Operands are whatever is in memory: no cycle 
 
 import argparse
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from carrysave import cache
 from carrysave.compiler.program.assemble import assemble
 from carrysave.compiler.program.cut import Part, Sources
-from carrysave.compiler.program.cycles import cycles
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.image import COUNTERS, Image
 from carrysave.compiler.program.products import placed
+from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
+from carrysave.driver.job import Job
 from carrysave.driver.system import Plan, Tensor
 from carrysave.system.boards import design_of, system_board_of
 from carrysave.system.generate import System, write
 from carrysave.system.simulate import simulate
-from golden.soc.blocking import Blocks, plan
+from golden.soc.blocking import plan
 
 ROOT = Path(__file__).resolve().parents[2]
 SHAPES = (
@@ -41,11 +41,13 @@ SHAPES = (
     (8, 8, 64),
 )  # fmt: skip
 ENGINE = "systolic_os(m=4,n=4,target=ecp5)"
-BITS = {"a": 8, "b": 8, "c": 8, "bias": 32, "records": 64}
+APART = 20
+"""From a section to the word that has its starts run each by itself."""
+DEFAULTS = {one.name: one.default for one in fields(Job)}
 
 
-def add(image: Image, shape: tuple[int, int, int], chosen: bool) -> tuple[dict[str, Any], int]:
-    """Add a product to a program; return what it is, and the address of its counters."""
+def add(image: Image, shape: tuple[int, int, int], chosen: bool) -> tuple[Job, int]:
+    """Add a product to a program; return its job, and the address of its counters."""
     m, k, n = shape
     how = Requantisation(multiplier=np.full(n, 1 << 20), shift=np.full(n, 30), zero_point=0)
     work = Work(
@@ -64,24 +66,13 @@ def add(image: Image, shape: tuple[int, int, int], chosen: bool) -> tuple[dict[s
         job = replace(
             job, block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns
         )
-    product = {
-        "shape": list(shape),
-        "blocks": [job.block_m, job.block_n, job.block_k, job.by_columns],
-        "places": {
-            "a": [job.a, job.lda],
-            "b": [job.b, job.ldb],
-            "c": [job.c, job.ldc],
-            "bias": [job.bias, 0],
-            "records": [job.records, 0],
-        },
-    }
     counters = image.room(COUNTERS)
     image.steps.append(
         Start(
             node="", operator="", groups=(JobGroup(job=job),), cycles=0, macs=0, counters=counters
         )
     )
-    return product, counters
+    return job, counters
 
 
 def main() -> None:
@@ -110,18 +101,20 @@ def main() -> None:
     written = write(system, folder, print)
     # Operands need not be there.
     parts = {at: image.parts[at] for at in (section.start, *(one.at for one in section.rings))}
-    bare = Plan(parts, section.start, {}, layers)
+    bare = Plan(parts, section.start, {}, layers, apart=section.start + APART)
     (outcome,) = simulate(written, bare, [{}], folder / "runs", apart=True).outcomes
     measured = []
     apart = []
-    for (product, _), counters in zip(added, outcome.counters, strict=True):
-        m, k, n = product["shape"]
-        places = {name: (at, stride) for name, (at, stride) in product["places"].items()}
-        blocks = Blocks(*product["blocks"])
-        estimated = cycles(target.info.stores, blocks, (m, n, k), BITS, [places], memory.sdram)
-        measured.append({**product, "cycles": counters["cycles"]})
-        apart.append(estimated / counters["cycles"] - 1)
-        print(f"{m} x {k} x {n}, {blocks}: {counters['cycles']} cycles, {apart[-1]:+.1%} by model")
+    for (job, _), counters in zip(added, outcome.counters, strict=True):
+        values = {name: value for name, value in vars(job).items() if value != DEFAULTS.get(name)}
+        values.pop("requantisation")
+        measured.append({"job": values, "cycles": counters["cycles"]})
+        apart.append(cycles_of(job, target) / counters["cycles"] - 1)
+        blocks = job.block_m, job.block_n, job.block_k
+        print(
+            f"{job.m} x {job.k} x {job.n}, blocks {blocks}: {counters['cycles']} cycles,"
+            f" {apart[-1]:+.1%} by model"
+        )
     lines = ",\n".join(f"  {json.dumps(one)}" for one in measured)
     path = cache.write(ROOT / "verif" / "compiler" / "measured.json", f"[\n{lines}\n]\n")
     print(f"{np.mean(np.abs(apart)):.1%} apart in the mean, {np.max(np.abs(apart)):.1%} at most")

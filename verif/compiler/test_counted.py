@@ -16,9 +16,11 @@ from carrysave.compiler.run.counted import counted_facts, counted_table
 from carrysave.compiler.run.device import Samples, by_device, place
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.run.stepwise import first_difference
+from carrysave.compiler.target.target import Target
 from carrysave.driver import Coprocessor
 from carrysave.driver.system import COUNTERS, counters_of
 from carrysave.sim.cocotb.device_memory import Pool
+from golden.soc.memory_timing import BLOCK_RAM
 from verif.compiler.test_program import TARGET, compiled, inputs
 from verif.compiler.test_rings import chain
 from verif.soc.driver.software_device import SoftwareDevice
@@ -140,7 +142,7 @@ def test_batches_are_averaged_and_shown(batches: int, capsys: pytest.CaptureFixt
 
 def test_the_simulated_block_counts_each_start(tmp_path: Path) -> None:
     """All that a start read, wrote and multiplied is within its own cycles, or near."""
-    program = chain(target=TARGET, side=1)
+    program = chain(target=Target(TARGET.design, timing=BLOCK_RAM), side=1)
     ours, theirs = program.memory.copy(), program.memory.copy()
     network.run(program, inputs(5), ours, by_block(program, ours, tmp_path))
     network.run(program, inputs(5), theirs, by_golden(program, theirs))

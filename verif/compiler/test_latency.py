@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.compiler.program.ring_cost import cycles_of
+from carrysave.compiler.program.timed_blocks import with_blocks
+from carrysave.compiler.run.alone import product_job
 from carrysave.compiler.target.target import Target, start_of
 from carrysave.driver.batch import Work
 from carrysave.sim.products import run_works
@@ -57,7 +60,6 @@ def test_cycles_are_those_of_simulation(design: Design, latency: int, tmp_path: 
     target = Target(design)
     known = replace(target.spec.stores(), latency=LATENCY)
     bits = 8 * target.spec.sum_bytes
-    for (m, k, n), found in zip(SIZES, counters, strict=True):
-        stores = replace(known, latency=latency)
-        taken = cost(stores, plan(known, m, n, k, bits), m, n, k, bits).cycles
-        assert start_of(latency) + taken == pytest.approx(found["cycles"], rel=WITHIN), (m, k, n)
+    for work, (m, k, n), found in zip(works, SIZES, counters, strict=True):
+        job = with_blocks(product_job(work, target), plan(known, m, n, k, bits), target)
+        assert cycles_of(job, target) == pytest.approx(found["cycles"], rel=WITHIN), (m, k, n)

@@ -10,16 +10,18 @@ import onnx
 import pytest
 
 from carrysave.compiler.program.blocks import planned
-from carrysave.compiler.program.cost import cycles_of, spent, stores_of
+from carrysave.compiler.program.cost import spent
 from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.parts import bound_of, parts_of
 from carrysave.compiler.program.read import read
-from carrysave.compiler.program.ring_cost import job_cycles
+from carrysave.compiler.program.ring_cost import cycles_of, in_rings
+from carrysave.compiler.program.rows_cost import stores_of
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.timed_blocks import with_blocks
+from carrysave.compiler.run.alone import product_job
 from carrysave.compiler.target.memory import memory_facts, memory_of, timing_of
-from carrysave.compiler.target.target import Target, start_of
+from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
@@ -117,10 +119,10 @@ def test_blocks_are_those_of_the_memory(shape: tuple[int, int, int]) -> None:
         stores, words = stores_of(job, target)
         blocks = plan(stores, m, n, words, 8 * target.spec.sum_bytes)
         rough = with_blocks(job, blocks, target)
-        took = job_cycles(ours, target)
+        took = cycles_of(ours, target)
         # Of blocks that take about as long not all are timed.
-        assert took <= 1.05 * job_cycles(theirs, target)
-        assert took <= 1.05 * job_cycles(rough, target)
+        assert took <= 1.05 * cycles_of(theirs, target)
+        assert took <= 1.05 * cycles_of(rough, target)
 
 
 def test_blocks_of_two_memories_differ() -> None:
@@ -150,9 +152,8 @@ def test_rate_of_memory_is_in_every_cost() -> None:
         factors=(1, 0), requantisation=Requantisation(multiplier=1 << 30, shift=30),
     )  # fmt: skip
     read = 64 * 64 + 64
-    begin = start_of(BLOCK_RAM.latency)
     for memory, least in ((slow, read), (shared, read + 64 * 64)):
-        assert cycles_of(copied, Target(design, timing=memory)) == begin + least
+        assert least < cycles_of(copied, Target(design, timing=memory)) < 1.25 * least
     product = Job(a=0, b=1 << 16, c=1 << 17, m=64, k=8, n=8, lda=8, ldb=8, ldc=32)
     moved = 64 * 8 + 8 * 8 + 4 * 64 * 8
     target = Target(design, timing=slow)
@@ -183,24 +184,23 @@ def test_program_has_its_memory(run: Run, tmp_path: Path) -> None:
     """In results, in its file, and when it is read; for other memory its cycles are new."""
     far, folder = written(run, tmp_path)
     assert far["memory"]["name"] == "axi"
-    near, _ = written(run, tmp_path, "--memory", "latency=10,bytes=4")
-    assert (near["memory"]["latency"], near["memory"]["bytes"]) == (10, 4)
+    near, _ = written(run, tmp_path, "--memory", "latency=10,bytes=8")
+    assert (near["memory"]["latency"], near["memory"]["bytes"]) == (10, 8)
     assert near["cycles"] < far["cycles"]
     program = read(folder)
-    assert program.target.memory == MemoryTiming(latency=10, bytes=4)
+    assert program.target.memory == MemoryTiming(latency=10, bytes=8)
     assert facts(program, "", "")["cycles"] == near["cycles"]
     said = run("estimate", folder).out
-    assert "memory: given, 10 cycles from a row's request to its data, 4 bytes a cycle" in said
+    assert "memory: given, 10 cycles from a row's request to its data, 8 bytes a cycle" in said
     other = read(folder, replace(program.target, timing=MEMORIES["sdram16"]))
     starts = [step for step in other.steps if isinstance(step, Start)]
     assert facts(other, "", "")["cycles"] > near["cycles"]
-    for step in starts:
-        assert step.cycles == sum(cycles_of(group, other.target) for group in step.groups)
-    took = {step.counters: step.cycles for step in starts}
-    assert other.layers
-    for layer in other.layers:
-        assert layer.cycles == sum(took[at] for at in layer.counters)
+    assert starts
+    assert [step for step in in_rings(other.sections[0].steps, other.target) if step in starts]
+    again, _ = written(run, tmp_path, "--memory", "sdram16")
+    assert facts(other, "", "")["cycles"] == pytest.approx(again["cycles"], rel=0.1)
     path = folder / "program.json"
+    written(run, tmp_path, "--memory", "latency=10,bytes=8")
     path.write_text(path.read_text().replace('"latency": 10', '"latency": 0'))
     with pytest.raises(FileError, match=r"memory: latency must be 4\.\.4096 cycles, not 0"):
         read(folder)
@@ -233,7 +233,7 @@ def test_simulated_block_takes_as_long(text: str, tmp_path: Path) -> None:
     ]
     _, counters = run_works(DESIGN, works, tmp_path, memory=memory)
     target, bare = Target(DESIGN, timing=memory), Target(DESIGN).info.stores
-    stores, bits = target.info.stores, 8 * target.spec.sum_bytes
-    for (m, k, n), counted in zip(sizes, counters, strict=True):
-        taken = cost(stores, plan(bare, m, n, k, bits), m, n, k, bits).cycles
-        assert start_of(memory.latency) + taken == pytest.approx(counted["cycles"], rel=0.12)
+    bits = 8 * target.spec.sum_bytes
+    for work, (m, k, n), counted in zip(works, sizes, counters, strict=True):
+        job = with_blocks(product_job(work, target), plan(bare, m, n, k, bits), target)
+        assert cycles_of(job, target) == pytest.approx(counted["cycles"], rel=0.06)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from carrysave.compiler.program.blocks import planned
-from carrysave.compiler.program.cost import stores_of
 from carrysave.compiler.program.groups import JobGroup
-from carrysave.compiler.program.ring_cost import in_rings, job_cycles
+from carrysave.compiler.program.ring_cost import cycles_of, in_rings
+from carrysave.compiler.program.rows_cost import stores_of
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.timed_blocks import with_blocks
 from carrysave.compiler.program.words import JOBS
@@ -16,7 +16,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
 from golden.soc.blocking import Blocks, candidates
-from golden.soc.memory_timing import BLOCK_RAM
+from golden.soc.memory_timing import BLOCK_RAM, MEMORIES
 from hw.catalog import Design
 
 DESIGN = Design.parse(
@@ -38,20 +38,23 @@ PRODUCTS = {
     "deep": product(1, 200, 56),
     "even": product(64, 64, 64),
     "windows": replace(product(256, 27, 16), lda=48, window=MAP, bias=1 << 22),
+    "wide on sdram": product(48, 32, 96),
+    "windows on sdram": replace(product(256, 27, 16), lda=48, window=MAP, bias=1 << 22),
 }
+MEMORIES_OF = {"wide": BLOCK_RAM, **dict.fromkeys(list(PRODUCTS)[-2:], MEMORIES["sdram32"])}
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_blocks_take_about_as_long_as_the_best(name: str) -> None:
     """Of many that the stores hold, each timed."""
-    target = Target(DESIGN, timing=BLOCK_RAM if name == "wide" else None)
+    target = Target(DESIGN, timing=MEMORIES_OF.get(name))
     job = PRODUCTS[name]
     stores, words = stores_of(job, target)
     every = [Blocks.of(row) for row in candidates(stores, job.m, job.n, words)[::7]]
     if job.window is not None:
         every = [one for one in every if one.k * stores.tile_k >= job.window.channels]
-    took = [job_cycles(with_blocks(job, one, target), target) for one in every]
-    assert job_cycles(planned(job, target), target) <= 1.05 * min(took)
+    took = [cycles_of(with_blocks(job, one, target), target) for one in every]
+    assert cycles_of(planned(job, target), target) <= 1.05 * min(took)
     assert max(took) > 1.1 * min(took)
 
 
@@ -63,7 +66,7 @@ def test_blocks_are_of_the_shape() -> None:
     assert replace(other, a=one.a, c=one.c) == one
     # With a tile a block, two biases are under way at once.
     small = replace(one, block_m=1, block_n=1, block_k=8)
-    assert job_cycles(small, target) > 1.3 * job_cycles(one, target)
+    assert cycles_of(small, target) > 1.3 * cycles_of(one, target)
     assert np.prod([one.block_m, one.block_n]) > 1
 
 
@@ -80,4 +83,4 @@ def test_a_start_of_many_jobs_is_rings_of_a_few() -> None:
         return step.cycles
 
     assert took(300) == 300 // JOBS * took(JOBS) + took(300 % JOBS)
-    assert took(JOBS) < JOBS * job_cycles(group.job, target)
+    assert took(JOBS) < JOBS * cycles_of(group.job, target)

@@ -10,10 +10,10 @@ import pytest
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.blocks import finer_windows, planned
-from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.program.steps import Move, Start
 from carrysave.compiler.program.text import text
 from carrysave.compiler.program.words import group_of, group_words

@@ -9,6 +9,7 @@ import pytest
 from golden.soc import ring_marks, ring_walk
 from golden.soc.bus import BusSpec
 from golden.soc.job import Job
+from golden.soc.memory_timing import TO_ADDRESS, MemoryTiming
 from golden.soc.ring_bus import RingBus, Rows
 from golden.soc.ring_cycles import RingJob, ring_ends
 from golden.soc.spec import CoprocessorSpec
@@ -84,6 +85,11 @@ def test_rows_that_are_left_out_come_as_if_they_were_not(size: int, latency: int
     assert came[-1] - came[100] >= 199 * max(beats, min(latency, 64) / spec.outstanding)
 
 
+def memory(latency: int, beat: int = 1) -> MemoryTiming:
+    """Return a memory by cycles from an address to its first beat, and of a beat."""
+    return MemoryTiming(latency=latency + TO_ADDRESS, bytes=SPEC.bytes // beat)
+
+
 def product(m: int, k: int, n: int) -> Job:
     return Job(
         a=0, b=1 << 20, c=1 << 21, m=m, n=n, k=k, lda=-(-k // 8) * 8, ldb=-(-n // 8) * 8,
@@ -108,17 +114,20 @@ def test_what_is_left_out_takes_what_the_rest_does(
     name: str, latency: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ring = [RingJob(JOBS[name]), RingJob(JOBS["rows"]), RingJob(JOBS[name])]
-    took = np.diff([0, *ring_ends(SPEC, ring, latency)])
+    took = np.diff([0, *ring_ends(SPEC, ring, memory(latency))])
     monkeypatch.setattr(ring_marks, "LEAST", 1 << 20)
     monkeypatch.setattr(ring_walk, "_ALIKE_ROWS", 1 << 20)
-    np.testing.assert_allclose(took, np.diff([0, *ring_ends(SPEC, ring, latency)]), rtol=0.01)
+    np.testing.assert_allclose(
+        took, np.diff([0, *ring_ends(SPEC, ring, memory(latency))]), rtol=0.01
+    )
 
 
 @pytest.mark.parametrize("name", JOBS)
 def test_memory_that_is_slower_makes_jobs_take_longer(name: str) -> None:
     ring = [RingJob(JOBS[name])] * 2
     took = [
-        ring_ends(SPEC, ring, latency, beat)[-1] for latency, beat in [(5, 1), (61, 1), (61, 4)]
+        ring_ends(SPEC, ring, memory(latency, beat))[-1]
+        for latency, beat in [(5, 1), (61, 1), (61, 4)]
     ]
     assert took == sorted(took)
     assert took[0] < took[2]
@@ -128,7 +137,8 @@ def test_jobs_that_are_alike_follow_without_a_check() -> None:
     """Of several only addresses are read; what each takes falls to that of its rows."""
     job = replace(JOBS["maps"], m=4)
     plain, alike = (
-        ring_ends(SPEC, [RingJob(job), *[RingJob(job, alike=how)] * 8], 5) for how in (False, True)
+        ring_ends(SPEC, [RingJob(job), *[RingJob(job, alike=how)] * 8], memory(5))
+        for how in (False, True)
     )
     assert alike[-1] < plain[-1]
     assert len({b - a for a, b in pairwise(alike[2:-1])}) == 1
@@ -139,10 +149,10 @@ def test_a_vector_job_takes_what_it_is_said_to() -> None:
     rows = replace(JOBS["maps"], vector="softmax", c=1 << 22)
     after = product(8, 8, 8)
     short, long = (
-        ring_ends(SPEC, [RingJob(rows, took), RingJob(after)], 20) for took in (500, 1500)
+        ring_ends(SPEC, [RingJob(rows, took), RingJob(after)], memory(20)) for took in (500, 1500)
     )
     assert long[0] - short[0] == long[1] - short[1] == 1000
     written = replace(after, b=rows.c)
-    later = ring_ends(SPEC, [RingJob(rows, 500), RingJob(written)], 20)
+    later = ring_ends(SPEC, [RingJob(rows, 500), RingJob(written)], memory(20))
     assert later[0] == short[0]
     assert later[1] > short[1]

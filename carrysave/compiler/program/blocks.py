@@ -6,24 +6,17 @@ from math import inf
 
 import numpy as np
 
-from carrysave.compiler.program.cost import product_cycles, stores_of
 from carrysave.compiler.program.golden_job import golden_job
-from carrysave.compiler.program.groups import JobGroup
+from carrysave.compiler.program.rows_cost import stores_of
 from carrysave.compiler.program.timed_blocks import timed, with_blocks
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
-from golden.soc.blocking import Blocks, Stores, candidates, costs, spans
+from golden.soc.blocking import Stores, candidates
 from golden.soc.job_check import matrices
 
 __all__ = ["finer_windows", "planned"]
 
-_TRIED = 64
-"""Blocks of a product that are tried, the planner's best first."""
-_WALKED = 10_000_000
-"""Parts of rows that are timed one by one, for all blocks of a product that are tried."""
-_SHORTEST = 8
-"""Beats of K of a part of it."""
 _CLOSE, _START = 1.05, 200
 """Times the array's cycles, and cycles of a start: what takes less is not planned again."""
 
@@ -57,27 +50,7 @@ def _planned(job: Job, target: Target) -> tuple[float, Job]:
         known = _whole_taps(known, job.window, stores)
         if not len(known):  # a tap is longer than a block can be
             return inf, replace(job, block_m=1, block_n=1, block_k=1)
-    price: float
-    if target.memory.sdram is None:
-        price, best = timed(job, known, c_bits, target)
-    else:
-        # Of shorter parts of K too little was measured.
-        whole = -(-words // stores.tile_k)
-        long = known[known[:, 2] >= min(whole, _SHORTEST)]
-        some = long if len(long) else known
-        ranks = np.argsort(costs(stores, some, job.m, job.n, words, c_bits)[0], kind="stable")
-        alone = JobGroup(job=job)
-        tried = [Blocks.of(row) for row in some[ranks[:_TRIED]]]
-        bits = {name: one.bits for name, one in operands.items()}
-        walked = np.cumsum([
-            sum(len(rows) for _, rows, _, _ in spans(stores, one, bits, job.m, job.n, words))
-            for one in tried
-        ])
-        price, _, best = min(
-            (product_cycles(alone, blocks, operands, target), number, blocks)
-            for number, blocks in enumerate(tried)
-            if number == 0 or walked[number] <= _WALKED
-        )
+    price, best = timed(job, known, c_bits, target)
     return price, with_blocks(job, best, target)
 
 

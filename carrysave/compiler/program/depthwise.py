@@ -13,7 +13,7 @@ from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.operands import Node
 from carrysave.compiler.program.products import columns_of, started
-from carrysave.compiler.program.ring_cost import in_rings
+from carrysave.compiler.program.ring_cost import cycles_of, in_rings
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.windows import Map, window_works
 from carrysave.driver import Requantisation
@@ -64,7 +64,10 @@ def _is_shorter(tried: Image, other: Image, image: Image) -> bool:
 
     What is far apart one job after the other is so in a ring, which takes longer to time.
     """
-    alone, others = (sum(step.cycles for step in _starts(one)) for one in (tried, other))
+    alone, others = (
+        sum(cycles_of(group, image.target) for step in _starts(one) for group in step.groups)
+        for one in (tried, other)
+    )
     if not others / _FAR < alone < others * _FAR:
         return alone < others
     return _cycles(tried, image) < _cycles(other, image)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from carrysave.compiler.program.buffers import Buffer, packed
-from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.loops import looped
@@ -174,6 +173,8 @@ class Image:
     ) -> None:
         """Have jobs run, on one start with those before them of the same node.
 
+        What they take is known when all steps are, see :func:`.ring_cost.in_rings`.
+
         Parameters
         ----------
         macs : products of codes that the model needs; None: all of the job.
@@ -194,7 +195,7 @@ class Image:
             return
         self.steps.append(Start(
             node=node, operator=operator, groups=(group,), macs=macs, counters=self.room(COUNTERS),
-            cycles=cycles_of(group, self.target),
+            cycles=0,
         ))  # fmt: skip
 
     def _joined(self, last: Start, group: JobGroup) -> Start | None:
@@ -202,11 +203,7 @@ class Image:
         groups = appended(last.groups, group)
         if len(groups) > len(last.groups) and len(last.jobs) + group.count > JOBS:
             return None
-        longer = groups[-1]
-        took = cycles_of(longer, self.target)
-        if len(groups) == len(last.groups):
-            took -= cycles_of(last.groups[-1], self.target)
-        return replace(last, groups=groups, cycles=last.cycles + took)
+        return replace(last, groups=groups)
 
     def constant(self, codes: np.ndarray) -> np.ndarray:
         """Return the sources of codes that are known."""

@@ -210,7 +210,7 @@ class _Compiler:
         self._layers.append(Layer(
             product.name, product.operator,
             [(one.job.m, one.job.k, one.job.n) for one in groups for _ in range(one.count)],
-            sum(step.cycles for step in starts), made.name, y, [step.counters for step in starts],
+            made.name, y, [step.counters for step in starts],
         ))  # fmt: skip
         self._lifetimes.keep(made.name)
         return True

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.floats import Floats, SectionStep
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import ADDRESSES
@@ -157,8 +156,7 @@ def _moved(image: Image, step: Start, here: list[_Moved]) -> Start:
             if near:
                 places[name] = near[0]
         groups.append(replace(group, job=replace(group.job, **places)))
-    took = sum(cycles_of(group, image.target) for group in groups)
-    return replace(step, groups=tuple(groups), cycles=took)
+    return replace(step, groups=tuple(groups))
 
 
 _ALIGN = 16

@@ -28,7 +28,7 @@ class Layer:
     Members
     -------
     node, operator : of the model.
-    shapes, cycles : M K N of its jobs, and its cycles by the model.
+    shapes : M K N of its jobs.
     tensor, y : its codes' name, and where they are.
     counters : addresses of the counters of its starts.
     """
@@ -36,7 +36,6 @@ class Layer:
     node: str
     operator: str
     shapes: list[tuple[int, int, int]]
-    cycles: int
     tensor: str
     y: Tensor
     counters: list[int]

@@ -14,15 +14,13 @@ from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import DOMAIN, Graph
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.decode import decoded
-from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.host_model import SECTION
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.manifest import placed
 from carrysave.compiler.program.program import Layer, Program, Section
 from carrysave.compiler.program.ring_cost import in_rings
-from carrysave.compiler.program.steps import HostStep, Start, State
+from carrysave.compiler.program.steps import HostStep, State
 from carrysave.compiler.program.write import FORMAT, HOST, MANIFEST, MEMORY
 from carrysave.compiler.target.facts import differences, facts_of
 from carrysave.compiler.target.memory import timing_of
@@ -83,33 +81,15 @@ def read(folder: Path, target: Target | None = None) -> Program:
 
 def _recounted(program: Program) -> Program:
     """Return a program whose starts take what they do with the memory of its co-processor."""
-
-    def again(one: SectionStep) -> SectionStep:
-        if not isinstance(one, Start):
-            return one
-        return replace(one, cycles=sum(cycles_of(group, program.target) for group in one.groups))
-
-    parts = tuple(
-        replace(part, steps=tuple(map(again, part.steps))) if isinstance(part, Section) else part
-        for part in program.parts
+    return replace(
+        program,
+        parts=tuple(
+            replace(part, steps=tuple(in_rings(part.steps, program.target)))
+            if isinstance(part, Section)
+            else part
+            for part in program.parts
+        ),
     )
-    took = {
-        step.counters: step.cycles
-        for part in parts
-        if isinstance(part, Section)
-        for step in part.steps
-        if isinstance(step, Start)
-    }
-    layers = tuple(
-        replace(one, cycles=sum(took[at] for at in one.counters)) for one in program.layers
-    )
-    in_ring = tuple(
-        replace(part, steps=tuple(in_rings(part.steps, program.target)))
-        if isinstance(part, Section)
-        else part
-        for part in parts
-    )
-    return replace(program, parts=in_ring, layers=layers)
 
 
 def _memory(folder: Path, manifest: Mapping[str, Any]) -> bytes:
@@ -218,7 +198,6 @@ def _layer(one: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Layer:
         str(one["node"]),
         str(one["operator"]),
         shapes,
-        int(one["cycles"]),
         str(one["y"]),
         tensors[one["y"]],
         [int(at) for at in one["counters"]],

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from carrysave.compiler.program.cost import blocks_of, rows_cycles
 from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.golden_job import golden_job
+from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.rings import is_ready
+from carrysave.compiler.program.rows_cost import blocks_of, rows_cycles
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.words import JOBS
 from carrysave.compiler.target.target import Target
@@ -19,7 +20,7 @@ from golden.soc.job_check import matrices
 from golden.soc.maps import MAPS
 from golden.soc.ring_cycles import RingJob, ring_ends
 
-__all__ = ["in_rings", "job_cycles"]
+__all__ = ["cycles_of", "in_rings", "start_cycles"]
 
 _ROWS, _DEPTHWISE, _TABLE = 40, 84, 32
 """Cycles of a vector job beside its rows and two latencies of memory: of one that is none of maps,
@@ -31,54 +32,64 @@ def in_rings(steps: Sequence[SectionStep], target: Target) -> list[SectionStep]:
 
     The cycles of a start are those from the end of the one before to its own, so that all add up to
     those of the ring. A start of more jobs than are ready in memory is rings of a few, one after
-    the other. Memory that is SDRAM is not one that rings are timed on.
+    the other. One that varies by a parameter keeps those that it has.
     """
-    timed = target.memory.sdram is None
     made: list[SectionStep] = []
-    for ring, some in groupby(steps, lambda step: timed and is_ready(step, target)):
-        group = list(some)
-        starts = [one for one in group if isinstance(one, Start)]
+    for ring, some in groupby(steps, lambda step: is_ready(step, target)):
         if ring:
-            made += _counted(starts, target)
+            made += _counted([one for one in some if isinstance(one, Start)], target)
         else:
-            made += [_in_parts(one, target) if timed else one for one in group]
+            made += [_by_itself(one, target) for one in some]
     return made
 
 
-def _in_parts(step: SectionStep, target: Target) -> SectionStep:
-    """Return a start of many jobs with what its rings take, of :data:`JOBS` jobs each."""
-    if not isinstance(step, Start) or step.varies or "ring" not in target.info.features:
+def _by_itself(step: SectionStep, target: Target) -> SectionStep:
+    if not isinstance(step, Start) or step.varies:
         return step
-    cycles = 0
-    for group in step.groups:
-        whole, rest = divmod(group.count, JOBS)
-        for count, times in ((JOBS, whole), (rest, 1)):
-            if count and times:
-                part = _counted([replace(step, groups=(replace(group, count=count),))], target)
-                cycles += times * sum(one.cycles for one in part)
-    return replace(step, cycles=cycles)
+    return replace(step, cycles=start_cycles(step, target))
 
 
 def _counted(starts: list[Start], target: Target) -> Iterator[Start]:
     """Yield the starts of a ring with their cycles."""
-    jobs = [one for start in starts for one in _jobs(start, target)]
-    memory, begin, number = target.memory, 0, -1
-    ends = ring_ends(target.spec, jobs, memory.answer, memory.beat(target.spec.bytes))
+    ends = _ends([one for start in starts for one in _jobs(start.groups, target)], target)
+    begin, number = 0, -1
     for start in starts:
         number += sum(group.count for group in start.groups)
         yield replace(start, cycles=ends[number] - begin)
         begin = ends[number]
 
 
-def job_cycles(job: Job, target: Target) -> int:
-    """Return the cycles of a job that is started by itself."""
-    memory = target.memory
-    beat = memory.beat(target.spec.bytes)
-    return ring_ends(target.spec, [_ring_job(job, target)], memory.answer, beat)[-1]
+def cycles_of(jobs: Job | JobGroup, target: Target) -> int:
+    """Return the cycles of a job that is started by itself; or of a group: a few on each start.
+
+    Those of the vector unit are exact, of values that come without stalls, but for a row's scale,
+    which depends on its values.
+    """
+    group = jobs if isinstance(jobs, JobGroup) else JobGroup(job=jobs)
+    whole, rest = divmod(group.count, JOBS)
+    cycles = 0
+    for count, times in ((JOBS, whole), (rest, 1)):
+        if count and times:
+            some = list(_jobs([replace(group, count=count)], target))
+            cycles += times * _ends(some, target)[-1]
+    return cycles
 
 
-def _jobs(start: Start, target: Target) -> Iterator[RingJob]:
-    for group in start.groups:
+def start_cycles(start: Start, target: Target) -> int:
+    """Return the cycles of a start by itself, not behind the one before it."""
+    if is_ready(start, target):
+        return _ends(list(_jobs(start.groups, target)), target)[-1]
+    return sum(cycles_of(group, target) for group in start.groups)
+
+
+def _ends(jobs: Sequence[RingJob], target: Target) -> list[int]:
+    """Return when each job of a ring is complete, as counters count: from its first descriptor."""
+    ends = ring_ends(target.spec, jobs, target.memory, target.ring_build)
+    return [end - target.memory.answer for end in ends]
+
+
+def _jobs(groups: Sequence[JobGroup], target: Target) -> Iterator[RingJob]:
+    for group in groups:
         first = _ring_job(group.job, target)
         yield first
         for number in range(1, group.count):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program.cost import stores_of
-from carrysave.compiler.program.ring_cost import job_cycles
+from carrysave.compiler.program.ring_cost import cycles_of
+from carrysave.compiler.program.rows_cost import stores_of
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
@@ -53,11 +53,12 @@ def timed(job: Job, known: np.ndarray, c_bits: int, target: Target) -> tuple[int
     job : the product.
     known : rows of :func:`golden.soc.blocking.candidates`.
     c_bits : of a number of C.
-    target : the co-processor, whose memory is not SDRAM.
+    target : the co-processor.
     """
     shape = (
         job.m, job.k, job.n, job.lda, job.ldb, job.ldc, job.window, job.bias is None,
         job.records is None, job.table, job.a_format, job.b_format, target.spec, target.memory,
+        target.ring_build,
     )  # fmt: skip
     return _timed(_Product(shape, c_bits, job, target), known.tobytes(), known.shape[1])
 
@@ -73,7 +74,7 @@ def _timed(product: _Product, known: bytes, columns: int) -> tuple[int, Blocks]:
         if best is not None and (best[0] <= _ENOUGH * bounds[row] + _START or late == _LATE):
             break
         blocks = Blocks.of(some[row])
-        took = job_cycles(with_blocks(job, blocks, target), target)
+        took = cycles_of(with_blocks(job, blocks, target), target)
         late = 0 if best is None or took < _BETTER * best[0] else late + 1
         if best is None or took < best[0]:
             best = took, blocks
@@ -134,7 +135,8 @@ def _bounds(job: Job, some: np.ndarray, c_bits: int, target: Target) -> np.ndarr
     read = read + _PART * ups * acrosses * depths
     blocks = ups * acrosses * ((stores.latency + _BIAS) / 2 if job.bias is not None else 0)
     # Of as many cycles, fewer parts.
-    return np.max([cycles, written, read, blocks], axis=0) + _FEWER * ups * acrosses * depths
+    moved = written + read if target.memory.sdram else np.maximum(written, read)
+    return np.max([cycles, moved, blocks], axis=0) + _FEWER * ups * acrosses * depths
 
 
 def _burst_cycles(stores: Stores, beats: Any) -> Any:

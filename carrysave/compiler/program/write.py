@@ -18,7 +18,7 @@ from hw.emit.user_files import shown
 
 __all__ = ["FORMAT", "HOST", "MANIFEST", "MEMORY", "write"]
 
-FORMAT = 9
+FORMAT = 10
 """Of the manifest and of the words in memory: a reader refuses any other."""
 MEMORY, MANIFEST, HOST = "memory.bin", "program.json", "host.onnx"
 _BUFFER = ("name", "address", "rows", "columns", "bits", "stride")
@@ -102,7 +102,6 @@ def _manifest(program: Program, host: bool) -> dict[str, Any]:
                 "node": one.node,
                 "operator": one.operator,
                 "shapes": one.shapes,
-                "cycles": one.cycles,
                 "counters": one.counters,
                 "y": one.tensor,
             }

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from carrysave.compiler.program.blocks import planned
-from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.golden_job import golden_job
+from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.target.target import Target
 from carrysave.driver.batch import Work, placed, run_jobs
 from carrysave.driver.device_info import Counters

@@ -12,7 +12,8 @@ from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Compiled, Operands
-from carrysave.compiler.program.cost import cycles_of, spent_by_all
+from carrysave.compiler.program.cost import spent_by_all
+from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.run.alone import Alone, Block, of_work, product_job
 from carrysave.compiler.run.compare import Comparison
 from carrysave.compiler.run.results import ProductRun, Run

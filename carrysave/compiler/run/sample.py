@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program.cost import cycles_of
 from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.run.alone import Alone, of_job, simulated
 from carrysave.compiler.run.golden import execute

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 from carrysave.driver import Info, Mode
 from carrysave.driver_modes import element_formats, modes
@@ -10,10 +11,12 @@ from golden.formats.element import ElementFormat
 from golden.npe.npe import NpeSpec
 from golden.soc.blocking import cost, plan
 from golden.soc.memory_timing import MemoryTiming
+from golden.soc.ring_build import RingBuild
 from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design
 from hw.soc.coprocessor import discovery
 from hw.soc.registers.rdl import fields_of, register_map
+from hw.tpe.rows_engine import RowsEngine
 
 __all__ = ["Target", "start_of"]
 
@@ -118,6 +121,14 @@ class Target:
             cycles = engine.planes * engine.passes
         return self.info.peak * mode.codes / cycles
 
+    @cached_property
+    def ring_build(self) -> RingBuild:
+        """What cycles depend on of how it is built."""
+        engine = self.design.engine
+        assert engine is not None
+        latency, gap = _engine_timing(engine.name, tuple(engine.parameters.items()))
+        return RingBuild(int(self.design.parameters["requantisers"]), latency, gap)
+
     def product_cycles(self, m: int, k: int, n: int, *, requantised: bool) -> int:
         """Estimate the cycles of a product of M x K by K x N codes, its start included.
 
@@ -144,6 +155,13 @@ class Target:
         return (
             not rounds and "requantiser" in features and (columns == 1 or "per_column" in features)
         )
+
+
+@lru_cache(maxsize=64)
+def _engine_timing(name: str, parameters: tuple[tuple[str, Any], ...]) -> tuple[int, int]:
+    """Return an engine's latency, and the cycles between its tiles."""
+    engine = Design(name, dict(parameters)).component()
+    return engine.latency, (isinstance(engine, RowsEngine) and engine.gap) or 0
 
 
 def start_of(latency: int) -> int:

@@ -63,6 +63,7 @@ class _Tile(NamedTuple):
     row, column : the tile's indices.
     a_address, row_address : of its row in the store of A, and of its sums.
     word, slice : of its columns in the store of B.
+    first : it is the block's first one.
     right, below : it is the last one of its row, it is in the last row: known a cycle before.
     narrow, single : the block is a tile wide; is a tile.
     ends, last_code : a tile of the block ends its sums in the engine; the block ends K.
@@ -76,6 +77,7 @@ class _Tile(NamedTuple):
     row_address: Signal
     word: Signal
     slice: Signal
+    first: Signal
     right: Signal
     below: Signal
     narrow: Signal
@@ -123,9 +125,10 @@ class TileWalk(wiring.Component):
     o_sums : Out(stream)
         :class:`SumsRequest`.
     o_done : Out(stream)
-        :class:`BlockDone`, when a block's last tile has been requested.
+        :class:`BlockDone`, when a block's first tile that ends K is requested: its rows leave as
+        they complete.
     o_last : Out(1)
-        It is the last block.
+        The job's last tile is requested.
     o_area, o_codes : Out
         Numbers of C in the tile requested in this cycle, and codes of K; 0 if there is none.
     """
@@ -167,7 +170,7 @@ class TileWalk(wiring.Component):
         m.d.comb += [
             leave.eq(step & tile.right & tile.below),
             self.i_block.ready.eq(leave),
-            self.o_last.eq(block.last),
+            self.o_last.eq(leave & block.last & tile.last_code),
         ]
         self._request_sums(m, tile)
         for name in self.sides:
@@ -182,7 +185,7 @@ class TileWalk(wiring.Component):
                 m.next = "TILES"
             with m.State("TILES"):
                 sides = [getattr(self, f"o_{name}") for name in self.sides]
-                wanted = [*(C(1) for _ in sides), tile.ends, self.o_sums.payload.done]
+                wanted = [*(C(1) for _ in sides), tile.ends, tile.first & tile.last_code]
                 m.d.comb += step.eq(_issue(m, [*sides, self.o_sums, self.o_done], wanted))
                 self._count(m, tile, step)
                 with m.If(step):
@@ -219,18 +222,15 @@ class TileWalk(wiring.Component):
         m.d.sync += [tile.rows.eq(block.rows), tile.columns.eq(block.columns)]
         m.d.sync += [tile.below.eq(low), tile.right.eq(thin), tile.narrow.eq(thin)]
         m.d.sync += tile.single.eq(thin & low)
-        m.d.sync += [
-            tile.ends.eq(block.last_code | ~(thin & low)),
-            tile.last_code.eq(block.last_code),
-        ]
-        m.d.sync += [tile.a_address.eq(0), tile.row_address.eq(0), tile.row.eq(0)]
-        m.d.sync += [tile.word.eq(0), tile.slice.eq(0), tile.column.eq(0)]
+        m.d.sync += [tile.ends.eq(block.last_code | ~(thin & low)), tile.first.eq(1)]
+        starts = (tile.a_address, tile.row_address, tile.row, tile.word, tile.slice, tile.column)
+        m.d.sync += [tile.last_code.eq(block.last_code), *(one.eq(0) for one in starts)]
 
     def _step(self, m: Module, tile: _Tile) -> None:
         """Go to the next tile: the one beside it, or the first one of the next row."""
         job, block, engine = self.i_geometry, self.i_block.payload, self.spec.inside
         m.d.sync += [tile.columns.eq(tile.columns - engine.n), tile.column.eq(tile.column + 1)]
-        m.d.sync += tile.right.eq(tile.columns <= 2 * engine.n)
+        m.d.sync += [tile.first.eq(0), tile.right.eq(tile.columns <= 2 * engine.n)]
         self._next_slice(m, tile.word, tile.slice)
         with m.If(tile.right):
             m.d.sync += [tile.columns.eq(block.columns), tile.rows.eq(tile.rows - engine.m)]

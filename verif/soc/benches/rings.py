@@ -17,6 +17,7 @@ from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.soc.blocking import plan
 from golden.soc.coprocessor import CoprocessorSpec, Job, coprocessor, matrices
 from golden.soc.depthwise import DEPTHWISE
+from golden.soc.memory_timing import TO_ADDRESS, MemoryTiming
 from golden.soc.ring_cycles import ring_cycles
 from verif.soc.benches.depthwise import any_depthwise
 from verif.soc.benches.jobs import any_job, fill_records
@@ -124,7 +125,7 @@ async def test_cycles(dut: Any) -> None:
         for job in jobs:
             fill_records(memory.data, job)
         found.append(await run(host, memory, jobs))
-        expected = ring_cycles(SPEC, jobs, latency)
+        expected = ring_cycles(SPEC, jobs, MemoryTiming(latency=latency + TO_ADDRESS))
         Path("rings.json").write_text(json.dumps(found))
         assert abs(expected - found[-1]) <= 0.02 * found[-1], f"{ring}: {found[-1]}, not {expected}"
 

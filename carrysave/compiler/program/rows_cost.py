@@ -1,0 +1,85 @@
+"""Blocks of a product, and the cycles of rows of a vector job."""
+
+import numpy as np
+
+from carrysave.compiler.program.golden_job import golden_job
+from carrysave.compiler.program.row_moves import gathered_cycles, turned_cycles
+from carrysave.compiler.target.target import Target
+from carrysave.driver import Mode
+from carrysave.driver.job import Job
+from golden.npe.vector import VectorUnitSpec
+from golden.npe.vector_unit import cycles as unit_cycles
+from golden.soc.blocking import Blocks, Stores, plan
+from golden.soc.depthwise import DEPTHWISE
+from golden.soc.depthwise_limits import cycles as depthwise_cycles
+from golden.soc.memory import Matrix
+
+__all__ = ["blocks_of", "mode_of", "rows_cycles", "stores_of"]
+
+_COUNTED = 6, 7
+"""Rows of which cycles are counted; from there on each row takes what the last one does."""
+
+
+def mode_of(job: Job, target: Target) -> Mode:
+    """Return the formats of a product."""
+    formats = job.a_format, job.b_format
+    return next(
+        (one for one in target.modes.values() if (one.a_format, one.b_format) == formats),
+        target.mode,
+    )
+
+
+def stores_of(job: Job, target: Target) -> tuple[Stores, int]:
+    """Return what limits blocks of a product, and its words along K."""
+    mode = mode_of(job, target)
+    return mode.stores(target.info.stores), -(-job.k // mode.codes)
+
+
+def blocks_of(job: Job, operands: dict[str, Matrix], target: Target) -> Blocks:
+    """Return the blocks of a product; those of the planner where the hardware chooses."""
+    stores, words = stores_of(job, target)
+    if job.block_m and job.block_n and job.block_k:
+        depth = job.block_k
+        if job.window is not None:
+            depth = -(-depth * job.window.channels // stores.tile_k)
+        return Blocks(job.block_m, job.block_n, depth, job.by_columns)
+    return plan(stores, job.m, job.n, words, operands["c"].bits)
+
+
+def rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: Target) -> int:
+    """Return the cycles of the rows of a vector job."""
+    unit, latency = target.spec.vector, target.memory.latency
+    assert unit is not None
+    if operation == "transpose":
+        took = turned_cycles(job.m, job.n, target)
+    elif operation == "gather":
+        took = gathered_cycles(job, unit, latency)
+    elif operation == DEPTHWISE:
+        took = depthwise_cycles(target.spec, golden_job(job, target.spec))
+    else:
+        row = _row(unit, operation, job.n)
+        few = min(job.m, _COUNTED[0])
+        took = unit_cycles(unit, [(operation, row)] * few)
+        if job.m > few:
+            more = unit_cycles(unit, [(operation, row)] * _COUNTED[1]) - took
+            took += (job.m - few) * more
+    bus = target.info.stores.data_width // 8
+    read = sum(
+        (1 if name == "b" and not job.ldb else job.m if operation == "gather" else one.rows)
+        * one.row_bytes
+        for name, one in operands.items()
+        if name not in ("c", "table")
+    )
+    written = operands["c"].rows * operands["c"].row_bytes
+    beats = -(-read // bus), -(-written // bus)
+    together = sum if target.memory.sdram else max
+    return max(took, target.info.stores.beat * together(beats))
+
+
+def _row(unit: VectorUnitSpec, operation: str, columns: int) -> np.ndarray:
+    """Return a row whose scale takes about as long as those of most rows."""
+    if operation == "softmax":  # values that fall evenly, by a factor of e^8 in all
+        return -(np.arange(columns) << unit.scale_width + 3) // columns
+    row = np.zeros(columns, np.int64)
+    row[::2] = 1 << unit.width // 2
+    return row
