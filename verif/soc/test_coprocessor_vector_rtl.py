@@ -127,6 +127,7 @@ def test_coprocessor_with_taps_has_a_requantiser_for_each_lane() -> None:
         Design("coprocessor", parameters).component()
 
 
+@pytest.mark.prove
 def test_lean_coprocessor_with_a_vector_unit_has_no_combinational_cycle() -> None:
     """Without queues, the address of a row would wait for its words, and they for it."""
     assert "vector_rows" in verilog_of(Design("coprocessor", CASES[0] | {"lean": True}))

@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from carrysave.system import command
+from carrysave.system import command, generate
 from hw.catalog import Design
 from verif.support.command import Run
 from verif.support.schemas import check
@@ -23,6 +24,9 @@ def test_two_inputs_a_run(
     monkeypatch.setattr(
         command, "bitstream_of", lambda *given: ({"ok": True, "fmax_mhz": 60.0}, b"bits")
     )
+    # No system is written: what is on the board is in its report.
+    none = SimpleNamespace(sources=[], data=[], firmware_bytes=4096)
+    monkeypatch.setattr(generate, "write", lambda *given: none)
     assert run(*SMALL, "--json", "-o", tmp_path).code == 0
     report = json.loads((tmp_path / "soc" / "ulx3s_85f" / "soc.json").read_text())
     firmware = Firmware(Design("coprocessor", report["parameters"]).spec)
