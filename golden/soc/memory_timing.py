@@ -36,9 +36,9 @@ class LitedramTiming:
     answer : from the last beat of a burst that is written to its answer.
     """
 
-    read: float = 0.85
-    write: float = 2.16
-    turn: float = 10.3
+    read: float = 1.0
+    write: float = 2.0
+    turn: float = 9.5
     reads: float = 18.9
     writes: float = 9.1
     row: float = 1.19
