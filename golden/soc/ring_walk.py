@@ -91,7 +91,7 @@ class RingWalk:
         bits = {name: one.bits for name, one in self._placed.items() if name != "table"}
         parts = spans(stores, blocks, bits, job.m, job.n, words)
         loader.begin(job, begin)
-        self._engine = begin.run + _RUNS
+        self._engine = max(self._engine, begin.run + _RUNS)
         self._all(list(chunks(parts, blocks.k, -(-words // stores.tile_k))), begin.a)
         self.asked = self.ready = loader.row
         loader.end(loader.row)

@@ -44,7 +44,8 @@ def test_cost_is_the_planners(more: dict[str, Any], bits: int) -> None:
         found = spent(product_job(work_of(m, k, n, **more), INTEGERS), INTEGERS)
         slots = 3 * math.ceil(m / 3) * 5 * math.ceil(n / 5) * 2 * math.ceil(k / 2)
         assert (found.macs, found.slots) == (m * k * n, slots)
-        assert due.cycles < found.cycles
+        # Rows of a few beats, one by one, take longer than in the mean; simulated, too.
+        assert due.cycles < found.cycles <= 1.25 * due.cycles + 1.25 * START
         assert found.moved == beat * (due.read_beats + due.write_beats)
 
 
@@ -56,7 +57,7 @@ def test_pairs_of_codes_take_half_the_words() -> None:
         words = math.ceil(k / 2)
         due = cost(stores, plan(stores, 4, 5, words, bits), 4, 5, words, bits)
         found = spent(product_job(work_of(4, k, 5, mode=two), PAIRS), PAIRS)
-        assert found.cycles > due.cycles
+        assert due.cycles < found.cycles <= due.cycles + 1.25 * START
         assert found.slots == 4 * 6 * 2 * words * stores.tile_k / stores.tile_k
         assert found.moved == (due.read_beats + due.write_beats) * stores.data_width // 8
 

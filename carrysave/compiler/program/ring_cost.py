@@ -7,7 +7,7 @@ from itertools import groupby
 from carrysave.compiler.program.floats import SectionStep
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import JobGroup
-from carrysave.compiler.program.rings import is_ready
+from carrysave.compiler.program.rings import fits, is_ready
 from carrysave.compiler.program.rows_cost import blocks_of, rows_cycles
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.words import JOBS
@@ -60,12 +60,19 @@ def _counted(starts: list[Start], target: Target) -> Iterator[Start]:
 
 
 def cycles_of(jobs: Job | JobGroup, target: Target) -> int:
-    """Return the cycles of a job that is started by itself; or of a group: a few on each start.
+    """Return the cycles of a job that is started by itself, or of a group of jobs.
 
     Those of the vector unit are exact, of values that come without stalls, but for a row's scale,
     which depends on its values.
     """
     group = jobs if isinstance(jobs, JobGroup) else JobGroup(job=jobs)
+    if fits(group.count, target):
+        return _ends(list(_jobs([group], target)), target)[-1]
+    return _in_parts(group, target)
+
+
+def _in_parts(group: JobGroup, target: Target) -> int:
+    """Return the cycles of many jobs: rings of :data:`JOBS`, one after the other."""
     whole, rest = divmod(group.count, JOBS)
     cycles = 0
     for count, times in ((JOBS, whole), (rest, 1)):
@@ -79,7 +86,7 @@ def start_cycles(start: Start, target: Target) -> int:
     """Return the cycles of a start by itself, not behind the one before it."""
     if is_ready(start, target):
         return _ends(list(_jobs(start.groups, target)), target)[-1]
-    return sum(cycles_of(group, target) for group in start.groups)
+    return sum(_in_parts(group, target) for group in start.groups)
 
 
 def _ends(jobs: Sequence[RingJob], target: Target) -> list[int]:

@@ -23,7 +23,7 @@ from carrysave.driver.ready import job_of, relocate
 from carrysave.driver.registers import JOB_BYTES
 from golden.soc.job_check import matrices
 
-__all__ = ["Ring", "is_ready", "ring_of", "ring_words"]
+__all__ = ["Ring", "fits", "is_ready", "ring_of", "ring_words"]
 
 _MOST = 256
 """Jobs of a start that are ready: 32 KiB of descriptors, which is as much as a small board's memory
@@ -88,10 +88,14 @@ def is_ready(step: SectionStep, target: Target) -> bool:
     """Return whether a step is a start whose jobs can be in memory as the hardware reads them."""
     return (
         isinstance(step, Start)
-        and "ring" in target.info.features
         and not step.varies
-        and sum(group.count for group in step.groups) <= _MOST
+        and fits(sum(group.count for group in step.groups), target)
     )
+
+
+def fits(count: int, target: Target) -> bool:
+    """Return whether so many jobs of a start can be."""
+    return "ring" in target.info.features and count <= _MOST
 
 
 def ring_words(
