@@ -84,5 +84,5 @@ def test_coprocessor_depthwise_rtl_matches_golden(
         Design("coprocessor", parameters),
         "verif.soc.benches.tb_coprocessor_depthwise",
         tmp_path,
-        **brief(request, transactions=2),
+        **brief(request, transactions=3),
     )

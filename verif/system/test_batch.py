@@ -2,33 +2,30 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from carrysave.system import command, generate
 from hw.catalog import Design
 from verif.support.command import Run
 from verif.support.schemas import check
 from verif.system.software_firmware import Firmware
-from verif.system.test_command import SMALL, Port
+from verif.system.test_command import SMALL
 from verif.system.test_command import network as network
 from verif.system.test_command import run as run
+from verif.system.test_on_board import Port
+from verif.system.test_on_board import reported as reported
 
 
 def test_two_inputs_a_run(
-    run: Run, network: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    network: list[Path],
+    reported: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Cycles are those of an input; there is no class."""
     model, x, y = network
-    monkeypatch.setattr(
-        command, "bitstream_of", lambda *given: ({"ok": True, "fmax_mhz": 60.0}, b"bits")
-    )
-    # No system is written: what is on the board is in its report.
-    none = SimpleNamespace(sources=[], data=[], firmware_bytes=4096)
-    monkeypatch.setattr(generate, "write", lambda *given: none)
-    assert run(*SMALL, "--json", "-o", tmp_path).code == 0
-    report = json.loads((tmp_path / "soc" / "ulx3s_85f" / "soc.json").read_text())
+    report = json.loads(reported.read_text())
     firmware = Firmware(Design("coprocessor", report["parameters"]).spec)
     monkeypatch.setattr("serial.Serial", lambda *given, **more: Port(firmware, 5))
     pairs = (*SMALL, "--model", model, "--input", x, "--batch", "2", "--port", "/dev/ttyX",

@@ -1,6 +1,5 @@
 """``carrysave soc``: systems that boot, and run networks; and what it refuses."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,22 +8,11 @@ import numpy as np
 import onnx
 import pytest
 
-from carrysave.compiler.front.onnx_model import load
-from carrysave.compiler.passes.pipeline import lower
-from carrysave.compiler.passes.tables import tables
-from carrysave.compiler.program.facts import facts
-from carrysave.compiler.program.network import compile_network
-from carrysave.compiler.program.write import write
-from carrysave.compiler.run import golden
-from carrysave.compiler.target.target import Target
 from carrysave.system import command
-from hw.catalog import Design
 from verif.support.command import Run
 from verif.support.networks import MODELS, quantise
 from verif.support.schemas import check
-from verif.system import software_firmware
 from verif.system.networks import SHAPE, convolutions
-from verif.system.software_firmware import Firmware
 
 SMALL = ("--board", "ulx3s_85f", "-p", "engine=systolic_os(m=4,n=4,target=ecp5)")
 """One build of the simulator for all tests here."""
@@ -143,96 +131,6 @@ def test_refuses(run: Run, tmp_path: Path, line: str, says: str) -> None:
     assert done.err.count("\n") <= 2
     assert says in done.err
     assert not (tmp_path / "out").exists()
-
-
-class Port:
-    """A serial port, at whose other end is the firmware of a system."""
-
-    timeout: float | None = 0.2
-    baudrate = 3_000_000
-
-    def __init__(self, firmware: Firmware, lose: int) -> None:
-        self.firmware, self.lose = firmware, lose
-        self.came = bytearray()
-
-    def __enter__(self) -> "Port":
-        return self
-
-    def __exit__(self, *none: object) -> None:
-        """Close it."""
-
-    def write(self, data: bytes) -> None:
-        """Send; of some messages the answer is lost."""
-        answer = b"".join(map(self.firmware.take, data))
-        self.lose -= 1
-        if self.lose:
-            self.came += answer
-
-    def read(self, size: int) -> bytes:
-        """Take what came."""
-        found, self.came = bytes(self.came[:size]), self.came[size:]
-        return found
-
-
-def test_digits_on_a_board(
-    run: Run, network: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By the system that was built; an answer is lost on the way."""
-    model, x, y = network
-    few = ("--count", "3", "--labels", y, "--port", "/dev/ttyX", "--json", "-o", tmp_path)
-    line = (*SMALL, "--model", model, "--input", x, *few)
-    done = run(*line)
-    assert (done.code, "--port needs the report of `carrysave soc" in done.err) == (2, True)
-    monkeypatch.setattr(
-        command, "bitstream_of", lambda *given: ({"ok": True, "fmax_mhz": 60.0}, b"bits")
-    )
-    assert run(*SMALL, "--json", "-o", tmp_path).code == 0
-    report = tmp_path / "soc" / "ulx3s_85f" / "soc.json"
-    before = report.read_text()
-    spec = Design("coprocessor", json.loads(before)["parameters"]).spec
-    firmware = Firmware(spec)
-    asked: list[Any] = []
-
-    def serial(*given: Any, **more: Any) -> Port:
-        asked.append((*given, more))
-        return Port(firmware, 5)
-
-    monkeypatch.setattr("serial.Serial", serial)
-    done = run(*line)
-    assert done.code == 0, done.err
-    found = check("soc", done.out)
-    assert asked == [("/dev/ttyX", 3_000_000, {"timeout": 0.2})]
-    ran = found["attached"]
-    assert (ran["inputs"], firmware.runs, ran["wrong"], ran["cycles"]) == (3, 4, [], 1000)
-    assert ran["right"] == 3
-    assert report.read_text() == before
-    assert found["files"] == [str(report.with_name("run.json"))]
-    # The same from a program's folder, without the model.
-    target = Target(Design("coprocessor", json.loads(before)["parameters"]))
-    graph = load(model)
-    given = {next(iter(graph.inputs)): np.load(x)[:1]}
-    program = compile_network(tables(lower(graph, target)), target, given)
-    write(program, tmp_path / "digits", facts(program, "", ""))
-    done = run(*SMALL, "--model", tmp_path / "digits", "--input", x, *few)
-    assert done.code == 0, done.err
-    again = check("soc", done.out)["attached"]
-    assert (again["classes"], again["wrong"], firmware.runs) == (ran["classes"], [], 8)
-    # Memory that is not what was written: codes differ, and it is said.
-    execute = golden.execute
-
-    def wrong(spec: Any, memory: np.ndarray, start: int) -> None:
-        execute(spec, memory, start)
-        scores, count = memory[start + 8 : start + 16].view("<u4").tolist()
-        memory[scores : scores + count] ^= 1
-
-    monkeypatch.setattr(software_firmware, "execute", wrong)
-    done = run(*line)
-    assert done.code == 1
-    (last,) = check("soc", done.out)["attached"]["wrong"]
-    assert last == ran["layers"][-1]["layer"]
-    report.write_text("{}")
-    done = run(*line)
-    assert (done.code, "not a report of `carrysave soc`" in done.err) == (2, True)
 
 
 @pytest.mark.sample(1)

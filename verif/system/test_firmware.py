@@ -63,7 +63,6 @@ def test_words_are_those_of_the_segments(
     assert words(elf) == found
 
 
-@pytest.mark.prove
 def test_too_large_for_the_rom(tmp_path: Path) -> None:
     facts = {**FACTS, "memories": {**FACTS["memories"], "rom": [0, 0x800]}}  # type: ignore[dict-item]
     with pytest.raises(RuntimeError, match=r"cannot compile the firmware: .*rom.*overflow"):
