@@ -9,6 +9,7 @@ from golden.soc.window import Window, window_rows
 
 __all__ = [
     "DEPTHWISE",
+    "at_once",
     "groups_of",
     "passes_of",
     "rows_read",
@@ -51,11 +52,28 @@ def passes_of(window: Window, taps: int) -> int:
     return -(-window.kernel[1] // taps)
 
 
-def rows_read(window: Window, rows: int) -> Iterator[tuple[int, int]]:
+def at_once(window: Window, tap_rows: int) -> bool:
+    """Return whether a row of the map is read once, for all rows of windows that it is in.
+
+    These are no more than `tap_rows`, and more than one. Where the kernel's rows are apart, the map
+    is read for each row of windows.
+    """
+    (kh, _), (stride, _), (step, _) = window.kernel, window.strides, window.dilations
+    return step == 1 and stride < kh <= stride * tap_rows
+
+
+def rows_read(window: Window, rows: int, tap_rows: int = 1) -> Iterator[tuple[int, int]]:
     """Yield for each row of windows how many there are, and the rows of the map that are read.
 
     Those beyond the edges are left out; where all are, one is read, of which nothing is added.
+    Where rows are read once (:func:`at_once`), these are the ones after those of the row of windows
+    before, and one is read in place of each that is beyond the edges.
     """
+    if at_once(window, tap_rows):
+        for oy in range(-(-rows // window.across)):
+            lines = window.strides[0] if oy else window.kernel[0]
+            yield min(window.across, rows - oy * window.across), lines
+        return
     for oy in range(-(-rows // window.across)):
         top = oy * window.strides[0] - window.first[0]
         inside = sum(

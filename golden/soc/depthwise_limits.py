@@ -45,7 +45,7 @@ def cycles(spec: CoprocessorSpec, job: Job) -> int:
     took += window.taps * max(groups, -(-window.channels // beat))
     read = -(-window.row_bytes // beat)
     (_, kw), (_, stride), (_, step) = window.kernel, window.strides, window.dilations
-    for across, lines in rows_read(window, job.m):
+    for across, lines in rows_read(window, job.m, spec.tap_rows):
         for number in range(passes_of(window, spec.taps)):
             first = (min((number + 1) * spec.taps, kw) - 1) * step - window.first[1]
             last = first + (across - 1) * stride
@@ -58,5 +58,5 @@ def cycles(spec: CoprocessorSpec, job: Job) -> int:
 def lines_read(spec: CoprocessorSpec, job: Job) -> int:
     """Count the rows of the map that a job reads, those that it reads again, too."""
     assert job.window is not None
-    lines = sum(lines for _, lines in rows_read(job.window, job.m))
+    lines = sum(lines for _, lines in rows_read(job.window, job.m, spec.tap_rows))
     return lines * passes_of(job.window, spec.taps)

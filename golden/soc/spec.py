@@ -50,6 +50,7 @@ class CoprocessorSpec(BusSpec):
     gather: bool = parameter(Flag("vector jobs can gather rows, by indices in memory", False))
     table: bool = parameter(Flag("jobs can look requantised codes up in a table of 256", False))
     taps: int = parameter(Integer("multipliers of a lane for jobs on maps; 0: no jobs", 0, 0, 7))
+    tap_rows: int = parameter(Integer("rows of windows that depthwise jobs sum at once", 1, 1, 5))
     scratch: int = parameter(
         Integer("on chip, at the last addresses, a power of two; 0: none", 0, 0, 1 << 20, "bytes")
     )
@@ -69,7 +70,6 @@ class CoprocessorSpec(BusSpec):
     """A column's requantisation: multiplier (32 bits), shift (8), 0 (8), zero point (16)."""
     TABLE_BYTES: ClassVar[int] = CODES
     MAPS: ClassVar[tuple[str, ...]] = MAPS
-
     STREAM: ClassVar[bool] = False
     """Whether operands and results are streams."""
 

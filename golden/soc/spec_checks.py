@@ -28,6 +28,11 @@ def check_parts(spec: Any) -> None:
     check_scratch(spec.scratch, spec.address_width, stream=stream)
     signed = spec.rounding is not None and inside.signed and spec.vector is not None
     check_taps(spec.taps, inside.sum_width * (signed and spec.code_bits == _CODE))
+    if spec.tap_rows > 1 and not spec.depthwise:
+        raise ValueError(
+            "tap_rows must be 1 where jobs on maps have no windows: without windows, taps, or lanes"
+            f" that are a power of two, not {spec.tap_rows}"
+        )
     if spec.windows:
         check_windows(spec.kinds, fixed=stream or not spec.blocks or inside.block > 0)
 

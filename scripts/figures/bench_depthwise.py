@@ -36,6 +36,8 @@ BUILDS = {
     "windows": {"windows": "true"},
     "3 multipliers a lane": {"windows": "true", "taps": "3", **_UNIT},
     "5 multipliers a lane": {"windows": "true", "taps": "5", **_UNIT},
+    "3 for each of 3 rows": {"windows": "true", "taps": "3", "tap_rows": "3", **_UNIT},
+    "5 for each of 3 rows": {"windows": "true", "taps": "5", "tap_rows": "3", **_UNIT},
 }
 COLUMNS = {
     "network": "{}",

@@ -211,6 +211,32 @@ def test_cycles_of_depthwise_layers() -> None:
         assert bound * 0.95 < cycles(spec, job) < bound * 1.2, (side, cycles(spec, job) / bound)
 
 
+@pytest.mark.parametrize(("stride", "lines"), [(1, 30), (2, 29)])
+def test_rows_that_are_read_once(stride: int, lines: int) -> None:
+    """As many rows of windows at once as a row of the map is in: cycles of the map, and edges."""
+    build = BUILD | {"vector": "vector_unit(lanes=4,length=1024)", "tap_rows": 3}
+    spec: Any = Design("coprocessor", build).spec
+    window = Window(
+        height=28, width=28, across=28 // stride, channels=16, pixel=16, kernel=(3, 3),
+        strides=(stride, stride), first=(1, 1),
+    )  # fmt: skip
+    job = replace(
+        _good(), m=(28 // stride) ** 2, n=16, k=window.codes, window=window, lda=28 * 16, ldc=16
+    )
+    assert error_of(spec, job) is Error.NONE
+    assert sum(read for _, read in rows_read(window, job.m, 3)) == lines
+    by_pixels = lines * 30 * 16 // 4
+    assert by_pixels * 0.9 < cycles(spec, job) < by_pixels * 1.1
+    apart = replace(window, dilations=(2, 1))
+    assert list(rows_read(apart, job.m, 3)) == list(rows_read(apart, job.m))
+
+
+def test_tap_rows_are_of_windows() -> None:
+    for change in ({"windows": False}, {"vector": "vector_unit(lanes=3,length=240)"}):
+        with pytest.raises(ValueError, match=r"tap_rows must be 1 where .*, not 3"):
+            Design("coprocessor", BUILD | {"tap_rows": 3} | change)
+
+
 def test_rows_read_are_those_inside() -> None:
     window = Window(
         height=3, width=2, across=4, channels=1, pixel=4, kernel=(3, 1), strides=(2, 1),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import Module, Signal
+from amaranth import C, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -38,6 +38,8 @@ class Depthwise(wiring.Component):
         Begin.
     o_busy : Out(1)
         There are more rows to be requested, or to come.
+    o_row : Out
+        Of which row of windows sums become complete: a bit for each that is summed at once.
     read_row : Out(stream)
         :class:`~hw.soc.schedule.row_request.RowRequest`.
     read : In(stream)
@@ -54,6 +56,7 @@ class Depthwise(wiring.Component):
     i_records: Signal
     i_start: Signal
     o_busy: Signal
+    o_row: Signal
     read_row: Any
     read: Any
     o: Any
@@ -69,6 +72,7 @@ class Depthwise(wiring.Component):
             "i_records": In(spec.address_width),
             "i_start": In(1),
             "o_busy": Out(1),
+            "o_row": Out(spec.tap_rows),
             "read_row": Out(stream.Signature(RowRequest(spec))),
             "read": In(stream.Signature(Beat(8 * spec.vector_word_bytes))),
             "o": Out(stream.Signature(MapBeat(spec))),
@@ -78,8 +82,10 @@ class Depthwise(wiring.Component):
         m = Module()
         m.submodules.lines = lines = DepthwiseLines(self.spec)
         m.submodules.beats = beats = DepthwiseBeats(self.spec)
+        at_once = self._at_once(m)
         for part in (lines, beats):
             m.d.comb += [
+                part.i_at_once.eq(at_once),
                 part.i_geometry.eq(self.i_geometry),
                 part.i_window.eq(self.i_window),
                 part.i_start.eq(self.i_start),
@@ -90,9 +96,21 @@ class Depthwise(wiring.Component):
             lines.i_bias.eq(self.i_bias),
             lines.i_records.eq(self.i_records),
             self.o_busy.eq(lines.o_busy | beats.o_busy),
+            self.o_row.eq(beats.o_row),
         ]
         connect(m, lines.o, beats.i)
         connect(m, lines.read_row, flipped(self.read_row))
         connect(m, flipped(self.read), beats.read)
         connect(m, beats.o, flipped(self.o))
         return m
+
+    def _at_once(self, m: Module) -> Value:
+        """Return whether rows of the map are read once: :func:`golden.soc.depthwise.at_once`."""
+        rows, window = self.spec.tap_rows, self.i_window
+        if rows == 1:
+            return C(0, 1)
+        at_once = Signal(name="at_once")
+        m.d.sync += at_once.eq(
+            (window.dy == 1) & (window.kh >= window.sy) & (window.kh < window.sy * rows)
+        )
+        return at_once

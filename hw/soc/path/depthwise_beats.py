@@ -1,62 +1,22 @@
 """From words of weights and of rows of a map to beats of windows."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any
 
-from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.bus.burst import Beat
+from hw.soc.path.line_walk import LineWalk
 from hw.soc.path.map_lanes import MapBeat
 from hw.soc.path.word_slices import slices_of, word_slices
 from hw.soc.registers.window_layout import WindowLayout
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.map_line import MapLine
-from hw.soc.schedule.window_place import SIDE
 
 __all__ = ["DepthwiseBeats"]
-
-
-class _Row(NamedTuple):
-    """Where the walk along a row of the map is.
-
-    Members
-    -------
-    column : of the map, 0 or more where there are codes of it.
-    here : it is inside.
-    wait : columns to the one that makes a window complete.
-    windows : that are left, less one.
-    none : all are complete.
-    at : place of the sums of the next one.
-    delay : place of the codes that came a step of taps before.
-    fresh : there are none yet.
-    phase : columns of the step, from 1 on.
-    """
-
-    column: Signal
-    here: Signal
-    wait: Signal
-    windows: Signal
-    none: Signal
-    at: Signal
-    delay: Signal
-    fresh: Signal
-    phase: Signal
-
-    @classmethod
-    def make(cls, beats: int) -> Self:
-        """Make the registers."""
-        return cls(
-            column=Signal(signed(SIDE + 2), name="column"),
-            wait=Signal(14, name="wait"),
-            windows=Signal(SIDE, name="windows_left"),
-            at=Signal(range(beats), name="sums_at"),
-            delay=Signal(range(beats), name="delay_at"),
-            phase=Signal(4, name="phase"),
-            **{name: Signal(name=name) for name in ("here", "none", "fresh")},
-        )
 
 
 class DepthwiseBeats(wiring.Component):
@@ -64,8 +24,10 @@ class DepthwiseBeats(wiring.Component):
 
     A window is complete with the pixel of its last tap; before the map's first column, and behind
     its last one, pixels come of nothing. Rows that are shorter than :attr:`SPREAD` wait, as their
-    sums are used with the next one. Throughput: a beat per cycle, and a cycle for each row. Stalls:
-    ``o.ready`` reaches ``read.ready`` combinationally.
+    sums are used with the next one. Where a row is read once for several rows of windows, weights
+    of kernel rows that are a step of these apart are those of other multipliers, at the same place.
+    Throughput: a beat per cycle, and a cycle for each row. Stalls: ``o.ready`` reaches
+    ``read.ready`` combinationally.
 
     Parameters
     ----------
@@ -78,8 +40,12 @@ class DepthwiseBeats(wiring.Component):
         The job: windows of N channels.
     i_window : In
         :class:`~hw.soc.registers.window_layout.WindowLayout`.
+    i_at_once : In(1)
+        Rows are read once; two cycles after ``i_start``.
     i_start : In(1)
         Begin; only while not ``o_busy``.
+    o_row : Out
+        Of which row of windows sums become complete: a bit for each that is summed at once.
     o_busy : Out(1)
         Weights, or a row of the map, are coming: its last columns may be of no window.
     i : In(stream)
@@ -95,8 +61,10 @@ class DepthwiseBeats(wiring.Component):
 
     i_geometry: data.View
     i_window: data.View
+    i_at_once: Signal
     i_start: Signal
     o_busy: Signal
+    o_row: Signal
     i: Any
     read: Any
     o: Any
@@ -109,8 +77,10 @@ class DepthwiseBeats(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_window": In(WindowLayout()),
+            "i_at_once": In(1),
             "i_start": In(1),
             "o_busy": Out(1),
+            "o_row": Out(spec.tap_rows),
             "i": In(stream.Signature(MapLine(spec))),
             "read": In(stream.Signature(Beat(8 * spec.vector_word_bytes))),
             "o": Out(stream.Signature(MapBeat(spec))),
@@ -123,9 +93,11 @@ class DepthwiseBeats(wiring.Component):
             Signal(range(self.beats), name=name) for name in ("group", "weight")
         )
         self.ends = Signal(name="ends_pixel")
+        # Rows of the kernel, of a step of rows of windows, from 1 on.
+        self.phase = Signal(4, name="kernel_phase")
         self.taken, takes_word = Signal(name="taken"), Signal(name="takes_word")
         self.row_ends = Signal(name="row_ends")
-        self.row, line = _Row.make(self.beats), MapLine(spec)
+        self.row, line = LineWalk.make(self.beats), MapLine(spec)
         self.line = data.View(line, Signal(line.size, name="line", reset_less=True))
         slice_ = Signal(range(slices_of(spec)))
         ((codes, final),) = word_slices(m, spec, self.read.payload.data, slice_)[:1]
@@ -164,6 +136,7 @@ class DepthwiseBeats(wiring.Component):
             with m.State("NEXT"):
                 with m.If(self.i_start):
                     m.d.sync += [self.weight.eq(0), rows.eq(window.kh), *part(window.kw)]
+                    m.d.sync += [self.o_row.eq(1), self.phase.eq(1)]
                     m.next = "LOAD"
                 m.d.comb += self.i.ready.eq(since == self.SPREAD - 1)
                 with m.If(self.i.valid & self.i.ready):
@@ -178,6 +151,7 @@ class DepthwiseBeats(wiring.Component):
                     self.row_ends.eq(self.ends),
                     out.chosen.eq(chosen),
                     out.loads.eq(chosen | begins.replicate(spec.taps)),
+                    out.row.eq(self.o_row),
                 ]
                 with m.If(self.taken & self.ends):
                     m.d.sync += [taps.eq(taps - 1), multiplier.eq(multiplier - 1), begins.eq(0)]
@@ -188,8 +162,16 @@ class DepthwiseBeats(wiring.Component):
                             m.d.sync += [rows.eq(rows - 1), *part(window.kw)]
                             with m.If(rows == 0):
                                 m.next = "NEXT"
+                            with m.Elif(self.i_at_once):
+                                self._next_row(m)
             with m.State("WALK"):
                 self._walk(m, takes_word)
+
+    def _next_row(self, m: Module) -> None:
+        """Go on to the kernel's next row, which may be of other multipliers."""
+        m.d.sync += self.phase.eq(self.phase + 1)
+        with m.If(self.phase == self.i_window.sy):
+            m.d.sync += [self.phase.eq(1), self.weight.eq(0), self.o_row.eq(self.o_row << 1)]
 
     def _begin(self, m: Module) -> None:
         """Begin a row of the map."""
@@ -224,7 +206,8 @@ class DepthwiseBeats(wiring.Component):
             out.fresh.eq(row.fresh),
             out.delay.eq(row.delay),
             out.at.eq(row.at),
-            out.stores.eq(complete & ~line.last),
+            out.stores.eq(complete & (~line.last | self.i_at_once)),
+            out.shifts.eq(line.shifts),
             out.sends.eq(complete & line.last),
             out.adds.eq(~line.first),
             out.biased.eq(line.first & self.i_geometry.biased),

@@ -32,10 +32,12 @@ class MapBeat(data.StructLayout):
     second : they are of the second map.
     loads, chosen : they are factors: a bit for each multiplier whose factors are written, and for
         the one whose factors they are; the others' become 0.
+    row : of which row of windows at once their multipliers are: a bit for each, if there are more.
     weight : place of the factors, to be read or written.
     at : place of the sums.
     group : of channels, whose bias and records are taken.
     stores, sends : sums are stored; they are sent.
+    shifts : sums are stored for the row of windows after theirs.
     adds, biased : to what is stored, or to biases.
     void : codes are those of zero points.
     walks, fresh, delay : of windows: codes are kept at a place, for those that follow; nothing is
@@ -44,14 +46,16 @@ class MapBeat(data.StructLayout):
 
     def __init__(self, spec: CoprocessorSpec):
         assert spec.vector is not None
-        beat = range(spec.vector.beats)
+        beat, more = range(spec.vector.beats), spec.tap_rows > 1
         flags = ("second", "stores", "sends", "adds", "biased", "void", "walks", "fresh")
         super().__init__({
             "codes": 8 * spec.vector.lanes,
             "loads": spec.taps,
             "chosen": spec.taps,
+            "row": spec.tap_rows * more,
             **dict.fromkeys(("weight", "at", "group", "delay"), beat),
             **dict.fromkeys(flags, 1),
+            "shifts": int(more),
         })
 
 
@@ -80,7 +84,7 @@ def digits_of(factor: Value) -> list[Value]:
 
 def map_lane(
     m: Module,
-    lane: int,
+    lane: str,
     move: Value,
     codes: list[Value],
     factors: list[Value],
@@ -93,7 +97,7 @@ def map_lane(
     Parameters
     ----------
     m : where.
-    lane : its number, for names.
+    lane : for names.
     move : clock enable.
     codes, factors : of one beat, for each multiplier; digits of one factor but in windows.
     base, greater : of the beat that came three moves before.

@@ -61,13 +61,14 @@ def delayed(
 
 
 def stored_factors(
-    m: Module, rows: Any, flow: tuple[Value, Value], beat: data.View, begins: data.View
+    m: Module, row: int, rows: Any, flow: tuple[Value, Value], beat: data.View, begins: data.View
 ) -> list[list[Value]]:
     """Store factors that come; return for each lane those of its multipliers.
 
     Parameters
     ----------
     m : where.
+    row : of those of windows that are summed at once; other jobs have the first one's multipliers.
     rows : :class:`~hw.soc.path.map_rows.MapRows`.
     flow : clock enable; whether `beat` is taken.
     beat, begins : :class:`~hw.soc.path.map_lanes.MapBeat`, as it comes, and a move later.
@@ -75,23 +76,25 @@ def stored_factors(
     spec, job, (move, taken) = rows.spec, rows.i_factors, flow
     size = 8 * rows.lanes
     count = spec.taps if spec.depthwise else 1
-    memory = map_memory(m, "factors", count * size, rows.beats)
+    memory = map_memory(m, f"factors{row or ''}", count * size, rows.beats)
     write, read = memory.write_port(granularity=size), memory.read_port()
     m.d.comb += [
-        write.en.eq(Mux(taken, beat.loads, 0)),
+        write.en.eq(Mux(taken & beat.row[row] if spec.tap_rows > 1 else taken, beat.loads, 0)),
         write.addr.eq(beat.weight),
         write.data.eq(Cat(Mux(chosen, beat.codes, 0) for chosen in beat.chosen)),
         read.en.eq(move),
         read.addr.eq(beat.weight),
     ]
+    if row:
+        return [
+            [part.word_select(lane, 8).as_signed() for part in _parts(read.data, size)]
+            for lane in range(rows.lanes)
+        ]
     digits = digits_of(Mux(begins.second, job.b, job.a))
     digits += [C(0, 1)] * (spec.taps - len(digits))
     lanes: list[list[Value]] = []
     for lane in range(rows.lanes):
-        codes = [
-            read.data[number * size :][8 * lane : 8 * lane + 8].as_signed()
-            for number in range(count)
-        ]
+        codes = [part.word_select(lane, 8).as_signed() for part in _parts(read.data, size)]
         factors: list[Value] = [
             Mux(rows.i_multiplies, codes[0] - job.b_zero if number == 0 else 0, digit)
             for number, digit in enumerate(digits)
@@ -101,3 +104,8 @@ def stored_factors(
             factors = [Mux(rows.windows, code, factor) for code, factor in pairs]
         lanes.append(factors)
     return lanes
+
+
+def _parts(word: Value, size: int) -> list[Value]:
+    """Cut a word into those of each multiplier."""
+    return [word[at : at + size] for at in range(0, len(word), size)]

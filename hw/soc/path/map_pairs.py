@@ -90,6 +90,7 @@ class MapPairs(wiring.Component):
             out.second.eq(of_b),
             out.loads.eq(of_b),
             out.chosen.eq(of_b),
+            out.row.eq(1),
             out.weight.eq(beat),
             out.at.eq(beat),
             out.stores.eq(of_b),

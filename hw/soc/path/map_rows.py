@@ -8,10 +8,11 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.path.depthwise import Depthwise
-from hw.soc.path.map_lanes import MapBeat, MapFactors, map_lane, map_memory, sums_of
+from hw.soc.path.map_lanes import MapBeat, MapFactors, sums_of
 from hw.soc.path.map_operands import delayed, stored_factors
 from hw.soc.path.map_pairs import MapPairs
 from hw.soc.path.map_results import MapResults
+from hw.soc.path.map_sums import stored_sums
 from hw.soc.path.memory_streams import MemoryStreams
 from hw.soc.path.word_columns import ColumnReads
 from hw.soc.registers.window_layout import WindowLayout
@@ -30,7 +31,9 @@ class MapRows(wiring.Component):
     the row of A is added; the multipliers of a lane have a digit of the factor each. Of a product B
     is stored as it is, and its codes are the factors of those of A. Of windows, multipliers have a
     tap each, whose weights are stored before, and take codes that came earlier; sums of a row of
-    windows are stored until they are whole.
+    windows are stored until they are whole. Where several rows of windows are summed at once, each
+    has multipliers and a memory of sums of its own, and hands its sums to the next one when the map
+    has moved on by a row of windows.
 
     Latency: 6 cycles from codes to sums. Throughput: codes of as many lanes per cycle. Stalls:
     ``o_sums.ready`` reaches ``memory.read.ready`` combinationally.
@@ -122,7 +125,7 @@ class MapRows(wiring.Component):
         self.windows = self.i_windows if self.spec.depthwise else C(0, 1)
         beat = data.View(MapBeat(self.spec), Signal(MapBeat(self.spec).size, name="beat"))
         taken, busy = self._beats(m, beat, move)
-        valid = self._compute(m, move, taken, beat)
+        valid = self._compute(m, (move, taken), beat)
         m.submodules.results = results = MapResults(self.spec)
         m.d.comb += [
             results.i_geometry.eq(self.i_geometry),
@@ -151,6 +154,7 @@ class MapRows(wiring.Component):
         if self.spec.depthwise:
             windows = m.submodules.depthwise = Depthwise(self.spec)
             users.append((self.windows, windows))
+            self.row = Mux(self.windows, windows.o_row, 1)
             m.d.comb += [
                 windows.i_window.eq(self.i_window),
                 windows.i_bias.eq(self.i_bias),
@@ -181,9 +185,15 @@ class MapRows(wiring.Component):
         valid = Cat(here & user.o.valid for here, user in users).any()
         return valid & move, Cat(user.o_busy for _, user in users).any()
 
-    def _compute(self, m: Module, move: Value, taken: Value, beat: data.View) -> Value:
-        """Multiply and add beats; return whether sums for C are in the last stage."""
-        job, spec, width = self.i_factors, self.spec, self.spec.number_width
+    def _compute(self, m: Module, flow: tuple[Value, Value], beat: data.View) -> Value:
+        """Multiply and add beats; return whether sums for C are in the last stage.
+
+        Parameters
+        ----------
+        m : where.
+        flow : clock enable; whether `beat` is taken.
+        """
+        job, spec, (move, taken) = self.i_factors, self.spec, flow
         layout = MapBeat(spec)
         valid = Signal(_STAGES)
         stages = [
@@ -196,7 +206,7 @@ class MapRows(wiring.Component):
                 Value.cast(one).eq(Value.cast(other))
                 for one, other in zip(stages, [beat, *stages[:-1]], strict=True)
             ]
-        begins, last, stored = stages[0], stages[-1], self._sums(m, move, valid, stages)
+        begins, last = stages[0], stages[-1]
         zero = Mux(begins.second, job.b_zero, job.a_zero)
         if spec.depthwise:
             zero = Mux(self.windows, self.i_window.fill.as_signed(), zero)
@@ -205,34 +215,20 @@ class MapRows(wiring.Component):
             for lane in range(self.lanes)
         ]
         before = delayed(m, self, (move, valid[0]), beat, begins, codes)
-        factors = stored_factors(m, self, (move, taken), beat, begins)
-        for lane, code in enumerate(codes):
-            base = Mux(stages[3].adds, stored.word_select(lane, width), 0)
-            if spec.depthwise:
-                biases = self.columns.i_bias.word_select(lane, width)
-                base = Mux(stages[3].biased, biases, base)
-            total = map_lane(
-                m, lane, move, [code, *before[lane]], factors[lane], base,
-                self.i_greater & stages[3].sends, self.windows,
-            )  # fmt: skip
-            m.d.comb += self.o_sums.payload.word_select(lane, width).eq(total)
-        return valid[-1] & last.sends
-
-    def _sums(self, m: Module, move: Value, valid: Value, stages: list[data.View]) -> Value:
-        """Store sums, and read those that are stored, and what there is of channels."""
-        memory = map_memory(m, "sums", self.lanes * self.spec.number_width, self.beats)
-        into, stored = memory.write_port(), memory.read_port()
-        m.d.comb += [
-            stored.en.eq(move),
-            stored.addr.eq(stages[2].at),
-            into.en.eq(move & valid[4] & stages[4].stores),
-            into.addr.eq(stages[4].at),
-            into.data.eq(self.o_sums.payload),
-        ]
-        if self.spec.depthwise:
+        codes_of = [[code, *earlier] for code, earlier in zip(codes, before, strict=True)]
+        if spec.depthwise:
             m.d.comb += [
                 self.columns.o_move.eq(move),
                 self.columns.o_bias.eq(stages[2].group),
                 self.columns.o_record.eq(stages[3].group),
             ]
-        return stored.data
+        sums = list[Value]()
+        for row in range(spec.tap_rows):
+            factors = stored_factors(m, row, self, (move, taken), beat, begins)
+            operands = codes_of, factors
+            sums.append(stored_sums(m, row, self, (move, valid[4]), stages, operands, sums))
+        whole: Value = sums[0]
+        for row in range(1, spec.tap_rows):
+            whole = Mux(self.row[row], sums[row], whole)
+        m.d.comb += self.o_sums.payload.eq(whole)
+        return valid[-1] & last.sends

@@ -28,7 +28,9 @@ class DepthwiseLines(wiring.Component):
     For each row of windows these are the rows of its kernel, as often as the kernel has parts of as
     many columns as there are multipliers. Those beyond the edges are left out; where all are, the
     map's first row is read in place of the last one. As in a walk over windows nothing is
-    multiplied: a step is a move by one row at a time.
+    multiplied: a step is a move by one row at a time. Where a row is read once for all rows of
+    windows that it is in, one comes after the other, from the first window's first one to the last
+    window's last one; the map's first row stands for those beyond the edges.
 
     Parameters
     ----------
@@ -41,6 +43,8 @@ class DepthwiseLines(wiring.Component):
         The job: M windows of N channels.
     i_window : In
         :class:`~hw.soc.registers.window_layout.WindowLayout`.
+    i_at_once : In(1)
+        Rows are read once; two cycles after ``i_start``.
     i_a, i_b, i_bias, i_records : In
         Addresses, with ``i_start``.
     i_start : In(1)
@@ -55,6 +59,7 @@ class DepthwiseLines(wiring.Component):
 
     i_geometry: data.View
     i_window: data.View
+    i_at_once: Signal
     i_a: Signal
     i_b: Signal
     i_bias: Signal
@@ -71,10 +76,8 @@ class DepthwiseLines(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_window": In(WindowLayout()),
-            "i_a": In(spec.address_width),
-            "i_b": In(spec.address_width),
-            "i_bias": In(spec.address_width),
-            "i_records": In(spec.address_width),
+            "i_at_once": In(1),
+            **dict.fromkeys(("i_a", "i_b", "i_bias", "i_records"), In(spec.address_width)),
             "i_start": In(1),
             "o_busy": Out(1),
             "read_row": Out(stream.Signature(RowRequest(spec))),
@@ -92,8 +95,9 @@ class DepthwiseLines(wiring.Component):
             for name in ("bias", "records", "weights", "map")
         }
         # Windows, and codes of weights, that are left, less one.
-        self.left = Signal(spec.dimension_width, name="windows_left")
-        self.codes = Signal(spec.dimension_width, name="codes_left")
+        self.left, self.codes = (
+            Signal(spec.dimension_width, name=f"{name}_left") for name in ("windows", "codes")
+        )
         pixel = Place(spec.address_width)
         self.line, self.here = (
             data.View(pixel, Signal(pixel.size, name=name, reset_less=True))
@@ -103,17 +107,17 @@ class DepthwiseLines(wiring.Component):
         self.end = Signal(8, name="end")  # the part's last column of the kernel
         self.first, self.kernel_rows = Signal(name="first_row"), Signal(8, name="kernel_rows")
         self.steps = Signal(4, name="steps")
+        # Rows of a step of rows of windows, from 1 on.
+        self.phase = Signal(4, name="phase")
         # A row down: of the window, or of the row of windows.
         down = Signal(name="down")
         old = data.View(pixel, Mux(down, self.line, self.here))
         new = moved(m, old, (C(0, 1), C(1, 1)), (C(0), job.lda[:BYTES_WIDTH]))
         with m.FSM() as fsm:
             with m.State("IDLE"), m.If(self.i_start):
+                bases = self.i_bias, self.i_records, self.i_b, self.i_a
                 m.d.sync += [
-                    self.at["bias"].eq(self.i_bias),
-                    self.at["records"].eq(self.i_records),
-                    self.at["weights"].eq(self.i_b),
-                    self.at["map"].eq(self.i_a),
+                    *(at.eq(base) for at, base in zip(self.at.values(), bases, strict=True)),
                     self.line.eq(first_place(m, window, self.i_a)),
                     self.left.eq(job.m),
                     self.codes.eq(job.k),
@@ -170,12 +174,12 @@ class DepthwiseLines(wiring.Component):
         ]
         with m.State("LINE"):
             m.d.sync += [self.here.eq(self.line), self.first.eq(1), self.weight.eq(0)]
-            m.d.sync += [self.kernel_rows.eq(window.kh), self.steps.eq(1)]
+            m.d.sync += [self.kernel_rows.eq(window.kh), self.steps.eq(1), self.phase.eq(1)]
             m.next = "LOOK"
         with m.State("LOOK"):
             m.d.sync += [
-                emits.eq(inside | (kernel_ends & self.first)),
-                ends.eq(kernel_ends | (inside & (below > window.height))),
+                emits.eq(self.i_at_once | inside | (kernel_ends & self.first)),
+                ends.eq(kernel_ends | (~self.i_at_once & inside & (below > window.height))),
                 self.end.eq(Mux(window.kw < self.spec.taps, window.kw, self.spec.taps - 1)),
             ]
             m.next = "PART"
@@ -186,6 +190,13 @@ class DepthwiseLines(wiring.Component):
             with m.If(self.steps == window.dy):
                 m.d.sync += [self.kernel_rows.eq(self.kernel_rows - 1), self.steps.eq(1)]
                 m.next = "LOOK"
+            with m.If(self.i_at_once):
+                m.d.sync += self.phase.eq(self.phase + 1)
+                with m.If(self.phase == window.sy):
+                    m.d.sync += [self.phase.eq(1), self.first.eq(1), self.weight.eq(0)]
+                with m.If(kernel_ends):  # windows are complete
+                    m.d.sync += self.kernel_rows.eq(window.sy - 1)
+                    m.d.sync += self.left.eq(self.left - window.across - 1)
         with m.State("DOWN"):
             m.d.comb += down.eq(1)
             m.d.sync += [self.line.eq(new), self.steps.eq(self.steps + 1)]
@@ -219,6 +230,7 @@ class DepthwiseLines(wiring.Component):
             queue.payload.void.eq(~inside),
             queue.payload.first.eq(self.first),
             queue.payload.last.eq(ends & whole),
+            queue.payload.shifts.eq(whole & (self.phase == window.sy)),
             queue.payload.weight.eq(self.weight),
             queue.payload.windows.eq(Mux(final, self.left, window.across)),
             queue.payload.before.eq(column + left),
@@ -231,7 +243,7 @@ class DepthwiseLines(wiring.Component):
             ]
             with m.If(whole):
                 m.next = "STEP"
-                with m.If(ends):
+                with m.If(ends & ~self.i_at_once):
                     m.next = "DOWN"
-                    with m.If(final):
-                        m.next = "IDLE"
+                with m.If(ends & final):
+                    m.next = "IDLE"

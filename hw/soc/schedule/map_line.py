@@ -15,7 +15,9 @@ class MapLine(data.StructLayout):
     Members
     -------
     void : it stands for one beyond the edges.
-    first, last : of those of its windows.
+    first, last : of those of its windows; where rows are read once, of the ones that begin, and of
+        those that end.
+    shifts : it ends a step of rows of windows: sums are stored for the row after theirs.
     weight : place of its weights.
     windows : how many, less one.
     before : columns from the map's first one to the last tap of the first window.
@@ -27,6 +29,7 @@ class MapLine(data.StructLayout):
             "void": 1,
             "first": 1,
             "last": 1,
+            "shifts": int(spec.tap_rows > 1),
             "weight": range(spec.vector.beats),
             "windows": SIDE,
             "before": signed(14),

@@ -8,6 +8,7 @@ import numpy as np
 
 from carrysave.driver.registers import FIELDS
 from carrysave.sim.cocotb.streams import generator, limited
+from golden.npe.requantiser import Requantisation
 from golden.soc.coprocessor import Error, Job, matrices
 from golden.soc.depthwise_limits import cycles, fits
 from golden.soc.window import Window
@@ -77,6 +78,43 @@ async def test_edges(dut: Any) -> None:
             )
             if fits(SPEC, window):
                 await run(both, any_depthwise(SPEC, rng, window))
+
+
+@cocotb.test(skip=SPEC.tap_rows == 1)
+async def test_rows_read_once(dut: Any) -> None:
+    """As many rows of windows as are summed at once, and more; kernels wider than the taps.
+
+    Sums of two maps come between: they have the multipliers of one row.
+    """
+    both, rng = await start(dut, 41, "bursts"), generator(42)
+    both.memory.data[: jobs.SIZE] = rng.integers(0, 256, jobs.SIZE, np.uint8)
+    assert SPEC.vector is not None
+    lanes, most = SPEC.vector.lanes, SPEC.tap_rows
+    to = Requantisation(
+        multiplier=np.array([1 << 30]), shift=np.array([44]), zero_point=np.array([1])
+    )
+    maps = Job(
+        a=7, b=512, c=1024, m=3, n=lanes + 1, k=1, lda=40, ldb=44, ldc=48, vector="map_add",
+        requantisation=to, zeros=(3, -5), factors=(9000, -5000),
+    )  # fmt: skip
+    for stride in (1, 2):
+        for kh in (stride + 1, stride * most - 1, stride * most, stride * most + 1):
+            kernel = (kh, SPEC.taps + int(rng.integers(3)) - 1)
+            window = Window(
+                height=kh + 2,
+                width=5,
+                across=4,
+                channels=lanes,
+                pixel=lanes,
+                kernel=kernel,
+                first=(kh // 2, 1),
+                strides=(stride, 1 + int(rng.integers(2))),
+                fill=77,
+            )
+            if fits(SPEC, window):
+                job = any_depthwise(SPEC, rng, window)
+                for ring in [(job, maps)] if SPEC.follows_ring else [(job,), (maps,)]:
+                    await run(both, *ring)
 
 
 @cocotb.test(skip=not SPEC.follows_ring)
