@@ -8,14 +8,17 @@ import pytest
 
 from carrysave.compiler.program.cost import spent
 from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.read import read
 from carrysave.compiler.program.steps import Move
 from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
 from hw.catalog import Design
+from hw.emit.user_files import FileError
 from verif.compiler import runners
 from verif.compiler.programs import DESIGNS
+from verif.compiler.test_read import changed, same
 from verif.compiler.test_windows import compiled, convolution, jobs_of
 from verif.networks.graphs import Builder
 from verif.soc.driver.conftest import library as library
@@ -125,6 +128,23 @@ def test_what_is_between_jobs_does_not_cross_the_bus() -> None:
     for step in small.steps:
         if isinstance(step, Move):
             assert step.to < CHIP
+
+
+def test_a_folder_has_maps_on_chip(tmp_path: Path) -> None:
+    """It is read again; of a map that is not within what the build has there it is refused."""
+    model, shape = chain(4)
+    program = compiled(model, shape, target(4096))
+    same(
+        program, {"x": np.random.default_rng(1).integers(0, 256, shape).astype(np.uint8)}, tmp_path
+    )
+
+    def beyond(found: dict[str, Any]) -> None:
+        inside = [one for one in found["tensors"] if one["address"] >= CHIP]
+        inside[0]["address"] = CHIP + 4096
+
+    changed(tmp_path, beyond)
+    with pytest.raises(FileError, match=r"within the [\d,]+ bytes of memory, or the 4,096 on chip"):
+        read(tmp_path)
 
 
 def test_rooms_share_what_is_on_chip() -> None:

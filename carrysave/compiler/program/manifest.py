@@ -9,6 +9,7 @@ from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.floats import Format
 from carrysave.compiler.program.places import places_of, regular
 from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.words import CHIP
 from carrysave.driver.system import Tensor
 
 __all__ = ["layout", "placed"]
@@ -51,17 +52,17 @@ def _tensor(name: str, tensor: Tensor) -> dict[str, Any]:
     }
 
 
-def placed(one: Mapping[str, Any], size: int) -> Tensor | Buffer:
+def placed(one: Mapping[str, Any], size: int, chip: int) -> Tensor | Buffer:
     """Return what a layout says.
 
     Parameters
     ----------
-    size : bytes of the program's memory.
+    size, chip : bytes of the program's memory, and of that on chip.
 
     Raises
     ------
     ValueError
-        It is not within them.
+        It is not within either.
     """
     name, shape, first = str(one["name"]), [int(each) for each in one["shape"]], int(one["address"])
     if one["kind"] == "tensor":
@@ -69,8 +70,8 @@ def placed(one: Mapping[str, Any], size: int) -> Tensor | Buffer:
             sources = places_of(first, shape, [int(each) for each in one["strides"]])
         else:
             sources = np.array(one["addresses"], np.int64).reshape(shape)
-        if sources.size and not 0 <= sources.min() <= sources.max() < size:
-            raise ValueError(f"{name!r} must be within the {size:,} bytes of memory")
+        if sources.size:
+            _check(name, (int(sources.min()), int(sources.max()) + 1), size, chip)
         scale = None if one["scale"] is None else (float(one["scale"][0]), int(one["scale"][1]))
         return Tensor(sources, np.dtype(one["type"]), int(one["offset"]), scale)
     rows, columns = shape
@@ -80,6 +81,14 @@ def placed(one: Mapping[str, Any], size: int) -> Tensor | Buffer:
         name=name, address=first, rows=rows, columns=columns, stride=stride, column=step,
         bits=8 * np.dtype(one["type"]).itemsize, format=format_,
     )  # fmt: skip
-    if not (first >= 0 and rows > 0 and columns > 0 and (buffer.on_chip or buffer.end <= size)):
-        raise ValueError(f"{name!r} must be within the {size:,} bytes of memory")
+    _check(name, (first, buffer.end if rows > 0 and columns > 0 else -1), size, chip)
     return buffer
+
+
+def _check(name: str, span: tuple[int, int], size: int, chip: int) -> None:
+    """Refuse what is not from an address to before another one in memory, or on chip."""
+    first, end = span
+    if not (0 <= first < end <= size or CHIP <= first < end <= CHIP + chip):
+        raise ValueError(
+            f"{name!r} must be within the {size:,} bytes of memory, or the {chip:,} on chip"
+        )

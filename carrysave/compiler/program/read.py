@@ -135,10 +135,11 @@ def _program(
     if not all(0 <= at <= at + count <= size for at, count in manifest["filled"]):
         raise ValueError(f"filled must be within the {size:,} bytes of memory")
     image.buffers = {one["name"]: Buffer(**one) for one in manifest["buffers"]}
-    every = [placed(one, size) for one in manifest["tensors"]]
+    chip = target.spec.scratch
+    every = [placed(one, size, chip) for one in manifest["tensors"]]
     names = [str(one["name"]) for one in manifest["tensors"]]
     tensors = {name: one for name, one in zip(names, every, strict=True) if isinstance(one, Tensor)}
-    outputs = {str(one["name"]): placed(one, size) for one in manifest["outputs"]}
+    outputs = {str(one["name"]): placed(one, size, chip) for one in manifest["outputs"]}
     results = {name: one for name, one in outputs.items() if isinstance(one, Buffer) and one.format}
     constants = {}
     if lowered is not None:

@@ -63,17 +63,30 @@ def rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: T
         if job.m > few:
             more = unit_cycles(unit, [(operation, row)] * _COUNTED[1]) - took
             took += (job.m - few) * more
+    return max(took, *_moved_cycles(job, operation, operands, target))
+
+
+def _moved_cycles(
+    job: Job, operation: str, operands: dict[str, Matrix], target: Target
+) -> tuple[int, int, int]:
+    """Return the cycles in which a vector job's rows cross the bus, and are read and written."""
+    read, written, memory = 0, 0, {False: 0, True: 0}
+    for name, one in operands.items():
+        if name == "table":
+            continue
+        rows = job.m if operation == "gather" and name != "c" else one.rows
+        size = one.row_bytes * (1 if name == "b" and not job.ldb else rows)
+        if one.address < target.info.memory_end:
+            memory[name == "c"] += size
+        if name == "c":
+            written += size
+        else:
+            read += size
     bus = target.info.stores.data_width // 8
-    read = sum(
-        (1 if name == "b" and not job.ldb else job.m if operation == "gather" else one.rows)
-        * one.row_bytes
-        for name, one in operands.items()
-        if name not in ("c", "table")
-    )
-    written = operands["c"].rows * operands["c"].row_bytes
-    beats = -(-read // bus), -(-written // bus)
+    beats = (-(-size // bus) for size in memory.values())
     together = sum if target.memory.sdram else max
-    return max(took, target.info.stores.beat * together(beats))
+    crossed = target.info.stores.beat * together(beats)
+    return crossed, -(-read // bus), -(-written // bus)
 
 
 def _row(unit: VectorUnitSpec, operation: str, columns: int) -> np.ndarray:
