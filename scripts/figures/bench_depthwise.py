@@ -51,8 +51,8 @@ _WIDTHS = (8, 16, 32, 32, 64, 64, 128, 128, 128, 128, 128, 128, 256, 256)
 _STRIDES = (1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1)
 
 
-def mobilenet(side: int = 128) -> onnx.ModelProto:
-    """Return MobileNetV1, a quarter as wide, with random codes."""
+def mobilenet(side: int = 128, classes: int = 0) -> onnx.ModelProto:
+    """Return MobileNetV1, a quarter as wide, with random codes; 0 classes: its convolutions."""
     rng = np.random.default_rng(1)
     given: list[onnx.TensorProto] = []
     nodes: list[onnx.NodeProto] = []
@@ -78,6 +78,13 @@ def mobilenet(side: int = 128) -> onnx.ModelProto:
     for before, wide, stride in zip(_WIDTHS, _WIDTHS[1:], _STRIDES, strict=False):
         y = convolution(y, before, (1, 3, 3), strides=[stride] * 2, pads=[1] * 4, group=before)
         y = convolution(y, wide, (before, 1, 1))
+    if classes:
+        codes = constant(0.02, np.float32), constant(0, np.uint8)
+        nodes.append(helper.make_node("DequantizeLinear", [y, *codes], ["real"]))
+        nodes.append(helper.make_node("GlobalAveragePool", ["real"], ["means"]))
+        nodes.append(helper.make_node("QuantizeLinear", ["means", *codes], ["pooled"]))
+        scores = convolution("pooled", classes, (_WIDTHS[-1], 1, 1))
+        nodes.append(helper.make_node("Flatten", [scores], [y := "scores"]))
     shape = [1, 3, side, side]
     ends = [
         helper.make_tensor_value_info(name, TensorProto.UINT8, size)

@@ -14,6 +14,7 @@ from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
+from golden.soc.memory_timing import MEMORIES
 from hw.catalog import Design
 from hw.emit.user_files import FileError
 from verif.compiler import runners
@@ -128,6 +129,28 @@ def test_what_is_between_jobs_does_not_cross_the_bus() -> None:
     for step in small.steps:
         if isinstance(step, Move):
             assert step.to < CHIP
+
+
+@pytest.mark.parametrize("side", [16, 24])
+def test_a_map_that_is_read_again_is_copied_on_chip(side: int) -> None:
+    """Behind a slow memory, where it has room: the map crosses the bus once."""
+    given = {"engine": "systolic_os(m=4,n=4)", "data_width": "64", **MAPS, "scratch": "4096"}
+    slow = Target(Design.parse("coprocessor", given), timing=MEMORIES["sdram16"])
+    model, shape = chain(1, 8, side)
+    program = compiled(model, shape, slow)
+    x = {"x": np.random.default_rng(5).integers(0, 256, shape).astype(np.uint8)}
+    plain = compiled(model, shape, Target(Design.parse("coprocessor", given | {"scratch": "0"})))
+    np.testing.assert_equal(outputs(program, x), outputs(plain, x))
+    runners.check(program, x)
+    first, *others = jobs_of(program)
+    if side * side * 8 > 4096:
+        assert first.window is not None
+        assert not others
+        return
+    (product,) = others
+    assert first.vector == "map_add"
+    assert first.a < CHIP <= first.c == product.a
+    assert spent(first, slow).moved <= 1.3 * side * side * 8
 
 
 def test_a_folder_has_maps_on_chip(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from carrysave.driver.window import Window
 from golden.soc.blocking import Stores, candidates
 from golden.soc.job_check import matrices
 
-__all__ = ["finer_windows", "planned"]
+__all__ = ["finer_windows", "planned", "planned_again"]
 
 _CLOSE, _START = 1.05, 200
 """Times the array's cycles, and cycles of a start: what takes less is not planned again."""
@@ -38,6 +38,13 @@ def planned(job: Job, target: Target) -> Job:
     others = (replace(job, window=one) for one in finer_windows(job.window, beat))
     priced = [(price, best), *(_planned(one, target) for one in others)]
     return min(priced, key=lambda one: one[0])[1]
+
+
+def planned_again(job: Job, target: Target) -> Job:
+    """Return a product whose operands are elsewhere now, with blocks for that; windows stay."""
+    if "fixed_blocks" in target.info.features:
+        return job
+    return _planned(job, target)[1]
 
 
 def _planned(job: Job, target: Target) -> tuple[float, Job]:

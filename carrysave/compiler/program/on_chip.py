@@ -4,16 +4,19 @@ What is there between two jobs does not cross the bus. The processor does not se
 move or a step on floats reads or writes stays in memory.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.program.blocks import planned_again
 from carrysave.compiler.program.floats import Floats, SectionStep
 from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import ADDRESSES
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.map_copies import copied_before
 from carrysave.compiler.program.pool import Room
 from carrysave.compiler.program.program import Layer
 from carrysave.compiler.program.steps import HostStep, Start
@@ -36,13 +39,11 @@ class _Moved:
     room: Room
     at: int
 
-    def meets(self, other: Room, at: int) -> bool:
-        """Return whether another room would take some of its bytes while it is in use."""
+    def meets(self, steps: range, at: int, size: int) -> bool:
+        """Return whether others would take some of its bytes in steps in which it is in use."""
         room = self.room
-        assert room.last is not None
-        assert other.last is not None
-        in_time = room.first < other.last and other.first < room.last
-        return in_time and self.at < at + other.size and at < self.at + room.size
+        in_time = room.first < steps.stop and steps.start < (room.last or 0)
+        return in_time and self.at < at + size and at < self.at + room.size
 
     def address(self, address: int) -> int | None:
         """Return where a byte of it is on chip; None: it is of another room."""
@@ -68,17 +69,17 @@ def move_on_chip(image: Image, parts: Parts, scores: int, tensors: dict[str, Ten
     used.sort(key=lambda pair: -pair[1])
     placed: list[_Moved] = []
     for room, _ in used:
-        # At the begin, or behind one of those that are there.
-        ends = sorted({0, *(-(-(one.at + one.room.size) // _ALIGN) * _ALIGN for one in placed)})
-        for at in ends:
-            if at + room.size <= size and not any(one.meets(room, at) for one in placed):
-                placed.append(_Moved(room=room, at=at))
-                break
+        at = _free(size, placed, range(room.first, room.last or 0), room.size)
+        if at is not None:
+            placed.append(_Moved(room=room, at=at))
     changed: dict[int, SectionStep] = {}
     for number, step in enumerate(image.steps):
+        if not isinstance(step, Start) or not size:
+            continue
         here = [one for one in placed if one.room.first <= number < (one.room.last or 0)]
-        if isinstance(step, Start) and here:
-            changed[id(step)] = _moved(image, step, here)
+        moved = _moved(image, step, here) if here else step
+        free = partial(_free, size, placed, range(number, number + 1))
+        changed[id(step)] = copied_before(moved, image.target, free)
     image.steps = [changed.get(id(step), step) for step in image.steps]
     for one in placed:
         _tell(image, one, tensors)
@@ -86,6 +87,15 @@ def move_on_chip(image: Image, parts: Parts, scores: int, tensors: dict[str, Ten
         [changed.get(id(step), step) for step in part] if isinstance(part, list) else part
         for part in parts
     ]
+
+
+def _free(size: int, placed: Sequence[_Moved], steps: range, needed: int) -> int | None:
+    """Return where so many bytes on chip are free in steps: behind a room, or at the begin."""
+    ends = sorted({0, *(-(-(one.at + one.room.size) // _ALIGN) * _ALIGN for one in placed)})
+    for at in ends:
+        if at + needed <= size and not any(one.meets(steps, at, needed) for one in placed):
+            return at
+    return None
 
 
 def layers_at(layers: list[Layer], tensors: Mapping[str, Tensor]) -> tuple[Layer, ...]:
@@ -155,7 +165,10 @@ def _moved(image: Image, step: Start, here: list[_Moved]) -> Start:
             near = [at for one in here if (at := one.address(address)) is not None]
             if near:
                 places[name] = near[0]
-        groups.append(replace(group, job=replace(group.job, **places)))
+        job = replace(group.job, **places)
+        if places and job.vector is None and not step.varies:
+            job = planned_again(job, image.target)
+        groups.append(replace(group, job=job))
     return replace(step, groups=tuple(groups))
 
 

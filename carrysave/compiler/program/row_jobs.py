@@ -15,9 +15,19 @@ from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import rows
 from carrysave.compiler.program.operands import Node
+from carrysave.compiler.target.target import Target
 from carrysave.driver import Maps, Requantisation
 
-__all__ = ["COPY", "Axis", "RowJob", "are_few", "jobs_of", "row_groups", "start_rows"]
+__all__ = [
+    "COPY",
+    "Axis",
+    "RowJob",
+    "are_few",
+    "box_groups",
+    "jobs_of",
+    "row_groups",
+    "start_rows",
+]
 
 _FEW, _WORTH = 16, 16
 """Jobs that any codes may take; codes that a job must have where there are more."""
@@ -105,29 +115,45 @@ def start_rows(
     firsts : addresses of the first codes of A, B and C.
     axes : the outermost first.
     """
-    unit = image.target.spec.vector
+    for group in box_groups(image.target, node[0], job, firsts, axes) or ():
+        image.start(*node, group, macs=0)
+
+
+def box_groups(
+    target: Target, name: str, job: RowJob, firsts: tuple[int, int, int], axes: Sequence[Axis]
+) -> list[JobGroup] | None:
+    """Return the jobs that make all codes of a box; None: they would be many of few codes.
+
+    Parameters
+    ----------
+    name : of the node, for messages.
+    firsts : addresses of the first codes of A, B and C.
+    axes : the outermost first.
+    """
+    unit, made = target.spec.vector, list[JobGroup]()
     assert unit is not None
     groups = row_groups(axes, unit.most(job.operation))
-    assert groups is not None
+    if groups is None:
+        return None
     for offsets, (count, down, across) in groups:
         addresses = [first + offset for first, offset in zip(firsts, offsets, strict=True)]
         a, b, c = (
             Buffer(
-                name=node[0], address=address, rows=down.size, columns=across.size, bits=8,
+                name=name, address=address, rows=down.size, columns=across.size, bits=8,
                 stride=step if down.size > 1 else across.size,
             )
             for address, step in zip(addresses, down.steps, strict=True)
         )  # fmt: skip
         once = job.alone or not down.steps[1] or down.size == 1
-        made = rows(
-            image.target, job.operation, a, c, b=replace(b, rows=1) if once else b, how=job.how,
+        one = rows(
+            target, job.operation, a, c, b=replace(b, rows=1) if once else b, how=job.how,
             maps=job.maps, once=once,
         )  # fmt: skip
         if job.table is not None:
-            made = replace(made, records=job.table, table=True)
-        image.start(*node, JobGroup(
-            job=made, count=count.size, a=count.steps[0], b=count.steps[1], c=count.steps[2],
-        ), macs=0)  # fmt: skip
+            one = replace(one, records=job.table, table=True)
+        a_step, b_step, c_step = count.steps
+        made.append(JobGroup(job=one, count=count.size, a=a_step, b=b_step, c=c_step))
+    return made
 
 
 def _joined(axes: Sequence[Axis]) -> list[Axis]:

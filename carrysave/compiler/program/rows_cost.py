@@ -55,7 +55,13 @@ def rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: T
     elif operation == "gather":
         took = gathered_cycles(job, unit, latency)
     elif operation == DEPTHWISE:
+        # Weights, biases and records come before the map.
         took = depthwise_cycles(target.spec, golden_job(job, target.spec))
+        took += (target.info.stores.beat - 1) * sum(
+            one.rows * -(-one.row_bytes * 8 // target.info.stores.data_width)
+            for name, one in operands.items()
+            if name in ("b", "bias", "records") and one.address < target.info.memory_end
+        )
     else:
         row = _row(unit, operation, job.n)
         few = min(job.m, _COUNTED[0])

@@ -8,6 +8,7 @@ import numpy as np
 
 from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.program.rows_cost import stores_of
+from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.target.target import Target
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
@@ -55,8 +56,9 @@ def timed(job: Job, known: np.ndarray, c_bits: int, target: Target) -> tuple[int
     c_bits : of a number of C.
     target : the co-processor.
     """
+    on_chip = job.a >= CHIP, job.b >= CHIP, job.c >= CHIP
     shape = (
-        job.m, job.k, job.n, job.lda, job.ldb, job.ldc, job.window, job.bias is None,
+        on_chip, job.m, job.k, job.n, job.lda, job.ldb, job.ldc, job.window, job.bias is None,
         job.records is None, job.table, job.a_format, job.b_format, target.spec, target.memory,
         target.ring_build,
     )  # fmt: skip
