@@ -67,10 +67,25 @@ def test_beats_follow_each_other(monkeypatch: pytest.MonkeyPatch, far: bool) -> 
     """The first comes three or five cycles after its address, each other one in the next cycle."""
     dut = block_ram(monkeypatch, far=far)
     axi, rng = channels(dut), np.random.default_rng(1)
-    asks, takes = Source(axi.ar, [burst(0, BEATS)], rng), Sink(axi.r, rng)
-    run(dut, [asks, takes], lambda: len(takes.items) == BEATS, deadline=60)
+    asked = [burst(0, BEATS), *[burst(64, 1)] * 3, burst(128, 2)]
+    asks, takes = Source(axi.ar, asked, rng), Sink(axi.r, rng)
+    run(dut, [asks, takes], lambda: len(takes.items) == BEATS + 5, deadline=80)
     first = asks.cycles[0] + (5 if far else 3)
-    assert takes.cycles == list(range(first, first + BEATS))
+    assert takes.cycles == list(range(first, first + BEATS + 5))
+
+
+@pytest.mark.parametrize(("far", "rate"), [(False, 1.0), (True, 1.0), (True, 0.3)])
+def test_writes_follow_each_other(monkeypatch: pytest.MonkeyPatch, far: bool, rate: float) -> None:
+    """A beat in each cycle, of short bursts, too; as many answers, of which none is lost."""
+    dut = block_ram(monkeypatch, far=far)
+    axi, rng = channels(dut), np.random.default_rng(1)
+    sizes = [1, 1, 3, 1, 2, 1, 1]
+    asks = Source(axi.aw, [burst(32 * number, size) for number, size in enumerate(sizes)], rng)
+    words = [15 << 32 | (beat == size - 1) << 36 for size in sizes for beat in range(size)]
+    gives, ends = Source(axi.w, words, rng), Sink(axi.b, rng, rate)
+    run(dut, [asks, gives, ends], lambda: len(ends.items) == len(sizes), deadline=90)
+    if rate == 1:
+        assert gives.cycles == list(range(gives.cycles[0], gives.cycles[0] + sum(sizes)))
 
 
 @pytest.mark.sample(1)

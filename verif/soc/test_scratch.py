@@ -169,12 +169,12 @@ def test_bursts_anywhere(
 
 
 def test_memory_sees_nothing_of_the_chip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A burst on chip has its first beat four cycles after its address, and no idle one inside."""
+    """A burst on chip has its first beat four cycles after its address, and none is idle then."""
     rng = np.random.default_rng(6)
     dut = both(monkeypatch)
     axi = channels(dut)
     asks, takes, quiet = Source(axi.ar, [burst(CHIP, 16)] * 3, rng), Sink(axi.r, rng), Quiet(dut)
     run(dut, [asks, takes, quiet], lambda: len(takes.items) == 48, deadline=200)
     first = asks.cycles[0] + 4
-    assert takes.cycles == [first + 17 * number + beat for number in range(3) for beat in range(16)]
+    assert takes.cycles == list(range(first, first + 48))
     assert quiet.cycles == 0

@@ -50,8 +50,9 @@ class BlockRam(wiring.Component):
     """Serves bursts of whole beats in order, reads and writes independently.
 
     Latency, address to first beat: 5 cycles, 3 up to 16 KiB. Throughput: one beat per cycle each
-    way; two idle cycles between write bursts. Single bytes have priority. Addresses beyond the
-    memory get DECERR.
+    way, of bursts that follow each other, too; the address of the next one that is written waits
+    while one is. Stalls: ``axi.bready`` reaches ``axi.wready`` combinationally. Single bytes have
+    priority. Addresses beyond the memory get DECERR.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ class BlockRam(wiring.Component):
         is_beat, is_byte = steps[-1][0], steps[-1][1]
         m.d.comb += [
             issues.eq(reads & (away != beats) & ~host_takes),
-            axi.arready.eq(~reads),
+            axi.arready.eq(~reads | (issues & (left == 1))),
             queue.i.valid.eq(is_beat),
             queue.i.payload.eq(Cat(word, steps[-1][2:])),
             queue.o.ready.eq(axi.rready),
@@ -180,25 +181,31 @@ class BlockRam(wiring.Component):
         spec, axi, host, low, high = self.spec, self.axi, self.host, self._low, self._high
         to_banks = m.d.sync if self._far else m.d.comb
         writes, bad_write, takes = Signal(), Signal(), Signal()
-        accepts = writes & ~host_writes
+        accepts = writes & ~host_writes & (~axi.bvalid | axi.bready)
         if self.lean:
             accepts &= ~reads
         write_word = Signal(high - low)
+        # The burst after this one: its address.
+        waits, next_word, next_bad = Signal(), Signal(high - low), Signal()
         m.d.comb += [
-            axi.awready.eq(~writes & ~axi.bvalid),
+            axi.awready.eq(~waits),
             axi.wready.eq(accepts),
             takes.eq(axi.wvalid & axi.wready),
         ]
         with m.If(axi.bready):
             m.d.sync += axi.bvalid.eq(0)
-        with m.If(axi.awvalid & axi.awready):
-            m.d.sync += [writes.eq(1), write_word.eq(axi.awaddr[low:high])]
-            m.d.sync += bad_write.eq(axi.awaddr[high:] != 0)
         with m.If(takes):
             m.d.sync += write_word.eq(write_word + 1)
             with m.If(axi.wlast):
                 m.d.sync += [writes.eq(0), axi.bvalid.eq(1)]
                 m.d.sync += axi.bresp.eq(Mux(bad_write, _DECERR, 0))
+        asked, given, bad = axi.awvalid & ~waits, axi.awaddr[low:high], axi.awaddr[high:] != 0
+        with m.If(~writes | (takes & axi.wlast)):
+            m.d.sync += [writes.eq(waits | asked), waits.eq(0)]
+            m.d.sync += write_word.eq(Mux(waits, next_word, given))
+            m.d.sync += bad_write.eq(Mux(waits, next_bad, bad))
+        with m.Elif(asked):
+            m.d.sync += [waits.eq(1), next_word.eq(given), next_bad.eq(bad)]
 
         at, data = Signal(high - low), Signal(spec.data_width)
         to_banks += [

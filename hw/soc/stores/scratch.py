@@ -20,9 +20,9 @@ class Scratch(wiring.Component):
 
     Bursts are answered in their order, wherever they go. Latency, to memory: none; on chip: that of
     :class:`hw.soc.stores.block_ram.BlockRam`, and a cycle for reads. Throughput: one beat per cycle
-    each way; bursts on chip have one idle cycle between reads, two between writes. Stalls: as AXI4
-    has them; an address on chip waits for no burst of memory. Initial contents are undefined; a
-    byte must not be read in the cycle in which it is written, which no job does.
+    each way. Stalls: as AXI4 has them; an address on chip waits for no burst of memory. Initial
+    contents are undefined; a byte must not be read in the cycle in which it is written, which no
+    job does.
 
     Parameters
     ----------
