@@ -31,8 +31,8 @@ class MapRows(wiring.Component):
     the row of A is added; the multipliers of a lane have a digit of the factor each. Of a product B
     is stored as it is, and its codes are the factors of those of A. Of windows, multipliers have a
     tap each, whose weights are stored before, and take codes that came earlier; sums of a row of
-    windows are stored until they are whole. Where several rows of windows are summed at once, each
-    has multipliers and a memory of sums of its own, and hands its sums to the next one when the map
+    windows are stored until they are whole. Where several rows of windows are summed at once, there
+    are multipliers and a memory of sums for each, which hands its sums to the next one when the map
     has moved on by a row of windows.
 
     Latency: 6 cycles from codes to sums. Throughput: codes of as many lanes per cycle. Stalls:

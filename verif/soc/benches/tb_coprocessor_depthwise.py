@@ -10,6 +10,7 @@ from carrysave.driver.registers import FIELDS
 from carrysave.sim.cocotb.streams import generator, limited
 from golden.npe.requantiser import Requantisation
 from golden.soc.coprocessor import Error, Job, matrices
+from golden.soc.depthwise import at_once
 from golden.soc.depthwise_limits import cycles, fits
 from golden.soc.window import Window
 from verif.soc.benches import jobs
@@ -97,6 +98,7 @@ async def test_rows_read_once(dut: Any) -> None:
         a=7, b=512, c=1024, m=3, n=lanes + 1, k=1, lda=40, ldb=44, ldc=48, vector="map_add",
         requantisation=to, zeros=(3, -5), factors=(9000, -5000),
     )  # fmt: skip
+    ran = 0
     for stride in (1, 2):
         for kh in (stride + 1, stride * most - 1, stride * most, stride * most + 1):
             kernel = (kh, SPEC.taps + int(rng.integers(3)) - 1)
@@ -115,6 +117,8 @@ async def test_rows_read_once(dut: Any) -> None:
                 job = any_depthwise(SPEC, rng, window)
                 for ring in [(job, maps)] if SPEC.follows_ring else [(job,), (maps,)]:
                     await run(both, *ring)
+                ran += at_once(window, most)
+    assert ran >= 4
 
 
 @cocotb.test(skip=not SPEC.follows_ring)
