@@ -26,15 +26,11 @@ def copied_before(start: Start, target: Target, free: Callable[[int], int | None
     target : the co-processor.
     free : returns where there is room on chip during the start, for so many bytes; None: nowhere.
     """
-    unit = target.spec.vector
-    if not target.spec.taps or unit is None or start.varies:
+    if not target.spec.taps or start.varies:
         return start
     image = _map_of(start, target)
-    if image is None:
-        return start
-    size = image.rows * image.row_bytes
-    at = free(size)
-    if at is None:
+    at = None if image is None else free(image.rows * image.row_bytes)
+    if image is None or at is None:
         return start
     axes = [
         Axis(image.rows, (image.distance, image.distance, image.row_bytes)),

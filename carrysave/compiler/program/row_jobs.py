@@ -115,7 +115,9 @@ def start_rows(
     firsts : addresses of the first codes of A, B and C.
     axes : the outermost first.
     """
-    for group in box_groups(image.target, node[0], job, firsts, axes) or ():
+    groups = box_groups(image.target, node[0], job, firsts, axes)
+    assert groups is not None
+    for group in groups:
         image.start(*node, group, macs=0)
 
 

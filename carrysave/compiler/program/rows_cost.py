@@ -76,23 +76,22 @@ def _moved_cycles(
     job: Job, operation: str, operands: dict[str, Matrix], target: Target
 ) -> tuple[int, int, int]:
     """Return the cycles in which a vector job's rows cross the bus, and are read and written."""
-    read, written, memory = 0, 0, {False: 0, True: 0}
-    for name, one in operands.items():
-        if name == "table":
-            continue
-        rows = job.m if operation == "gather" and name != "c" else one.rows
-        size = one.row_bytes * (1 if name == "b" and not job.ldb else rows)
-        if one.address < target.info.memory_end:
-            memory[name == "c"] += size
-        if name == "c":
-            written += size
-        else:
-            read += size
     bus = target.info.stores.data_width // 8
-    beats = (-(-size // bus) for size in memory.values())
+
+    def beats(reads: bool, end: int) -> int:
+        """Count the beats of what is read, or written, below an address."""
+        size = 0
+        for name, one in operands.items():
+            if name == "table" or (name != "c") != reads or one.address >= end:
+                continue
+            rows = job.m if operation == "gather" and reads else one.rows
+            size += one.row_bytes * (1 if name == "b" and not job.ldb else rows)
+        return -(-size // bus)
+
+    memory, every = target.info.memory_end, 1 << target.spec.address_width
     together = sum if target.memory.sdram else max
-    crossed = target.info.stores.beat * together(beats)
-    return crossed, -(-read // bus), -(-written // bus)
+    crossed = target.info.stores.beat * together((beats(True, memory), beats(False, memory)))
+    return crossed, beats(True, every), beats(False, every)
 
 
 def _row(unit: VectorUnitSpec, operation: str, columns: int) -> np.ndarray:
