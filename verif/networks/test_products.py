@@ -276,8 +276,8 @@ def test_pools_and_others_of_onnxruntime_on_codes() -> None:
     comparison = Comparison(lowered(builder, x.shape, U8, U8))
     comparison.run({"x": x}, multiplier(False))
     kinds = {kind for kind, product in comparison.differences if not product}
-    assert kinds == {"LeakyRelu", "Concat", "AveragePool", "Softmax"}
-    assert ("GlobalAveragePool", True) in comparison.differences
+    assert kinds == {"LeakyRelu", "Concat", "Softmax"}
+    assert {("GlobalAveragePool", True), ("Conv", True)} <= comparison.differences.keys()
     assert max(one.most for one in comparison.differences.values()) <= 1
 
 

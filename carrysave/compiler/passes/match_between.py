@@ -19,7 +19,7 @@ from carrysave.compiler.passes.quantised_tensor import (
     quantised_tensor,
 )
 
-__all__ = ["match_between", "match_gate", "match_mean"]
+__all__ = ["follow", "match_between", "match_gate", "match_mean"]
 
 
 def match_between(graph: Graph, node: NodeProto) -> Match | None:
@@ -47,7 +47,7 @@ def match_between(graph: Graph, node: NodeProto) -> Match | None:
     product = product_of_codes(graph, node, a, b, bias)
     if given and bias is None:
         return _floats(graph, node, product, steps, given)
-    y, low, high, behind = _follow(graph, node.output[0])
+    y, low, high, behind = follow(graph, node.output[0])
     if y is None:
         return _floats(graph, node, product, steps, "")
     return Match(product=_limited(product, steps, y, low, high), node=node, behind=behind)
@@ -69,7 +69,7 @@ def match_mean(graph: Graph, node: NodeProto) -> Match | None:
     a = dequantised(graph, node.input[0])
     if a is None or a.values is not None or a.scale is None or {a.scale.size, a.zero.size} != {1}:
         return None
-    y, low, high, behind = _follow(graph, node.output[0])
+    y, low, high, behind = follow(graph, node.output[0])
     if y is None:
         return None
     product = MeanProduct(
@@ -91,7 +91,7 @@ def match_gate(graph: Graph, node: NodeProto) -> Match | None:
         if {one.scale.size, one.zero.size} != {1}:
             return None
     left, right = (one for one in operands if one is not None)
-    y, low, high, behind = _follow(graph, node.output[0])
+    y, low, high, behind = follow(graph, node.output[0])
     if y is None:
         return None
     product = GateProduct(
@@ -115,9 +115,7 @@ def _sums(graph: Graph, name: str, steps: np.ndarray) -> np.ndarray | None:
     return codes.values.reshape(-1) if np.allclose(codes.step, steps, rtol=1e-5, atol=0) else None
 
 
-def _follow(
-    graph: Graph, name: str
-) -> tuple[QuantisedTensor | None, float, float, list[NodeProto]]:
+def follow(graph: Graph, name: str) -> tuple[QuantisedTensor | None, float, float, list[NodeProto]]:
     """Follow a tensor to the quantiser that is its only reader; also return limits on the path."""
     low, high = -np.inf, np.inf
     passed: list[NodeProto] = []

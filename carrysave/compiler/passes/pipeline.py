@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.encoded import Choice
 from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.affine import affine
 from carrysave.compiler.passes.arithmetic import arithmetic
 from carrysave.compiler.passes.branches import branches
 from carrysave.compiler.passes.concatenate import concatenate
@@ -60,6 +61,7 @@ PASSES = (
         name="subgraphs",
         run=lambda lowered, setting: without_subgraphs(lowered) if setting.fallback else lowered,
     ),
+    Pass(name="affine", run=affine, exact=False),
     Pass(name="products", run=products, exact=False),
     Pass(name="concatenate", run=lambda lowered, setting: concatenate(lowered)),
     Pass(

@@ -1,0 +1,236 @@
+"""Operators that scale and shift channels of codes become convolutions of single channels.
+
+A chain of Add, Sub, Mul, Div and BatchNormalization with constants, from a dequantiser to a
+quantiser, is a kernel of one weight and a bias in each channel. An AveragePool whose windows all
+count as many numbers is a kernel of ones.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, helper, numpy_helper
+
+from carrysave.compiler.graph.graph import Graph, with_nodes
+from carrysave.compiler.graph.kernels import Unsupported, attributes
+from carrysave.compiler.graph.names import key
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.channels import Kernel, kernel_of, line_of
+from carrysave.compiler.passes.match_between import follow, match_between
+from carrysave.compiler.passes.quantised_tensor import dequantised
+from carrysave.compiler.passes.setting import Setting
+from carrysave.compiler.target.target import Target
+
+__all__ = ["affine"]
+
+_BYTES = np.int8, np.uint8
+_RANKS = range(2, 5)
+_GEOMETRY = frozenset(("kernel_shape", "strides", "pads", "dilations"))
+_Move = tuple[str, list[int]]
+_POOL = _GEOMETRY | {"auto_pad", "ceil_mode", "count_include_pad"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chain:
+    """Nodes that are a convolution.
+
+    Members
+    -------
+    first : of them.
+    x : name of the floats that it takes, which are dequantised codes.
+    rank, axis : of x, and of its channels.
+    kernel, space : weights, and the sizes of a window.
+    more : attributes of the convolution.
+    behind : what limits and quantises its results.
+    """
+
+    first: NodeProto
+    x: str
+    rank: int
+    axis: int
+    kernel: Kernel
+    space: tuple[int, ...]
+    more: Mapping[str, Any]
+    behind: list[NodeProto]
+
+
+def affine(lowered: Lowered, setting: Setting) -> Lowered:
+    """Return a model with convolutions in place of these operators, where the block has them."""
+    graph = lowered.now
+    chains: dict[str, _Chain] = {}
+    for node in graph.nodes:
+        if node.domain or key(node) in setting.without:
+            continue
+        for name in dict.fromkeys(node.input[:2]):
+            chain = _begun(graph, node, name)
+            if chain is not None:
+                chains.setdefault(chain.behind[-1].output[0], chain)
+    made = _replaced(graph, chains)
+    wrong = {name for name, one in chains.items() if not _fits(made, one, setting.target)}
+    if wrong:
+        made = _replaced(graph, {name: chains[name] for name in chains.keys() - wrong})
+    return lowered if made is graph else replace(lowered, proto=made.proto)
+
+
+def _begun(graph: Graph, node: NodeProto, x: str) -> _Chain | None:
+    """Return the chain that a node begins; None: it begins none."""
+    if not _is_codes(graph, x):
+        return None
+    try:
+        return _pool(graph, node, x) or _line(graph, node, x)
+    except Unsupported:
+        return None  # Codes that are none of bytes: that is said where products are matched.
+
+
+def _line(graph: Graph, first: NodeProto, x: str) -> _Chain | None:
+    """Return operators with constants, as many as there are, as a chain; None: they are none."""
+    line = line_of(graph, first, x)
+    name = first.output[0]
+    while line is not None and len(readers := graph.readers.get(name, [])) == 1:
+        after = line_of(graph, readers[0], name) if name not in graph.outputs else None
+        both = line.then(after) if after is not None else None
+        if both is None:
+            break
+        line, name = both, readers[0].output[0]
+    y, _, _, behind = follow(graph, name)
+    source = dequantised(graph, x)
+    if line is None or not line.axis or y is None or source is None or y.zero.dtype not in _BYTES:
+        return None
+    kernel, rank = kernel_of(line, source, y), len(graph.shapes[x])
+    if kernel is None or rank not in _RANKS:
+        return None
+    space = (1,) * max(1, rank - 2)
+    return _Chain(
+        first=first, x=x, rank=rank, axis=line.axis, kernel=kernel, space=space, more={},
+        behind=behind,
+    )  # fmt: skip
+
+
+def _pool(graph: Graph, node: NodeProto, x: str) -> _Chain | None:
+    """Return an AveragePool as a chain; None: it is none, or its windows count other numbers."""
+    shape, values = graph.shapes.get(x), attributes(node)
+    if node.op_type != "AveragePool" or shape is None:
+        return None
+    padded = any(values.get("pads", ())) and not values.get("count_include_pad")
+    sided = values.get("auto_pad", b"NOTSET") not in (b"NOTSET", b"VALID")
+    if padded or sided or values.get("ceil_mode") or not values.keys() <= _POOL:
+        return None
+    y, _, _, behind = follow(graph, node.output[0])
+    channels, space = shape[1], tuple(values["kernel_shape"])
+    if y is None or y.zero.dtype not in _BYTES or channels is None or len(shape) not in _RANKS[1:]:
+        return None
+    ones = Kernel(
+        weights=np.ones(channels, np.int8),
+        scale=np.full(channels, 1 / prod(space), np.float32),
+        bias=np.zeros(channels, np.int32),
+    )
+    more = {name: value for name, value in values.items() if name in _GEOMETRY}
+    return _Chain(
+        first=node, x=x, rank=len(shape), axis=1, kernel=ones, space=space, more=more,
+        behind=behind,
+    )  # fmt: skip
+
+
+def _is_codes(graph: Graph, name: str) -> bool:
+    """Return whether floats are those of codes of a byte, of one scale."""
+    maker = graph.makers.get(name)
+    if maker is None or maker.op_type != "DequantizeLinear" or attributes(maker).get("block_size"):
+        return False
+    codes, *scales = [graph.constants.get(one) for one in maker.input]
+    if codes is not None or any(one is None or one.size != 1 for one in scales):
+        return False
+    return (np.uint8 if len(scales) < 2 or scales[1] is None else scales[1].dtype) in _BYTES
+
+
+def _fits(made: Graph, chain: _Chain, target: Target) -> bool:
+    """Return whether the block can do the convolution of a chain."""
+    name = key(chain.first)
+    (node,) = (one for one in made.nodes if one.op_type == "Conv" and one.name == name)
+    try:
+        match = match_between(made, node)
+        if match is None or not match.behind:
+            return False
+        match.product.check(target)
+    except ValueError:
+        return False
+    return True
+
+
+def _replaced(graph: Graph, chains: Mapping[str, _Chain]) -> Graph:
+    """Return a model whose quantisers of these names have convolutions before them."""
+    if not chains:
+        return graph
+    nodes: list[NodeProto] = []
+    constants: dict[str, np.ndarray] = {}
+    for node in graph.nodes:
+        chain = chains.get(node.output[0])
+        nodes += [node] if chain is None else _convolution(graph, chain, constants)
+    more = [numpy_helper.from_array(values, name) for name, values in constants.items()]
+    return Graph(with_nodes(graph.proto, nodes, graph.outputs, more))
+
+
+def _convolution(
+    graph: Graph, chain: _Chain, constants: dict[str, np.ndarray]
+) -> Iterator[NodeProto]:
+    """Yield the nodes of a chain in its new form; add their constants."""
+    result, source = chain.behind[-1].output[0], graph.makers[chain.x]
+    there, back = _moves(chain)
+
+    def fresh(what: str) -> str:
+        return graph.fresh(f"{result}/{what}")
+
+    name = chain.x
+    if there:
+        name = source.input[0]
+        for operator, numbers in there:
+            name, before = fresh(f"{operator}_there"), name
+            yield _moved(operator, numbers, before, name, constants)
+        name, before = fresh("floats"), name
+        yield helper.make_node("DequantizeLinear", [before, *source.input[1:]], [name], name)
+    kernel, inputs = chain.kernel, [name]
+    weights = np.repeat(kernel.weights, prod(chain.space)).reshape(-1, 1, *chain.space)
+    step = graph.constants[source.input[1]].astype(np.float32).reshape(-1)
+    scales = (weights, kernel.scale), (kernel.bias, step * kernel.scale)
+    for what, values in zip(("weights", "bias"), scales, strict=True):
+        inputs.append(fresh(what))
+        names = [f"{inputs[-1]}_{part}" for part in ("codes", "scale")]
+        constants |= dict(zip(names, values, strict=True))
+        yield helper.make_node("DequantizeLinear", names, inputs[-1:], inputs[-1], axis=0)
+    name, more = fresh("sums"), dict(chain.more, group=len(weights))
+    yield helper.make_node("Conv", inputs, [name], key(chain.first), **more)
+    for number, node in enumerate(chain.behind):
+        made = NodeProto()
+        made.CopyFrom(node)
+        name, made.input[0] = fresh(f"behind{number}"), name
+        name = result if node is chain.behind[-1] and not back else name
+        made.output[0] = name
+        yield made
+    for operator, numbers in back:
+        last = (operator, numbers) == back[-1]
+        name, before = result if last else fresh(f"{operator}_back"), name
+        yield _moved(operator, numbers, before, name, constants)
+
+
+def _moves(chain: _Chain) -> tuple[list[_Move], list[_Move]]:
+    """Return what makes channels the second axis of three at least, and the way back."""
+    turn = [0, chain.axis, *(at for at in range(1, chain.rank) if at != chain.axis)]
+    there: list[_Move] = []
+    back: list[_Move] = []
+    if chain.axis > 1:
+        there.append(("Transpose", turn))
+        back.append(("Transpose", [int(at) for at in np.argsort(turn)]))
+    if chain.rank == _RANKS[0]:
+        there.append(("Reshape", [0, 0, 1]))
+        back.append(("Reshape", [0, 0]))
+    return there, back[::-1]
+
+
+def _moved(
+    operator: str, numbers: list[int], x: str, y: str, constants: dict[str, np.ndarray]
+) -> NodeProto:
+    if operator == "Transpose":
+        return helper.make_node(operator, [x], [y], y, perm=numbers)
+    constants[f"{y}_shape"] = np.array(numbers, np.int64)
+    return helper.make_node(operator, [x, f"{y}_shape"], [y], y)
