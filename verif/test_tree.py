@@ -42,6 +42,7 @@ FLOORS = (
     ("carrysave.compiler.graph",),
     ("carrysave.compiler.front",),
     ("carrysave.compiler.target",),
+    ("carrysave.compiler.timing",),
     ("carrysave.compiler.lowered",),
     ("carrysave.compiler.passes",),
     ("carrysave.compiler.program",),

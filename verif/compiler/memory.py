@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR
 from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.steps import Move, Start
-from carrysave.compiler.program.words import CHIP
+from carrysave.compiler.timing.golden_job import CHIP, golden_job
 from golden.soc.job_check import matrices
 
 __all__ = ["check_memory"]

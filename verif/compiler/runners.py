@@ -14,11 +14,11 @@ from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.program.look_ups import look_ups
 from carrysave.compiler.program.program import Program, Section
-from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.run import block, network
 from carrysave.compiler.run.device import by_device, place
 from carrysave.compiler.run.network import Runner
 from carrysave.compiler.run.stepwise import comparable
+from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver import Coprocessor
 from carrysave.sim.cocotb.device_memory import Pool
 from carrysave.system.generate import Written

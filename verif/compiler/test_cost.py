@@ -8,11 +8,11 @@ import pytest
 from carrysave.compiler.program.beats import beats_of
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.cost import Spent, spent
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product, rows, scaling
 from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.target.target import Target, start_of
+from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 from golden.npe.vector import VectorUnitSpec

@@ -10,7 +10,6 @@ import pytest
 from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.passes.pipeline import PASSES, lower
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.look_ups import table_bytes
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
@@ -20,6 +19,7 @@ from carrysave.compiler.run import network
 from carrysave.compiler.run.alone import of_job
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import golden_job
 from golden.soc.coprocessor import Error, coprocessor, matrices
 from golden.soc.memory import Space
 from hw.catalog import Design

@@ -9,19 +9,19 @@ import numpy as np
 import onnx
 import pytest
 
-from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.cost import spent
 from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.parts import bound_of, parts_of
 from carrysave.compiler.program.read import read
 from carrysave.compiler.program.ring_cost import cycles_of, in_rings
-from carrysave.compiler.program.rows_cost import stores_of
 from carrysave.compiler.program.steps import Start
-from carrysave.compiler.program.timed_blocks import with_blocks
 from carrysave.compiler.run.alone import product_job
 from carrysave.compiler.target.memory import memory_facts, memory_of, timing_of
 from carrysave.compiler.target.target import Target, start_of
+from carrysave.compiler.timing.blocks import planned
+from carrysave.compiler.timing.rows_cost import stores_of
+from carrysave.compiler.timing.timed_blocks import with_blocks
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.driver.job import Job

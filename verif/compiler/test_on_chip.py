@@ -10,10 +10,10 @@ from carrysave.compiler.program.cost import spent
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import read
 from carrysave.compiler.program.steps import Move
-from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import CHIP
 from golden.soc.memory_timing import MEMORIES
 from hw.catalog import Design
 from hw.emit.user_files import FileError

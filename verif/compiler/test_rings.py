@@ -226,7 +226,7 @@ def test_a_device_without_rings_refuses_them(library: Any) -> None:
         ("spans", -1, "one start or more"),
         ("starts", 0, "one start or more"),
         ("starts", 1 << 20, "one start or more"),
-        ("starts", 7, "a start of a ring must have a job|7|steps"),
+        ("starts", 7, "a start of a ring must have a job"),
     ],
 )
 def test_other_words_are_refused(field: str, value: int, says: str) -> None:
@@ -242,6 +242,7 @@ def test_other_words_are_refused(field: str, value: int, says: str) -> None:
     first = section.start + 4 * HEAD_WORDS
     size = 4 * (1 + len(RING_FIELDS) + 2 * len(ring.written) + 2 * len(ring.starts))
     memory[first : first + size] = memory[head : head + size]
+    memory[first + size : first + size + 8 * 7] = 0  # no jobs of starts behind it
     chip = program.target.info.memory_end
     assert len(decoded(memory, section.start, steps, (), chip).rings) == 1
     memory[first + 4 :][: 4 * len(RING_FIELDS)].view("<i4")[RING_FIELDS.index(field)] = value

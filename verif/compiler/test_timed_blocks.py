@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.ring_cost import cycles_of, in_rings
-from carrysave.compiler.program.rows_cost import stores_of
 from carrysave.compiler.program.steps import Start
-from carrysave.compiler.program.timed_blocks import with_blocks
 from carrysave.compiler.program.words import JOBS
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.blocks import planned
+from carrysave.compiler.timing.rows_cost import stores_of
+from carrysave.compiler.timing.timed_blocks import with_blocks
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
 from golden.soc.blocking import Blocks, candidates

@@ -9,7 +9,6 @@ import pytest
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.passes.pipeline import PASSES, lower
-from carrysave.compiler.program.blocks import finer_windows, planned
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
@@ -20,6 +19,7 @@ from carrysave.compiler.program.words import group_of, group_words
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.blocks import finer_windows, planned
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
 from golden.soc.window import walk_cycles, walk_parts, window_rows

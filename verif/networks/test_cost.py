@@ -1,6 +1,7 @@
 """Cost of products as jobs: what the planner of the golden model moves, and padded tiles."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.program.cost import spent
+from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.run.alone import of_work, product_job
 from carrysave.compiler.target.target import Target, start_of
+from carrysave.compiler.timing.products import least_cycles, product_cycles
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from golden.soc.blocking import cost, plan
@@ -67,7 +70,35 @@ def test_codes_of_a_wider_engine_are_two_to_a_word() -> None:
     assert wide.mode.codes == 2
     stores, bits = wide.mode.stores(wide.info.stores), wide.info.sums.bits
     due = cost(stores, plan(stores, 4, 5, 17, bits), 4, 5, 17, bits)
-    assert wide.product_cycles(4, 33, 5, requantised=False) == START + due.cycles
+    found = product_cycles(wide, (4, 33, 5), scales=0)
+    assert found == spent(of_work("", work_of(4, 33, 5), wide).job, wide).cycles
+    assert due.cycles < found <= due.cycles + 1.25 * start_of(wide.memory.latency)
+
+
+@pytest.mark.parametrize("scales", [0, 1, 2])
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_shape_takes_what_its_job_does_by_itself(scales: int, bias: bool) -> None:
+    for m, k, n in ((1, 1, 1), (7, 9, 11), (200, 33, 64)):
+        how = replace(HOW, shift=np.full(n, 3)) if scales > 1 else HOW
+        own: dict[str, Any] = {"requantisation": how} if scales else {}
+        if bias:
+            own["bias"] = np.zeros(n, np.int64)
+        job = of_work("", work_of(m, k, n, **own), INTEGERS).job
+        found = product_cycles(INTEGERS, (m, k, n), scales=scales, bias=bias)
+        assert found == spent(job, INTEGERS).cycles
+        assert least_cycles(INTEGERS, (m, k, n), scales=scales) < found
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 40])
+def test_products_that_are_alike_take_what_their_start_does(count: int) -> None:
+    job = of_work("", work_of(30, 33, 20), INTEGERS).job
+    job = replace(job, b=1 << 16, c=1 << 17)
+    due = cycles_of(JobGroup(job=job, count=count, a=2048, c=2048), INTEGERS)
+    found = product_cycles(INTEGERS, (30, 33, 20), scales=0, count=count)
+    assert found == (due if count <= 4 else pytest.approx(due, rel=0.02))
+    # Those that are not are read whole, each.
+    other = product_cycles(INTEGERS, (30, 33, 20), scales=0, count=count, alike=False)
+    assert other >= found
 
 
 def test_rows_that_fit_are_whole_tiles_and_one_at_least() -> None:

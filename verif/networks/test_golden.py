@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from carrysave.compiler.lowered import golden
+from carrysave.compiler.timing.golden_job import scales_of
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from golden.soc.coprocessor import requantise
@@ -59,6 +60,6 @@ def test_works_are_as_each_alone(changes: list[dict[str, Any]]) -> None:
 def test_one_scale_is_that_of_every_column() -> None:
     """Of more sums than are requantised at once, whatever their order in memory."""
     sums = np.random.default_rng(4).integers(-(1 << 20), 1 << 20, (300, 301)).T
-    one = golden.scales_of(replace(HOW, low=-128, high=127))
+    one = scales_of(replace(HOW, low=-128, high=127))
     each = replace(one, multiplier=np.full(300, 3 << 28), shift=np.full(300, 37))
     np.testing.assert_array_equal(requantise(SPEC, sums, one), requantise(SPEC, sums, each))

@@ -9,6 +9,7 @@ from carrysave.compiler.lowered.engine_codes import check_depth, code_offset
 from carrysave.compiler.lowered.operands import Compiled, Cut
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.products import product_cycles
 from carrysave.driver.batch import Work
 
 __all__ = ["GATE", "GateProduct"]
@@ -87,7 +88,7 @@ def _channels(target: Target, channels: int, length: int, done: bool) -> int:
     step = min(target.info.stores.tile_m, channels, most)
     parts = []
     while True:
-        each = target.product_cycles(step, step + _CONSTANTS, length, requantised=done)
+        each = product_cycles(target, (step, step + _CONSTANTS, length), scales=int(done))
         parts.append((-(-channels // step) * each, step))
         if step == min(channels, most):
             return min(parts)[1]

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.lowered.operands import Compiled
+from carrysave.compiler.timing.golden_job import scales_of
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
-from golden.npe import requantiser as unit
 from golden.soc.coprocessor import requantise
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["codes", "product", "run", "scales_of"]
+__all__ = ["codes", "product", "run"]
 
 
 _COLUMNS = 256
@@ -103,12 +103,3 @@ def codes(
         for limit, given in ((-high - 1, requantisation.low), (high, requantisation.high))
     )
     return requantise(spec, sums, scales_of(replace(requantisation, low=low, high=high)))
-
-
-def scales_of(how: Requantisation) -> unit.Requantisation:
-    """Return the driver's requantisation as golden has it."""
-    multiplier, shift, zero_point = map(np.atleast_1d, (how.multiplier, how.shift, how.zero_point))
-    return unit.Requantisation(
-        multiplier=multiplier, shift=shift, zero_point=zero_point, low=how.low, high=how.high,
-        relu=how.relu,
-    )  # fmt: skip

@@ -15,8 +15,8 @@ from carrysave.compiler.lowered.engine_codes import (
     terms_of,
 )
 from carrysave.compiler.lowered.operands import Compiled, Cut, Operands
-from carrysave.compiler.target.mapping import Mapping, choose
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.mapping import Mapping, choose
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from golden.npe.requantiser import dyadic
@@ -134,7 +134,7 @@ class QuantisedProduct(Operands):
             self.windows,
             self.weights.shape,
             a.shape,
-            requantised=done,
+            scales=self.scale.size if done and self.scale is not None else 0,
             terms=terms_of(target, self.weights),
             turns=fits and self.turns and self.weights.shape[-1] == 1,
         )

@@ -11,10 +11,10 @@ import numpy as np
 from carrysave.compiler.graph.code_table import CodeTable, MapRule, ScaledOperator
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.lowered.engine_codes import code_offset
-from carrysave.compiler.lowered.golden import scales_of
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import scales_of
 from carrysave.driver import Requantisation
 from golden.npe.elements import factored
 from golden.npe.requantiser import dyadic

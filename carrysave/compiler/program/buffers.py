@@ -7,7 +7,7 @@ import numpy as np
 
 from carrysave.compiler.program.floats import INTEGERS, Format, Operand
 from carrysave.compiler.program.places import places_of
-from carrysave.compiler.program.words import CHIP
+from carrysave.compiler.timing.golden_job import CHIP
 
 __all__ = ["Buffer", "packed"]
 
@@ -19,7 +19,7 @@ class Buffer:
     Members
     -------
     name : of the whole.
-    address : of the first byte; from :data:`.words.CHIP` on it is on chip.
+    address : of the first byte; from :data:`.golden_job.CHIP` on it is on chip.
     rows, columns : how many.
     bits : of a number: 8, 16, 32 or 64.
     stride : bytes from a row to the next.

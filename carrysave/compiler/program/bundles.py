@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program.blocks import planned
-from carrysave.compiler.program.ring_cost import cycles_of
-from carrysave.compiler.program.timed_blocks import window_cycles
 from carrysave.compiler.program.windows import Map, fits
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.blocks import planned
+from carrysave.compiler.timing.job_cycles import job_cycles
+from carrysave.compiler.timing.timed_blocks import window_cycles
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
@@ -99,4 +99,4 @@ def _cycles(work: Work, map_: Map, target: Target) -> int:
         bias=None if work.bias is None else _PLACES["bias"],
         records=_PLACES["records"] if recorded else None, block_m=1, block_n=1, block_k=1,
     )  # fmt: skip
-    return cycles_of(planned(job, target), target)
+    return job_cycles(planned(job, target), target)

@@ -5,10 +5,10 @@ from dataclasses import astuple, dataclass, replace
 from operator import add
 
 from carrysave.compiler.program.beats import beats_of
-from carrysave.compiler.program.golden_job import golden_job
-from carrysave.compiler.program.ring_cost import cycles_of
-from carrysave.compiler.program.rows_cost import blocks_of, mode_of, stores_of
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import golden_job
+from carrysave.compiler.timing.job_cycles import job_cycles
+from carrysave.compiler.timing.rows_cost import blocks_of, mode_of, stores_of
 from carrysave.driver.job import Job
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise_limits import lines_read
@@ -54,7 +54,7 @@ def spent(job: Job, target: Target) -> Spent:
     operands = matrices(target.spec, golden_job(job, target.spec))
     beat = target.info.stores.data_width // 8
     near = {name for name, one in operands.items() if one.address >= target.spec.scratch_base}
-    took = cycles_of(job, target)
+    took = job_cycles(job, target)
     if job.vector is not None:
         rows = dict(operands)
         if job.vector == "gather":  # as much of a table is read as is written

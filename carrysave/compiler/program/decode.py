@@ -24,7 +24,6 @@ from carrysave.compiler.program.program import Section
 from carrysave.compiler.program.rings import Ring, ring_of
 from carrysave.compiler.program.steps import Move, Start, Varies
 from carrysave.compiler.program.words import (
-    CHIP,
     HEAD_WORDS,
     JOB_FIELDS,
     JOB_WORDS,
@@ -33,6 +32,7 @@ from carrysave.compiler.program.words import (
     Kind,
     group_of,
 )
+from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver.system import Parameter
 
 __all__ = ["Words", "decoded", "step_of", "unsaid"]

@@ -8,7 +8,6 @@ import numpy as np
 
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.program.cut import computed, cut
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.operands import Node
@@ -16,6 +15,7 @@ from carrysave.compiler.program.products import columns_of, started
 from carrysave.compiler.program.ring_cost import cycles_of, in_rings
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.windows import Map, window_works
+from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.driver.job import Job

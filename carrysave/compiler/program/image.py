@@ -10,8 +10,9 @@ from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.loops import looped
 from carrysave.compiler.program.pool import Pool
 from carrysave.compiler.program.steps import Move, Start
-from carrysave.compiler.program.words import CHIP, JOBS
+from carrysave.compiler.program.words import JOBS
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 

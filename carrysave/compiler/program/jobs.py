@@ -1,9 +1,9 @@
 """Jobs on buffers: products, and operations of the vector unit on rows."""
 
-from carrysave.compiler.program.blocks import planned
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.blocks import planned
+from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 from carrysave.driver.maps import Maps

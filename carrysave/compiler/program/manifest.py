@@ -9,7 +9,7 @@ from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.floats import Format
 from carrysave.compiler.program.places import places_of, regular
 from carrysave.compiler.program.program import Program
-from carrysave.compiler.program.words import CHIP
+from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver.system import Tensor
 
 __all__ = ["layout", "placed"]

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from carrysave.compiler.program.blocks import planned_again
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.ring_cost import start_cycles
 from carrysave.compiler.program.row_jobs import COPY, Axis, box_groups
 from carrysave.compiler.program.steps import Start
-from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.blocks import planned_again
+from carrysave.compiler.timing.golden_job import CHIP, golden_job
 from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix
 

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program.blocks import planned_again
 from carrysave.compiler.program.floats import Floats, SectionStep
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import ADDRESSES
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.map_copies import copied_before
 from carrysave.compiler.program.pool import Room
 from carrysave.compiler.program.program import Layer
 from carrysave.compiler.program.steps import HostStep, Start
-from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.blocks import planned_again
+from carrysave.compiler.timing.golden_job import CHIP, golden_job
 from carrysave.driver.job import Job
 from carrysave.driver.system import Tensor
 from golden.soc.job_check import matrices

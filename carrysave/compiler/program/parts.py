@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from carrysave.compiler.program.cost import Spent, spent
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target, start_of
+from carrysave.compiler.timing.golden_job import golden_job
 from golden.soc.job_check import matrices
 
 __all__ = ["PARTS", "StartParts", "bound_of", "losses", "parts_of"]

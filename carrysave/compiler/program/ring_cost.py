@@ -5,26 +5,18 @@ from dataclasses import replace
 from itertools import groupby
 
 from carrysave.compiler.program.floats import SectionStep
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.rings import fits, is_ready
-from carrysave.compiler.program.rows_cost import blocks_of, rows_cycles
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.words import JOBS
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import golden_job
+from carrysave.compiler.timing.job_cycles import ends_of, ring_job, with_golden_blocks
 from carrysave.driver.job import Job
 from golden.soc.blocking import Blocks
-from golden.soc.depthwise import DEPTHWISE
-from golden.soc.job import Job as GoldenJob
-from golden.soc.job_check import matrices
-from golden.soc.maps import MAPS
-from golden.soc.ring_cycles import RingJob, ring_ends
+from golden.soc.ring_cycles import RingJob
 
 __all__ = ["cycles_of", "in_rings", "start_cycles"]
-
-_ROWS, _DEPTHWISE, _TABLE = 40, 84, 32
-"""Cycles of a vector job beside its rows and two latencies of memory: of one that is none of maps,
-of a depthwise one, and more if that has a table; fitted to simulations."""
 
 
 def in_rings(steps: Sequence[SectionStep], target: Target) -> list[SectionStep]:
@@ -51,7 +43,7 @@ def _by_itself(step: SectionStep, target: Target) -> SectionStep:
 
 def _counted(starts: list[Start], target: Target) -> Iterator[Start]:
     """Yield the starts of a ring with their cycles."""
-    ends = _ends([one for start in starts for one in _jobs(start.groups, target)], target)
+    ends = ends_of([one for start in starts for one in _jobs(start.groups, target)], target)
     begin, number = 0, -1
     for start in starts:
         number += sum(group.count for group in start.groups)
@@ -67,7 +59,7 @@ def cycles_of(jobs: Job | JobGroup, target: Target) -> int:
     """
     group = jobs if isinstance(jobs, JobGroup) else JobGroup(job=jobs)
     if fits(group.count, target):
-        return _ends(list(_jobs([group], target)), target)[-1]
+        return ends_of(list(_jobs([group], target)), target)[-1]
     return _in_parts(group, target)
 
 
@@ -78,50 +70,23 @@ def _in_parts(group: JobGroup, target: Target) -> int:
     for count, times in ((JOBS, whole), (rest, 1)):
         if count and times:
             some = list(_jobs([replace(group, count=count)], target))
-            cycles += times * _ends(some, target)[-1]
+            cycles += times * ends_of(some, target)[-1]
     return cycles
 
 
 def start_cycles(start: Start, target: Target) -> int:
     """Return the cycles of a start by itself, not behind the one before it."""
     if is_ready(start, target):
-        return _ends(list(_jobs(start.groups, target)), target)[-1]
+        return ends_of(list(_jobs(start.groups, target)), target)[-1]
     return sum(_in_parts(group, target) for group in start.groups)
-
-
-def _ends(jobs: Sequence[RingJob], target: Target) -> list[int]:
-    """Return when each job of a ring is complete, as counters count: from its first descriptor."""
-    ends = ring_ends(target.spec, jobs, target.memory, target.ring_build)
-    return [end - target.memory.answer for end in ends]
 
 
 def _jobs(groups: Sequence[JobGroup], target: Target) -> Iterator[RingJob]:
     for group in groups:
-        first = _ring_job(group.job, target)
+        first = ring_job(group.job, target)
         yield first
         for number in range(1, group.count):
             job = golden_job(group.at(number), target.spec)
             one = first.job
             blocks = Blocks(one.block_m, one.block_n, one.block_k, one.by_columns)
-            yield first._replace(job=_with_blocks(job, blocks), alike=True)
-
-
-def _ring_job(job: Job, target: Target) -> RingJob:
-    """Return a job as rings are timed, with the blocks that the hardware would choose."""
-    golden = golden_job(job, target.spec)
-    operands = matrices(target.spec, golden)
-    if job.vector is None:
-        if not (job.block_m and job.block_n and job.block_k):
-            golden = _with_blocks(golden, blocks_of(job, operands, target))
-        return RingJob(golden)
-    if job.vector in MAPS:
-        return RingJob(golden)
-    begins = _DEPTHWISE + _TABLE * job.table if job.vector == DEPTHWISE else _ROWS
-    took = rows_cycles(job, job.vector, operands, target)
-    return RingJob(golden, begins + 2 * target.memory.answer + took)
-
-
-def _with_blocks(job: GoldenJob, blocks: Blocks) -> GoldenJob:
-    return replace(
-        job, block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns
-    )
+            yield first._replace(job=with_golden_blocks(job, blocks), alike=True)

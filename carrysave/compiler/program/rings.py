@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from carrysave.compiler.program.floats import SectionStep
-from carrysave.compiler.program.golden_job import golden_job, moved, unmoved
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.words import RING_FIELDS, Kind
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import golden_job, moved, unmoved
 from carrysave.driver.descriptor import descriptors
 from carrysave.driver.job import Job
 from carrysave.driver.ready import job_of, relocate

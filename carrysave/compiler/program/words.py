@@ -9,11 +9,11 @@ each group :data:`JOB_WORDS` words, in the order of :data:`JOB_FIELDS`: those of
 count of jobs, what is added to each address from a job to the next, and the words of windows or of
 maps as the descriptor of a job has them. A move has :data:`MOVE_FIELDS`: the address that it writes
 to, that of its records and loops and the count of their words, the sources of a byte, and the
-address of a table, or 0. Addresses are from the memory's start; from :data:`CHIP` on, those of a
-job are on chip. A record is a count of bytes, and for each source an address, which goes on with
-each byte; or a number below 0, which is a code less 256, and stays. A loop is a number below 0, how
-often less 0; the words of its body, records and loops; what is added to the addresses of the first
-source each time; and to those of all others; and its body.
+address of a table, or 0. Addresses are from the memory's start; from :data:`.golden_job.CHIP` on,
+those of a job are on chip. A record is a count of bytes, and for each source an address, which goes
+on with each byte; or a number below 0, which is a code less 256, and stays. A loop is a number
+below 0, how often less 0; the words of its body, records and loops; what is added to the addresses
+of the first source each time; and to those of all others; and its body.
 
 A ring is several starts, whose jobs are descriptors in memory, as the hardware reads them. It has
 :data:`RING_FIELDS`: their address; that for which they are written, 64 bits, of the memory's start
@@ -42,12 +42,10 @@ from carrysave.driver.operations import MAPS
 from carrysave.driver.registers import OPERATIONS
 
 __all__ = [
-    "CHIP", "HEAD_WORDS", "JOBS", "JOB_FIELDS", "JOB_WORDS", "MOVE_FIELDS", "PARAMETER_WORDS",
+    "HEAD_WORDS", "JOBS", "JOB_FIELDS", "JOB_WORDS", "MOVE_FIELDS", "PARAMETER_WORDS",
     "APART_WORD", "RING_FIELDS", "TABLE_WORD", "Kind", "group_of", "group_words",
 ]  # fmt: skip
 
-CHIP = 1 << 31
-"""First address on chip."""
 HEAD_WORDS = 6
 TABLE_WORD, APART_WORD = 4, 5
 """Places of the address of parameters, and of whether starts run each by itself."""

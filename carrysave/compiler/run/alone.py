@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from carrysave.compiler.program.blocks import planned
-from carrysave.compiler.program.golden_job import golden_job
-from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.blocks import planned
+from carrysave.compiler.timing.golden_job import golden_job
+from carrysave.compiler.timing.job_cycles import job_cycles
+from carrysave.compiler.timing.products import job_of_shape
 from carrysave.driver.batch import Work, placed, run_jobs
 from carrysave.driver.device_info import Counters
 from carrysave.driver.job import TABLE_BYTES, Job
@@ -64,7 +65,7 @@ class Alone:
     def within(self, cycles: int, target: Target) -> "Alone":
         """Return its first rows: as many whole tiles as take so many cycles, one at least."""
         tile, one = target.info.stores.tile_m, self
-        while one.job.m > tile and cycles_of(one.job, target) > cycles:
+        while one.job.m > tile and job_cycles(one.job, target) > cycles:
             one = one.some_rows(0, -(-one.job.m // 2 // tile) * tile, target)
         return one
 
@@ -149,24 +150,10 @@ def of_job(kind: str, job: Job, space: Space, target: Target) -> Alone:
 def product_job(work: Work, target: Target) -> Job:
     """Return the job of a product that is nowhere in memory yet."""
     assert work.a is not None
-    mode, info = work.mode or target.mode, target.info
-    how, number = work.requantisation, info.wide if work.wide else info.codes
-    if how is not None:
-        low, high = how.limits(number)
-        how = replace(how, low=low, high=high)
-    else:
-        number = info.sums
-    (m, k), n = work.a.shape, work.b.shape[1]
-    beat = info.stores.data_width // 8
-    lda, ldb, ldc = (
-        -(-one.row_bytes(columns) // beat) * beat
-        for one, columns in ((mode.a, k), (mode.b_stored, n * mode.codes), (number, n))
-    )
-    return Job(
-        a=0, b=0, c=0, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc,
-        bias=None if work.bias is None else 0, requantisation=how,
-        records=0 if how is not None and how.per_column else None,
-        a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if work.wide else 0,
+    shape = *work.a.shape, work.b.shape[1]
+    return job_of_shape(
+        target, shape, mode=work.mode, requantisation=work.requantisation, wide=work.wide,
+        bias=work.bias is not None,
     )  # fmt: skip
 
 

@@ -10,9 +10,9 @@ from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import HostStep, Move
-from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.run import network
 from carrysave.compiler.run.device import by_device, place
+from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver.descriptor import written
 from carrysave.driver.registers import JOB_BYTES
 from carrysave.driver.uart import SerialPort

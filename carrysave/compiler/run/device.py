@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from carrysave.compiler.program.golden_job import moved
 from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.rings import Ring
-from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.run.interpret import interpret
 from carrysave.compiler.run.network import Runner
 from carrysave.compiler.target.facts import differences, facts_of
+from carrysave.compiler.timing.golden_job import CHIP, moved
 from carrysave.driver import Coprocessor, Matrix
 from carrysave.driver.descriptor import written
 from carrysave.driver.job import Job

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.image import COUNTERS
 from carrysave.compiler.program.rings import Ring
 from carrysave.compiler.run.interpret import interpret
+from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.driver.job import Job
 from golden.soc.coprocessor import coprocessor
 from golden.soc.spec import CoprocessorSpec

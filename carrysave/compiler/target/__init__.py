@@ -1,1 +1,1 @@
-"""The co-processor that a model is compiled for, and what products cost on it."""
+"""The co-processor that a model is compiled for."""

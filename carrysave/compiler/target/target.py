@@ -9,7 +9,6 @@ from carrysave.driver import Info, Mode
 from carrysave.driver_modes import element_formats, modes
 from golden.formats.element import ElementFormat
 from golden.npe.npe import NpeSpec
-from golden.soc.blocking import cost, plan
 from golden.soc.memory_timing import MemoryTiming
 from golden.soc.ring_build import RingBuild
 from golden.soc.spec import CoprocessorSpec
@@ -128,19 +127,6 @@ class Target:
         assert engine is not None
         latency, gap = _engine_timing(engine.name, tuple(engine.parameters.items()))
         return RingBuild(int(self.design.parameters["requantisers"]), latency, gap)
-
-    def product_cycles(self, m: int, k: int, n: int, *, requantised: bool) -> int:
-        """Estimate the cycles of a product of M x K by K x N codes, its start included.
-
-        Parameters
-        ----------
-        requantised : to codes of a byte; else sums leave.
-        """
-        mode, info = self.mode, self.info
-        stores, words = mode.stores(info.stores), -(-k // mode.codes)
-        bits = (info.codes if requantised else info.sums).bits
-        took = cost(stores, plan(stores, m, n, words, bits), m, n, words, bits).cycles
-        return start_of(stores.latency) + took
 
     def check_integers(self) -> None:
         """Refuse an engine that cannot multiply codes of quantised networks."""

@@ -15,10 +15,10 @@ from carrysave.compiler.encoder.floats import encode
 from carrysave.compiler.encoder.integers import quantise
 from carrysave.compiler.encoder.ranges import ranges
 from carrysave.compiler.front.encoder_weights import Encoder, read_encoder
-from carrysave.compiler.program.golden_job import golden_job
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.driver.job import Job
 from golden.npe.vector import VectorUnitSpec
 from golden.soc.job_check import matrices

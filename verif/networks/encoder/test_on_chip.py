@@ -10,8 +10,8 @@ from carrysave.compiler.encoder.on_chip import Held, held
 from carrysave.compiler.encoder.request import PARAMETERS
 from carrysave.compiler.program.cost import spent
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import CHIP
 from hw.catalog import Design
 from verif.networks.encoder.encoders import SIZES
 from verif.networks.encoder.test_simulate import small, starts_of

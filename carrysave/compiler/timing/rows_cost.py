@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from carrysave.compiler.program.golden_job import golden_job
-from carrysave.compiler.program.row_moves import gathered_cycles, turned_cycles
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import golden_job
+from carrysave.compiler.timing.row_moves import gathered_cycles, turned_cycles
 from carrysave.driver import Mode
 from carrysave.driver.job import Job
 from golden.npe.vector import VectorUnitSpec

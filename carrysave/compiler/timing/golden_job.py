@@ -4,13 +4,17 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-from carrysave.compiler.lowered.golden import scales_of
-from carrysave.compiler.program.words import CHIP
-from carrysave.driver.job import Job
+import numpy as np
+
+from carrysave.driver.job import Job, Requantisation
+from golden.npe import requantiser as unit
 from golden.soc import job as memory_jobs
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["golden_job", "moved", "unmoved"]
+__all__ = ["CHIP", "golden_job", "moved", "scales_of", "unmoved"]
+
+CHIP = 1 << 31
+"""First address on chip."""
 
 
 def golden_job(job: Job, spec: CoprocessorSpec) -> memory_jobs.Job:
@@ -20,6 +24,15 @@ def golden_job(job: Job, spec: CoprocessorSpec) -> memory_jobs.Job:
     if job.requantisation is not None:
         values["requantisation"] = scales_of(job.requantisation)
     return memory_jobs.Job(**values)
+
+
+def scales_of(how: Requantisation) -> unit.Requantisation:
+    """Return the driver's requantisation as golden has it."""
+    multiplier, shift, zero_point = map(np.atleast_1d, (how.multiplier, how.shift, how.zero_point))
+    return unit.Requantisation(
+        multiplier=multiplier, shift=shift, zero_point=zero_point, low=how.low, high=how.high,
+        relu=how.relu,
+    )  # fmt: skip
 
 
 def moved(job: Job, base: int, chip: int) -> Job:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program.ring_cost import cycles_of
-from carrysave.compiler.program.rows_cost import stores_of
-from carrysave.compiler.program.words import CHIP
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import CHIP
+from carrysave.compiler.timing.job_cycles import job_cycles
+from carrysave.compiler.timing.rows_cost import stores_of
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
 from golden.soc.blocking import Blocks, Stores, costs
@@ -76,7 +76,7 @@ def _timed(product: _Product, known: bytes, columns: int) -> tuple[int, Blocks]:
         if best is not None and (best[0] <= _ENOUGH * bounds[row] + _START or late == _LATE):
             break
         blocks = Blocks.of(some[row])
-        took = cycles_of(with_blocks(job, blocks, target), target)
+        took = job_cycles(with_blocks(job, blocks, target), target)
         late = 0 if best is None or took < _BETTER * best[0] else late + 1
         if best is None or took < best[0]:
             best = took, blocks

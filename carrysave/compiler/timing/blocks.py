@@ -6,10 +6,10 @@ from math import inf
 
 import numpy as np
 
-from carrysave.compiler.program.golden_job import golden_job
-from carrysave.compiler.program.rows_cost import stores_of
-from carrysave.compiler.program.timed_blocks import timed, with_blocks
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.golden_job import golden_job
+from carrysave.compiler.timing.rows_cost import stores_of
+from carrysave.compiler.timing.timed_blocks import timed, with_blocks
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
 from golden.soc.blocking import Stores, candidates
