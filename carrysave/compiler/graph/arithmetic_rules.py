@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.graph.arithmetic import Numbers
-from carrysave.compiler.graph.im2col import Windows
-from carrysave.compiler.graph.kernels import Unsupported, windows_of
+from carrysave.compiler.graph.kernels import Unsupported
+from carrysave.compiler.graph.pool_rules import max_pool, mean_pool
 
 __all__ = ["RULES", "Rule"]
 
@@ -140,35 +140,6 @@ def _space(m: Numbers, x: Any) -> range:
     return range(2, len(m.machine.shape(x)))
 
 
-def _pool(what: str) -> Rule:
-    def rule(m: Numbers, x: Given, known: Known, values: Mapping[str, Any]) -> Any:
-        space = m.machine.shape(x[0])[2:]
-        axes = len(space)
-        windows = Windows(**windows_of(dict(values), list(values["kernel_shape"])))
-        if values.get("ceil_mode"):
-            windows = windows.reaching(space)
-        fill = 0.0 if what == "sum" else -np.inf
-        taps = range(2 + axes, 2 + 2 * axes)
-        # Windows are batch x space x channels x kernel.
-        turned = [0, 1 + axes, *range(1, 1 + axes), *taps]
-        seen = m.machine.moved(
-            m.machine.cut(x[0], windows, fill), lambda one: one.transpose(turned)
-        )
-        result = m.machine.reduced(what, seen, list(taps))
-        result = m.machine.moved(result, lambda one: one.reshape(one.shape[: 2 + axes]))
-        if what != "sum":
-            return result
-        if values.get("count_include_pad"):
-            if values.get("ceil_mode"):
-                raise Unsupported("count_include_pad and ceil_mode must not both be set")
-            return m.divide(result, float(np.prod(windows.kernel)))
-        counts = windows.cut(np.ones((1, 1, *space), np.float32), 0)
-        counts = counts.sum(axis=tuple(range(-axes, 0))).reshape(1, 1, *counts.shape[1 : 1 + axes])
-        return m.divide(result, m.machine.constant(counts))
-
-    return rule
-
-
 def _number(values: np.ndarray | None, what: str) -> float:
     if values is None or values.size != 1:
         raise Unsupported(f"{what} must be a constant number")
@@ -178,7 +149,7 @@ def _number(values: np.ndarray | None, what: str) -> float:
 RULES: Mapping[str, Rule] = {
     "Abs": lambda m, x, known, values: m.greatest(x[0], m.multiply(x[0], -1.0)),
     "Add": _double("add"),
-    "AveragePool": _pool("sum"),
+    "AveragePool": mean_pool,
     "BatchNormalization": _batch_norm,
     "Clip": _clip,
     "Div": _double("divide"),
@@ -196,7 +167,7 @@ RULES: Mapping[str, Rule] = {
     "LayerNormalization": _layer_norm,
     "LeakyRelu": _leaky,
     "Max": _several("greatest"),
-    "MaxPool": _pool("greatest"),
+    "MaxPool": max_pool,
     "Min": _several("least"),
     "Mul": _double("multiply"),
     "Neg": lambda m, x, known, values: m.multiply(x[0], -1.0),
