@@ -30,24 +30,26 @@ class LitedramTiming:
     read, write : of a burst, beside its beats.
     turn : from reads to writes, or back.
     reads, writes : for which one kind goes on, if the other one waits.
+    bank : from one bank to another, which gets no command until all of the other's have left.
     row, opening : to open another row of a bank; and how much later its first beat comes.
     refresh, every : of a refresh, which closes all rows, and from one to the next.
     page, banks : bytes of a row, and banks, which follow each other row by row.
     answer : from the last beat of a burst that is written to its answer.
     """
 
-    read: float = 1.0
-    write: float = 2.0
-    turn: float = 9.5
+    read: float = 0.16
+    write: float = 0.83
+    turn: float = 7.7
     reads: float = 18.9
     writes: float = 9.1
-    row: float = 1.19
+    bank: float = 2.1
+    row: float = 3.3
     opening: float = 7.0
-    refresh: float = 1.33
+    refresh: float = 8.4
     every: float = 468.0
     page: int = 1024
     banks: int = 4
-    answer: float = 6.4
+    answer: float = 8.3
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,8 @@ class SdramBus(RingBus):
         self._writing = False
         self._open: dict[int, int] = {}
         """The open row of each bank."""
+        self._bank = 0
+        """Of the last burst."""
         self._waiting: deque[tuple[int, int, int, int]] = deque()
         """Writes: times of the first and the last beat, address, and bytes."""
 
@@ -139,6 +141,9 @@ class SdramBus(RingBus):
         end = start + beats * self._spec.bytes
         for page in range(start // timing.page, (end - 1) // timing.page + 1):
             row, bank = divmod(page, timing.banks)
+            if bank != self._bank:
+                free += timing.bank
+                self._bank = bank
             if self._open.get(bank) != row:
                 free += timing.row
                 self._open[bank], opened = row, True

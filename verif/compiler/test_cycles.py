@@ -31,11 +31,11 @@ def modelled(one: dict[str, Any], sdram: LitedramTiming, width: int = MEMORY.byt
 def test_model_agrees_with_what_was_counted() -> None:
     apart = np.array([modelled(one, LitedramTiming()) / one["cycles"] - 1 for one in MEASURED])
     assert len(apart) == 56
-    assert np.abs(apart).mean() < 0.025
-    assert np.abs(apart).max() < 0.09
+    assert np.abs(apart).mean() < 0.021
+    assert np.abs(apart).max() < 0.07
 
 
-@pytest.mark.parametrize("name", ["read", "write", "turn", "row"])
+@pytest.mark.parametrize("name", ["read", "write", "turn", "bank", "row", "refresh"])
 def test_more_of_anything_takes_longer(name: str) -> None:
     """Every constant is one of the bus's."""
     timing = LitedramTiming()

@@ -147,7 +147,7 @@ def test_rate_of_memory_is_in_every_cost() -> None:
     })  # fmt: skip
     slow = replace(BLOCK_RAM, bytes=1)
     nothing: Any = dict.fromkeys(
-        ("read", "write", "turn", "row", "refresh", "opening", "answer"), 0.0
+        ("read", "write", "turn", "bank", "row", "refresh", "opening", "answer"), 0.0
     )
     shared = replace(slow, sdram=LitedramTiming(**nothing))
     copied = Job(
