@@ -76,7 +76,7 @@ def test_convolutions_on_the_simulated_system(run: Run, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     simulation = check("soc", done.out)["simulation"]
     assert [layer["differ"] for layer in simulation["layers"]] == [0, 0]
-    assert len(simulation["layers"][0]["shapes"]) == 2
+    assert len(simulation["layers"][0]["shapes"]) == 3
     assert simulation["right"] is None
 
 
