@@ -18,6 +18,7 @@ enum {
     ALIGN, GROUPS, PRODUCT, QUOTIENT, MAXIMUM, MINIMUM, DECODE = 23, ENCODE
 };
 enum { HEAD = 8, PART = 4, LOOPS = 6, OPERANDS = 6, LEAST_POWER = -60, MOST_EXPONENT = 127 };
+enum { SMALL = 1 << 20 }; /* Floats of 32 bits have integers up to 2^24, and round those to 2^22. */
 
 #define MANTISSA ((UINT64_C(1) << 52) - 1u)
 #define HIDDEN (UINT64_C(1) << 52)
@@ -41,6 +42,12 @@ typedef struct {
 static double power(int32_t exponent)
 {
     return of_bits((uint64_t)(uint32_t)(exponent + 1023) << 52);
+}
+
+/* A number times 2^shift: a small processor takes long for each product. */
+static double scaled(double value, int32_t shift)
+{
+    return shift ? value * power(shift) : value;
 }
 
 /* The exponent e of a number 2^e * 1.x; of 0 and of subnormal numbers one that is less than others. */
@@ -215,8 +222,8 @@ static double one_of(const step *by, uint32_t operation, uint32_t row, uint32_t 
     double whole;
 
     switch (operation) {
-    case COPY: return a * power(by->shift);
-    case ROOT: return root(a) * power(by->shift);
+    case COPY: return scaled(a, by->shift);
+    case ROOT: return scaled(root(a), by->shift);
     case BITS:
         return integer(by->a.at + (row * by->a.row + column * by->a.column), by->a.kind)
                >> by->shift & (int32_t)((1u << by->width) - 1);
@@ -230,8 +237,8 @@ static double one_of(const step *by, uint32_t operation, uint32_t row, uint32_t 
     case CARRYSAVE_EXP:
     case CARRYSAVE_LOGISTIC:
     case CARRYSAVE_TANH:
-    case CARRYSAVE_ERF: return (double)carrysave_single(operation, (float)a) * power(by->shift);
-    default: return pair(operation, a, load(&by->b, row, column)) * power(by->shift);
+    case CARRYSAVE_ERF: return scaled((double)carrysave_single(operation, (float)a), by->shift);
+    default: return scaled(pair(operation, a, load(&by->b, row, column)), by->shift);
     }
 }
 
@@ -247,7 +254,7 @@ static void reduce(const step *by, uint32_t operation, uint32_t row)
         else if (operation == GREATEST ? other > found : other < found)
             found = other;
     }
-    store(&by->out, by, row, 0, (found + 0.0) * power(by->shift)); /* no 0 has a sign */
+    store(&by->out, by, row, 0, scaled(found + 0.0, by->shift)); /* no 0 has a sign */
 }
 
 static void align(const step *by, uint32_t row)
@@ -290,6 +297,98 @@ static void add_groups(const step *by, uint32_t column)
     store(&by->out, by, 0, column, total);
 }
 
+static bool is_small(int32_t value)
+{
+    return value >= -SMALL && value <= SMALL;
+}
+
+/* Whether floats of 32 bits do for a step: a sum, product or quotient of two of them that is rounded to
+ * a double first is the same float, since a double has more than twice as many bits. */
+static bool in_singles(const step *by, uint32_t operation)
+{
+    const bool codes = by->a.kind == I8 || by->a.kind == I16;
+
+    switch (operation) {
+    case DECODE: return codes && is_small(by->shift) && by->b.kind == F32 && by->out.kind == F32;
+    case ENCODE:
+        return by->a.kind == F32 && by->b.kind == F32 && (by->out.kind == I8 || by->out.kind == I16)
+            && is_small(by->shift) && is_small(by->low) && is_small(by->high);
+    case ADD:
+    case SUBTRACT:
+    case MULTIPLY:
+    case DIVIDE:
+    case QUOTIENT:
+    case MAXIMUM:
+    case MINIMUM:
+        return !by->shift && by->a.kind == F32 && by->b.kind == F32 && by->out.kind == F32;
+    default:
+        return operation >= CARRYSAVE_EXP && operation <= CARRYSAVE_ERF && !by->shift
+            && by->a.kind == F32 && by->out.kind == F32;
+    }
+}
+
+static float single_at(const uint8_t *at)
+{
+    float value;
+
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static float single_of(const step *by, uint32_t operation, const uint8_t *at, const uint8_t *other)
+{
+    const float a = operation == DECODE ? (float)(integer(at, by->a.kind) + by->shift)
+                                        : single_at(at);
+
+    switch (operation) {
+    case ADD: return a + single_at(other);
+    case SUBTRACT: return a - single_at(other);
+    case DECODE:
+    case MULTIPLY: return a * single_at(other);
+    case DIVIDE: return single_at(other) > 0 ? a / single_at(other) : a;
+    case QUOTIENT: return a / single_at(other);
+    case MAXIMUM: return a > single_at(other) ? a : single_at(other);
+    case MINIMUM: return a < single_at(other) ? a : single_at(other);
+    default: return carrysave_single(operation, a);
+    }
+}
+
+/* The code of a quotient, of a byte or two. */
+static void encode_single(const step *by, uint8_t *to, float value)
+{
+    const int32_t most = by->out.kind == I8 ? 127 : 32767;
+    const int32_t least = at_least(by->low, -most - 1), high = by->high < most ? by->high : most;
+    const float low = (float)(by->low - by->shift), up = (float)(by->high - by->shift);
+    const float inside = value > low ? value < up ? value : up : low;
+    const float large = inside + 12582912.0f; /* 1.5 * 2^23 */
+    const int32_t code = (int32_t)(large - 12582912.0f) + by->shift;
+    const int16_t two = (int16_t)(code > least ? code < high ? code : high : least);
+
+    if (by->out.kind == I8)
+        *to = (uint8_t)two;
+    else
+        memcpy(to, &two, sizeof two);
+}
+
+static void singles(const step *by, uint32_t operation, uint32_t row)
+{
+    const uint8_t *a = by->a.at + row * by->a.row, *b = by->b.at + row * by->b.row;
+    uint8_t *to = by->out.at + row * by->out.row;
+    uint32_t column;
+
+    for (column = 0; column < by->columns; column++) {
+        if (operation == ENCODE) {
+            encode_single(by, to, single_at(a) / single_at(b));
+        } else {
+            const float value = single_of(by, operation, a, b);
+            memcpy(to, &value, sizeof value);
+        }
+        a += by->a.column;
+        b += by->b.column;
+        to += by->out.column;
+    }
+}
+
 static operand operand_of(uint8_t *memory, const uint32_t *word)
 {
     operand of;
@@ -311,6 +410,7 @@ static uint32_t operands_of(uint32_t operation)
 
 static void once(const step *by, uint32_t operation)
 {
+    const bool short_ones = in_singles(by, operation);
     uint32_t row, column;
 
     if (operation == GROUPS) {
@@ -323,6 +423,8 @@ static void once(const step *by, uint32_t operation)
             reduce(by, operation, row);
         else if (operation == ALIGN)
             align(by, row);
+        else if (short_ones)
+            singles(by, operation, row);
         else
             for (column = 0; column < by->columns; column++)
                 store(&by->out, by, row, column, one_of(by, operation, row, column));
