@@ -17,6 +17,7 @@ from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.target.target import Target
+from hw.catalog import Design
 from verif.compiler import runners
 from verif.compiler.programs import design
 from verif.networks.comparing import multiplier
@@ -50,7 +51,10 @@ def lines(shape: tuple[int, ...], axis: int, seed: int, kind: Any = U8) -> Model
     b = _Lines(np.random.default_rng(seed), 17)
     count, around = shape[axis], [1] * (len(shape) - 1 - axis)
     b.node("DequantizeLinear", ["x", b.constant(0.02), b.constant(120, U8)], "f")
-    b.node("Mul", [b.row(count, 0.2, 1.5, *around), "f"], "m")
+    # Its constants are codes, as the static quantiser leaves them.
+    codes = b.constant(b.rng.integers(140, 256, (count, *around)), U8)
+    given = [codes, b.constant(0.01), b.constant(100, U8)]
+    b.node("Mul", [b.node("DequantizeLinear", given, "c"), "f"], "m")
     b.node("Sub" if seed % 2 else "Add", ["m", b.row(count, 0, 2, *around)], "a")
     b.node("Div", ["a", b.constant(0.5)], "d")
     b.node("Relu", ["d"], "r")
@@ -161,7 +165,8 @@ def test_windows_that_count_other_numbers_stay(values: dict[str, Any]) -> None:
 
 def _odd(what: str) -> ModelProto:
     """Return a network with an operator that is no line of channels of codes of a byte."""
-    b, shape = _Lines(np.random.default_rng(1), 17), (2, 4, 5)
+    b = _Lines(np.random.default_rng(1), 17)
+    shape = {"more axes": (2, 5, 5), "one channel": (2, 1, 5)}.get(what, (2, 4, 5))
     b.node("DequantizeLinear", ["x", b.constant(0.02), b.constant(120, U8)], "f")
     four = [b.constant(b.rng.uniform(0.5, 2, 4)) for _ in range(4)]
     column = b.constant(b.rng.uniform(0.5, 2, (4, 1)))
@@ -175,12 +180,16 @@ def _odd(what: str) -> ModelProto:
     elif what == "trains":
         b.node("BatchNormalization", ["f", *four], "m", training_mode=1)
         b.nodes[-1].output.extend(["mean", "variance"])
+    elif what == "would train":
+        b.node("BatchNormalization", ["f", *four], "m", training_mode=1)
     elif what == "its square":
         b.node("Mul", ["f", "f"], "m")
+    elif what == "one channel":
+        b.node("Mul", ["f", column], "m")
     elif what == "samples":
         b.node("Mul", ["f", b.constant(b.rng.uniform(0.5, 2, (2, 1, 1)))], "m")
     elif what == "more axes":
-        b.node("Mul", ["f", b.constant(b.rng.uniform(0.5, 2, (1, 1, 4, 1)))], "m")
+        b.node("Mul", ["f", b.constant(b.rng.uniform(0.5, 2, (1, 1, 5, 1)))], "m")
     elif what == "two readers":
         b.node("Mul", ["f", column], "n")
         b.node("Add", ["n", b.node("Neg", ["n"], "o")], "m")
@@ -197,8 +206,9 @@ def _odd(what: str) -> ModelProto:
 
 @pytest.mark.parametrize(
     "what",
-    ["both axes", "one after the other", "divides a constant", "trains", "its square", "samples",
-     "more axes", "two readers", "nearly flat", "too steep", "not finite"],
+    ["both axes", "one after the other", "divides a constant", "trains", "would train", "samples",
+     "its square", "one channel", "more axes", "two readers", "nearly flat", "too steep",
+     "not finite"],
 )  # fmt: skip
 def test_others_stay(what: str) -> None:
     graph = Graph(_odd(what))
@@ -222,5 +232,7 @@ def test_what_the_block_cannot_multiply_stays() -> None:
     lowered = Lowered(graph, graph.proto)
     without = {"Mul_m": "it must stay", "Sub_s": "it must stay"}
     assert affine(lowered, Setting(target=MAPS, without=without)) is lowered
+    four = Target(Design.parse("coprocessor", {"engine": "systolic_os(a_width=4,b_width=4)"}))
+    assert affine(lowered, Setting(target=four)) is lowered
     made = affine(lowered, Setting(target=MAPS, without={"Sub_s": "it must stay"}))
     assert [one.name for one in made.proto.graph.node if one.op_type == "Conv"] == ["Mul_m"]

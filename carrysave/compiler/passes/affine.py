@@ -28,7 +28,6 @@ __all__ = ["affine"]
 _BYTES = np.int8, np.uint8
 _RANKS = range(2, 5)
 _GEOMETRY = frozenset(("kernel_shape", "strides", "pads", "dilations"))
-_Move = tuple[str, list[int]]
 _POOL = _GEOMETRY | {"auto_pad", "ceil_mode", "count_include_pad"}
 
 
@@ -176,19 +175,16 @@ def _convolution(
 ) -> Iterator[NodeProto]:
     """Yield the nodes of a chain in its new form; add their constants."""
     result, source = chain.behind[-1].output[0], graph.makers[chain.x]
-    there, back = _moves(chain)
+    move = _move(chain)
 
     def fresh(what: str) -> str:
         return graph.fresh(f"{result}/{what}")
 
     name = chain.x
-    if there:
-        name = source.input[0]
-        for operator, numbers in there:
-            name, before = fresh(f"{operator}_there"), name
-            yield _moved(operator, numbers, before, name, constants)
-        name, before = fresh("floats"), name
-        yield helper.make_node("DequantizeLinear", [before, *source.input[1:]], [name], name)
+    if move is not None:
+        codes, name = fresh("there"), fresh("floats")
+        yield _moved(move[0], move[1], source.input[0], codes, constants)
+        yield helper.make_node("DequantizeLinear", [codes, *source.input[1:]], [name], name)
     kernel, inputs = chain.kernel, [name]
     weights = np.repeat(kernel.weights, prod(chain.space)).reshape(-1, 1, *chain.space)
     step = graph.constants[source.input[1]].astype(np.float32).reshape(-1)
@@ -204,27 +200,21 @@ def _convolution(
         made = NodeProto()
         made.CopyFrom(node)
         name, made.input[0] = fresh(f"behind{number}"), name
-        name = result if node is chain.behind[-1] and not back else name
+        name = result if node is chain.behind[-1] and move is None else name
         made.output[0] = name
         yield made
-    for operator, numbers in back:
-        last = (operator, numbers) == back[-1]
-        name, before = result if last else fresh(f"{operator}_back"), name
-        yield _moved(operator, numbers, before, name, constants)
+    if move is not None:
+        yield _moved(move[0], move[2], name, result, constants)
 
 
-def _moves(chain: _Chain) -> tuple[list[_Move], list[_Move]]:
-    """Return what makes channels the second axis of three at least, and the way back."""
-    turn = [0, chain.axis, *(at for at in range(1, chain.rank) if at != chain.axis)]
-    there: list[_Move] = []
-    back: list[_Move] = []
-    if chain.axis > 1:
-        there.append(("Transpose", turn))
-        back.append(("Transpose", [int(at) for at in np.argsort(turn)]))
+def _move(chain: _Chain) -> tuple[str, list[int], list[int]] | None:
+    """Return what makes channels the second axis of three at least, and the way back; or None."""
     if chain.rank == _RANKS[0]:
-        there.append(("Reshape", [0, 0, 1]))
-        back.append(("Reshape", [0, 0]))
-    return there, back[::-1]
+        return "Reshape", [0, 0, 1], [0, 0]
+    if chain.axis == 1:
+        return None
+    turn = [0, chain.axis, *(at for at in range(1, chain.rank) if at != chain.axis)]
+    return "Transpose", turn, [int(at) for at in np.argsort(turn)]
 
 
 def _moved(

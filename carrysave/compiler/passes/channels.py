@@ -63,7 +63,7 @@ class Kernel:
 def line_of(graph: Graph, node: NodeProto, name: str) -> Line | None:
     """Return what a node does to a tensor; None: it is no line, or has more operands."""
     shape = graph.shapes.get(name)
-    if node.domain or shape is None or [*node.input].count(name) != 1:
+    if node.domain or shape is None:
         return None
     if node.op_type == "BatchNormalization":
         return _normalised(graph, node, name)
