@@ -4,9 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from carrysave.boards.board import BOARDS, design_of
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.passes.pipeline import PASSES, lower
+from carrysave.compiler.program.network import compile_network
+from carrysave.compiler.program.steps import HostStep, Start
 from carrysave.compiler.run import network
 from carrysave.compiler.run.attached import Attached, room, traffic
 from carrysave.compiler.run.network import by_golden
@@ -14,8 +19,10 @@ from carrysave.compiler.run.stepwise import first_difference
 from carrysave.compiler.target.target import Target
 from carrysave.driver import LinkError
 from verif.compiler.line import Port, by_c, by_python
+from verif.compiler.programs import DESIGNS
 from verif.compiler.stepwise import stepwise
 from verif.compiler.test_program import compiled, inputs
+from verif.networks.graphs import Builder
 from verif.soc.driver.c_link import compile_link
 from verif.system.networks import convolutions
 
@@ -84,3 +91,43 @@ def test_what_is_on_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
         assert 0.8 * counted.sent < sent <= 1.02 * counted.sent
         assert 0.95 * counted.came < came <= 1.02 * counted.came
     assert port.used <= room(program)
+
+
+def windows() -> onnx.ModelProto:
+    """Return a network of convolutions, the last of which makes one code of a channel."""
+    b = Builder(np.random.default_rng(5), opset=17)
+    name = "x"
+    for number, (kernel, columns) in enumerate(((3, 6), (3, 6), (3, 6), (8, 4))):
+        given = [name, b.scale(), b.zero(np.uint8), b.judged_weights((columns, 6, kernel, kernel))]
+        given += [b.scale(), b.constant(0, np.int8), b.constant(0.2), b.zero(np.uint8)]
+        name = b.node("QLinearConv", given, f"c{number}", pads=[kernel % 2] * 4)
+    b.nodes[-1].output[0] = "y"
+    return b.model(("batch", 6, 8, 8), np.uint8, np.uint8, ["batch", 4, 1, 1])
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_jobs_alone_send_inputs_and_get_outputs(
+    batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what jobs write no more is read than outputs."""
+    monkeypatch.setattr("carrysave.driver.line.secrets.randbelow", lambda end: 0)
+    parameters = {"engine": "systolic_os(m=4,n=4,target=ecp5)", **DESIGNS["maps"]}
+    target = Target(design_of(BOARDS["ulx3s_85f"], parameters))
+    graph, shape = Graph(windows()), (batch, 6, 8, 8)
+    x = np.random.default_rng(1).integers(0, 256, shape).astype(np.uint8)
+    lowered = lower(graph, target, until=PASSES[-1].name)
+    program = compile_network(lowered, target, {"x": x})
+    assert all(isinstance(step, Start | HostStep) for step in program.steps)
+    port = Port(program)
+    attached, golden = Attached(program, port), program.memory.copy()
+    # Also inputs that are those of before, of which nothing is sent.
+    for given in (x, x, 255 - x, x):
+        before = port.sent, port.came
+        made = attached.run({"x": given})
+        expected = network.run(program, {"x": given}, golden, by_golden(program, golden))
+        np.testing.assert_equal(made, expected)
+        counted = traffic(program)
+        assert port.sent - before[0] <= 1.02 * counted.sent
+        assert 0.95 * counted.came < port.came - before[1] <= 1.02 * counted.came
+    size = sum(program.tensors[name].sources.size for name in program.outputs)
+    assert counted.came < 450 + 2 * size

@@ -11,7 +11,7 @@ from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import HostStep, Move
 from carrysave.compiler.run import network
-from carrysave.compiler.run.device import by_device, place
+from carrysave.compiler.run.device import Spans, by_device, place, within
 from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver.descriptor import written
 from carrysave.driver.registers import JOB_BYTES
@@ -46,7 +46,8 @@ class Attached:
     def __init__(self, program: Program, port: SerialPort) -> None:
         self._program = program
         device, _ = opened(port, program.target.design)
-        self.memory, self._runner = by_device(device, place(device, program))
+        placed = place(device, program)
+        self.memory, self._runner = by_device(device, placed, wanted=_wanted(program))
 
     def run(
         self, inputs: Mapping[str, np.ndarray], parameters: Mapping[str, int] | None = None
@@ -78,6 +79,11 @@ def traffic(program: Program) -> Traffic:
     Every byte that a step beside the co-processor writes is counted, though those that are as they
     were need not be sent.
     """
+    wanted = _wanted(program)
+
+    def read(*spans: tuple[int, int]) -> list[int]:
+        return [more for span in spans for _, more in within(*span, wanted)]
+
     host = (part for part in program.parts if isinstance(part, HostStep))
     names = {*program.inputs, *(name for part in host for name in part.writes)}
     written_here = sum(
@@ -88,8 +94,9 @@ def traffic(program: Program) -> Traffic:
     rings = "ring" in program.target.info.features
     for section in program.sections:
         for one in section.rings:
-            commands += _RING + _READS + len(one.written) + 2
-            came += _READS * _MORE + sum(size for _, size in one.written)
+            parts = read(*one.written)
+            commands += _RING + _READS + len(parts) + 2
+            came += _READS * _MORE + sum(parts)
             written_here += COUNTERS
         for start in section.written:
             ring = rings and len(start.jobs) > 1
@@ -100,8 +107,9 @@ def traffic(program: Program) -> Traffic:
             sent += len(start.jobs) * DESCRIPTOR * ring
             for job in start.jobs:
                 first, end = written(job)
-                came += (end - first) * (job.c < CHIP)
-                commands += job.c < CHIP
+                parts = read((first, end - first)) if job.c < CHIP else []
+                came += sum(parts)
+                commands += len(parts)
             written_here += COUNTERS
             commands += 2  # what was written here, in few runs of bytes
     for step in program.steps:
@@ -113,6 +121,41 @@ def traffic(program: Program) -> Traffic:
     sent += written_here + commands * _COMMAND
     came += commands * _ANSWER
     return Traffic(round(sent * _ESCAPED), round(came * _ESCAPED))
+
+
+def _wanted(program: Program) -> Spans | None:
+    """Return what is read here of what jobs write, as far as jobs are all that there is; None: all.
+
+    What comes from the host has a room of its own, which no job writes.
+    """
+    if program.states or any(isinstance(step, Move | Floats) for step in program.steps):
+        return None
+    names = {*program.outputs}
+    for part in program.parts:
+        if isinstance(part, HostStep):
+            names.update(part.reads)
+    seen = np.zeros(len(program.memory), bool)
+    for name in names:
+        if name in program.tensors:
+            tensor = program.tensors[name]
+            width = 4 if tensor.kind in (np.float32, np.int32) else 1
+            for byte in range(width):
+                seen[tensor.sources + byte] = True
+        elif name in program.buffers:
+            return None
+    ends = np.flatnonzero(np.diff(seen, prepend=False, append=False)).reshape(-1, 2)
+    return _joined([(int(first), int(end - first)) for first, end in ends])
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Put spans together whose gap is shorter than a frame."""
+    joined: list[tuple[int, int]] = []
+    for first, size in spans:
+        if joined and first - sum(joined[-1]) <= _COMMAND + _ANSWER:
+            joined[-1] = joined[-1][0], first + size - joined[-1][0]
+        else:
+            joined.append((first, size))
+    return joined
 
 
 def room(program: Program) -> int:

@@ -1,6 +1,6 @@
 """Runs a program on a co-processor behind its driver: jobs there, moves by this processor."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from carrysave.driver.number import BYTE
 from carrysave.driver.registers import JOB_BYTES
 from carrysave.driver.system import COUNTERS
 
-__all__ = ["Samples", "by_device", "place"]
+__all__ = ["Samples", "Spans", "by_device", "place", "within"]
+
+Spans = Sequence[tuple[int, int]]
+"""First address and bytes of each; in order, and apart."""
 
 Samples = Sequence[tuple[int, np.ndarray]]
 """Of a ring, in order: how many jobs were done, and what counters then had, modulo 2^32."""
@@ -40,7 +43,10 @@ def place(device: Coprocessor, program: Program) -> Matrix:
 
 
 def by_device(
-    device: Coprocessor, placed: Matrix, samples: Callable[[], Samples] = list
+    device: Coprocessor,
+    placed: Matrix,
+    samples: Callable[[], Samples] = list,
+    wanted: Spans | None = None,
 ) -> tuple[np.ndarray, Runner]:
     """Return the memory of a program on a device, and what runs sections there.
 
@@ -49,11 +55,17 @@ def by_device(
     device : an opened driver.
     placed : of :func:`place`.
     samples : returns those of the last ring, from which there are counters of each of its starts.
+    wanted : of what jobs write only this is read; None: all.
     """
     memory = placed.read_bytes()[0]
 
     def flush() -> None:
         placed.write_bytes(memory[None])
+
+    def fetch(written_there: Iterable[tuple[int, int]]) -> None:
+        for at, size in written_there:
+            for first, more in within(at, size, wanted):
+                placed.fetch(first, more)
 
     if device.info.scratch:
         device.empty((1, device.info.scratch), BYTE, on_chip=True)  # nobody else's
@@ -62,16 +74,15 @@ def by_device(
         flush()
         base, chip = placed.address, device.info.memory_end
         counters = device.run_jobs([moved(job, base, chip) for job in jobs])
-        for first, end in (written(job) for job in jobs if job.c < CHIP):
-            placed.fetch(first, min(end, len(memory)) - first)
+        ends = (written(job) for job in jobs if job.c < CHIP)
+        fetch((first, min(end, len(memory)) - first) for first, end in ends)
         return np.array([getattr(counters, name) for name in COUNTERS], "<u8")
 
     def run_ring(ring: Ring, first: int, count: int) -> np.ndarray:
         ring.move(memory, placed.address, device.info.memory_end)
         flush()
         counters = device.run_ready(placed.address + ring.at + JOB_BYTES * first, count)
-        for at, size in ring.written:
-            placed.fetch(at, size)
+        fetch(ring.written)
         whole = np.array([getattr(counters, name) for name in COUNTERS], "<u8")
         if (first, count) == (0, ring.count) and (some := samples()):
             for (_, at), values in zip(ring.starts, _by_start(ring, some, whole), strict=True):
@@ -82,6 +93,14 @@ def by_device(
         interpret(memory, section.start, run_jobs, run_ring)
 
     return memory, run
+
+
+def within(at: int, size: int, wanted: Spans | None) -> Iterator[tuple[int, int]]:
+    """Yield the parts of some bytes that are wanted; None: all are."""
+    for first, more in [(at, size)] if wanted is None else wanted:
+        begin, end = max(at, first), min(at + size, first + more)
+        if begin < end:
+            yield begin, end - begin
 
 
 def _by_start(ring: Ring, samples: Samples, whole: np.ndarray) -> np.ndarray:
