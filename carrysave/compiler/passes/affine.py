@@ -214,7 +214,7 @@ def _move(chain: _Chain) -> tuple[str, list[int], list[int]] | None:
     if chain.axis == 1:
         return None
     turn = [0, chain.axis, *(at for at in range(1, chain.rank) if at != chain.axis)]
-    return "Transpose", turn, [int(at) for at in np.argsort(turn)]
+    return "Transpose", turn, [int(at) for at in np.argsort(turn, kind="stable")]
 
 
 def _moved(
