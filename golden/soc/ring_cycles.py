@@ -26,8 +26,11 @@ _CHECK = 9
 _LOADED = 1
 """From a job's copy to its begin, if it is loaded while the one before runs."""
 _ALIKE, _FOLLOWS = 22, 2
-"""From a descriptor's last beat to the begin of a job that is like the one before; to that from
-when all of that one's rows are requested, or handed over."""
+"""From a descriptor's last beat to the begin of a vector job that is like the one before; to that
+from when all of that one's rows are requested, or handed over."""
+_ASKS, _ASKED = 5, 2
+"""From where a descriptor is here until the next one is requested, of which only addresses are
+read; that from the begin of a ring's first job."""
 _FREED = 2
 """From the copy of a job's successor to its last beat."""
 _HELD, _ENDS = 1, 2
@@ -79,6 +82,8 @@ def ring_ends(
     begins = _FIRST + memory.answer + memory.beat(spec.bytes) * (DESCRIPTOR // spec.bytes)
     begins += _multiplications(spec, jobs[0].job)
     begin, complete = Begin(0, begins, begins, 0, len(jobs) - 1), begins
+    if jobs[0].job.vector is None and len(jobs) > 1 and jobs[1].alike:
+        begin = begin._replace(alike=ADDRESSES, asks=begins + _ASKED)
     for number, one in enumerate(jobs):
         if one.job.vector is None:
             complete, came = walk.product(one.job, begin)
@@ -89,14 +94,35 @@ def ring_ends(
             following = jobs[number + 1]
             if following.alike:
                 more = number + 2 < len(jobs) and jobs[number + 2].alike
-                copied = came + _ALIKE
-                run = max(walk.ready + _FOLLOWS, copied)
-                size = ADDRESSES if more else DESCRIPTOR
-                begin = Begin(copied, run, run, 0, begin.left - 1, size)
+                begin = _like(spec, walk, following.job, came, begin, more)
                 continue
             begin = _next(spec, walk, (one.job, following.job), (came, complete), begin.left - 1)
     ends[-1] += _LAST
     return ends
+
+
+def _like(
+    spec: CoprocessorSpec, walk: RingWalk, job: Job, came: int, before: Begin, more: bool
+) -> Begin:
+    """Return when a job begins that is as the one before but for its addresses.
+
+    Parameters
+    ----------
+    job : this one.
+    came : when its addresses have come.
+    before : of the one before.
+    more : the next one is as this one, too.
+    """
+    size, left = ADDRESSES if more else DESCRIPTOR, before.left - 1
+    if job.vector is not None:
+        copied = came + _ALIKE
+        run = max(walk.ready + _FOLLOWS, copied)
+        return Begin(copied, run, run, 0, left, size, copied)
+    # They are taken when the one before is checked, whose addresses have been looked at.
+    here = max(came, before.copied + ADDRESSES // spec.bytes)
+    copied = here + _CHECK + _of_matrices(spec, job)
+    run = max(walk.ready + _FOLLOWS, copied)
+    return Begin(copied, run, run, 0, left, size, here + _ASKS if more else copied)
 
 
 def _next(
@@ -136,10 +162,18 @@ def _written(spec: CoprocessorSpec, job: Job, following: Job) -> set[str]:
 
 def _multiplications(spec: CoprocessorSpec, job: Job) -> int:
     """Return the cycles of the multiplications of a job's check: the ends of matrices, blocks."""
+    blocks = [job.block_m, job.block_k, job.block_m] if spec.blocks else []
+    return _of_matrices(spec, job) + _multiplied(blocks)
+
+
+def _of_matrices(spec: CoprocessorSpec, job: Job) -> int:
+    """Return the cycles of those of the ends of matrices."""
     placed = matrices(spec, job)
     factors = [placed[name].rows - 1 for name in ("a", "b", "c") if name in placed] + [0, 0]
     if spec.inside.block:
         factors += [placed[name].rows - 1 for name in ("a_scales", "b_scales")]
-    if spec.blocks:
-        factors += [job.block_m, job.block_k, job.block_m]
+    return _multiplied(factors)
+
+
+def _multiplied(factors: Sequence[int]) -> int:
     return sum(2 + max(1, factor.bit_length()) for factor in factors)

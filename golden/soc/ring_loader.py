@@ -37,7 +37,8 @@ BEGUN = 2
 class Begin(NamedTuple):
     """When a job is copied, loaded, and runs, and when its A is there; how many are to follow.
 
-    ``alike``: bytes of the next one's descriptor, if of this one only addresses have been read.
+    ``alike``: bytes of the next one's descriptor, which is requested at ``asks``: if of this one
+    only addresses have been read, or of the next one only these are.
     """
 
     copied: int
@@ -46,6 +47,7 @@ class Begin(NamedTuple):
     a: int
     left: int
     alike: int = 0
+    asks: int = 0
 
 
 class RingLoader:
@@ -81,7 +83,7 @@ class RingLoader:
         self._walks = None if window is None else (window, WindowRuns(window, job.lda))
         self._size = begin.alike or DESCRIPTOR
         if begin.alike:
-            self.came, self._due, self._asks = 0, min(1, begin.left), begin.copied
+            self.came, self._due, self._asks = 0, min(1, begin.left), begin.asks
         elif begin.copied:
             # It is taken when the job before it has been copied, and checked when that has begun.
             taken = begin.copied + DESCRIPTOR // self._spec.bytes

@@ -282,6 +282,7 @@ class Core(wiring.Component):
         m.d.comb += [
             jobs_ahead.i_begin.eq(control.begin),
             jobs_ahead.i_alike.eq(job.alike),
+            job_check.i_alike.eq(jobs_ahead.o_checks_alike),
             jobs_ahead.i_checked.eq(job_check.o_done),
             jobs_ahead.i_free.eq(self.datapath.o_free),
             jobs_ahead.i_ahead.eq(self.datapath.o_ahead & ~job_check.o_others_written),

@@ -144,6 +144,13 @@ def test_jobs_that_are_alike_follow_without_a_check() -> None:
     assert len({b - a for a, b in pairwise(alike[2:-1])}) == 1
 
 
+def test_products_that_are_alike_wait_for_checks_of_their_matrices_alone() -> None:
+    """Seven beats of addresses, nine cycles, and what five matrices of few rows take."""
+    job = RingJob(product(4, 1, 8), alike=True)
+    ends = ring_ends(SPEC, [job._replace(alike=False), *[job] * 8], memory(7))
+    assert {b - a for a, b in pairwise(ends[1:-1])} == {7 + 9 + 4 + 3 + 4 + 3 + 3}
+
+
 def test_a_vector_job_takes_what_it_is_said_to() -> None:
     """And a product behind it is loaded while it runs, but for what it writes."""
     rows = replace(JOBS["maps"], vector="softmax", c=1 << 22)

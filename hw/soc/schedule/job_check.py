@@ -26,8 +26,8 @@ class JobCheck(wiring.Component):
     """Rejects illegal jobs; the error codes, and their order, are those of the golden model.
 
     End addresses of matrices and sizes of blocks take a bit-serial multiplication each. Latency: 6
-    cycles plus, for each matrix, one and one per bit of its number of rows, and likewise for
-    blocks; and those in which ``i_hold`` lets an address wait.
+    cycles plus, for each matrix, two and one per bit of its number of rows, and likewise for
+    blocks, but for those of the job before; and those in which ``i_hold`` lets an address wait.
 
     Parameters
     ----------
@@ -45,6 +45,9 @@ class JobCheck(wiring.Component):
         at.
     i_start : In(1)
         Begin.
+    i_alike : In(1)
+        Only its addresses are new: its blocks are those of the job before. Stable, from the cycle
+        after ``i_start`` on.
     o_done : Out(1)
         The results are valid, from this cycle until the next ``i_start``.
     o_error : Out(8)
@@ -63,6 +66,7 @@ class JobCheck(wiring.Component):
     o_matrix: Signal
     i_address: Signal
     i_start: Signal
+    i_alike: Signal
     o_done: Signal
     o_error: Signal
     o_geometry: data.View
@@ -79,6 +83,7 @@ class JobCheck(wiring.Component):
             "o_matrix": Out(range(ADDRESSES)),
             "i_address": In(64),
             "i_start": In(1),
+            "i_alike": In(1),
             "o_done": Out(1),
             "o_error": Out(8),
             "o_geometry": Out(Geometry(spec)),
@@ -333,7 +338,7 @@ class JobCheck(wiring.Component):
             with m.If(chosen & (self.i_job.mode.vector == 0)):
                 m.d.sync += self.o_error.eq(error_code("bad_block"))
             m.next = "DONE"
-        with m.If(products.large_block):
+        with m.If(products.large_block | ((step == len(ends)) & self.i_alike)):
             m.next = "DONE"
         m.d.sync += products.total.eq(Mux(step < len(ends), address, 0) if ends else 0)
         m.d.sync += [ending.eq(0), self.o_matrix.eq(step + 1)]

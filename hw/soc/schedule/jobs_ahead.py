@@ -80,6 +80,8 @@ class JobsAhead(wiring.Component):
         From the next cycle on: memory has answered with an error.
     o_check, i_checked, i_wrong : Out(1), In(1), In(1)
         Check the job; its addresses are read until it is checked. It is wrong.
+    o_checks_alike : Out(1)
+        From the cycle after ``o_check`` on: only its addresses have been read.
     i_free : In(1)
         Nothing is loaded any more for the jobs begun, and it has been used.
     o_copy, o_turn : Out(1)
@@ -110,6 +112,7 @@ class JobsAhead(wiring.Component):
     i_descriptor: Signal
     i_broken: Signal
     o_check: Signal
+    o_checks_alike: Signal
     i_checked: Signal
     i_wrong: Signal
     i_free: Signal
@@ -135,8 +138,8 @@ class JobsAhead(wiring.Component):
             "written", "asked", "ready", "complete",
         )  # fmt: skip
         outputs = (
-            "fetch", "alike", "take", "check", "copy", "turn", "begin", "run", "hold", "busy",
-            "last", "unread", "wrong",
+            "fetch", "alike", "take", "check", "checks_alike", "copy", "turn", "begin", "run",
+            "hold", "busy", "last", "unread", "wrong",
         )  # fmt: skip
         super().__init__({
             "i_alike": In(16),
@@ -200,7 +203,7 @@ class JobsAhead(wiring.Component):
 
     def _check(self, m: Module, state: _State, room: Value) -> None:
         """Have the job checked, if there is room for one more; it begins when it can."""
-        alike = Signal()
+        alike = self.o_checks_alike
         with m.FSM(name="check"):
             with m.State("IDLE"), m.If(state.has & room):
                 m.d.comb += [state.takes.eq(1), self.o_check.eq(1)]
