@@ -43,11 +43,8 @@ class JobCheck(wiring.Component):
     o_matrix, i_address : Out, In
         A matrix, and its address, in the order of the job; in the same cycle, before it is looked
         at.
-    i_start : In(1)
-        Begin.
-    i_alike : In(1)
-        Only its addresses are new: its blocks are those of the job before. Stable, from the cycle
-        after ``i_start`` on.
+    i_start, i_alike : In(1), In(1)
+        Begin. From the next cycle on: only addresses are new, blocks are those of the job before.
     o_done : Out(1)
         The results are valid, from this cycle until the next ``i_start``.
     o_error : Out(8)

@@ -70,10 +70,8 @@ class JobsAhead(wiring.Component):
         How many follow the job read last that differ from it only in their addresses.
     i_more : In(1)
         There is another descriptor.
-    o_fetch, i_fetch : Out(1), In(1)
-        Request it; it has been requested.
-    o_alike : Out(1)
-        Its addresses alone.
+    o_fetch, o_alike, i_fetch : Out(1), Out(1), In(1)
+        Request it, or its addresses alone; it has been requested.
     o_take, i_descriptor : Out(1), In(1)
         Its beats may come; the last one comes.
     i_broken : In(1)
@@ -81,7 +79,7 @@ class JobsAhead(wiring.Component):
     o_check, i_checked, i_wrong : Out(1), In(1), In(1)
         Check the job; its addresses are read until it is checked. It is wrong.
     o_checks_alike : Out(1)
-        From the cycle after ``o_check`` on: only its addresses have been read.
+        From the cycle after that on: they alone are new.
     i_free : In(1)
         Nothing is loaded any more for the jobs begun, and it has been used.
     o_copy, o_turn : Out(1)
@@ -90,10 +88,8 @@ class JobsAhead(wiring.Component):
         What is copied may be loaded while the job before runs; but for its A.
     i_asked, i_ready : In(1), In(1)
         All rows of the jobs begun have been requested; and those of a vector job written.
-    o_begin, o_run : Out(1)
-        The job is loaded from now on; it runs.
-    o_hold : Out(1)
-        Its A is not there yet.
+    o_begin, o_run, o_hold : Out(1)
+        The job is loaded from now on; it runs; its A is not there yet.
     i_complete : In(1)
         A job is complete.
     o_busy, o_last : Out(1), Out(1)
