@@ -216,6 +216,18 @@ def test_others_stay(what: str) -> None:
     assert affine(lowered, Setting(target=MAPS)) is lowered
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.int16])
+def test_wider_codes_stay(kind: Any) -> None:
+    """They have no zero point, and so their type is known of the codes alone."""
+    b = _Lines(np.random.default_rng(1), 21)
+    b.node("DequantizeLinear", ["x", b.constant(0.02)], "f")
+    b.node("Mul", ["f", b.constant(b.rng.uniform(0.5, 2, (4, 1)))], "m")
+    b.node("QuantizeLinear", ["m", b.constant(0.02), b.constant(0, U8)], "y")
+    graph = Graph(b.model((2, 4, 5), kind, U8, [2, 4, 5]))
+    lowered = Lowered(graph, graph.proto)
+    assert affine(lowered, Setting(target=MAPS)) is lowered
+
+
 def test_zeros_and_far_shifts() -> None:
     """A channel of nothing but its shift, and one whose shift is far from its codes."""
     b, shape = _Lines(np.random.default_rng(1), 17), (1, 3, 8)

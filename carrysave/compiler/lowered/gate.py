@@ -9,7 +9,7 @@ from carrysave.compiler.lowered.engine_codes import check_depth, code_offset
 from carrysave.compiler.lowered.operands import Compiled, Cut
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.target.target import Target
-from carrysave.compiler.timing.products import product_cycles
+from carrysave.compiler.timing.products import least_cycles, product_cycles
 from carrysave.driver.batch import Work
 
 __all__ = ["GATE", "GateProduct"]
@@ -86,12 +86,14 @@ def _channels(target: Target, channels: int, length: int, done: bool) -> int:
     """
     most = max(1, (target.mode.k_max - _CONSTANTS) // 2)
     step = min(target.info.stores.tile_m, channels, most)
-    parts = []
+    best: tuple[int, int] | None = None
     while True:
-        each = product_cycles(target, (step, step + _CONSTANTS, length), scales=int(done))
-        parts.append((-(-channels // step) * each, step))
+        shape, count = (step, step + _CONSTANTS, length), -(-channels // step)
+        if best is None or count * least_cycles(target, shape, scales=int(done)) < best[0]:
+            cycles = count * product_cycles(target, shape, scales=int(done))
+            best = min(best or (cycles, step), (cycles, step))
         if step == min(channels, most):
-            return min(parts)[1]
+            return best[1]
         step = min(2 * step, channels, most)
 
 

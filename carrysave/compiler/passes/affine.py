@@ -19,7 +19,7 @@ from carrysave.compiler.graph.names import key
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.channels import Kernel, kernel_of, line_of
 from carrysave.compiler.passes.match_between import follow, match_between
-from carrysave.compiler.passes.quantised_tensor import dequantised
+from carrysave.compiler.passes.quantised_tensor import QuantisedTensor, codes_of_one_scale
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.target.target import Target
 
@@ -75,15 +75,16 @@ def affine(lowered: Lowered, setting: Setting) -> Lowered:
 
 def _begun(graph: Graph, node: NodeProto, x: str) -> _Chain | None:
     """Return the chain that a node begins; None: it begins none."""
-    if not _is_codes(graph, x):
-        return None
     try:
-        return _pool(graph, node, x) or _line(graph, node, x)
+        codes = codes_of_one_scale(graph, x)
+        if codes is None or codes.zero.dtype not in _BYTES:
+            return None
+        return _pool(graph, node, x) or _line(graph, node, x, codes)
     except Unsupported:
         return None  # Codes that are none of bytes: that is said where products are matched.
 
 
-def _line(graph: Graph, first: NodeProto, x: str) -> _Chain | None:
+def _line(graph: Graph, first: NodeProto, x: str, codes: QuantisedTensor) -> _Chain | None:
     """Return operators with constants, as many as there are, as a chain; None: they are none."""
     line = line_of(graph, first, x)
     name = first.output[0]
@@ -94,10 +95,9 @@ def _line(graph: Graph, first: NodeProto, x: str) -> _Chain | None:
             break
         line, name = both, readers[0].output[0]
     y, _, _, behind = follow(graph, name)
-    source = dequantised(graph, x)
-    if line is None or not line.axis or y is None or source is None or y.zero.dtype not in _BYTES:
+    if line is None or not line.axis or y is None or y.zero.dtype not in _BYTES:
         return None
-    kernel, rank = kernel_of(line, source, y), len(graph.shapes[x])
+    kernel, rank = kernel_of(line, codes, y), len(graph.shapes[x])
     if kernel is None or rank not in _RANKS:
         return None
     space = (1,) * max(1, rank - 2)
@@ -130,17 +130,6 @@ def _pool(graph: Graph, node: NodeProto, x: str) -> _Chain | None:
         first=node, x=x, rank=len(shape), axis=1, kernel=ones, space=space, more=more,
         behind=behind,
     )  # fmt: skip
-
-
-def _is_codes(graph: Graph, name: str) -> bool:
-    """Return whether floats are those of codes of a byte, of one scale."""
-    maker = graph.makers.get(name)
-    if maker is None or maker.op_type != "DequantizeLinear" or attributes(maker).get("block_size"):
-        return False
-    codes, *scales = [graph.constants.get(one) for one in maker.input]
-    if codes is not None or any(one is None or one.size != 1 for one in scales):
-        return False
-    return (np.uint8 if len(scales) < 2 or scales[1] is None else scales[1].dtype) in _BYTES
 
 
 def _fits(made: Graph, chain: _Chain, target: Target) -> bool:

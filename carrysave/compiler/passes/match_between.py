@@ -14,6 +14,7 @@ from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.passes.product_of_codes import Match, places, product_of_codes, with_codes
 from carrysave.compiler.passes.quantised_tensor import (
     QuantisedTensor,
+    codes_of_one_scale,
     dequantised,
     product_of_scales,
     quantised_tensor,
@@ -66,8 +67,8 @@ def _limited(
 
 def match_mean(graph: Graph, node: NodeProto) -> Match | None:
     """Find means of dequantised codes, and the quantiser that is their only reader."""
-    a = dequantised(graph, node.input[0])
-    if a is None or a.values is not None or a.scale is None or {a.scale.size, a.zero.size} != {1}:
+    a = codes_of_one_scale(graph, node.input[0])
+    if a is None:
         return None
     y, low, high, behind = follow(graph, node.output[0])
     if y is None:
@@ -84,13 +85,9 @@ def match_gate(graph: Graph, node: NodeProto) -> Match | None:
     ends = [bool(shape) and all(size == 1 for size in shape[2:]) for shape in (a, b)]
     if len(a) != len(b) or len(a) < 3 or ends[0] == ends[1]:
         return None
-    operands = [dequantised(graph, name) for name in node.input[:: -1 if ends[0] else 1]]
-    for one in operands:
-        if one is None or one.values is not None or one.late or one.scale is None:
-            return None
-        if {one.scale.size, one.zero.size} != {1}:
-            return None
-    left, right = (one for one in operands if one is not None)
+    left, right = (codes_of_one_scale(graph, name) for name in node.input[:: -1 if ends[0] else 1])
+    if left is None or right is None:
+        return None
     y, low, high, behind = follow(graph, node.output[0])
     if y is None:
         return None

@@ -12,6 +12,7 @@ from carrysave.compiler.graph.names import quoted
 
 __all__ = [
     "QuantisedTensor",
+    "codes_of_one_scale",
     "constant",
     "dequantised",
     "integers",
@@ -113,6 +114,14 @@ def dequantised(graph: Graph, name: str) -> QuantisedTensor | None:
     if values.get("block_size") or (kind is not None and limits(kind) is None):
         return None
     return quantised_tensor(graph, list(maker.input), values.get("axis", 1))
+
+
+def codes_of_one_scale(graph: Graph, name: str) -> QuantisedTensor | None:
+    """Return the codes of a DequantizeLinear's output, if they are computed and have one scale."""
+    codes = dequantised(graph, name)
+    if codes is None or codes.values is not None or codes.late or codes.scale is None:
+        return None
+    return codes if {codes.scale.size, codes.zero.size} == {1} else None
 
 
 def product_of_scales(a: QuantisedTensor, b: QuantisedTensor, factor: Any) -> np.ndarray:
