@@ -10,7 +10,7 @@ from .allocator import Room
 from .errors import CoprocessorError, LinkError
 from .line import Command, Line, SerialPort
 
-__all__ = ["SerialPort", "UartBuffer", "UartLink"]
+__all__ = ["SerialPort", "UartBuffer", "UartLink", "near_runs"]
 
 _GAP = 32
 """Bytes that are sent along rather than in a command of their own, which takes about as many."""
@@ -37,7 +37,7 @@ class UartBuffer(np.ndarray):
         now = self.tobytes()
         runs = [(0, len(now))]
         if not self.lost and self.sent is not None:
-            runs = _runs(np.frombuffer(now, np.uint8) != np.frombuffer(self.sent, np.uint8))
+            runs = near_runs(np.frombuffer(now, np.uint8) != np.frombuffer(self.sent, np.uint8))
             if not runs:
                 return
         self.sent, self.resets = None, self.link.resets
@@ -186,9 +186,9 @@ class UartLink:
         return [(start, min(self._burst, size - start)) for start in range(0, size, self._burst)]
 
 
-def _runs(apart: np.ndarray) -> list[tuple[int, int]]:
-    """Return where bytes differ: from which on, and up to which; of those that are near, one."""
-    places = np.flatnonzero(apart)
+def near_runs(marked: np.ndarray) -> list[tuple[int, int]]:
+    """Return where bytes are marked: from which on, up to which; of those that are near, one."""
+    places = np.flatnonzero(marked)
     if not len(places):
         return []
     ends = np.flatnonzero(np.diff(places) > _GAP)

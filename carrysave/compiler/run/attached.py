@@ -15,7 +15,7 @@ from carrysave.compiler.run.device import Spans, by_device, place, within
 from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver.descriptor import written
 from carrysave.driver.registers import JOB_BYTES
-from carrysave.driver.uart import SerialPort
+from carrysave.driver.uart import SerialPort, near_runs
 
 __all__ = ["Attached", "Traffic", "room", "traffic"]
 
@@ -143,19 +143,7 @@ def _wanted(program: Program) -> Spans | None:
                 seen[tensor.sources + byte] = True
         elif name in program.buffers:
             return None
-    ends = np.flatnonzero(np.diff(seen, prepend=False, append=False)).reshape(-1, 2)
-    return _joined([(int(first), int(end - first)) for first, end in ends])
-
-
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Put spans together whose gap is shorter than a frame."""
-    joined: list[tuple[int, int]] = []
-    for first, size in spans:
-        if joined and first - sum(joined[-1]) <= _COMMAND + _ANSWER:
-            joined[-1] = joined[-1][0], first + size - joined[-1][0]
-        else:
-            joined.append((first, size))
-    return joined
+    return [(first, end - first) for first, end in near_runs(seen)]
 
 
 def room(program: Program) -> int:

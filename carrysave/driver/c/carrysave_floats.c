@@ -18,7 +18,7 @@ enum {
     ALIGN, GROUPS, PRODUCT, QUOTIENT, MAXIMUM, MINIMUM, DECODE = 23, ENCODE
 };
 enum { HEAD = 8, PART = 4, LOOPS = 6, OPERANDS = 6, LEAST_POWER = -60, MOST_EXPONENT = 127 };
-enum { SMALL = 1 << 20 }; /* Floats of 32 bits have integers up to 2^24, and round those to 2^22. */
+enum { SMALL = 1 << 20 }; /* Floats of 32 bits have such integers, and round to them. */
 
 #define MANTISSA ((UINT64_C(1) << 52) - 1u)
 #define HIDDEN (UINT64_C(1) << 52)
@@ -147,12 +147,37 @@ static int32_t at_least(int32_t one, int32_t other)
     return one > other ? one : other;
 }
 
+/* The greatest integer of a format, and the limits of a step within it. */
+static int32_t most_of(format kind)
+{
+    return kind == I8 ? 127 : kind == I16 ? 32767 : INT32_MAX;
+}
+
+static int32_t least_of(const step *by, format kind)
+{
+    return at_least(by->low, -most_of(kind) - 1);
+}
+
+static int32_t greatest_of(const step *by, format kind)
+{
+    return by->high < most_of(kind) ? by->high : most_of(kind);
+}
+
+static void store_integer(uint8_t *at, format kind, int32_t four)
+{
+    const int16_t two = (int16_t)four;
+
+    if (kind == I8)
+        *at = (uint8_t)four;
+    else if (kind == I16)
+        memcpy(at, &two, sizeof two);
+    else
+        memcpy(at, &four, sizeof four);
+}
+
 static void store(const operand *of, const step *by, uint32_t row, uint32_t column, double value)
 {
     uint8_t *at = of->at + (row * of->row + column * of->column);
-    const int32_t most = of->kind == I8 ? 127 : of->kind == I16 ? 32767 : INT32_MAX;
-    int32_t four;
-    int16_t two;
     uint16_t half;
     float single;
 
@@ -160,16 +185,10 @@ static void store(const operand *of, const step *by, uint32_t row, uint32_t colu
     case F16: half = to_half(value); memcpy(at, &half, sizeof half); return;
     case F32: single = (float)value; memcpy(at, &single, sizeof single); return;
     case F64: memcpy(at, &value, sizeof value); return;
-    default: break;
+    default:
+        store_integer(at, of->kind,
+                      limited(value, least_of(by, of->kind), greatest_of(by, of->kind)));
     }
-    four = limited(value, at_least(by->low, -most - 1), by->high < most ? by->high : most);
-    two = (int16_t)four;
-    if (of->kind == I8)
-        *at = (uint8_t)four;
-    else if (of->kind == I16)
-        memcpy(at, &two, sizeof two);
-    else
-        memcpy(at, &four, sizeof four);
 }
 
 /* Of an integer in units of 2^-shift, as golden.npe.elements has it. */
@@ -354,20 +373,14 @@ static float single_of(const step *by, uint32_t operation, const uint8_t *at, co
 }
 
 /* The code of a quotient, of a byte or two. */
-static void encode_single(const step *by, uint8_t *to, float value)
+static int32_t code_of(const step *by, float value)
 {
-    const int32_t most = by->out.kind == I8 ? 127 : 32767;
-    const int32_t least = at_least(by->low, -most - 1), high = by->high < most ? by->high : most;
-    const float low = (float)(by->low - by->shift), up = (float)(by->high - by->shift);
-    const float inside = value > low ? value < up ? value : up : low;
-    const float large = inside + 12582912.0f; /* 1.5 * 2^23 */
-    const int32_t code = (int32_t)(large - 12582912.0f) + by->shift;
-    const int16_t two = (int16_t)(code > least ? code < high ? code : high : least);
+    const int32_t least = least_of(by, by->out.kind), most = greatest_of(by, by->out.kind);
+    const float low = (float)(by->low - by->shift), high = (float)(by->high - by->shift);
+    const float inside = value > low ? value < high ? value : high : low;
+    const int32_t code = (int32_t)carrysave_nearest(inside) + by->shift;
 
-    if (by->out.kind == I8)
-        *to = (uint8_t)two;
-    else
-        memcpy(to, &two, sizeof two);
+    return code > least ? code < most ? code : most : least;
 }
 
 static void singles(const step *by, uint32_t operation, uint32_t row)
@@ -378,7 +391,7 @@ static void singles(const step *by, uint32_t operation, uint32_t row)
 
     for (column = 0; column < by->columns; column++) {
         if (operation == ENCODE) {
-            encode_single(by, to, single_at(a) / single_at(b));
+            store_integer(to, by->out.kind, code_of(by, single_at(a) / single_at(b)));
         } else {
             const float value = single_of(by, operation, a, b);
             memcpy(to, &value, sizeof value);
@@ -410,7 +423,7 @@ static uint32_t operands_of(uint32_t operation)
 
 static void once(const step *by, uint32_t operation)
 {
-    const bool short_ones = in_singles(by, operation);
+    const bool by_singles = in_singles(by, operation);
     uint32_t row, column;
 
     if (operation == GROUPS) {
@@ -423,7 +436,7 @@ static void once(const step *by, uint32_t operation)
             reduce(by, operation, row);
         else if (operation == ALIGN)
             align(by, row);
-        else if (short_ones)
+        else if (by_singles)
             singles(by, operation, row);
         else
             for (column = 0; column < by->columns; column++)

@@ -149,9 +149,10 @@ uint64_t carrysave_read_cycles(carrysave *device);
 /* Start what descriptors in memory say. */
 carrysave_status carrysave_start_ready(carrysave *device, uint64_t address, uint32_t count);
 
-/* Functions of floats of 32 bits, by their numbers in a step. */
+/* Functions of floats of 32 bits, by their numbers in a step; the nearest integer, up to 2^22. */
 enum { CARRYSAVE_EXP = 19, CARRYSAVE_LOGISTIC, CARRYSAVE_TANH, CARRYSAVE_ERF };
 float carrysave_single(uint32_t which, float x);
+float carrysave_nearest(float x);
 
 /* Do the step of a program on floats that begins with some words; return the words behind it, or null
  * if there is no such step. */

@@ -87,6 +87,11 @@ static float error_function(float x)
     return x < 0.0f ? -found : found;
 }
 
+float carrysave_nearest(float x)
+{
+    return nearest(x);
+}
+
 float carrysave_single(uint32_t which, float x)
 {
     switch (which) {
