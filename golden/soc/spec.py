@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+
 from golden.check import Choice, Flag, Integer, check_fields, parameter, parameters_of
 from golden.engine import EngineSpec
 from golden.npe.npe import NpeSpec
@@ -305,30 +307,22 @@ class CoprocessorSpec(BusSpec):
 
     @cached_property
     def _default_blocks(self) -> dict[tuple[int, int, int], tuple[int, int, int]]:
-        inside = self.inside
-        defaults = {
-            kind.kind: min(
-                (
-                    (m, n, k)
-                    for m in range(1, min(self.a_words, self.rows // inside.m) + 1)
-                    for n in range(1, self.rows // (m * inside.m) + 1)
-                    if (k := self.stores(kind).most_beats(m, n))
-                ),
-                key=lambda sizes: (
-                    sizes[2] < inside.m + 2,
-                    1 / (sizes[0] * inside.m) + 1 / (sizes[1] * inside.n),
-                    -sizes[2],
-                ),
-                default=None,
-            )
-            for kind in self.kinds
-        }
-        if None in defaults.values():
+        m, n = self.inside.m, self.inside.n
+        ups = range(1, min(self.a_words, self.rows // m) + 1)
+        acrosses = [np.arange(1, self.rows // (up * m) + 1) for up in ups]
+        up, across = np.repeat(ups, [len(one) for one in acrosses]), np.concatenate(acrosses)
+        traffic = 1 / (up * m) + 1 / (across * n)
+        defaults = {}
+        for kind in self.kinds:
+            beats = self.stores(kind).most_beats_of(up, across)
+            best, *_ = np.lexsort((-beats, traffic, beats < m + 2, beats == 0))
+            defaults[kind.kind] = int(up[best]), int(across[best]), int(beats[best])
+        if not all(beats for *_, beats in defaults.values()):
             raise ValueError(
                 "sums, a_bytes and b_bytes must hold a block whose rows are of whole bytes, not "
                 f"{self.sums}, {self.a_bytes} and {self.b_bytes}"
             )
-        return {kind: sizes for kind, sizes in defaults.items() if sizes is not None}
+        return defaults
 
     @property
     def numbers(self) -> list[tuple[int, bool]]:
