@@ -9,13 +9,13 @@ import numpy as np
 from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.compiler.timing.rows_cost import stores_of
-from carrysave.compiler.timing.timed_blocks import timed, with_blocks
+from carrysave.compiler.timing.timed_blocks import bounds, timed, with_blocks
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
 from golden.soc.blocking import Stores, candidates
 from golden.soc.job_check import matrices
 
-__all__ = ["finer_windows", "planned", "planned_again"]
+__all__ = ["finer_windows", "least", "planned", "planned_again"]
 
 _CLOSE, _START = 1.05, 200
 """Times the array's cycles, and cycles of a start: what takes less is not planned again."""
@@ -47,18 +47,36 @@ def planned_again(job: Job, target: Target) -> Job:
     return _planned(job, target)[1]
 
 
+def least(job: Job, target: Target) -> int:
+    """Return the cycles that a product takes at least, about, with the blocks that are best."""
+    return round(bounds(job, *_known(job, target), target).min())
+
+
 def _planned(job: Job, target: Target) -> tuple[float, Job]:
     """Return a product with blocks, and the cycles that it takes."""
+    known, c_bits = _known(job, target)
+    if not len(known):  # a tap is longer than a block can be
+        return inf, replace(job, block_m=1, block_n=1, block_k=1)
+    price, best = timed(job, known, c_bits, target)
+    return price, with_blocks(job, best, target)
+
+
+def _known(job: Job, target: Target) -> tuple[np.ndarray, int]:
+    """Return the blocks that a product can have, each once, and the bits of a number of C."""
     stores, words = stores_of(job, target)
-    operands = matrices(target.spec, golden_job(job, target.spec))
-    c_bits = operands["c"].bits
+    c_bits = matrices(target.spec, golden_job(job, target.spec))["c"].bits
     known = candidates(stores, job.m, job.n, words)
     if job.window is not None:
         known = _whole_taps(known, job.window, stores)
-        if not len(known):  # a tap is longer than a block can be
-            return inf, replace(job, block_m=1, block_n=1, block_k=1)
-    price, best = timed(job, known, c_bits, target)
-    return price, with_blocks(job, best, target)
+    return _apart(known, job, stores), c_bits
+
+
+def _apart(blocks: np.ndarray, job: Job, stores: Stores) -> np.ndarray:
+    """Return blocks without those that are others in the same order: of one row, or one column."""
+    of_m, of_n, _, by_columns = blocks.T
+    one_up, one_across = of_m * stores.tile_m >= job.m, of_n * stores.tile_n >= job.n
+    chosen: np.ndarray = blocks[np.where(one_up, by_columns == 0, ~one_across | (by_columns == 1))]
+    return chosen
 
 
 def finer_windows(window: Window, beat: int) -> Iterator[Window]:

@@ -15,12 +15,13 @@ __all__ = ["CHIP", "golden_job", "moved", "scales_of", "unmoved"]
 
 CHIP = 1 << 31
 """First address on chip."""
+_FIELDS = [one.name for one in fields(Job)]
 
 
 def golden_job(job: Job, spec: CoprocessorSpec) -> memory_jobs.Job:
     """Return a job of a program whose memory begins at address 0."""
-    job = moved(job, 0, spec.scratch_base)
-    values: dict[str, Any] = {one.name: getattr(job, one.name) for one in fields(job)}
+    values: dict[str, Any] = {name: getattr(job, name) for name in _FIELDS}
+    values |= _addresses(job, _moving(0, spec.scratch_base))
     if job.requantisation is not None:
         values["requantisation"] = scales_of(job.requantisation)
     return memory_jobs.Job(**values)
@@ -37,11 +38,7 @@ def scales_of(how: Requantisation) -> unit.Requantisation:
 
 def moved(job: Job, base: int, chip: int) -> Job:
     """Return a job of a program as it is where memory, and what is on chip, begin elsewhere."""
-
-    def at(address: int) -> int:
-        return address - CHIP + chip if address >= CHIP else address + base
-
-    return _with(job, at)
+    return replace(job, **_addresses(job, _moving(base, chip)))
 
 
 def unmoved(job: Job, base: int, chip: int) -> Job:
@@ -50,15 +47,17 @@ def unmoved(job: Job, base: int, chip: int) -> Job:
     def at(address: int) -> int:
         return address - chip + CHIP if address >= chip else address - base
 
-    return _with(job, at)
+    return replace(job, **_addresses(job, at))
 
 
-def _with(job: Job, at: Callable[[int], int]) -> Job:
-    return replace(
-        job,
-        a=at(job.a),
-        b=at(job.b),
-        c=at(job.c),
-        bias=None if job.bias is None else at(job.bias),
-        records=None if job.records is None else at(job.records),
-    )
+def _moving(base: int, chip: int) -> Callable[[int], int]:
+    def at(address: int) -> int:
+        return address - CHIP + chip if address >= CHIP else address + base
+
+    return at
+
+
+def _addresses(job: Job, at: Callable[[int], int]) -> dict[str, Any]:
+    """Return the addresses of a job elsewhere, by name."""
+    addresses = {name: getattr(job, name) for name in ("a", "b", "c", "bias", "records")}
+    return {name: at(address) for name, address in addresses.items() if address is not None}

@@ -39,13 +39,11 @@ def ends_of(jobs: Sequence[RingJob], target: Target) -> list[int]:
 def ring_job(job: Job, target: Target) -> RingJob:
     """Return a job as rings are timed, with the blocks that the hardware would choose."""
     golden = golden_job(job, target.spec)
+    if job.vector in MAPS or (job.block_m and job.block_n and job.block_k):
+        return RingJob(golden)
     operands = matrices(target.spec, golden)
     if job.vector is None:
-        if not (job.block_m and job.block_n and job.block_k):
-            golden = with_golden_blocks(golden, blocks_of(job, operands, target))
-        return RingJob(golden)
-    if job.vector in MAPS:
-        return RingJob(golden)
+        return RingJob(with_golden_blocks(golden, blocks_of(job, operands, target)))
     begins = _DEPTHWISE + _TABLE * job.table if job.vector == DEPTHWISE else _ROWS
     took = rows_cycles(job, job.vector, operands, target)
     return RingJob(golden, begins + 2 * target.memory.answer + took)

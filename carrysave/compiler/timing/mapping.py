@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
-from math import ceil, prod
+from math import inf, prod
 from operator import mod
 
 from carrysave.compiler.graph.im2col import Windows
@@ -17,6 +17,9 @@ _SIZES = (1, 2, 3, 4, 6, 8)
 _UNEVEN = 1.1
 """Times its cycles, a mapping counts for of whose patches some are not whole: records by which the
 processor gathers their bytes do not repeat, and are many times as much memory."""
+_LATE, _ABOUT = 6, 0.9
+"""How many mappings in a row are timed that are not better, in the order of a bound; times which
+it is one for certain."""
 
 Mapping = tuple[Patched, bool]
 """Windows of patches, and whether activations take the place of B, and weights that of A."""
@@ -53,26 +56,31 @@ def choose(
     few = weights[2] < target.info.stores.tile_n and min(outputs) >= 1
     if not few or windows.depth == 1 or type(windows) is not Windows:
         return None
-    options = [
-        (sum(count * least_cycles(target, one, scales=by) for count, one, by in made), made, which)
-        for plain, rows, deep in _patches(target, windows, weights, shape, terms)
-        for made, which in _ways(target, plain, (weights[0], rows, deep, weights[2]), scales, turns)
-    ]
-    best: tuple[int, Mapping | None] | None = None
-    for least, made, which in sorted(options, key=lambda option: option[0]):
-        if best is not None and least >= best[0]:
+    options = []
+    for plain, rows, deep in _patches(target, windows, weights, shape, terms):
+        sizes = weights[0], rows, deep, weights[2]
+        for made, which in _ways(target, plain, sizes, scales, turns):
+            uneven = which is not None and any(map(mod, outputs, plain.size))
+            times = _UNEVEN if uneven else 1.0
+            least = sum(
+                count * least_cycles(target, one, scales=by, bias=True) for count, one, by in made
+            )
+            options.append((times * least, times, made, which))
+    best: tuple[float, Mapping | None] = inf, None
+    late = 0
+    for bound, times, made, which in sorted(options, key=lambda option: option[0]):
+        if _ABOUT * bound >= best[0] or late == _LATE:
             break
         # Each of those that are turned has its own scale, where there are several.
         alike = scales < 2 or which is None or not which[1]
-        cycles = sum(
+        cycles = times * sum(
             product_cycles(target, one, scales=by, bias=True, count=count, alike=alike)
             for count, one, by in made
         )
-        if which is not None and any(map(mod, outputs, which[0].size)):
-            cycles = ceil(_UNEVEN * cycles)
-        if best is None or cycles < best[0]:
-            best = cycles, which
-    return None if best is None else best[1]
+        late += 1
+        if cycles < best[0]:
+            best, late = (cycles, which), 0
+    return best[1]
 
 
 def _patches(

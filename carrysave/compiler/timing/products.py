@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from carrysave.compiler.target.target import Target
-from carrysave.compiler.timing.blocks import planned
+from carrysave.compiler.timing.blocks import least, planned
 from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.compiler.timing.job_cycles import ends_of, ring_job
 from carrysave.driver import Mode, Requantisation
@@ -37,10 +37,7 @@ def product_cycles(
     count : how many follow each other; behind some all take what the last one of these does.
     alike : they have the same scales, or records.
     """
-    how = Requantisation(multiplier=1, shift=0) if scales else None
-    job = job_of_shape(target, shape, requantisation=how, bias=bias)
-    if scales > 1:
-        job = replace(job, records=0)
+    job = _of_codes(target, shape, scales, bias)
     # None reads what the one before it writes.
     end = min(CHIP, target.spec.scratch_base)
     first = ring_job(replace(planned(job, target), c=end // 2), target)
@@ -49,21 +46,24 @@ def product_cycles(
     return ends[-1] + (count - timed) * (ends[-1] - ends[timed - 2])
 
 
-def least_cycles(target: Target, shape: tuple[int, int, int], *, scales: int) -> int:
-    """Return cycles that :func:`product_cycles` is not below, for those of the array and the bus.
+@lru_cache(maxsize=4096)
+def least_cycles(
+    target: Target, shape: tuple[int, int, int], *, scales: int, bias: bool = False
+) -> int:
+    """Return the cycles of a product of codes at least, about, whose blocks are the best.
 
     Parameters
     ----------
-    target, shape, scales : see there.
+    target, shape, scales, bias : see :func:`product_cycles`.
     """
-    m, k, n = shape
-    mode, info = target.mode, target.info
-    stores, words = mode.stores(info.stores), -(-k // mode.codes)
-    tiles = -(-m // stores.tile_m) * -(-n // stores.tile_n)
-    read = m * words * stores.a_bits + words * n * stores.b_bits
-    written = m * n * (info.codes if scales else info.sums).bits
-    array = tiles * -(-words // stores.tile_k)
-    return max(array, stores.beat * max(read, written) // stores.data_width)
+    return least(_of_codes(target, shape, scales, bias), target)
+
+
+def _of_codes(target: Target, shape: tuple[int, int, int], scales: int, bias: bool) -> Job:
+    """Return the job of a product of codes; see :func:`product_cycles`."""
+    how = Requantisation(multiplier=1, shift=0) if scales else None
+    job = job_of_shape(target, shape, requantisation=how, bias=bias)
+    return replace(job, records=0) if scales > 1 else job
 
 
 def job_of_shape(

@@ -15,7 +15,7 @@ from carrysave.driver.window import Window
 from golden.soc.blocking import Blocks, Stores, costs
 from golden.soc.window import walk_cycles
 
-__all__ = ["timed", "window_cycles", "with_blocks"]
+__all__ = ["bounds", "timed", "window_cycles", "with_blocks"]
 
 _TRIED, _LATE, _BETTER = 12, 3, 0.99
 """Blocks of a product that are timed, those first of which a bound is least; how many in a row that
@@ -52,7 +52,7 @@ def timed(job: Job, known: np.ndarray, c_bits: int, target: Target) -> tuple[int
     Parameters
     ----------
     job : the product.
-    known : rows of :func:`golden.soc.blocking.candidates`.
+    known : blocks, rows of :func:`golden.soc.blocking.candidates`.
     c_bits : of a number of C.
     target : the co-processor.
     """
@@ -68,12 +68,12 @@ def timed(job: Job, known: np.ndarray, c_bits: int, target: Target) -> tuple[int
 @lru_cache(maxsize=1024)
 def _timed(product: _Product, known: bytes, columns: int) -> tuple[int, Blocks]:
     job, target = product.job, product.target
-    some = _apart(np.frombuffer(known, np.int64).reshape(-1, columns), job, target)
-    bounds = _bounds(job, some, product.c_bits, target)
+    some = np.frombuffer(known, np.int64).reshape(-1, columns)
+    least = bounds(job, some, product.c_bits, target)
     best: tuple[int, Blocks] | None = None
     late = 0
-    for row in np.argsort(bounds, kind="stable")[:_TRIED]:
-        if best is not None and (best[0] <= _ENOUGH * bounds[row] + _START or late == _LATE):
+    for row in np.argsort(least, kind="stable")[:_TRIED]:
+        if best is not None and (best[0] <= _ENOUGH * least[row] + _START or late == _LATE):
             break
         blocks = Blocks.of(some[row])
         took = job_cycles(with_blocks(job, blocks, target), target)
@@ -95,16 +95,7 @@ def with_blocks(job: Job, blocks: Blocks, target: Target) -> Job:
     )
 
 
-def _apart(blocks: np.ndarray, job: Job, target: Target) -> np.ndarray:
-    """Return blocks without those that are others in the same order: of one row, or one column."""
-    stores, _ = stores_of(job, target)
-    of_m, of_n, _, by_columns = blocks.T
-    one_up, one_across = of_m * stores.tile_m >= job.m, of_n * stores.tile_n >= job.n
-    chosen: np.ndarray = blocks[np.where(one_up, by_columns == 0, ~one_across | (by_columns == 1))]
-    return chosen
-
-
-def _bounds(job: Job, some: np.ndarray, c_bits: int, target: Target) -> np.ndarray:
+def bounds(job: Job, some: np.ndarray, c_bits: int, target: Target) -> np.ndarray:
     """Return cycles that a product takes at least, about, with each of some blocks."""
     stores, words = stores_of(job, target)
     cycles = costs(stores, some, job.m, job.n, words, c_bits)[0]
