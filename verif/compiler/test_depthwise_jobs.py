@@ -135,7 +135,7 @@ def _cycles(program: Program) -> int:
     return sum(step.cycles for step in program.steps if isinstance(step, Start))
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("seed", range(1, 61, 2))
 def test_rows_that_are_too_long_are_parts(seed: int) -> None:
     """Some windows of a row of them each, or products where parts would take longer."""
