@@ -18,6 +18,7 @@ from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.program.cost import spent
 from carrysave.compiler.run.alone import product_job
 from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.run.exact_product import exact
 from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 from verif.networks.comparing import TARGET, draw, lowered
@@ -83,10 +84,17 @@ def test_transposed(name: str, columns: bool) -> None:
     assert found.most <= 1
     assert found.differ <= 1 + found.codes // 1000
     assert all("no kernel" in cause["why"] for cause in comparison.causes())
+    # The judge of a network has all outputs of a patch in their places, too.
+    (product_,) = network.products
+    codes = draw(np.random.default_rng(4), shape, U8)
+    judged = exact(product_, codes, None)
+    assert judged is not None
+    np.testing.assert_allclose(judged, _on(TARGET)(product_, codes, None), rtol=0, atol=1)
 
 
-def test_transposed_to_floats() -> None:
-    b, shape = transposed(TRANSPOSED["padded"], columns=True, codes=False)
+@pytest.mark.parametrize("name", ["padded", "groups"])
+def test_transposed_to_floats(name: str) -> None:
+    b, shape = transposed(TRANSPOSED[name], columns=name == "padded", codes=False)
     x = np.random.default_rng(3).normal(size=shape).astype(F32)
     network = lowered(b, shape, F32, F32)
     comparison = Comparison(network)

@@ -93,8 +93,10 @@ def exact(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray 
     seen = product.windows.cut(left, 0)
     shape = seen.shape[: 1 + len(product.windows.kernel)]
     rows = np.moveaxis(seen.reshape(-1, groups, depth), 1, 0)
-    sums = np.moveaxis(rows @ product.weights.astype(np.float64), 0, 1)
-    result = _codes(product, sums.reshape(*shape, -1) + bias, scale)
+    sums = np.moveaxis(rows @ product.weights.astype(np.float64), 0, 1).reshape(*shape, -1)
+    if (tiles := product.windows.tiles(a.shape[2:])) is not None:
+        sums = np.moveaxis(tiles.placed(sums, groups), 1, -1)
+    result = _codes(product, sums + bias, scale)
     return np.moveaxis(result, -1, 1)
 
 
