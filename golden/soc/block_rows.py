@@ -1,9 +1,12 @@
 """The rows of a product, by the parts of K of its blocks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["Chunk", "Span", "chunks"]
+__all__ = ["Chunk", "Parts", "Span", "blocks", "chunks", "kind_of"]
+
+Parts = tuple[str, range, int, int]
+"""Rows of a matrix, of each the same part, as :class:`Span`."""
 
 
 class Span(NamedTuple):
@@ -37,33 +40,42 @@ class Chunk(NamedTuple):
         return self.beats, len(self.first), *(number for pair in rows for number in pair)
 
 
-def chunks(
-    spans: Iterator[tuple[str, range, int, int]], deep: int, beats: int
-) -> Iterator[list[Chunk]]:
-    """Yield the parts of K of each block.
+def blocks(spans: Iterable[Parts]) -> list[list[Parts]]:
+    """Split the spans of a product, of :func:`golden.soc.blocking.spans`, into those of blocks."""
+    made = [list[Parts]()]
+    for one in spans:
+        made[-1].append(one)
+        if one[0] == "c":
+            made.append([])
+    return made[:-1]
+
+
+def kind_of(block: Iterable[Parts]) -> tuple[object, ...]:
+    """Return what the spans of blocks that are alike have in common."""
+    return tuple([(name, len(rows), size) for name, rows, _, size in block])
+
+
+def chunks(block: Iterable[Parts], deep: int, beats: int) -> list[Chunk]:
+    """Return the parts of K of a block.
 
     Parameters
     ----------
-    spans : of :func:`golden.soc.blocking.spans`.
+    block : its spans.
     deep, beats : of K, of a part at most, and in all.
     """
-    first, a, b = list[Span](), list[Span](), list[Span]()
-    for one in spans:
-        name = one[0]
-        if name != "c":
-            {"a": a, "b": b}.get(name, first).append(Span(*one))
-            continue
-        count = -(-beats // deep)
-        if count > 1 and not len(a) == len(b) == count:
-            raise ValueError(f"a block of {count} parts must load A and B for each")
-        yield [
-            Chunk(
-                min(deep, beats - number * deep),
-                () if number else tuple(first),
-                a[number] if a else None,
-                b[number] if b else None,
-                Span(*one) if number == count - 1 else None,
-            )
-            for number in range(count)
-        ]
-        first, a, b = [], [], []
+    first, sides = list[Span](), dict[str, list[Span]](a=[], b=[], c=[])
+    for one in block:
+        sides.get(one[0], first).append(Span(*one))
+    (a, b, c), count = sides.values(), -(-beats // deep)
+    if count > 1 and not len(a) == len(b) == count:
+        raise ValueError(f"a block of {count} parts must load A and B for each")
+    return [
+        Chunk(
+            min(deep, beats - number * deep),
+            () if number else tuple(first),
+            a[number] if a else None,
+            b[number] if b else None,
+            c[0] if number == count - 1 else None,
+        )
+        for number in range(count)
+    ]

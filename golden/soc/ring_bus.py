@@ -1,7 +1,7 @@
 """When bursts of rows pass on a bus whose memory moves a beat each way per cycle."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from golden.soc.bus import BusSpec
@@ -47,6 +47,7 @@ class RingBus:
 
     def __init__(self, spec: BusSpec, latency: int, beat: int = 1, base: int | None = None) -> None:
         self._spec, self._latency, self._beat = spec, latency, beat
+        self._beat_bytes, self._burst = spec.bytes, spec.burst
         self._base = 1 << 64 if base is None else base
         self._asked: deque[int] = deque([0] * _WAITING, maxlen=_WAITING)
         """When the addresses of the last bursts were on the bus."""
@@ -86,16 +87,25 @@ class RingBus:
         -------
         When the last one was requested, and when the last beat of each comes.
         """
-        came, more, beat = list[int](), self._spec.outstanding, self._spec.bytes
+        came, more, beat = list[int](), self._spec.outstanding, self._beat_bytes
         asked, ends, read = self._asked, self._ends, self._read
         latency, each = self._of(rows.address)
-        number, start, size = 0, rows.address, rows.bytes
+        number, start, size, burst = 0, rows.address, rows.bytes, self._burst
         while number < rows.number:
-            time = max(time + 1, asked[0] + 1)
+            # As in `read`; this is where most of a model's time goes.
+            time += 1
+            if time <= asked[0]:
+                time = asked[0] + 1
             beats = (start + size - 1) // beat - start // beat + 1
-            if start % _PAGE + size <= _PAGE and beats <= self._spec.burst:
-                address = max(time + ADDRESS, asked[-1] + 1, ends[0] + FREE)
-                read = max(address + latency, read) + beats * each
+            if beats <= burst and start % _PAGE + size <= _PAGE:
+                address = time + ADDRESS
+                if address <= asked[-1]:
+                    address = asked[-1] + 1
+                if address < ends[0] + FREE:
+                    address = ends[0] + FREE
+                if read < address + latency:
+                    read = address + latency
+                read += beats * each
                 asked.append(address)
                 ends.append(read)
             else:
@@ -119,7 +129,7 @@ class RingBus:
 
     def fill(self, time: int, count: int) -> int:
         """Have bytes pass that are not read, behind what is; return when the last beat does."""
-        self._read = max(self._read, time + ADDRESS) + -(-count // self._spec.bytes)
+        self._read = max(self._read, time + ADDRESS) + -(-count // self._beat_bytes)
         return self._read
 
     def hold(self, cycles: int) -> None:
@@ -128,9 +138,10 @@ class RingBus:
 
     def write(self, first: int, last: int, start: int, count: int) -> None:
         """Write bytes, of which beats come from one time to another."""
-        left = -(-(start + count) // self._spec.bytes) - start // self._spec.bytes
         latency, each = self._of(start)
-        for beats in self._bursts(start, count):
+        parts = self._bursts(start, count)
+        left = sum(parts)
+        for beats in parts:
             left -= beats
             begins = max(first, self._answers[0] + ANSWERED, self.written + 1)
             self.written = max(last - left, begins + beats * each - 1)
@@ -155,17 +166,15 @@ class RingBus:
         """Return latency, and cycles of a beat, of what is at an address."""
         return (self._latency, self._beat) if address < self._base else (NEAR, 1)
 
-    def _bursts(self, address: int, count: int) -> Sequence[int] | Iterator[int]:
+    def _bursts(self, address: int, count: int) -> Sequence[int]:
         """Return the beats of each burst of a row."""
-        beat = self._spec.bytes
+        beat, burst = self._beat_bytes, self._burst
         first, end = address // beat, -(-(address + count) // beat)
-        page = _PAGE // beat
-        if end - first <= min(self._spec.burst, page - first % page):
+        if end - first <= burst and address % _PAGE + count <= _PAGE:
             return (end - first,)
-        return self._split(first, end, page)
-
-    def _split(self, first: int, end: int, page: int) -> Iterator[int]:
+        page, parts = _PAGE // beat, list[int]()
         while first < end:
-            beats = min(end - first, self._spec.burst, page - first % page)
-            yield beats
+            beats = min(end - first, burst, page - first % page)
+            parts.append(beats)
             first += beats
+        return parts

@@ -1,10 +1,10 @@
 """When rows that the jobs of a ring read are requested, and come; and their descriptors."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from golden.soc.block_rows import Span
+from golden.soc.block_rows import Parts, Span
 from golden.soc.code_table import CODES
 from golden.soc.code_table import cycles as table_cycles
 from golden.soc.job import Job
@@ -144,12 +144,13 @@ class RingLoader:
         for times in self.free.values():
             times.extend([time + buffers for time in times])
 
-    def inside(self, span: Span | None) -> int:
+    def inside(self, block: Iterable[Parts]) -> int:
         """Return how many lines of the first window of a block are of the map."""
-        if self._walks is None or span is None:
+        first = next((rows.start for name, rows, *_ in block if name == "a"), None)
+        if self._walks is None or first is None:
             return 0
         window, _ = self._walks
-        top = span.rows.start // window.across * window.strides[0] - window.first[0]
+        top = first // window.across * window.strides[0] - window.first[0]
         lines = range(top, top + window.kernel[0] * window.dilations[0], window.dilations[0])
         return sum(0 <= line < window.height for line in lines)
 

@@ -1,7 +1,7 @@
 """How far the parts of a co-processor are, block by block, and what blocks take that are alike."""
 
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 __all__ = ["LEAST", "Mark", "left_out", "mean"]
@@ -21,15 +21,18 @@ class Mark(NamedTuple):
     written: int
 
 
-def left_out(kinds: Sequence[object], alike: int, marks: Sequence[Mark]) -> tuple[int, Mark]:
+def left_out(
+    kinds: Sequence[object], number: int, alike: int, marks: Sequence[Mark]
+) -> tuple[int, Mark]:
     """Return how many blocks are left out, all that are alike but the last ones, and their cycles.
 
     None are, as long as what they take is not steady.
 
     Parameters
     ----------
-    kinds : of the last block, and of those after it.
-    alike : how many blocks were.
+    kinds : of all blocks.
+    number : of the next one.
+    alike : how many were, up to that one.
     marks : behind each that was not left out.
     """
     if alike < LEAST:
@@ -39,7 +42,7 @@ def left_out(kinds: Sequence[object], alike: int, marks: Sequence[Mark]) -> tupl
     apart = max(abs(one - other) for one, other in zip(last, before, strict=True))
     if apart > _CLOSE * max(last) and alike < _MOST:
         return 0, Mark(0, 0, 0)
-    same = sum(1 for _ in takewhile(kinds[0].__eq__, kinds[1:]))
+    same = sum(1 for _ in takewhile(kinds[number - 1].__eq__, islice(kinds, number, None)))
     return mean(marks, max(same - _ENDING, 0), _MEAN)
 
 

@@ -1,8 +1,10 @@
 """When the jobs of a ring load, multiply and write, block by block."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from operator import sub
+from typing import Any
 
-from golden.soc.block_rows import Chunk, Span, chunks
+from golden.soc.block_rows import Chunk, Parts, Span, blocks, chunks, kind_of
 from golden.soc.blocking import Blocks, spans
 from golden.soc.job import Job
 from golden.soc.job_check import matrices
@@ -10,7 +12,7 @@ from golden.soc.memory import Matrix
 from golden.soc.memory_timing import MemoryTiming
 from golden.soc.ring_build import RingBuild
 from golden.soc.ring_loader import NEXT, Begin, RingLoader
-from golden.soc.ring_marks import Mark, left_out, mean
+from golden.soc.ring_marks import LEAST, Mark, left_out, mean
 from golden.soc.ring_sdram import bus_of
 from golden.soc.spec import CoprocessorSpec
 
@@ -82,17 +84,17 @@ class RingWalk:
         """Run a job; return when it is complete, and when the next descriptor has come."""
         self._placed, window, loader = matrices(self._spec, job), job.window, self._loader
         stores = self._spec.stores(self._spec.inside.modes[job.a_format, job.b_format])
-        blocks, words = Blocks(job.block_m, job.block_n, job.block_k, job.by_columns), job.k
+        deep, words = job.block_k, job.k
         if window is None:
             words = self._placed["a"].columns
         else:
-            deep = -(-job.block_k * window.channels // stores.tile_k)
-            blocks = Blocks(job.block_m, job.block_n, deep, job.by_columns)
+            deep = -(-deep * window.channels // stores.tile_k)
+        split = Blocks(job.block_m, job.block_n, deep, job.by_columns)
         bits = {name: one.bits for name, one in self._placed.items() if name != "table"}
-        parts = spans(stores, blocks, bits, job.m, job.n, words)
+        parts = blocks(spans(stores, split, bits, job.m, job.n, words))
         loader.begin(job, begin)
         self._engine = max(self._engine, begin.run + _RUNS)
-        self._all(list(chunks(parts, blocks.k, -(-words // stores.tile_k))), begin.a)
+        self._all(parts, deep, -(-words // stores.tile_k), begin.a)
         self.asked = self.ready = loader.row
         loader.end(loader.row)
         return self._bus.answered(), loader.came
@@ -122,27 +124,28 @@ class RingWalk:
                 number += skipped
         self.asked, self.ready = loader.row, self._engine + _HANDED
 
-    def _all(self, blocks: list[list[Chunk]], held: int) -> None:
+    def _all(self, parts: list[list[Parts]], deep: int, beats: int, held: int) -> None:
         """Load and multiply blocks.
 
         Parameters
         ----------
+        parts, deep, beats : of :func:`golden.soc.block_rows.chunks`.
         held : when rows of A can be requested.
         """
-        inside = self._loader.inside
-        kinds = [(inside(block[0].a), *(one.kind for one in block)) for block in blocks]
+        kinds = [(self._loader.inside(block), kind_of(block)) for block in parts]
         marks, number, alike = list[Mark](), 0, 0
-        while number < len(blocks):
-            self._block(blocks[number], kinds[number][1:], held)
+        while number < len(parts):
+            self._block(chunks(parts[number], deep, beats), held)
             marks.append(self._mark())
             alike = alike + 1 if number and kinds[number] == kinds[number - 1] else 1
             number += 1
-            number += self._leave_out(kinds[number - 1 :], alike, marks)
+            number += self._leave_out(kinds, number, alike, marks)
 
-    def _leave_out(self, kinds: Sequence[object], alike: int, marks: Sequence[Mark]) -> int:
+    def _leave_out(self, kinds: list[Any], number: int, alike: int, marks: list[Mark]) -> int:
         """Leave out what is alike; return how many: see :func:`golden.soc.ring_marks.left_out`."""
-        skipped, by = left_out(kinds, alike, marks)
-        self._later(by)
+        skipped, by = left_out(kinds, number, alike, marks)
+        if skipped:
+            self._later(by)
         return skipped
 
     def _later(self, by: Mark) -> None:
@@ -158,8 +161,9 @@ class RingWalk:
     def _mark(self) -> Mark:
         return Mark(self._loader.row, self._engine, self._bus.written)
 
-    def _block(self, block: list[Chunk], kinds: Sequence[object], held: int) -> None:
+    def _block(self, block: list[Chunk], held: int) -> None:
         """Load a block and multiply it."""
+        kinds = [chunk.kind if len(block) > LEAST else () for chunk in block]
         marks, number, alike, c = list[Mark](), 0, 0, block[-1].c
         assert c is not None
         ready, loader = list[int](), self._loader
@@ -179,7 +183,7 @@ class RingWalk:
             marks.append(self._mark())
             alike = alike + 1 if number and kinds[number] == kinds[number - 1] else 1
             number += 1
-            number += self._leave_out(kinds[number - 1 :], alike, marks)
+            number += self._leave_out(kinds, number, alike, marks)
         for span in block[0].first:
             loader.free[span.name].append(ready[-1] + _FREES)
         self._write(c, ready)
@@ -193,8 +197,9 @@ class RingWalk:
         """Load rows of B, if there are new ones."""
         if chunk.b is not None:
             came, each = self._loader.load(chunk.b), self._spec.inside.k
-            beats = range(chunk.beats)
-            self._b = max(came[min((beat + 1) * each, len(came)) - 1] - beat for beat in beats) + _B
+            # The last row of each beat; rows that are of several come with the first of them.
+            last = *came[each - 1 :: each], came[-1]
+            self._b = max(map(sub, last, range(chunk.beats))) + _B
 
     def _multiply(self, chunk: Chunk, c: Span, number: int) -> list[int]:
         """Multiply a block's part of K; return when its rows are ready, if it is the last part.
