@@ -37,19 +37,19 @@ class LitedramTiming:
     answer : from the last beat of a burst that is written to its answer.
     """
 
-    read: float = 0.16
-    write: float = 0.83
-    turn: float = 7.7
-    reads: float = 18.9
-    writes: float = 9.1
+    read: float = 0.08
+    write: float = 1.07
+    turn: float = 7.8
+    reads: float = 16.9
+    writes: float = 11.3
     bank: float = 2.1
     row: float = 3.3
-    opening: float = 7.0
-    refresh: float = 8.4
+    opening: float = 8.7
+    refresh: float = 10.4
     every: float = 468.0
     page: int = 1024
     banks: int = 4
-    answer: float = 8.3
+    answer: float = 3.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +86,11 @@ class MemoryTiming:
     def answer(self) -> int:
         """Cycles from an address on the bus to its first beat."""
         return self.latency - TO_ADDRESS
+
+    @property
+    def answer_again(self) -> int:
+        """The same, of what has just been written: of SDRAM, its row is open."""
+        return self.answer - (round(self.sdram.opening) if self.sdram else 0)
 
     def beat(self, bus: int) -> int:
         """Return the cycles of a beat of a bus of so many bytes."""

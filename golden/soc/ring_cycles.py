@@ -79,7 +79,8 @@ def ring_ends(
     memory, build : of :class:`golden.soc.ring_walk.RingWalk`.
     """
     walk, ends = RingWalk(spec, memory, build), list[int]()
-    begins = _FIRST + memory.answer + memory.beat(spec.bytes) * (DESCRIPTOR // spec.bytes)
+    # Descriptors have just been written.
+    begins = _FIRST + memory.answer_again + memory.beat(spec.bytes) * (DESCRIPTOR // spec.bytes)
     begins += _multiplications(spec, jobs[0].job)
     begin, complete = Begin(0, begins, begins, 0, len(jobs) - 1), begins
     if jobs[0].job.vector is None and len(jobs) > 1 and jobs[1].alike:

@@ -119,13 +119,21 @@ def test_a_layer_is_one_job_and_its_codes_are_the_same(
 def test_whichever_takes_fewer_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the cost of the whole layer: of some the vector unit, of others products."""
     chosen = set()
-    for seed, space in ((4, (40,)), (14, ()), (42, ()), (7, (3, 60))):
-        model, shape = separable(seed, kernel=(3, 5)[-len(space) :] if space else (), space=space)
-        took = [_cycles(compiled(model, shape))]
+    many = {"engine": "systolic_os(m=16,n=16)", "data_width": "128"}
+    few = {"vector": "vector_unit(operations=scale,lanes=4,length=512)"}
+    array = Target(Design.parse("coprocessor", PARAMETERS | many | few))
+    for target, seed, kernel, space in (
+        (TARGET, 4, (5,), (40,)),
+        (TARGET, 7, (3, 5), (3, 60)),
+        (array, 1, (2, 2), (9, 9)),
+        (array, 1, (1, 2), (12, 12)),
+    ):
+        model, shape = separable(seed, kernel=kernel, space=space)
+        took = [_cycles(compiled(model, shape, target))]
         for cycles in ((0, 1), (1, 0)):
             with monkeypatch.context() as patch:
                 choose(patch, *cycles)
-                took.append(_cycles(compiled(model, shape)))
+                took.append(_cycles(compiled(model, shape, target)))
         assert took[0] == min(took)
         chosen.add(took.index(took[0], 1))
     assert chosen == {1, 2}

@@ -19,9 +19,10 @@ from hw.tpe.rows_engine import RowsEngine
 
 __all__ = ["Target", "start_of"]
 
-_START = 113
-_WAITS = 1.2
-"""Cycles of a start but for memory's, and how often it waits for memory, fitted to simulations."""
+_START = 98
+_WAITS = 2.9
+"""Cycles of a start but for memory's, and how often it waits for memory: for its descriptor, its
+first row and its last answer, of the smallest products by rings."""
 
 _LACKING = ("scales", "stream")
 _WIDEST = 64

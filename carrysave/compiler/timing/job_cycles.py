@@ -17,7 +17,7 @@ from golden.soc.ring_cycles import RingJob, ring_ends
 __all__ = ["ends_of", "job_cycles", "ring_job", "with_golden_blocks"]
 
 _ROWS, _DEPTHWISE, _TABLE = 40, 84, 32
-"""Cycles of a vector job beside its rows and two latencies of memory: of one that is none of maps,
+"""Cycles of a vector job beside its rows and a latency of memory: of one that is none of maps,
 of a depthwise one, and more if that has a table; fitted to simulations."""
 
 
@@ -31,9 +31,8 @@ def job_cycles(job: Job, target: Target) -> int:
 
 
 def ends_of(jobs: Sequence[RingJob], target: Target) -> list[int]:
-    """Return when each job of a ring is complete, as counters count: from its first descriptor."""
-    ends = ring_ends(target.spec, jobs, target.memory, target.ring_build)
-    return [end - target.memory.answer for end in ends]
+    """Return when each job of a ring is complete, in cycles from the start."""
+    return ring_ends(target.spec, jobs, target.memory, target.ring_build)
 
 
 def ring_job(job: Job, target: Target) -> RingJob:
@@ -46,7 +45,7 @@ def ring_job(job: Job, target: Target) -> RingJob:
         return RingJob(with_golden_blocks(golden, blocks_of(job, operands, target)))
     begins = _DEPTHWISE + _TABLE * job.table if job.vector == DEPTHWISE else _ROWS
     took = rows_cycles(job, job.vector, operands, target)
-    return RingJob(golden, begins + 2 * target.memory.answer + took)
+    return RingJob(golden, begins + target.memory.answer + took)
 
 
 def with_golden_blocks(job: GoldenJob, blocks: Blocks) -> GoldenJob:
