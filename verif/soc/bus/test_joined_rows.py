@@ -26,6 +26,7 @@ def any_rows(rng: np.random.Generator, beat: int) -> list[list[tuple[int, np.nda
     ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("beat", [2, 8])
 @pytest.mark.parametrize("rate", range(3))
 def test_rows_that_join_are_one_row(beat: int, rate: int) -> None:

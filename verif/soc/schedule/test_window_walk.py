@@ -150,6 +150,7 @@ def test_window_walk_stays_beyond_far_edges() -> None:
     assert check([wide, deep, Case(RNG(1))], 2, 1.0) > 3
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("kernel", "stride", "dilation", "taps", "width"),
     [
