@@ -38,7 +38,8 @@ def ends_of(jobs: Sequence[RingJob], target: Target) -> list[int]:
 def ring_job(job: Job, target: Target) -> RingJob:
     """Return a job as rings are timed, with the blocks that the hardware would choose."""
     golden = golden_job(job, target.spec)
-    if job.vector in MAPS or (job.block_m and job.block_n and job.block_k):
+    blocks = job.block_m and job.block_n and job.block_k
+    if job.vector in MAPS or (job.vector is None and blocks):
         return RingJob(golden)
     operands = matrices(target.spec, golden)
     if job.vector is None:
