@@ -7,11 +7,12 @@ its own needs some thousand cycles for each of those.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PAIRS", "SINGLES", "erf", "exp", "logistic", "tanh"]
+__all__ = ["PAIRS", "SINGLES", "encode", "erf", "exp", "logistic", "tanh"]
 
 Floats = NDArray[np.float32]
 
@@ -85,6 +86,15 @@ def _series(x: Floats, terms: tuple[float, ...]) -> Floats:
     for term in reversed(rest):
         total = total * x + term
     return total
+
+
+def encode(
+    x: NDArray[Any], step: NDArray[Any] | np.float32, zero: int, low: int, high: int
+) -> NDArray[np.float64]:
+    """Return codes: quotients by a step, to the nearest integer, and a zero point, in limits."""
+    quotient = (x / step).astype(np.float32)
+    inside = np.where(quotient < high - zero, quotient, high - zero)
+    return np.rint(np.where(quotient > low - zero, inside, low - zero)) + float(zero)
 
 
 def _root(x: Floats) -> Floats:

@@ -6,12 +6,12 @@ import onnx
 from carrysave.compiler.run.exact_product import saturates
 from verif.networks.graphs import Builder
 
-__all__ = ["SHAPE", "attention", "feature_maps", "gates"]
+__all__ = ["SHAPE", "Coded", "attention", "feature_maps", "gates"]
 
 SHAPE = (1, 6, 4, 4)
 
 
-class _Coded(Builder):
+class Coded(Builder):
     """A builder of networks in which quantisers stand between operators."""
 
     def coded(self, name: str, step: float = 0.05, low: int = 90, high: int = 160) -> str:
@@ -48,7 +48,7 @@ class _Coded(Builder):
 
 def feature_maps(seed: int) -> onnx.ModelProto:
     """Return a network of maps: normalised, pooled, resized, padded, joined, and weighted."""
-    b = _Coded(np.random.default_rng(seed), 17)
+    b = Coded(np.random.default_rng(seed), 17)
     x = b.weighted("Conv", b.started(), (8, 6, 1, 1), "c")
     b.node(
         "BatchNormalization",
@@ -88,7 +88,7 @@ def feature_maps(seed: int) -> onnx.ModelProto:
 
 def attention(seed: int) -> onnx.ModelProto:
     """Return a network of rows: attention of two heads, a layer norm in pieces, and a gelu."""
-    b = _Coded(np.random.default_rng(seed), 17)
+    b = Coded(np.random.default_rng(seed), 17)
     x = b.weighted("Conv", b.started(), (8, 6, 1, 1), "c")
     b.node("Transpose", [b.node("Reshape", [x, b.whole(1, 8, 16)], "c1")], "c2", perm=[0, 2, 1])
     rows = b.coded("c2")
@@ -116,7 +116,7 @@ def attention(seed: int) -> onnx.ModelProto:
 
 def gates(seed: int, batch: int = 3) -> onnx.ModelProto:
     """Return a network whose channels have gates, made of their means, and have these added."""
-    b = _Coded(np.random.default_rng(seed), 17)
+    b = Coded(np.random.default_rng(seed), 17)
     x = b.weighted("Conv", b.started(), (7, 6, 1, 1), "c")
     means = b.coded(b.node("GlobalAveragePool", [x], "m"), 0.02)
     gate = b.weighted("Conv", means, (7, 7, 1, 1), "e")

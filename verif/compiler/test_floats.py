@@ -42,6 +42,9 @@ def drawn(rng: np.random.Generator, operation: Operation) -> tuple[Floats, np.nd
             kinds = [Format.I8, Format.I16]
         if name == "powers":
             kinds = [Format.POWER]
+        if operation == Operation.LOOK_UP:
+            kinds = [Format.I8, Format.F32] if name == "out" else [Format.I8]
+            kinds = [operands["out"].format] if name == "b" else kinds
         if operation == Operation.PRODUCT and name in ("a", "b"):
             kinds = [Format.I8, Format.I16]
         if operation == Operation.GROUPS:
@@ -205,9 +208,9 @@ def test_halves_and_roots(library: Any) -> None:
 
 
 def test_no_such_operation(library: Any) -> None:
-    with pytest.raises(ValueError, match=r"an operation on floats must be 1\.\.24, not 25"):
-        step_of(Words(np.array([3, 25, 1, 1, 0, 0, 0, 0, 0], np.int32).view(np.uint8), 0))
-    words = np.array([25, 1, 1, 0, 0, 0, 0, 0], np.uint32)
+    with pytest.raises(ValueError, match=r"an operation on floats must be 1\.\.25, not 26"):
+        step_of(Words(np.array([3, 26, 1, 1, 0, 0, 0, 0, 0], np.int32).view(np.uint8), 0))
+    words = np.array([26, 1, 1, 0, 0, 0, 0, 0], np.uint32)
     library.carrysave_floats.restype = ctypes.c_void_p
     memory = np.zeros(64, np.uint8)
     assert (

@@ -11,8 +11,10 @@ from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.program.floats import LOOPS, Floats, Format, Operand, Operation
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.looked import Looked, floats_of
 from carrysave.compiler.program.places import regular, steps_of
 from carrysave.driver.system import Tensor
+from golden.single import encode
 
 __all__ = ["Emitter"]
 
@@ -20,6 +22,8 @@ _FLOAT = np.dtype(np.float32)
 _SUM = np.dtype(np.int32)
 _MOST = 4096
 """Steps of an operator, at most."""
+_MANY = 1024
+"""Codes from which on a table of floats is worth its room."""
 
 
 class Emitter:
@@ -76,6 +80,9 @@ class Emitter:
         """Make floats of codes with a step, or of sums."""
         if x.kind == _FLOAT:
             return x
+        floats = floats_of(x)
+        if floats is not None and (isinstance(x, Looked) or x.sources.size >= _MANY):
+            return self.looked_up(x, floats)
         if x.scale is None:
             return self._made("copy", _FLOAT, x)
         step, zero = x.scale
@@ -83,19 +90,26 @@ class Emitter:
             "decode", _FLOAT, x, self.constant(np.float32(step)), shift=x.offset - zero
         )
 
+    def looked_up(self, x: Tensor, values: np.ndarray) -> Tensor:
+        """Look codes up in tables of floats or bytes, as :attr:`.looked.Looked.values`."""
+        kind, places = values.dtype, values[..., 0]
+        each = kind.itemsize * values.shape[-1]
+        tables = self._image.shared(values.tobytes()) + each * np.arange(places.size)
+        return self._made("look_up", kind, x, Tensor(tables.reshape(places.shape), kind, 0))
+
     def encoded(self, x: Tensor, step: float, zero: int, kind: "np.dtype[Any]") -> Tensor:
         """Round floats to codes."""
         offset = code_offset("A", kind, self._image.target.mode.a)
         ends = np.iinfo(kind)
-        made = self._made(
-            "encode",
-            kind,
-            x,
-            self.constant(np.float32(step)),
-            shift=zero - offset,
-            low=int(ends.min) - offset,
-            high=int(ends.max) - offset,
-        )
+        zero, low, high = (int(one) - offset for one in (zero, ends.min, ends.max))
+        if isinstance(x, Looked):
+            codes = encode(x.values, np.float32(step), zero, low, high).astype(np.int8)
+            made = self.looked_up(x, codes)
+        else:
+            divisor = self.constant(np.float32(step))
+            made = self._made(
+                "encode", kind, self.decoded(x), divisor, shift=zero, low=low, high=high
+            )
         return Tensor(made.sources, kind, offset)
 
     def rounded(self, x: Tensor) -> Tensor:

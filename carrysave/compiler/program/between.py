@@ -1,6 +1,6 @@
 """Operators between products: they move codes, look them up, or take the greatest."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,8 @@ from carrysave.compiler.program.copies import lay
 from carrysave.compiler.program.dynamic import dynamic_codes
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.look_ups import LookUp
-from carrysave.compiler.program.moves import greatest, looked_up, resized
+from carrysave.compiler.program.looked import Looked, looked
+from carrysave.compiler.program.moves import greatest, looked_up, padded, resized
 from carrysave.compiler.program.reasons import DYNAMIC, GREATEST, STEPS, makes_floats, moves
 from carrysave.compiler.program.recurrent import recurrent
 from carrysave.driver.system import Tensor
@@ -27,8 +28,6 @@ from carrysave.driver.system import Tensor
 __all__ = ["Between"]
 
 _FLOAT, _SUM = np.dtype(np.float32), np.dtype(np.int32)
-_FAR = 1 << 40
-"""Added to addresses, and to codes in their place."""
 
 
 @dataclass
@@ -71,6 +70,13 @@ class Between:
             self.tensors |= dict(zip(self._names(proto), made, strict=False))
         return made is not None
 
+    def settle(self, names: Iterable[str]) -> None:
+        """Look floats up that are codes until then."""
+        for name in names:
+            x = self.tensors.get(name)
+            if isinstance(x, Looked):
+                self.tensors[name] = Emitter(self.image, x.node, x.operator).decoded(x)
+
     def _names(self, node: NodeProto) -> Sequence[str]:
         """Return what is made by a node, and by the table behind it, if that is no step."""
         after = self.look_ups.get(node.output[0]) if node.op_type == TABLE else None
@@ -98,6 +104,12 @@ class Between:
 
     def _arithmetic(self, node: NodeProto, content: ArithmeticNode) -> list[Tensor]:
         """Do an operator on floats."""
+        known = [self.constants.get(name) for name in node.input]
+        if node.output[0] not in self.lowered.graph.outputs:
+            later = looked(content, [self.tensors.get(name) for name in node.input], known)
+            if later is not None:
+                return [later]
+        self.settle(node.input)
         emitter = self._emitter(content.node)
 
         def taken(name: str) -> Callable[[], Any]:
@@ -108,7 +120,6 @@ class Between:
                 return lambda: known
             return lambda: emitter.constant(known)
 
-        known = [self.constants.get(name) for name in node.input]
         return [content.on(emitter, _Given([taken(name) for name in node.input]), known)]
 
     def _recurrent(self, node: NodeProto, layer: Recurrent) -> list[Tensor]:
@@ -153,15 +164,19 @@ class Between:
         kind = np.dtype(np.uint8) if zero is None else zero.dtype
         if x.scale == constants and x.kind == kind:
             return [replace(x, scale=None)]
-        if (x.scale is None and x.kind != _FLOAT) or limits(kind) is None:
+        floats = x.scale is not None or x.kind == _FLOAT or isinstance(x, Looked)
+        if not floats or limits(kind) is None:
             return None
-        emitter = self._emitter(node)
-        return [emitter.encoded(emitter.decoded(x), *constants, kind)]
+        return [self._emitter(node).encoded(x, *constants, kind)]
 
     def _moved(self, node: Any) -> list[Tensor] | None:
         """Move addresses as the operator moves codes."""
         proto: NodeProto = node.onnx_node
         data = proto.input if proto.op_type == "Concat" else proto.input[:1]
+        if proto.op_type in ("Concat", "Pad"):
+            self.settle(data)
+        else:  # floats that depend on where codes are
+            self.settle(name for name in data if not _alike(self.tensors.get(name)))
         given = [self.tensors.get(name) for name in data]
         first = next((one for one in given if one is not None), None)
         if first is None or any(name in self.tensors for name in proto.input[len(data) :]):
@@ -181,26 +196,9 @@ class Between:
         if proto.op_type in ("Resize", "Upsample"):
             return [replace(first, sources=resized(node, first.sources, others, self.opset))]
         if proto.op_type == "Pad":
-            return self._padded(node, first, others)
+            return padded(self.image, node, first, others)
         made = node.run(*(one.sources for one in there), *others)
         return [replace(first, sources=sources) for sources in made]
-
-    def _padded(self, node: Any, x: Tensor, given: list[Any]) -> list[Tensor] | None:
-        """Move addresses, and codes of the number that is beyond the edges."""
-        pads, value, *axes = [*given, None, None][: max(2, len(given))]
-        fill = 0.0 if value is None else float(value.reshape(()))
-        if x.kind == _FLOAT:
-            beyond = int(self._emitter(node.onnx_node).constant(np.float32(fill)).sources)
-        else:
-            step, zero = x.scale or (1.0, 0)
-            code = fill / np.float32(step) + zero
-            low, high = limits(x.kind) or (0, -1)
-            if code != round(code) or not low <= code <= high:
-                return None
-            beyond = int(self.image.constant(np.array(round(code) - x.offset)))
-        # Addresses are not below 0, but codes are.
-        moved = node.run(x.sources + _FAR, pads, np.int64(beyond + _FAR), *axes)
-        return [replace(x, sources=one - _FAR) for one in moved]
 
     def _table(self, node: NodeProto, table: CodeTable) -> Tensor | None:
         lay(self.image, (node.name, TABLE), self.tensors, node.input)
@@ -213,6 +211,7 @@ class Between:
         return looked_up(self.image, (node.name, TABLE), table, tensors, behind)
 
     def _greatest(self, node: NodeProto) -> list[Tensor] | None:
+        self.settle(node.input[:1])
         lay(self.image, (node.name, node.op_type), self.tensors, node.input[:1])
         x = self.tensors.get(node.input[0])
         if x is None or len(node.output) != 1:
@@ -220,6 +219,10 @@ class Between:
         if x.kind == _FLOAT:
             return self._arithmetic(node, ArithmeticNode(node, 0, RULES[node.op_type]))
         return [greatest(self.image, node, x)]
+
+
+def _alike(x: Tensor | None) -> bool:
+    return not isinstance(x, Looked) or x.alike
 
 
 class _Given(Sequence[Any]):

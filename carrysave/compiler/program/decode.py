@@ -215,6 +215,8 @@ def _floats(words: Words) -> Floats:
         address, kind, row, column = words.take(OPERAND_WORDS)
         if kind:
             operands[name] = Operand(address=address, format=Format(kind), row=row, column=column)
+    if operation == Operation.LOOK_UP:
+        _check_look_up(operands)
     rows, columns, shift, width, low, high, around = head[1:]
     if not 0 <= around <= LOOPS:
         raise ValueError(f"a step on floats must have 0..{LOOPS} loops around it, not {around}")
@@ -224,3 +226,15 @@ def _floats(words: Words) -> Floats:
         shift=shift, width=width, low=low, high=high,
         loops=tuple((one[0], tuple(one[1:])) for one in loops),
     )  # fmt: skip
+
+
+def _check_look_up(operands: Mapping[str, Operand]) -> None:
+    out, a, b = (
+        operands[name].format if name in operands else Format.NONE
+        for name in OPERANDS[Operation.LOOK_UP]
+    )
+    if a != Format.I8 or b not in (Format.I8, Format.F32) or out != b:
+        raise ValueError(
+            "a look-up must be of codes of 8 bits, in a table of I8 or F32 as its results,"
+            f" not of {a.name} in {b.name} to {out.name}"
+        )

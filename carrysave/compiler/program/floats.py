@@ -76,6 +76,8 @@ class Operation(IntEnum):
         power times b; then, if there are offsets, of the row's `ones` times its power times its
         offset, as :func:`golden.lut.scale.scale_groups`. Integers a and ones have 24 bits at most.
     PRODUCT : the matrix product of integers a, rows x width, and b, width x columns.
+    LOOK_UP : of the table that begins at b, as many numbers as a byte has codes, that of a code a
+        from -128 on. Out is of the same format, which is I8 or F32.
     """
 
     COPY = 1
@@ -102,6 +104,7 @@ class Operation(IntEnum):
     ERF = 22
     DECODE = 23
     ENCODE = 24
+    LOOK_UP = 25
 
 
 OPERANDS: dict[Operation, tuple[str, ...]] = {
@@ -118,6 +121,7 @@ OPERANDS: dict[Operation, tuple[str, ...]] = {
             Operation.MINIMUM,
             Operation.DECODE,
             Operation.ENCODE,
+            Operation.LOOK_UP,
         ),
         ("out", "a", "b"),
     ),

@@ -1,15 +1,18 @@
 """Codes that are moved between products: looked up in tables, and the greatest of windows."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from onnx import NodeProto
 
 from carrysave.compiler.graph.code_table import CodeTable
+from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.graph.host_runtime import on_host
 from carrysave.compiler.graph.im2col import Windows
 from carrysave.compiler.graph.kernels import Unsupported, attributes, windows_of
 from carrysave.compiler.lowered.engine_codes import code_offset
+from carrysave.compiler.program.arithmetic import Emitter
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.look_ups import codes_of_bytes, composed
 from carrysave.compiler.program.loops import like
@@ -18,7 +21,10 @@ from carrysave.compiler.program.max_pool import max_pool
 from carrysave.compiler.program.operands import Node
 from carrysave.driver.system import Tensor
 
-__all__ = ["greatest", "looked_up", "resized"]
+__all__ = ["greatest", "looked_up", "padded", "resized"]
+
+_FAR = 1 << 40
+"""Added to addresses, and to codes in their place."""
 
 
 def looked_up(
@@ -93,3 +99,23 @@ def resized(node: Any, sources: np.ndarray, given: list[Any], opset: int) -> np.
     places = np.arange(sources.size, dtype=np.float32).reshape(sources.shape)
     (made,) = on_host(node, [places, *given], {"": opset})
     return sources.reshape(-1)[made.astype(np.int64)]
+
+
+def padded(image: Image, node: Any, x: Tensor, given: list[Any]) -> list[Tensor] | None:
+    """Move addresses, and codes or floats of the number that is beyond the edges."""
+    pads, value, *axes = [*given, None, None][: max(2, len(given))]
+    fill = 0.0 if value is None else float(value.reshape(()))
+    if x.kind == np.float32:
+        proto = node.onnx_node
+        emitter = Emitter(image, proto.name or proto.output[0], proto.op_type)
+        beyond = int(emitter.constant(np.float32(fill)).sources)
+    else:
+        step, zero = x.scale or (1.0, 0)
+        code = fill / np.float32(step) + zero
+        low, high = limits(x.kind) or (0, -1)
+        if code != round(code) or not low <= code <= high:
+            return None
+        beyond = int(image.constant(np.array(round(code) - x.offset)))
+    # Addresses are not below 0, but codes are.
+    moved = node.run(x.sources + _FAR, pads, np.int64(beyond + _FAR), *axes)
+    return [replace(x, sources=one - _FAR) for one in moved]

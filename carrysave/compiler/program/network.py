@@ -107,6 +107,8 @@ class _Compiler:
             self._beside_states(proto)
             self._lifetimes.begin()
             here = self._here(node)
+            if not here:
+                self._between.settle(proto.input)
             after = self._between.look_ups.get(proto.output[0])
             self._lifetimes.done(proto, here=here, more=after.output if after else "")
             if not here:

@@ -18,7 +18,7 @@ from hw.emit.user_files import shown
 
 __all__ = ["FORMAT", "HOST", "MANIFEST", "MEMORY", "write"]
 
-FORMAT = 10
+FORMAT = 11
 """Of the manifest and of the words in memory: a reader refuses any other."""
 MEMORY, MANIFEST, HOST = "memory.bin", "program.json", "host.onnx"
 _BUFFER = ("name", "address", "rows", "columns", "bits", "stride")

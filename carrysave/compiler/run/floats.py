@@ -6,7 +6,7 @@ import numpy as np
 
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operand, Operation
 from golden.npe.activation import exp_parts
-from golden.single import SINGLES
+from golden.single import SINGLES, encode
 
 __all__ = ["calculate"]
 
@@ -52,9 +52,9 @@ def _once(to: Floats, step: "_Operands") -> None:
             case Operation.DECODE:
                 made = (step.load("a", size) + shift) * step.load("b", size)
             case Operation.ENCODE:
-                code = (step.load("a", size) / step.load("b", size)).astype(np.float32)
-                inside = np.where(code < high - shift, code, high - shift)
-                made = np.rint(np.where(code > low - shift, inside, low - shift)) + float(shift)
+                made = encode(step.load("a", size), step.load("b", size), shift, low, high)
+            case Operation.LOOK_UP:
+                made = step.looked_up(size)
             case _:
                 made = np.ldexp(step.made(operation, size), shift)
                 if operation == Operation.HALF_UP:
@@ -123,6 +123,14 @@ class _Operands:
             case Operation.SUM:
                 return np.asarray(np.add.accumulate(a, axis=1)[:, -1:] + 0.0)
         return a
+
+    def looked_up(self, size: tuple[int, int]) -> np.ndarray:
+        """Return numbers of the tables at b, by the codes of a."""
+        at = self.places["b"]
+        ways = at.row, at.column, at.format.type.itemsize
+        tables = np.ndarray((*size, 256), at.format.type, self.memory, at.address, ways)
+        codes = self.view("a", size).astype(np.intp) + 128
+        return np.take_along_axis(tables, codes[..., None], axis=2)[..., 0]
 
     def groups(self, size: tuple[int, int]) -> np.ndarray:
         """Add up rows, scaled, in float32."""

@@ -15,7 +15,7 @@ typedef enum { NONE, I8, I16, I32, F16, F32, F64, POWER, FRACTION } format;
 
 enum {
     COPY = 1, HALF_UP, ROOT, ADD, SUBTRACT, MULTIPLY, DIVIDE, GREATEST, LEAST, SUM, BITS, SIGMOID,
-    ALIGN, GROUPS, PRODUCT, QUOTIENT, MAXIMUM, MINIMUM, DECODE = 23, ENCODE
+    ALIGN, GROUPS, PRODUCT, QUOTIENT, MAXIMUM, MINIMUM, DECODE = 23, ENCODE, LOOK_UP
 };
 enum { HEAD = 8, PART = 4, LOOPS = 6, OPERANDS = 6, LEAST_POWER = -60, MOST_EXPONENT = 127 };
 enum { SMALL = 1 << 20 }; /* Floats of 32 bits have such integers, and round to them. */
@@ -402,6 +402,26 @@ static void singles(const step *by, uint32_t operation, uint32_t row)
     }
 }
 
+/* Bytes of the tables that begin at b, by codes of a. */
+static void look_up(const step *by, uint32_t row)
+{
+    const uint8_t *a = by->a.at + row * by->a.row, *b = by->b.at + row * by->b.row;
+    uint8_t *to = by->out.at + row * by->out.row;
+    const bool codes = by->out.kind == I8;
+    uint32_t column;
+
+    for (column = 0; column < by->columns; column++) {
+        const uint32_t place = *a ^ 0x80u; /* from the least code on */
+        if (codes)
+            *to = b[place];
+        else
+            memcpy(to, b + 4 * place, 4);
+        a += by->a.column;
+        b += by->b.column;
+        to += by->out.column;
+    }
+}
+
 static operand operand_of(uint8_t *memory, const uint32_t *word)
 {
     operand of;
@@ -436,6 +456,8 @@ static void once(const step *by, uint32_t operation)
             reduce(by, operation, row);
         else if (operation == ALIGN)
             align(by, row);
+        else if (operation == LOOK_UP)
+            look_up(by, row);
         else if (by_singles)
             singles(by, operation, row);
         else
@@ -451,7 +473,7 @@ const uint32_t *carrysave_floats(uint8_t *memory, const uint32_t *word)
     uint32_t index[LOOPS] = {0}, more[OPERANDS] = {0}, loop, at;
     step by;
 
-    if (operation < COPY || operation > ENCODE || around > LOOPS)
+    if (operation < COPY || operation > LOOK_UP || around > LOOPS)
         return 0;
     memset(&by, 0, sizeof by);
     by.rows = word[1];
