@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from golden.soc.bus import BusSpec
@@ -29,6 +30,34 @@ class Rows(NamedTuple):
     bytes: int
 
 
+class Bursts(NamedTuple):
+    """Bytes of a beat, and the most beats of a burst."""
+
+    beat: int
+    most: int
+
+    def of(self, address: int, count: int) -> Sequence[int]:
+        """Return the beats of each burst of a row."""
+        beat, most = self
+        first, end = address // beat, -(-(address + count) // beat)
+        if end - first <= most and address % _PAGE + count <= _PAGE:
+            return (end - first,)
+        page, parts = _PAGE // beat, list[int]()
+        while first < end:
+            beats = min(end - first, most, page - first % page)
+            parts.append(beats)
+            first += beats
+        return parts
+
+
+class State(NamedTuple):
+    """Of reads: the last beat, when the last addresses were on the bus and bursts complete."""
+
+    read: int
+    asked: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
 class RingBus:
     """Times of reads and of writes, as they go by.
 
@@ -47,7 +76,7 @@ class RingBus:
 
     def __init__(self, spec: BusSpec, latency: int, beat: int = 1, base: int | None = None) -> None:
         self._spec, self._latency, self._beat = spec, latency, beat
-        self._beat_bytes, self._burst = spec.bytes, spec.burst
+        self._bursts = Bursts(spec.bytes, spec.burst)
         self._base = 1 << 64 if base is None else base
         self._asked: deque[int] = deque([0] * _WAITING, maxlen=_WAITING)
         """When the addresses of the last bursts were on the bus."""
@@ -67,7 +96,7 @@ class RingBus:
         """Read bytes, which are requested at a time; return when the last beat comes."""
         asked, ends = self._asked, self._ends
         latency, each = (self._latency, self._beat) if start < self._base else (NEAR, 1)
-        for beats in self._bursts(start, count):
+        for beats in self._bursts.of(start, count):
             address = max(time + ADDRESS, asked[-1] + 1, ends[0] + FREE)
             self._read = max(address + latency, self._read) + beats * each
             asked.append(address)
@@ -87,49 +116,22 @@ class RingBus:
         -------
         When the last one was requested, and when the last beat of each comes.
         """
-        came, more, beat = list[int](), self._spec.outstanding, self._beat_bytes
-        asked, ends, read = self._asked, self._ends, self._read
         latency, each = self._of(rows.address)
-        number, start, size, burst = 0, rows.address, rows.bytes, self._burst
-        while number < rows.number:
-            # As in `read`; this is where most of a model's time goes.
-            time += 1
-            if time <= asked[0]:
-                time = asked[0] + 1
-            beats = (start + size - 1) // beat - start // beat + 1
-            if beats <= burst and start % _PAGE + size <= _PAGE:
-                address = time + ADDRESS
-                if address <= asked[-1]:
-                    address = asked[-1] + 1
-                if address < ends[0] + FREE:
-                    address = ends[0] + FREE
-                if read < address + latency:
-                    read = address + latency
-                read += beats * each
-                asked.append(address)
-                ends.append(read)
-            else:
-                self._read = read
-                read = self.read(time, start, size)
-            came.append(read)
-            start += rows.distance
-            number += 1
-            if number % more or number < 3 * more:
-                continue
-            by = came[-1] - came[-1 - more]
-            times = (rows.number - number) // more
-            if times and by == came[-1 - more] - came[-1 - 2 * more]:
-                last = came[-more:]
-                came += [one + by * (1 + step) for step in range(times) for one in last]
-                read, time, number = came[-1], time + times * by, number + times * more
-                start += times * more * rows.distance
-                self._shift_reads(times * by)
-        self._read = read
-        return time, came
+        # What was before these does not hold them up.
+        state = State(
+            max(self._read - time, 1 + ADDRESS + latency),
+            tuple([one - time if one > time else 0 for one in self._asked]),
+            tuple([one - time if one > time else 0 for one in self._ends]),
+        )
+        last, came, after = _row_times(state, _alike(rows), self._bursts, latency, each)
+        self._read = time + after.read
+        self._asked.extend([time + one for one in after.asked])
+        self._ends.extend([time + one for one in after.ends])
+        return time + last, [time + one for one in came]
 
     def fill(self, time: int, count: int) -> int:
         """Have bytes pass that are not read, behind what is; return when the last beat does."""
-        self._read = max(self._read, time + ADDRESS) + -(-count // self._beat_bytes)
+        self._read = max(self._read, time + ADDRESS) + -(-count // self._spec.bytes)
         return self._read
 
     def hold(self, cycles: int) -> None:
@@ -139,7 +141,7 @@ class RingBus:
     def write(self, first: int, last: int, start: int, count: int) -> None:
         """Write bytes, of which beats come from one time to another."""
         latency, each = self._of(start)
-        parts = self._bursts(start, count)
+        parts = self._bursts.of(start, count)
         left = sum(parts)
         for beats in parts:
             left -= beats
@@ -166,15 +168,55 @@ class RingBus:
         """Return latency, and cycles of a beat, of what is at an address."""
         return (self._latency, self._beat) if address < self._base else (NEAR, 1)
 
-    def _bursts(self, address: int, count: int) -> Sequence[int]:
-        """Return the beats of each burst of a row."""
-        beat, burst = self._beat_bytes, self._burst
-        first, end = address // beat, -(-(address + count) // beat)
-        if end - first <= burst and address % _PAGE + count <= _PAGE:
-            return (end - first,)
-        page, parts = _PAGE // beat, list[int]()
-        while first < end:
-            beats = min(end - first, burst, page - first % page)
-            parts.append(beats)
-            first += beats
-        return parts
+
+def _alike(rows: Rows) -> Rows:
+    """Return rows whose bursts are the same, from as few addresses as can be."""
+    whole = 1 << (rows.bytes - 1).bit_length()
+    if rows.address % whole == rows.distance % whole == 0 and whole <= _PAGE:
+        return Rows(0, 0, rows.number, rows.bytes)
+    return Rows(rows.address % _PAGE, rows.distance % _PAGE, rows.number, rows.bytes)
+
+
+@lru_cache(maxsize=1 << 14)
+def _row_times(
+    state: State, rows: Rows, bursts: Bursts, latency: int, each: int
+) -> tuple[int, tuple[int, ...], State]:
+    """Return what :meth:`RingBus.read_rows` does from cycle 0 on, and the state after it.
+
+    This is where most of a model's time goes, and jobs read rows from few states.
+    """
+    came, more, time = list[int](), len(state.ends), 0
+    read, asked, ends = state.read, deque(state.asked, _WAITING), deque(state.ends, more)
+    number, start = 0, rows.address
+    same = None if rows.distance else bursts.of(start, rows.bytes)
+    while number < rows.number:
+        time += 1
+        if time <= asked[0]:
+            time = asked[0] + 1
+        for beats in same or bursts.of(start, rows.bytes):
+            address = time + ADDRESS
+            if address <= asked[-1]:
+                address = asked[-1] + 1
+            if address < ends[0] + FREE:
+                address = ends[0] + FREE
+            if read < address + latency:
+                read = address + latency
+            read += beats * each
+            asked.append(address)
+            ends.append(read)
+        came.append(read)
+        start += rows.distance
+        number += 1
+        if number % more or number < 3 * more:
+            continue
+        by = came[-1] - came[-1 - more]
+        times = (rows.number - number) // more
+        if times and by == came[-1 - more] - came[-1 - 2 * more]:
+            last = came[-more:]
+            came += [one + by * (1 + step) for step in range(times) for one in last]
+            read, time, number = came[-1], time + times * by, number + times * more
+            start += times * more * rows.distance
+            asked, ends = (
+                deque([one + times * by for one in each_], each_.maxlen) for each_ in (asked, ends)
+            )
+    return time, tuple(came), State(read, tuple(asked), tuple(ends))

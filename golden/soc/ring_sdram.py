@@ -153,7 +153,7 @@ class SdramBus(RingBus):
     def _pieces(self, start: int, count: int) -> Iterator[tuple[int, int]]:
         """Yield the address of each burst, whole beats, and its beats."""
         at = start // self._spec.bytes * self._spec.bytes
-        for beats in self._bursts(start, count):
+        for beats in self._bursts.of(start, count):
             yield at, beats
             at += beats * self._spec.bytes
 
