@@ -19,6 +19,7 @@ from verif.support.schemas import check
 from verif.system.networks import SHAPE, convolutions
 
 ENGINE = "engine=systolic_os(m=4,n=4)"
+VECTOR = "vector=vector_unit(lanes=4,length=1024)"
 
 
 def written(run: Run, tmp_path: Path, model: onnx.ModelProto) -> tuple[dict[str, Any], Path]:
@@ -176,6 +177,7 @@ def test_floats_are_the_processors(run: Run, tmp_path: Path) -> None:
         (["-p", ENGINE, "--tokens", "9"], "--kv, --calibration and --tokens must be left out of"),
         (["-p", "engine=systolic_os(m=2,n=2,a_width=9)"], "must have A of int8, not -256..255"),
         (["-p", "requantise=false"], "QLinearMatMul 'QLinearMatMul_y': must be requantised by"),
+        (["-p", "taps=3", "-p", "windows=true", "-p", VECTOR], "requantisers must be 4 with taps"),
     ],
 )
 def test_refuses(run: Run, tmp_path: Path, more: list[str], says: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Self
 
 from carrysave.driver import Info, Mode
 from carrysave.driver_modes import element_formats, modes
@@ -64,6 +64,17 @@ class Target:
             )
         if not self.spec.bias:
             raise ValueError("bias must be true: zero points are taken out with it")
+
+    def buildable(self) -> Self:
+        """Return it, if there can be hardware of its parameters.
+
+        Raises
+        ------
+        ValueError
+            Parameters of how it is built do not fit together.
+        """
+        self.design.component()
+        return self
 
     @cached_property
     def spec(self) -> CoprocessorSpec:
