@@ -7,6 +7,7 @@ cycles as it is said to.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from golden.soc.depthwise import DEPTHWISE
@@ -18,7 +19,7 @@ from golden.soc.ring_loader import ADDRESSES, BEGUN, DESCRIPTOR, Begin
 from golden.soc.ring_walk import RingWalk
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["RingJob", "ring_cycles", "ring_ends"]
+__all__ = ["RingJob", "ring_cycles", "ring_ends", "start_cycles"]
 
 _PLAIN = RingBuild()
 _CHECK = 9
@@ -35,6 +36,7 @@ _FREED = 2
 """From the copy of a job's successor to its last beat."""
 _HELD, _ENDS = 1, 2
 """From the last answer to a write to the first row of an A that waits for it; to the next job."""
+_PAGE = 4096
 _FIRST, _LAST = 19, 4
 """From a ring's start to the check of the first job, and from its last answer to the interrupt."""
 
@@ -62,6 +64,21 @@ def ring_cycles(spec: CoprocessorSpec, jobs: Sequence[Job], memory: MemoryTiming
     spec, jobs, memory : of :func:`ring_ends`.
     """
     return ring_ends(spec, [RingJob(job) for job in jobs], memory)[-1]
+
+
+@lru_cache(maxsize=64)
+def start_cycles(spec: CoprocessorSpec, memory: MemoryTiming, build: RingBuild = _PLAIN) -> int:
+    """Return the cycles of the smallest product, which each takes besides its rows.
+
+    Parameters
+    ----------
+    spec, memory, build : of :func:`ring_ends`.
+    """
+    job = Job(
+        a=0, b=_PAGE, c=2 * _PAGE, m=1, n=1, k=1, lda=_PAGE, ldb=_PAGE, ldc=_PAGE, block_m=1,
+        block_n=1, block_k=1,
+    )  # fmt: skip
+    return ring_ends(spec, [RingJob(job)], memory, build)[-1]
 
 
 def ring_ends(

@@ -9,9 +9,9 @@ import numpy as np
 
 from carrysave.compiler.decoder.units import GROUP, VECTOR
 from carrysave.compiler.front.gguf import Shape
-from carrysave.compiler.target.target import start_of
 from golden.npe.vector_unit import cycles as vector_cycles
 from golden.soc.blocking import Stores, cost, plan
+from golden.soc.ring_cycles import start_cycles
 from golden.soc.spec import CoprocessorSpec
 from scripts.language.engines import Core
 
@@ -154,16 +154,20 @@ class _Model:
     memory: Memory
 
     @cached_property
-    def stores(self) -> Stores:
-        """Limits of the co-processor's blocks, with what memory gives in a cycle as a beat."""
+    def spec(self) -> CoprocessorSpec:
+        """The co-processor."""
         engine = self.core.engine(ceil(self.memory.beat / self.core.stored))
         # Sums of the 32 codes of a scale leave while the next ones are made.
         assert not self.core.scales or engine.m + (engine.m - 1) // 8 <= GROUP // engine.k
-        spec = CoprocessorSpec(
+        return CoprocessorSpec(
             engine=engine, data_width=_WIDEST, outstanding=64, sums=_STORE, a_bytes=_STORE,
             b_bytes=_STORE, requantise=False, trits=self.core.trits,
         )  # fmt: skip
-        return replace(spec.stores(), data_width=self.memory.beat)
+
+    @cached_property
+    def stores(self) -> Stores:
+        """Limits of its blocks, with what memory gives in a cycle as a beat."""
+        return replace(self.spec.stores(), data_width=self.memory.beat)
 
     def product(
         self, m: int, k: int, n: int, bits: int, more: float, *, whole: bool = False
@@ -180,7 +184,8 @@ class _Model:
         scales = round(estimate.read_beats * more / self.core.stored)
         beats = estimate.read_beats + scales + estimate.write_beats
         shares = 1 if whole else self.memory.copies
-        cycles = start_of(self.stores.latency) + estimate.cycles + scales
+        start = start_cycles(self.spec, self.spec.memory_timing)
+        cycles = start + estimate.cycles + scales
         return cycles, shares * beats * self.memory.beat // 8
 
     def rows(self, shape: Shape, rows: int, length: int) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.run.alone import product_job
-from carrysave.compiler.target.target import Target, start_of
+from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.products import product_cycles
 from carrysave.compiler.timing.timed_blocks import with_blocks
 from carrysave.driver.batch import Work
@@ -38,7 +38,7 @@ def test_latency_is_that_of_the_memory(design: Design, latency: int) -> None:
 def test_short_rows_take_less_in_block_ram() -> None:
     """Where a row is a beat, the model's cycles are those of the latency."""
     near, far = (
-        product_cycles(one, (64, 9, 8), scales=1) - start_of(one.memory.latency)
+        product_cycles(one, (64, 9, 8), scales=1) - one.start
         for one in (Target(FAR), Target(ON_BUS))
     )
     assert near < 0.5 * far

@@ -18,7 +18,7 @@ from carrysave.compiler.program.ring_cost import cycles_of, in_rings
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.run.alone import product_job
 from carrysave.compiler.target.memory import memory_facts, memory_of, timing_of
-from carrysave.compiler.target.target import Target, start_of
+from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.blocks import planned
 from carrysave.compiler.timing.rows_cost import stores_of
 from carrysave.compiler.timing.timed_blocks import with_blocks
@@ -157,8 +157,9 @@ def test_rate_of_memory_is_in_every_cost() -> None:
     read = 64 * 64 + 64
     for memory, least in ((slow, read), (shared, read + 64 * 64)):
         # The start, its descriptor of 128 bytes, a row before the others and one behind them.
-        most = least + start_of(memory.latency) + 128 + 2 * 64
-        assert least < cycles_of(copied, Target(design, timing=memory)) <= most
+        target = Target(design, timing=memory)
+        most = least + target.start + 128 + 2 * 64
+        assert least < cycles_of(copied, target) <= most
     product = Job(a=0, b=1 << 16, c=1 << 17, m=64, k=8, n=8, lda=8, ldb=8, ldc=32)
     moved = 64 * 8 + 8 * 8 + 4 * 64 * 8
     target = Target(design, timing=slow)

@@ -12,7 +12,7 @@ from carrysave.compiler.program.cost import spent
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.run.alone import of_work, product_job
-from carrysave.compiler.target.target import Target, start_of
+from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.products import least_cycles, product_cycles
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
@@ -22,7 +22,7 @@ from hw.catalog import Design
 INTEGERS = Target(Design("coprocessor", {"engine": "cube(m=3,n=5,k=2)", "code_bytes": 2}))
 PAIRS = Target(Design("coprocessor", {"engine": "npe(m=2,n=3,formats=int8,int4)"}))
 HOW = Requantisation(multiplier=1, shift=3)
-START = start_of(INTEGERS.memory.latency)
+START = INTEGERS.start
 
 
 def work_of(m: int, k: int, n: int, **more: Any) -> Work:
@@ -72,7 +72,7 @@ def test_codes_of_a_wider_engine_are_two_to_a_word() -> None:
     due = cost(stores, plan(stores, 4, 5, 17, bits), 4, 5, 17, bits)
     found = product_cycles(wide, (4, 33, 5), scales=0)
     assert found == spent(of_work("", work_of(4, 33, 5), wide).job, wide).cycles
-    assert due.cycles < found <= due.cycles + 1.25 * start_of(wide.memory.latency)
+    assert due.cycles < found <= due.cycles + 1.25 * wide.start
 
 
 @pytest.mark.parametrize("scales", [0, 1, 2])

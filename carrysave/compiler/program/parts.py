@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from carrysave.compiler.program.cost import Spent, spent
 from carrysave.compiler.program.steps import Start
-from carrysave.compiler.target.target import Target, start_of
+from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.golden_job import golden_job
 from golden.soc.job_check import matrices
 
@@ -42,7 +42,7 @@ class StartParts:
 def parts_of(start: Start, target: Target) -> StartParts:
     """Return what a start takes."""
     took, written, rows, begins = Spent(), 0, 0, 0
-    wait = start_of(target.memory.latency)
+    wait = target.start
     rate = target.info.stores.data_width // 8 / target.info.stores.beat
     chip = target.spec.scratch_base
     for group in start.groups:

@@ -11,18 +11,14 @@ from golden.formats.element import ElementFormat
 from golden.npe.npe import NpeSpec
 from golden.soc.memory_timing import MemoryTiming
 from golden.soc.ring_build import RingBuild
+from golden.soc.ring_cycles import start_cycles
 from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design
 from hw.soc.coprocessor import discovery
 from hw.soc.registers.rdl import fields_of, register_map
 from hw.tpe.rows_engine import RowsEngine
 
-__all__ = ["Target", "start_of"]
-
-_START = 98
-_WAITS = 2.9
-"""Cycles of a start but for memory's, and how often it waits for memory: for its descriptor, its
-first row and its last answer, of the smallest products by rings."""
+__all__ = ["Target"]
 
 _LACKING = ("scales", "stream")
 _WIDEST = 64
@@ -100,6 +96,11 @@ class Target:
         """How long its memory takes."""
         return self.timing or self.spec.memory_timing
 
+    @property
+    def start(self) -> int:
+        """Cycles of the smallest product, which each takes besides its rows."""
+        return start_cycles(self.spec, self.memory, self.ring_build)
+
     @cached_property
     def formats(self) -> Mapping[str, ElementFormat]:
         """Operand formats, by name, of a multi-format engine."""
@@ -160,8 +161,3 @@ def _engine_timing(name: str, parameters: tuple[tuple[str, Any], ...]) -> tuple[
     """Return an engine's latency, and the cycles between its tiles."""
     engine = Design(name, dict(parameters)).component()
     return engine.latency, (isinstance(engine, RowsEngine) and engine.gap) or 0
-
-
-def start_of(latency: int) -> int:
-    """Return the cycles that a job takes besides those of the cost model, by memory's latency."""
-    return _START + int(_WAITS * latency)
