@@ -51,6 +51,10 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "ReduceMean": [{"axes": [1, 3]}, {"axes": [-1], "keepdims": 0}, {}],
     "ReduceMax": [{"axes": [2]}],
     "ReduceMin": [{"axes": [0, 1]}],
+    "Resize": [
+        {"mode": "linear", "coordinate_transformation_mode": how}
+        for how in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
+    ],
     "Softmax": [{"axis": 1}, {}],
     "LayerNormalization": [{}, {"epsilon": 0.1}],
 }
@@ -61,6 +65,7 @@ CONSTANTS: dict[str, Callable[[np.random.Generator], list[np.ndarray]]] = {
     "PRelu": lambda rng: [rng.normal(0, 1, (3, 1, 1))],
     "Pow": lambda rng: [np.array(rng.choice([0.5, 1, 2, 3]))],
     "ReduceSum": lambda rng: [np.array([1, -1])],
+    "Resize": lambda rng: [np.zeros(0), np.array([1, 1, *rng.choice([0.5, 1.5, 2, 3], 2)])],
 }
 PAIRS = ("Add", "Div", "Max", "Min", "Mul", "Sub", "Sum")
 NEWER = ("Gelu",)

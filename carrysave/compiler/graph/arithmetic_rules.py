@@ -8,6 +8,7 @@ import numpy as np
 from carrysave.compiler.graph.arithmetic import Numbers
 from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.graph.pool_rules import max_pool, mean_pool
+from carrysave.compiler.graph.resize_rule import resize
 
 __all__ = ["RULES", "Rule"]
 
@@ -181,6 +182,7 @@ RULES: Mapping[str, Rule] = {
     "ReduceMin": _reduction("least"),
     "ReduceSum": _reduction("sum"),
     "Relu": lambda m, x, known, values: m.greatest(x[0], 0.0),
+    "Resize": resize,
     "Sigmoid": _single("logistic"),
     "Softmax": _softmax,
     "Sqrt": _single("root"),

@@ -41,8 +41,9 @@ def arithmetic(lowered: Lowered, like: Lowered | None = None) -> Lowered:
     nodes: list[NodeProto] = []
     made: list[ArithmeticNode] = []
     for node in graph.nodes:
-        # The greatest of codes is that of what they stand for: no floats are needed.
-        plain = not node.domain and id(node) in inner and node.op_type not in _OF_CODES
+        # The greatest of codes, or the nearest, is that of what they stand for.
+        of_codes = node.op_type in _OF_CODES or _nearest(node)
+        plain = not node.domain and id(node) in inner and not of_codes
         if chosen is not None and chosen.isdisjoint(node.output[:1]):
             plain = False
         rule = RULES.get(node.op_type) if plain else None
@@ -60,6 +61,12 @@ def arithmetic(lowered: Lowered, like: Lowered | None = None) -> Lowered:
         return lowered
     proto = with_nodes(lowered.proto, nodes, graph.outputs)
     return replace(lowered, proto=proto, arithmetic=made)
+
+
+def _nearest(node: NodeProto) -> bool:
+    """Return whether a node takes the nearest numbers of a map."""
+    mode = attributes(node).get("mode", b"nearest")
+    return node.op_type == "Resize" and mode == b"nearest"
 
 
 def _between(graph: Graph) -> set[int]:
