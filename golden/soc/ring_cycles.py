@@ -75,9 +75,19 @@ def start_cycles(spec: CoprocessorSpec, memory: MemoryTiming, build: RingBuild =
     spec, memory, build : of :func:`ring_ends`.
     """
     job = Job(
-        a=0, b=_PAGE, c=2 * _PAGE, m=1, n=1, k=1, lda=_PAGE, ldb=_PAGE, ldc=_PAGE, block_m=1,
-        block_n=1, block_k=1,
-    )  # fmt: skip
+        a=0,
+        b=_PAGE,
+        c=2 * _PAGE,
+        m=1,
+        n=1,
+        k=1,
+        lda=_PAGE,
+        ldb=_PAGE,
+        ldc=_PAGE,
+        block_m=1,
+        block_n=1,
+        block_k=1,
+    )
     return ring_ends(spec, [RingJob(job)], memory, build)[-1]
 
 

@@ -3,7 +3,6 @@
 import ctypes
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from carrysave.compiler.program.arithmetic import Emitter
 from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.network import compile_network
-from carrysave.compiler.program.pool import Pool
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Move
 from carrysave.compiler.run.floats import calculate
@@ -204,35 +202,6 @@ def test_refuses(name: str, options: dict[str, Any], more: list[Any], why: str) 
     node = helper.make_node(name, [f"i{at}" for at in range(len(given))], ["y"], **options)
     with pytest.raises(Unsupported, match=why):
         ArithmeticNode(node, version, RULES[name]).run(given)
-
-
-def test_pool_gives_rooms_again() -> None:
-    """No two rooms overlap at any time; what touches becomes one room."""
-    rng, end = np.random.default_rng(2), 0
-    taken: dict[int, int] = {}
-
-    def room(size: int) -> int:
-        nonlocal end
-        end += -(-size // 16) * 16
-        return end - -(-size // 16) * 16
-
-    pool = Pool(room)
-    for _ in range(400):
-        if taken and rng.integers(2):
-            at = int(rng.choice(list(taken)))
-            del taken[at]
-            pool.give(at)
-        else:
-            size = int(rng.integers(1, 200))
-            taken[pool.take(size)] = size
-        spans = sorted(taken.items())
-        assert all(a + s <= b for (a, s), (b, _) in pairwise(spans))
-        assert pool.holding(np.array([at + taken[at] - 1 for at in taken])) == set(taken)
-    for at in taken:
-        pool.give(at)
-    before = end
-    assert pool.take(end) == 0
-    assert end == before
 
 
 def compiled(model: onnx.ModelProto) -> Program:

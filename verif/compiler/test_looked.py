@@ -22,6 +22,7 @@ from verif.soc.driver.conftest import library as library
 
 TARGET = Target(Design.parse("coprocessor", {"engine": "systolic_os(m=4,n=4)"}))
 CHANNELS = 4
+Tail = Callable[[Coded, str], str]
 
 
 def gelu(b: Coded, x: str, y: str) -> str:
@@ -65,8 +66,9 @@ def flat(b: Coded, x: str) -> str:
 
 def joined(b: Coded, x: str) -> str:
     """Join two functions of a code."""
-    both = b.node("Concat", [gelu(b, x, "g"), b.node("Sqrt", [b.node("Abs", [x], "o")], "q")], "j",
-                  axis=1)  # fmt: skip
+    both = b.node(
+        "Concat", [gelu(b, x, "g"), b.node("Sqrt", [b.node("Abs", [x], "o")], "q")], "j", axis=1
+    )
     most = b.node("ReduceMean", [both], "m", axes=[1])
     return b.node("Sub", [both, most], "d")
 
@@ -82,7 +84,7 @@ def rounded(b: Coded, x: str) -> str:
     return gelu(b, x, "g")
 
 
-def network(tail: Callable[[Coded, str], str], seed: int) -> onnx.ModelProto:
+def network(tail: Tail, seed: int) -> onnx.ModelProto:
     """Return a product, floats, and another product."""
     b = Coded(np.random.default_rng(seed), 13)
     x = b.weighted("Conv", b.started(), (CHANNELS, 6, 1, 1), "c")
@@ -115,9 +117,9 @@ def outside(b: Coded, x: str) -> str:
     return b.node("Add", [b.node("Sinh", [g], "h"), g], "s")
 
 
-SIDES = defaultdict(lambda: 24, {small: 12, flat: 14})
+SIDES: dict[Tail, int] = defaultdict(lambda: 24, {small: 12, flat: 14})
 """Of the map: by what is between the products."""
-EXPECTED = {
+EXPECTED: dict[Tail, dict[str, int]] = {
     normed: {"LOOK_UP": 1, "SUM": 2, "QUOTIENT": 1, "SUBTRACT": 1, "ENCODE": 1},
     turned: {"LOOK_UP": 1, "GREATEST": 1, "SUBTRACT": 1, "MULTIPLY": 1, "ENCODE": 1},
     alike: {"LOOK_UP": 2, "SUM": 1, "QUOTIENT": 1, "ADD": 1, "ENCODE": 1},
@@ -137,9 +139,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("tail", EXPECTED)
-def test_what_depends_on_one_code_is_looked_up(
-    tail: Callable[[Coded, str], str], library: Any
-) -> None:
+def test_what_depends_on_one_code_is_looked_up(tail: Tail, library: Any) -> None:
     """Codes are those of the evaluator; both drivers leave the same bytes."""
     model = network(tail, 1)
     program, given = compiled(model), inputs(model)

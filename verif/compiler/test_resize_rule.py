@@ -25,12 +25,20 @@ MAP = np.random.default_rng(3).normal(0, 2, (2, 3, 5, 4)).astype(np.float32)
 CASES: list[tuple[int, dict[str, Any], list[np.ndarray], tuple[int, ...]]] = [
     (10, {}, [np.array([1, 1, 2, 1.5], np.float32)], (10, 6)),
     (11, {}, [NONE, NONE, np.array([2, 3, 9, 1], np.int64)], (9, 1)),
-    (13, {"coordinate_transformation_mode": "pytorch_half_pixel"},
-     [NONE, NONE, np.array([2, 3, 1, 7], np.int64)], (1, 7)),
+    (
+        13,
+        {"coordinate_transformation_mode": "pytorch_half_pixel"},
+        [NONE, NONE, np.array([2, 3, 1, 7], np.int64)],
+        (1, 7),
+    ),
     (18, {"axes": [3, -2]}, [NONE, np.array([2, 3], np.float32)], (15, 8)),
-    (19, {"axes": [2], "coordinate_transformation_mode": "align_corners"},
-     [NONE, NONE, np.array([1], np.int64)], (1, 4)),
-]  # fmt: skip
+    (
+        19,
+        {"axes": [2], "coordinate_transformation_mode": "align_corners"},
+        [NONE, NONE, np.array([1], np.int64)],
+        (1, 4),
+    ),
+]
 
 
 def resizing(
@@ -76,14 +84,20 @@ def test_each_version(
     [
         ({"mode": "cubic"}, [1, 1, 2, 2], "mode must be linear, not cubic"),
         ({"antialias": 1}, [1, 1, 0.5, 0.5], "antialias must be 0, not 1"),
-        ({"coordinate_transformation_mode": "tf_crop_and_resize"}, [1, 1, 2, 2],
-         "coordinate_transformation_mode must be half_pixel, .* not tf_crop_and_resize"),
-        ({"keep_aspect_ratio_policy": "not_larger"}, [1, 1, 2, 2],
-         "keep_aspect_ratio_policy must be stretch, not not_larger"),
+        (
+            {"coordinate_transformation_mode": "tf_crop_and_resize"},
+            [1, 1, 2, 2],
+            "coordinate_transformation_mode must be half_pixel, .* not tf_crop_and_resize",
+        ),
+        (
+            {"keep_aspect_ratio_policy": "not_larger"},
+            [1, 1, 2, 2],
+            "keep_aspect_ratio_policy must be stretch, not not_larger",
+        ),
         ({}, [1, 1, 0.1, 2], "sizes must be 1 or more, not 2 x 3 x 0 x 8"),
         ({}, [], "scales or sizes must be constants"),
     ],
-)  # fmt: skip
+)
 def test_refuses(options: dict[str, Any], scales: list[float], why: str) -> None:
     node, inputs = resizing(19, options, [NONE, np.array(scales, np.float32)])
     with pytest.raises(Unsupported, match=why):
@@ -97,9 +111,12 @@ def test_a_network_is_whole(how: str, seed: int) -> None:
     b = Coded(np.random.default_rng(seed), 17)
     x = b.weighted("Conv", b.started(), (5, 6, 1, 1), "c")
     wide = b.node(
-        "Resize", [x, "", b.constant([1, 1, 2, 3])], "u", coordinate_transformation_mode=how,
+        "Resize",
+        [x, "", b.constant([1, 1, 2, 3])],
+        "u",
+        coordinate_transformation_mode=how,
         **LINEAR,
-    )  # fmt: skip
+    )
     last = b.weighted("Conv", b.coded(wide), (3, 5, 1, 1), "z")
     model = b.ended(last, [1, 3, 8, 12])
     onnx.checker.check_model(model)

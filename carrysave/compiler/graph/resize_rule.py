@@ -88,8 +88,10 @@ def _places(
     elif how == "align_corners":
         place = place * np.float32(size - 1) / np.float32(max(to - 1, 1))
     else:
-        raise Unsupported(f"{by} must be half_pixel, pytorch_half_pixel, align_corners or "
-                          f"{_ASYMMETRIC}, not {how}")  # fmt: skip
+        raise Unsupported(
+            f"{by} must be half_pixel, pytorch_half_pixel, align_corners or "
+            f"{_ASYMMETRIC}, not {how}"
+        )
     place = np.clip(place, 0, np.float32(size - 1))
     first = place.astype(np.int64)
     return first, (place - first).astype(np.float32)

@@ -23,7 +23,7 @@ from carrysave.compiler.passes.quantised_tensor import QuantisedTensor, codes_of
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.target.target import Target
 
-__all__ = ["affine"]
+__all__ = ["affine", "fits"]
 
 _BYTES = np.int8, np.uint8
 _RANKS = range(2, 5)
@@ -67,7 +67,7 @@ def affine(lowered: Lowered, setting: Setting) -> Lowered:
             if chain is not None:
                 chains.setdefault(chain.behind[-1].output[0], chain)
     made = _replaced(graph, chains)
-    wrong = {name for name, one in chains.items() if not _fits(made, one, setting.target)}
+    wrong = {name for name, one in chains.items() if not fits(made, key(one.first), setting.target)}
     if wrong:
         made = _replaced(graph, {name: chains[name] for name in chains.keys() - wrong})
     return lowered if made is graph else replace(lowered, proto=made.proto)
@@ -132,9 +132,8 @@ def _pool(graph: Graph, node: NodeProto, x: str) -> _Chain | None:
     )  # fmt: skip
 
 
-def _fits(made: Graph, chain: _Chain, target: Target) -> bool:
-    """Return whether the block can do the convolution of a chain."""
-    name = key(chain.first)
+def fits(made: Graph, name: str, target: Target) -> bool:
+    """Return whether the block can do the convolution of this name."""
     (node,) = (one for one in made.nodes if one.op_type == "Conv" and one.name == name)
     try:
         match = match_between(made, node)

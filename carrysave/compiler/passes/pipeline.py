@@ -14,6 +14,7 @@ from carrysave.compiler.passes.expand import expand
 from carrysave.compiler.passes.fall_back import without_subgraphs
 from carrysave.compiler.passes.floats import read
 from carrysave.compiler.passes.fold import fold
+from carrysave.compiler.passes.linear import linear
 from carrysave.compiler.passes.maps import maps
 from carrysave.compiler.passes.products import products
 from carrysave.compiler.passes.quantise_recurrent import quantise_recurrent
@@ -62,6 +63,7 @@ PASSES = (
         run=lambda lowered, setting: without_subgraphs(lowered) if setting.fallback else lowered,
     ),
     Pass(name="affine", run=affine, exact=False),
+    Pass(name="linear", run=linear, exact=False),
     Pass(name="products", run=products, exact=False),
     Pass(name="concatenate", run=lambda lowered, setting: concatenate(lowered)),
     Pass(

@@ -2,12 +2,12 @@
 
 Addresses say what has to be done, whatever operators made them. Where they are even, a box is
 copied; where codes are taken several times in a row along an axis, each of them is put there once,
-and these are copied as often; else they are cut where they are uneven.
+and these are copied as often; where they are of several maps in turns, each of these is copied;
+else they are cut where they are uneven.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from math import gcd
 
 import numpy as np
@@ -23,6 +23,8 @@ __all__ = ["lay"]
 
 _PARTS = 64
 """Of an axis that is cut or repeated, at most."""
+_IN_TURNS, _PROOF = 16, 3
+"""Rows of codes that are taken in turns, at most, and codes of each, at least."""
 _COPIES = 512
 """Boxes of a map, at most."""
 
@@ -157,17 +159,24 @@ class _Plan:
                     self._copy(once, to.along(axis, slice(number, None, times)))
                 return
         ends = [_ends(sources, axis) for axis in range(sources.ndim)]
-        cut = [axis for axis, some in enumerate(ends) if len(some) > 2]
-        if not cut:
-            raise _TooMany
         # Two codes are no proof of where an axis is uneven.
-        sizes = sources.shape
-        axis = min(cut, key=lambda axis: (len(ends[axis]) > sizes[axis], len(ends[axis])))
-        if len(ends[axis]) > _PARTS:
+        ways = [
+            ((len(some) > sources.shape[axis], len(some) - 1), axis, some, 0)
+            for axis, some in enumerate(ends)
+            if len(some) > 2
+        ] + [
+            ((False, turns), axis, [], turns)
+            for axis in range(sources.ndim)
+            if (turns := _turns(sources, axis)) > 1
+        ]
+        if not ways:
             raise _TooMany
-        for first, end in pairwise(ends[axis]):
-            some = slice(first, end)
-            self._put(_along(sources, axis, some), to.along(axis, some))
+        (_, parts), axis, some, turns = min(ways, key=lambda way: way[0])
+        if parts > _PARTS:
+            raise _TooMany
+        pieces = [slice(at, None, turns) for at in range(turns)]
+        for piece in pieces or map(slice, some, some[1:]):
+            self._put(_along(sources, axis, piece), to.along(axis, piece))
 
     def _copy(self, source: _Codes, to: _Codes) -> None:
         """Plan the copy of a box."""
@@ -206,6 +215,18 @@ def _times(sources: np.ndarray, axis: int) -> int:
     changes = np.flatnonzero(np.diff(sources, axis=axis).any(axis=other)) + 1
     times = gcd(sources.shape[axis], *map(int, changes))
     return times if times <= _PARTS else 1
+
+
+def _turns(sources: np.ndarray, axis: int) -> int:
+    """Return of how many rows of even places codes are taken in turns along an axis."""
+    size = sources.shape[axis]
+    for times in range(1, min(_IN_TURNS, size // _PROOF) + 1):
+        steps = _along(sources, axis, slice(times, None)) - _along(
+            sources, axis, slice(None, -times)
+        )
+        if not np.diff(steps, axis=axis).any():
+            return times
+    return 1
 
 
 def _ends(sources: np.ndarray, axis: int) -> list[int]:

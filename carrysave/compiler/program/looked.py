@@ -14,10 +14,30 @@ from carrysave.driver.system import Tensor
 __all__ = ["Looked", "floats_of", "looked"]
 
 _ELEMENTWISE = frozenset((
-    "Abs", "Add", "Clip", "Div", "Erf", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu",
-    "Max", "Min", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Sigmoid", "Sqrt", "Sub",
-    "Sum", "Tanh",
-))  # fmt: skip
+    "Abs",
+    "Add",
+    "Clip",
+    "Div",
+    "Erf",
+    "Exp",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "LeakyRelu",
+    "Max",
+    "Min",
+    "Mul",
+    "Neg",
+    "PRelu",
+    "Pow",
+    "Reciprocal",
+    "Relu",
+    "Sigmoid",
+    "Sqrt",
+    "Sub",
+    "Sum",
+    "Tanh",
+))
 """Operators whose results depend on one number of each input."""
 
 
@@ -75,9 +95,11 @@ def looked(
     plain = {one.name: getattr(x, one.name) for one in fields(Tensor)}
     maker = node.node
     return Looked(
-        **plain | {"scale": None}, values=_codes_last(made), node=maker.name or maker.output[0],
+        **plain | {"scale": None},
+        values=_codes_last(made),
+        node=maker.name or maker.output[0],
         operator=maker.op_type,
-    )  # fmt: skip
+    )
 
 
 def floats_of(x: Tensor) -> np.ndarray | None:
