@@ -117,6 +117,14 @@ def outside(b: Coded, x: str) -> str:
     return b.node("Add", [b.node("Sinh", [g], "h"), g], "s")
 
 
+def refused(b: Coded, x: str) -> str:
+    """Have a rule refuse what it would have looked up."""
+    g = gelu(b, x, "g")
+    share = b.node("Resize", [g, "", b.constant([1, 1, 1.5, 1])], "r", mode="cubic")
+    few = b.node("Slice", [share, b.whole(0), b.whole(24), b.whole(2)], "s")
+    return b.node("Add", [few, g], "a")
+
+
 SIDES: dict[Tail, int] = defaultdict(lambda: 24, {small: 12, flat: 14})
 """Of the map: by what is between the products."""
 EXPECTED: dict[Tail, dict[str, int]] = {
@@ -159,8 +167,9 @@ def test_codes_of_codes_are_bytes() -> None:
     assert {one.format for one in step.operands.values()} == {Format.I8}
 
 
-def test_the_host_has_floats_of_them() -> None:
-    model = network(outside, 1)
+@pytest.mark.parametrize("tail", [outside, refused])
+def test_the_host_has_floats_of_them(tail: Tail) -> None:
+    model = network(tail, 1)
     program = compiled(model)
     assert program.host
     runners.check(program, inputs(model))
