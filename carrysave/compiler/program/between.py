@@ -60,15 +60,13 @@ class Between:
             name not in self.constants and name not in self.tensors for name in proto.input if name
         ):
             return False
-        steps, before = (
-            len(self.image.steps),
-            {name: self.tensors.get(name) for name in proto.input},
-        )
+        steps = len(self.image.steps)
+        before = {name: self.tensors[name] for name in proto.input if name in self.tensors}
         try:
             made = self._made(node)
         except Unsupported:
             del self.image.steps[steps:]
-            self.tensors |= {name: one for name, one in before.items() if one is not None}
+            self.tensors |= before
             made = None
         if made is not None:
             self.tensors |= dict(zip(self._names(proto), made, strict=False))

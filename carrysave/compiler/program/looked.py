@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from math import prod
 
 import numpy as np
 
@@ -85,13 +86,17 @@ def looked(
         if one is not None and (floats is None or one.sources is not x.sources):
             return None
         takes.append(constant if floats is None else _codes_first(floats, axes))
+    try:
+        places = np.broadcast_shapes(*(one.shape for one in takes if one is not None))
+    except ValueError:
+        return None  # sizes that do not fit: that is said where it is computed
+    fits = len(places) == 1 + axes and all(
+        one in (1, all_) for one, all_ in zip(places[1:], x.sources.shape, strict=True)
+    )
+    if not fits or prod(places) > size:
+        return None
     with np.errstate(all="ignore"):
         made = np.asarray(node.on(Arrays(), takes, known), np.float32)
-    fits = made.ndim == 1 + axes and all(
-        one in (1, all_) for one, all_ in zip(made.shape[1:], x.sources.shape, strict=True)
-    )
-    if not fits or made.size > size:
-        return None
     plain = {one.name: getattr(x, one.name) for one in fields(Tensor)}
     maker = node.node
     return Looked(
