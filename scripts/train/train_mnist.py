@@ -9,7 +9,7 @@ are fixed.
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from carrysave import cache
 from carrysave.errors import UsageError, needs, remedy
 from verif.support.mnist import CLASSES, SIDE, folds, images
 
-__all__ = ["FOLDS", "LAYERS", "network"]
+__all__ = ["FOLDS", "LAYERS", "Forward", "Weights", "network", "train"]
 
 FOLDS = 5
 LAYERS = {"conv0": (12, 5), "conv1": (24, 3), "conv2": (48, 3), "last": (CLASSES, 4)}
@@ -36,13 +36,15 @@ _VERSION = "1"
 """Of this script's results in the cache."""
 
 Weights = dict[str, np.ndarray]
+Forward = Callable[[Any, Any], Any]
+"""Logits, by weights and images."""
 
 
 def network(fold: int) -> Path:
     """Return the network that tests a fold, as ONNX, trained or from the cache."""
 
     def make(folder: Path) -> None:
-        _write(_train(fold, _start(fold), EPOCHS, RATE), folder / "digits.onnx")
+        _write(train(fold, _start(fold), _forward, EPOCHS), folder / "digits.onnx")
 
     parts = [_VERSION, repr((LAYERS, EPOCHS, BATCH, RATE, DECAY)), str(fold)]
     return cache.entry("mnist-network", parts, make) / "digits.onnx"
@@ -60,8 +62,16 @@ def _start(fold: int) -> Weights:
     return weights
 
 
-def _train(fold: int, weights: Weights, epochs: int, rate: float) -> Weights:
-    """Train by Adam, with images moved by two pixels at most, and a falling rate."""
+def train(fold: int, weights: Weights, forward: Forward, epochs: int) -> Weights:
+    """Train by Adam, with images moved by two pixels at most, and a falling rate.
+
+    Parameters
+    ----------
+    fold : which fifth of the digits is left out.
+    weights : to begin with; those whose name has "weights" decay.
+    forward : the network.
+    epochs : how often all digits are seen.
+    """
     needs("jax")
     import jax
     import jax.numpy as jnp
@@ -70,7 +80,7 @@ def _train(fold: int, weights: Weights, epochs: int, rate: float) -> Weights:
     chosen = np.flatnonzero(~folds(len(pixels), FOLDS)[fold])
 
     def loss(params: Any, x: Any, y: Any) -> Any:
-        logits = jax.nn.log_softmax(_forward(params, x))
+        logits = jax.nn.log_softmax(forward(params, x))
         decay = sum((value**2).sum() for name, value in params.items() if "weights" in name)
         return -jnp.take_along_axis(logits, y[:, None], 1).mean() + DECAY * decay
 
@@ -101,7 +111,7 @@ def _train(fold: int, weights: Weights, epochs: int, rate: float) -> Weights:
             moved = np.stack([
                 np.roll(pixels[one], move, (1, 2)) for one, move in zip(part, moves, strict=True)
             ])
-            now = rate * 0.5 * (1 + np.cos(np.pi * done / total))
+            now = RATE * 0.5 * (1 + np.cos(np.pi * done / total))
             done += 1
             state = step(*state, float(done), now, moved, classes[part])
     return {name: np.asarray(value) for name, value in state[0].items()}
