@@ -5,12 +5,15 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto
+from onnx import ModelProto, numpy_helper
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.linear import linear
 from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.passes.refusals import RefusedError
+from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
@@ -114,6 +117,17 @@ def test_all_codes() -> None:
     off = np.abs(exact - np.floor(exact) - 0.5)
     assert off[apart].max(initial=0) < 1e-3
     assert np.count_nonzero(apart) <= 0.01 * apart.size
+
+
+@pytest.mark.parametrize("scale", [np.nan, np.inf, 1e9, -2.0, 0.0])
+def test_scales_that_are_none(scale: float) -> None:
+    """They are left to what says so."""
+    model = resized((1, 2, 4, 4), [2, 2], U8)
+    scales = np.array([1, 1, 2, scale], np.float32)
+    model.graph.initializer[2].CopyFrom(numpy_helper.from_array(scales, "constant2"))
+    graph = Graph(model)
+    lowered = Lowered(graph, graph.proto)
+    assert linear(lowered, Setting(target=PLAIN)) is lowered
 
 
 def test_codes_that_cannot_be_padded_stay() -> None:

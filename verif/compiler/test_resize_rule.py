@@ -96,6 +96,7 @@ def test_each_version(
         ),
         ({}, [1, 1, 0.1, 2], "sizes must be 1 or more, not 2 x 3 x 0 x 8"),
         ({}, [], "scales or sizes must be constants"),
+        ({}, [1, 1, np.inf, 2], "scales must be finite, not"),
     ],
 )
 def test_refuses(options: dict[str, Any], scales: list[float], why: str) -> None:

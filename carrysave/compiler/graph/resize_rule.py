@@ -58,6 +58,8 @@ def _sizes(
     scales, sizes = given[place], given[3]
     after, by = list(before), [np.float32(1)] * len(before)
     if scales is not None and scales.size:
+        if not np.isfinite(scales).all():
+            raise Unsupported(f"scales must be finite, not {scales.tolist()}")
         for axis, scale in zip(axes, scales.reshape(-1).astype(np.float32), strict=True):
             after[axis], by[axis] = int(before[axis] * scale), scale
     elif sizes is not None and sizes.size:

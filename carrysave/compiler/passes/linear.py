@@ -136,10 +136,9 @@ def _scales(
         numbers = [1.0 if shape[0] in (None, sizes.tolist()[0]) else 0.0, *rest]
     else:
         return None
-    whole = [round(one) for one in numbers]
-    if whole != numbers or len(whole) != len(shape) or whole[:2] != [1, 1] or min(whole) < 1:
+    if len(numbers) != len(shape) or not all(one in range(1, _MOST + 1) for one in numbers):
         return None
-    return tuple(whole[2:])
+    return tuple(map(int, numbers[2:])) if numbers[:2] == [1, 1] else None
 
 
 def _shares(scale: int, half: bool) -> tuple[np.ndarray, int, int, int]:
