@@ -79,6 +79,7 @@ def compiled(model: ModelProto, x: np.ndarray, target: Target) -> Program:
     return program
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", [U8, I8])
 @pytest.mark.parametrize(
     ("shape", "numbers", "options"),
@@ -137,6 +138,7 @@ def test_codes_that_cannot_be_padded_stay() -> None:
         lower(Graph(model), PLAIN)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("numbers", "options"),
     [
@@ -185,6 +187,7 @@ def between(numbers: list[int]) -> tuple[ModelProto, np.ndarray]:
     return model, drawn(shape, U8)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("numbers", [[2, 2], [3, 1]])
 def test_between_products_all_is_jobs(numbers: list[int]) -> None:
     """What is around the map, and its numbers side by side, are copied by jobs."""

@@ -105,6 +105,7 @@ def test_refuses(options: dict[str, Any], scales: list[float], why: str) -> None
         node.run(inputs)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("how", ["half_pixel", "align_corners"])
 def test_a_network_is_whole(how: str, seed: int) -> None:
