@@ -93,7 +93,7 @@ def choose(monkeypatch: pytest.MonkeyPatch, *cycles: int) -> None:
     )
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("seed", range(60))
 def test_a_layer_is_one_job_and_its_codes_are_the_same(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -143,7 +143,7 @@ def _cycles(program: Program) -> int:
     return sum(step.cycles for step in program.steps if isinstance(step, Start))
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(1, 61, 2))
 def test_rows_that_are_too_long_are_parts(seed: int) -> None:
     """Some windows of a row of them each, or products where parts would take longer."""

@@ -102,6 +102,7 @@ def compiled(model: onnx.ModelProto, codes: Any, target: Target = TARGET) -> Pro
     return compile_network(lowered, target, {"x": np.zeros(SHAPE, codes)})
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("codes", [np.uint8, np.int8])
 @pytest.mark.parametrize("kind", KINDS)
 def test_codes(kind: str, codes: Any, library: Any) -> None:

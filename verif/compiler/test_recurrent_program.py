@@ -79,6 +79,7 @@ def compiled(options: dict[str, Any]) -> Program:
     return compile_network(lowered(options), TARGET, inputs(0))
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", [name for name in MORE if name != "lengths"])
 def test_layers_are_whole(name: str) -> None:
     """No host segment; outputs are the evaluator's to the bit, and near those of floats."""

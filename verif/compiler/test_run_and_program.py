@@ -68,6 +68,7 @@ NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {
 }
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("parameters", [{}, MAPS], ids=["plain", "windows and maps"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_same_outputs(name: str, parameters: dict[str, str], tmp_path: Path) -> None:
