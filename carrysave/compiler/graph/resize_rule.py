@@ -4,15 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from onnx import NodeProto
 
 from carrysave.compiler.graph.arithmetic import Numbers
-from carrysave.compiler.graph.kernels import Unsupported
+from carrysave.compiler.graph.kernels import Unsupported, attributes
 
-__all__ = ["resize"]
+__all__ = ["resize", "takes_nearest"]
 
-_COORDINATES, _FREE = 11, 18
-"""Versions since which coordinates are an attribute, and there are axes and antialias."""
+_COORDINATES = 11
+"""Version since which coordinates are an attribute."""
 _ASYMMETRIC = "asymmetric"
+
+
+def takes_nearest(node: NodeProto) -> bool:
+    """Return whether a node resizes a map by taking the nearest numbers: these are moved."""
+    mode = _text(attributes(node), "mode", "nearest")
+    return node.op_type in ("Resize", "Upsample") and mode == "nearest"
 
 
 def resize(

@@ -6,24 +6,24 @@ count as many numbers is a kernel of ones.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, helper, numpy_helper
+from onnx import NodeProto, helper
 
-from carrysave.compiler.graph.graph import Graph, with_nodes
+from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.kernels import Unsupported, attributes
 from carrysave.compiler.graph.names import key
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.channels import Kernel, kernel_of, line_of
-from carrysave.compiler.passes.match_between import follow, match_between
+from carrysave.compiler.passes.convolutions import Constants, with_convolutions
+from carrysave.compiler.passes.match_between import follow
 from carrysave.compiler.passes.quantised_tensor import QuantisedTensor, codes_of_one_scale
 from carrysave.compiler.passes.setting import Setting
-from carrysave.compiler.target.target import Target
 
-__all__ = ["affine", "fits"]
+__all__ = ["affine"]
 
 _BYTES = np.int8, np.uint8
 _RANKS = range(2, 5)
@@ -66,11 +66,7 @@ def affine(lowered: Lowered, setting: Setting) -> Lowered:
             chain = _begun(graph, node, name)
             if chain is not None:
                 chains.setdefault(chain.behind[-1].output[0], chain)
-    made = _replaced(graph, chains)
-    wrong = {name for name, one in chains.items() if not fits(made, key(one.first), setting.target)}
-    if wrong:
-        made = _replaced(graph, {name: chains[name] for name in chains.keys() - wrong})
-    return lowered if made is graph else replace(lowered, proto=made.proto)
+    return with_convolutions(lowered, chains, _convolution, setting.target)
 
 
 def _begun(graph: Graph, node: NodeProto, x: str) -> _Chain | None:
@@ -132,35 +128,7 @@ def _pool(graph: Graph, node: NodeProto, x: str) -> _Chain | None:
     )  # fmt: skip
 
 
-def fits(made: Graph, name: str, target: Target) -> bool:
-    """Return whether the block can do the convolution of this name."""
-    (node,) = (one for one in made.nodes if one.op_type == "Conv" and one.name == name)
-    try:
-        match = match_between(made, node)
-        if match is None or not match.behind:
-            return False
-        match.product.check(target)
-    except ValueError:
-        return False
-    return True
-
-
-def _replaced(graph: Graph, chains: Mapping[str, _Chain]) -> Graph:
-    """Return a model whose quantisers of these names have convolutions before them."""
-    if not chains:
-        return graph
-    nodes: list[NodeProto] = []
-    constants: dict[str, np.ndarray] = {}
-    for node in graph.nodes:
-        chain = chains.get(node.output[0])
-        nodes += [node] if chain is None else _convolution(graph, chain, constants)
-    more = [numpy_helper.from_array(values, name) for name, values in constants.items()]
-    return Graph(with_nodes(graph.proto, nodes, graph.outputs, more))
-
-
-def _convolution(
-    graph: Graph, chain: _Chain, constants: dict[str, np.ndarray]
-) -> Iterator[NodeProto]:
+def _convolution(graph: Graph, chain: _Chain, constants: Constants) -> Iterator[NodeProto]:
     """Yield the nodes of a chain in its new form; add their constants."""
     result, source = chain.behind[-1].output[0], graph.makers[chain.x]
     move = _move(chain)
@@ -205,9 +173,7 @@ def _move(chain: _Chain) -> tuple[str, list[int], list[int]] | None:
     return "Transpose", turn, [int(at) for at in np.argsort(turn, kind="stable")]
 
 
-def _moved(
-    operator: str, numbers: list[int], x: str, y: str, constants: dict[str, np.ndarray]
-) -> NodeProto:
+def _moved(operator: str, numbers: list[int], x: str, y: str, constants: Constants) -> NodeProto:
     if operator == "Transpose":
         return helper.make_node(operator, [x], [y], y, perm=numbers)
     constants[f"{y}_shape"] = np.array(numbers, np.int64)

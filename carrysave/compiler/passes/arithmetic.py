@@ -17,6 +17,7 @@ from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.graph.graph import DOMAIN, Graph, with_nodes
 from carrysave.compiler.graph.host_runtime import since
 from carrysave.compiler.graph.kernels import attributes
+from carrysave.compiler.graph.resize_rule import takes_nearest
 from carrysave.compiler.lowered.lowered import PRODUCT, RECURRENT, Lowered
 from carrysave.compiler.lowered.operands import Operands
 
@@ -42,7 +43,7 @@ def arithmetic(lowered: Lowered, like: Lowered | None = None) -> Lowered:
     made: list[ArithmeticNode] = []
     for node in graph.nodes:
         # The greatest of codes, or the nearest, is that of what they stand for.
-        of_codes = node.op_type in _OF_CODES or _nearest(node)
+        of_codes = node.op_type in _OF_CODES or takes_nearest(node)
         plain = not node.domain and id(node) in inner and not of_codes
         if chosen is not None and chosen.isdisjoint(node.output[:1]):
             plain = False
@@ -61,12 +62,6 @@ def arithmetic(lowered: Lowered, like: Lowered | None = None) -> Lowered:
         return lowered
     proto = with_nodes(lowered.proto, nodes, graph.outputs)
     return replace(lowered, proto=proto, arithmetic=made)
-
-
-def _nearest(node: NodeProto) -> bool:
-    """Return whether a node takes the nearest numbers of a map."""
-    mode = attributes(node).get("mode", b"nearest")
-    return node.op_type == "Resize" and mode == b"nearest"
 
 
 def _between(graph: Graph) -> set[int]:

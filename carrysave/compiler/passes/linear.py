@@ -6,18 +6,18 @@ is the number at it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from math import gcd, prod
 
 import numpy as np
-from onnx import NodeProto, helper, numpy_helper
+from onnx import NodeProto, helper
 
-from carrysave.compiler.graph.graph import Graph, with_nodes
+from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.kernels import Unsupported, attributes
 from carrysave.compiler.graph.names import key
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.passes.affine import fits
+from carrysave.compiler.passes.convolutions import Constants, with_convolutions
 from carrysave.compiler.passes.match_between import follow
 from carrysave.compiler.passes.quantised_tensor import codes_of_one_scale
 from carrysave.compiler.passes.setting import Setting
@@ -68,16 +68,7 @@ def linear(lowered: Lowered, setting: Setting) -> Lowered:
         one = _resized(graph, node) if plain else None
         if one is not None:
             every[one.behind[-1].output[0]] = one
-    made = _replaced(graph, every)
-    wrong = {name for name, one in every.items() if not fits(made, _first(one), setting.target)}
-    if wrong:
-        made = _replaced(graph, {name: every[name] for name in every.keys() - wrong})
-    return lowered if made is graph else replace(lowered, proto=made.proto)
-
-
-def _first(one: _Resized) -> str:
-    """Return the name of the first convolution."""
-    return f"{key(one.node)}/{'_'.join('0' for _ in one.scales)}"
+    return with_convolutions(lowered, every, _convolutions, setting.target)
 
 
 def _resized(graph: Graph, node: NodeProto) -> _Resized | None:
@@ -160,22 +151,7 @@ def _shares(scale: int, half: bool) -> tuple[np.ndarray, int, int, int]:
     return rows // common, whole // common, before, after
 
 
-def _replaced(graph: Graph, every: dict[str, _Resized]) -> Graph:
-    """Return a model whose quantisers of these names have convolutions before them."""
-    if not every:
-        return graph
-    nodes: list[NodeProto] = []
-    constants: dict[str, np.ndarray] = {}
-    for node in graph.nodes:
-        one = every.get(node.output[0])
-        nodes += [node] if one is None else _convolution(graph, one, constants)
-    more = [numpy_helper.from_array(values, name) for name, values in constants.items()]
-    return Graph(with_nodes(graph.proto, nodes, graph.outputs, more))
-
-
-def _convolution(
-    graph: Graph, one: _Resized, constants: dict[str, np.ndarray]
-) -> Iterator[NodeProto]:
+def _convolutions(graph: Graph, one: _Resized, constants: Constants) -> Iterator[NodeProto]:
     """Yield the nodes of one in its new form; add their constants."""
     result, source = one.behind[-1].output[0], graph.makers[one.node.input[0]]
     channels, *space = (size or 0 for size in graph.shapes[one.node.input[0]][1:])

@@ -7,6 +7,7 @@ from carrysave.compiler.graph.arithmetic import ArithmeticNode
 from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.graph.kernels import attributes
 from carrysave.compiler.graph.names import label, quoted
+from carrysave.compiler.graph.resize_rule import takes_nearest
 from carrysave.compiler.lowered.engine_codes import terms_of
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
@@ -112,9 +113,8 @@ def makes_floats(node: NodeProto) -> bool:
 
 def moves(node: NodeProto) -> bool:
     """Return whether an operator moves codes, and makes no others."""
-    mode = attributes(node).get("mode", b"nearest")
     resizes = node.op_type in ("Resize", "Upsample")
-    return not node.domain and node.op_type in MOVES and (not resizes or mode == b"nearest")
+    return not node.domain and node.op_type in MOVES and (not resizes or takes_nearest(node))
 
 
 def named(lowered: Lowered, node: NodeProto) -> str:
