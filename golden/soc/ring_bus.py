@@ -177,7 +177,7 @@ def _alike(rows: Rows) -> Rows:
     return Rows(rows.address % _PAGE, rows.distance % _PAGE, rows.number, rows.bytes)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def _row_times(
     state: State, rows: Rows, bursts: Bursts, latency: int, each: int
 ) -> tuple[int, tuple[int, ...], State]:
