@@ -47,7 +47,7 @@ class Block:
 def target_of(parameters: Mapping[str, str], memory: str | None) -> Target:
     """Return the co-processor that parameters choose, with its memory; None: nothing is known."""
     timing = None if memory is None else memory_of(memory)
-    return Target(Design.parse("coprocessor", parameters), timing=timing).buildable()
+    return Target(Design.parse("coprocessor", parameters), timing=timing).checked()
 
 
 DEFAULT_BLOCK = Block()

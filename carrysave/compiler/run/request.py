@@ -102,7 +102,7 @@ def execute(
         graph = sized(graph, samples.part(inputs, 0, batch))
     labels = read_labels(request.labels, samples.count(inputs))
     alone = request.simulate == "none" and request.block is None
-    target = Target(request.design, golden=alone, timing=request.timing).buildable()
+    target = Target(request.design, golden=alone, timing=request.timing).checked()
     with within_file(request.model):
         whole = lower(graph, target, fallback=request.fallback)
     library = request.library()

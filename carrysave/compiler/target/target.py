@@ -61,8 +61,8 @@ class Target:
         if not self.spec.bias:
             raise ValueError("bias must be true: zero points are taken out with it")
 
-    def buildable(self) -> Self:
-        """Return it, if there can be hardware of its parameters.
+    def checked(self) -> Self:
+        """Return it, once its hardware is known to fit together, which golden does not look at.
 
         Raises
         ------
