@@ -168,6 +168,7 @@ def test_golden_makes_what_numpy_makes() -> None:
     [
         ("driver", STEPS),
         ("c", STEPS),
+        ("block", STEPS[2:]),
         pytest.param("block", STEPS, marks=pytest.mark.prove),
     ],
 )
