@@ -120,11 +120,14 @@ def test_all_codes() -> None:
     assert np.count_nonzero(apart) <= 0.01 * apart.size
 
 
-@pytest.mark.parametrize("scale", [np.nan, np.inf, 1e9, -2.0, 0.0])
-def test_scales_that_are_none(scale: float) -> None:
-    """They are left to what says so."""
+@pytest.mark.parametrize(
+    "given",
+    [[1, 1, 2, one] for one in (np.nan, np.inf, 1e9, -2, 0)] + [[1, 2, 2, 2], [2, 1, 2, 2]],
+)
+def test_scales_that_are_none(given: list[float]) -> None:
+    """They are left to what says so; and so is what resizes other axes than those of space."""
     model = resized((1, 2, 4, 4), [2, 2], U8)
-    scales = np.array([1, 1, 2, scale], np.float32)
+    scales = np.array(given, np.float32)
     model.graph.initializer[2].CopyFrom(numpy_helper.from_array(scales, "constant2"))
     graph = Graph(model)
     lowered = Lowered(graph, graph.proto)
@@ -138,7 +141,6 @@ def test_codes_that_cannot_be_padded_stay() -> None:
         lower(Graph(model), PLAIN)
 
 
-@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("numbers", "options"),
     [
