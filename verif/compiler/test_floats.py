@@ -33,7 +33,7 @@ def drawn(rng: np.random.Generator, operation: Operation) -> tuple[Floats, np.nd
     """Draw a step and a memory."""
     memory = np.zeros(len(OPERANDS[Operation.GROUPS]) * ROOM, np.uint8)
     rows, columns = (int(one) for one in rng.integers(1, 12, 2))
-    operands = {}
+    operands: dict[str, Operand] = {}
     for place, name in enumerate(OPERANDS[operation]):
         kinds = [one for one in Format if one]
         if name == "out":

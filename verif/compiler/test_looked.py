@@ -146,7 +146,6 @@ EXPECTED: dict[Tail, dict[str, int]] = {
 """Steps on floats, by what they do."""
 
 
-@pytest.mark.sample(4)
 @pytest.mark.parametrize("tail", EXPECTED)
 def test_what_depends_on_one_code_is_looked_up(tail: Tail, library: Any) -> None:
     """Codes are those of the evaluator; both drivers leave the same bytes."""
