@@ -1,12 +1,14 @@
 """Small networks with what other people's networks have between products."""
 
+from typing import Any
+
 import numpy as np
 import onnx
 
 from carrysave.compiler.run.exact_product import saturates
 from verif.networks.graphs import Builder
 
-__all__ = ["SHAPE", "Coded", "attention", "feature_maps", "gates"]
+__all__ = ["SHAPE", "Coded", "attention", "feature_maps", "gates", "places"]
 
 SHAPE = (1, 6, 4, 4)
 
@@ -125,3 +127,28 @@ def gates(seed: int, batch: int = 3) -> onnx.ModelProto:
     b.node("Add", [means, some], "s")
     last = b.weighted("Conv", b.coded("s", 0.043), (4, 7, 1, 1), "o")
     return b.ended(last, [batch, 4, 4, 4], (batch, *SHAPE[1:]))
+
+
+def places(
+    shape: tuple[int, ...],
+    kind: Any = np.uint8,
+    *,
+    product: bool = False,
+    scale: float = 0.02,
+    **more: Any,
+) -> onnx.ModelProto:
+    """Return a network of an ArgMax of codes: of its input, or of what a product made of it."""
+    b = Builder(np.random.default_rng(1), 17)
+    steps = [b.constant(scale), b.constant(120 if kind == np.uint8 else -7, kind)]
+    name = b.node("DequantizeLinear", ["x", *steps], "f")
+    if product:
+        square = (shape[1], shape[1], *(1,) * (len(shape) - 2))
+        given = [b.judged_weights(square), b.constant(0.01), b.constant(0, np.int8)]
+        b.node("DequantizeLinear", given, "w")
+        b.node("Conv" if len(shape) > 2 else "MatMul", ["f", "w"], "g")
+        b.node("QuantizeLinear", ["g", *steps], "h")
+        name = b.node("DequantizeLinear", ["h", *steps], "k")
+    b.node("ArgMax", [name], "y", **more)
+    axis, made = more.get("axis", 0), list(shape)
+    made[axis : axis % len(shape) + 1] = [1] if more.get("keepdims", 1) else []
+    return b.model(shape, kind, np.int64, made)

@@ -25,7 +25,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.system.boards import design_of, system_board_of
 from hw.catalog import Design
 from verif.compiler import test_dynamic, test_groups, test_recurrent_program, test_states
-from verif.compiler.networks import attention, feature_maps, gates
+from verif.compiler.networks import attention, feature_maps, gates, places
 from verif.compiler.test_map_jobs import network_of
 from verif.compiler.test_program import mixed
 from verif.language import test_text
@@ -157,6 +157,7 @@ PROGRAMS: Mapping[str, Case] = {
             ("maps in other steps", ""),
         )
     },
+    "greatest codes": _of(lambda: places((1, 4, 3, 5), product=True, axis=1), on="maps"),
     "encoder": Case("encoder", _encoder),
     "encoder on chip": Case(
         None, lambda folder: (small(folder / "model", 4, scratch="4096"), [({}, {})])

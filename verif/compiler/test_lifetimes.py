@@ -17,7 +17,7 @@ from verif.compiler.test_program import WIDE, compiled, mixed
 from verif.networks.graphs import Builder
 from verif.system.networks import convolutions
 
-LAYERS = 8
+LAYERS = 10
 SIZE = (1, 8, 6, 6)
 
 
@@ -50,10 +50,10 @@ def test_layers_take_turns(skip: bool) -> None:
     program = program_of(chain(skip), x)
     runners.check(program, {"x": x})
     made = [one for one in program.buffers.values() if one.address not in program.image.parts]
-    assert len(made) > 2 * LAYERS
+    assert len(made) == 2 * LAYERS + skip
     assert len({one.address for one in made if one.rows * one.columns == 288}) <= 3 + 2 * skip
     rest = program.image.end - sum(map(len, program.image.parts.values()))
-    assert rest < sum(one.rows * one.stride for one in made) / 3
+    assert rest < sum(one.rows * one.stride for one in made) / 3.5
 
 
 @pytest.mark.parametrize("make", [lambda: compiled(convolutions()), lambda: compiled(mixed(3))])

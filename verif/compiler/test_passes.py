@@ -19,7 +19,7 @@ from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.target.target import Target
 from verif.compiler import test_branches
 from verif.compiler.each_pass import TARGET, changed_by, check, codes_of
-from verif.compiler.networks import SHAPE, attention, feature_maps
+from verif.compiler.networks import SHAPE, attention, feature_maps, places
 from verif.compiler.programs import design
 from verif.compiler.random_graphs import random_model
 from verif.compiler.test_affine import lines
@@ -100,6 +100,8 @@ def test_each_pass_changes_a_model() -> None:
     changed |= check(Graph(lines(shape, 1, 0)), given, Target(design("maps")))
     model, x = between([3, 1])
     changed |= check(Graph(model), {"x": x})
+    given = {"x": np.arange(30, dtype=np.uint8).reshape(3, 10)}
+    changed |= check(Graph(places((3, 10), axis=1)), given, Target(design("maps")))
     for network, target in ((attention(2), TARGET), (feature_maps(4), Target(design("maps")))):
         graph = Graph(network)
         given = {"x": np.random.default_rng(3).integers(0, 256, SHAPE).astype(np.uint8)}
@@ -132,11 +134,12 @@ def test_dump(run: Run, tmp_path: Path) -> None:
     arguments = ["compile", tmp_path / "model.onnx", "-p", "engine=systolic_os(m=4,n=4)"]
     done = run(*arguments, "--dump", tmp_path / "dump", "--stop-after", "products")
     assert done.code == 0, done.err
-    names = ["model", "expand", "fold", "branches", "recurrent", "subgraphs", "affine", "linear"]
+    names = ["model", "expand", "fold", "branches", "recurrent", "subgraphs", "arg_max"]
+    names += ["affine", "linear"]
     names = [f"{at}-{name}" for at, name in enumerate([*names, "products"])]
     files = sorted(one.name for one in (tmp_path / "dump").iterdir())
     assert files == sorted(f"{name}.{end}" for name in names for end in ("txt", "svg"))
-    assert done.out == (tmp_path / "dump" / "8-products.txt").read_text()
+    assert done.out == (tmp_path / "dump" / "9-products.txt").read_text()
     lines = done.out.splitlines()
     assert lines[0] == "input   x  uint8 [2, 4, 6, 5]"
     assert lines[-1] == "output  y"
@@ -146,7 +149,7 @@ def test_dump(run: Run, tmp_path: Path) -> None:
     before = (tmp_path / "dump" / "0-model.txt").read_text().splitlines()
     assert len(before) == len(model.graph.node) + 2
     assert not any(line.startswith("block") for line in before)
-    drawn = ElementTree.parse(tmp_path / "dump" / "8-products.svg").getroot()
+    drawn = ElementTree.parse(tmp_path / "dump" / "9-products.svg").getroot()
     boxes = [one for one in drawn if one.tag.endswith("rect")]
     assert len(boxes) == len(lines)
     assert not (tmp_path / "compile").exists()

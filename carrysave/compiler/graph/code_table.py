@@ -21,7 +21,7 @@ class ScaledOperator:
 
     Members
     -------
-    operator : Add, Sub or Mul of two; LeakyRelu, or "" where numbers are the same, of one.
+    operator : Add, Sub, Mul or Max of two; of one LeakyRelu, Neg, or "" where numbers are the same.
     operands, result : scale and zero point of each.
     alpha : of a LeakyRelu.
     """

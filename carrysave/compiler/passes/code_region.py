@@ -106,7 +106,7 @@ def _operator(region: Region, values: dict[str, np.ndarray]) -> ScaledOperator |
     operator = inner[0].op_type if inner else ""
     given = list(inner[0].input) if inner else [readers[0].output[0]]
     made = [one.output[0] for one in readers]
-    if operator in ("Add", "Mul"):
+    if operator in ("Add", "Mul", "Max"):
         given, made = sorted(given), sorted(made)
     if operator not in _OPERATORS or given != made:
         return None
@@ -127,4 +127,4 @@ def _operator(region: Region, values: dict[str, np.ndarray]) -> ScaledOperator |
 
 _LIMITS = ("Relu", "Clip")
 """Operators whose results are the codes' limits."""
-_OPERATORS = ("Add", "Sub", "Mul", "LeakyRelu", "")
+_OPERATORS = ("Add", "Sub", "Mul", "Max", "LeakyRelu", "Neg", "")

@@ -58,12 +58,13 @@ def _rule(table: CodeTable, operator: ScaledOperator, target: Target) -> MapRule
     if len(operator.operands) == 1:
         leaky = operator.operator == "LeakyRelu"
         name, below = ("map_max", operator.alpha * steps[0]) if leaky else ("map_add", 0.0)
-        each = steps[0], below
+        each = (-steps[0] if operator.operator == "Neg" else steps[0]), below
     elif operator.operator == "Mul":
         return map_rule("map_multiply", zeros, (1, 1), first[0] * steps[1], zero, (low, high))
     else:
         sign = -1 if operator.operator == "Sub" else 1
-        name, each = "map_add", (steps[0], sign * steps[1])
+        name = "map_max" if operator.operator == "Max" else "map_add"
+        each = steps[0], sign * steps[1]
     factors, unit = factored(each, factor_width(target.spec.requantiser))
     return map_rule(name, zeros, factors, unit, zero, (low, high))
 

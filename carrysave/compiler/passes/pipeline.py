@@ -7,6 +7,7 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.encoded import Choice
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.affine import affine
+from carrysave.compiler.passes.arg_max import arg_max
 from carrysave.compiler.passes.arithmetic import arithmetic
 from carrysave.compiler.passes.branches import branches
 from carrysave.compiler.passes.concatenate import concatenate
@@ -62,15 +63,14 @@ PASSES = (
         name="subgraphs",
         run=lambda lowered, setting: without_subgraphs(lowered) if setting.fallback else lowered,
     ),
+    Pass(name="arg_max", run=arg_max),
     Pass(name="affine", run=affine, exact=False),
     Pass(name="linear", run=linear, exact=False),
     Pass(name="products", run=products, exact=False),
     Pass(name="concatenate", run=lambda lowered, setting: concatenate(lowered)),
     Pass(
         name="tables",
-        run=lambda lowered, setting: tables(
-            lowered, behind=setting.target.spec.table and setting.target.spec.taps > 0
-        ),
+        run=lambda lowered, setting: tables(lowered, apart=setting.target.spec.taps > 0),
     ),
     Pass(name="maps", run=maps, exact=False),
     Pass(name="arithmetic", run=lambda lowered, setting: arithmetic(lowered), exact=False),

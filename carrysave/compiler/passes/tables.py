@@ -26,22 +26,22 @@ _BITS = 16
 """Bits of the codes that an entry of a table is found by."""
 
 
-def tables(lowered: Lowered, *, behind: bool = False) -> Lowered:
+def tables(lowered: Lowered, *, apart: bool = False) -> Lowered:
     """Return a lowered model with tables in place of host operators; it computes the same.
 
     Parameters
     ----------
-    behind : codes are looked up for nothing behind products and jobs on two maps: tables of one
-        code stay apart from those of two.
+    apart : tables of one code stay apart from those of two, which are jobs on two maps: behind
+        these, and behind products, codes are looked up for nothing.
     """
-    return _Tables(lowered, behind=behind).replaced()
+    return _Tables(lowered, apart=apart).replaced()
 
 
 class _Tables:
     """Goes through a lowered model once."""
 
-    def __init__(self, lowered: Lowered, *, behind: bool) -> None:
-        self._behind = behind
+    def __init__(self, lowered: Lowered, *, apart: bool) -> None:
+        self._maps = apart
         self._lowered = lowered
         self._graph = Graph(lowered.proto)
         self._paths = CodePaths(self._graph, lowered.graph.types)
@@ -122,7 +122,7 @@ class _Tables:
     def _least(self, region: Region) -> Region:
         """Let regions of leaves take their place, where that makes fewer look-ups, or not more."""
         choices = list(self._choices(region))
-        if self._behind and self._apart(region):
+        if self._maps and self._apart(region):
             choices = [one for one in choices if len(one.leaves) == 1] or [region]
         return min(choices, key=lambda one: (self._cost(one), one.bits, -len(one.nodes)))
 

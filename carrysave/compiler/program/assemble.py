@@ -211,12 +211,12 @@ def _packed(words: Sequence[int]) -> bytes:
 def scores_of(image: Image, layers: Sequence[Layer], samples: int) -> tuple[int, int]:
     """Return where the last product's codes lie one after the other, and how many; or none.
 
-    Of several samples there is no greatest: the first code is all.
+    Of several samples, or of a map, there is no class: the first code is all.
     """
     if not layers:
         return 0, 1
     end = layers[-1]
     last = end.y.sources.reshape(1, -1)
-    if samples > 1:
+    if samples > 1 or sum(size > 1 for size in end.y.sources.shape) > 1:
         last = last[:, :1]
     return rows(image, (end.node, end.operator), last).address, last.size

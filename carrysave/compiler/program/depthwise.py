@@ -13,7 +13,7 @@ from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.operands import Node
 from carrysave.compiler.program.products import columns_of, started
 from carrysave.compiler.program.ring_cost import cycles_of, in_rings
-from carrysave.compiler.program.steps import Start
+from carrysave.compiler.program.steps import Move, Start
 from carrysave.compiler.program.windows import Map, window_works
 from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.driver import Requantisation
@@ -62,8 +62,14 @@ def started_product(
 def _is_shorter(tried: Image, other: Image, image: Image) -> bool:
     """Return whether starts take fewer cycles than others, behind the last one of an image.
 
-    What is far apart one job after the other is so in a ring, which takes longer to time.
+    That for which a processor moves less is shorter in any case. What is far apart one job after
+    the other is so in a ring, which takes longer to time.
     """
+    moved, elsewhere = (
+        sum(step.bytes for step in one.steps if isinstance(step, Move)) for one in (tried, other)
+    )
+    if moved != elsewhere:
+        return moved < elsewhere
     alone, others = (
         sum(cycles_of(group, image.target) for step in _starts(one) for group in step.groups)
         for one in (tried, other)
@@ -110,7 +116,7 @@ def _depthwise(
     channels, _, columns = weights.shape if weights.ndim == 3 else (0, 0, 0)
     if columns != 1 or a.sources.ndim not in (3, 4) or a.sources.shape[1] != channels:
         return None
-    made = window_works(product, a, image)
+    made = window_works(product, a, image, pixels=True)
     if made is None or made[0][0].requantisation is None:
         return None
     works, maps, outputs = made

@@ -50,9 +50,14 @@ class Layout:
 
 
 def window_works(
-    product: QuantisedProduct, a: Tensor, image: Image
+    product: QuantisedProduct, a: Tensor, image: Image, *, pixels: bool = False
 ) -> tuple[list[Work], list[Map], tuple[int, ...]] | None:
     """Return the works of a convolution with windows in place of matrices A.
+
+    Parameters
+    ----------
+    pixels : also of windows that are the pixels, one after the other, which the loader reads as
+        rows of A without them.
 
     Returns
     -------
@@ -65,7 +70,7 @@ def window_works(
         return None
     outputs = windows.outputs(shape[2:])
     layout = layout_of(a.sources) if len(shape) in (3, 4) else None
-    if layout is None or min(outputs) < 1 or _plain(windows, shape[2:]):
+    if layout is None or min(outputs) < 1 or (not pixels and _plain(windows, shape[2:])):
         return None
     works = _works(product, image.target, shape[1])
     if works is None:
