@@ -18,6 +18,7 @@ from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.steps import Move
 from carrysave.compiler.target.target import Target
+from hw.catalog import Design
 from verif.compiler import runners
 from verif.compiler.each_pass import TARGET, check
 from verif.compiler.networks import places
@@ -26,6 +27,9 @@ from verif.networks.comparing import multiplier
 from verif.networks.graphs import Builder
 
 MAPS = Target(design("maps"))
+ROWS = Target(
+    Design.parse("coprocessor", {"engine": "systolic_os(m=4,n=4)", "vector": "vector_unit"})
+)
 U8, I8 = np.uint8, np.int8
 
 
@@ -101,12 +105,13 @@ def test_other_axes(shape: tuple[int, ...], axis: int) -> None:
     ("model", "target"),
     [
         (places((3, 1), axis=1), MAPS),
-        (places((3, 4), axis=0), MAPS),
+        (places((3, 4)), MAPS),
         (places((1, 2, 2, 2, 2), axis=1), MAPS),
         (places((3, 127**2 + 1), axis=1), MAPS),
         (places((3, 4), axis=1, scale=1e-40), MAPS),
         (places((3, 4), axis=1, scale=3e38), MAPS),
         (places((3, 4), axis=1), TARGET),
+        (places((3, 4), axis=1), ROWS),
     ],
 )
 def test_others_stay(model: ModelProto, target: Target) -> None:

@@ -11,6 +11,7 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program import depthwise
 from carrysave.compiler.program.cost import spent
+from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.ring_cost import cycles_of
@@ -102,10 +103,8 @@ def test_a_layer_is_one_job_and_its_codes_are_the_same(
     model, shape = separable(seed, scales=seed % 4 > 0)
     program, plain = compiled(model, shape), compiled(model, shape, WIDE)
     of_rows = [job for job in jobs_of(program) if job.vector == DEPTHWISE]
-    plain_kernel = all(job.vector is None and job.window is None for job in jobs_of(program))
-    assert len(of_rows) == shape[0] or plain_kernel
-    *_, last = program.steps
-    assert not any(isinstance(step, Move) and step is not last for step in program.steps)
+    assert len(of_rows) == shape[0]
+    assert not any(isinstance(step, Move) for step in program.steps)
     rng = np.random.default_rng(seed)
     x = {"x": rng.integers(0, 256, shape).astype(np.uint8)}
     runners.check(program, x)
@@ -114,6 +113,35 @@ def test_a_layer_is_one_job_and_its_codes_are_the_same(
         took = spent(job, TARGET)
         assert took.macs == job.m * job.k
         assert took.cycles == cycles_of(job, TARGET) > took.macs / 24
+
+
+@pytest.mark.parametrize("shape", [(2, 9, 4, 3), (1, 5, 7)])
+def test_kernels_of_one_weight(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows that are the pixels."""
+    choose(monkeypatch, 0, 1)
+    builder = Builder(np.random.default_rng(3), opset=17)
+    ones = (1,) * (len(shape) - 2)
+    given, zero = ["x", builder.scale(), builder.zero(np.uint8)], builder.constant(0, np.int8)
+    for name, depth, groups in (("c", shape[1], 1), ("y", 1, shape[1])):
+        weights = [builder.codes((shape[1], depth, *ones), np.int8), builder.scale(), zero]
+        made = [builder.scale(), builder.zero(np.uint8)]
+        builder.node("QLinearConv", [*given, *weights, *made], name, group=groups)
+        given = [name, *made]
+    model = builder.model(shape, np.uint8, np.uint8)
+    program, plain = compiled(model, shape), compiled(model, shape, WIDE)
+    assert DEPTHWISE in {job.vector for job in jobs_of(program)}
+    x = {"x": builder.rng.integers(0, 256, shape).astype(np.uint8)}
+    runners.check(program, x)
+    np.testing.assert_equal(run(program, x), run(plain, x))
+
+
+def test_whatever_its_cycles_that_which_moves_less() -> None:
+    """A processor takes longer than any job."""
+    image, moving = (Image(TARGET) for _ in range(2))
+    image.steps += compiled(*separable(5, kernel=(3, 3), space=(9, 9))).image.steps
+    moving.move("y", "Conv", np.zeros((4, 1), np.int64), row=4, reason="")
+    assert depthwise._is_shorter(image, moving, Image(TARGET))
+    assert not depthwise._is_shorter(moving, image, Image(TARGET))
 
 
 def test_whichever_takes_fewer_cycles(monkeypatch: pytest.MonkeyPatch) -> None:

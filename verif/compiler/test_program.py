@@ -17,11 +17,13 @@ from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.reasons import GREATEST, MOVES, STEPS, between
+from carrysave.compiler.program.steps import Move
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
 from carrysave.system.boards import SYSTEMS, design_of, system_board_of
 from hw.catalog import Design
 from verif.compiler import runners
+from verif.compiler.networks import places
 from verif.networks.graphs import Builder
 from verif.support.networks import MODELS, quantise
 from verif.system.networks import SHAPE, convolutions
@@ -76,6 +78,18 @@ def test_golden_makes_the_codes_of_the_network(seed: int, ceil: bool) -> None:
     program = compiled(convolutions(seed, ceil=ceil))
     assert len(program.layers) == 2
     runners.check(program, inputs(seed))
+
+
+@pytest.mark.parametrize(("shape", "classes"), [((1, 10), 10), ((2, 10), 1), ((1, 4, 3, 5), 1)])
+def test_a_row_of_codes_has_a_class(shape: tuple[int, ...], classes: int) -> None:
+    """Of several, and of a map, nothing is moved for it; of one row the codes are the product's."""
+    x = np.zeros(shape, np.uint8)
+    lowered = lower(Graph(places(shape, product=True, axis=1)), TARGET)
+    program = compile_network(lowered, TARGET, {"x": x})
+    assert program.classes == classes
+    assert program.scores == program.layers[-1].y.sources.flat[0]
+    assert not any(isinstance(step, Move) for step in program.steps)
+    assert not any(isinstance(step, Move) for step in program.steps)
 
 
 @pytest.mark.sample(2)
