@@ -189,9 +189,21 @@ def _written(spec: CoprocessorSpec, job: Job, following: Job) -> set[str]:
 
 
 def _multiplications(spec: CoprocessorSpec, job: Job) -> int:
-    """Return the cycles of the multiplications of a job's check: the ends of matrices, blocks."""
+    """Return the cycles of those of a job's check: of windows, the ends of matrices, blocks."""
     blocks = [job.block_m, job.block_k, job.block_m] if spec.blocks else []
-    return _of_matrices(spec, job) + _multiplied(blocks)
+    return _of_matrices(spec, job) + _multiplied([*_of_windows(spec, job), *blocks])
+
+
+def _of_windows(spec: CoprocessorSpec, job: Job) -> list[int]:
+    """Return the factors of a window's codes, of a block's, and of a row of the map."""
+    window = job.window
+    if window is None:
+        return []
+    down, across = window.kernel
+    factors = [across, window.taps, job.block_k, window.width - 1]
+    if job.vector == DEPTHWISE:
+        factors += [window.across - 1, (across - 1) // spec.taps + 1, down - 1]
+    return factors
 
 
 def _of_matrices(spec: CoprocessorSpec, job: Job) -> int:

@@ -5,12 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.program.beats import beats_of
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.cost import Spent, spent
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product, rows, scaling
+from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.ring_cost import cycles_of
+from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.driver import Requantisation
@@ -18,8 +22,10 @@ from carrysave.driver.job import Job
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles
 from golden.soc.blocking import Blocks, cost, plan, spans
+from golden.soc.memory_timing import AXI, BLOCK_RAM, MemoryTiming
 from golden.soc.ring_cycles import RingJob, ring_ends
 from hw.catalog import Design
+from verif.networks.graphs import Builder
 
 
 def target(lanes: int = 8) -> Target:
@@ -45,8 +51,7 @@ assert TARGET.spec.vector is not None
 UNIT: VectorUnitSpec = TARGET.spec.vector
 ROWS = {"scale": 510, "softmax": 937, "layer_norm": 2988, "transpose": 682}
 """Cycles of jobs below, as the block that is simulated counted them."""
-
-
+WIDE = {"engine": "systolic_os(m=8,n=8)", "data_width": "64", "requantisers": "8"}
 BESIDE = 40 + TARGET.memory.answer
 """Cycles of a vector job besides its rows, and what a ring takes until it begins."""
 
@@ -221,3 +226,23 @@ def test_beats_are_those_of_the_spans() -> None:
         assert beats_of(stores, blocks, bits, (m, n, words), beat) == expected
         kept.add((blocks.k * stores.tile_k >= words, blocks.by_columns))
     assert len(kept) == 4
+
+
+@pytest.mark.parametrize(
+    ("memory", "columns", "side", "cycles"),
+    [(BLOCK_RAM, 16, 3, 611), (BLOCK_RAM, 8, 3, 467), (BLOCK_RAM, 16, 1, 501), (AXI, 16, 3, 989)],
+)
+def test_a_product_of_windows(memory: MemoryTiming, columns: int, side: int, cycles: int) -> None:
+    """Its check takes longer than that of a product of rows, as the simulated block counted."""
+    codes = 8 if side == 3 else 72
+    shape = (1, codes, 3 + side, 3 + side)
+    builder = Builder(np.random.default_rng(1), 17)
+    weights = [builder.codes((columns, codes, side, side), np.int8), builder.constant(0.001)]
+    steps = [builder.constant(0.02), builder.constant(120, np.uint8)]
+    given = ["x", *steps, *weights, builder.constant(0, np.int8), *steps]
+    builder.node("QLinearConv", given, "y")
+    made = Target(Design.parse("coprocessor", {**WIDE, "windows": "true"}), timing=memory)
+    lowered = lower(Graph(builder.model(shape, np.uint8, np.uint8)), made)
+    program = compile_network(lowered, made, {"x": np.zeros(shape, np.uint8)})
+    (start,) = (step for step in program.steps if isinstance(step, Start))
+    assert start.cycles == pytest.approx(cycles, rel=0.01)
