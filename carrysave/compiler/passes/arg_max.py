@@ -124,18 +124,18 @@ class _Writer:
         steps = [self.constant(1, np.float32), self.constant(zero, kind)]
         return self.add("DequantizeLinear", [codes, *steps])
 
-    def rounded(self, floats: str, kind: "np.dtype | type", zero: int = 0) -> str:
-        """Make codes of numbers that are whole."""
+    def rounded(self, what: str, floats: str, kind: "np.dtype | type", zero: int = 0) -> str:
+        """Make codes of numbers that are whole; say what they are."""
         steps = [self.constant(1, np.float32), self.constant(zero, kind)]
-        return self.add("QuantizeLinear", [floats, *steps])
+        return self.add("QuantizeLinear", [floats, *steps], self._fresh(what))
 
-    def kernel(self, x: str, weights: np.ndarray, group: int, name: str = "") -> str:
-        """Multiply channels by weights of a kernel of one place."""
+    def kernel(self, what: str, x: str, weights: np.ndarray, group: int, name: str = "") -> str:
+        """Multiply channels by weights of a kernel of one place; say what that makes."""
         ones = (1,) * max(1, self._one.rank - 2)
         codes = self.constant(weights.reshape(len(weights), -1, *ones), np.int8)
-        inputs = [x, self.numbers(codes, np.int8)]
-        self.nodes.append(helper.make_node("Conv", inputs, [self._fresh()], name, group=group))
-        return self.nodes[-1].output[0]
+        inputs, y = [x, self.numbers(codes, np.int8)], self._fresh(what)
+        self.nodes.append(helper.make_node("Conv", inputs, [y], name or y, group=group))
+        return y
 
     def greatest(self, codes: str, kind: "np.dtype | type") -> str:
         """Return the greatest codes along the channels: of two halves, again and again.
@@ -149,20 +149,20 @@ class _Writer:
             for start in (0, size - half):
                 ends = [self.constant([at], np.int64) for at in (start, start + half, 1)]
                 both.append(self.numbers(self.add("Slice", [codes, *ends]), kind))
-            codes, size = self.rounded(self.add("Max", both), kind), half
+            codes, size = self.rounded("greatest", self.add("Max", both), kind), half
         return codes
 
     def equal(self, codes: str, kind: "np.dtype | type", name: str = "") -> str:
         """Return codes that are 1 where others are the greatest of their row, else 0."""
         size = self._one.size
         most = self.numbers(self.greatest(codes, kind), kind)
-        rows = self.rounded(self.kernel(most, np.ones(size), 1, name), kind)
+        rows = self.rounded("row", self.kernel("rows", most, np.ones(size), 1, name), kind)
         apart = self.add("Sub", [self.numbers(codes, kind), self.numbers(rows, kind)])
-        return self.rounded(apart, np.uint8, 1)
+        return self.rounded("equal", apart, np.uint8, 1)
 
-    def _fresh(self) -> str:
+    def _fresh(self, what: str = "") -> str:
         self._count += 1
-        return self._graph.fresh(f"{self._one.node.output[0]}/{self._count}")
+        return self._graph.fresh(f"{self._one.node.output[0]}/{what}{self._count}")
 
 
 def _nodes(graph: Graph, one: _Row, constants: Constants) -> Iterator[NodeProto]:
@@ -197,10 +197,12 @@ def _place(to: _Writer, one: _Row, equal: str) -> str:
             equal = to.equal(marked, np.uint8)
         high = int(part.max())
         weights = part + 1 if one.last else high + 1 - part
-        marked = to.rounded(to.kernel(to.numbers(equal, np.uint8), weights, one.size), np.uint8)
+        sums = to.kernel("weighted", to.numbers(equal, np.uint8), weights, one.size)
+        marked = to.rounded("weight", sums, np.uint8)
         most = to.greatest(marked, np.uint8)
         if not one.last:
-            most = to.rounded(to.add("Neg", [to.numbers(most, np.uint8)]), np.uint8, high + 1)
+            below = to.add("Neg", [to.numbers(most, np.uint8)])
+            most = to.rounded("place", below, np.uint8, high + 1)
         digits.append(to.numbers(most, np.uint8, int(one.last)))
     if len(digits) == 1:
         return digits[0]
