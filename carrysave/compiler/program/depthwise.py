@@ -14,6 +14,7 @@ from carrysave.compiler.program.operands import Node
 from carrysave.compiler.program.products import columns_of, started
 from carrysave.compiler.program.ring_cost import cycles_of, in_rings
 from carrysave.compiler.program.steps import Move, Start
+from carrysave.compiler.program.volumes import volume
 from carrysave.compiler.program.windows import Map, window_works
 from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.driver import Requantisation
@@ -94,7 +95,10 @@ def _multiplied(
     image: Image, product: QuantisedProduct, a: Tensor, b: Tensor | None, table: bytes | None
 ) -> tuple[list[JobGroup], np.ndarray]:
     """Have matrices multiplied by the array; see :func:`started_product`."""
-    sources = cut(product, a, image) if b is None else computed(product, a, b, image)
+    if b is None:
+        sources = volume(product, a, image) or cut(product, a, image)
+    else:
+        sources = computed(product, a, b, image)
     groups, places = started(image, sources, (product.name, product.operator), table)
     return groups, sources.shaped(places)
 

@@ -38,6 +38,7 @@ from carrysave.compiler.program.recurrent import taken_by
 from carrysave.compiler.program.sizes import sizes_of
 from carrysave.compiler.program.states import carried, host_made, placed
 from carrysave.compiler.program.steps import HostStep, Start
+from carrysave.compiler.program.volumes import channels_last
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Tensor
 
@@ -235,8 +236,7 @@ class _Compiler:
         size, width = int(np.prod(shape)), 4 if floats else 1
         sources = self._image.room(width * size) + width * np.arange(size)
         if len(shape) > 2 and not floats:
-            last = np.moveaxis(np.empty(shape, np.int8), 1, -1).shape
-            sources = np.moveaxis(sources.reshape(last), -1, 1)
+            sources = channels_last(sources, shape)
         offset = 0 if floats else code_offset("A", kind, self._target.mode.a)
         tensor = Tensor(sources.reshape(shape), kind, offset)
         if self._host.makes(name):
