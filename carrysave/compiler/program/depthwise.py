@@ -15,6 +15,7 @@ from carrysave.compiler.program.products import columns_of, started
 from carrysave.compiler.program.ring_cost import cycles_of, in_rings
 from carrysave.compiler.program.steps import Move, Start
 from carrysave.compiler.program.volumes import volume
+from carrysave.compiler.program.window_parts import part_of, reach
 from carrysave.compiler.program.windows import Map, window_works
 from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.driver import Requantisation
@@ -179,7 +180,7 @@ def _strips(image: Image, whole: Job, outputs: tuple[int, ...]) -> list[tuple[in
     groups = groups_of(window, spec.vector.lanes)
     most = min(
         spec.vector.beats // groups,
-        (2 * spec.vector.length // window.pixel - _reach(window, 1)) // window.strides[1],
+        (2 * spec.vector.length // window.pixel - reach(window, 1)) // window.strides[1],
     )
     if most < 1:
         return []
@@ -188,36 +189,11 @@ def _strips(image: Image, whole: Job, outputs: tuple[int, ...]) -> list[tuple[in
     strips = []
     for line in range(down):
         for begin, end in pairwise(ends):
-            job = _part(whole, line, begin, end - begin)
+            job = part_of(whole, range(line, line + 1), range(begin, end))
             if job is None or error_of(spec, golden_job(job, spec)):
                 return []
             strips.append((line * across + begin, job))
     return strips
-
-
-def _reach(window: Window, axis: int) -> int:
-    """Return the pixels from the first tap to the last one."""
-    return (window.kernel[axis] - 1) * window.dilations[axis]
-
-
-def _part(whole: Job, line: int, begin: int, count: int) -> Job | None:
-    """Return the job of some windows of a row; None: they are wholly beyond the map."""
-    window = whole.window
-    assert window is not None
-    sides = []
-    for axis, (at, windows, size) in enumerate((
-        (line, 1, window.height),
-        (begin, count, window.width),
-    )):
-        place = at * window.strides[axis] - window.first[axis]
-        last = place + (windows - 1) * window.strides[axis] + _reach(window, axis)
-        first = max(place, 0)
-        sides.append((first, min(last, size - 1) - first + 1, first - place))
-    (y, height, top), (x, width, left) = sides
-    if min(height, width) < 1:
-        return None
-    some = replace(window, height=height, width=width, across=count, first=(top, left))
-    return replace(whole, a=whole.a + y * whole.lda + x * window.pixel, m=count, window=some)
 
 
 def _job(window: Window, one: Map, how: Requantisation) -> Job:

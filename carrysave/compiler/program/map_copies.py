@@ -1,12 +1,14 @@
 """Maps of windows that are copied on chip before: rows of a kernel read them several times."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from carrysave.compiler.program.groups import JobGroup
 from carrysave.compiler.program.ring_cost import start_cycles
 from carrysave.compiler.program.row_jobs import COPY, Axis, box_groups
 from carrysave.compiler.program.steps import Start
+from carrysave.compiler.program.window_parts import part_of
 from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.blocks import planned_again
 from carrysave.compiler.timing.golden_job import CHIP, golden_job
@@ -19,35 +21,75 @@ __all__ = ["copied_before"]
 def copied_before(start: Start, target: Target, free: Callable[[int], int | None]) -> Start:
     """Return a start that copies its map on chip first, if it takes fewer cycles then.
 
+    A map for which there is no room is copied in strips, each before the windows that read it.
+
     Parameters
     ----------
     start : of jobs.
     target : the co-processor.
     free : returns where there is room on chip during the start, for so many bytes; None: nowhere.
     """
-    if not target.spec.taps or start.varies:
+    if not target.spec.taps or start.varies or _map_of(start.groups, target) is None:
         return start
-    image = _map_of(start, target)
-    at = None if image is None else free(image.rows * image.row_bytes)
-    if image is None or at is None:
-        return start
+    for strips in _cuts(start.groups):
+        maps = [_map_of(strip, target) for strip in strips]
+        at = free(max(0 if one is None else one.rows * one.row_bytes for one in maps))
+        if at is None:
+            continue
+        groups = list[JobGroup]()
+        for strip, image in zip(strips, maps, strict=True):
+            made = None if image is None else _copied(start.node, strip, image, CHIP + at, target)
+            if made is None:
+                return start
+            groups += made
+        changed = replace(start, groups=tuple(groups))
+        return min(start, changed, key=lambda one: start_cycles(one, target))
+    return start
+
+
+def _cuts(groups: Sequence[JobGroup]) -> Iterator[list[Sequence[JobGroup]]]:
+    """Yield jobs as they are, then cut into strips of ever fewer lines of windows.
+
+    A strip has as many lines as a kernel at least: half of what it reads is its own.
+    """
+    yield [groups]
+    windows = {group.job.window for group in groups}
+    window, count = groups[0].job.window, groups[0].job.m
+    if window is None or len(windows) > 1 or any(group.job.m != count for group in groups):
+        return
+    lines, rest = divmod(count, window.across)
+    for number in range(2, lines // window.kernel[0] + 1) if not rest else ():
+        ends = [lines * at // number for at in range(number + 1)]
+        strips = list[Sequence[JobGroup]]()
+        for begin, end in pairwise(ends):
+            jobs = [part_of(group.job, range(begin, end), range(window.across)) for group in groups]
+            strips.append([
+                replace(group, job=job)
+                for group, job in zip(groups, jobs, strict=True)
+                if job is not None
+            ])
+        if all(len(strip) == len(groups) for strip in strips):
+            yield strips
+
+
+def _copied(
+    node: str, groups: Sequence[JobGroup], image: Matrix, to: int, target: Target
+) -> list[JobGroup] | None:
+    """Return jobs that copy a map on chip, and those that read it there; None: these are many."""
     axes = [
         Axis(image.rows, (image.distance, image.distance, image.row_bytes)),
         Axis(image.row_bytes, (1, 1, 1)),
     ]
-    places = image.address, image.address, CHIP + at
-    copies = box_groups(target, start.node, COPY, places, axes)
+    copies = box_groups(target, node, COPY, (image.address, image.address, to), axes)
     if copies is None:
-        return start
-    jobs = [_on_chip(group, CHIP + at, image.row_bytes, target) for group in start.groups]
-    changed = replace(start, groups=(*copies, *jobs))
-    return min(start, changed, key=lambda one: start_cycles(one, target))
+        return None
+    return [*copies, *(_on_chip(group, to, image.row_bytes, target) for group in groups)]
 
 
-def _map_of(start: Start, target: Target) -> Matrix | None:
+def _map_of(groups: Sequence[JobGroup], target: Target) -> Matrix | None:
     """Return the map in memory that all jobs of a start read; None: there is no such map."""
     maps = set[Matrix]()
-    for group in start.groups:
+    for group in groups:
         if group.job.window is None or group.a:
             return None
         maps.add(matrices(target.spec, golden_job(group.job, target.spec))["a"])
