@@ -85,7 +85,8 @@ def test_no_strip_is_beyond_the_map() -> None:
 
 def test_what_would_be_many_copies_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of a start, if it is so of one strip."""
-    made = iter([[], None])
+    given: list[list[JobGroup] | None] = [[], None]
+    made = iter(given)
     monkeypatch.setattr(map_copies, "box_groups", lambda *given: next(made))
     start = Start(node="y", operator="Conv", groups=(GROUP,), cycles=0, macs=0, counters=0)
     target = Target(design("on chip"))
