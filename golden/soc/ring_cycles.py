@@ -19,7 +19,7 @@ from golden.soc.ring_loader import ADDRESSES, BEGUN, DESCRIPTOR, Begin
 from golden.soc.ring_walk import RingWalk
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["RingJob", "ring_cycles", "ring_ends", "start_cycles"]
+__all__ = ["RingJob", "read_cycles", "ring_cycles", "ring_ends", "start_cycles"]
 
 _PLAIN = RingBuild()
 _CHECK = 9
@@ -91,6 +91,14 @@ def start_cycles(spec: CoprocessorSpec, memory: MemoryTiming, build: RingBuild =
     return ring_ends(spec, [RingJob(job)], memory, build)[-1]
 
 
+def read_cycles(spec: CoprocessorSpec, memory: MemoryTiming) -> int:
+    """Return the cycles in which a ring's first job is read, which one of registers does not take.
+
+    Descriptors have just been written.
+    """
+    return _FIRST + memory.answer_again + memory.beat(spec.bytes) * (DESCRIPTOR // spec.bytes)
+
+
 def ring_ends(
     spec: CoprocessorSpec,
     jobs: Sequence[RingJob],
@@ -106,9 +114,7 @@ def ring_ends(
     memory, build : of :class:`golden.soc.ring_walk.RingWalk`.
     """
     walk, ends = RingWalk(spec, memory, build), list[int]()
-    # Descriptors have just been written.
-    begins = _FIRST + memory.answer_again + memory.beat(spec.bytes) * (DESCRIPTOR // spec.bytes)
-    begins += _multiplications(spec, jobs[0].job)
+    begins = read_cycles(spec, memory) + _multiplications(spec, jobs[0].job)
     begin, complete = Begin(0, begins, begins, 0, len(jobs) - 1), begins
     if jobs[0].job.vector is None and len(jobs) > 1 and jobs[1].alike:
         begin = begin._replace(alike=ADDRESSES, asks=begins + _ASKED)
