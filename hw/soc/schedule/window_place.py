@@ -71,7 +71,11 @@ def first_place(m: Module, window: Any, base: Value) -> data.View:
 
 
 def moved(
-    m: Module, old: data.View, moves: tuple[Value, Value], steps: tuple[Value, Value]
+    m: Module,
+    old: data.View,
+    moves: tuple[Value, Value],
+    steps: tuple[Value, Value],
+    stored: data.View | None = None,
 ) -> data.View:
     """Return the place a column or a row further, or the same.
 
@@ -80,16 +84,18 @@ def moved(
     old : a place.
     moves : whether it is a column, or a row.
     steps : distances of pixels, and of rows of the map.
+    stored : the place, if it moves, and known earlier.
     """
     new = data.View(old.shape(), Signal(old.shape().size, name="new"))
     distance = Signal(BYTES_WIDTH)
+    place = old if stored is None else stored
     (by_column, by_row), (pixel, row) = moves, steps
     m.d.comb += [
         # Before the first edges, and far behind the last ones, there is nothing to be read.
-        distance.eq(Mux(by_column & ~old.x[-1], pixel, 0) | Mux(by_row & ~old.y[-1], row, 0)),
+        distance.eq(Mux(by_column & ~place.x[-1], pixel, 0) | Mux(by_row & ~place.y[-1], row, 0)),
         new.address.eq(old.address + distance),
-        new.x.eq(old.x + (by_column & ~(old.x[-1] & ~old.x[-2]))),
-        new.y.eq(old.y + (by_row & ~(old.y[-1] & ~old.y[-2]))),
+        new.x.eq(old.x + (by_column & ~(place.x[-1] & ~place.x[-2]))),
+        new.y.eq(old.y + (by_row & ~(place.y[-1] & ~place.y[-2]))),
     ]
     return new
 
@@ -121,7 +127,8 @@ def move_place(
     write, read = places.write_port(), places.read_port(domain="comb")
     old = data.View(layout, Signal(width, name="old"))
     first = first_place(m, window, base)
-    new = moved(m, old, (move.x, move.y), steps)
+    stored = data.View(layout, read.data)
+    new = moved(m, old, (move.x, move.y), steps, stored)
     m.d.comb += [
         read.addr.eq(move.source),
         old.eq(Mux(how[0], first, read.data)),

@@ -67,3 +67,17 @@ def test_the_first_place_is_that_of_the_map() -> None:
         return right(first, base, pixel, row) & exact[0] & exact[1]
 
     assert holds(begin, WindowLayout().size, WIDTH, WIDTH, WIDTH)
+
+
+def test_a_place_that_does_not_move_is_as_it_was() -> None:
+    """Whatever is stored where it would have come from: so is the first one."""
+
+    def stay(m: Module, address: Value, x: Value, y: Value, other: Value) -> Value:
+        old, stored = (data.View(Place(WIDTH), Signal(Place(WIDTH).size)) for _ in range(2))
+        m.d.comb += [old.address.eq(address), old.x.eq(x), old.y.eq(y)]
+        m.d.comb += stored.as_value().eq(other)
+        steps = Value.cast(3), Value.cast(5)
+        new = moved(m, old, (Value.cast(0), Value.cast(0)), steps, stored)
+        return new.as_value() == old.as_value()
+
+    assert holds(stay, WIDTH, SIDE + 1, SIDE + 1, Place(WIDTH).size)
