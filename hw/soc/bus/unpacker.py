@@ -52,6 +52,8 @@ class Unpacker(wiring.Component):
         :class:`hw.soc.bus.burst.Span`, one for each row.
     i_end, i_joins : In(1)
         Its block ends with it; the next one is joined to it.
+    i_fill : In(8)
+        Where rows may be joined: bits that are set in each byte of the beat.
     i : In(stream)
         :class:`hw.soc.bus.burst.Beat`: the row's beats. ``last`` must be right: only the
         number of bytes in the last beat is derived from ``bytes``.
@@ -63,6 +65,7 @@ class Unpacker(wiring.Component):
     i_row: stream.Interface
     i_end: Signal
     i_joins: Signal
+    i_fill: Signal
     i: stream.Interface
     o: stream.Interface
 
@@ -76,7 +79,7 @@ class Unpacker(wiring.Component):
             "i_clear": In(1),
             "i_row": In(stream.Signature(Span(beat_bytes, length_width))),
             "i_end": In(1),
-            **({"i_joins": In(1)} if joins else {}),
+            **({"i_joins": In(1), "i_fill": In(8)} if joins else {}),
             "i": In(stream.Signature(Beat(8 * beat_bytes))),
             "o": Out(stream.Signature(Piece(beat_bytes))),
         })
@@ -104,12 +107,16 @@ class Unpacker(wiring.Component):
         here, joins = Signal.like(first, name="here"), Signal(reset_less=True)
         late = Signal(2 * len(rest) + 2, reset_less=True)
         leaves = taken & begun
+        ahead = rotate(beat.data, places, 8)
+        if self.joins:
+            # All bytes are alike, so that they need not be turned.
+            ahead |= self.i_fill.replicate(self.beat_bytes)
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),
             self.i.ready.eq(move & known & ~(left & begun)),
             taken.eq(self.i.valid & self.i.ready),
             self.i_row.ready.eq(~known | (taken & beat.last)),
-            turned.eq(rotate(beat.data, places, 8)),
+            turned.eq(ahead),
         ]
         with m.If(taken):
             m.d.sync += [previous.eq(turned), begun.eq(~beat.last)]

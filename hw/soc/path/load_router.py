@@ -150,16 +150,21 @@ class LoadRouter(wiring.Component):
         """Pass beats to the unpacker: those read from memory, and those of rows that only fill."""
         size, next_ = exact_log2(self.spec.bytes), rows.payload
         begins, fills = unpack.i_row.valid & unpack.i_row.ready, Signal()
-        left = Signal(max(self.spec.length_width - size, 1))
-        beat, code = unpack.i.payload, self.i_fill.replicate(self.spec.bytes)
+        left, more = Signal(max(self.spec.length_width - size, 1)), Signal()
+        beat = unpack.i.payload
         with m.If(unpack.i.ready):
             m.d.sync += left.eq(left - 1)
         with m.If(begins):
-            m.d.sync += [fills.eq(next_.fill), left.eq((next_.bytes - 1) >> size)]
+            # Whole beats that are left, and whether there are bytes of another one.
+            m.d.sync += [fills.eq(next_.fill), left.eq(next_.bytes >> size)]
+            m.d.sync += more.eq(next_.bytes[:size].any())
+        ends = (left[1:] == 0) & ~(left[0] & more)
         m.d.comb += [
             unpack.i.valid.eq(self.i.valid | fills),
-            beat.data.eq(Mux(fills, code, self.i.payload.data)),
-            beat.last.eq(Mux(fills, left == 0, self.i.payload.last)),
+            # The code is put in where there is room for it.
+            beat.data.eq(Mux(fills, 0, self.i.payload.data)),
+            unpack.i_fill.eq(Mux(fills, self.i_fill, 0)),
+            beat.last.eq(Mux(fills, ends, self.i.payload.last)),
             self.i.ready.eq(unpack.i.ready & ~fills),
         ]
         m.d.sync += self.o_final.eq(begins & next_.fill & next_.final)
