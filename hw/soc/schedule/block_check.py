@@ -27,10 +27,13 @@ class WindowCodes(NamedTuple):
 
     Members
     -------
+    line, dense : codes of a kernel row; pixels are apart by their codes.
     codes, beats : how many, and in how many beats of the engine.
     beyond : there are more than are counted.
     """
 
+    line: Signal
+    dense: Signal
     codes: Signal
     beats: Value
     beyond: Signal
@@ -41,7 +44,10 @@ class WindowCodes(NamedTuple):
         codes = Signal(block_widths(spec)["codes"], name="window_codes")
         most, k = (1 << len(codes)) - 1, spec.inside.k
         beats, rest = divide_by_constant(m, codes, k, most, "operator") if k > 1 else (codes, C(0))
-        return cls(codes, beats + (rest != 0), Signal(name="codes_beyond"))
+        line = Signal(spec.length_width, name="window_line")
+        return cls(
+            line, Signal(name="dense"), codes, beats + (rest != 0), Signal(name="codes_beyond")
+        )
 
 
 def block_bits(spec: CoprocessorSpec) -> dict[str, int]:

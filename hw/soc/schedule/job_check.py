@@ -110,14 +110,15 @@ class JobCheck(wiring.Component):
         products = self._multiplications(m, ends, sizes, codes)
         if self.ahead:
             self._compare(m, products)
-        with m.FSM():
+        with m.FSM() as fsm:
             with m.State("IDLE"), m.If(self.i_start):
                 m.d.sync += [products.step.eq(0), self.o_matrix.eq(0)]
                 m.d.sync += [products.short.eq(0), products.beyond.eq(0), products.ending.eq(0)]
                 m.d.sync += products.large_block.eq(0)
                 if products.windows is not None:
+                    products.windows.start(m, of_rows)
                     with m.If(self.i_job.mode.window):
-                        m.d.sync += products.step.eq(products.windows.start(m, of_rows))
+                        m.d.sync += products.step.eq(products.windows.first)
                 m.next = "FORMATS"
             with m.State("FORMATS"):
                 m.next = "BLOCKS"
@@ -144,6 +145,9 @@ class JobCheck(wiring.Component):
                     with m.If(flag):
                         m.d.sync += self.o_error.eq(error_code(name))
                 m.next = "IDLE"
+        if products.windows is not None:
+            with m.If(fsm.ongoing("IDLE")):
+                m.d.sync += products.total.eq(-1)
         return m
 
     def _block_sizes(self, m: Module, codes: WindowCodes | None) -> BlockSizes:
@@ -191,8 +195,10 @@ class JobCheck(wiring.Component):
             "b_stride": words_of(spec, "b", blocks.n, kind),
         }
         if windows is not None:
-            of_blocks["codes"] = Mux(mode.window, windows.codes, of_blocks["codes"])
-            m.d.comb += out.of_windows.eq(mode.window)
+            if inside.k > 1:
+                of_blocks["codes"] = Mux(mode.window, windows.codes, of_blocks["codes"])
+            m.d.comb += [out.of_windows.eq(mode.window), out.line.eq(windows.line)]
+            m.d.comb += out.dense.eq(windows.dense)
         registered: dict[str, Value] = {**less, "tail": tail, "missing": missing}
         if spec.blocks or len(spec.kinds) > 1:
             registered |= of_blocks
@@ -241,36 +247,46 @@ class JobCheck(wiring.Component):
             count += windows.count
             longest = max(longest, windows.FACTOR)
         width = max(address + 1, BYTES_WIDTH, distance + longest) + 1
+        total = Signal(width)
+        if windows is not None:
+            # The first sum of a job of windows begins with -1.
+            total = Signal(width, name="total", init=(1 << width) - 1, reset_less=True)
         products = Multiplications(
             windows=windows,
             ends=ends,
             sizes=sizes,
             x=Signal(longest, name="x"),
             y=Signal(distance + 1 + longest, name="y"),
-            total=Signal(width, name="total"),
+            total=total,
             step=Signal(range(count), name="step"),
             length=Signal(distance, name="length"),
             address=Signal(address + 1, name="matrix_address", reset_less=True),
             **{name: Signal(name=name) for name in FLAGS},
         )
+        self._look_at_strides(m, products)
+        return products
+
+    def _look_at_strides(self, m: Module, products: Multiplications) -> None:
+        """Check the stride of a matrix, or of pixels, while its multiplication starts."""
+        windows = products.windows
         # The bytes of the last row minus one are added last, and the end address is checked while
         # the next multiplication starts; so is the stride.
-        first = Signal(distance + 1)
+        first = Signal(len(products.length) + 1)
         m.d.sync += [
             products.striding.eq(0),
-            products.address.eq(fold(self.i_address, address)),
+            products.address.eq(fold(self.i_address, self.spec.address_width)),
         ]
-        with m.If(products.striding & (first <= products.length)):
-            if windows is None:
+        short = first <= products.length
+        if windows is None:
+            with m.If(products.striding & short):
                 m.d.sync += products.short.eq(1)
-            else:
-                # Pixels are apart by their codes at least.
-                with m.If(products.step == windows.last):
-                    m.d.sync += windows.mismatch.eq(1)
-                with m.Else():
+        else:
+            with m.If(products.striding):
+                with m.If(products.step == windows.first):
+                    windows.look_at_pixels(m, short, first == products.length)
+                with m.Elif(short):
                     m.d.sync += products.short.eq(1)
         m.d.comb += [first.eq(products.y), self.o_base.address.eq(products.address)]
-        return products
 
     def _compare(self, m: Module, products: Multiplications) -> None:
         """Compare the ranges of matrices with the C of the job before."""
@@ -292,7 +308,7 @@ class JobCheck(wiring.Component):
     ) -> None:
         """Add the states that work through them."""
         x, y, total, step = products.x, products.y, products.total, products.step
-        ends, sizes = products.ends, products.sizes
+        ends, sizes, windows = products.ends, products.sizes, products.windows
         ends_sum = Signal()
         adds = Mux(ends_sum, products.length, Mux(x[0], y, 0))
         with m.State("BEGIN"), m.If(~self.i_hold):
@@ -302,8 +318,14 @@ class JobCheck(wiring.Component):
             m.d.sync += [x.eq(x >> 1), y.eq(y << 1), total.eq(total + adds)]
             with m.If(x[1:] == 0):
                 m.next = "LAST"
+                if windows is not None:
+                    # What is multiplied behind a row of a map leaves its length as it is.
+                    m.d.sync += ends_sum.eq(step <= windows.first)
         with m.State("LAST"):
-            m.d.comb += ends_sum.eq(1)
+            if windows is None:
+                m.d.comb += ends_sum.eq(1)
+            else:
+                m.d.sync += ends_sum.eq(0)
             m.d.sync += [total.eq(total + adds), step.eq(step + 1)]
             m.next = "BEGIN"
             with m.Switch(step):
@@ -313,8 +335,11 @@ class JobCheck(wiring.Component):
             if sizes:
                 with m.If(step == len(ends) + len(sizes) - 1):
                     m.next = "DONE"
-            if products.windows is not None:
-                with m.If(step == products.windows.last):
+            if windows is not None:
+                m.d.sync += products.of_row.eq(step == windows.first)
+                with m.If((step == windows.first) & windows.skips):
+                    m.d.sync += step.eq(windows.block)
+                with m.If(step == windows.last):
                     m.d.sync += step.eq(0)
                     m.d.comb += fills.eq(1)
 
@@ -337,12 +362,21 @@ class JobCheck(wiring.Component):
             m.next = "DONE"
         with m.If(products.large_block | ((step == len(ends)) & self.i_alike)):
             m.next = "DONE"
-        m.d.sync += products.total.eq(Mux(step < len(ends), address, 0) if ends else 0)
+        begin = products.total.eq(Mux(step < len(ends), address, 0) if ends else 0)
+        if products.windows is None:
+            m.d.sync += begin
+        else:
+            with m.If(~products.windows.adds(step)):
+                m.d.sync += begin
         m.d.sync += [ending.eq(0), self.o_matrix.eq(step + 1)]
         with m.Switch(step):
             for number, end in enumerate(ends):
                 with m.Case(number):
-                    m.d.sync += [x.eq(end.above), length.eq(end.last), ending.eq(end.used)]
+                    last: Value = end.last
+                    if products.windows is not None and number == 0:
+                        # That of a map is there.
+                        last = Mux(self.i_job.mode.window, length, last)
+                    m.d.sync += [x.eq(end.above), length.eq(last), ending.eq(end.used)]
                     if end.stride is not None:
                         m.d.sync += [
                             y.eq(fold(end.stride, spec.distance_width)),
@@ -355,15 +389,21 @@ class JobCheck(wiring.Component):
             if products.windows is not None:
                 products.windows.begin(m, x, y, length, products.total)
         if products.windows is not None:
-            with m.If(step >= products.windows.of_depthwise):
-                m.d.sync += self.o_matrix.eq(0)
-            with m.If(step == products.windows.last):
-                m.d.sync += products.striding.eq(1)
-            with m.If((step == 0) & self.i_job.mode.window):
-                # The last byte of a row of the map.
-                m.d.sync += length.eq(products.total)
-                m.d.sync += products.short.eq(products.total[len(length) : 50].any())
-                products.windows.row(m, products.total, self.o_geometry)
+            self._begin_windows(m, products, products.windows)
+
+    def _begin_windows(self, m: Module, products: Multiplications, windows: WindowSteps) -> None:
+        """Look at what is multiplied for windows."""
+        step, length, total = products.step, products.length, products.total
+        with m.If(step >= windows.first):
+            m.d.sync += self.o_matrix.eq(0)
+        with m.If(step == windows.first):
+            m.d.sync += products.striding.eq(1)
+        with m.If(products.of_row):
+            # The last byte of a row of the map.
+            m.d.sync += [length.eq(total), products.short.eq(total[len(length) : 50].any())]
+            windows.row(m, total, self.o_geometry)
+        with m.If((step == 0) & self.i_job.mode.window):
+            windows.look_at_window(m, total)
 
     def _formats(self, m: Module) -> tuple[Value, Value]:
         """Look up a pair of formats; return whether it exists, and its largest K."""

@@ -9,7 +9,9 @@ from hw.soc.schedule.window_check import WindowSteps
 
 __all__ = ["FLAGS", "Multiplications"]
 
-FLAGS = ("next", "ending", "striding", "begins", "short", "beyond", "large_block")
+FLAGS = (
+    "next", "of_row", "ending", "striding", "begins", "short", "beyond", "large_block",
+)  # fmt: skip
 """Those of its members that are a bit."""
 
 
@@ -26,6 +28,7 @@ class Multiplications(NamedTuple):
     length : bytes of a row less one; they are added last.
     address : of the next matrix, there when its step begins, and requested long before.
     next : the matrix of the step begins, and the end of the one before is known.
+    of_row : the sum is the bytes of a row of a map less one.
     ending, striding : the end address, and the stride, are to be checked.
     begins : the matrix begins on chip.
     short, beyond, large_block : a stride is short of a row, an end is outside of memory, a block
@@ -45,6 +48,7 @@ class Multiplications(NamedTuple):
     striding: Signal
     begins: Signal
     next: Signal
+    of_row: Signal
     short: Signal
     beyond: Signal
     large_block: Signal
