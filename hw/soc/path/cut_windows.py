@@ -27,6 +27,8 @@ def cut_windows(m: Module, path: Any, loader: Loader, router: Any) -> Any:
         walk.i_window.eq(Cat(job.a_scales, job.b_scales)),
         walk.i_pixel.eq(job.ldsa),
         walk.i_lda.eq(path.i_load_geometry.lda),
+        walk.i_line.eq(path.i_load_geometry.line),
+        walk.i_dense.eq(path.i_load_geometry.dense),
         walk.i_again.eq(loader.o_again),
         walk.i_first.eq(loader.o_first),
         walk.i_last_code.eq(loader.o_last_code),

@@ -14,7 +14,7 @@ from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
 from hw.soc.schedule.map_line import MapLine
 from hw.soc.schedule.row_request import RowRequest
-from hw.soc.schedule.window_place import SIDE, Place, first_place, moved
+from hw.soc.schedule.window_place import SIDE, Place, edge_of, moved
 
 __all__ = ["DepthwiseLines"]
 
@@ -112,13 +112,13 @@ class DepthwiseLines(wiring.Component):
         # A row down: of the window, or of the row of windows.
         down = Signal(name="down")
         old = data.View(pixel, Mux(down, self.line, self.here))
-        new = moved(m, old, (C(0, 1), C(1, 1)), (C(0), job.lda[:BYTES_WIDTH]))
+        new = moved(m, old, (C(0, 1), C(1, 1)), (C(0), job.lda[:BYTES_WIDTH]), old.at[-1])
         with m.FSM() as fsm:
             with m.State("IDLE"), m.If(self.i_start):
                 bases = self.i_bias, self.i_records, self.i_b, self.i_a
                 m.d.sync += [
                     *(at.eq(base) for at, base in zip(self.at.values(), bases, strict=True)),
-                    self.line.eq(first_place(m, window, self.i_a)),
+                    self.line.eq(Cat(self.i_a[: spec.address_width], edge_of(window, C(1, 1)))),
                     self.left.eq(job.m),
                     self.codes.eq(job.k),
                 ]
@@ -168,8 +168,8 @@ class DepthwiseLines(wiring.Component):
         final, below = Signal(name="final"), Signal(SIDE + 1, name="below")
         kernel_ends = self.kernel_rows == 0
         m.d.comb += [
-            inside.eq(~self.here.y[-1] & (self.here.y[:-1] <= window.height)),
-            below.eq(self.here.y[:-1] + window.dy),
+            inside.eq(~self.here.at[-1] & (self.here.at[:-1] <= window.height)),
+            below.eq(self.here.at[:-1] + window.dy),
             final.eq(self.left <= window.across),
         ]
         with m.State("LINE"):

@@ -11,7 +11,7 @@ from hw.soc.schedule.geometry import BYTES_WIDTH
 
 __all__ = [
     "KERNEL_ROW", "LINE", "LINE_BEFORE", "PIXEL", "PIXEL_BEFORE", "PLACES", "SIDE", "TAP",
-    "Move", "Place", "first_place", "move_place", "moved",
+    "Move", "Place", "edge_of", "move_place", "moved",
 ]  # fmt: skip
 
 PLACES = 8
@@ -23,13 +23,14 @@ SIDE = 16
 
 
 class Place(data.StructLayout):
-    """A pixel: its address, column and row; beyond the first edges the address is that of 0.
+    """A pixel: its address, and its column or, of :data:`LINE` and :data:`KERNEL_ROW`, its row.
 
-    Coordinates are two's complement, and stay at 2^16.
+    Beyond the first edges the address is that of column or row 0. Both are two's complement, and
+    stay at 2^16. The one that is not there is that of the place from which this one was reached.
     """
 
     def __init__(self, address_width: int):
-        super().__init__({"address": address_width, "x": SIDE + 1, "y": SIDE + 1})
+        super().__init__({"address": address_width, "at": SIDE + 1})
 
 
 class Move(NamedTuple):
@@ -37,13 +38,17 @@ class Move(NamedTuple):
 
     Members
     -------
-    source, to : which places.
+    source, along, to : which places: the address is that of the first one, the column or the row
+        that of the second one.
+    edge : the column or the row is that of the first edge.
     x, y : it is by a column, or by a row.
     walks, copies : it is done, as part of the walk, or as a copy.
     """
 
     source: Signal
+    along: Signal
     to: Signal
+    edge: Signal
     x: Signal
     y: Signal
     walks: Signal
@@ -52,30 +57,33 @@ class Move(NamedTuple):
     @classmethod
     def make(cls, prefix: str = "move") -> Self:
         """Make the signals."""
-        places = {name: Signal(range(PLACES), name=f"{prefix}_{name}") for name in ("source", "to")}
-        bits = {name: Signal(name=f"{prefix}_{name}") for name in ("x", "y", "walks", "copies")}
+        places = {
+            name: Signal(range(PLACES), name=f"{prefix}_{name}")
+            for name in ("source", "along", "to")
+        }
+        names = ("edge", "x", "y", "walks", "copies")
+        bits = {name: Signal(name=f"{prefix}_{name}") for name in names}
         return cls(**places, **bits)
 
     def copy(self, m: Module, source: int, to: int) -> None:
         """Copy a place."""
-        m.d.comb += [self.source.eq(source), self.to.eq(to), self.copies.eq(1)]
+        m.d.comb += [self.source.eq(source), self.along.eq(source), self.to.eq(to)]
+        m.d.comb += [self.edge.eq(0), self.copies.eq(1)]
+
+    @property
+    def down(self) -> Value:
+        """Whether it is to a place whose row is kept."""
+        return self.to[0]
 
 
-def first_place(m: Module, window: Any, base: Value) -> data.View:
-    """Return the place of the first tap of a map, whose address is `base`."""
-    first = data.View(Place(len(base)), Signal(Place(len(base)).size, name="first"))
-    for coordinate, edge in ((first.x, window.left), (first.y, window.top)):
-        m.d.comb += coordinate.eq(Cat(edge, edge.any().replicate(SIDE + 1 - len(edge))))
-    m.d.comb += first.address.eq(base)
-    return first
+def edge_of(window: Any, down: Value) -> Value:
+    """Return the column, or the row, of the first tap of a map."""
+    edge = Mux(down, window.top, window.left)
+    return Cat(edge, edge.any().replicate(SIDE + 1 - len(edge)))
 
 
 def moved(
-    m: Module,
-    old: data.View,
-    moves: tuple[Value, Value],
-    steps: tuple[Value, Value],
-    stored: data.View | None = None,
+    m: Module, old: data.View, moves: tuple[Value, Value], steps: tuple[Value, Value], sign: Value
 ) -> data.View:
     """Return the place a column or a row further, or the same.
 
@@ -84,18 +92,16 @@ def moved(
     old : a place.
     moves : whether it is a column, or a row.
     steps : distances of pixels, and of rows of the map.
-    stored : the place, if it moves, and known earlier.
+    sign : of what is moved, if anything is.
     """
     new = data.View(old.shape(), Signal(old.shape().size, name="new"))
     distance = Signal(BYTES_WIDTH)
-    place = old if stored is None else stored
     (by_column, by_row), (pixel, row) = moves, steps
     m.d.comb += [
         # Before the first edges, and far behind the last ones, there is nothing to be read.
-        distance.eq(Mux(by_column & ~place.x[-1], pixel, 0) | Mux(by_row & ~place.y[-1], row, 0)),
+        distance.eq(Mux(by_column & ~sign, pixel, 0) | Mux(by_row & ~sign, row, 0)),
         new.address.eq(old.address + distance),
-        new.x.eq(old.x + (by_column & ~(place.x[-1] & ~place.x[-2]))),
-        new.y.eq(old.y + (by_row & ~(place.y[-1] & ~place.y[-2]))),
+        new.at.eq(old.at + ((by_column | by_row) & ~(old.at[-1] & ~old.at[-2]))),
     ]
     return new
 
@@ -119,21 +125,27 @@ def move_place(
     steps : distances of pixels, and of rows of the map.
     """
     layout = Place(len(base))
-    width = layout.size
-    places: Memory[int, Value] = Memory(
-        shape=width, depth=PLACES, init=[], attrs={UNINITIALISED: "1"}
-    )
-    m.submodules.places = places
-    write, read = places.write_port(), places.read_port(domain="comb")
-    old = data.View(layout, Signal(width, name="old"))
-    first = first_place(m, window, base)
-    stored = data.View(layout, read.data)
-    new = moved(m, old, (move.x, move.y), steps, stored)
+    stored, old = (data.View(layout, Signal(layout.size, name=name)) for name in ("stored", "old"))
+    edge, sign, before = edge_of(window, move.down), Signal(name="sign"), Signal(name="before")
+    # Of what is moved from an edge, which is a column: known early.
+    m.d.sync += before.eq(window.left.any())
     m.d.comb += [
-        read.addr.eq(move.source),
-        old.eq(Mux(how[0], first, read.data)),
-        write.addr.eq(move.to),
-        write.data.eq(new),
-        write.en.eq((move.walks | move.copies) & how[1]),
+        old.address.eq(Mux(how[0], base, stored.address)),
+        old.at.eq(Mux(move.edge, edge, stored.at)),
+        sign.eq(Mux(move.edge, before, stored.at[-1])),
     ]
+    new = moved(m, old, (move.x, move.y), steps, sign)
+    for name, source in (("address", move.source), ("at", move.along)):
+        places: Memory[int, Value] = Memory(
+            shape=len(new[name]), depth=PLACES, init=[], attrs={UNINITIALISED: "1"}
+        )
+        m.submodules[f"places_{name}"] = places
+        write, read = places.write_port(), places.read_port(domain="comb")
+        m.d.comb += [
+            read.addr.eq(source),
+            stored[name].eq(read.data),
+            write.addr.eq(move.to),
+            write.data.eq(new[name]),
+            write.en.eq((move.walks | move.copies) & how[1]),
+        ]
     return new

@@ -16,7 +16,6 @@ from hw.soc.schedule.window_place import (
     LINE_BEFORE,
     PIXEL,
     PIXEL_BEFORE,
-    SIDE,
     Move,
     move_place,
 )
@@ -27,7 +26,7 @@ __all__ = ["WindowWalk"]
 
 
 class _Count(NamedTuple):
-    """What is counted in a row: that a tap is of the block, ends the row; taps before it.
+    """What is counted in a row: that a tap is of the block, and that it ends the row.
 
     Members
     -------
@@ -37,7 +36,6 @@ class _Count(NamedTuple):
     ready: Signal
     here: Signal
     ends: Signal
-    taps: Signal
 
 
 class WindowWalk(wiring.Component):
@@ -60,9 +58,9 @@ class WindowWalk(wiring.Component):
     -------
     i_here : In(1)
         The job is one of windows.
-    i_window, i_pixel, i_lda : In
-        Its geometry, and the distances of pixels and of rows of the map; until all has left by
-        ``o``.
+    i_window, i_pixel, i_lda, i_line, i_dense : In
+        Its geometry, the distances of pixels and of rows of the map, the bytes of a kernel row, and
+        whether pixels follow each other in memory; until all has left by ``o``.
     i_again, i_first, i_last_code : In(1)
         The next block of A has the same rows as this one; else: the first ones; the next one begins
         with the first tap.
@@ -76,6 +74,8 @@ class WindowWalk(wiring.Component):
     i_window: data.View
     i_pixel: Signal
     i_lda: Signal
+    i_line: Signal
+    i_dense: Signal
     i_again: Signal
     i_first: Signal
     i_last_code: Signal
@@ -89,6 +89,8 @@ class WindowWalk(wiring.Component):
             "i_window": In(WindowLayout()),
             "i_pixel": In(BYTES_WIDTH),
             "i_lda": In(BYTES_WIDTH),
+            "i_line": In(spec.length_width),
+            "i_dense": In(1),
             "i_again": In(1),
             "i_first": In(1),
             "i_last_code": In(1),
@@ -100,26 +102,27 @@ class WindowWalk(wiring.Component):
         m = Module()
         row, at = self.i.payload, Step.make()
         mine, walks, go, taken = Signal(), Signal(), Signal(), Signal()
-        self.skipped = Signal(SIDE)
+        # The last tap of the block before, where the next one goes on in the same windows.
+        self.skipped, self.part = Signal(16), Signal()
         m.d.comb += mine.eq(self.i_here & (row.to == Destination.A))
-        move, dense, known = Move.make(), Signal(), Signal()
+        move, dense = Move.make(), Signal()
         # A block of whole windows, of which one after the other is walked.
-        rows = known & dense & self.i_last_code & (self.skipped == 0)
+        rows = dense & self.i_last_code & ~self.part
         reached = next_tap(m, self.i_window, at, walks & go, move, rows)
         done = reached.done
-        line = self._line(m, at, reached, known)
-        m.d.sync += dense.eq((self.i_window.dx == 1) & (self.i_pixel == self.i_window.channels))
-        count = self._count(m, self.i.valid & mine, reached)
+        m.d.sync += dense.eq((self.i_window.dx == 1) & self.i_dense)
+        count = self._count(m, self.i.valid & mine, at, reached)
         m.d.comb += taken.eq(done & count.ends)
         with m.If(taken):
-            m.d.sync += [at.first_x.eq(1), at.first_y.eq(1)]
+            m.d.sync += [one.eq(1) for one in (at.first_x, at.first_y, at.next_x, at.next_y)]
         # A row passes by the way of a place that is copied.
         free = ~mine & ~move.copies
         passes = self.i.valid & free
-        self._blocks(m, at, count, walks, taken, move, go, known)
+        self._blocks(m, (at, reached), count, walks, taken, move, go)
         # What is decided in one cycle is done in the next.
         late, still = Move.make("late"), Signal()
         base = Signal(self.spec.address_width, reset_less=True)
+        size = Signal(len(row.bytes), reset_less=True)
         flags = data.View(Tap(self.spec), Signal(Tap(self.spec).size, name="tap"))
         with m.If(go):
             m.d.sync += [one.eq(other) for one, other in zip(late, move, strict=True)]
@@ -131,46 +134,30 @@ class WindowWalk(wiring.Component):
                 flags.first_x.eq(at.first_x),
                 flags.row.eq(reached.row),
                 flags.passes.eq(passes),
-                *(flags[name].eq(row[name]) for name in ("last", "final", "to", "bytes")),
+                *(flags[name].eq(row[name]) for name in ("last", "final", "to")),
+                size.eq(Mux(passes, row.bytes, 0)),
             ]
         steps = self.i_pixel, self.i_lda
         now = move_place(m, late, (still, go), self.i_window, base, steps)
-        runs(m, self, go, now, flags, dense, line)
+        runs(m, self, go, late, now, (flags, size), dense)
         m.d.comb += self.i.ready.eq(Mux(mine, taken, free & go))
         return m
 
-    def _line(self, m: Module, at: Step, reached: Reached, known: Signal) -> Value:
-        """Return the bytes of a kernel row, which are counted where a job's first one is walked.
-
-        They stay while it is walked again for other columns: rows may not have left by ``o`` yet.
-        """
-        width = len(self.i.payload.bytes)
-        line, some, total = (Signal(width, name=name) for name in ("line", "some", "total"))
-        m.d.comb += total.eq(Mux(at.first_x, 0, some) + self.i_window.channels)
-        with m.If(reached.done):
-            m.d.sync += some.eq(total)
-        with m.If(reached.done & reached.wraps & ~known):
-            m.d.sync += [line.eq(total), known.eq(1)]
-        return line
-
-    def _count(self, m: Module, offered: Value, reached: Reached) -> _Count:
-        """Count taps up to the block's first, then codes, from a cycle after the row is offered."""
-        row, window, done, skipped = self.i.payload, self.i_window, reached.done, self.skipped
+    def _count(self, m: Module, offered: Value, at: Step, reached: Reached) -> _Count:
+        """Look for the block's first tap, then count codes, from a cycle after the row's offer."""
+        row, window, done = self.i.payload, self.i_window, reached.done
         left, after, last = Signal(len(row.bytes)), Signal(len(row.bytes)), Signal()
-        ready, here, ends = (Signal(name=name) for name in ("ready", "here", "ends"))
-        count = _Count(ready, here, ends, Signal(SIDE, name="taps"))
+        count = _Count(*(Signal(name=name) for name in _Count._fields))
         m.d.comb += [
             after.eq(Mux(count.ready, left, row.bytes) - window.channels),
-            ends.eq(here & Mux(reached.row, reached.bottom, last)),
+            count.ends.eq(count.here & Mux(reached.row, reached.bottom, last)),
         ]
-        with m.If(done):
-            m.d.sync += count.taps.eq(count.taps + 1)
-            with m.If(~count.here):
-                m.d.sync += count.here.eq(count.taps + 1 == skipped)
+        with m.If(done & ~count.here):
+            m.d.sync += count.here.eq(Cat(at.next_x, at.next_y) == self.skipped)
         with m.If((offered & ~count.ready) | (done & count.here)):
             m.d.sync += [left.eq(after), last.eq(after == 0)]
         with m.If(offered & ~count.ready):
-            m.d.sync += [count.ready.eq(1), count.taps.eq(0), count.here.eq(skipped == 0)]
+            m.d.sync += [count.ready.eq(1), count.here.eq(~self.part)]
         with m.If(done & count.ends):
             m.d.sync += count.ready.eq(0)
         return count
@@ -178,30 +165,42 @@ class WindowWalk(wiring.Component):
     def _blocks(
         self,
         m: Module,
-        at: Step,
+        step: tuple[Step, Reached],
         count: _Count,
         walks: Signal,
         taken: Value,
         move: Move,
         go: Value,
-        known: Signal,
     ) -> None:
         """Walk the rows of a block; then keep the place behind them, or go back before them."""
-        before = Cat(at.still, at.line_begins, at.line_ends, at.windows)
-        saved = Signal(len(before), init=1)
+        at, reached = step
+        lines = Cat(at.line_begins, at.line_ends)
+        back, begun, goes_on = Signal(), Signal(), Signal()
+        # As they were before the block.
+        still, saved_lines, saved = Signal(init=1), Signal.like(lines), Signal.like(at.windows)
+        # Windows are counted a cycle late; before a job's first one there is a cycle at least.
+        m.d.sync += [begun.eq(reached.begins), goes_on.eq(reached.begins & ~reached.ends)]
+        with m.If(back):
+            m.d.sync += [at.still.eq(still), lines.eq(saved_lines)]
+        with m.If(begun | back):
+            m.d.sync += at.windows.eq(Mux(back, saved, at.windows + 1))
+        with m.If(at.still | (begun & ~goes_on & ~back)):
+            m.d.sync += at.windows.eq(0)
         with m.FSM():
             with m.State("WALK"):
                 m.d.comb += walks.eq(count.ready)
                 with m.If(taken & self.i.payload.last):
-                    m.d.sync += self.skipped.eq(Mux(self.i_last_code, 0, count.taps + 1))
+                    m.d.sync += self.skipped.eq(Cat(at.next_x, at.next_y))
+                    m.d.sync += self.part.eq(~self.i_last_code)
                     with m.If(self.i_again):
+                        m.d.sync += back.eq(1)
                         m.next = "BACK"
                     with m.Elif(self.i_first):
                         m.next = "FIRST"
                     with m.Else():
                         m.next = "KEEP"
             with m.State("FIRST"):
-                m.d.sync += [at.still.eq(1), saved.eq(1), known.eq(0)]
+                m.d.sync += [at.still.eq(1), still.eq(1)]
                 m.next = "WALK"
             for name, states in (
                 ("BACK", ((LINE_BEFORE, LINE), (PIXEL_BEFORE, PIXEL))),
@@ -211,9 +210,11 @@ class WindowWalk(wiring.Component):
                 with m.State(name):
                     move.copy(m, *first)
                     with m.If(go):
-                        m.d.sync += before.eq(saved) if name == "BACK" else saved.eq(before)
+                        m.d.sync += back.eq(0)
                         m.next = later
                 with m.State(later):
                     move.copy(m, *second)
+                    if name == "KEEP":
+                        m.d.sync += [still.eq(0), saved_lines.eq(lines), saved.eq(at.windows)]
                     with m.If(go):
                         m.next = "WALK"

@@ -1,46 +1,51 @@
-"""Places in a map, by proof: an address is that of its coordinates, wherever these are of the map.
+"""Places in a map, by proof: an address is that of column and row, wherever these are of the map.
 
-By induction: the first place is so, and each move leaves it so; all others are copies. A tap is
-read only where its coordinates are of the map, so that no byte beyond it is.
+By induction: the first place is so, and each move leaves it so; all others are copies. A place has
+one of both, the other is that of the place from which it was reached. A tap is read only where both
+are of the map, so that no byte beyond it is.
 """
 
 from functools import partial
 from typing import Any
 
 import pytest
-from amaranth import Module, Mux, Signal, Value
+from amaranth import C, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from hw.soc.registers.window_layout import WindowLayout
-from hw.soc.schedule.window_place import SIDE, Place, first_place, moved
+from hw.soc.schedule.window_place import SIDE, Place, edge_of, moved
 from verif.support.formal import holds
 
 WIDTH = 5
 """Bits of addresses and distances: all bits are alike, and products are hard to compare."""
 
 
-def right(place: Any, base: Value, pixel: Value, row: Value, slip: int = 0) -> Value:
-    """Return whether the address is that of the coordinates, each of which counts from 0 on."""
-    x, y = (Mux(one[-1], 0, one)[:WIDTH] for one in (place.x, place.y))
-    wanted = base + x * pixel + y * row + slip
-    return place.address == wanted[:WIDTH]
+def right(address: Value, at: tuple[Value, Value], base: Value, *steps: Value) -> Value:
+    """Return whether the address is that of column and row, each of which counts from 0 on."""
+    (x, y), (pixel, row) = (Mux(one[-1], 0, one)[:WIDTH] for one in at), steps
+    wanted = base + x * pixel + y * row
+    return address == wanted[:WIDTH]
 
 
 def step(m: Module, *values: Value, slip: int = 0) -> Value:
     """Claim that a move of a place that is right leads to one that is right."""
-    address, x, y, base, pixel, row, by_row = values
+    address, at, other, base, pixel, row, by_row = values
     old = data.View(Place(WIDTH), Signal(Place(WIDTH).size))
-    m.d.comb += [old.address.eq(address), old.x.eq(x), old.y.eq(y)]
-    new = moved(m, old, (~by_row, by_row), (pixel, row))
-    # Coordinates from -255 on, and up to 2^16, where they stay.
+    m.d.comb += [old.address.eq(address), old.at.eq(at)]
+    new = moved(m, old, (~by_row, by_row), (pixel, row), old.at[-1])
+
+    def both(one: Value) -> tuple[Value, Value]:
+        return Mux(by_row, other, one), Mux(by_row, one, other)
+
+    # From -255 on, and up to 2^16, where they stay.
     low, top = -256 & (1 << SIDE + 1) - 1, 1 << SIDE
-    counted = [(one <= top) | (one >= low) for one in (old.x, old.y)]
-    then = [(one <= top) | (one >= low) for one in (new.x, new.y)]
+    counted = [(one <= top) | (one >= low) for one in (at, other)]
+    then = (new.at <= top) | (new.at >= low)
     # Behind 2^16 an address no longer counts.
-    ends = (old.x == top) | (old.y == top) | (new.x == top) | (new.y == top)
-    holds_on = right(new, base, pixel, row, slip) | ends
-    given = right(old, base, pixel, row) & counted[0] & counted[1]
-    return ~given | (holds_on & then[0] & then[1])
+    ends = (at == top) | (other == top) | (new.at == top)
+    holds_on = right((new.address + slip)[:WIDTH], both(new.at), base, pixel, row) | ends
+    given = right(address, both(at), base, pixel, row) & counted[0] & counted[1]
+    return ~given | (holds_on & then)
 
 
 SIZES = (WIDTH, SIDE + 1, SIDE + 1, WIDTH, WIDTH, WIDTH, 1)
@@ -60,24 +65,21 @@ def test_the_first_place_is_that_of_the_map() -> None:
 
     def begin(m: Module, words: Value, base: Value, pixel: Value, row: Value) -> Value:
         window: Any = data.View(WindowLayout(), words)
-        first = first_place(m, window, base)
-        # Its coordinates are 0 less the edges.
-        edges = [(first.x, window.left), (first.y, window.top)]
-        exact = [one == Mux(edge == 0, 0, (1 << SIDE + 1) - 256 + edge) for one, edge in edges]
-        return right(first, base, pixel, row) & exact[0] & exact[1]
+        edges = edge_of(window, C(0, 1)), edge_of(window, C(1, 1))
+        # They are 0 less the edges.
+        pairs = zip(edges, (window.left, window.top), strict=True)
+        exact = [one == Mux(edge == 0, 0, (1 << SIDE + 1) - 256 + edge) for one, edge in pairs]
+        return right(base, edges, base, pixel, row) & exact[0] & exact[1]
 
     assert holds(begin, WindowLayout().size, WIDTH, WIDTH, WIDTH)
 
 
 def test_a_place_that_does_not_move_is_as_it_was() -> None:
-    """Whatever is stored where it would have come from: so is the first one."""
+    """Whatever sign there would be."""
 
-    def stay(m: Module, address: Value, x: Value, y: Value, other: Value) -> Value:
-        old, stored = (data.View(Place(WIDTH), Signal(Place(WIDTH).size)) for _ in range(2))
-        m.d.comb += [old.address.eq(address), old.x.eq(x), old.y.eq(y)]
-        m.d.comb += stored.as_value().eq(other)
-        steps = Value.cast(3), Value.cast(5)
-        new = moved(m, old, (Value.cast(0), Value.cast(0)), steps, stored)
-        return new.as_value() == old.as_value()
+    def stay(m: Module, place: Value, sign: Value) -> Value:
+        old = data.View(Place(WIDTH), place)
+        new = moved(m, old, (C(0, 1), C(0, 1)), (C(3), C(5)), sign)
+        return new.as_value() == place
 
-    assert holds(stay, WIDTH, SIDE + 1, SIDE + 1, Place(WIDTH).size)
+    assert holds(stay, Place(WIDTH).size, 1)

@@ -42,6 +42,8 @@ class Walk:
         ctx.set(dut.i_here, 1)
         ctx.set(dut.i_pixel, window.pixel)
         ctx.set(dut.i_lda, case.lda)
+        ctx.set(dut.i_line, window.kernel[1] * window.channels)
+        ctx.set(dut.i_dense, window.pixel == window.channels)
 
     async def send(self, ctx: Any) -> None:
         """Request the rows of all blocks, a row of B behind each."""
