@@ -1,16 +1,16 @@
 """First in, first out: a queue between two streams."""
 
-from amaranth import Module, Shape, Signal, Value
+from amaranth import Module, Mux, Shape, Signal, Value
 from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 __all__ = ["Fifo"]
 
 
 class Fifo(wiring.Component):
-    """Keeps a few entries in order, in Amaranth's queue.
+    """Keeps a few entries in order.
 
     Latency, entry in to entry out: 1 cycle. Throughput: one entry per cycle. Stalls: a full queue
     takes nothing, even while an entry leaves; no path from ``o.ready`` to ``i.ready``.
@@ -70,16 +70,33 @@ class Fifo(wiring.Component):
         if not self.depth:
             connect(m, flipped(self.i), flipped(self.o))
             return m
-        width = Shape.cast(self.shape).width
-        m.submodules.queue = queue = SyncFIFO(width=width, depth=self.depth)
+        m.submodules.queue = queue = Module()
+        storage: Memory[int, Value] = Memory(
+            shape=Shape.cast(self.shape).width, depth=self.depth, init=[]
+        )
+        queue.submodules.storage = storage
+        write, read = storage.write_port(), storage.read_port(domain="comb")
+        level = Signal.like(self.o_level, name="level")
+        produce, consume = (Signal(range(self.depth), name=name) for name in ("produce", "consume"))
+        writes, reads = self.i.valid & self.i.ready, self.o.valid & self.o.ready
         m.d.comb += [
-            queue.w_data.eq(self.i.payload),
-            queue.w_en.eq(self.i.valid),
             # Of a power of two, full is the highest bit of the level.
-            self.i.ready.eq(queue.w_rdy if self.depth & (self.depth - 1) else ~queue.w_level[-1]),
-            Value.cast(self.o.payload).eq(queue.r_data),
-            self.o.valid.eq(queue.r_rdy),
-            queue.r_en.eq(self.o.ready),
-            self.o_level.eq(queue.w_level),
+            self.i.ready.eq(level != self.depth if self.depth & (self.depth - 1) else ~level[-1]),
+            self.o.valid.eq(level != 0),
+            self.o_level.eq(level),
+            Value.cast(self.o.payload).eq(read.data),
+            read.addr.eq(consume),
+            write.addr.eq(produce),
+            write.data.eq(self.i.payload),
+            write.en.eq(writes),
         ]
+        # One adder for both ways.
+        with queue.If(writes != reads):
+            queue.d.sync += level.eq(level + Mux(reads, -1, 1))
+        for place, moves in ((produce, writes), (consume, reads)):
+            with queue.If(moves):
+                queue.d.sync += place.eq(place + 1)
+                if self.depth != 1 << len(place):
+                    with queue.If(place == self.depth - 1):
+                        queue.d.sync += place.eq(0)
         return m
