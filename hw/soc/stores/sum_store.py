@@ -191,15 +191,16 @@ class SumStore(wiring.Component):
         """Add what is in the store, biases, or nothing; return what is to be written."""
         spec, request, data_in = self.spec, self.i.payload, self.i_rows.payload.data
         address, half = row.address, row.half
-        # The addend: nothing, the sums of either half, the biases, or the existing C, to which
-        # nothing is added.
+        # The addend: nothing, sums of either half, biases, or the existing C, added to nothing.
         late = data.StructLayout({"address": len(address), "half": 1})
         write = data.View(late, Signal(late.size, name="write", reset_less=True))
         writes, row_complete = Signal(), Signal()
         rows, given = (
             Signal(len(data_in), name=name, reset_less=True) for name in ("rows", "given")
         )
-        biased, stored = Signal(reset_less=True), Signal(reset_less=True)
+        # The bank whose row is added to, a bit for each: of a half, or of the copy that is read.
+        of_bank = [C(1, 1)] if self.copies > 1 else [~half, half]
+        biased, stored = Signal(reset_less=True), Signal(len(of_bank), reset_less=True)
         m.d.sync += [
             writes.eq(row.taken | self.i_write),
             row_complete.eq(row.taken & row.completes),
@@ -208,21 +209,20 @@ class SumStore(wiring.Component):
             write.address.eq(Mux(self.i_write, self.i_write_address, address)),
             write.half.eq(Mux(self.i_write, self.i_write_half, half)),
             biased.eq(request.bias & ~self.i_write),
-            stored.eq(request.add & ~self.i_write),
+            stored.eq(Cat(request.add & ~self.i_write & here for here in of_bank)),
         ]
         full = Signal()
         m.d.sync += full.eq(row.done)
-        # Block RAM is slow: at most one lookup table of four inputs follows it at once.
-        read = banks[0].o if self.copies > 1 else Mux(write.half, banks[1].o, banks[0].o)
-        old = Mux(stored, read, 0)
         bias = Mux(biased, self.i_bias, 0) if spec.bias else C(0)
-        addends: list[Value] = [old, bias, given]
+        # Block RAM is slow: a register follows each bank at once, which the other resets to 0.
+        olds: list[Value] = [Mux(use, bank.o, 0) for use, bank in zip(stored, banks, strict=False)]
+        addends = [*olds, bias, given]
         terms, to, stores = rows, write, writes
         if self.late:
-            at_once = addends
+            at_once, names = addends, (f"old{number}" for number in range(len(olds)))
             addends = [
                 Signal(len(value), name=name, reset_less=True)
-                for name, value in zip(("old", "bias", "existing"), at_once, strict=True)
+                for name, value in zip((*names, "bias", "existing"), at_once, strict=True)
             ]
             terms = Signal(len(data_in), name="terms", reset_less=True)
             to = data.View(late, Signal(late.size, name="to", reset_less=True))
