@@ -29,7 +29,8 @@ class JobQueue(wiring.Component):
     i_stop : In(1)
         Abort.
     i_ring, i_count : In
-        Address of the descriptors, and how many; 0: the job is in the registers.
+        Address of the descriptors, and how many; 0: the job is in the registers. They stay as they
+        are while the jobs run.
     o_fetch, o_run : Out(1)
         Make the idle core read the first descriptor, or run a job.
     o_fetched : Out(1)
@@ -96,21 +97,21 @@ class JobQueue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         ring, refused = Signal(name="ring"), Signal(8, name="refused")
-        # Descriptors that are left; that there are any, is known a cycle later.
-        left, checks = Signal(32, name="left"), Signal(name="checks")
+        # Descriptors that have been requested; that any are left is known a cycle later, as is the
+        # address of the next one.
+        asked, checks = Signal(32, name="asked"), Signal(name="checks")
         # One adder: to the next descriptor, or to the end of all.
         low = exact_log2(_BYTES)
-        after = Signal(64 - low + 1)
-        m.d.comb += after.eq(self.o_address[low:] + Mux(checks, left, 1))
+        after, next_ = Signal(64 - low + 1), Signal(64 - low, name="next", reset_less=True)
+        m.d.comb += after.eq(self.i_ring[low:] + Mux(checks, self.i_count, asked))
         starts, completes = Signal(name="starts"), Signal(name="completes")
         self._count(m, starts, completes)
         m.d.comb += [self.o_fetched.eq(ring)]
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.o_idle.eq(self.i_idle)
-                m.d.sync += left.eq(self.i_count)
+                m.d.sync += [asked.eq(0), checks.eq(self.i_start)]
                 if self.spec.ring:
-                    m.d.sync += self.o_address.eq(self.i_ring)
                     m.d.sync += ring.eq(self.i_count != 0)
                 with m.If(self.i_start & ~self.i_stop):
                     m.d.sync += starts.eq(1)
@@ -131,10 +132,13 @@ class JobQueue(wiring.Component):
                 self._check_ring(m, checks, after, refused)
                 self._fetch(m)
             self._run(m, completes)
+        if self.spec.ring:
+            m.d.comb += self.o_address.eq(Cat(self.i_ring[:low], next_))
+            m.d.sync += next_.eq(after)
         if self.spec.follows_ring:
-            m.d.sync += self.o_more.eq(left != 0)
+            m.d.sync += self.o_more.eq(asked != self.i_count)
             with m.If(self.i_next):
-                m.d.sync += [left.eq(left - 1), self.o_address[low:].eq(after)]
+                m.d.sync += asked.eq(asked + 1)
         # The core is aborted too, and reports when it is idle.
         return ResetInserter(self.i_stop)(m)
 
@@ -159,17 +163,17 @@ class JobQueue(wiring.Component):
         """Refuse a ring that does not end inside of the memory, or is not at a beat."""
         wide, size = self.spec.address_width, exact_log2(self.spec.bytes)
         low = exact_log2(_BYTES)
-        below = Cat(self.o_address[:low], after[: wide - low])
+        below = Cat(self.i_ring[:low], after[: wide - low])
         # Of the end: bits above those that the ring's count reaches, bits that it reaches, one more
         # than an address has, and any below.
         above, reached, one_more, under = (
             Signal(name=name) for name in ("above", "reached", "one_more", "under")
         )
         with m.State("ADD"):
-            m.d.comb += checks.eq(1)
             end = wide - low
             m.d.sync += [
-                above.eq(self.o_address[wide:].any()),
+                checks.eq(0),
+                above.eq(self.i_ring[wide:].any()),
                 reached.eq(after[end + 1 : max(end, 32) + 1].any()),
                 one_more.eq(after[end]),
                 under.eq(below.any()),
@@ -180,7 +184,7 @@ class JobQueue(wiring.Component):
             with m.If(above | reached | (one_more & under)):
                 m.d.sync += refused.eq(error_code("address_range"))
                 m.next = "REFUSED"
-            with m.If(self.o_address[:size] != 0):
+            with m.If(self.i_ring[:size] != 0):
                 m.d.sync += refused.eq(error_code("misaligned"))
                 m.next = "REFUSED"
 
