@@ -62,22 +62,36 @@ class Counters(wiring.Component):
             "o": Out(32),
         })
 
+    def _take_turns(self, m: Module, turns: int) -> tuple[Signal, Signal, Signal]:
+        """Return the counter of the next cycle, of this one, and whether they are the same.
+
+        What is read a cycle before it is added to must not be written in that cycle.
+        """
+        turn, next_, chosen = (
+            Signal(range(turns), name=name) for name in ("turn", "next", "chosen")
+        )
+        again = Signal()
+        m.d.comb += [
+            next_.eq(Mux(self.i_read, self.i_word[1:], turn)),
+            again.eq(next_ == chosen),
+        ]
+        m.d.sync += chosen.eq(next_)
+        with m.If(~self.i_read):
+            m.d.sync += turn.eq(Mux(turn == turns - 1, 0, turn + 1))
+        return next_, chosen, again
+
     def elaborate(self, platform):
         m = Module()
         count = len(self.widths)
-        turn, chosen = Signal(range(count)), Signal(range(count))
+        # There is another turn before the same one comes again.
+        turns = max(count, 2)
+        next_, chosen, again = self._take_turns(m, turns)
         reads, upper = Signal(), Signal()
-        m.d.sync += [
-            chosen.eq(Mux(self.i_read, self.i_word[1:], turn)),
-            reads.eq(self.i_read),
-            upper.eq(self.i_word[0]),
-        ]
-        with m.If(~self.i_read):
-            m.d.sync += turn.eq(Mux(turn == count - 1, 0, turn + 1))
+        m.d.sync += [reads.eq(self.i_read), upper.eq(self.i_word[0])]
 
         known, seen = Signal(count), Signal(count)
         memories: list[Memory[int, Value]] = [
-            Memory(shape=width, depth=max(count, 2), init=[], attrs={UNINITIALISED: "1"})
+            Memory(shape=width, depth=turns, init=[], attrs={UNINITIALISED: "1"})
             for width in (64, 32)
         ]
         sums, uppers = memories
@@ -91,17 +105,20 @@ class Counters(wiring.Component):
             event = self.i[name] & self.en.replicate(width)
             with m.If(self.i_clear):
                 m.d.sync += rest.eq(0)
+            with m.Elif((chosen == number) & ~again):
+                m.d.sync += rest.eq(event)
             with m.Else():
-                m.d.sync += rest.eq(Mux(chosen == number, 0, rest) + event)
+                m.d.sync += rest.eq(rest + event)
             waiting.append(rest)
-        total = Signal(64)
-        there = known.bit_select(chosen, 1)
+        total, before = Signal(64), Signal(64, reset_less=True)
+        there = known.bit_select(next_, 1)
+        m.d.sync += before.eq(Mux(there & ~self.i_clear, read.data, 0))
         m.d.comb += [
-            read.addr.eq(chosen),
-            total.eq((read.data & there.replicate(64)) + Array(waiting)[chosen]),
+            read.addr.eq(next_),
+            total.eq(before + Array(waiting)[chosen]),
             write.addr.eq(chosen),
             write.data.eq(total),
-            write.en.eq(~self.i_clear),
+            write.en.eq(~self.i_clear & ~again),
             stores.addr.eq(chosen),
             stores.data.eq(total[32:]),
             stores.en.eq(reads & ~upper),
@@ -116,7 +133,7 @@ class Counters(wiring.Component):
         ]
         hot = Cat(chosen == number for number in range(count))
         m.d.sync += [
-            known.eq(Mux(self.i_clear, C(0), known | hot)),
+            known.eq(Mux(self.i_clear, C(0), known | (hot & ~again.replicate(count)))),
             seen.eq(Mux(self.i_restart, C(0), seen | (hot & stores.en.replicate(count)))),
         ]
         return m
