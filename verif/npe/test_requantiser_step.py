@@ -4,7 +4,7 @@ import pytest
 from amaranth import C, Module, Mux, Signal, Value
 
 from golden.npe.requantiser import ROUNDINGS, RequantiserSpec
-from hw.npe.rounding.requantise_column import code, divide, lower_limit, rounds_first
+from hw.npe.rounding.requantise_column import code, divide, rectify, rounds_first
 from verif.support.formal import holds
 
 
@@ -51,8 +51,8 @@ def rounding_holds(spec: RequantiserSpec, slip: int = 0) -> bool:
         nudged = Signal(len(product))
         half = rounds_first(spec, shift) << spec.multiplier_width - 1
         m.d.comb += nudged.eq(product + half)
-        lowest = lower_limit(spec, zero, low, relu)
-        found = code(m, spec, divide(m, spec, nudged, shift), zero, lowest, high, "sklansky")
+        scaled = rectify(divide(m, spec, nudged, shift), relu)
+        found = code(m, spec, scaled, zero, low, high, "sklansky")
         # The products of sums and multipliers leave room for the half.
         legal = (limits[1] <= limits[2]) & (~relu | (limits[0] <= limits[2]))
         room = ~(product[-1] ^ product[-2])

@@ -20,7 +20,7 @@ __all__ = [
     "code",
     "divide",
     "floor_shift",
-    "lower_limit",
+    "rectify",
     "rounds_first",
 ]
 
@@ -147,21 +147,14 @@ class RequantiseColumn(SharedModule):
         product = self._cut(m, "product", product)
         shift = self._along(m, "shift", self.i_shift, ("sum", "rows", "product"))
         hold = self._hold if "shifted" in self.cuts else None
-        scaled = self._cut(m, "scaled", divide(m, spec, product, shift, hold))
-        # The lower limit is known a stage before the code is compared with it.
-        cuts = [cut for cut in self.cuts if cut != "added"]
-        before, last = cuts[:-1], cuts[-1:]
-        zero_point = self._along(m, "zero_point", self.i_zero_point, before)
-        least = lower_limit(spec, zero_point, self.i_low, self.i_relu)
-        zero_point, least = (
-            self._along(m, f"last_{name}", value, last)
-            for name, value in (("zero_point", zero_point), ("least", least))
-        )
+        scaled = rectify(divide(m, spec, product, shift, hold), self.i_relu)
+        scaled = self._cut(m, "scaled", scaled)
+        stages = [cut for cut in self.cuts if cut != "added"]
+        zero_point = self._along(m, "zero_point", self.i_zero_point, stages)
         total = add_zero_point(m, spec, scaled, zero_point, self.adder)
         total = self._cut(m, "added", total)
-        least = self._along(m, "added_least", least, ("added",))
         with m.If(self.en):
-            m.d.sync += self.o.eq(clamp(m, spec, total, least, self.i_high))
+            m.d.sync += self.o.eq(clamp(m, spec, total, self.i_low, self.i_high))
         return m
 
     def _cut(self, m: Module, stage: str, value: Value) -> Value:
@@ -302,10 +295,9 @@ def divide(
     return Cat(up, saturated, sign)
 
 
-def lower_limit(spec: RequantiserSpec, zero_point: Value, low: Value, relu: Value) -> Value:
-    """Return the least code: that of 0 with ReLU, if it is more than the limit."""
-    wide = [value.as_signed() if spec.out_signed else value for value in (zero_point, low)]
-    return Mux(relu & (wide[0] > wide[1]), zero_point, low)
+def rectify(scaled: Value, relu: Value) -> Value:
+    """Replace a result of :func:`divide` below 0 by 0 with ReLU, so that the zero point is left."""
+    return Mux(relu & scaled[-1], 0, scaled)
 
 
 def code(
