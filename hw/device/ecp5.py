@@ -196,6 +196,7 @@ FAMILY = Ecp5(
     behind=3,
     rows=_WORDS,
     stops=True,
+    reads_slices=32,
     # The default placer leaves half of a large device empty, and the rest too dense to route.
     board_arguments=("--placer", "static"),
 )

@@ -33,6 +33,8 @@ class Family:
     packs : what "auto" of :data:`hw.device.description.PACKINGS` is.
     chains : blocks can add their product to a neighbour's; see :meth:`dot`.
     stops : :meth:`multiply` takes a clock enable, of all registers of a block.
+    reads_slices : most slices of a word that is written to block RAM at once, of which one is read
+        at a time; mappers make that of a memory of slices with as many write ports.
     board_arguments : more arguments of nextpnr for a board's co-processor.
     """
 
@@ -46,6 +48,7 @@ class Family:
     packs: str = "densest"
     chains: bool = False
     stops: bool = False
+    reads_slices: int = 1
     board_arguments: tuple[str, ...] = ()
 
     def next_b(self, register: Value, beat: Value, b: Value) -> Value:

@@ -130,11 +130,14 @@ class Datapath(wiring.Component):
         self.ahead = spec.follows_ring and not lean
         """A job is loaded while the one before runs."""
         self.engine = engine
+        family = stopping_family(engine)
+        slices = 1 if family is None else family.reads_slices
         self.operands = {
-            name: OperandFeed(spec, side, lean=lean) for name, side in sides(spec).items()
+            name: OperandFeed(spec, side, slices=slices, lean=lean)
+            for name, side in sides(spec).items()
         }
         self.sum_store = SumStore(spec, copies=build.sum_copies)
-        self.result_writer = ResultWriter(spec, build, blocks=stopping_family(engine))
+        self.result_writer = ResultWriter(spec, build, blocks=family)
         self.vector_rows = None if spec.vector is None else VectorRows(spec, vector)
         self.table_rows = TableRows(spec) if spec.table else None
         self.columns: dict[Destination, ColumnStore] = {}
@@ -269,6 +272,7 @@ class Datapath(wiring.Component):
                 store.en.eq(operand.en),
                 store.o_part.eq(operand.o_part),
                 store.o_address.eq(operand.o_address),
+                store.o_slice.eq(operand.o_slice),
                 operand.i_words.eq(store.o),
                 operand.i_filled.eq(store.o_filled),
             ]

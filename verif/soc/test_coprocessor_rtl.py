@@ -42,7 +42,7 @@ LONG: list[dict[str, Any]] = [
     {},
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5)", "sum_copies": 2, "requantisers": 2},
     SMALL | {"engine": "systolic_os(m=4,n=4)", "lean": True},
-    SMALL | {"engine": "systolic_os(m=3,n=4)", "code_bytes": 2, "requantisers": 2},
+    SMALL | {"engine": "systolic_os(m=3,n=4,target=ecp5)", "code_bytes": 2, "requantisers": 2},
     SMALL | {"engine": "systolic_os(m=4,n=4)", "code_bytes": 2, "lean": True, "narrow": True},
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5,target=xilinx7)"},
     SMALL | {"engine": "matrix_2d(m=2,n=3,pe=mac)"},

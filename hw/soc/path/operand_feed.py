@@ -1,15 +1,12 @@
 """From the operand stores to the engine: beats of a tile, masked at the edges of C and K."""
 
-from functools import reduce
-from operator import or_
-
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.fifo import Fifo
-from hw.soc.path.trits import unpack_trits
+from hw.soc.path.operand_words import operand_words
 from hw.soc.schedule.geometry import Geometry, pick
 from hw.soc.schedule.sides import Side, TileRequest
 from hw.soc.stores.operand_store import OperandStore
@@ -42,6 +39,8 @@ class OperandFeed(wiring.Component):
         What: the engine, the stores.
     side : Side
         What: which words.
+    slices : int
+        How: words of up to so many slices can be read by slices, where all jobs have the same ones.
     lean : bool
         How: fewer registers, and no queue: ``o.ready`` reaches ``i.ready`` and ``en``
         combinationally.
@@ -54,10 +53,10 @@ class OperandFeed(wiring.Component):
         The job.
     i_stride : In
         Words from a row to the next one in its bank.
-    en, o_part, o_address : Out
-        Read from the store.
+    en, o_part, o_address, o_slice : Out
+        Read from the store; the slice, if it is read by slices.
     i_words : In
-        The words read with the last ``en``.
+        The words, or slices, read with the last ``en``.
     i_filled : In(1)
         A row of each bank is complete; one pulse for each row of a block.
     o_release : Out(1)
@@ -72,17 +71,26 @@ class OperandFeed(wiring.Component):
     en: Signal
     o_part: Signal
     o_address: Signal
+    o_slice: Signal
     i_words: Signal
     i_filled: Signal
     o_release: Signal
     o: stream.Interface
 
-    def __init__(self, spec: CoprocessorSpec, side: Side, *, lean: bool = False):
+    def __init__(self, spec: CoprocessorSpec, side: Side, *, slices: int = 1, lean: bool = False):
         self.spec = spec
         self.lean = lean
         self.side = side
+        count = side.slices[0]
+        self.slices = count if count <= slices and len(set(side.slices)) == 1 else 1
+        """Slices of a word of which the store reads one."""
         self.store = OperandStore(
-            f"{side.name}_bank", side.banks, side.word_bytes, side.words, spec.PARTS
+            f"{side.name}_bank",
+            side.banks,
+            side.word_bytes,
+            side.words,
+            spec.PARTS,
+            slices=self.slices,
         )
         self.request = TileRequest(spec, side)
         super().__init__({
@@ -91,8 +99,9 @@ class OperandFeed(wiring.Component):
             "en": Out(1),
             "o_part": Out(range(spec.PARTS)),
             "o_address": Out(range(side.words)),
+            "o_slice": Out(range(self.slices)),
             "i_stride": In(range(side.words + 1)),
-            "i_words": In(8 * side.word_bytes * side.banks),
+            "i_words": In(len(self.store.o)),
             "i_filled": In(1),
             "o_release": Out(1),
             "o": Out(stream.Signature(Words(side.banks * side.across * side.width))),
@@ -100,8 +109,7 @@ class OperandFeed(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        side = self.side
-        k, slices, banks = side.k, side.slices, side.banks
+        side, k, slices = self.side, self.side.k, self.side.slices
         m.submodules.queue = queue = Fifo(self.o.payload.shape(), 0 if self.lean else 2)
         connect(m, queue.o, flipped(self.o))
         out, out_valid, move = queue.i.payload, Signal(), Signal()
@@ -111,7 +119,7 @@ class OperandFeed(wiring.Component):
         # What to choose of the words that the store has read: a slice, by a bit for each.
         layout = data.StructLayout({
             "chosen": max(slices),
-            "mask": banks,
+            "mask": side.banks,
             "inside": side.across,
             "last": 1,
             "tail": 1,
@@ -129,6 +137,7 @@ class OperandFeed(wiring.Component):
             self.en.eq(issue),
             self.o_part.eq(tile.part),
             self.o_address.eq(tile.address),
+            self.o_slice.eq(tile.slice),
             self.o_release.eq(issue & final & tile.release),
         ]
         with m.If(issue):
@@ -153,7 +162,7 @@ class OperandFeed(wiring.Component):
             m.d.sync += [
                 out_valid.eq(valid),
                 out.last.eq(choice.last),
-                words.eq(self._words(m, read, choice)),
+                words.eq(operand_words(m, self.i_geometry, side, read, choice)),
             ]
         m.d.comb += out.data.eq(words)
         return m
@@ -206,66 +215,3 @@ class OperandFeed(wiring.Component):
             m.d.sync += tile.slice.eq(Mux(ends, 0, tile.slice + 1))
             with m.If(ends):
                 m.d.sync += tile.address.eq(tile.address + 1)
-
-    def _words(self, m: Module, read: Value, choice: data.View) -> Value:
-        """Select the slice of each bank's word, masked with zeros, word by word.
-
-        Zeros are made by the resets of registers.
-        """
-        job, side, width = self.i_geometry, self.side, self.side.width
-        shapes = side.shapes
-        mask: Value = C((1 << width) - 1, width)
-        if any(codes > 1 for codes, _ in shapes):
-            mask = Mux(choice.tail, (1 << job.tail) - 1, mask)[:width]
-        words: list[list[Value]] = []
-        for number in range(side.banks):
-            row = read.word_select(number, 8 * side.word_bytes)
-
-            def of(shape: int, row: Value = row, number: int = number) -> Value:
-                codes, bits = shapes[shape]
-                part = _slice(row, choice.chosen, side.across * bits)
-                parts = [part.word_select(word, bits) for word in range(side.across)]
-                if side.deep > 1:
-                    bank = f"bank{number}"
-                    named = ((one, f"{bank}_weights{at}") for at, one in enumerate(parts))
-                    return Cat(unpack_trits(m, one, name) for one, name in named)
-                return Cat(_spread(one, codes, width) for one in parts)
-
-            part = pick(of, [shapes.index(shape) for shape in shapes], job.kind)
-            words.append([
-                Mux(
-                    choice.mask[number] & choice.inside[word],
-                    part.word_select(word, width) & mask,
-                    0,
-                )
-                for word in range(side.across)
-            ])
-        step = width // side.deep
-        return Cat(
-            Cat(word[at : at + step] for word in row)
-            for row in words
-            for at in range(0, width, step)
-        )
-
-
-def _slice(row: Value, chosen: Value, width: int) -> Value:
-    """Select one of the slices of a word, by a bit for each.
-
-    That takes fewer tables of four inputs than multiplexers do.
-    """
-    count = len(row) // width
-    if count == 1:
-        return row
-    parts = [
-        row.word_select(number, width) & chosen[number].replicate(width) for number in range(count)
-    ]
-    return Value.cast(reduce(or_, parts))
-
-
-def _spread(word: Value, codes: int, width: int) -> Value:
-    """Rearrange the codes of a word in memory to the engine's slots."""
-    bits, pitch = len(word) // codes, width // codes
-    used = min(bits, pitch)
-    return Cat(
-        Cat(word.word_select(code, bits)[:used], C(0, pitch - used)) for code in range(codes)
-    )

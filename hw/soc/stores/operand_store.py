@@ -1,9 +1,10 @@
 """Operand stores: rows of words, one bank for each row that a beat reads at once."""
 
-from amaranth import Cat, Module, Signal, Value
+from amaranth import C, Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from hw.lib.shared_module import NO_COLLISION, UNINITIALISED, SharedModule
 from hw.soc.bus.burst import Beat
@@ -22,6 +23,9 @@ class Bank(SharedModule):
         What: of the module.
     width, depth : int
         What: bits of a word, and words.
+    slices : int
+        What: slices of a word, a power of two, of which one is read; the lowest bits of
+        ``o_address`` are its number.
     together : bool
         How: a word may be read in the cycle in which it is written, and is then the old one; else
         no result may depend on it, which saves the logic around a block RAM that cannot do that.
@@ -31,9 +35,9 @@ class Bank(SharedModule):
     write, i_address, i : In
         A word is written.
     en, o_address : In
-        A word is read.
+        A word, or a slice, is read.
     o : Out
-        The word read with the last ``en``.
+        What was read with the last ``en``.
     """
 
     write: Signal
@@ -43,8 +47,11 @@ class Bank(SharedModule):
     o_address: Signal
     o: Signal
 
-    def __init__(self, name: str, width: int, depth: int, *, together: bool = False):
+    def __init__(
+        self, name: str, width: int, depth: int, *, slices: int = 1, together: bool = False
+    ):
         self.module = name
+        self.slices = slices
         self.together = together
         self.width = width
         self.depth = depth
@@ -53,22 +60,27 @@ class Bank(SharedModule):
             "i_address": In(range(depth)),
             "i": In(width),
             "en": In(1),
-            "o_address": In(range(depth)),
-            "o": Out(width),
+            "o_address": In(range(depth * slices)),
+            "o": Out(width // slices),
         })
 
     def elaborate(self, platform):
         m = Module()
         attributes = {UNINITIALISED: "1"} | ({} if self.together else {NO_COLLISION: "1"})
+        slices, width = self.slices, len(self.o)
         memory: Memory[int, Value] = Memory(
-            shape=self.width, depth=self.depth, init=[], attrs=attributes
+            shape=width, depth=self.depth * slices, init=[], attrs=attributes
         )
         m.submodules.memory = memory
-        write, read = memory.write_port(), memory.read_port()
+        for number in range(slices):
+            write = memory.write_port()
+            m.d.comb += [
+                write.en.eq(self.write),
+                write.addr.eq(Cat(C(number, exact_log2(slices)), self.i_address)),
+                write.data.eq(self.i.word_select(number, width)),
+            ]
+        read = memory.read_port()
         m.d.comb += [
-            write.en.eq(self.write),
-            write.addr.eq(self.i_address),
-            write.data.eq(self.i),
             read.en.eq(self.en),
             read.addr.eq(self.o_address),
             self.o.eq(read.data),
@@ -89,6 +101,8 @@ class OperandStore(wiring.Component):
         What: banks, bytes of a word, and words per buffer and bank.
     parts : int
         What: buffers, a power of two.
+    slices : int
+        What: slices of a word, a power of two, of which one is read.
 
     Members
     -------
@@ -102,8 +116,10 @@ class OperandStore(wiring.Component):
         In the previous cycle a row of each bank, or the block, became complete.
     en, o_part, o_address : In
         Read; buffer, and word address in all banks.
+    o_slice : In
+        Which slice, if words have several.
     o : Out
-        The words of all banks, bank 0 lowest, of the last ``en``.
+        The words, or slices, of all banks, bank 0 lowest, of the last ``en``.
     """
 
     i_stride: Signal
@@ -113,15 +129,19 @@ class OperandStore(wiring.Component):
     en: Signal
     o_part: Signal
     o_address: Signal
+    o_slice: Signal
     o: Signal
 
-    def __init__(self, name: str, banks: int, word_bytes: int, words: int, parts: int):
+    def __init__(
+        self, name: str, banks: int, word_bytes: int, words: int, parts: int, *, slices: int = 1
+    ):
         self.banks = banks
+        self.slices = slices
         self.words = words
         self.parts = parts
         # Buffers are aligned to a power of two: the highest address bits are the buffer's number.
         self.high = max(words - 1, 1).bit_length()
-        self.bank = Bank(name, 8 * word_bytes, parts << self.high)
+        self.bank = Bank(name, 8 * word_bytes, parts << self.high, slices=slices)
         super().__init__({
             "i_stride": In(range(words + 1)),
             "i": In(stream.Signature(Beat(8 * word_bytes))),
@@ -130,7 +150,8 @@ class OperandStore(wiring.Component):
             "en": In(1),
             "o_part": In(range(parts)),
             "o_address": In(range(words)),
-            "o": Out(banks * 8 * word_bytes),
+            "o_slice": In(range(slices)),
+            "o": Out(banks * 8 * word_bytes // slices),
         })
 
     @property
@@ -159,7 +180,7 @@ class OperandStore(wiring.Component):
                 m.d.sync += [base.eq(base + self.i_stride), word.eq(base + self.i_stride)]
         with m.If(ends & self.i_end):
             m.d.sync += [base.eq(0), word.eq(0), chosen.eq(1), part.eq(part + 1)]
-        high = self.high
+        high, low = self.high, exact_log2(self.slices)
         words = []
         for number in range(self.banks):
             m.submodules[f"bank{number}"] = bank = self.bank.place()
@@ -169,8 +190,8 @@ class OperandStore(wiring.Component):
                 bank.i_address[high:].eq(part),
                 bank.i.eq(self.i.payload.data),
                 bank.en.eq(self.en),
-                bank.o_address.eq(self.o_address),
-                bank.o_address[high:].eq(self.o_part),
+                bank.o_address.eq(Cat(self.o_slice, self.o_address)),
+                bank.o_address[low + high :].eq(self.o_part),
             ]
             words.append(bank.o)
         m.d.comb += self.o.eq(Cat(words))
