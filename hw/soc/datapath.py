@@ -22,14 +22,13 @@ from hw.soc.path.requantise_rows import stopping_family
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.path.table_rows import TableRows, connect_tables
-from hw.soc.path.tile_products import TileProducts
 from hw.soc.path.vector_connections import connect_vector_rows
 from hw.soc.path.vector_rows import VectorRows
 from hw.soc.path.word_columns import connect_columns
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import Geometry, block_widths
+from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.loader import Loader, parts
 from hw.soc.schedule.row_request import Bases
 from hw.soc.schedule.sides import sides
@@ -175,10 +174,8 @@ class Datapath(wiring.Component):
 
     @property
     def most_products(self) -> int:
-        """Bits of the products of a tile in a block."""
-        spec = self.spec
-        codes = max(kind.codes for kind in spec.kinds) << block_widths(spec)["codes"]
-        return (spec.inside.m * spec.inside.n * codes).bit_length()
+        """Bits of the products that are counted in a cycle."""
+        return self.operands["a"].most_products.bit_length()
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
@@ -280,8 +277,6 @@ class Datapath(wiring.Component):
     def _report(self, m: Module, loader: Loader, tiles: TileWalk, runs: Value) -> Value:
         """Drive the status outputs: ready, done, and events; return whether a product runs."""
         engine, rows, writer = self.engine, self.vector_rows, self.result_writer
-        area, codes = tiles.o_area, tiles.o_codes
-        m.submodules.products = products = TileProducts(len(codes), len(area), EVENTS["macs"])
         ended, computes = Signal(), Signal()
         begun = Signal(3)  # jobs that run, whose tiles have not all been requested
         loaded: Value = loader.o_idle
@@ -296,9 +291,7 @@ class Datapath(wiring.Component):
         m.d.sync += begun.eq(begun + runs - ended)
         stalls = ~computes & ~(engine.i_a.valid & engine.i_b.valid)
         m.d.comb += [
-            products.i_codes.eq(codes),
-            products.i_area.eq(area),
-            self.o_events.macs.eq(products.o),
+            self.o_events.macs.eq(self.operands["a"].o_products if self.spec.counters else 0),
             ended.eq(tiles.o_last),
             computes.eq(engine.i_a.valid & engine.i_a.ready),
             self.o_asked.eq(asked),

@@ -3,12 +3,14 @@
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import bits_for
 
 from golden.soc.spec import CoprocessorSpec
+from hw.arith.product import product_in_logic
 from hw.lib.fifo import Fifo
 from hw.soc.path.operand_words import operand_words
 from hw.soc.schedule.geometry import Geometry, pick
-from hw.soc.schedule.sides import Side, TileRequest
+from hw.soc.schedule.sides import Side, TileRequest, counts
 from hw.soc.stores.operand_store import OperandStore
 
 __all__ = ["OperandFeed", "Words"]
@@ -63,6 +65,9 @@ class OperandFeed(wiring.Component):
         The buffer can be refilled.
     o : Out(stream)
         :class:`Words`.
+    o_products : Out
+        Where they are counted: products that the beat read in the cycle before makes, without those
+        with what pads words and tiles.
     """
 
     i: stream.Interface
@@ -76,6 +81,7 @@ class OperandFeed(wiring.Component):
     i_filled: Signal
     o_release: Signal
     o: stream.Interface
+    o_products: Signal
 
     def __init__(self, spec: CoprocessorSpec, side: Side, *, slices: int = 1, lean: bool = False):
         self.spec = spec
@@ -105,7 +111,14 @@ class OperandFeed(wiring.Component):
             "i_filled": In(1),
             "o_release": Out(1),
             "o": Out(stream.Signature(Words(side.banks * side.across * side.width))),
+            **({"o_products": Out(range(self.most_products + 1))} if counts(spec, side) else {}),
         })
+
+    @property
+    def most_products(self) -> int:
+        """Most products of a beat."""
+        inside, side = self.spec.inside, self.side
+        return inside.m * inside.n * side.k * max(codes for codes, _ in side.shapes)
 
     def elaborate(self, platform):
         m = Module()
@@ -140,6 +153,7 @@ class OperandFeed(wiring.Component):
             self.o_slice.eq(tile.slice),
             self.o_release.eq(issue & final & tile.release),
         ]
+        self._count_products(m, tile, issue, final)
         with m.If(issue):
             m.d.sync += [tile.codes.eq(tile.codes - k), final.eq(tile.codes <= 2 * k)]
             self._step(m, tile)
@@ -190,6 +204,18 @@ class OperandFeed(wiring.Component):
         with m.Else():
             m.d.sync += behind.eq(behind + self.i_filled - (issue if side.down else 0))
         return behind
+
+    def _count_products(self, m: Module, tile: data.View, issue: Value, final: Value) -> None:
+        """Count the products of the tile's next beat, where they are counted."""
+        if not counts(self.spec, self.side):
+            return
+        job, k = self.i_geometry, self.side.k
+        words: Value = C(1, 1) if k == 1 else Mux(final, tile.codes, k)[: bits_for(k)]
+        each = [codes for codes, _ in self.side.shapes]
+        codes = pick(lambda count: product_in_logic(words, count), each, job.kind)
+        there = codes - Mux(final & tile.tail, job.missing, 0)
+        products = product_in_logic(tile.area, there[: bits_for(k * max(each))])
+        m.d.sync += self.o_products.eq(Mux(issue, products, 0))
 
     def _choose(self, m: Module, choice: data.View, tile: data.View, final: Value) -> None:
         """Decide which slice, which banks and which words of the store are used."""

@@ -8,7 +8,7 @@ from amaranth.lib import data
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.geometry import block_widths
 
-__all__ = ["Side", "sides", "TileRequest"]
+__all__ = ["Side", "TileRequest", "counts", "sides"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,12 +80,18 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
     return {side.name: side for side in inputs}
 
 
+def counts(spec: CoprocessorSpec, side: Side) -> bool:
+    """Return whether products are counted by the words of a side."""
+    return spec.counters and side.name == "a"
+
+
 class TileRequest(data.StructLayout):
     """A tile's operands: their address in a store, and their size.
 
     ``row`` is the row of its words in each bank: for A the tile's, for B the first beat's, 0.
     ``codes`` counts words along K, the last of which is the last of K if ``tail``; ``lines`` the
     rows of A, or columns of B, inside of C. ``last`` ends the sums, ``release`` frees the buffer.
+    Where products are counted, that of A has the numbers of C in the tile, ``area``.
     """
 
     def __init__(self, spec: CoprocessorSpec, side: Side):
@@ -99,4 +105,5 @@ class TileRequest(data.StructLayout):
             "tail": 1,
             "last": 1,
             "release": 1,
+            **({"area": range(spec.inside.m * spec.inside.n + 1)} if counts(spec, side) else {}),
         })

@@ -13,7 +13,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.geometry import Geometry, block_widths, pick, scales_of
-from hw.soc.schedule.sides import Side, TileRequest
+from hw.soc.schedule.sides import Side, TileRequest, counts
 
 __all__ = ["BlockDone", "SumsRequest", "TileWalk"]
 
@@ -129,8 +129,6 @@ class TileWalk(wiring.Component):
         they complete.
     o_last : Out(1)
         The job's last tile is requested.
-    o_area, o_codes : Out
-        Numbers of C in the tile requested in this cycle, and codes of K; 0 if there is none.
     """
 
     i_geometry: data.View
@@ -141,8 +139,6 @@ class TileWalk(wiring.Component):
     o_sums: stream.Interface
     o_done: stream.Interface
     o_last: Signal
-    o_area: Signal
-    o_codes: Signal
 
     def __init__(self, spec: CoprocessorSpec, sides: Mapping[str, Side]):
         self.spec = spec
@@ -158,8 +154,6 @@ class TileWalk(wiring.Component):
             "o_sums": Out(stream.Signature(SumsRequest(spec))),
             "o_done": Out(stream.Signature(BlockDone(spec))),
             "o_last": Out(1),
-            "o_area": Out(range(spec.inside.m * spec.inside.n + 1)),
-            "o_codes": Out(spec.dimension_width),
         })
 
     def elaborate(self, platform):
@@ -187,7 +181,6 @@ class TileWalk(wiring.Component):
                 sides = [getattr(self, f"o_{name}") for name in self.sides]
                 wanted = [*(C(1) for _ in sides), tile.ends, tile.first & tile.last_code]
                 m.d.comb += step.eq(_issue(m, [*sides, self.o_sums, self.o_done], wanted))
-                self._count(m, tile, step)
                 with m.If(step):
                     self._step(m, tile)
                 with m.If(leave):
@@ -251,29 +244,24 @@ class TileWalk(wiring.Component):
         m.d.sync += part.eq(part + (leave & ~keep))
         scaled = name.endswith("scales")
         codes = scales_of(spec, block.codes, job.kind) if scaled else block.codes
-        if of_a:
-            lines = Mux(tile.below, tile.rows, engine.m)
-        else:
-            lines = Mux(tile.right, tile.columns, engine.n)
+        rows, columns = (
+            Mux(ends, left, most)[: bits_for(most)]
+            for ends, left, most in (
+                (tile.below, tile.rows, engine.m),
+                (tile.right, tile.columns, engine.n),
+            )
+        )
+        if counts(spec, self.sides[name]):
+            m.d.comb += request.area.eq(product_in_logic(rows, columns))
         m.d.comb += [
             request.part.eq(part),
             request.row.eq(tile.row if of_a else 0),
-            request.lines.eq(lines),
+            request.lines.eq(rows if of_a else columns),
             request.codes.eq(codes),
             request.last.eq(tile.ends),
             request.tail.eq(tile.last_code),
             request.release.eq(tile.right & tile.below & ~keep),
         ]
-
-    def _count(self, m: Module, tile: _Tile, step: Value) -> None:
-        """Report the tile's numbers of C, and codes of K without those that its last word lacks."""
-        job, block, engine = self.i_geometry, self.i_block.payload, self.spec.inside
-        inside = Mux(tile.right, tile.columns, engine.n)
-        area = product_in_logic(self.o_a.payload.lines, inside[: bits_for(engine.n)])
-        m.d.comb += self.o_area.eq(Mux(step, area, 0))
-        each = [kind.codes for kind in self.spec.kinds]
-        counted = pick(lambda count: block.codes * count, each, job.kind)
-        m.d.comb += self.o_codes.eq(counted - Mux(block.last_code, job.missing, 0))
 
     def _next_slice(self, m: Module, word: Signal, slice_: Signal) -> None:
         """Go on to the next columns of B: the next slice of a word, or the next word."""
