@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from amaranth import Module, Mux, Value
+from amaranth import Module, Mux, Signal, Value
 from amaranth.hdl import ValueLike
 from amaranth.lib import stream
+from amaranth.lib.wiring import connect, flipped
 
-__all__ = ["joined", "word_sizes"]
+__all__ = ["end_job", "joined", "word_sizes"]
 
 
 def word_sizes(writer: Any, codes: Value, of_words: Value) -> tuple[list[int], Value]:
@@ -19,7 +20,7 @@ def word_sizes(writer: Any, codes: Value, of_words: Value) -> tuple[list[int], V
     of_words : words come from a vector job.
     """
     spec, job, across = writer.spec, writer.i_geometry, writer.across
-    sizes = [across * spec.sum_bytes]
+    sizes = [across * spec.sum_bytes // writer.sum_words]
     sizes += [across * spec.code_bits // 8] if spec.requantise else []
     kind = codes
     if spec.sizes:
@@ -45,3 +46,23 @@ def joined(m: Module, name: str, sums: Any, rows: Any, here: Value) -> Any:
         rows.ready.eq(both.ready & here),
     ]
     return both
+
+
+def end_job(m: Module, writer: Any, leaves: Value, last: Value) -> None:
+    """Mark codes that are the last ones of their job, where they are looked up in tables.
+
+    Parameters
+    ----------
+    m : where.
+    writer : :class:`~hw.soc.path.result_writer.ResultWriter`.
+    leaves, last : a piece of a row leaves; it is the last one of its job.
+    """
+    unit, ends = writer.codes, Signal(name="ends_codes")
+    with m.If(leaves):
+        m.d.sync += ends.eq(last)
+    of_maps = writer.spec.taps > 0
+    m.d.comb += [
+        unit.i_ends.eq(Mux(writer.i_of_maps, writer.i_sums_end, ends) if of_maps else ends),
+        unit.i_looks.eq(writer.i_looks),
+    ]
+    connect(m, flipped(writer.i_table), unit.i_table)

@@ -19,8 +19,9 @@ from hw.soc.bus.burst import Beat, Row, Span
 from hw.soc.bus.packer import Packed, Packer, Word
 from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.path.requantiser_build import RequantiserBuild
-from hw.soc.path.result_words import joined, word_sizes
+from hw.soc.path.result_words import end_job, joined, word_sizes
 from hw.soc.path.stored_row import StoredRow
+from hw.soc.path.sum_words import SumWords, cut_sums, load_words
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.result_addresses import ResultAddresses
 from hw.soc.schedule.row_request import Bases
@@ -119,6 +120,10 @@ class ResultWriter(wiring.Component):
         self.across = across = build.requantisers
         self.pieces = spec.inside.n // across
         self.codes = RequantiseRows(spec, build, blocks=blocks) if spec.requantise else None
+        row, rest = divmod(across * spec.sum_bytes, spec.bytes)
+        self.sum_words = row if row > 1 and not rest else 1
+        """Words in which sums leave that could leave at once: those of a beat."""
+        self.words = SumWords(row, 8 * spec.bytes) if self.sum_words > 1 else None
         self.row_bytes = 0 if spec.vector is None else spec.vector.lanes * spec.vector_out_bytes
         ports = {
             "i_geometry": In(Geometry(spec)),
@@ -345,8 +350,9 @@ class ResultWriter(wiring.Component):
             ]
         with m.If(leaves | sent):
             m.d.sync += waits.eq(leaves)
+        load_words(m, self, leaves, at_piece, row.inside)
         if self.spec.table:
-            self._end_job(m, leaves, done & row.ends_job)
+            end_job(m, self, leaves, done & row.ends_job)
         if self.spec.inside.flags:
             flags = Cat(self.sums.row.word_select(column, bits)[-1] for column in range(n))
             m.d.comb += self.o_invalid.eq(done & (flags & row.inside).any())
@@ -357,28 +363,13 @@ class ResultWriter(wiring.Component):
         """Whether words come from a vector job, not from sums."""
         return self.i_of_rows & ~self.i_of_maps if self.spec.taps else self.i_of_rows
 
-    def _end_job(self, m: Module, leaves: Value, last: Value) -> None:
-        """Mark codes that are the last ones of their job."""
-        unit, ends = self.codes, Signal(name="ends_codes")
-        assert unit is not None
-        with m.If(leaves):
-            m.d.sync += ends.eq(last)
-        m.d.comb += [
-            unit.i_ends.eq(Mux(self.i_of_maps, self.i_sums_end, ends) if self.spec.taps else ends),
-            unit.i_looks.eq(self.i_looks),
-        ]
-        connect(m, flipped(self.i_table), unit.i_table)
-
     def _send(self, m: Module, to: Any, numbers: list[Value], codes: Value, valid: Value) -> Value:
         """Send rows of sums to a stream, or through the requantiser; return ready."""
-        spec, wide = self.spec, []
-        for number, value in enumerate(numbers):
-            total = value[: spec.inside.sum_width]
-            wide.append(Signal(8 * spec.sum_bytes, name=f"sum{number}"))
-            m.d.comb += wide[-1].eq(total.as_signed() if spec.inside.signed else total)
+        spec = self.spec
+        word, ready = cut_sums(m, self, numbers, to.ready, valid & ~codes)
         if self.codes is None:
-            m.d.comb += [to.valid.eq(valid), to.payload.data.eq(Cat(wide))]
-            return to.ready
+            m.d.comb += [to.valid.eq(valid), to.payload.data.eq(word)]
+            return ready
         m.submodules.codes = unit = self.codes
         comes: Value = valid & codes
         taken: Value = Cat(numbers)
@@ -392,7 +383,7 @@ class ResultWriter(wiring.Component):
             unit.i.payload.eq(taken),
             unit.o.ready.eq(to.ready),
             to.valid.eq(Mux(codes, unit.o.valid, valid)),
-            to.payload.data.eq(Cat(wide)),
+            to.payload.data.eq(word),
         ]
         made: Value = unit.o.payload
         if spec.sizes:
@@ -402,4 +393,4 @@ class ResultWriter(wiring.Component):
             m.d.comb += to.payload.data[: len(unit.o.payload)].eq(made)
         if spec.inside.result is None:
             m.d.comb += unit.i_how.eq(self.i_how)
-        return Mux(codes, unit.i.ready, to.ready)
+        return Mux(codes, unit.i.ready, ready)
