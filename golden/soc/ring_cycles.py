@@ -201,14 +201,14 @@ def _multiplications(spec: CoprocessorSpec, job: Job) -> int:
 
 
 def _of_windows(spec: CoprocessorSpec, job: Job) -> list[int]:
-    """Return the factors of a window's codes, of a block's, and of a row of the map."""
+    """Return the factors of a row of the map, and of the codes of a block, and of a window."""
     window = job.window
     if window is None:
         return []
     down, across = window.kernel
-    factors = [across, window.taps, job.block_k, window.width - 1]
+    factors = [window.width - 1, job.block_k, across, down - 1]
     if job.vector == DEPTHWISE:
-        factors += [window.across - 1, (across - 1) // spec.taps + 1, down - 1]
+        factors += [window.across, (across - 1) // spec.taps + 1, down - 1]
     return factors
 
 

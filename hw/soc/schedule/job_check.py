@@ -1,5 +1,7 @@
 """Checks a job before anything is read or written, and computes its geometry."""
 
+from typing import Any
+
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -247,46 +249,23 @@ class JobCheck(wiring.Component):
             count += windows.count
             longest = max(longest, windows.FACTOR)
         width = max(address + 1, BYTES_WIDTH, distance + longest) + 1
-        total = Signal(width)
-        if windows is not None:
-            # The first sum of a job of windows begins with -1.
-            total = Signal(width, name="total", init=(1 << width) - 1, reset_less=True)
+        # The first sum of a job of windows begins with -1.
+        begin: dict[str, Any] = {"init": (1 << width) - 1, "reset_less": True} if windows else {}
         products = Multiplications(
             windows=windows,
             ends=ends,
             sizes=sizes,
             x=Signal(longest, name="x"),
             y=Signal(distance + 1 + longest, name="y"),
-            total=total,
+            total=Signal(width, name="total", **begin),
             step=Signal(range(count), name="step"),
             length=Signal(distance, name="length"),
             address=Signal(address + 1, name="matrix_address", reset_less=True),
             **{name: Signal(name=name) for name in FLAGS},
         )
-        self._look_at_strides(m, products)
+        m.d.comb += self.o_base.address.eq(products.address)
+        products.look_at_strides(m, fold(self.i_address, address))
         return products
-
-    def _look_at_strides(self, m: Module, products: Multiplications) -> None:
-        """Check the stride of a matrix, or of pixels, while its multiplication starts."""
-        windows = products.windows
-        # The bytes of the last row minus one are added last, and the end address is checked while
-        # the next multiplication starts; so is the stride.
-        first = Signal(len(products.length) + 1)
-        m.d.sync += [
-            products.striding.eq(0),
-            products.address.eq(fold(self.i_address, self.spec.address_width)),
-        ]
-        short = first <= products.length
-        if windows is None:
-            with m.If(products.striding & short):
-                m.d.sync += products.short.eq(1)
-        else:
-            with m.If(products.striding):
-                with m.If(products.step == windows.first):
-                    windows.look_at_pixels(m, short, first == products.length)
-                with m.Elif(short):
-                    m.d.sync += products.short.eq(1)
-        m.d.comb += [first.eq(products.y), self.o_base.address.eq(products.address)]
 
     def _compare(self, m: Module, products: Multiplications) -> None:
         """Compare the ranges of matrices with the C of the job before."""
@@ -362,20 +341,12 @@ class JobCheck(wiring.Component):
             m.next = "DONE"
         with m.If(products.large_block | ((step == len(ends)) & self.i_alike)):
             m.next = "DONE"
-        begin = products.total.eq(Mux(step < len(ends), address, 0) if ends else 0)
-        if products.windows is None:
-            m.d.sync += begin
-        else:
-            with m.If(~products.windows.adds(step)):
-                m.d.sync += begin
+        products.begin_sum(m, Mux(step < len(ends), address, 0) if ends else C(0))
         m.d.sync += [ending.eq(0), self.o_matrix.eq(step + 1)]
         with m.Switch(step):
             for number, end in enumerate(ends):
                 with m.Case(number):
-                    last: Value = end.last
-                    if products.windows is not None and number == 0:
-                        # That of a map is there.
-                        last = Mux(self.i_job.mode.window, length, last)
+                    last = products.last_of_row(number, end, self.i_job)
                     m.d.sync += [x.eq(end.above), length.eq(last), ending.eq(end.used)]
                     if end.stride is not None:
                         m.d.sync += [
@@ -389,21 +360,9 @@ class JobCheck(wiring.Component):
             if products.windows is not None:
                 products.windows.begin(m, x, y, length, products.total)
         if products.windows is not None:
-            self._begin_windows(m, products, products.windows)
-
-    def _begin_windows(self, m: Module, products: Multiplications, windows: WindowSteps) -> None:
-        """Look at what is multiplied for windows."""
-        step, length, total = products.step, products.length, products.total
-        with m.If(step >= windows.first):
-            m.d.sync += self.o_matrix.eq(0)
-        with m.If(step == windows.first):
-            m.d.sync += products.striding.eq(1)
-        with m.If(products.of_row):
-            # The last byte of a row of the map.
-            m.d.sync += [length.eq(total), products.short.eq(total[len(length) : 50].any())]
-            windows.row(m, total, self.o_geometry)
-        with m.If((step == 0) & self.i_job.mode.window):
-            windows.look_at_window(m, total)
+            with m.If(step >= products.windows.first):
+                m.d.sync += self.o_matrix.eq(0)
+            products.look_at_windows(m, products.windows, self.i_job, self.o_geometry)
 
     def _formats(self, m: Module) -> tuple[Value, Value]:
         """Look up a pair of formats; return whether it exists, and its largest K."""
