@@ -230,7 +230,7 @@ def test_beats_are_those_of_the_spans() -> None:
 
 @pytest.mark.parametrize(
     ("memory", "columns", "side", "cycles"),
-    [(BLOCK_RAM, 16, 3, 611), (BLOCK_RAM, 8, 3, 467), (BLOCK_RAM, 16, 1, 501), (AXI, 16, 3, 989)],
+    [(BLOCK_RAM, 16, 3, 609), (BLOCK_RAM, 8, 3, 465), (BLOCK_RAM, 16, 1, 501), (AXI, 16, 3, 987)],
 )
 def test_a_product_of_windows(memory: MemoryTiming, columns: int, side: int, cycles: int) -> None:
     """Its check takes longer than that of a product of rows, as the simulated block counted."""

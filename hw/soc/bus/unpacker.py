@@ -107,16 +107,12 @@ class Unpacker(wiring.Component):
         here, joins = Signal.like(first, name="here"), Signal(reset_less=True)
         late = Signal(2 * len(rest) + 2, reset_less=True)
         leaves = taken & begun
-        ahead = rotate(beat.data, places, 8)
-        if self.joins:
-            # All bytes are alike, so that they need not be turned.
-            ahead |= self.i_fill.replicate(self.beat_bytes)
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),
             self.i.ready.eq(move & known & ~(left & begun)),
             taken.eq(self.i.valid & self.i.ready),
             self.i_row.ready.eq(~known | (taken & beat.last)),
-            turned.eq(ahead),
+            turned.eq(self._turned(beat.data, places)),
         ]
         with m.If(taken):
             m.d.sync += [previous.eq(turned), begun.eq(~beat.last)]
@@ -153,6 +149,11 @@ class Unpacker(wiring.Component):
         fills = move & (left | leaves) if self.joins else move
         self._fill(m, (fills, there), (left, first), previous, turned)
         return ResetInserter(self.i_clear)(m)
+
+    def _turned(self, beat: Value, places: Value) -> Value:
+        """Turn the bytes of a beat; those of fill are all alike, so that they need not be."""
+        turned = rotate(beat, places, 8)
+        return turned | self.i_fill.replicate(self.beat_bytes) if self.joins else turned
 
     def _fill(
         self,
