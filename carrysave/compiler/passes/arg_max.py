@@ -27,7 +27,7 @@ _BYTES = np.int8, np.uint8
 _MOST = 127
 """The greatest weight."""
 _RANKS = range(2, 5)
-_LEAST, _GREATEST = 2.0**-100, 2.0**100
+_LEAST, _GREATEST = 1e-30, 1e30
 """Ends of scales by which other codes are other floats."""
 
 
@@ -79,7 +79,7 @@ def _row(graph: Graph, node: NodeProto) -> _Row | None:
     size = shape[axis] or 0
     if codes.zero.dtype not in _BYTES or not _LEAST <= codes.step[0] <= _GREATEST:
         return None
-    if not axis or not 2 <= size <= _MOST**2:
+    if not axis or not 2 <= size <= _MOST * _MOST:
         return None
     return _Row(
         node=node,

@@ -106,6 +106,8 @@ def wrong_depthwise(
         (Error.BLOCKS, of(kernel=(-(-beats // (2 * parts)) + 1, 200),
                           k=(-(-beats // (2 * parts)) + 1) * 200 * n)),
         (Error.BLOCKS, replace(of(width=wide, height=1), lda=wide * window.pixel)),
+        # A step is of four bits.
+        *[(Error.BLOCKS, of(dilations=(1, tall)))] * (tall < 16),
     ]  # fmt: skip
 
 
