@@ -106,15 +106,19 @@ def wrong_depthwise(
         (Error.BLOCKS, of(kernel=(-(-beats // (2 * parts)) + 1, 200),
                           k=(-(-beats // (2 * parts)) + 1) * 200 * n)),
         (Error.BLOCKS, replace(of(width=wide, height=1), lda=wide * window.pixel)),
-        # A step is of four bits.
-        *[(Error.BLOCKS, of(dilations=(1, tall)))] * (tall < 16),
+        (Error.BLOCKS, _of_channels(good, (beats // 15 + 1) * lanes, dilations=(1, 15))),
     ]  # fmt: skip
 
 
 def _long(spec: CoprocessorSpec, job: Job) -> Job:
     """Return a job of one channel too many."""
     assert spec.vector is not None
-    assert job.window is not None
     n, lanes = most_channels(spec) + 1, spec.vector.lanes
-    window = replace(job.window, channels=n, pixel=-(-n // lanes) * lanes)
+    return _of_channels(job, n, pixel=-(-n // lanes) * lanes)
+
+
+def _of_channels(job: Job, n: int, **changes: Any) -> Job:
+    """Return a job of so many channels."""
+    assert job.window is not None
+    window = replace(job.window, **{"channels": n, "pixel": n, **changes})
     return replace(job, n=n, k=window.codes, lda=window.row_bytes, ldc=n, window=window)
