@@ -18,7 +18,12 @@ from carrysave.compiler.graph.kernels import Unsupported, attributes
 from carrysave.compiler.graph.names import key
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.channels import Kernel, kernel_of, line_of
-from carrysave.compiler.passes.convolutions import Constants, with_convolutions
+from carrysave.compiler.passes.convolutions import (
+    Constants,
+    channels_second,
+    moved,
+    with_convolutions,
+)
 from carrysave.compiler.passes.match_between import follow
 from carrysave.compiler.passes.quantised_tensor import QuantisedTensor, codes_of_one_scale
 from carrysave.compiler.passes.setting import Setting
@@ -131,7 +136,7 @@ def _pool(graph: Graph, node: NodeProto, x: str) -> _Chain | None:
 def _convolution(graph: Graph, chain: _Chain, constants: Constants) -> Iterator[NodeProto]:
     """Yield the nodes of a chain in its new form; add their constants."""
     result, source = chain.behind[-1].output[0], graph.makers[chain.x]
-    move = _move(chain)
+    move = channels_second(chain.rank, chain.axis)
 
     def fresh(what: str) -> str:
         return graph.fresh(f"{result}/{what}")
@@ -139,7 +144,7 @@ def _convolution(graph: Graph, chain: _Chain, constants: Constants) -> Iterator[
     name = chain.x
     if move is not None:
         codes, name = fresh("there"), fresh("floats")
-        yield _moved(move[0], move[1], source.input[0], codes, constants)
+        yield moved(move[0], move[1], source.input[0], codes, constants)
         yield helper.make_node("DequantizeLinear", [codes, *source.input[1:]], [name], name)
     kernel, inputs = chain.kernel, [name]
     weights = np.repeat(kernel.weights, prod(chain.space)).reshape(-1, 1, *chain.space)
@@ -160,21 +165,4 @@ def _convolution(graph: Graph, chain: _Chain, constants: Constants) -> Iterator[
         made.output[0] = name
         yield made
     if move is not None:
-        yield _moved(move[0], move[2], name, result, constants)
-
-
-def _move(chain: _Chain) -> tuple[str, list[int], list[int]] | None:
-    """Return what makes channels the second axis of three at least, and the way back; or None."""
-    if chain.rank == _RANKS[0]:
-        return "Reshape", [0, 0, 1], [0, 0]
-    if chain.axis == 1:
-        return None
-    turn = [0, chain.axis, *(at for at in range(1, chain.rank) if at != chain.axis)]
-    return "Transpose", turn, [int(at) for at in np.argsort(turn, kind="stable")]
-
-
-def _moved(operator: str, numbers: list[int], x: str, y: str, constants: Constants) -> NodeProto:
-    if operator == "Transpose":
-        return helper.make_node(operator, [x], [y], y, perm=numbers)
-    constants[f"{y}_shape"] = np.array(numbers, np.int64)
-    return helper.make_node(operator, [x, f"{y}_shape"], [y], y)
+        yield moved(move[0], move[2], name, result, constants)

@@ -17,7 +17,12 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.kernels import Unsupported, attributes
 from carrysave.compiler.graph.names import key
 from carrysave.compiler.lowered.lowered import Lowered
-from carrysave.compiler.passes.convolutions import Constants, with_convolutions
+from carrysave.compiler.passes.convolutions import (
+    Constants,
+    channels_second,
+    moved,
+    with_convolutions,
+)
 from carrysave.compiler.passes.quantised_tensor import codes_of_one_scale
 from carrysave.compiler.passes.setting import Setting
 
@@ -119,6 +124,12 @@ class _Writer:
         self._constants[name] = np.array(values, kind)
         return name
 
+    def moved(self, x: str, operator: str, numbers: list[int]) -> str:
+        """Move channels to another axis."""
+        y = self._fresh()
+        self.nodes.append(moved(operator, numbers, x, y, self._constants))
+        return y
+
     def numbers(self, codes: str, kind: "np.dtype | type", zero: int = 0) -> str:
         """Take codes as numbers, less a zero point."""
         steps = [self.constant(1, np.float32), self.constant(zero, kind)]
@@ -167,21 +178,12 @@ class _Writer:
 
 def _nodes(graph: Graph, one: _Row, constants: Constants) -> Iterator[NodeProto]:
     """Yield the nodes of one in its new form; add their constants."""
-    to, codes = _Writer(graph, one, constants), one.codes
-    turn = [0, one.axis, *(at for at in range(1, one.rank) if at != one.axis)]
-    if one.rank == _RANKS[0]:
-        codes = to.add("Reshape", [codes, to.constant([0, 0, 1], np.int64)])
-    elif one.axis > 1:
-        codes = to.add("Transpose", [codes], perm=turn)
+    to, move = _Writer(graph, one, constants), channels_second(one.rank, one.axis)
+    codes = to.moved(one.codes, move[0], move[1]) if move else one.codes
     place = _place(to, one, to.equal(codes, one.kind, key(one.node)))
+    place = to.moved(place, move[0], move[2]) if move else place
     if not attributes(one.node).get("keepdims", 1):
-        axes = [1, 2] if one.rank == _RANKS[0] else [1]
-        place = to.add("Squeeze", [place, to.constant(axes, np.int64)])
-    elif one.rank == _RANKS[0]:
-        place = to.add("Reshape", [place, to.constant([0, 0], np.int64)])
-    elif one.axis > 1:
-        back = [int(at) for at in np.argsort(turn, kind="stable")]
-        place = to.add("Transpose", [place], perm=back)
+        place = to.add("Squeeze", [place, to.constant([one.axis], np.int64)])
     to.add("Cast", [place], one.node.output[0], to=TensorProto.INT64)
     yield from to.nodes
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-from onnx import NodeProto, numpy_helper
+from onnx import NodeProto, helper, numpy_helper
 
 from carrysave.compiler.graph.graph import Graph, with_nodes
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.match_between import match_between
 from carrysave.compiler.target.target import Target
 
-__all__ = ["Constants", "with_convolutions"]
+__all__ = ["Constants", "channels_second", "moved", "with_convolutions"]
 
 Constants = dict[str, np.ndarray]
 """Those of new nodes, by name."""
@@ -67,3 +67,26 @@ def _fits(made: Graph, sums: str, target: Target) -> bool:
     except ValueError:
         return False
     return True
+
+
+def channels_second(rank: int, axis: int) -> tuple[str, list[int], list[int]] | None:
+    """Return what makes channels the second axis of three at least, and the way back.
+
+    Returns
+    -------
+    An operator, and its numbers there and back, for :func:`moved`; None: they are that already.
+    """
+    if rank < 3:
+        return "Reshape", [0, 0, 1], [0, 0]
+    if axis == 1:
+        return None
+    turn = [0, axis, *(at for at in range(1, rank) if at != axis)]
+    return "Transpose", turn, [int(at) for at in np.argsort(turn, kind="stable")]
+
+
+def moved(operator: str, numbers: list[int], x: str, y: str, constants: Constants) -> NodeProto:
+    """Return a Transpose by these axes, or a Reshape to these sizes; add its constant."""
+    if operator == "Transpose":
+        return helper.make_node(operator, [x], [y], y, perm=numbers)
+    constants[f"{y}_shape"] = np.array(numbers, np.int64)
+    return helper.make_node(operator, [x, f"{y}_shape"], [y], y)

@@ -41,7 +41,7 @@ class _Tables:
     """Goes through a lowered model once."""
 
     def __init__(self, lowered: Lowered, *, apart: bool) -> None:
-        self._maps = apart
+        self._separate = apart
         self._lowered = lowered
         self._graph = Graph(lowered.proto)
         self._paths = CodePaths(self._graph, lowered.graph.types)
@@ -122,7 +122,7 @@ class _Tables:
     def _least(self, region: Region) -> Region:
         """Let regions of leaves take their place, where that makes fewer look-ups, or not more."""
         choices = list(self._choices(region))
-        if self._maps and self._apart(region):
+        if self._separate and self._apart(region):
             choices = [one for one in choices if len(one.leaves) == 1] or [region]
         return min(choices, key=lambda one: (self._cost(one), one.bits, -len(one.nodes)))
 

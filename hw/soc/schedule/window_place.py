@@ -72,7 +72,7 @@ class Move(NamedTuple):
 
     @property
     def down(self) -> Value:
-        """Whether it is to a place whose row is kept."""
+        """Whether it is to a place that has a row, not a column."""
         return self.to[0]
 
 
