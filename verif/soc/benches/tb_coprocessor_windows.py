@@ -44,6 +44,19 @@ async def test_any_windows(dut: Any, kind: str) -> None:
 
 
 @cocotb.test
+async def test_whole_windows(dut: Any) -> None:
+    """Blocks of whole windows: kernel rows at once, pixels that are apart, beats of fill alone."""
+    both, rng = await start(dut, 31, latency=2), generator(32)
+    for channels, apart in ((SPEC.bytes, 0), (3, 0), (3, 2), (SPEC.bytes, 1)):
+        window = Window(
+            height=5, width=5, across=5, channels=channels, pixel=channels + apart, kernel=(2, 2),
+            first=(1, 1), fill=77,
+        )  # fmt: skip
+        job = replace(any_windowed(SPEC, rng, window), accumulate=False)
+        await run(both, replace(job, block_m=1, block_n=1, block_k=window.taps))
+
+
+@cocotb.test
 async def test_windows_beyond_the_map(dut: Any) -> None:
     """Maps of one pixel; windows wholly outside; the last rows of a job beyond the edges."""
     both, rng = await start(dut, 23), generator(24)
