@@ -322,7 +322,7 @@ class Core(wiring.Component):
             with m.If(self.i_stop):
                 m.d.sync += [control.stop.eq(1), control.fetches.eq(0)]
                 m.next = "STOP"
-            with m.Elif(read.i.ready):
+            with m.Elif(control.fetched):
                 m.d.sync += control.fetches.eq(0)
                 m.next = "FETCHING"
         with m.State("FETCHING"):
@@ -409,25 +409,22 @@ class Core(wiring.Component):
 
     def _fetch(self, m: Module, read: Any, jobs_ahead: JobsAhead, control: Control) -> None:
         """Share the memory read between jobs and their descriptors."""
-        path, row, asked = self.datapath, self.datapath.o_row.payload, Signal()
-        fetches = control.fetches
+        path, urgent = self.datapath, read.i_urgent
         size = JobLayout().size // 8
+        connect(m, path.o_row, read.i)
+        m.d.sync += control.fetched.eq(urgent.valid & urgent.ready)
         m.d.comb += [
-            asked.eq(fetches | jobs_ahead.o_fetch),
-            path.o_row.ready.eq(read.i.ready & ~asked),
-            read.i.valid.eq(path.o_row.valid | asked),
-            read.i.payload.address.eq(Mux(asked, self.i_address, row.address)),
-            read.i.payload.bytes.eq(
-                Mux(asked, Mux(jobs_ahead.o_alike, JobLayout()["m"].offset // 8, size), row.bytes)
-            ),
-            read.i.payload.final.eq(row.final & ~asked),
-            read.i.payload.other.eq(asked),
+            urgent.valid.eq((control.fetches | jobs_ahead.o_fetch) & ~control.fetched),
+            urgent.payload.address.eq(self.i_address),
+            urgent.payload.bytes.eq(Mux(jobs_ahead.o_alike, JobLayout()["m"].offset // 8, size)),
+            urgent.payload.final.eq(0),
+            urgent.payload.other.eq(1),
             path.i.valid.eq(read.o.valid & ~read.o_other),
             path.i.payload.eq(read.o.payload),
             read.o.ready.eq(Mux(read.o_other, self.takes_descriptor, path.i.ready)),
-            self.o_next.eq(asked & read.i.ready),
+            self.o_next.eq(control.fetched),
             jobs_ahead.i_more.eq(self.i_more),
-            jobs_ahead.i_fetch.eq(read.i.ready),
+            jobs_ahead.i_fetch.eq(control.fetched),
             jobs_ahead.i_descriptor.eq(control.ended),
             jobs_ahead.i_broken.eq(read.o_error),
             jobs_ahead.i_asked.eq(path.o_asked),

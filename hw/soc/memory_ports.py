@@ -47,7 +47,7 @@ def connect_masters(
         _connect(m, scratch.m_axi, m_axi)
         m_axi = scratch.axi
     queue = 0 if lean else 2
-    m.submodules.read = read = ReadMaster(spec, queue=queue)
+    m.submodules.read = read = ReadMaster(spec, queue=queue, urgent=spec.follows_ring)
     m.submodules.write = write = WriteMaster(spec, queue=queue)
     for master in (read, write):
         _connect(m, master.axi, m_axi)

@@ -1,8 +1,8 @@
 """Address channel of a bus master: issues bursts, and tracks them until they complete."""
 
-from amaranth import C, Module, ResetInserter, Signal
+from amaranth import C, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from golden.soc.bus import BusSpec
 from hw.lib.fifo import Fifo
@@ -23,6 +23,8 @@ class AddressChannel(wiring.Component):
         What: the bus; a burst is outstanding from the cycle in which ``o.valid`` rises.
     queue : int
         How: rows that wait; 0: there is no queue, and an address comes a cycle earlier.
+    urgent : bool
+        What: there is ``i_urgent``.
 
     Members
     -------
@@ -31,6 +33,8 @@ class AddressChannel(wiring.Component):
         even if it falls earlier. An address already valid stays valid.
     i : In(stream)
         :class:`hw.soc.bus.burst.Row`.
+    i_urgent : In(stream)
+        The same: it waits for the rows in the queue, not for a place in it.
     o : Out(stream)
         :class:`hw.soc.bus.burst.Burst`, from registers.
     o_drop : Out(1)
@@ -52,6 +56,7 @@ class AddressChannel(wiring.Component):
 
     i_stop: Signal
     i: stream.Interface
+    i_urgent: stream.Interface
     o: stream.Interface
     o_drop: Signal
     o_idle: Signal
@@ -68,8 +73,9 @@ class AddressChannel(wiring.Component):
     o_response: Signal
     o_address: Signal
 
-    def __init__(self, spec: BusSpec, *, queue: int = 2):
+    def __init__(self, spec: BusSpec, *, queue: int = 2, urgent: bool = False):
         self.spec = spec
+        self.urgent = urgent
         self.rows = Fifo(Row(spec), queue)
         self.splitter = Splitter(spec)
         self.pending = Fifo(
@@ -79,6 +85,7 @@ class AddressChannel(wiring.Component):
         super().__init__({
             "i_stop": In(1),
             "i": In(stream.Signature(Row(spec))),
+            **({"i_urgent": In(stream.Signature(Row(spec)))} if urgent else {}),
             "o": Out(stream.Signature(Burst(spec))),
             "o_drop": Out(1),
             "o_idle": Out(1),
@@ -118,9 +125,6 @@ class AddressChannel(wiring.Component):
             self.o_drop.eq(self.i_stop | held),
             self.o_idle.eq(~pending.o.valid & ~splitter.o.valid & ~queued),
             splitter.i_clear.eq(self.o_drop),
-            splitter.i.valid.eq(rows.o.valid),
-            splitter.i.payload.eq(rows.o.payload),
-            rows.o.ready.eq(splitter.i.ready),
             rows.i.valid.eq(self.i.valid),
             rows.i.payload.eq(self.i.payload),
             self.i.ready.eq(rows.i.ready & ~self.o_drop),
@@ -138,6 +142,7 @@ class AddressChannel(wiring.Component):
             failed.eq(self.o_error & ~self.o_error_other),
             self.o_final.eq(pending.o.ready & oldest.last & oldest.final & ~wrong & ~failed),
         ]
+        self._split(m)
         m.d.sync += held.eq(self.o_drop & pending.o.valid)
         with m.If(self.o_begin):
             m.d.sync += [self.o.valid.eq(1), offered.eq(burst)]
@@ -154,3 +159,27 @@ class AddressChannel(wiring.Component):
                 self.o_address.eq(oldest.address),
             ]
         return m
+
+    def _split(self, m: Module) -> None:
+        """Split rows into bursts, and urgent ones between them."""
+        rows, splits = self.rows, self.splitter.i
+        if not self.urgent:
+            connect(m, rows.o, splits)
+            return
+        urgent, comes = self.i_urgent, Signal()
+        # Rows that were in the queue before it.
+        before = Signal.like(rows.o_level, name="before")
+        enters, leaves = (end.valid & end.ready for end in (rows.i, rows.o))
+        m.d.comb += [
+            comes.eq(urgent.valid & (before == 0)),
+            splits.valid.eq(rows.o.valid | comes),
+            splits.payload.eq(Mux(comes, urgent.payload, rows.o.payload)),
+            rows.o.ready.eq(splits.ready & ~comes),
+            urgent.ready.eq(splits.ready & (before == 0) & ~self.o_drop),
+        ]
+        with m.If(self.o_drop):
+            m.d.sync += before.eq(0)
+        with m.Elif(urgent.valid & ~urgent.ready):
+            m.d.sync += before.eq(before - leaves)
+        with m.Else():
+            m.d.sync += before.eq(rows.o_level + enters - leaves)

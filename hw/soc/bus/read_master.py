@@ -30,6 +30,8 @@ class ReadMaster(wiring.Component):
         What: the bus.
     queue : int
         How: rows that wait for their turn; 0: stalls reach ``i.ready``.
+    urgent : bool
+        What: there is ``i_urgent``.
 
     Members
     -------
@@ -37,6 +39,8 @@ class ReadMaster(wiring.Component):
         :class:`hw.soc.bus.axi.Axi4Read`.
     i : In(stream)
         :class:`hw.soc.bus.burst.Row`, at any byte address.
+    i_urgent : In(stream)
+        The same: it waits for the rows in the queue, not for a place in it.
     o : Out(stream)
         :class:`hw.soc.bus.burst.Beat`: the beats of each row, in order.
     i_stop : In(1)
@@ -59,6 +63,7 @@ class ReadMaster(wiring.Component):
 
     axi: Any
     i: stream.Interface
+    i_urgent: stream.Interface
     o: stream.Interface
     i_stop: Signal
     o_idle: Signal
@@ -70,14 +75,15 @@ class ReadMaster(wiring.Component):
     o_address: Signal
     o_beats: Signal
 
-    def __init__(self, spec: BusSpec, *, queue: int = 2):
+    def __init__(self, spec: BusSpec, *, queue: int = 2, urgent: bool = False):
         if not isinstance(spec, BusSpec):
             raise TypeError(f"spec must be a BusSpec, not {spec!r}")
         self.spec = spec
-        self.requests = AddressChannel(spec, queue=queue)
+        self.requests = AddressChannel(spec, queue=queue, urgent=urgent)
         super().__init__({
             "axi": Out(Axi4Read(spec)),
             "i": In(stream.Signature(Row(spec))),
+            **({"i_urgent": In(stream.Signature(Row(spec)))} if urgent else {}),
             "o": Out(stream.Signature(Beat(spec.data_width))),
             "i_stop": In(1),
             "o_idle": Out(1),
@@ -100,6 +106,8 @@ class ReadMaster(wiring.Component):
         m.submodules.requests = requests = self.requests
         axi, burst = self.axi, requests.o.payload
         wiring.connect(m, wiring.flipped(self.i), requests.i)
+        if requests.urgent:
+            wiring.connect(m, wiring.flipped(self.i_urgent), requests.i_urgent)
         m.d.comb += [
             axi.araddr.eq(burst.address),
             axi.arlen.eq(burst.length),

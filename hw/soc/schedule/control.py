@@ -15,6 +15,7 @@ class Control(NamedTuple):
     begin : the job begins.
     stop, clear : no more bursts; the datapath is reset. Registers: they reach everything.
     fetches, gathers : the first descriptor is requested; its beats come.
+    fetched : any descriptor has been requested, in the cycle before.
     gathered : the same, a cycle later, of every descriptor.
     first, copies, checks : the copy of the job begins anew; goes on; is checked.
     prepares, checked : it is being checked; it has been.
@@ -28,6 +29,7 @@ class Control(NamedTuple):
     stop: Signal
     clear: Signal
     fetches: Signal
+    fetched: Signal
     gathers: Signal
     gathered: Signal
     first: Signal

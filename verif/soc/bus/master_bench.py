@@ -45,7 +45,16 @@ def rows_apart(rng: np.random.Generator, most: int, shortest: int = 1) -> Rows:
 class ReadBench:
     """A read master, its memory, and rows on their way; all seeded."""
 
-    def __init__(self, spec: BusSpec, rows: Rows, seed: int, rates: Any = None, **more: Any):
+    def __init__(
+        self,
+        spec: BusSpec,
+        rows: Rows,
+        seed: int,
+        rates: Any = None,
+        *,
+        urgent: bool = False,
+        **more: Any,
+    ):
         self.rng = np.random.default_rng(seed)
         rates = rates or (1.0,) * 4
         octets = self.rng.integers(0, 256, SIZE, np.uint8)
@@ -53,7 +62,7 @@ class ReadBench:
             spec, octets, self.rng, base=BASE, rates=(rates[0], rates[1], 1.0), **more
         )
         self.spec, self.rows = spec, rows
-        self.dut = dut = ReadMaster(spec)
+        self.dut = dut = ReadMaster(spec, urgent=urgent)
         self.reader = Reader(dut.axi, self.memory)
         items = [address | count << spec.address_width for address, count in rows]
         self.source = Source(dut.i, items, self.rng, rates[2])

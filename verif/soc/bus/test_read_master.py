@@ -8,7 +8,7 @@ import pytest
 from golden.soc.bus import BusSpec
 from hw.soc.bus.read_master import ReadMaster
 from verif.soc.bus.master_bench import BASE, ReadBench, Rows, bus, random_rows
-from verif.soc.bus.partners import Watch
+from verif.soc.bus.partners import Pin, Source, Watch, run
 
 
 @pytest.mark.sample(3)
@@ -89,6 +89,58 @@ def test_read_counts_beats_and_tells_when_it_is_idle() -> None:
     bench.parts.append(Watch([bench.dut.o_beats, bench.dut.o_idle], see))
     bench.run(deadline=5000, more=5)
     bench.check()
+
+
+@pytest.mark.parametrize("rates", [(1.0, 1.0, 1.0, 1.0), (0.4, 0.9, 0.9, 0.8), (0.9, 0.9, 0.3, 1)])
+def test_urgent_rows_wait_for_those_in_the_queue(rates: tuple[float, ...]) -> None:
+    """And for no others: each has its place among the rows by when it was offered."""
+    spec = bus()
+    rows = [(BASE + 16 * row, 4 + 4 * (row % 5)) for row in range(120)]
+    bench = ReadBench(spec, rows, 7, rates, urgent=True, latency=4)
+    urgent = [(BASE + 0x2000 + 16 * row, 8) for row in range(40)]
+    items = [address | count << spec.address_width for address, count in urgent]
+    port = bench.dut.i_urgent
+    source = Source(port, items, bench.rng, 0.3)
+    offered: list[int] = []
+    waits = False
+
+    def see(cycle: int, values: Sequence[int]) -> None:
+        nonlocal waits
+        if values[0] and not waits:
+            offered.append(cycle)
+        waits = bool(values[0] and not values[1])
+
+    bench.parts += [source, Watch([port.valid, port.ready], see)]
+    bench.rows = rows + urgent
+    bench.run(deadline=5000)
+    assert len(offered) == len(urgent)
+    # A row that comes with an urgent one is behind it.
+    when = [*((at, 1) for at in bench.source.cycles), *((at, 0) for at in offered)]
+    wanted = [row for _, row in sorted(zip(when, rows + urgent, strict=True))]
+    assert [burst[:2] for burst in bench.reader.bursts] == bursts(spec, wanted)
+    assert wanted not in (rows + urgent, urgent + rows)
+
+
+@pytest.mark.parametrize("stops", range(8, 40, 3))
+def test_urgent_rows_outlive_a_stop(stops: int) -> None:
+    """Rows that wait before one are dropped with a stop, and it comes behind it, if it waits."""
+    spec = bus(outstanding=1)
+    bench = ReadBench(spec, [(BASE + 16 * row, 16) for row in range(4)], 3, urgent=True, latency=9)
+    dut, last = bench.dut, BASE + 0x2000
+    urgent = Source(dut.i_urgent, [last | 4 << spec.address_width], bench.rng, 0.0)
+    stop = iter([0] * stops + [1] * 3 + [0] * 400)
+
+    def see(cycle: int, values: Sequence[int]) -> None:
+        taken, ready, drop = values
+        assert not (taken and ready and drop), cycle
+        urgent.rate = float(cycle > 5)  # when the queue is full
+
+    port = dut.i_urgent
+    bench.parts += [urgent, Pin(dut.i_stop, lambda: next(stop))]
+    bench.parts.append(Watch([port.valid, port.ready, dut.requests.o_drop], see))
+    run(dut, bench.parts, lambda: urgent.done and bench.source.done, deadline=300, more=30)
+    if urgent.cycles[0] > stops:
+        assert bench.reader.bursts[-1][0] == last
 
 
 @pytest.mark.parametrize("response", [2, 3])
