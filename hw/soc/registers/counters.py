@@ -101,21 +101,20 @@ class Counters(wiring.Component):
 
         waiting: list[Value] = []
         for number, (name, width) in enumerate(self.widths.items()):
-            rest = Signal(width + 4, name=f"{name}_rest")
+            rest, then = (Signal(width + 4, name=f"{name}_{when}") for when in ("rest", "then"))
             event = self.i[name] & self.en.replicate(width)
-            with m.If(self.i_clear):
-                m.d.sync += rest.eq(0)
-            with m.Elif((chosen == number) & ~again):
-                m.d.sync += rest.eq(event)
-            with m.Else():
-                m.d.sync += rest.eq(rest + event)
-            waiting.append(rest)
+            taken = (chosen == number) & ~again
+            m.d.comb += then.eq(Mux(self.i_clear, 0, event + Mux(taken, 0, rest)))
+            m.d.sync += rest.eq(then)
+            waiting.append(then)
         total, before = Signal(64), Signal(64, reset_less=True)
+        added = Signal(max(len(one) for one in waiting))
         there = known.bit_select(next_, 1)
         m.d.sync += before.eq(Mux(there & ~self.i_clear, read.data, 0))
+        m.d.sync += added.eq(Array(waiting)[next_])
         m.d.comb += [
             read.addr.eq(next_),
-            total.eq(before + Array(waiting)[chosen]),
+            total.eq(before + added),
             write.addr.eq(chosen),
             write.data.eq(total),
             write.en.eq(~self.i_clear & ~again),

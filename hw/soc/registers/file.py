@@ -271,12 +271,12 @@ class RegisterFile(wiring.Component):
         return now
 
     def _by_hardware(self, field: MapField, access: "_Access", now: Value) -> Value:
-        """Apply hardware events to a field."""
-        if field.has("hwclr"):
-            now = Mux(getattr(self, f"{field.name}_clear"), 0, now)
+        """Apply hardware events to a field: what clears it is a register's reset."""
         if field.has("we"):
             loaded = getattr(self, f"{field.name}_next")
             now = Mux(getattr(self, f"{field.name}_load"), loaded, now)
+        if field.has("hwclr"):
+            now = Mux(getattr(self, f"{field.name}_clear"), 0, now)
         if field.has("hwset"):
             now = Mux(getattr(self, f"{field.name}_set"), ~Const(0, field.node.width), now)
         return now

@@ -96,28 +96,28 @@ class JobQueue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        follows = self.spec.follows_ring
         ring, refused = Signal(name="ring"), Signal(8, name="refused")
         # Descriptors that have been requested; that any are left is known a cycle later, as is the
         # address of the next one.
-        asked, checks = Signal(32, name="asked"), Signal(name="checks")
-        # One adder: to the next descriptor, or to the end of all.
+        asked, checks = Signal(32, name="asked"), Signal(name="checks", init=follows)
+        # One adder: to the next descriptor or, before there is a start, to the end of all.
         low = exact_log2(_BYTES)
-        after, next_ = Signal(64 - low + 1), Signal(64 - low, name="next", reset_less=True)
-        m.d.comb += after.eq(self.i_ring[low:] + Mux(checks, self.i_count, asked))
+        next_ = Signal(64 - low + 1, name="next", reset_less=True)
         starts, completes = Signal(name="starts"), Signal(name="completes")
         self._count(m, starts, completes)
         m.d.comb += [self.o_fetched.eq(ring)]
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.o_idle.eq(self.i_idle)
-                m.d.sync += [asked.eq(0), checks.eq(self.i_start)]
+                m.d.sync += [asked.eq(0), checks.eq(checks.init)]
                 if self.spec.ring:
                     m.d.sync += ring.eq(self.i_count != 0)
                 with m.If(self.i_start & ~self.i_stop):
                     m.d.sync += starts.eq(1)
                     m.next = "RUN"
                     with m.If(self.i_count != 0):
-                        m.next = "ADD" if self.spec.follows_ring else "REFUSED"
+                        m.next = "ADD" if follows else "REFUSED"
                         m.d.sync += refused.eq(error_code("unsupported"))
             with m.State("REFUSED"):
                 m.d.comb += [
@@ -128,14 +128,14 @@ class JobQueue(wiring.Component):
                 if self.spec.ring:
                     m.d.comb += self.o_error.address.eq(self.o_address)
                 m.next = "IDLE"
-            if self.spec.follows_ring:
-                self._check_ring(m, checks, after, refused)
+            if follows:
+                self._check_ring(m, checks, next_, refused)
                 self._fetch(m)
             self._run(m, completes)
         if self.spec.ring:
-            m.d.comb += self.o_address.eq(Cat(self.i_ring[:low], next_))
-            m.d.sync += next_.eq(after)
-        if self.spec.follows_ring:
+            m.d.comb += self.o_address.eq(Cat(self.i_ring[:low], next_[:-1]))
+            m.d.sync += next_.eq(self.i_ring[low:] + Mux(checks, self.i_count, asked))
+        if follows:
             m.d.sync += self.o_more.eq(asked != self.i_count)
             with m.If(self.i_next):
                 m.d.sync += asked.eq(asked + 1)

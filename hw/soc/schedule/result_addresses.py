@@ -84,14 +84,12 @@ class ResultAddresses(wiring.Component):
         # The next row, without the block's column offset if it is `fresh`.
         at, fresh = Signal(spec.address_width), Signal()
         after, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
-        before = Signal(spec.dimension_width)
-        # The block's rows from this one on, and that it is the last, once they are known.
-        left, known = Signal.like(block.rows, name="left"), Signal()
-        # Rows that begin to leave, less one: there are none if it is negative.
-        begun = Signal(range(-1, 2 * spec.rows), init=-1)
+        # Bytes of a row before the block's columns.
+        before = Signal(BYTES_WIDTH)
+        known = Signal()
         # `keep`: else synthesis would merge these tables with those that follow them.
         moves, leaves = (Signal(name=name, attrs={"keep": 1}) for name in ("moves", "leaves"))
-        ends, ended = Signal(), Signal()
+        ended = Signal()
         # Jobs that have not got here; those that have ended; none is here.
         waiting, job_ended = Signal(3), Signal(2)
         between, enters = Signal(init=1), Signal()
@@ -103,8 +101,9 @@ class ResultAddresses(wiring.Component):
         if self.lean:
             offers &= ~reads
             m.d.sync += reads.eq(seeks)
+        some, ends = self._count(m, known, moves)
         m.d.comb += [
-            self.o.valid.eq(offers & ~begun[-1]),
+            self.o.valid.eq(offers & some),
             self.o.payload.address.eq(at),
             self.o.payload.bytes.eq(self._length(block.columns)),
             moves.eq(self.o.valid & self.o.ready),
@@ -113,14 +112,10 @@ class ResultAddresses(wiring.Component):
             self.o.payload.final.eq(block.last_row & block.last_column & ends),
             enters.eq(between & (waiting != 0)),
             self.o_idle.eq(~self.i.valid),
-            step.eq(Mux(fresh, self._length(before), job.ldc)),
+            step.eq(Mux(fresh, before, job.ldc)),
             after.eq(at + step),
         ]
-        m.d.sync += [begun.eq(begun + self.i_row - moves), known.eq(self.i.valid & ~ended)]
-        with m.If(~known):
-            m.d.sync += [left.eq(block.rows), ends.eq(block.rows == 1)]
-        with m.Elif(moves):
-            m.d.sync += [left.eq(left - 1), ends.eq(left == 2)]
+        m.d.sync += known.eq(self.i.valid & ~ended)
         m.d.sync += waiting.eq(waiting + self.i_start - enters)
         read = self._places(m, ended & left_side, after, turn)
         down, on, done = (Signal(name=name) for name in ("down", "on", "done"))
@@ -138,10 +133,15 @@ class ResultAddresses(wiring.Component):
             m.d.comb += read.addr.eq(Cat(job_ended, 1))
         with m.Else():
             m.d.comb += read.addr.eq(Mux(turn ^ down, 0b01, 0b10))
-        with m.If(reads):
-            m.d.sync += at.eq(read.data)
-        with m.Elif(moves | fresh):
-            m.d.sync += at.eq(after)
+        if self.lean:
+            with m.If(reads):
+                m.d.sync += at.eq(read.data)
+            with m.Elif(moves | fresh):
+                m.d.sync += at.eq(after)
+        else:
+            # The same, of which the choice waits for no stall.
+            with m.If(enters | moves | fresh):
+                m.d.sync += at.eq(Mux(enters | (leaves & ~fresh), read.data, after))
         m.d.sync += fresh.eq(reads)
         with m.If(enters):
             m.d.sync += [before.eq(0), top.eq(1), left_side.eq(1), between.eq(0)]
@@ -154,8 +154,25 @@ class ResultAddresses(wiring.Component):
             with m.If(down):
                 m.d.sync += before.eq(0)
             with m.Elif(~job.by_columns | block.last_row):
-                m.d.sync += before.eq(before + job.columns)
+                m.d.sync += before.eq(before + self._length(job.columns))
         return m
+
+    def _count(self, m: Module, known: Value, moves: Value) -> tuple[Value, Signal]:
+        """Count rows; return whether any begins to leave, and whether the next is its block's last.
+
+        A block's rows are counted from when they are known.
+        """
+        # Rows that begin to leave, less one. Which way it goes waits for no stall.
+        begun = Signal(range(-1, 2 * self.spec.rows), init=-1)
+        with m.If(self.i_row ^ moves):
+            m.d.sync += begun.eq(begun + Mux(self.i_row, 1, -1))
+        rows = self.i.payload.rows
+        left, ends = Signal.like(rows, name="left"), Signal(name="ends")
+        with m.If(~known):
+            m.d.sync += [left.eq(rows), ends.eq(rows == 1)]
+        with m.Elif(moves):
+            m.d.sync += [left.eq(left - 1), ends.eq(left == 2)]
+        return ~begun[-1], ends
 
     def _places(self, m: Module, writes: Value, after: Value, turn: Value) -> Any:
         """Store where two rows of blocks go on, and where C begins, of four jobs; return a port."""
