@@ -1,5 +1,8 @@
 """Places in a map: pixels that are kept, and moves from one to the next."""
 
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple, Self
 
 from amaranth import Cat, Module, Mux, Signal, Value
@@ -95,15 +98,24 @@ def moved(
     sign : of what is moved, if anything is.
     """
     new = data.View(old.shape(), Signal(old.shape().size, name="new"))
-    distance = Signal(BYTES_WIDTH)
-    (by_column, by_row), (pixel, row) = moves, steps
     m.d.comb += [
-        # Before the first edges, and far behind the last ones, there is nothing to be read.
-        distance.eq(Mux(by_column & ~sign, pixel, 0) | Mux(by_row & ~sign, row, 0)),
-        new.address.eq(old.address + distance),
-        new.at.eq(old.at + ((by_column | by_row) & ~(old.at[-1] & ~old.at[-2]))),
+        new.address.eq(old.address + _passed(m, [one & ~sign for one in moves], steps)),
+        new.at.eq(_counted(old.at, moves)),
     ]
     return new
+
+
+def _passed(m: Module, moves: Iterable[Value], steps: tuple[Value, Value]) -> Value:
+    """Return the distance of a move: before the first edges there is none."""
+    distance = Signal(BYTES_WIDTH, name="distance")
+    each = (Mux(one, step, 0) for one, step in zip(moves, steps, strict=True))
+    m.d.comb += distance.eq(reduce(or_, each))
+    return distance
+
+
+def _counted(at: Value, moves: tuple[Value, Value]) -> Value:
+    """Return the next column or row; far behind the last ones there is nothing to be read."""
+    return (at + (reduce(or_, moves) & ~(at[-1] & ~at[-2])))[: len(at)]
 
 
 def move_place(
@@ -116,6 +128,8 @@ def move_place(
 ) -> data.View:
     """Move from a place that is kept to the next one, which is kept, too; return it.
 
+    Its address is that of the move before: column and row go ahead, and say whether it moves.
+
     Parameters
     ----------
     move : the move.
@@ -125,17 +139,23 @@ def move_place(
     steps : distances of pixels, and of rows of the map.
     """
     layout = Place(len(base))
-    stored, old = (data.View(layout, Signal(layout.size, name=name)) for name in ("stored", "old"))
+    stored, new = (data.View(layout, Signal(layout.size, name=name)) for name in ("stored", "new"))
     edge, sign, before = edge_of(window, move.down), Signal(name="sign"), Signal(name="before")
     # Of what is moved from an edge, which is a column: known early.
     m.d.sync += before.eq(window.left.any())
     m.d.comb += [
-        old.address.eq(Mux(how[0], base, stored.address)),
-        old.at.eq(Mux(move.edge, edge, stored.at)),
+        new.at.eq(_counted(Mux(move.edge, edge, stored.at), (move.x, move.y))),
         sign.eq(Mux(move.edge, before, stored.at[-1])),
     ]
-    new = moved(m, old, (move.x, move.y), steps, sign)
-    for name, source in (("address", move.source), ("at", move.along)):
+    later, still = Move.make("later"), Signal(name="later_still")
+    at_base = Signal(len(base), name="later_base", reset_less=True)
+    with m.If(how[1]):
+        m.d.sync += [one.eq(other) for one, other in zip(later, move, strict=True)]
+        m.d.sync += [later.x.eq(move.x & ~sign), later.y.eq(move.y & ~sign)]
+        m.d.sync += [still.eq(how[0]), at_base.eq(base)]
+    passed = _passed(m, (later.x, later.y), steps)
+    m.d.comb += new.address.eq(Mux(still, at_base, stored.address) + passed)
+    for name, one, source in (("address", later, later.source), ("at", move, move.along)):
         places: Memory[int, Value] = Memory(
             shape=len(new[name]), depth=PLACES, init=[], attrs={UNINITIALISED: "1"}
         )
@@ -144,8 +164,8 @@ def move_place(
         m.d.comb += [
             read.addr.eq(source),
             stored[name].eq(read.data),
-            write.addr.eq(move.to),
+            write.addr.eq(one.to),
             write.data.eq(new[name]),
-            write.en.eq((move.walks | move.copies) & how[1]),
+            write.en.eq((one.walks | one.copies) & how[1]),
         ]
     return new

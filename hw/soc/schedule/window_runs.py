@@ -43,15 +43,17 @@ def runs(
     ----------
     walk : :class:`~hw.soc.schedule.window_walk.WindowWalk`, whose ``o`` they are offered by.
     go : the walk can go on.
-    move, now, reached : what it does, and reaches; and bytes, if it is a row that passes, or 0.
+    move, now, reached : what it does, and reaches, see
+        :func:`~hw.soc.schedule.window_place.move_place`; and bytes, if it is a row that passes, or
+        0.
     dense : taps of a kernel row follow each other in memory.
     """
     window, out, (reached_tap, size) = walk.i_window, walk.o.payload, reached
     layout = reached_tap.shape()
-    pixel = data.View(now.shape(), Signal(now.shape().size, name="place", reset_less=True))
+    pixel = Signal(len(now.at), name="pixel", reset_less=True)
     run = data.View(out.shape(), Signal(out.shape().size, name="run", reset_less=True))
     seen, tap = (data.View(layout, Signal(layout.size, name=name)) for name in ("seen", "joined"))
-    address = Signal(len(pixel.address), reset_less=True)
+    address = Signal(len(now.address), reset_less=True)
     codes, seen_size, tap_size = (
         Signal(len(size), name=name, reset_less=True) for name in ("codes", "seen_size", "tap_size")
     )
@@ -64,9 +66,9 @@ def runs(
         walk.o.valid.eq(offers),
         out.eq(run),
     ]
-    of_map = _inside(m, window, pixel.at, (move, go))
+    of_map = _inside(m, window, pixel, (move, go))
     with m.If(go):
-        m.d.sync += [seen.eq(reached_tap), tap.eq(seen), pixel.eq(now), address.eq(pixel.address)]
+        m.d.sync += [seen.eq(reached_tap), tap.eq(seen), pixel.eq(now.at), address.eq(now.address)]
         m.d.sync += [inside.eq(of_map | seen.passes), flush.eq(tap.emits & tap.ends)]
         m.d.sync += [seen_size.eq(size), tap_size.eq(seen_size)]
         m.d.sync += codes.eq(Mux(seen.passes, 0, Mux(seen.row, walk.i_line, window.channels)))

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple, Self
 
 from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data
 
 from hw.soc.schedule.window_place import KERNEL_ROW, LINE, PIXEL, PLACES, SIDE, TAP, Move
 
@@ -39,7 +40,7 @@ class Step(NamedTuple):
     first_x, second_x, first_y, second_y : the tap is in the first or second column, or row, of the
         kernel.
     next_x, next_y : numbers of the column and of the row of the kernel that are next.
-    repeats : moves that are done of a step of several.
+    repeats : moves that are done of a step of several, with the next one.
     still : no window has been walked yet: the first place is the map's first.
     line_begins : the window is the first one of its row.
     windows : number of the next one in its row of windows.
@@ -104,8 +105,8 @@ def next_tap(m: Module, window: Any, at: Step, walks: Value, move: Move, rows: V
         reached.bottom.eq(Mux(at.first_y, low, at.bottom)),
     ]
     m.d.sync += [single.eq(window.kw == 0), low.eq(window.kh == 0)]
-    times = _choose(m, window, at, walks, move, first)
-    m.d.comb += [move.walks.eq(walks), done.eq(walks & (at.repeats == times))]
+    last = _last_of_step(m, window, at, walks & ~done, walks | first)
+    m.d.comb += [move.walks.eq(walks), done.eq(walks & _choose(m, at, walks, move, first, last))]
     with m.If(walks):
         m.d.sync += at.repeats.eq(Mux(done, 1, at.repeats + 1))
     with m.If(done):
@@ -124,37 +125,60 @@ def next_tap(m: Module, window: Any, at: Step, walks: Value, move: Move, rows: V
     return reached
 
 
-def _choose(m: Module, window: Any, at: Step, walks: Value, move: Move, first: Value) -> Value:
-    """Choose the places of the next move, and its direction; return how often it is done.
+def _last_of_step(m: Module, window: Any, at: Step, goes_on: Value, new: Value) -> data.View:
+    """Return whether the next move is the last one of its step, if that is each of the steps.
+
+    It is known a cycle before, whatever is chosen.
+
+    Parameters
+    ----------
+    goes_on, new : the step goes on with the next move; that is the first one of a step.
+    """
+    layout = data.StructLayout(dict.fromkeys(("sy", "sx", "dy", "dx"), 1))
+    single, last = (
+        data.View(layout, Signal(layout.size, name=name)) for name in ("of_one", "of_last")
+    )
+    for name, _ in layout:
+        m.d.sync += single[name].eq(window[name] == 1)
+        with m.If(goes_on):
+            m.d.sync += last[name].eq(at.repeats + 1 == window[name])
+        with m.Elif(new):
+            m.d.sync += last[name].eq(single[name])
+    return last
+
+
+def _choose(m: Module, at: Step, walks: Value, move: Move, first: Value, last: data.View) -> Value:
+    """Choose the places of the next move, and its direction; return whether it is the last one.
 
     Parameters
     ----------
     first : it has not been done yet.
+    last : it is the last one, of each step.
     """
-    times, pixel = Signal(4, name="times"), Signal(range(PLACES), name="pixel")
+    ends, pixel = Signal(name="ends_step"), Signal(range(PLACES), name="pixel")
     begins, new = at.first_x & at.first_y, at.still | at.line_ends
     m.d.comb += pixel.eq(Mux(at.line_begins, LINE, PIXEL))
     with m.If(begins & new):
         m.d.comb += [move.source.eq(LINE), move.along.eq(LINE), move.to.eq(LINE)]
         m.d.comb += [move.edge.eq(at.still), move.y.eq(walks & ~at.still)]
-        m.d.comb += times.eq(Mux(at.still, 1, window.sy))
+        m.d.comb += ends.eq(at.still | last.sy)
     with m.Elif(begins):
         m.d.comb += [move.source.eq(pixel), move.along.eq(PIXEL), move.to.eq(PIXEL)]
         m.d.comb += [move.edge.eq(at.line_begins & first), move.x.eq(walks)]
-        m.d.comb += times.eq(window.sx)
+        m.d.comb += ends.eq(last.sx)
     with m.Elif(at.first_x):
         m.d.comb += move.source.eq(Mux(at.second_y, pixel, KERNEL_ROW))
         m.d.comb += move.along.eq(Mux(at.second_y, LINE, KERNEL_ROW))
-        m.d.comb += [move.to.eq(KERNEL_ROW), move.y.eq(walks), times.eq(window.dy)]
+        m.d.comb += [move.to.eq(KERNEL_ROW), move.y.eq(walks), ends.eq(last.dy)]
     with m.Else():
         row = Mux(at.first_y, pixel, KERNEL_ROW)
         m.d.comb += move.source.eq(Mux(at.second_x, row, TAP))
         m.d.comb += move.along.eq(Mux(at.second_x, PIXEL, TAP))
         m.d.comb += move.edge.eq(at.second_x & at.line_begins & first)
-        m.d.comb += [move.to.eq(TAP), move.x.eq(walks), times.eq(window.dx)]
+        m.d.comb += [move.to.eq(TAP), move.x.eq(walks), ends.eq(last.dx)]
     with m.If(~first):
         m.d.comb += [move.source.eq(move.to), move.along.eq(move.to)]
-    return times
+    return ends
 
 
 def _between(m: Module, window: Any, still: Value, reached: Reached) -> Value:

@@ -25,15 +25,19 @@ from hw.soc.schedule.window_step import Reached, Step, next_tap
 __all__ = ["WindowWalk"]
 
 
+_ROW = data.StructLayout(dict.fromkeys(("last", "final", "again", "first", "last_code"), 1))
+"""What is known of a row that is walked, see :class:`WindowWalk`."""
+
+
 class _Count(NamedTuple):
     """What is counted in a row: that a tap is of the block, and that it ends the row.
 
     Members
     -------
-    ready : the row has been looked at.
+    busy : there is a row.
     """
 
-    ready: Signal
+    busy: Signal
     here: Signal
     ends: Signal
 
@@ -62,8 +66,8 @@ class WindowWalk(wiring.Component):
         Its geometry, the distances of pixels and of rows of the map, the bytes of a kernel row, and
         whether pixels follow each other in memory; until all has left by ``o``.
     i_again, i_first, i_last_code : In(1)
-        The next block of A has the same rows as this one; else: the first ones; the next one begins
-        with the first tap.
+        With a row: the next block of A has the same rows as this one; else: the first ones; the
+        next one begins with the first tap.
     i : In(stream)
         :class:`hw.soc.schedule.row_request.RowRequest`: the address of a row of A is the map's.
     o : Out(stream)
@@ -101,79 +105,95 @@ class WindowWalk(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         row, at = self.i.payload, Step.make()
-        mine, walks, go, taken = Signal(), Signal(), Signal(), Signal()
+        mine, walks, go, ended = Signal(), Signal(), Signal(), Signal()
+        # A row is taken when it begins: what offers rows waits for no step of a walk.
+        begins, walked = (
+            Signal(),
+            data.View(_ROW, Signal(_ROW.size, name="walked", reset_less=True)),
+        )
         # The last tap of the block before, where the next one goes on in the same windows.
         self.skipped, self.part = Signal(16), Signal()
         m.d.comb += mine.eq(self.i_here & (row.to == Destination.A))
         move, dense = Move.make(), Signal()
         # A block of whole windows, of which one after the other is walked.
-        rows = dense & self.i_last_code & ~self.part
+        rows = dense & walked.last_code & ~self.part
         reached = next_tap(m, self.i_window, at, walks & go, move, rows)
         done = reached.done
         m.d.sync += dense.eq((self.i_window.dx == 1) & self.i_dense)
-        count = self._count(m, self.i.valid & mine, at, reached)
-        m.d.comb += taken.eq(done & count.ends)
-        with m.If(taken):
+        count = self._count(m, begins, at, reached)
+        m.d.comb += [begins.eq(self.i.valid & mine & ~count.busy & go), ended.eq(done & count.ends)]
+        with m.If(begins):
+            m.d.sync += [
+                *(walked[name].eq(row[name]) for name in ("last", "final")),
+                Cat(walked.again, walked.first).eq(Cat(self.i_again, self.i_first)),
+                walked.last_code.eq(self.i_last_code),
+            ]
+        with m.If(ended):
             m.d.sync += [one.eq(1) for one in (at.first_x, at.first_y, at.next_x, at.next_y)]
         # A row passes by the way of a place that is copied.
-        free = ~mine & ~move.copies
+        free = ~mine & ~move.copies & ~count.busy
         passes = self.i.valid & free
-        self._blocks(m, (at, reached), count, walks, taken, move, go)
+        self._blocks(m, (at, reached), walked, walks, (count.busy, ended), move, go)
         # What is decided in one cycle is done in the next.
         late, still = Move.make("late"), Signal()
         base = Signal(self.spec.address_width, reset_less=True)
+        with m.If(begins | (passes & go)):
+            m.d.sync += base.eq(row.address)
         size = Signal(len(row.bytes), reset_less=True)
         flags = data.View(Tap(self.spec), Signal(Tap(self.spec).size, name="tap"))
         with m.If(go):
             m.d.sync += [one.eq(other) for one, other in zip(late, move, strict=True)]
             m.d.sync += [
                 still.eq((at.still & walks) | passes),
-                base.eq(row.address),
                 flags.emits.eq((done & count.here) | passes),
                 flags.ends.eq(count.ends | passes),
                 flags.first_x.eq(at.first_x),
                 flags.row.eq(reached.row),
                 flags.passes.eq(passes),
-                *(flags[name].eq(row[name]) for name in ("last", "final", "to")),
+                flags.to.eq(Mux(passes, row.to, Destination.A)),
+                *(
+                    flags[name].eq(Mux(passes, row[name], walked[name]))
+                    for name in ("last", "final")
+                ),
                 size.eq(Mux(passes, row.bytes, 0)),
             ]
         steps = self.i_pixel, self.i_lda
         now = move_place(m, late, (still, go), self.i_window, base, steps)
         runs(m, self, go, late, now, (flags, size), dense)
-        m.d.comb += self.i.ready.eq(Mux(mine, taken, free & go))
+        m.d.comb += self.i.ready.eq(go & ~count.busy & (mine | ~move.copies))
         return m
 
-    def _count(self, m: Module, offered: Value, at: Step, reached: Reached) -> _Count:
-        """Look for the block's first tap, then count codes, from a cycle after the row's offer."""
+    def _count(self, m: Module, begins: Value, at: Step, reached: Reached) -> _Count:
+        """Look for the block's first tap, then count codes, from a cycle after the row begins."""
         row, window, done = self.i.payload, self.i_window, reached.done
         left, after, last = Signal(len(row.bytes)), Signal(len(row.bytes)), Signal()
         count = _Count(*(Signal(name=name) for name in _Count._fields))
         m.d.comb += [
-            after.eq(Mux(count.ready, left, row.bytes) - window.channels),
+            after.eq(Mux(count.busy, left, row.bytes) - window.channels),
             count.ends.eq(count.here & Mux(reached.row, reached.bottom, last)),
         ]
         with m.If(done & ~count.here):
             m.d.sync += count.here.eq(Cat(at.next_x, at.next_y) == self.skipped)
-        with m.If((offered & ~count.ready) | (done & count.here)):
+        with m.If(begins | (done & count.here)):
             m.d.sync += [left.eq(after), last.eq(after == 0)]
-        with m.If(offered & ~count.ready):
-            m.d.sync += [count.ready.eq(1), count.here.eq(~self.part)]
+        with m.If(begins):
+            m.d.sync += [count.busy.eq(1), count.here.eq(~self.part)]
         with m.If(done & count.ends):
-            m.d.sync += count.ready.eq(0)
+            m.d.sync += count.busy.eq(0)
         return count
 
     def _blocks(
         self,
         m: Module,
         step: tuple[Step, Reached],
-        count: _Count,
+        row: data.View,
         walks: Signal,
-        taken: Value,
+        state: tuple[Value, Value],
         move: Move,
         go: Value,
     ) -> None:
         """Walk the rows of a block; then keep the place behind them, or go back before them."""
-        at, reached = step
+        (at, reached), (busy, ended) = step, state
         lines = Cat(at.line_begins, at.line_ends)
         back, begun, goes_on = Signal(), Signal(), Signal()
         # As they were before the block.
@@ -188,14 +208,14 @@ class WindowWalk(wiring.Component):
             m.d.sync += at.windows.eq(0)
         with m.FSM():
             with m.State("WALK"):
-                m.d.comb += walks.eq(count.ready)
-                with m.If(taken & self.i.payload.last):
+                m.d.comb += walks.eq(busy)
+                with m.If(ended & row.last):
                     m.d.sync += self.skipped.eq(Cat(at.next_x, at.next_y))
-                    m.d.sync += self.part.eq(~self.i_last_code)
-                    with m.If(self.i_again):
+                    m.d.sync += self.part.eq(~row.last_code)
+                    with m.If(row.again):
                         m.d.sync += back.eq(1)
                         m.next = "BACK"
-                    with m.Elif(self.i_first):
+                    with m.Elif(row.first):
                         m.next = "FIRST"
                     with m.Else():
                         m.next = "KEEP"
