@@ -80,7 +80,7 @@ def main() -> None:
 
 def measure(design: Design, seeds: int, progress: Callable[[str], None]) -> dict[str, Any]:
     """Synthesise a design as the command does; not placed if there are no seeds."""
-    how = {"place": True, "seeds": seeds} if seeds else {"place": False}
+    how = {"seeds": seeds} if seeds else {"place": False}
     return dict(synthesise_design(design, TARGET, progress=progress, **how))
 
 
