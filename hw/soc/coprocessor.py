@@ -5,7 +5,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from amaranth import Module, Signal
+from amaranth import C, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -199,18 +199,21 @@ class Coprocessor(wiring.Component):
             "macs": core.datapath.most_products
         }
         m.submodules.counters = counters = Counters(widths)
-        # Beats are counted a cycle late, which is early enough: a start ends later than its beats.
-        late = {name: Signal(name=f"{name}_late") for name in ("read_beats", "write_beats")}
-        m.d.sync += [event.eq(core.o_events[name]) for name, event in late.items()]
-        events = {name: late.get(name, core.o_events[name]) for name in widths if name != "cycles"}
+        # All is counted a cycle late: events come from stalls of the whole datapath.
+        counts = Signal()
+        events: dict[str, Value] = {"cycles": C(1, 1)}
+        for name, width in widths.items():
+            if name != "cycles":
+                events[name] = late = Signal(width, name=f"{name}_late")
+                m.d.sync += late.eq(core.o_events[name])
+        m.d.sync += counts.eq(busy)
         m.d.comb += [
             counters.i_clear.eq(started | registers.o_reset),
             counters.i_restart.eq(registers.o_restart),
-            counters.en.eq(busy),
+            counters.en.eq(counts),
             counters.i_read.eq(registers.o_read),
             counters.i_word.eq(registers.o_word),
             registers.i_word.eq(counters.o),
-            counters.i.cycles.eq(1),
             *(counters.i[name].eq(event) for name, event in events.items()),
         ]
 

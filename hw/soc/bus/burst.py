@@ -1,6 +1,6 @@
 """Rows of bytes in memory, split into bus bursts."""
 
-from amaranth import C, Cat, Module, Mux, Signal
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
@@ -86,6 +86,17 @@ class Splitter(wiring.Component):
 
     def __init__(self, spec: BusSpec):
         self.spec = spec
+        size = exact_log2(spec.bytes)
+        self.most = min(spec.burst, (1 << PAGE) // spec.bytes) - 1
+        width = bits_for(self.most)
+        # The rest of the row: its address in beats, as page and offset, and its beats minus one; a
+        # burst changes their lower bits, and decrements the upper ones at most once.
+        self.offset = Signal(PAGE - size, reset_less=True)
+        self.low = Signal(width, reset_less=True)
+        self.high = Signal(max(spec.length_width + 1 - size - width, 0), reset_less=True)
+        # That it is one burst is known a cycle before: nothing of it is above, it is no more than
+        # the most, and does not cross the end of the page.
+        self.alone, self.short, self.crosses = Signal(), Signal(), Signal()
         super().__init__({
             "i_clear": In(1),
             "i": In(stream.Signature(Row(spec))),
@@ -94,32 +105,26 @@ class Splitter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spec = self.spec
-        size = exact_log2(spec.bytes)
-        most = min(spec.burst, (1 << PAGE) // spec.bytes) - 1
-        width = bits_for(most)
-        valid = Signal()
-        # The rest of the row: its address in beats, as page and offset, and its beats minus one; a
-        # burst changes their lower bits, and decrements the upper ones at most once.
-        page = Signal(spec.address_width - PAGE, reset_less=True)
-        offset = Signal(PAGE - size, reset_less=True)
-        low = Signal(width, reset_less=True)
-        high = Signal(max(spec.length_width + 1 - size - width, 0), reset_less=True)
-
+        spec, most, size, width = self.spec, self.most, exact_log2(self.spec.bytes), len(self.low)
+        valid, page = Signal(), Signal(spec.address_width - PAGE, reset_less=True)
+        offset, low, high = self.offset, self.low, self.high
+        alone, short, crosses = self.alone, self.short, self.crosses
         marks = Signal(2, reset_less=True)
         limited, final = Signal(), Signal()
         room = Signal(width)
-        over, beyond = Signal(width + 1), Signal(len(offset) + 1)
-        # What all bits of it can hold needs no comparison.
-        short = low <= most if most + 1 < 1 << width else C(1)
+        over, end = Signal(width + 1), Signal(len(offset) + 1)
+
+        def few(beats: Value) -> Value:
+            # What all bits can hold needs no comparison.
+            return beats <= most if most + 1 < 1 << width else C(1)
+
         m.d.comb += [
             limited.eq(~offset > most),
             room.eq(Mux(limited, most, ~offset)),
             # low - room - 1, and no borrow: of both rooms, so that no carry waits for a comparison.
             over.eq(Mux(limited, low + ((1 << width) - 1 - most), low + offset[:width])),
-            # low <= room, without waiting for room: no carry out of the page, no more than most.
-            beyond.eq(offset + low),
-            final.eq((high == 0) & short & ~beyond[len(offset)]),
+            end.eq(offset + low),
+            final.eq(alone & short & ~crosses),
             self.o.valid.eq(valid),
             self.o.payload.address.eq(Cat(C(0, size), offset, page)),
             self.o.payload.length.eq(Mux(final, low, room)),
@@ -133,6 +138,11 @@ class Splitter(wiring.Component):
                 offset.eq(Mux(limited, offset + (most + 1), 0)),
                 low.eq(over),
                 high.eq(Mux(over[width], high, high - 1)),
+                alone.eq(Mux(over[width], alone, high == 1)),
+                short.eq(few(over[:width])),
+                # Behind a burst that ends with its page, the rest begins with a page; behind any
+                # other the rest ends where it did, or 2^width further, if that is from above.
+                crosses.eq(limited & (end[-1] | (~over[width] & end[width:-1].all()))),
             ]
         with m.If(self.o.ready & ~limited):
             m.d.sync += page.eq(page + 1)
@@ -144,6 +154,9 @@ class Splitter(wiring.Component):
                 valid.eq(self.i.valid),
                 Cat(offset, page).eq(row.address[size:]),
                 Cat(low, high).eq(left[size:]),
+                alone.eq(left[size + width :] == 0),
+                short.eq(few(left[size : size + width])),
+                crosses.eq((row.address[size:PAGE] + left[size : size + width])[PAGE - size]),
                 marks.eq(Cat(row.final, row.other)),
             ]
         with m.If(self.i_clear):

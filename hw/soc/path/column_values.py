@@ -26,32 +26,19 @@ def add_bias(m: Module, path: Any, store: ColumnStore) -> None:
 
 
 def scale(m: Module, path: Any) -> None:
-    """Set the result writer's requantisation: the job's, or that of a column's record."""
-    writer = path.result_writer
-    how, unit = writer.i_how, writer.requantiser
-    fields = {
-        "multiplier": (0, unit.multiplier_width),
-        "zero_point": (48, unit.out_width),
-        "shift": (32, unit.shift_format.width),
-    }
-    store = path.columns.get(Destination.RECORD)
-    for name, (low, width) in fields.items():
-        given = path.i_job[name][:width]
-        if store is None:
-            m.d.comb += how[name].eq(given)
-            continue
-        records = [store.o.word_select(column, 64) for column in range(unit.n)]
-        with m.If(path.i_geometry.per_column):
-            m.d.comb += how[name].eq(Cat(record[low : low + width] for record in records))
-        with m.Else():
-            m.d.comb += how[name].eq(given.replicate(unit.n))
+    """Set the result writer's requantisation: the job's, and the records of columns."""
+    writer, job = path.result_writer, path.i_job
     m.d.comb += [
-        how.low.eq(path.i_job.low),
-        how.high.eq(path.i_job.high),
-        how.relu.eq(path.i_job.mode.relu),
+        *(
+            writer.i_how[name].eq(job[name][: len(writer.i_how[name])])
+            for name in ("multiplier", "shift", "zero_point", "low", "high")
+        ),
+        writer.i_how.relu.eq(job.mode.relu),
     ]
+    store = path.columns.get(Destination.RECORD)
     if store is not None:
         m.d.comb += [
+            writer.i_records.eq(store.o),
             store.en.eq(writer.o_move),
             store.i_column.eq(writer.o_piece),
             store.i_release.eq(writer.o_last & path.i_geometry.per_column),

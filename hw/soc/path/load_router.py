@@ -116,10 +116,7 @@ class LoadRouter(wiring.Component):
         m.submodules.rows = rows = Fifo(layout, 1 if self.lean else 2 * spec.outstanding)
         # One more waits before the queue, where the stalls of what takes addresses end.
         free, takes = Signal(), Signal()
-        reads: Value = free
-        ready: Value = self.o_row.ready & free
-        if spec.windows:
-            reads, ready = free & ~row.fill, ready | (free & row.fill)
+        reads = free & ~row.fill if spec.windows else free
         latest = data.View(layout, Signal(layout.size))
         m.d.comb += [
             takes.eq(self.i_row.valid & self.i_row.ready),
@@ -132,7 +129,7 @@ class LoadRouter(wiring.Component):
             self.o_row.payload.bytes.eq(row.bytes),
             self.o_row.payload.final.eq(row.final),
             self.o_row.payload.other.eq(~row.to.matches(*OF_A) & spec.STREAM),
-            self.i_row.ready.eq(ready),
+            self.i_row.ready.eq(self.o_row.ready & free),
         ]
         if spec.windows:
             m.d.comb += [latest[name].eq(row[name]) for name in ("final", "fill", "joins")]

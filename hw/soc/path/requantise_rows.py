@@ -1,11 +1,12 @@
 """From rows of sums to rows of codes: requantised, or rounded to the result format."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from amaranth import Cat, Module, Signal, Value
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Member, Out, connect, flipped
 
 from golden.npe.encoder import EncoderSpec
 from golden.soc.spec import CoprocessorSpec
@@ -21,6 +22,11 @@ from hw.soc.schedule.geometry import Geometry
 from hw.soc.stores.code_table import CodeTable
 
 __all__ = ["RequantiseRows", "stopping_family"]
+
+_RECORD = 64
+"""Bits of the record of a column."""
+_PLACES = {"multiplier": 0, "shift": 32, "zero_point": 48}
+"""Where the fields of a record begin."""
 
 
 class RequantiseRows(wiring.Component):
@@ -44,9 +50,10 @@ class RequantiseRows(wiring.Component):
     -------
     i_geometry : In
         The job.
-    i_how : In
-        :class:`hw.npe.requantiser.Requantisation`, if the spec has one. With ``per_column``, scales
-        belong to the offered sums; everything else is stable during a job.
+    i_how, i_records : In, In
+        :class:`hw.npe.requantiser.Requantisation`, if the spec has one, stable during a job. With
+        ``per_column``: records of the columns of the offered sums, 64 bits each, whose scales take
+        its place in jobs that say so.
     i : In(stream)
         Sums, as in the sum store.
     o : Out(stream)
@@ -58,6 +65,7 @@ class RequantiseRows(wiring.Component):
 
     i_geometry: data.View
     i_how: data.View
+    i_records: Signal
     i: stream.Interface
     o: stream.Interface
     i_ends: Signal
@@ -95,7 +103,7 @@ class RequantiseRows(wiring.Component):
                 travels=spec.requantises_columns,
                 blocks=blocks if self.stops and encoding == "operator" else None,
             )
-            ports["i_how"] = In(Requantisation(self.unit))
+            ports |= self.scale_ports
         else:
             self.encoders = [Encoder(_encoder(spec)) for _ in range(across)]
         self.table: CodeTable | None = None
@@ -104,6 +112,13 @@ class RequantiseRows(wiring.Component):
             table = stream.Signature(Beat(spec.data_width))
             ports |= {"i_ends": In(1), "i_looks": In(1), "i_table": In(table)}
         super().__init__(ports)
+
+    @property
+    def scale_ports(self) -> dict[str, Member]:
+        """What says how sums are requantised."""
+        how = In(Requantisation(replace(self.unit, per_column=False)))
+        records = {"i_records": In(_RECORD * self.unit.n)} if self.unit.per_column else {}
+        return {"i_how": how, **records}
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
@@ -171,25 +186,33 @@ class RequantiseRows(wiring.Component):
                 m.d.sync += register.eq(value)
             return register
 
+        def part(number: int, name: str, recoded: Callable[[Value], Value] | None = None) -> Value:
+            given = self.i_how[name]
+            if not unit.per_column:
+                return given if recoded is None else recoded(given)
+            record = self.i_records.word_select(number, _RECORD)[_PLACES[name] :][: len(given)]
+            by_column = self.i_geometry.per_column
+            if recoded is not None:
+                return held(f"{name}{number}", recoded(Mux(by_column, record, given)))
+            # Block RAM is slow: a register follows it at once.
+            return Mux(by_column, held(f"{name}{number}", record), given)
+
+        def coded(multiplier: Value) -> Value:
+            return encode(m, multiplier, unit.multiplier_format, cell.encoding)
+
+        recoded = None if cell.encoding == "operator" else coded
         how = self.i_how
         for number, value in enumerate(numbers):
-            scale = number if unit.per_column else 0
-
-            def part(name: str, scale: int = scale) -> Value:
-                bits = how[name]
-                return bits.word_select(scale, len(bits) // unit.scales)
-
             m.submodules[f"column{number}"] = column = cell.place()
             wide = Signal(unit.width, name=f"sum{number}")
             total = value[: spec.inside.sum_width]
             m.d.comb += wide.eq(total.as_signed() if spec.inside.signed else total)
-            multiplier = encode(m, part("multiplier"), unit.multiplier_format, cell.encoding)
             m.d.comb += [
                 column.en.eq(en),
                 column.i.eq(held(f"sum{number}_held", wide)),
-                column.i_multiplier.eq(held(f"multiplier{number}", multiplier)),
-                column.i_shift.eq(held(f"shift{number}", part("shift"))),
-                column.i_zero_point.eq(held(f"zero_point{number}", part("zero_point"))),
+                column.i_multiplier.eq(part(number, "multiplier", recoded)),
+                column.i_shift.eq(part(number, "shift")),
+                column.i_zero_point.eq(part(number, "zero_point")),
                 column.i_low.eq(how.low),
                 column.i_high.eq(how.high),
                 column.i_relu.eq(how.relu),

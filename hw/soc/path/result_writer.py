@@ -14,7 +14,6 @@ from golden.soc.spec import CoprocessorSpec
 from hw.device.family import Family
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
-from hw.npe.requantiser import Requantisation
 from hw.soc.bus.burst import Beat, Row, Span
 from hw.soc.bus.packer import Packed, Packer, Word
 from hw.soc.path.requantise_rows import RequantiseRows
@@ -56,8 +55,8 @@ class ResultWriter(wiring.Component):
         :class:`Bases`, of C at least, before ``i_start``; not valid while ``o_writes``.
     o_writes : Out(1)
         See :class:`hw.soc.schedule.result_addresses.ResultAddresses`.
-    i_how : In
-        The requantisation, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; scales are
+    i_how, i_records : In, In
+        The requantisation, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; records are
         those of the columns ``o_piece`` of the last ``o_move``.
     i : In(stream)
         :class:`BlockDone`: the blocks to expect.
@@ -90,6 +89,7 @@ class ResultWriter(wiring.Component):
     i_base: data.View
     o_writes: Signal
     i_how: data.View
+    i_records: Signal
     i: stream.Interface
     sums: Any
     o_move: Signal
@@ -141,7 +141,8 @@ class ResultWriter(wiring.Component):
             "o_idle": Out(1),
         }
         if spec.requantise and spec.inside.result is None:
-            ports["i_how"] = In(Requantisation(self.requantiser))
+            assert self.codes is not None
+            ports |= self.codes.scale_ports
         if self.row_bytes:
             ports["i_of_rows"] = In(1)
             ports["i_rows"] = In(stream.Signature(Row(spec)))
@@ -392,5 +393,5 @@ class ResultWriter(wiring.Component):
         with m.If(codes):
             m.d.comb += to.payload.data[: len(unit.o.payload)].eq(made)
         if spec.inside.result is None:
-            m.d.comb += unit.i_how.eq(self.i_how)
+            m.d.comb += [getattr(unit, name).eq(getattr(self, name)) for name in unit.scale_ports]
         return Mux(codes, unit.i.ready, ready)

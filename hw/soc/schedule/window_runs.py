@@ -62,7 +62,8 @@ def runs(
     m.d.comb += [
         fits.eq(some & (run.fill != inside) & (~inside | (dense & ~tap.first_x))),
         offers.eq(flush | (some & tap.emits & ~fits)),
-        go.eq(~offers | walk.o.ready),
+        # A walk that has nothing to offer waits, too: what is taken waits for memory then.
+        go.eq(walk.o.ready),
         walk.o.valid.eq(offers),
         out.eq(run),
     ]
