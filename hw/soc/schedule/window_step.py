@@ -105,7 +105,7 @@ def next_tap(m: Module, window: Any, at: Step, walks: Value, move: Move, rows: V
         reached.bottom.eq(Mux(at.first_y, low, at.bottom)),
     ]
     m.d.sync += [single.eq(window.kw == 0), low.eq(window.kh == 0)]
-    last = _last_of_step(m, window, at, walks & ~done, walks | first)
+    last = _last_of_step(m, window, at, walks, done)
     m.d.comb += [move.walks.eq(walks), done.eq(walks & _choose(m, at, walks, move, first, last))]
     with m.If(walks):
         m.d.sync += at.repeats.eq(Mux(done, 1, at.repeats + 1))
@@ -125,14 +125,11 @@ def next_tap(m: Module, window: Any, at: Step, walks: Value, move: Move, rows: V
     return reached
 
 
-def _last_of_step(m: Module, window: Any, at: Step, goes_on: Value, new: Value) -> data.View:
+def _last_of_step(m: Module, window: Any, at: Step, walks: Value, done: Value) -> data.View:
     """Return whether the next move is the last one of its step, if that is each of the steps.
 
-    It is known a cycle before, whatever is chosen.
-
-    Parameters
-    ----------
-    goes_on, new : the step goes on with the next move; that is the first one of a step.
+    It is known a cycle before, whatever is chosen; not of the first step of a job, which is one
+    move.
     """
     layout = data.StructLayout(dict.fromkeys(("sy", "sx", "dy", "dx"), 1))
     single, last = (
@@ -140,10 +137,8 @@ def _last_of_step(m: Module, window: Any, at: Step, goes_on: Value, new: Value) 
     )
     for name, _ in layout:
         m.d.sync += single[name].eq(window[name] == 1)
-        with m.If(goes_on):
-            m.d.sync += last[name].eq(at.repeats + 1 == window[name])
-        with m.Elif(new):
-            m.d.sync += last[name].eq(single[name])
+        with m.If(walks):
+            m.d.sync += last[name].eq(Mux(done, single[name], at.repeats + 1 == window[name]))
     return last
 
 

@@ -46,7 +46,7 @@ class Walk:
         ctx.set(dut.i_dense, window.pixel == window.channels)
 
     async def send(self, ctx: Any) -> None:
-        """Request the rows of all blocks, a row of B behind each."""
+        """Request the rows of all blocks, two of B behind each."""
         dut, row = self.dut, self.dut.i.payload
         for number, case in enumerate(self.cases):
             # What is known of a job stays until its last row has left.
@@ -66,8 +66,9 @@ class Walk:
                     ctx.set(row.final, number == up[-1] and first)
                     await self.offer(ctx)
                 ctx.set(row.to, Destination.B)
-                ctx.set(row.address, up[-1])
-                await self.offer(ctx)
+                for address in (up[-1], ~up[-1] & 255):
+                    ctx.set(row.address, address)
+                    await self.offer(ctx)
 
     async def offer(self, ctx: Any) -> None:
         """Offer a row until it is taken."""
@@ -111,8 +112,9 @@ class Walk:
                     found = await self.row(ctx, case, last, last and first)
                     wanted = case.wanted[number, along.start : along.stop]
                     assert found == wanted.tolist(), case.window
-                run = await self.take(ctx)
-                assert (run.to, run.address, run.fill) == (Destination.B, up[-1], 0)
+                for address in (up[-1], ~up[-1] & 255):
+                    run = await self.take(ctx)
+                    assert (run.to, run.address, run.fill) == (Destination.B, address, 0)
             self.received += 1
 
 
