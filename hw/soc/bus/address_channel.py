@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from golden.soc.bus import BusSpec
 from hw.lib.fifo import Fifo
-from hw.soc.bus.burst import Burst, Row, Splitter
+from hw.soc.bus.burst import Burst, Row, Splitter, crosses_page
 
 __all__ = ["AddressChannel"]
 
@@ -162,9 +162,11 @@ class AddressChannel(wiring.Component):
 
     def _split(self, m: Module) -> None:
         """Split rows into bursts, and urgent ones between them."""
-        rows, splits = self.rows, self.splitter.i
+        rows, splits, crosses = self.rows, self.splitter.i, self.splitter.i_crosses
+        row_crosses = crosses_page(self.spec, rows.o.payload)
         if not self.urgent:
             connect(m, rows.o, splits)
+            m.d.comb += crosses.eq(row_crosses)
             return
         urgent, comes = self.i_urgent, Signal()
         # Rows that were in the queue before it.
@@ -174,6 +176,8 @@ class AddressChannel(wiring.Component):
             comes.eq(urgent.valid & (before == 0)),
             splits.valid.eq(rows.o.valid | comes),
             splits.payload.eq(Mux(comes, urgent.payload, rows.o.payload)),
+            # Each by itself: the choice of a row is late.
+            crosses.eq(Mux(comes, crosses_page(self.spec, urgent.payload), row_crosses)),
             rows.o.ready.eq(splits.ready & ~comes),
             urgent.ready.eq(splits.ready & (before == 0) & ~self.o_drop),
         ]

@@ -7,7 +7,7 @@ from amaranth.utils import bits_for, exact_log2
 
 from golden.soc.bus import BusSpec
 
-__all__ = ["Beat", "Burst", "Row", "Span", "Splitter"]
+__all__ = ["Beat", "Burst", "Row", "Span", "Splitter", "crosses_page"]
 
 PAGE = 12
 """Bits of an address within 4 KiB, which no burst crosses."""
@@ -59,6 +59,18 @@ class Beat(data.StructLayout):
         super().__init__({"data": width, "last": 1})
 
 
+def _most(spec: BusSpec) -> int:
+    """Return the most beats of a burst, less one."""
+    return min(spec.burst, (1 << PAGE) // spec.bytes) - 1
+
+
+def crosses_page(spec: BusSpec, row: data.View) -> Value:
+    """Return whether a row crosses a 4 KiB boundary, if it is no longer than a burst can be."""
+    size, width = exact_log2(spec.bytes), bits_for(_most(spec))
+    last = row.bytes[: size + width] + (row.address[:size] - 1)
+    return (row.address[size:PAGE] + last[size : size + width])[PAGE - size]
+
+
 class Splitter(wiring.Component):
     """Splits rows into bursts: as few as the maximum length and 4 KiB boundaries allow.
 
@@ -76,18 +88,21 @@ class Splitter(wiring.Component):
         Discards the row, also one accepted in this cycle.
     i : In(stream)
         :class:`Row`.
+    i_crosses : In(1)
+        Of the row: :func:`crosses_page`.
     o : Out(stream)
         :class:`Burst`; addresses are aligned to beats.
     """
 
     i_clear: Signal
     i: stream.Interface
+    i_crosses: Signal
     o: stream.Interface
 
     def __init__(self, spec: BusSpec):
         self.spec = spec
         size = exact_log2(spec.bytes)
-        self.most = min(spec.burst, (1 << PAGE) // spec.bytes) - 1
+        self.most = _most(spec)
         width = bits_for(self.most)
         # The rest of the row: its address in beats, as page and offset, and its beats minus one; a
         # burst changes their lower bits, and decrements the upper ones at most once.
@@ -100,6 +115,7 @@ class Splitter(wiring.Component):
         super().__init__({
             "i_clear": In(1),
             "i": In(stream.Signature(Row(spec))),
+            "i_crosses": In(1),
             "o": Out(stream.Signature(Burst(spec))),
         })
 
@@ -156,7 +172,7 @@ class Splitter(wiring.Component):
                 Cat(low, high).eq(left[size:]),
                 alone.eq(left[size + width :] == 0),
                 short.eq(few(left[size : size + width])),
-                crosses.eq((row.address[size:PAGE] + left[size : size + width])[PAGE - size]),
+                crosses.eq(self.i_crosses),
                 marks.eq(Cat(row.final, row.other)),
             ]
         with m.If(self.i_clear):

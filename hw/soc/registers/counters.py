@@ -65,7 +65,7 @@ class Counters(wiring.Component):
     def _take_turns(self, m: Module, turns: int) -> tuple[Signal, Signal, Signal]:
         """Return the counter of the next cycle, of this one, and whether they are the same.
 
-        What is read a cycle before it is added to must not be written in that cycle.
+        What is chosen is read, and what waits for it is taken, in the cycle before they are added.
         """
         turn, next_, chosen = (
             Signal(range(turns), name=name) for name in ("turn", "next", "chosen")
@@ -101,23 +101,28 @@ class Counters(wiring.Component):
 
         waiting: list[Value] = []
         for number, (name, width) in enumerate(self.widths.items()):
-            rest, then = (Signal(width + 4, name=f"{name}_{when}") for when in ("rest", "then"))
+            rest = Signal(width + 4, name=f"{name}_rest")
             event = self.i[name] & self.en.replicate(width)
-            taken = (chosen == number) & ~again
-            m.d.comb += then.eq(Mux(self.i_clear, 0, event + Mux(taken, 0, rest)))
-            m.d.sync += rest.eq(then)
-            waiting.append(then)
+            with m.If(self.i_clear):
+                m.d.sync += rest.eq(0)
+            with m.Else():
+                m.d.sync += rest.eq(event + Mux(next_ == number, 0, rest))
+            waiting.append(rest)
         total, before = Signal(64), Signal(64, reset_less=True)
-        added = Signal(max(len(one) for one in waiting))
+        added = Signal(max(len(one) for one in waiting), reset_less=True)
         there = known.bit_select(next_, 1)
-        m.d.sync += before.eq(Mux(there & ~self.i_clear, read.data, 0))
-        m.d.sync += added.eq(Array(waiting)[next_])
+        m.d.sync += [before.eq(Mux(there, read.data, 0)), added.eq(Array(waiting)[next_])]
+        with m.If(again):
+            # What was read is written in this cycle.
+            m.d.sync += before.eq(total)
+        with m.If(self.i_clear):
+            m.d.sync += [before.eq(0), added.eq(0)]
         m.d.comb += [
             read.addr.eq(next_),
             total.eq(before + added),
             write.addr.eq(chosen),
             write.data.eq(total),
-            write.en.eq(~self.i_clear & ~again),
+            write.en.eq(~self.i_clear),
             stores.addr.eq(chosen),
             stores.data.eq(total[32:]),
             stores.en.eq(reads & ~upper),
@@ -132,7 +137,7 @@ class Counters(wiring.Component):
         ]
         hot = Cat(chosen == number for number in range(count))
         m.d.sync += [
-            known.eq(Mux(self.i_clear, C(0), known | (hot & ~again.replicate(count)))),
+            known.eq(Mux(self.i_clear, C(0), known | hot)),
             seen.eq(Mux(self.i_restart, C(0), seen | (hot & stores.en.replicate(count)))),
         ]
         return m

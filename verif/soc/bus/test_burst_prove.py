@@ -68,7 +68,14 @@ class Cut:
             & (burst.last == ends)
         )
         ready = i.ready == (~valid | (o.ready & ends))
-        return (o.valid == valid) & ready & (~valid | right), ~i.valid | (row.bytes != 0)
+        # Of a row that a burst could hold, by its size: its first and its last beat.
+        last = Signal(34 - beat)
+        m.d.comb += last.eq((row.address[:beat] + row.bytes - 1) >> beat)
+        width = len(self.dut.low)
+        crosses = (row.address[beat:12] + last) >= page
+        said = (last >> width != 0) | (self.dut.i_crosses == crosses)
+        legal = ~i.valid | ((row.bytes != 0) & said)
+        return (o.valid == valid) & ready & (~valid | right), legal
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.data_width}x{spec.burst}")

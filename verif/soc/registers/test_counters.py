@@ -19,7 +19,7 @@ def test_counters_are_exact_in_every_cycle(density: float) -> None:
     sums, uppers = [0] * 7, [0] * 7
 
     async def bench(ctx: Any) -> None:
-        reads, asked = True, None
+        reads, asked, there = True, None, 0
         for _ in range(6000):
             clear, restart = draw.random() < 0.0005, draw.random() < 0.001
             counts = draw.random() < 0.98
@@ -36,12 +36,13 @@ def test_counters_are_exact_in_every_cycle(density: float) -> None:
             ctx.set(dut.i_read, reads)
             ctx.set(dut.i_word, word)
             if asked is not None:
-                number, upper = asked // 2, asked % 2
-                expected = uppers[number] if upper else sums[number] & 0xFFFFFFFF
+                (number, upper), value = divmod(asked, 2), there
+                expected = uppers[number] if upper else value & 0xFFFFFFFF
                 assert ctx.get(dut.o) == expected
                 if not upper:
-                    uppers[number] = sums[number] >> 32
-            asked = word if reads else None
+                    uppers[number] = value >> 32
+            # Of the cycle of a read nothing counts, but that it clears.
+            asked, there = word if reads else None, 0 if clear else sums[word // 2]
             if restart:
                 uppers[:] = [0] * 7
             if clear:
