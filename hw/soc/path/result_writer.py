@@ -246,9 +246,10 @@ class ResultWriter(wiring.Component):
         complete, full = Signal(range(-1, 2 * spec.rows), init=-1), Signal(2)
         left = Signal.like(block.rows, name="left")
         width, columns = Signal.like(block.columns, name="width"), row.columns
-        base, column = Signal(range(spec.rows)), Signal(range(spec.rows))
-        names = "busy", "begins", "added", "half", "ends", "takes"
-        busy, begins, added, half, ends, takes = (Signal(name=name) for name in names)
+        # Of the first tile of the row of C, and of this one.
+        base, at = Signal(range(spec.rows)), Signal(range(spec.rows))
+        names = "busy", "begins", "added", "half", "ends", "takes", "left_side"
+        busy, begins, added, half, ends, takes, left_side = (Signal(name=name) for name in names)
 
         # The next block, so that a block that begins waits for nothing.
         ahead, following = Signal(), data.View(BlockDone(spec), Signal(BlockDone(spec).size))
@@ -261,7 +262,7 @@ class ResultWriter(wiring.Component):
             available.eq(busy & ~complete[-1] & ((~final & ~added) | (full != 0))),
             self.sums.en.eq(available & row.move),
             self.sums.half.eq(half),
-            self.sums.address.eq(base + column),
+            self.sums.address.eq(at),
             ends.eq(self.sums.en & final),
             # The store's output holds the last row until it is taken.
             self.sums.free.eq(row.ends_half & row.move),
@@ -270,7 +271,7 @@ class ResultWriter(wiring.Component):
             blocks.i.payload.eq(block),
             self.i.ready.eq(blocks.i.ready & ~ahead),
             takes.eq(self.i.valid & self.i.ready),
-            addresses.i_row.eq(self.sums.en & (column == 0)),
+            addresses.i_row.eq(self.sums.en & left_side),
             self.o_idle.eq(~busy & ~ahead & ~self.i.valid & addresses.o_idle),
         ]
         m.d.sync += ahead.eq(takes | (ahead & ~begins))
@@ -282,10 +283,12 @@ class ResultWriter(wiring.Component):
         ]
         with m.If(self.sums.en):
             m.d.sync += row.inside.eq(Cat(columns > number for number in range(n)))
-            m.d.sync += [columns.eq(columns - n), column.eq(column + 1), right.eq(columns <= 2 * n)]
+            m.d.sync += [columns.eq(columns - n), at.eq(at + 1), right.eq(columns <= 2 * n)]
+            m.d.sync += left_side.eq(right)
             with m.If(right):
-                m.d.sync += [columns.eq(width), column.eq(0), right.eq(narrow)]
-                m.d.sync += [base.eq(base + job.across), left.eq(left - 1), below.eq(left == 2)]
+                m.d.sync += [columns.eq(width), right.eq(narrow)]
+                m.d.sync += [one.eq(base + job.across) for one in (base, at)]
+                m.d.sync += [left.eq(left - 1), below.eq(left == 2)]
         with m.If(row.move):
             m.d.sync += [row.valid.eq(self.sums.en), row.ends_half.eq(ends)]
             m.d.sync += row.ends_job.eq(ends & row.last_block)
@@ -294,7 +297,7 @@ class ResultWriter(wiring.Component):
         with m.If(begins):
             thin, last = following.columns <= n, following.last_row & following.last_column
             m.d.sync += [busy.eq(ahead), left.eq(following.rows), width.eq(following.columns)]
-            m.d.sync += [columns.eq(following.columns), column.eq(0), base.eq(0)]
+            m.d.sync += [columns.eq(following.columns), at.eq(0), base.eq(0), left_side.eq(1)]
             m.d.sync += [added.eq(following.added), below.eq(following.rows == 1)]
             m.d.sync += [right.eq(thin), narrow.eq(thin), row.last_block.eq(last)]
         return row
