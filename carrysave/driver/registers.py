@@ -184,6 +184,21 @@ ERRORS = {
         "index beyond the table",
         "An index of a gather is K or more; rows of C before it may have been written.",
     ),
+    20: (
+        "read timeout",
+        "Memory did not answer a read in the cycles of the watchdog. The co-processor is idle "
+        "when it has.",
+    ),
+    21: (
+        "write timeout",
+        "Memory did not take or answer a write in the cycles of the watchdog. The co-processor "
+        "is idle when it has.",
+    ),
+    22: (
+        "descriptor timeout",
+        "Memory did not answer the read of a job's descriptor in the cycles of the watchdog. The "
+        "co-processor is idle when it has.",
+    ),
 }
 RESPONSES = {0: "OKAY", 1: "EXOKAY", 2: "SLVERR", 3: "DECERR"}
 OPERATIONS = {

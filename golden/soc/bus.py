@@ -1,6 +1,7 @@
 """The memory bus of the co-processor: widths and limits of AXI4."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from golden.check import Integer, check_fields, parameter, parameters_of
 from golden.soc.memory_timing import AXI, MemoryTiming
@@ -18,17 +19,36 @@ class BusSpec:
     outstanding: int = parameter(
         Integer("maximum outstanding bursts, each for reads and writes", 16, 1, 64, "bursts")
     )
+    watchdog: int = parameter(
+        Integer(
+            "waiting for memory, without any progress, that ends a job; 0: it waits forever",
+            65536,
+            0,
+            1 << 24,
+            "cycles",
+        )
+    )
+
+    STREAM: ClassVar[bool] = False
+    """Whether there are streams in place of the bus."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
         check_fields(parameters_of(BusSpec), vars(self))
         if self.data_width.bit_count() != 1:
             raise ValueError(f"data_width must be 32, 64, 128, 256 or 512, not {self.data_width}")
+        if 0 < self.watchdog < _LEAST:
+            raise ValueError(f"watchdog must be 0, or {_LEAST} or more, not {self.watchdog}")
 
     @property
     def memory_timing(self) -> MemoryTiming:
         """How long its memory takes; by default as if nothing is known of it."""
         return AXI
+
+    @property
+    def patience(self) -> int:
+        """Cycles after which memory is given up; 0: never, as are streams, which are not memory."""
+        return 0 if self.STREAM else self.watchdog
 
     @property
     def length_width(self) -> int:
@@ -39,3 +59,7 @@ class BusSpec:
     def bytes(self) -> int:
         """Bytes of a beat."""
         return self.data_width // 8
+
+
+_LEAST = 1024
+"""Cycles that memory may take: less would be the latency of some, and their refresh."""

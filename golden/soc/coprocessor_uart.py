@@ -60,6 +60,11 @@ class CoprocessorUartSpec(CoprocessorSpec):
         return self.memory == _EXTERNAL
 
     @property
+    def patience(self) -> int:
+        """Cycles after which memory is given up; block RAM always answers."""
+        return super().patience if self.external else 0
+
+    @property
     def memory_timing(self) -> MemoryTiming:
         """How long its memory takes, if that is block RAM; of other memory nothing is known."""
         if self.external:

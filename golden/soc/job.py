@@ -10,7 +10,12 @@ __all__ = ["Error", "Job"]
 
 
 class Error(IntEnum):
-    """Why a job was rejected or aborted."""
+    """Why a job was rejected or aborted.
+
+    By a timeout: memory had to take or to give something, and nothing moved on the bus for the
+    `watchdog` of :class:`golden.soc.bus.BusSpec`. No other job runs before memory has answered what
+    it owes, which is dropped.
+    """
 
     NONE = 0
     DIMENSION = 1
@@ -26,6 +31,9 @@ class Error(IntEnum):
     WRITE = 17
     DESCRIPTOR = 18
     INDEX = 19
+    READ_TIMEOUT = 20
+    WRITE_TIMEOUT = 21
+    DESCRIPTOR_TIMEOUT = 22
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,8 +72,6 @@ class CoprocessorSpec(BusSpec):
     """A column's requantisation: multiplier (32 bits), shift (8), 0 (8), zero point (16)."""
     TABLE_BYTES: ClassVar[int] = CODES
     MAPS: ClassVar[tuple[str, ...]] = MAPS
-    STREAM: ClassVar[bool] = False
-    """Whether operands and results are streams."""
 
     def __post_init__(self) -> None:
         """Check the fields, and that a tile fits."""

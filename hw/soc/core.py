@@ -11,7 +11,7 @@ from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat
 from hw.soc.datapath import EVENTS, Datapath
-from hw.soc.memory_ports import connect_masters, connect_streams, memory_ports
+from hw.soc.memory_ports import connect_masters, connect_streams, memory_ports, report, watch
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.registers.coprocessor import PART, ErrorLayout, JobLayout, error_code
 from hw.soc.schedule.control import Control
@@ -32,7 +32,8 @@ class Core(wiring.Component):
     computed and written.
 
     After an error no burst is issued, outstanding ones are completed, and no other job runs; jobs
-    before the failed one are completed first.
+    before the failed one are completed first. Memory that does not answer is given up, see
+    :func:`hw.soc.memory_ports.watch`: the job ends, and the core is idle when it has answered.
 
     Parameters
     ----------
@@ -139,8 +140,7 @@ class Core(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spec, path = self.spec, self.datapath
-        control = Control.make()
+        spec, path, control = self.spec, self.datapath, Control.make()
         job_check = JobCheck(spec, ahead=self.copies)
         # A run that ends early may leave a check ahead under way.
         m.submodules.job_check = ResetInserter(control.stop)(job_check)
@@ -149,6 +149,7 @@ class Core(wiring.Component):
             read, write = connect_streams(m, spec, ports)
         else:
             read, write = connect_masters(m, spec, ports, self.scratch, lean=path.lean)
+        watch(m, spec, (read, write), control)
         # Each job resets the whole datapath, but for those that follow ahead.
         m.submodules.datapath = ResetInserter(control.clear)(path)
         jobs_ahead = JobsAhead(copies=self.copies)
@@ -193,8 +194,8 @@ class Core(wiring.Component):
                         m.d.sync += [error.valid.eq(1), error.code.eq(job_check.o_error)]
                         self._abort(m, control)
                     with m.If(jobs_ahead.o_unread):
-                        m.d.sync += self._report(error, "ring_read", read)
-            self._stop(m, control, read.o_idle & write.o_idle)
+                        m.d.sync += report(self.spec, error, "ring_read", read)
+            self._stop(m, control, error, read.o_idle & write.o_idle)
         m.d.comb += self.o_error.eq(error)
         return m
 
@@ -294,7 +295,8 @@ class Core(wiring.Component):
         ]
         self._fetch(m, read, jobs_ahead, control)
         failed, oldest = count_jobs(m, self, (read, write), control)
-        m.d.comb += control.fails.eq(failed & oldest)
+        # What is not read whole waits behind the descriptor that does not come.
+        m.d.comb += control.fails.eq(oldest & (failed | (control.silent & ~jobs_ahead.o_none)))
         return oldest
 
     def _wait(self, m: Module, control: Control, error: Any) -> None:
@@ -330,12 +332,12 @@ class Core(wiring.Component):
             with m.If(self.i_stop):
                 m.d.sync += control.stop.eq(1)
                 m.next = "STOP"
-            with m.Elif(control.ended):
+            with m.Elif(control.ended | control.silent):
                 m.next = "FETCHED"
         with m.State("FETCHED"):
             m.next = "DONE"
             with m.If(read.o_error):
-                m.d.sync += self._report(error, "ring_read", read)
+                m.d.sync += report(self.spec, error, "ring_read", read)
                 m.d.sync += control.stop.eq(1)
                 m.next = "STOP"
 
@@ -376,7 +378,7 @@ class Core(wiring.Component):
                 (control.fails, read, "read"),
             ):
                 with m.If(failed):
-                    m.d.sync += self._report(error, name, master)
+                    m.d.sync += report(self.spec, error, name, master)
             self._abort(m, control)
         if self.spec.gather:
             with m.Elif(self.datapath.o_beyond & oldest):
@@ -391,13 +393,14 @@ class Core(wiring.Component):
         m.d.sync += [control.stop.eq(1), control.clear.eq(1)]
         m.next = "STOP"
 
-    def _stop(self, m: Module, control: Control, idle: Value) -> None:
-        """Wait until no burst is outstanding, and as long as a stop is requested; then report."""
-        with m.State("STOP"), m.If(idle):
-            m.d.sync += control.stop.eq(self.i_stop)
-            m.next = "DONE"
-            with m.If(self.i_stop):
+    def _stop(self, m: Module, control: Control, error: Any, idle: Value) -> None:
+        """Report when no burst is outstanding, or memory is given up; wait for both."""
+        with m.State("STOP"):
+            with m.If(idle):
+                m.d.sync += control.stop.eq(self.i_stop)
                 m.next = "STOPPED"
+            with m.If(~self.i_stop & (idle | control.late)):
+                m.next = "DONE"
         with m.State("STOPPED"):
             m.d.comb += self.o_idle.eq(1)
             with m.If(~self.i_stop):
@@ -406,6 +409,15 @@ class Core(wiring.Component):
         with m.State("DONE"):
             m.d.comb += self.o_done.eq(1)
             m.next = "IDLE"
+            if self.spec.patience:
+                with m.If(control.stop):
+                    m.next = "OWED"
+        if self.spec.patience:
+            with m.State("OWED"):
+                m.d.sync += error.eq(0)
+                with m.If(idle):
+                    m.d.sync += control.stop.eq(0)
+                    m.next = "IDLE"
 
     def _fetch(self, m: Module, read: Any, jobs_ahead: JobsAhead, control: Control) -> None:
         """Share the memory read between jobs and their descriptors."""
@@ -427,18 +439,9 @@ class Core(wiring.Component):
             jobs_ahead.i_fetch.eq(control.fetched),
             jobs_ahead.i_descriptor.eq(control.ended),
             jobs_ahead.i_broken.eq(read.o_error),
+            jobs_ahead.i_silent.eq(control.silent),
             jobs_ahead.i_asked.eq(path.o_asked),
             jobs_ahead.i_ready.eq(path.o_ready),
-        ]
-
-    @staticmethod
-    def _report(error: data.View, name: str, master: Any) -> list[Any]:
-        """Report what memory has answered."""
-        return [
-            error.valid.eq(1),
-            error.code.eq(error_code(name)),
-            error.response.eq(master.o_response),
-            error.address.eq(master.o_address),
         ]
 
     def _beats(self, read: Any, write: Any) -> list[Any]:

@@ -1,20 +1,23 @@
-"""The ports of a co-processor to memory, and what reads and writes through them."""
+"""The ports of a co-processor to memory, what reads and writes through them, and its errors."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from amaranth import Module
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.bus.axi import Axi4, Axi4Stream
 from hw.soc.bus.read_master import ReadMaster
+from hw.soc.bus.watchdog import Watchdog
 from hw.soc.bus.write_master import WriteMaster
 from hw.soc.path.stream_ports import StreamReader, StreamWriter
+from hw.soc.registers.coprocessor import error_code
+from hw.soc.schedule.control import Control
 from hw.soc.stores.scratch import Scratch
 
-__all__ = ["connect_masters", "connect_streams", "memory_ports"]
+__all__ = ["connect_masters", "connect_streams", "memory_ports", "report", "watch"]
 
 
 def memory_ports(spec: CoprocessorSpec, id_width: int = 0) -> dict[str, wiring.Member]:
@@ -62,3 +65,32 @@ def connect_streams(m: Module, spec: CoprocessorSpec, ports: Mapping[str, Any]) 
     connect(m, flipped(ports["s_axis_b"]), read.b)
     connect(m, write.c, flipped(ports["m_axis_c"]))
     return read, write
+
+
+def watch(m: Module, spec: CoprocessorSpec, masters: tuple[Any, Any], control: Control) -> None:
+    """Place the watchdog of memory, if there is one.
+
+    Of what reads and what writes, it gives up that to which memory owes something.
+    """
+    if not spec.patience:
+        return
+    read, write = masters
+    m.submodules.watchdog = watchdog = Watchdog(spec.patience)
+    m.d.comb += [
+        watchdog.i.eq((read.o_owed | write.o_owed) & ~(read.o_moves | write.o_moves)),
+        read.i_late.eq(watchdog.o & read.o_owed),
+        write.i_late.eq(watchdog.o & write.o_owed),
+        control.late.eq(watchdog.o),
+        control.silent.eq(read.o_error & ~read.o_response[1]),
+    ]
+
+
+def report(spec: CoprocessorSpec, error: data.View, name: str, master: Any) -> list[Any]:
+    """Report that memory has answered with an error, or not in time: 4 more is that code."""
+    late = 0 if not spec.patience else ~master.o_response[1] << 2
+    return [
+        error.valid.eq(1),
+        error.code.eq(error_code(name) | late),
+        error.response.eq(master.o_response),
+        error.address.eq(master.o_address),
+    ]

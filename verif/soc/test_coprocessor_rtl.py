@@ -16,7 +16,7 @@ from verif.support.cases import case_name, long
 
 SMALL = {"data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes": 512}
 CASES: list[dict[str, Any]] = [
-    SMALL | {"engine": "systolic_os(m=4,n=4)", "id_width": 3},
+    SMALL | {"engine": "systolic_os(m=4,n=4)", "id_width": 3, "watchdog": 1024},
     # Widths that are no powers of two, a bus of 32 bits, sums alone, registers of few bits.
     {
         "engine": "cube(m=3,n=5,k=3,a_width=4,b_width=6,k_max=300)",

@@ -41,17 +41,23 @@ class AddressChannel(wiring.Component):
         ``i_stop``, or bursts from before it are outstanding.
     o_idle : Out(1)
         No burst is outstanding and no row waits.
+    o_open : Out(1)
+        A burst is outstanding.
     o_begin, o_length : Out(1), Out(8)
         A burst begins; its address is valid from the next cycle on. Its beats minus one.
     o_last, o_other : Out(1)
         The oldest outstanding burst ends its row; is of a row that is ``other``.
     i_answer, i_response, i_end : In(1), In(2), In(1)
         A response to the oldest burst; it completes the burst.
+    i_late : In(1)
+        There is no response to the oldest burst, for too long, nor in this cycle: an error, with 0
+        as the response. The burst stays outstanding.
     o_final : Out(1)
         A job's ``final`` row is complete, and so are all rows of that job, without an error.
     o_error, o_error_other, o_response, o_address : Out(1), Out(1), Out(2), Out
-        A response was SLVERR or DECERR; whether its row is ``other``; the first such response, and
-        its burst's address. One to a row that is not ``other`` takes the place of one that is.
+        A response was SLVERR or DECERR, or late; whether its row is ``other``; the first such
+        response, and its burst's address. One to a row that is not ``other`` takes the place of one
+        that is.
     """
 
     i_stop: Signal
@@ -60,6 +66,7 @@ class AddressChannel(wiring.Component):
     o: stream.Interface
     o_drop: Signal
     o_idle: Signal
+    o_open: Signal
     o_begin: Signal
     o_length: Signal
     o_last: Signal
@@ -67,6 +74,7 @@ class AddressChannel(wiring.Component):
     i_answer: Signal
     i_response: Signal
     i_end: Signal
+    i_late: Signal
     o_final: Signal
     o_error: Signal
     o_error_other: Signal
@@ -89,6 +97,7 @@ class AddressChannel(wiring.Component):
             "o": Out(stream.Signature(Burst(spec))),
             "o_drop": Out(1),
             "o_idle": Out(1),
+            "o_open": Out(1),
             "o_begin": Out(1),
             "o_length": Out(8),
             "o_last": Out(1),
@@ -96,6 +105,7 @@ class AddressChannel(wiring.Component):
             "i_answer": In(1),
             "i_response": In(2),
             "i_end": In(1),
+            "i_late": In(1),
             "o_final": Out(1),
             "o_error": Out(1),
             "o_error_other": Out(1),
@@ -123,6 +133,7 @@ class AddressChannel(wiring.Component):
         m.d.comb += [
             self.o.payload.eq(offered),
             self.o_drop.eq(self.i_stop | held),
+            self.o_open.eq(pending.o.valid),
             self.o_idle.eq(~pending.o.valid & ~splitter.o.valid & ~queued),
             splitter.i_clear.eq(self.o_drop),
             rows.i.valid.eq(self.i.valid),
@@ -138,7 +149,7 @@ class AddressChannel(wiring.Component):
             self.o_length.eq(burst.length),
             self.o_last.eq(oldest.last),
             self.o_other.eq(oldest.other),
-            wrong.eq(self.i_answer & self.i_response[1]),
+            wrong.eq((self.i_answer & self.i_response[1]) | self.i_late),
             failed.eq(self.o_error & ~self.o_error_other),
             self.o_final.eq(pending.o.ready & oldest.last & oldest.final & ~wrong & ~failed),
         ]
@@ -155,7 +166,7 @@ class AddressChannel(wiring.Component):
             m.d.sync += [
                 self.o_error.eq(1),
                 self.o_error_other.eq(oldest.other),
-                self.o_response.eq(self.i_response),
+                self.o_response.eq(self.i_response & ~self.i_late.replicate(2)),
                 self.o_address.eq(oldest.address),
             ]
         return m

@@ -59,6 +59,13 @@ class ReadMaster(wiring.Component):
         ``other``; one that is not takes the place of one that is.
     o_beats : Out(1)
         A beat is taken, dropped ones included.
+    o_owed : Out(1)
+        Memory is to answer, and does not in this cycle.
+    o_moves : Out(1)
+        It takes an address, or a beat of it is taken.
+    i_late : In(1)
+        With ``o_owed``: it is given up. That is an error of the oldest burst, with OKAY as the
+        response; the burst stays outstanding.
     """
 
     axi: Any
@@ -74,6 +81,9 @@ class ReadMaster(wiring.Component):
     o_response: Signal
     o_address: Signal
     o_beats: Signal
+    o_owed: Signal
+    o_moves: Signal
+    i_late: Signal
 
     def __init__(self, spec: BusSpec, *, queue: int = 2, urgent: bool = False):
         if not isinstance(spec, BusSpec):
@@ -94,6 +104,9 @@ class ReadMaster(wiring.Component):
             "o_response": Out(2),
             "o_address": Out(spec.address_width),
             "o_beats": Out(1),
+            "o_owed": Out(1),
+            "o_moves": Out(1),
+            "i_late": In(1),
         })
 
     @property
@@ -121,10 +134,13 @@ class ReadMaster(wiring.Component):
             self.o.payload.data.eq(axi.rdata),
             self.o.payload.last.eq(axi.rlast & requests.o_last),
             self.o_beats.eq(axi.rvalid & axi.rready),
+            self.o_owed.eq(requests.o_open & ~axi.rvalid),
+            self.o_moves.eq((axi.arvalid & axi.arready) | self.o_beats),
             requests.i_answer.eq(self.o_beats),
             requests.i_response.eq(axi.rresp),
             requests.i_end.eq(axi.rlast),
             requests.i_stop.eq(self.i_stop),
+            requests.i_late.eq(self.i_late),
             self.o_idle.eq(requests.o_idle),
             self.o_final.eq(requests.o_final),
             self.o_error.eq(requests.o_error),

@@ -61,6 +61,13 @@ class WriteMaster(wiring.Component):
         the cycle after the response to the first one of ``i_stop``.
     o_beats : Out(1)
         The bus takes a beat, also one that writes nothing.
+    o_owed : Out(1)
+        Memory is to take a beat or to answer, and does not in this cycle. It may wait for data
+        before it takes an address.
+    o_moves : Out(1)
+        It takes an address or a beat, or answers.
+    i_late : In(1)
+        As that of :class:`hw.soc.bus.read_master.ReadMaster`.
     """
 
     axi: Any
@@ -73,6 +80,9 @@ class WriteMaster(wiring.Component):
     o_response: Signal
     o_address: Signal
     o_beats: Signal
+    o_owed: Signal
+    o_moves: Signal
+    i_late: Signal
 
     def __init__(self, spec: BusSpec, *, queue: int = 2):
         if not isinstance(spec, BusSpec):
@@ -100,6 +110,9 @@ class WriteMaster(wiring.Component):
             "o_response": Out(2),
             "o_address": Out(spec.address_width),
             "o_beats": Out(1),
+            "o_owed": Out(1),
+            "o_moves": Out(1),
+            "i_late": In(1),
         })
 
     @property
@@ -125,10 +138,15 @@ class WriteMaster(wiring.Component):
             requests.o.ready.eq(axi.awready),
             axi.bready.eq(1),
             self.o_beats.eq(axi.wvalid & axi.wready),
+            self.o_owed.eq(
+                requests.o_open & ~axi.bvalid & Mux(axi.wvalid, ~axi.wready, ~self.begun)
+            ),
+            self.o_moves.eq((axi.awvalid & axi.awready) | self.o_beats | axi.bvalid),
             requests.i_answer.eq(axi.bvalid),
             requests.i_response.eq(axi.bresp),
             requests.i_end.eq(1),
             requests.i_stop.eq(self.i_stop),
+            requests.i_late.eq(self.i_late),
             self.o_idle.eq(requests.o_idle),
             self.o_final.eq(requests.o_final),
             self.o_error.eq(requests.o_error),

@@ -116,7 +116,7 @@ class Registers(wiring.Component):
     i_ready : In(1)
         The core accepts a start.
     i_idle : In(1)
-        The core is idle; low from the cycle after it accepted a start until ``i_done``.
+        The core is idle; low from the cycle after it accepted a start, up to ``i_done`` or longer.
     i_done : In(1)
         The start has ended, for one cycle; also after an error.
     i_error : In(ErrorLayout)

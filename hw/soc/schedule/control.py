@@ -23,6 +23,7 @@ class Control(NamedTuple):
     fails : a job of a read that failed is the oldest one.
     ends : no more jobs are under way.
     on : one of several jobs is done.
+    late : memory owes something for too long; silent : a read.
     """
 
     begin: Signal
@@ -42,6 +43,8 @@ class Control(NamedTuple):
     fails: Signal
     ends: Signal
     on: Signal
+    late: Signal
+    silent: Signal
 
     @classmethod
     def make(cls) -> Self:

@@ -40,8 +40,8 @@ class JobQueue(wiring.Component):
     o_more, i_next : Out(1), In(1)
         There is another descriptor; the core has requested it.
     i_idle, i_done, i_error : In
-        From the core: idle, at the latest a cycle after it is done; done with the request, and its
-        outcome, which is 0 while the core has nothing to do.
+        From the core: idle, at the latest a cycle after it is done, but later if memory is given
+        up; done with the request, and its outcome, which is 0 while the core has nothing to do.
     i_on : In(1)
         With ``i_done``: the core goes on with the next job.
     o_idle, o_done : Out(1)

@@ -15,7 +15,6 @@ class _State(NamedTuple):
     Members
     -------
     some : more of the jobs follow that differ only in their addresses.
-    none : no job is under way.
     asks : the next descriptor may be requested.
     idle : none is being read.
     has, takes : one is here; its check begins.
@@ -25,7 +24,6 @@ class _State(NamedTuple):
     """
 
     some: Signal
-    none: Signal
     asks: Signal
     idle: Signal
     has: Signal
@@ -74,8 +72,8 @@ class JobsAhead(wiring.Component):
         Request it, or its addresses alone; it has been requested.
     o_take, i_descriptor : Out(1), In(1)
         Its beats may come; the last one comes.
-    i_broken : In(1)
-        From the next cycle on: memory has answered with an error.
+    i_broken, i_silent : In(1), In(1)
+        From the next cycle on: memory has answered with an error, or not; not, for too long.
     o_check, i_checked, i_wrong : Out(1), In(1), In(1)
         Check the job; its addresses are read until it is checked. It is wrong.
     o_checks_alike : Out(1)
@@ -92,8 +90,8 @@ class JobsAhead(wiring.Component):
         The job is loaded from now on; it runs; its A is not there yet.
     i_complete : In(1)
         A job is complete.
-    o_busy, o_last : Out(1), Out(1)
-        Jobs are to follow; one job is under way.
+    o_busy, o_last, o_none : Out(1), Out(1), Out(1)
+        Jobs are to follow; one job is under way; none is.
     o_unread, o_wrong : Out(1)
         All jobs are complete, but the descriptor of the next one cannot be read; it is wrong.
     """
@@ -107,6 +105,7 @@ class JobsAhead(wiring.Component):
     o_take: Signal
     i_descriptor: Signal
     i_broken: Signal
+    i_silent: Signal
     o_check: Signal
     o_checks_alike: Signal
     i_checked: Signal
@@ -124,18 +123,19 @@ class JobsAhead(wiring.Component):
     i_complete: Signal
     o_busy: Signal
     o_last: Signal
+    o_none: Signal
     o_unread: Signal
     o_wrong: Signal
 
     def __init__(self, *, copies: bool):
         self.copies = copies
         inputs = (
-            "begin", "more", "fetch", "descriptor", "broken", "checked", "wrong", "free", "ahead",
-            "written", "asked", "ready", "complete",
+            "begin", "more", "fetch", "descriptor", "broken", "silent", "checked", "wrong", "free",
+            "ahead", "written", "asked", "ready", "complete",
         )  # fmt: skip
         outputs = (
             "fetch", "alike", "take", "check", "checks_alike", "copy", "turn", "begin", "run",
-            "hold", "busy", "last", "unread", "wrong",
+            "hold", "busy", "last", "none", "unread", "wrong",
         )  # fmt: skip
         super().__init__({
             "i_alike": In(16),
@@ -150,11 +150,11 @@ class JobsAhead(wiring.Component):
         since = Signal(7)
         may_ask = self.i_asked | since[-1] | state.loaded
         if not self.copies:
-            may_ask = state.none & ~state.checks
+            may_ask = self.o_none & ~state.checks
         m.d.comb += [
-            state.none.eq(under_way == 0),
             self.o_busy.eq(self.i_more | ~state.idle | state.checks | state.loaded),
             self.o_last.eq(under_way == 1),
+            self.o_none.eq(under_way == 0),
             # One that is read whole takes the place of the one before.
             state.asks.eq(state.some | may_ask),
         ]
@@ -184,7 +184,7 @@ class JobsAhead(wiring.Component):
                 m.next = "COME"
             with m.State("COME"):
                 m.d.comb += self.o_take.eq(~state.reads & (self.o_alike | ~state.uncopied))
-                with m.If(self.i_descriptor):
+                with m.If(self.i_descriptor | self.i_silent):
                     m.next = "CAME"
             with m.State("CAME"):
                 m.next = "HERE"
@@ -195,7 +195,7 @@ class JobsAhead(wiring.Component):
                 with m.If(state.takes):
                     m.next = "IDLE"
             with m.State("UNREAD"):
-                m.d.comb += self.o_unread.eq(state.none & ~state.checks)
+                m.d.comb += self.o_unread.eq(self.o_none & ~state.checks)
 
     def _check(self, m: Module, state: _State, room: Value) -> None:
         """Have the job checked, if there is room for one more; it begins when it can."""
@@ -216,13 +216,13 @@ class JobsAhead(wiring.Component):
                 with m.If(alike & self.i_ready & ~state.loaded):
                     m.d.comb += [self.o_begin.eq(1), self.o_run.eq(1)]
                     m.next = "IDLE"
-                with m.If(~alike & (self.i_free if self.copies else state.none)):
+                with m.If(~alike & (self.i_free if self.copies else self.o_none)):
                     m.d.comb += self.o_copy.eq(1)
                     m.next = "COPIED" if self.copies else "BEGIN"
             with m.State("COPIED"):
                 m.d.comb += state.checks.eq(1)
                 # A depthwise job reads rows of its map to their ends, behind the last window, too.
-                with m.If(state.none & self.i_ready):
+                with m.If(self.o_none & self.i_ready):
                     m.d.comb += self.o_turn.eq(1)
                     m.next = "BEGIN"
                 with m.Elif(self.o_last & self.i_ahead):
@@ -233,7 +233,7 @@ class JobsAhead(wiring.Component):
                 m.d.comb += [state.checks.eq(1), self.o_begin.eq(1), self.o_run.eq(1)]
                 m.next = "IDLE"
             with m.State("WRONG"):
-                m.d.comb += [state.checks.eq(1), self.o_wrong.eq(state.none)]
+                m.d.comb += [state.checks.eq(1), self.o_wrong.eq(self.o_none)]
         if self.copies:
             self._run(m, state)
 

@@ -7,13 +7,17 @@ from carrysave.sim.parameters import bench_parameters, bench_spec
 from verif.soc.uvm import register_tests, scenarios
 from verif.soc.uvm.environment import Environment, coverages, within
 from verif.soc.uvm.refusals import REFUSALS, RING_REFUSALS
+from verif.soc.uvm.silence import silence
 
 CLOSE: bool = bench_parameters().get("close", True)
 """Whether coverage must have no hole at the end; else there is a sample of the orders only."""
 OVERLAPS: int = bench_parameters().get("overlaps", 20 if CLOSE else 3)
 """Rounds of jobs that overlap."""
-STILL: int = bench_parameters().get("still", 10_000)
-"""Cycles for which a channel of memory does nothing."""
+SPEC = bench_spec()
+LONGEST = 4096
+"""Cycles of a watchdog that is waited for."""
+STILL: int = min(bench_parameters().get("still", 10_000), max(SPEC.patience - 64, 0) or 10_000)
+"""Cycles for which a channel of memory does nothing, before the watchdog gives it up."""
 
 
 @cocotb.test
@@ -89,6 +93,15 @@ async def test_channel_stands_still(env: Environment, channel: str) -> None:
     await scenarios.standstill(env, channel, STILL)
 
 
+@cocotb.test(skip=not (CLOSE and 0 < SPEC.patience <= LONGEST))
+@cocotb.parametrize(channel=CHANNELS)
+@within
+async def test_channel_is_silent(env: Environment, channel: str) -> None:
+    """A channel of memory that does nothing more: an error that says so, and late answers."""
+    for start in ("registers", "ring") if SPEC.follows_ring else ("registers",):
+        await silence(env, channel, start)
+
+
 @cocotb.test
 @within
 async def test_ring_of_results(env: Environment) -> None:
@@ -98,7 +111,7 @@ async def test_ring_of_results(env: Environment) -> None:
             await env.run(order)
 
 
-@cocotb.test(skip=not bench_spec().follows_ring)
+@cocotb.test(skip=not SPEC.follows_ring)
 @within
 async def test_overlap(env: Environment) -> None:
     """Jobs that differ only in their addresses, each begun before the last one ends."""

@@ -24,6 +24,7 @@ class Contents:
     rates : how likely, each cycle: an address is taken; a beat is given or taken; a response
         is given.
     latency : cycles from an address to its first beat, or from the last beat to the response.
+    silent : channels, such as ``ar``, on which nothing new is taken or given.
     """
 
     spec: BusSpec
@@ -33,10 +34,11 @@ class Contents:
     errors: Mapping[int, int] = field(default_factory=dict)
     rates: tuple[float, float, float] = (1.0, 1.0, 1.0)
     latency: int = 1
+    silent: set[str] = field(default_factory=set)
 
-    def maybe(self, channel: int) -> bool:
-        """Decide whether a channel moves in this cycle."""
-        return self.rng.random() < self.rates[channel]
+    def maybe(self, kind: int, channel: str) -> bool:
+        """Decide whether a channel moves in this cycle; its kind has a rate."""
+        return self.rng.random() < self.rates[kind] and channel not in self.silent
 
     def check(self, values: Sequence[int]) -> tuple[int, int]:
         """Check address, length, size, burst, cache and protection of a burst."""
@@ -72,10 +74,10 @@ class Reader(Part):
 
     def drive(self, ctx: Any) -> None:
         axi, memory = self.axi, self.memory
-        self.open = memory.maybe(0)
+        self.open = memory.maybe(0, "ar")
         ctx.set(axi.arready, self.open)
         if self.offered is None and self.waiting and self.waiting[0][0] <= self.cycle:
-            self.offered = self.waiting.popleft() if memory.maybe(1) else None
+            self.offered = self.waiting.popleft() if memory.maybe(1, "r") else None
         ctx.set(axi.rvalid, self.offered is not None)
         # What is not valid is as misleading as can be.
         value, response, last = (1 << memory.spec.data_width) - 1, 3, 1
@@ -134,11 +136,11 @@ class Writer(Part):
 
     def drive(self, ctx: Any) -> None:
         axi, memory = self.axi, self.memory
-        self.open = [memory.maybe(0), memory.maybe(1)]
+        self.open = [memory.maybe(0, "aw"), memory.maybe(1, "w")]
         ctx.set(axi.awready, self.open[0])
         ctx.set(axi.wready, self.open[1])
         if self.offered is None and self.waiting and self.waiting[0][0] <= self.cycle:
-            self.offered = self.waiting.popleft()[1] if memory.maybe(2) else None
+            self.offered = self.waiting.popleft()[1] if memory.maybe(2, "b") else None
         ctx.set(axi.bvalid, self.offered is not None)
         ctx.set(axi.bresp, 3 if self.offered is None else self.offered)
 
