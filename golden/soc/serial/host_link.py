@@ -36,6 +36,8 @@ class HostLinkFormat:
     """Bytes of a CRC."""
     ANSWERS = 3
     """Status: the OR of all answers of AXI."""
+    SILENT = 1
+    """Status, in place of an answer: memory does not answer."""
     RESET = 4
     """Status: the device was reset, and has not been claimed since."""
 
@@ -68,11 +70,16 @@ class HostLink:
     ----------
     memory : uint8; modified.
     registers : of the device.
+
+    Members
+    -------
+    silent : the memory does not answer: bytes are not written, and those that are read are none.
     """
 
     def __init__(self, memory: np.ndarray, registers: Registers) -> None:
         self.memory = memory
         self.registers = registers
+        self.silent = False
         self.reset()
 
     def reset(self) -> None:
@@ -148,10 +155,12 @@ class HostLink:
 
     def _write(self, offset: int, byte: int) -> None:
         address = self._address + offset & 0xFFFFFF
-        if address < len(self.memory):
-            self.memory[address] = byte
-        else:
+        if address >= len(self.memory):
             self._status |= 3
+        elif self.silent:
+            self._status |= _F.SILENT
+        else:
+            self.memory[address] = byte
 
     def _answer(self) -> bytes:
         data = b""
@@ -162,6 +171,8 @@ class HostLink:
             places = self._address + np.arange(self._count) & 0xFFFFFF
             data = self.memory[places % len(self.memory)].tobytes()
             self._status |= 3 * bool((places >= len(self.memory)).any())
+            if self.silent and (places < len(self.memory)).any():
+                self._status |= _F.SILENT
         elif self._code == _F.READ_WORD:
             data = self._word.to_bytes(4, "little")
         self._bytes, self._last = None, self._sequence

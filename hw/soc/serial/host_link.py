@@ -244,13 +244,13 @@ class HostLink(wiring.Component):
         with m.State("write"):
             m.d.comb += [memory.request.eq(1), memory.write.eq(1)]
             with m.If(memory.done):
-                m.d.sync += [*next_byte, status[:2].eq(status[:2] | memory.error.replicate(2))]
+                m.d.sync += [*next_byte, status[:2].eq(status[:2] | memory.error)]
                 m.next = "more"
         with m.State("read"):
             m.d.comb += memory.request.eq(1)
             with m.If(memory.done):
                 m.d.sync += [frame.byte.eq(memory.read), *next_byte]
-                m.d.sync += status[:2].eq(status[:2] | memory.error.replicate(2))
+                m.d.sync += status[:2].eq(status[:2] | memory.error)
                 m.next = "send"
 
     def _answer(self, m: Module, frame: _Frame, crc: FrameCrc) -> None:

@@ -31,7 +31,8 @@ class ByteAccess(wiring.Signature):
     done : In(1)
         High for one cycle, the last one of the access.
     read, error : In
-        With ``done``: the byte; there is none at this address.
+        With ``done``: the byte; 0, or 3: there is none at this address, or memory answers with an
+        error; or 1: memory does not answer.
     """
 
     def __init__(self) -> None:
@@ -42,7 +43,7 @@ class ByteAccess(wiring.Signature):
             "data": Out(8),
             "done": In(1),
             "read": In(8),
-            "error": In(1),
+            "error": In(2),
         })
 
 
@@ -104,7 +105,7 @@ class BlockRam(wiring.Component):
         m.d.sync += [
             waits.eq((waits | fresh) & ~host.done),
             written.eq(host_writes),
-            host.error.eq(self._beyond),
+            host.error.eq(self._beyond.replicate(2)),
         ]
         self._write(m, lanes, host_writes, issues | host_reads)
         return m

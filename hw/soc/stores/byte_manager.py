@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.bus import BusSpec
 from hw.soc.bus.axi import Axi4
 from hw.soc.stores.block_ram import ByteAccess
+from hw.soc.stores.host_byte import HostByte
 
 __all__ = ["ByteManager"]
 
@@ -37,7 +38,8 @@ class ByteManager(wiring.Component):
     axi : In(Axi4)
         The co-processor. Beats of writes are taken after their address.
     host : In(ByteAccess)
-        Single bytes; an answer of SLVERR or DECERR is an error.
+        Single bytes; an answer of SLVERR or DECERR is an error. So is none, for too long: see
+        :class:`hw.soc.stores.host_byte.HostByte`.
     m_axi : Out(Axi4)
         The memory.
     """
@@ -49,6 +51,7 @@ class ByteManager(wiring.Component):
     def __init__(self, spec: BusSpec, size: int):
         self.spec = spec
         self.size = size
+        self.byte = HostByte(spec, size)
         super().__init__({
             "axi": In(Axi4(spec)),
             "host": In(ByteAccess()),
@@ -62,24 +65,18 @@ class ByteManager(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        host, fresh, far = self.host, Signal(), Signal()
-        read_done, write_done, beyond = Signal(), Signal(), Signal()
-        m.d.comb += [
-            fresh.eq(host.request & ~host.done),
-            far.eq(host.address[self._high :] != 0),
-            host.done.eq(read_done | write_done | beyond),
-        ]
-        m.d.sync += beyond.eq(fresh & far & ~beyond)
-        with m.If(fresh & far):
-            m.d.sync += host.error.eq(1)
-        self._read(m, fresh & ~far & ~host.write, read_done)
-        self._write(m, fresh & ~far & host.write, write_done)
+        m.submodules.byte = byte = self.byte
+        bus, channels = self.m_axi, ("ar", "r", "aw", "w", "b")
+        moves = (getattr(bus, f"{one}valid") & getattr(bus, f"{one}ready") for one in channels)
+        wiring.connect(m, wiring.flipped(self.host), byte.host)
+        owed = [self._read(m), self._write(m)]
+        m.d.comb += [byte.i_owed.eq(Cat(owed).any()), byte.i_moves.eq(Cat(moves).any())]
         return m
 
     def _word(self) -> Value:
         """Return the address of the beat that has the host's byte."""
         low = (self.spec.bytes - 1).bit_length()
-        return Cat(self.host.address[:low] & 0, self.host.address[low : self._high])
+        return Cat(self.byte.o_place[:low] & 0, self.byte.o_place[low:])
 
     def _addresses(self, m: Module, channel: str, asks: Value, ends: Value) -> tuple[Value, Value]:
         """Pass a channel of addresses; return whether a burst beyond waits, and none is away.
@@ -121,12 +118,14 @@ class ByteManager(wiring.Component):
         ):
             m.d.comb += getattr(m_axi, f"{channel}{name}").eq(value)
 
-    def _read(self, m: Module, asks: Value, done: Signal) -> None:
-        """Read bursts, and a byte while no burst is away; answer those beyond the memory."""
-        axi, m_axi, host = self.axi, self.m_axi, self.host
+    def _read(self, m: Module) -> Value:
+        """Read bursts, and a byte while no burst is away; answer those beyond the memory.
+
+        Returns whether the memory is to move, and does not in this cycle.
+        """
+        axi, m_axi, byte, owed = self.axi, self.m_axi, self.byte, Signal(name="read_owed")
         ends, left = Signal(name="read_ends"), Signal(8, name="read_left")
-        low = (self.spec.bytes - 1).bit_length()
-        m.d.sync += done.eq(0)
+        low, asks = (self.spec.bytes - 1).bit_length(), byte.o_read
         with m.FSM(name="read"):
             with m.State("pass"):
                 beyond, none = self._addresses(m, "ar", asks, ends)
@@ -137,6 +136,7 @@ class ByteManager(wiring.Component):
                     axi.rvalid.eq(m_axi.rvalid),
                     m_axi.rready.eq(axi.rready),
                     ends.eq(m_axi.rvalid & m_axi.rready & m_axi.rlast),
+                    owed.eq(~none & ~m_axi.rvalid),
                 ]
                 with m.If(none & beyond):
                     m.d.comb += axi.arready.eq(1)
@@ -156,27 +156,29 @@ class ByteManager(wiring.Component):
                         m.next = "pass"
             with m.State("address"):
                 self._byte(m, "ar")
-                m.d.comb += m_axi.arvalid.eq(1)
+                m.d.comb += [m_axi.arvalid.eq(1), owed.eq(1), byte.i_busy.eq(1)]
                 with m.If(m_axi.arready):
                     m.next = "byte"
             with m.State("byte"):
-                m.d.comb += m_axi.rready.eq(1)
+                m.d.comb += [
+                    m_axi.rready.eq(1),
+                    owed.eq(~m_axi.rvalid),
+                    byte.i_busy.eq(1),
+                    byte.i_answer.eq(m_axi.rvalid),
+                    byte.i_read.eq(m_axi.rdata.word_select(byte.o_place[:low], 8)),
+                    byte.i_error.eq(m_axi.rresp[1]),
+                ]
                 with m.If(m_axi.rvalid):
-                    m.d.sync += [
-                        done.eq(1),
-                        host.read.eq(m_axi.rdata.word_select(host.address[:low], 8)),
-                        host.error.eq(m_axi.rresp[1]),
-                    ]
                     m.next = "pass"
+        return owed
 
-    def _write(self, m: Module, asks: Value, done: Signal) -> None:
-        """Write bursts, and a byte while no burst is away; answer those beyond the memory."""
-        axi, m_axi, host = self.axi, self.m_axi, self.host
-        low, bytes_ = (self.spec.bytes - 1).bit_length(), self.spec.bytes
+    def _write(self, m: Module) -> Value:
+        """Write as :meth:`_read` reads."""
+        axi, m_axi, byte, owed = self.axi, self.m_axi, self.byte, Signal(name="write_owed")
+        low, bytes_, asks = (self.spec.bytes - 1).bit_length(), self.spec.bytes, byte.o_write
         ends, taken, given = Signal(name="write_ends"), Signal(), Signal()
         # Bursts whose address has passed, and not yet their last beat.
         open_ = Signal(range(self.spec.outstanding + 1), name="open_bursts")
-        m.d.sync += done.eq(0)
         with m.FSM(name="write"):
             with m.State("pass"):
                 beyond, none = self._addresses(m, "aw", asks, ends)
@@ -193,6 +195,8 @@ class ByteManager(wiring.Component):
                     axi.bvalid.eq(m_axi.bvalid),
                     m_axi.bready.eq(axi.bready),
                     ends.eq(m_axi.bvalid & m_axi.bready),
+                    # An address may wait for the beats of those before it.
+                    owed.eq(~none & ~m_axi.bvalid & (~passes | (m_axi.wvalid & ~m_axi.wready))),
                 ]
                 m.d.sync += open_.eq(open_ + (m_axi.awvalid & m_axi.awready) - last)
                 with m.If(none & beyond):
@@ -214,15 +218,16 @@ class ByteManager(wiring.Component):
                 m.d.comb += [
                     m_axi.awvalid.eq(~taken),
                     m_axi.wvalid.eq(~given),
-                    m_axi.wdata.eq(host.data.replicate(bytes_)),
-                    m_axi.wstrb.eq(1 << host.address[:low]),
+                    m_axi.wdata.eq(byte.o_data.replicate(bytes_)),
+                    m_axi.wstrb.eq(1 << byte.o_place[:low]),
                     m_axi.wlast.eq(1),
                     m_axi.bready.eq(1),
+                    owed.eq(~m_axi.bvalid),
+                    byte.i_busy.eq(1),
+                    byte.i_answer.eq(m_axi.bvalid),
+                    byte.i_error.eq(m_axi.bresp[1]),
                 ]
-                m.d.sync += [
-                    taken.eq(taken | m_axi.awready),
-                    given.eq(given | m_axi.wready),
-                ]
+                m.d.sync += [taken.eq(taken | m_axi.awready), given.eq(given | m_axi.wready)]
                 with m.If(m_axi.bvalid):
-                    m.d.sync += [done.eq(1), host.error.eq(m_axi.bresp[1])]
                     m.next = "pass"
+        return owed
