@@ -153,9 +153,14 @@ class Control(DeviceMemory):
             start()
             self._wait(self._timeout if timeout is None else timeout, count)
             return self._finish()
-        except BaseException:
+        except BaseException as error:
             # Also after Ctrl-C, nothing may keep writing to memory.
-            self.reset()
+            try:
+                self.reset()
+            except CoprocessorError as lost:
+                if isinstance(error, JobError) and error.silent:
+                    raise error from lost
+                raise
             raise
 
     def reset(self) -> None:

@@ -32,11 +32,15 @@ class JobTimeout(CoprocessorError):
 class JobError(CoprocessorError):
     """A job was rejected or failed; the co-processor was reset and can be used again.
 
+    If memory did not answer (a timeout in `name`), it can only be reset when memory has, see
+    `lost` of the co-processor.
+
     Members
     -------
     code, name : the error, see the register ERROR.
+    silent : memory did not answer.
     response : bus response, such as ``"SLVERR"``; ``"OKAY"`` if it was no bus error.
-    address : of the failed burst; 0 if it was no bus error.
+    address : of the failed burst; 0 if it was no error of memory.
     job : number of the job in the list that was run, from 0.
     """
 
@@ -47,9 +51,15 @@ class JobError(CoprocessorError):
         self.response = RESPONSES[response]
         self.address = address
         self.job = job
-        where = f" ({self.response} at {address:#x})" if response else ""
+        self.silent = self.name.endswith(_SILENT)
+        what = self.response if response else "no answer"
+        where = f" ({what} at {address:#x})" if response or self.silent else ""
         super().__init__(f"job {job}: {self.name}{where}: {meaning}")
 
     def of_job(self, number: int) -> "JobError":
         """Return the same error for another job number."""
         return JobError(*self._given, number)
+
+
+_SILENT = " timeout"
+"""End of the names of errors of memory that did not answer."""

@@ -14,6 +14,8 @@ __all__ = ["SerialPort", "UartBuffer", "UartLink", "near_runs"]
 
 _GAP = 32
 """Bytes that are sent along rather than in a command of their own, which takes about as many."""
+_SILENT = 1
+"""Status: memory did not answer, for as long as the device waits."""
 
 
 class UartBuffer(np.ndarray):
@@ -97,7 +99,7 @@ class UartLink:
     LinkError
         No answer, or the device was reset.
     CoprocessorError
-        An unknown device, or an invalid address.
+        An unknown device, an invalid address, or memory that does not answer.
     """
 
     def __init__(self, port: SerialPort, *, tries: int = 8, burst: int = 4096) -> None:
@@ -178,6 +180,8 @@ class UartLink:
     ) -> bytes:
         """Have a command carried out; return the data of its answer."""
         answer, status = self._line.command(command, address, value, data, size)
+        if status == _SILENT:
+            raise CoprocessorError(f"memory does not answer: {command.name} of {address:#x}")
         if status:
             raise CoprocessorError(f"{command.name} of {address:#x} has status {status}")
         return answer

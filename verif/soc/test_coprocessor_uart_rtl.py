@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from carrysave.boards.board import BOARDS
-from carrysave.sim.runner import verify
+from carrysave.sim.parameters import describe
+from carrysave.sim.runner import run, sources_of, verify
+from carrysave.sim.verilator import build
 from hw.catalog import Design
 from verif.support.cases import case_name, long
 
@@ -24,7 +26,7 @@ CASES: list[dict[str, Any]] = [
     {**BOARDS["ice40_hx8k_b_evn"].parameters, "divisor": 4},
 ]
 # A byte of the line takes longer than an access to this memory.
-CASES.append(CASES[0] | {"memory": "external", "divisor": 5, "outstanding": 2})
+CASES.append(CASES[0] | {"memory": "external", "divisor": 5, "outstanding": 2, "watchdog": 1024})
 LONG: list[dict[str, Any]] = [
     {**BOARDS["icebreaker"].parameters, "divisor": 4},
     {"engine": "cube(m=2,n=3,k=4)", "data_width": 128, "divisor": 7, "memory_bytes": 65536},
@@ -68,3 +70,17 @@ def test_coprocessor_uart_rtl_forgets_damaged_frames(seed: int, tmp_path: Path) 
     )
     assert result.ok, f"{result.failed}; see {result.log}"
     assert result.tests == 1
+
+
+@pytest.mark.prove
+def test_coprocessor_uart_rtl_survives_faults(tmp_path: Path) -> None:
+    design = Design("coprocessor_uart", CASES[-1])
+    result = run(
+        build(sources_of(design, tmp_path, rules=True), design.module),
+        "verif.soc.benches.tb_coprocessor_faults",
+        parameters=describe(design),
+        seed=1,
+        directory=tmp_path,
+    )
+    assert result.ok, f"{result.failed}; see {result.log}"
+    assert result.tests == 7

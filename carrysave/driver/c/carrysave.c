@@ -319,6 +319,14 @@ static uint32_t jobs_done(carrysave *device)
     return done < device->jobs_started ? done : device->jobs_started;
 }
 
+/* Memory did not answer a job. */
+static bool is_timeout(uint32_t code)
+{
+    return code == CARRYSAVE_COPROCESSOR__ERROR__CODE__READ_TIMEOUT_code
+           || code == CARRYSAVE_COPROCESSOR__ERROR__CODE__WRITE_TIMEOUT_code
+           || code == CARRYSAVE_COPROCESSOR__ERROR__CODE__RING_TIMEOUT_code;
+}
+
 carrysave_status carrysave_wait(carrysave *device, uint32_t polls, carrysave_wait_function wait,
                                 void *argument)
 {
@@ -344,6 +352,11 @@ carrysave_status carrysave_wait(carrysave *device, uint32_t polls, carrysave_wai
         device->error.response = FIELD(word, ERROR__RESPONSE);
         device->error.job = get(device, REGISTER(ERROR_JOB));
         device->error.address = get_wide(device, REGISTER(ERROR_ADDRESS_LO));
+        if (is_timeout(device->error.code) && !CARRYSAVE_BROKEN(device)) {
+            /* It can be reset only when memory has answered; the error says where it has not. */
+            const carrysave_status status = carrysave_reset(device);
+            return status == CARRYSAVE_LINK ? status : CARRYSAVE_SILENT;
+        }
         return give_up(device, reported(device, CARRYSAVE_FAILED));
     }
     if (FIELD(word, ERROR__IGNORED))

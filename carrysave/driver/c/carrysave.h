@@ -65,7 +65,9 @@ typedef enum {
     /* What is wrong with a program. */
     CARRYSAVE_BAD_PARAMETER,
     /* What is wrong with the windows of a job; nothing was started. */
-    CARRYSAVE_BAD_WINDOW
+    CARRYSAVE_BAD_WINDOW,
+    /* What is wrong with the memory. */
+    CARRYSAVE_SILENT /* it does not answer: of a job see `error`; reset again when it has */
 } carrysave_status;
 
 /* Integers from low to high, in containers of `bits`. */

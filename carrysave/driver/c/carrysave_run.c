@@ -34,7 +34,7 @@ carrysave_status carrysave_run(carrysave *device, const carrysave_job *jobs, uin
         if (status != CARRYSAVE_OK)
             break;
         status = carrysave_wait(device, polls, wait, argument);
-        if (status == CARRYSAVE_FAILED)
+        if (status == CARRYSAVE_FAILED || status == CARRYSAVE_SILENT)
             device->error.job += done;
         /* Before what caches hold of C is written back, as A of the next. */
         carrysave_finish(device, &jobs[done], device->jobs_done);

@@ -7,6 +7,7 @@
 #define ESCAPE 0x7Du
 #define FLIP 0x20u
 #define RESET 4u     /* status: the device was reset */
+#define SILENT 1u    /* status: memory did not answer */
 #define HEADER 9u    /* bytes of a command before its CRC */
 #define NOISE 65536u /* bytes that may come in vain */
 #define MATCH 0xDEBB20E3u
@@ -206,7 +207,7 @@ static carrysave_status access(carrysave_uart *link, int command, uint32_t addre
             || !carry_out(link, command, address, burst, sent, taken, taken ? burst : 0u, &status))
             return CARRYSAVE_LINK;
         if (status)
-            return CARRYSAVE_BAD_ADDRESS;
+            return status == SILENT ? CARRYSAVE_SILENT : CARRYSAVE_BAD_ADDRESS;
         sent = sent ? sent + burst : sent;
         taken = taken ? taken + burst : taken;
         address += burst;

@@ -39,8 +39,8 @@ carrysave_status carrysave_uart_open(carrysave_uart *link);
 /* Drop what is on the line, and greet the device; not a reset of the co-processor. */
 carrysave_status carrysave_uart_reset(carrysave_uart *link);
 
-/* Access bytes of memory. CARRYSAVE_BAD_ADDRESS: there are none. After an error, what is written may
- * be anything. */
+/* Access bytes of memory. CARRYSAVE_BAD_ADDRESS: there are none; CARRYSAVE_SILENT: it does not
+ * answer. After an error, what is written may be anything. */
 carrysave_status carrysave_uart_read(carrysave_uart *link, uint32_t address, void *bytes,
                                      uint32_t count);
 carrysave_status carrysave_uart_write(carrysave_uart *link, uint32_t address, const void *bytes,

@@ -1,6 +1,6 @@
 """Bench of the co-processor behind a serial line: the host's driver, through the pins."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import cocotb
@@ -39,12 +39,13 @@ WRONG: int = bench_parameters().get("wrong", 2)
 SIDE = max(1, SPEC.memory_bytes // (16 * max(SPEC.bytes, 64)))
 
 
-async def start(dut: Any) -> SerialLine:
+async def start(dut: Any, **channels: Iterator[bool]) -> SerialLine:
+    """Start memory, some channels of which may move only as they are told, and reset."""
     line = SerialLine(dut, SPEC.divisor)
     if SPEC.external:
         stalls = {
             name: schedule("rare", generator(6, place)) for place, name in enumerate(CHANNELS)
-        }
+        } | channels
         data = np.zeros(SPEC.memory_bytes, np.uint8)
         Memory(
             dut, data, latency=7, outstanding=SPEC.outstanding, clock="clk", stalls=stalls

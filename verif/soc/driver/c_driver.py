@@ -31,7 +31,7 @@ __all__ = ["CDevice", "CJob", "CMode", "compile_driver", "load", "sources", "wri
 
 _CONFIG = Path(__file__).with_name("driver_config.h")
 _WAIT = CFUNCTYPE(c_bool, ctypes.c_void_p, ctypes.c_void_p)
-FAILED, TIMEOUT, LOST = 4, 5, 6
+FAILED, TIMEOUT, LOST, SILENT = 4, 5, 6, 21
 """Statuses."""
 
 
@@ -229,9 +229,9 @@ class CDevice(Coprocessor):
 
     def tell(self, status: int, jobs: int, timeout: float) -> None:
         """Raise what a run has come to, if it is not done."""
-        self.lost = status == LOST
+        self.lost = status == LOST or (status == SILENT and self._get("ctrl_reset") == 1)
         error = self._device.error
-        if status == FAILED:
+        if status in {FAILED, SILENT}:
             name = self._library.carrysave_error_text(error.code).decode()
             assert name == ERRORS.get(error.code, ("unknown error", ""))[0]
             response = self._library.carrysave_response_text(error.response).decode()

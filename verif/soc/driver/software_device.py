@@ -104,7 +104,7 @@ class SoftwareDevice:
     Members
     -------
     constants : what discovery registers say; to be changed at will.
-    hangs : starts do not end; ``"reset"``: nor does a reset.
+    hangs : starts do not end; ``"reset"``: nor does a reset; ``"silent"``: a reset alone.
     fault : error, response and address of the job `fault_at` of a start; None: none.
     done : descriptors' fields of the jobs of the last start.
     starts : descriptors of each start.
@@ -142,12 +142,12 @@ class SoftwareDevice:
         if "ctrl_start" not in at:
             constants = (self.constants[name] << low for name, low in at.items())
             return self._stored.get(offset, sum(constants))
-        if self.hangs == "reset" and self._stored.get(offset):
+        if self.hangs in {"reset", "silent"} and self._stored.get(offset):
             return self._stored[offset]
         self._stored.pop(offset, None)
         if self._left < 0:
             return 1 << 2
-        if self.hangs:
+        if self.hangs in {True, "reset"}:
             return 0
         self._left -= 1
         return 0 if self._left >= 0 else 1 << 1 | 1 << 2
