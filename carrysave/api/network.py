@@ -209,7 +209,7 @@ def _target(
         if design is not None:
             raise ArgumentError("{port} takes no design: it is the one that was built")
         built, rate, _ = attached.built(board_of(board), boards)
-        block = attached.block(board_of(board), built, port, baud or rate)
+        block = attached.block(board_of(board), built, port, baud or rate, boards)
         design = Design.of(built)
     elif design is None and board is not None:
         design = Design.of(design_of(board_of(board), {}, baud=baud or 0))

@@ -1,24 +1,31 @@
 """Jobs on a board that is attached to this machine, over its serial line."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from carrysave.boards.board import Board
+from carrysave.boards.board import BOARDS, Board
 from carrysave.driver import Coprocessor, CoprocessorError
 from carrysave.driver.batch import run_jobs
 from carrysave.driver.device_info import Counters
 from carrysave.driver.job import Job
+from carrysave.driver.registers import FIELDS
 from carrysave.driver.uart import SerialPort, UartLink
-from carrysave.errors import ArgumentError, needs
-from hw.catalog import Design
+from carrysave.errors import ArgumentError, UsageError, needs
+from hw.catalog import CATALOG, Design
+from hw.soc.coprocessor import discovery
 
 __all__ = ["TIMEOUT", "block", "built", "opened"]
 
 TIMEOUT = 0.2
 """Seconds without a byte, after which a command is repeated."""
+_NAMED = (
+    *("tile_m", "tile_n", "tile_k", "a_bits", "b_bits", "sum_bytes", "data_width", "address_width"),
+    *("sums", "a_bytes", "b_bytes", "k_max", "outstanding", "dimension_width"),
+)
+"""Registers that tell designs apart, and say how."""
 
 
 def built(board: Board, folder: Path) -> tuple[Design, int, float | None]:
@@ -61,28 +68,66 @@ def built(board: Board, folder: Path) -> tuple[Design, int, float | None]:
         raise ValueError(f"{report}: not a report of `carrysave build`: {error}") from None
 
 
-def opened(port: SerialPort, design: Design) -> tuple[Coprocessor, UartLink]:
+def opened(
+    port: SerialPort, design: Design, builds: Path | None = None
+) -> tuple[Coprocessor, UartLink]:
     """Open the driver of a design behind a serial line; return that, and its link.
+
+    Parameters
+    ----------
+    builds : folder of the builds, with one for each board, among which another design that answers
+        is looked for, to call it by the name of its board.
 
     Raises
     ------
     LinkError
         It does not answer.
     CoprocessorError
-        Another design answers.
+        Another design answers; says what is other about it.
     """
     link = UartLink(port)
     device = Coprocessor(link, link)
     if device.info.hash != int(design.digest, 16):
+        of = _board_with(device.info.hash, builds) if builds else ""
+        apart = ", ".join(_differences(device, link, design)) or "in other parameters"
         raise CoprocessorError(
-            f"the board has another design, {device.info.hash:016x} and not {design.digest}:"
-            " load it with `carrysave build --load`"
+            f"the board has another design{of}, {device.info.hash:016x} and not {design.digest}"
+            f" ({apart}): load it with `carrysave build --load`"
         )
     return device, link
 
 
+def _board_with(digest: int, builds: Path) -> str:
+    """Name the board that a design was built for; empty if no report is of that design."""
+    for report in sorted(builds.glob("*/*.json")):
+        if report.stem not in BOARDS or report.stem != report.parent.name:
+            continue
+        try:
+            design, _, _ = built(BOARDS[report.stem], builds)
+        except (ValueError, UsageError):
+            continue
+        if int(design.digest, 16) == digest:
+            return f", that of {report.stem}"
+    return ""
+
+
+def _differences(device: Coprocessor, link: UartLink, design: Design) -> Iterator[str]:
+    """Name registers and memory in which a device is another one than a design."""
+    assert design.engine is not None
+    values = discovery(design.spec, design.engine.entry.number, 0)
+    numbers = {entry.number: name for name, entry in CATALOG.items()}
+    pairs = [(name, link.read(FIELDS[name][0]), values[name]) for name in _NAMED]
+    pairs.append(("memory_bytes", link.size, design.spec.memory_bytes))
+    engine = device.info.engine, design.engine.entry.number
+    if engine[0] != engine[1]:
+        yield "engine {}, not {}".format(*(numbers.get(one, one) for one in engine))
+    for name, theirs, ours in pairs:
+        if theirs != ours:
+            yield f"{name} {theirs}, not {ours}"
+
+
 def block(
-    board: Board, design: Design, port: str, baud: int
+    board: Board, design: Design, port: str, baud: int, builds: Path | None = None
 ) -> Callable[
     [Sequence[tuple[Job, Mapping[str, np.ndarray]]], Callable[[int], None]],
     list[tuple[np.ndarray, Counters]],
@@ -97,7 +142,7 @@ def block(
 
         with Serial(port, baud, timeout=TIMEOUT) as line:
             try:
-                device, _ = opened(line, design)
+                device, _ = opened(line, design, builds)
             except CoprocessorError as error:
                 raise type(error)(f"{board.name} at {port}, {baud} baud: {error}") from None
             return run_jobs(device, jobs, progress=tell)

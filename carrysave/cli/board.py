@@ -54,7 +54,7 @@ def board(
     with Steps(errors) as steps, Serial(port, baud, timeout=TIMEOUT) as line:
         steps.step(f"{action} memory of {chosen.name}")
         try:
-            device, link = opened(line, design)
+            device, link = opened(line, design, output / "boards")
             tested = check_memory(link, device, size, seed, steps.advance)
         except CoprocessorError as error:
             raise type(error)(f"{chosen.name} at {port}, {baud} baud: {error}") from None

@@ -69,6 +69,8 @@ def header(program: Program, built: Mapping[str, Any]) -> str:
         f"#define PROGRAM_BYTES {program.image.end}u",
         f"#define PROGRAM_SECTION_0 {first}u",
         f"#define BOARD_BAUD {built['baud']}u",
+        f'#define BOARD_NAME "{built["board"]}"',
+        f"#define BOARD_HASH 0x{program.target.design.digest}u",
         "",
         "typedef struct {",
         "    uint32_t count, bytes, address, axes;",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 import tty
 from collections.abc import Iterator
@@ -15,11 +16,11 @@ from carrysave.boards import attached
 from carrysave.boards.board import BOARDS, design_of
 from carrysave.compiler.run.alone import Alone, of_work
 from carrysave.compiler.target.target import Target
-from carrysave.driver import LinkError
+from carrysave.driver import CoprocessorError, LinkError
 from carrysave.driver.batch import Work
 from carrysave.errors import UsageError
 from golden.soc.serial.host_link import HostLink
-from hw.catalog import Design
+from hw.catalog import CATALOG, Design
 from verif.networks.graphs import Builder
 from verif.soc.driver.software_device import SoftwareDevice
 from verif.support.command import Run
@@ -44,6 +45,7 @@ class Device:
         self.hardware.constants |= {
             "hash_lo": int(design.digest, 16) & 0xFFFFFFFF,
             "hash_hi": int(design.digest, 16) >> 32,
+            "engine": design.engine.entry.number if design.engine else 0,
         }
         self.link = HostLink(self.memory, self)
         self.torn = 0
@@ -121,11 +123,35 @@ def test_products_over_a_line_that_loses_bytes(device: Device) -> None:
 
 def test_other_design_on_the_board(device: Device) -> None:
     one = product(np.random.default_rng(1))
-    other = design_of(BOARD, {"sums": "128"})
+    ours = device.hardware.spec
+    other = design_of(BOARD, {"sums": "128", "m": "2"})
+    device.hardware.constants["engine"] = CATALOG["systolic_ws"].number
     run = attached.block(BOARD, other, device.port, 115200)
-    says = rf"ulx3s_25f at .*another design, .* and not {other.digest}: load it with"
-    with pytest.raises(RuntimeError, match=says):
+    says = (
+        rf"ulx3s_25f at .*another design, .* and not {other.digest} \(engine systolic_ws, not"
+        rf" systolic_os, tile_m {ours.inside.m}, not 2, sums {ours.sums}, not 128\): load it with"
+    )
+    with pytest.raises(CoprocessorError, match=says):
         run([(one.job, one.rows)], lambda done: None)
+
+
+def test_design_of_another_board(device: Device, run: Run, tmp_path: Path) -> None:
+    """It is called by the name of its board, if that was built; damaged reports are passed over."""
+    builds = tmp_path / "build" / "boards"
+    report(builds, design_of(BOARD, {"memory_bytes": "8192"}), 115200)
+    for name in ("icebreaker", "ulx3s_85f", "other"):
+        (builds / name).mkdir()
+        (builds / name / f"{name}.json").write_text("{")
+    test = ("board", "test", "--board", BOARD.name, "--port", device.port)
+    found = run(*test)
+    assert (found.code, "another design" in found.err, "that of" in found.err) == (1, True, False)
+    whole = dict(design_of(BOARD, {}).parameters)
+    path = builds / "orangecrab_25f" / "orangecrab_25f.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"parameters": whole, "baud": 9600}))
+    found = run(*test)
+    says = r"another design, that of orangecrab_25f, \w+ and not \w+ \(memory_bytes \d+, not 8192\)"
+    assert re.search(says, " ".join(found.err.split())), found.err
 
 
 def test_board_that_does_not_answer() -> None:

@@ -82,6 +82,7 @@ def test_both_drivers_on_the_board(
     assert (done.code, ": 2; all of memory is golden" in done.out) == (0, True), done.err + done.out
     _in_c(folder, device.port, x, tmp_path)
     assert (tmp_path / "y.raw").read_bytes() == expected.tobytes()
+    _refused(folder, device, tmp_path)
 
 
 def _in_c(folder: Path, port: str, x: np.ndarray, place: Path) -> None:
@@ -92,6 +93,21 @@ def _in_c(folder: Path, port: str, x: np.ndarray, place: Path) -> None:
     (place / "x.raw").write_bytes(x.tobytes())
     run_it = [folder / "board_program", port, place / "x.raw", place / "y.raw"]
     subprocess.run([*map(str, run_it)], cwd=folder, check=True)
+
+
+def _refused(folder: Path, device: Device, place: Path) -> None:
+    """Run both programs on another design: they say so, and send nothing."""
+    device.hardware.constants["hash_lo"] ^= 1
+    device.memory[:] = 0
+    python = [sys.executable, folder / "run.py", device.port, place / "x.npy", place / "y.npz"]
+    in_c = [folder / "board_program", device.port, place / "x.raw", place / "y.raw"]
+    named = f"board_program: {device.port}: it has another design than ulx3s_25f's"
+    for line, says in ((python, "the board has another design, "), (in_c, named)):
+        done = subprocess.run(
+            [*map(str, line)], cwd=folder, check=False, capture_output=True, text=True
+        )
+        assert (done.returncode, says in done.stderr) == (1, True), done.stderr
+    assert not device.memory.any()
 
 
 def test_what_does_not_fit_is_refused_before_synthesis(run: Run, tmp_path: Path) -> None:

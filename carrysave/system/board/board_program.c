@@ -133,6 +133,10 @@ int main(int count, char **words)
     status = carrysave_uart_open(&link);
     if (status == CARRYSAVE_OK)
         status = carrysave_open(&device, NULL, &link);
+    if (status == CARRYSAVE_OK && device.info.hash != BOARD_HASH) {
+        fprintf(stderr, "board_program: %s: it has another design than " BOARD_NAME "'s\n", words[1]);
+        return 1;
+    }
     if (status == CARRYSAVE_OK)
         status = carrysave_uart_place(&link, memory, there, sizeof memory);
     if (status != CARRYSAVE_OK)
