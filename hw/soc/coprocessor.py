@@ -5,7 +5,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from amaranth import C, Module, Signal, Value
+from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -200,13 +200,9 @@ class Coprocessor(wiring.Component):
         }
         m.submodules.counters = counters = Counters(widths)
         # All is counted a cycle late: events come from stalls of the whole datapath.
-        counts = Signal()
-        events: dict[str, Value] = {"cycles": C(1, 1)}
-        for name, width in widths.items():
-            if name != "cycles":
-                events[name] = late = Signal(width, name=f"{name}_late")
-                m.d.sync += late.eq(core.o_events[name])
-        m.d.sync += counts.eq(busy)
+        counts, counted = Signal(), [name for name in widths if name != "cycles"]
+        late = {name: Signal(widths[name], name=f"{name}_late") for name in counted}
+        m.d.sync += [*(late[name].eq(core.o_events[name]) for name in counted), counts.eq(busy)]
         m.d.comb += [
             counters.i_clear.eq(started | registers.o_reset),
             counters.i_restart.eq(registers.o_restart),
@@ -214,7 +210,8 @@ class Coprocessor(wiring.Component):
             counters.i_read.eq(registers.o_read),
             counters.i_word.eq(registers.o_word),
             registers.i_word.eq(counters.o),
-            *(counters.i[name].eq(event) for name, event in events.items()),
+            counters.i.cycles.eq(1),
+            *(counters.i[name].eq(event) for name, event in late.items()),
         ]
 
 

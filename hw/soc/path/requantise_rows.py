@@ -27,6 +27,7 @@ _RECORD = 64
 """Bits of the record of a column."""
 _PLACES = {"multiplier": 0, "shift": 32, "zero_point": 48}
 """Where the fields of a record begin."""
+_LIMITS = ("low", "high", "relu")
 
 
 class RequantiseRows(wiring.Component):
@@ -201,21 +202,18 @@ class RequantiseRows(wiring.Component):
             return encode(m, multiplier, unit.multiplier_format, cell.encoding)
 
         recoded = None if cell.encoding == "operator" else coded
-        how = self.i_how
         for number, value in enumerate(numbers):
             m.submodules[f"column{number}"] = column = cell.place()
             wide = Signal(unit.width, name=f"sum{number}")
             total = value[: spec.inside.sum_width]
-            m.d.comb += wide.eq(total.as_signed() if spec.inside.signed else total)
             m.d.comb += [
+                wide.eq(total.as_signed() if spec.inside.signed else total),
                 column.en.eq(en),
                 column.i.eq(held(f"sum{number}_held", wide)),
                 column.i_multiplier.eq(part(number, "multiplier", recoded)),
                 column.i_shift.eq(part(number, "shift")),
                 column.i_zero_point.eq(part(number, "zero_point")),
-                column.i_low.eq(how.low),
-                column.i_high.eq(how.high),
-                column.i_relu.eq(how.relu),
+                *(getattr(column, f"i_{name}").eq(self.i_how[name]) for name in _LIMITS),
                 out.payload.word_select(number, self.code_bits).eq(column.o),
             ]
 

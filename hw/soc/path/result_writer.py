@@ -240,16 +240,14 @@ class ResultWriter(wiring.Component):
 
     def _read(self, m: Module, addresses: ResultAddresses, blocks: Fifo) -> StoredRow:
         """Read tiles of rows from the store as they complete; the last one with its half."""
-        spec, job, block, n = self.spec, self.i_geometry, self.i.payload, self.spec.inside.n
+        spec, block, n = self.spec, self.i.payload, self.spec.inside.n
         row = StoredRow.of(spec)
         # Rows that are complete, less one: there are none if it is negative.
         complete, full = Signal(range(-1, 2 * spec.rows), init=-1), Signal(2)
         left = Signal.like(block.rows, name="left")
         width, columns = Signal.like(block.columns, name="width"), row.columns
-        # Of the first tile of the row of C, and of this one.
-        base, at = Signal(range(spec.rows)), Signal(range(spec.rows))
-        names = "busy", "begins", "added", "half", "ends", "takes", "left_side"
-        busy, begins, added, half, ends, takes, left_side = (Signal(name=name) for name in names)
+        names = "busy", "begins", "added", "half", "ends", "takes"
+        busy, begins, added, half, ends, takes = (Signal(name=name) for name in names)
 
         # The next block, so that a block that begins waits for nothing.
         ahead, following = Signal(), data.View(BlockDone(spec), Signal(BlockDone(spec).size))
@@ -257,6 +255,7 @@ class ResultWriter(wiring.Component):
         available = Signal(attrs={"keep": 1})
         # The last tile of a row, the last row, and whether a row is one tile: known a cycle before.
         right, narrow, final, below = row.right, Signal(), Signal(), Signal()
+        at, left_side = row.place(m, self, begins)
         m.d.comb += [
             final.eq(right & below),
             available.eq(busy & ~complete[-1] & ((~final & ~added) | (full != 0))),
@@ -283,11 +282,9 @@ class ResultWriter(wiring.Component):
         ]
         with m.If(self.sums.en):
             m.d.sync += row.inside.eq(Cat(columns > number for number in range(n)))
-            m.d.sync += [columns.eq(columns - n), at.eq(at + 1), right.eq(columns <= 2 * n)]
-            m.d.sync += left_side.eq(right)
+            m.d.sync += [columns.eq(columns - n), right.eq(columns <= 2 * n)]
             with m.If(right):
                 m.d.sync += [columns.eq(width), right.eq(narrow)]
-                m.d.sync += [one.eq(base + job.across) for one in (base, at)]
                 m.d.sync += [left.eq(left - 1), below.eq(left == 2)]
         with m.If(row.move):
             m.d.sync += [row.valid.eq(self.sums.en), row.ends_half.eq(ends)]
@@ -297,7 +294,7 @@ class ResultWriter(wiring.Component):
         with m.If(begins):
             thin, last = following.columns <= n, following.last_row & following.last_column
             m.d.sync += [busy.eq(ahead), left.eq(following.rows), width.eq(following.columns)]
-            m.d.sync += [columns.eq(following.columns), at.eq(0), base.eq(0), left_side.eq(1)]
+            m.d.sync += columns.eq(following.columns)
             m.d.sync += [added.eq(following.added), below.eq(following.rows == 1)]
             m.d.sync += [right.eq(thin), narrow.eq(thin), row.last_block.eq(last)]
         return row

@@ -1,8 +1,8 @@
 """What the result writer knows of the row at the sum store's output."""
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from amaranth import Signal
+from amaranth import Module, Signal, Value
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.tile_walk import BlockDone
@@ -49,3 +49,23 @@ class StoredRow(NamedTuple):
             columns=Signal(BlockDone(spec)["columns"].shape, name="columns"),
             inside=Signal(spec.inside.n, name="inside", reset_less=True),
         )
+
+    def place(self, m: Module, writer: Any, begins: Value) -> tuple[Signal, Signal]:
+        """Return the place of the next tile's row in its half, and whether it begins a row of C.
+
+        Parameters
+        ----------
+        m : where.
+        writer : :class:`~hw.soc.path.result_writer.ResultWriter`.
+        begins : the next block begins.
+        """
+        # Of the first tile of the row of C, and of this one.
+        base, at = Signal(range(writer.spec.rows)), Signal(range(writer.spec.rows))
+        left_side = Signal()
+        with m.If(writer.sums.en):
+            m.d.sync += [at.eq(at + 1), left_side.eq(self.right)]
+            with m.If(self.right):
+                m.d.sync += [one.eq(base + writer.i_geometry.across) for one in (base, at)]
+        with m.If(begins):
+            m.d.sync += [at.eq(0), base.eq(0), left_side.eq(1)]
+        return at, left_side

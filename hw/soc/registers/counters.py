@@ -103,13 +103,12 @@ class Counters(wiring.Component):
         for number, (name, width) in enumerate(self.widths.items()):
             rest = Signal(width + 4, name=f"{name}_rest")
             event = self.i[name] & self.en.replicate(width)
+            m.d.sync += rest.eq(event + Mux(next_ == number, 0, rest))
             with m.If(self.i_clear):
                 m.d.sync += rest.eq(0)
-            with m.Else():
-                m.d.sync += rest.eq(event + Mux(next_ == number, 0, rest))
             waiting.append(rest)
         total, before = Signal(64), Signal(64, reset_less=True)
-        added = Signal(max(len(one) for one in waiting), reset_less=True)
+        added = Signal(max(map(len, waiting)), reset_less=True)
         there = known.bit_select(next_, 1)
         m.d.sync += [before.eq(Mux(there, read.data, 0)), added.eq(Array(waiting)[next_])]
         with m.If(again):

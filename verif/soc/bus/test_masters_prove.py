@@ -53,9 +53,8 @@ def addresses(m: Module, dut: Any, sent: Value, *channel: Value) -> list[Value]:
     stopped = Signal()
     m.d.sync += stopped.eq((stopped | dut.i_stop) & (under_way != 0))
     drop = stopped | dut.i_stop
-    splitter = dut.requests.splitter
-    rest = Signal(len(splitter.offset) + 1, name="rest")
-    m.d.comb += rest.eq(splitter.offset + splitter.low)
+    cut, rest = dut.requests.splitter, Signal(len(dut.requests.splitter.offset) + 1, name="rest")
+    m.d.comb += rest.eq(cut.offset + cut.low)
     return [
         stays(m, valid, ready, *channel[2:]),
         ~valid | (address[:beat] == 0),
@@ -68,9 +67,8 @@ def addresses(m: Module, dut: Any, sent: Value, *channel: Value) -> list[Value]:
         ~valid | past(m, valid & ~ready) | ~past(m, drop),
         ~drop | ~dut.i.ready,
         # What the induction needs to know of the state.
-        ~splitter.o.valid | (splitter.alone == (splitter.high == 0)),
-        ~splitter.o.valid | (splitter.short == (splitter.low <= splitter.most)),
-        ~splitter.o.valid | ~splitter.alone | (splitter.crosses == rest[len(splitter.offset)]),
+        ~cut.o.valid | ((cut.alone == (cut.high == 0)) & (cut.short == (cut.low <= cut.most))),
+        ~cut.o.valid | ~cut.alone | (cut.crosses == rest[len(cut.offset)]),
         dut.requests.pending.o_level == under_way,
         dut.requests.o_drop == drop,
     ]
