@@ -30,6 +30,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     "list": (),
     "show": ("adder_tree", "-p", "pe=opt2"),
     "contract": SMALL,
+    "prove": SMALL,
     "generate": SMALL,
     "verify": SMALL,
     "regress": ("--designs", "mac", "--configurations", "1", "--jobs", "1"),

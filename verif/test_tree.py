@@ -37,6 +37,7 @@ FLOORS = (
         "carrysave.vectors",
     ),
     ("carrysave.sim", "carrysave.fpga"),
+    ("carrysave.prove",),
     ("carrysave.asic", "carrysave.contract", "carrysave.ip", "carrysave.report"),
     ("carrysave.boards",),
     ("carrysave.compiler.graph",),

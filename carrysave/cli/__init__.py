@@ -19,6 +19,7 @@ _COMMANDS = (
     ("list", "list_designs", "List the designs."),
     ("show", "show_nest", "Print the loop nest of a bit-weight design."),
     ("contract", "contract", "Print what a design's timing depends on, with proofs."),
+    ("prove", "prove", "Prove by algebra that an element multiplies and adds, at any width."),
     ("generate", "generate", "Write a design: Verilog, manifest, constraints, FuseSoC core."),
     ("verify", "verify", "Run a design's cocotb regression against its numpy twin."),
     ("regress", "regress", "Run benches of many designs, configurations and seeds."),

@@ -42,6 +42,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "list": (Way("", ()),),
     "show": (Way("", ()),),
     "contract": (Way("", _YOSYS), Way("by simulation", (*_SIMULATE, *_ICARUS))),
+    "prove": (Way("", _YOSYS),),
     "generate": (Way("", _YOSYS), Way("--docs", ("peakrdl_html",))),
     "verify": (
         Way("", _SIMULATE),

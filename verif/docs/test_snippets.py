@@ -73,7 +73,7 @@ def check(words: list[str], own: Sequence[str] = ()) -> None:
         _, bound, _ = command_line(rest).parse_args(rest, exit_on_error=False, print_error=False)
         design = str(bound.arguments.get("design"))
         if design not in own and "/" not in design:  # else it is a program's folder
-            _check_design(bound.arguments)
+            _check_design(bound.arguments, wide=rest[0] == "prove")
     elif program == "make":
         targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M)
         assert set(rest) <= set(targets), words
@@ -97,9 +97,10 @@ def touch(words: list[str]) -> None:
         Path(word).touch()
 
 
-def _check_design(given: dict[str, object]) -> None:
+def _check_design(given: dict[str, object], *, wide: bool) -> None:
     from carrysave.api.design import Design
     from carrysave.cli.options import settings
+    from carrysave.prove.wide import WideDesign
 
     # The options that choose a design may be one value.
     choice = getattr(given.get("choice"), "parameter", None)
@@ -107,8 +108,8 @@ def _check_design(given: dict[str, object]) -> None:
     if isinstance(given.get("design"), str):
         name = str(given["design"])
         # A network's file has parameters of a co-processor.
-        of_model = Path(name).suffix in (".onnx", ".gguf")
-        assert Design.parse("coprocessor" if of_model else name, texts).module
+        name = "coprocessor" if Path(name).suffix in (".onnx", ".gguf") else name
+        assert (WideDesign.of if wide else Design.parse)(name, texts).module
 
 
 def _check_pip(words: list[str]) -> None:

@@ -75,6 +75,7 @@ TEXTS = {
     "liberty": ("carrysave/asic/liberty/cells.py", "cells.lib"),
     "lef": ("carrysave/asic/placement/lef.py", "cells.lef"),
     "verilog": ("hw/emit/sources.py", "top.v"),
+    "verilog of prove": ("carrysave/prove/circuit.py", "top.v"),
     "verilog of verify": ("carrysave/sim/verilator.py", "top.v"),  # its test has both simulators
     "file of pack": ("carrysave/weights/image.py", "manifest.json"),
     "text": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
@@ -85,6 +86,7 @@ TEXTS = {
 }
 """Options with a path to a text: who reads it, and what of `KINDS` it is."""
 OTHERS = {
+    "certificate of prove",
     "output",
     "html",
     "folder",

@@ -1,0 +1,69 @@
+"""``carrysave prove``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.types import ExistingFile
+
+from carrysave.cli.options import Json, Name, Sets, console, errors, settings
+from carrysave.errors import UsageError
+from carrysave.progress import Steps
+from carrysave.prove.circuit import circuit_of, design_of
+from carrysave.prove.prove import Verdict
+from carrysave.prove.prove import prove as prove_circuit
+from carrysave.prove.report import data, describe
+from carrysave.prove.wide import ELEMENTS
+
+__all__ = ["prove"]
+
+
+def prove(
+    design: Name = None,
+    /,
+    *,
+    parameter: Sets = None,
+    verilog: Annotated[
+        ExistingFile | None,
+        Parameter(help="Prove this Verilog in place of ours: same module, same ports."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, Parameter(help="Folder for the proof's steps, for another program to check.")
+    ] = None,
+    json_: Json = False,
+) -> int:
+    """Prove by algebra that an element adds the products of its operands to its sum.
+
+    `mac`, `opt1` and `opt2`, with operands of up to 64 bits and sums of up to 160, beyond what the
+    catalogue has. The generated Verilog becomes gates; full and half adders, and carries of prefix
+    adders, are recognised in them, and the sum of the outputs is rewritten, adder by adder, to a
+    polynomial of the operands. Each step is checked against the gates. It is proven if nothing is
+    left, modulo 2^accumulator_width; else there are operands for which the sum is wrong, and a
+    stream is looked for in which the netlist and the golden twin differ.
+
+    Proven is what one cycle makes of any sum, with the clock enabled. Which cycles these are
+    (stalls, resets, the start of a sum) is for `carrysave verify`.
+
+    The exit code is 0 only if all is proven.
+
+    **Examples:**
+
+    - `carrysave prove opt1`
+    - `carrysave prove opt1 -p a_width=32 -p b_width=32 -p accumulator_width=72`
+    - `carrysave prove mac -p k=4 -p adder=kogge_stone --certificate proof --json`
+    """
+    if design is None:
+        raise UsageError(f"a design must be named: {', '.join(ELEMENTS)}")
+    if certificate is not None and certificate.exists() and not certificate.is_dir():
+        raise UsageError(f"--certificate must be a folder, not the file {str(certificate)!r}")
+    chosen = design_of(design, settings(parameter))
+    with Steps(errors) as steps:
+        steps.step(f"turn {chosen.module} into gates")
+        circuit = circuit_of(chosen, verilog)
+        proof = prove_circuit(circuit, chosen.spec, folder=certificate, progress=steps.step)
+    if json_:
+        print(json.dumps(data(chosen, proof), indent=2))
+    else:
+        console.print(describe(chosen, proof), highlight=False, markup=False, soft_wrap=True)
+    return 0 if proof.verdict is Verdict.PROVEN else 1

@@ -1,0 +1,1 @@
+"""Proofs by algebra: sums of products as polynomials, rewritten from the outputs to the inputs."""
