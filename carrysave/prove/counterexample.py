@@ -43,9 +43,9 @@ def search(statement: Statement, rounds: int = 1, seed: int = 0) -> Counterexamp
         inputs = _drawn(statement, generator)
         bad = wrong(statement, inputs, _PATTERNS)
         if bad:
-            # A sum that starts anew is soonest seen at the outputs.
-            clear = _bits(statement, [statement.clear], inputs, _PATTERNS)[0]
-            bad = bad & clear or bad
+            # A sum that starts anew, with operands that are taken, is soonest seen at the outputs.
+            clear, taken = _bits(statement, [statement.clear, statement.taken], inputs, _PATTERNS)
+            bad = bad & clear & taken or bad & clear or bad
             place = (bad & -bad).bit_length() - 1
             return values_of(
                 statement, {name: value >> place & 1 for name, value in inputs.items()}

@@ -86,10 +86,8 @@ def describe(design: Design, proof: Proof) -> str:
     core, lines = proof.core, [f"{design.module}: {proof.verdict.value}"]
     for part in proof.parts:
         facts = _part(part)
-        adders = ", ".join(f"{count} {kind}" for kind, count in part.adders.items() if count)
         lines.append(f"  {part.name:6} {part.verdict.value:8} {facts['claim']}")
-        size = f"{facts['gates']} gates; adders: {adders or 'none'}"
-        lines.append(f"         {size}; at most {part.monomials} monomials; {part.seconds:.2f} s")
+        lines.append(f"         {facts['gates']} gates{_effort(part)}; {part.seconds:.2f} s")
         if part.why:
             lines.append(f"         {part.why}")
     if core is None:
@@ -103,6 +101,14 @@ def describe(design: Design, proof: Proof) -> str:
     if proof.verdict is not Verdict.PROVEN:
         lines += _at_outputs(proof.shown)
     return "\n".join([*lines, *(f"wrote {path}" for path in proof.files)])
+
+
+def _effort(part: Part) -> str:
+    """Write what was recognised and rewritten, if operands that were drawn did not decide it."""
+    if not part.monomials:
+        return ""
+    adders = ", ".join(f"{count} {kind}" for kind, count in part.adders.items() if count)
+    return f"; adders: {adders or 'none'}; at most {part.monomials} monomials"
 
 
 def _names(names: Any) -> str:
