@@ -13,6 +13,9 @@ KNOWN = {"clk": False, "rst": False, "o_ready": True}
 """Inputs that are constant: no reset, and results are taken, so that the clock is enabled."""
 
 
+_SUM = re.compile(r"o_(?:sum|carry)\[(\d+)\]")
+
+
 class NotUnderstoodError(ValueError):
     """A circuit is not of the kind that is proven; the text says why."""
 
@@ -64,7 +67,7 @@ def core_of(step: Step, spec: MacSpec) -> Core:
     aig = unrolled.aig
     outputs = []
     for name, literal in step.outputs.items():
-        if match := re.fullmatch(r"o_(?:sum|carry)\[(\d+)\]", name):
+        if match := _SUM.fullmatch(name):
             outputs.append((int(match[1]), unrolled.literal(literal, 0)))
     cycle = _cycle(aig, accumulator, "the accumulator's registers")
     following = {
@@ -94,26 +97,31 @@ def core_of(step: Step, spec: MacSpec) -> Core:
 
 def _registers(step: Step) -> tuple[list[str], list[str]]:
     """Return the registers of the accumulator, and those that only delay what they have."""
-    sources = _sources(step)
-    data = _reached(sources, [name for name in step.aig.names.values() if _operand(name)])
-    # What an accumulator holds comes back to it, but for carries that products alone make, which
-    # are as many cycles from the operands, and go on to the others.
-    loops = {name for name in data if name in _reached(sources, [name])}
-    first = min((data[name] for name in loops), default=0)
-    accumulator = [
-        name
-        for name in step.next
-        if name in loops
-        or (
-            data.get(name, 0) >= first and loops and not loops.isdisjoint(_reached(sources, [name]))
-        )
-    ]
-    through = [
-        name
-        for name in step.next
-        if name not in accumulator and (name in data or not sources[name])
-    ]
-    return accumulator, through
+    support = _supports(step.aig)
+    sources = {name: support[node_of(read)] for name, read in step.next.items()}
+    data = _reached(sources, filter(_operand, step.aig.names.values()))
+    # What an accumulator holds comes back to it, or goes on to what does.
+    feeding = {name for name in data if name in _reached(sources, [name])}
+    new = feeding
+    while new:
+        new = {name for after in new for name in sources[after] if name in data} - feeding
+        feeding |= new
+    # Operands go on to it, too: of them all, it is what is nearest to the outputs.
+    outputs = [read for name, read in step.outputs.items() if _SUM.fullmatch(name)]
+    waiting = {name for read in outputs for name in support[node_of(read)] if name in data}
+    accumulator: set[str] = set()
+    while waiting:
+        accumulator |= waiting & feeding
+        late = waiting - feeding
+        waiting = {name for after in late for name in sources[after] if name in data} - accumulator
+    return (
+        [name for name in step.next if name in accumulator],
+        [
+            name
+            for name in step.next
+            if name not in accumulator and (name in data or not sources[name])
+        ],
+    )
 
 
 def _operand(name: str) -> bool:
@@ -136,23 +144,22 @@ def _cycle(aig: Aig, names: Collection[str], what: str) -> int:
     return cycles.pop()
 
 
-def _sources(step: Step) -> dict[str, frozenset[str]]:
-    """Return for each register the registers and inputs that its next value depends on."""
+def _supports(aig: Aig) -> list[frozenset[str]]:
+    """Return for each node the names of the inputs that it depends on."""
     support: list[frozenset[str]] = []
-    for node, gate in enumerate(step.aig.gates):
+    for node, gate in enumerate(aig.gates):
         if gate is not None:
             support.append(support[node_of(gate[0])] | support[node_of(gate[1])])
         else:
-            support.append(frozenset({step.aig.names[node]} if node else ()))
-    return {name: support[node_of(literal)] for name, literal in step.next.items()}
+            support.append(frozenset({aig.names[node]} if node else ()))
+    return support
 
 
-def _reached(sources: Mapping[str, frozenset[str]], start: Iterable[str]) -> dict[str, int]:
-    """Return the registers that depend on some names, and after how many cycles first."""
-    reached: dict[str, int] = {}
-    new, cycles = set(start), 0
+def _reached(sources: Mapping[str, frozenset[str]], start: Iterable[str]) -> set[str]:
+    """Return the registers that depend on some names, after a cycle or more."""
+    reached: set[str] = set()
+    new = set(start)
     while new:
-        cycles += 1
         new = {name for name, needs in sources.items() if name not in reached and needs & new}
-        reached |= dict.fromkeys(new, cycles)
+        reached |= new
     return reached
