@@ -28,10 +28,15 @@ class SumsSpec(OperandsSpec):
     k_max: int = parameter(Integer("largest K without overflow", 65536, 1, 1 << 24))
 
     @property
+    def products(self) -> int:
+        """Largest number of products in a sum, without those that are always 0."""
+        return self.k_max
+
+    @property
     def c_format(self) -> IntFormat:
-        """Format of C: the narrowest that holds every sum of `k_max` products."""
+        """Format of C: the narrowest that holds every sum of :attr:`products`."""
         corners = [
-            self.k_max * a * b
+            self.products * a * b
             for a in (self.a_format.low, self.a_format.high)
             for b in (self.b_format.low, self.b_format.high)
         ]
@@ -56,7 +61,7 @@ class EngineSpec(TileSpec, SumsSpec):
     def __post_init__(self) -> None:
         """Check all fields, and the width of operand beats."""
         super().__post_init__()
-        bits = self.m * self.a_codes * self.a_code_width + self.n * self.k * self.b_code_width
+        bits = self.m * self.a_codes * self.a_code_width + self.n * self.b_codes * self.b_code_width
         if bits > self.INPUTS:
             what = "k * (m * a_width + n * b_width)" if self.plain else "beats of A and B together"
             raise ValueError(f"{what} must be 1..{self.INPUTS} bits, not {bits}")
@@ -69,6 +74,11 @@ class EngineSpec(TileSpec, SumsSpec):
     @property
     def a_codes(self) -> int:
         """Codes per row of A in a beat; k, unless they arrive converted, as tables."""
+        return self.k
+
+    @property
+    def b_codes(self) -> int:
+        """Codes per column of B in a beat; k, unless some of them are left out."""
         return self.k
 
     @property

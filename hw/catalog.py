@@ -322,6 +322,7 @@ CATALOG = Catalogue()
 
 _OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps", "table")
 ADDED_PARAMETERS = {
+    **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
     "coprocessor": ("vector", "id_width", "lean", "tap_rows", "watchdog", *_OPTIONS),
     "coprocessor_stream": ("lean", "tap_rows", "watchdog", *_OPTIONS),
     "coprocessor_uart": ("vector", "lean", "tap_rows", "watchdog", *_OPTIONS),
@@ -504,8 +505,7 @@ class Design:
     def latency(self) -> int:
         """The component's latency; of one that holds an engine, the engine's alone is built."""
         inside = self.component() if self.engine is None else self._engine_component(self.engine)
-        latency: int = inside.latency
-        return latency
+        return int(inside.latency)
 
     def _engine_component(self, engine: "Design") -> Any:
         return engine.entry.component(self.spec.inside.spec, **engine._build_values)

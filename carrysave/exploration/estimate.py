@@ -211,7 +211,7 @@ class Estimator:
         for name, value in traits(design).items():
             seen = sorted({row[name] for row in measured if name in row})
             if isinstance(value, str | bool) or len(seen) < 2:
-                inside, legal = value in seen, " or ".join(map(_plain, seen))
+                inside, legal = value in seen, " or ".join(map(_plain, seen)) or "the default"
             else:
                 inside, legal = seen[0] <= value <= seen[-1], f"{seen[0]}..{seen[-1]}"
             if not inside:

@@ -1,5 +1,6 @@
 """What a figure of a design will be, from designs that were measured: a Gaussian process."""
 
+import json
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -23,10 +24,10 @@ Features = Mapping[str, float | str]
 
 
 def traits(design: Design) -> dict[str, Any]:
-    """Return what figures may depend on: the name, each parameter, and ``lanes``, m x n x k."""
+    """Return what figures may depend on: what its key says, and ``lanes``, m x n x k."""
     sizes = (getattr(design.spec, name, 1) for name in ("m", "n", "k"))
     lanes = math.prod(size for size in sizes if isinstance(size, int))
-    return {"design": design.name, **design.parameters, "lanes": lanes}
+    return {**json.loads(design.key), "lanes": lanes}
 
 
 def features(design: Design) -> dict[str, float | str]:

@@ -19,7 +19,7 @@ class Tiles:
     -------
     shape : rows and columns of C.
     lengths : beats of each tile.
-    a, b : codes of each beat, beats x (m k), and patterns, beats x (k n).
+    a, b : codes of each beat, beats x (m k), and patterns, beats x (b_codes n).
     """
 
     shape: tuple[int, int]
@@ -38,7 +38,8 @@ def tile_beats(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarr
 
     Returns
     -------
-    Codes of the beats of A, ... x beats x (m k), and patterns of those of B, ... x beats x (k n).
+    Codes of the beats of A, ... x beats x (m k), and patterns of those of B, ... x beats x
+    (b_codes n).
     """
     pad = -a.shape[-1] % spec.k
     a, b = _pad(a, -1, pad), _patterns(spec, _pad(b, -2, pad))
@@ -47,7 +48,7 @@ def tile_beats(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarr
     once = slices.reshape(*a.shape[:-2], beats, spec.m * spec.k)
     return (
         np.concatenate([once] * spec.passes, axis=-2),
-        b.reshape(*b.shape[:-2], beats * spec.passes, spec.k * spec.n),
+        b.reshape(*b.shape[:-2], beats * spec.passes, spec.b_codes * spec.n),
     )
 
 
@@ -70,7 +71,7 @@ def cut(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> Tiles:
         shape=shape,
         lengths=np.array([part[0].shape[1] for _, _, part in order], dtype=np.int64),
         a=_stack((part[0][i] for i, _, part in order), spec.m * spec.k),
-        b=_stack((part[1][j] for _, j, part in order), spec.k * spec.n),
+        b=_stack((part[1][j] for _, j, part in order), spec.b_codes * spec.n),
     )
 
 

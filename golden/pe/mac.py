@@ -19,6 +19,11 @@ class MacSpec(OperandsSpec):
     accumulator_width: int = parameter(Integer("bits of the accumulator", 32, 4, 63, "bits"))
 
     @property
+    def a_codes(self) -> int:
+        """Codes of A in a beat; k, unless operands are chosen from more."""
+        return self.k
+
+    @property
     def sum_format(self) -> IntFormat:
         """Format of a sum."""
         return IntFormat(width=self.accumulator_width, signed=self.signed)

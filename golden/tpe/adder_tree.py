@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from golden.check import Integer, parameter
-from golden.engine import matmul as adder_tree
 from golden.tpe.cube import CubeSpec
 from golden.tpe.rows import cycles
+from golden.tpe.rows import sparse_matmul as adder_tree
 
 __all__ = ["AdderTreeSpec", "adder_tree", "cycles"]
 

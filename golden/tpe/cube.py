@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from golden.check import Integer, parameter
-from golden.engine import matmul as cube
-from golden.tpe.rows import BroadcastEngineSpec, cycles
+from golden.tpe.rows import SparseEngineSpec, cycles
+from golden.tpe.rows import sparse_matmul as cube
 
 __all__ = ["CubeSpec", "cube", "cycles"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CubeSpec(BroadcastEngineSpec):
+class CubeSpec(SparseEngineSpec):
     """A tile of C is m rows by n columns; k codes of K arrive each cycle."""
 
     m: int = parameter(Integer("rows of C per tile", 4, 1, 64, "rows"))

@@ -6,10 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from golden.check import Flag, parameter
-from golden.engine import EngineSpec, TileSpec
+from golden.engine import EngineSpec, TileSpec, matmul
+from golden.formats.sparse import DENSE, SPARSITY, SparseFormat
 from golden.pe.mac import MacSpec
+from golden.pe.sparse_mac import SparseMacSpec
 
-__all__ = ["BroadcastEngineSpec", "RowsEngineSpec", "RowsSpec", "beat_cycles", "cycles"]
+__all__ = [
+    "BroadcastEngineSpec",
+    "RowsEngineSpec",
+    "RowsSpec",
+    "SparseEngineSpec",
+    "beat_cycles",
+    "cycles",
+    "sparse_matmul",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +77,97 @@ class BroadcastEngineSpec(RowsEngineSpec):
             False,
         )
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseEngineSpec(BroadcastEngineSpec):
+    """Such an array whose B may have N codes of each M along K, with masks.
+
+    k counts all codes, as A has them. A code of B at the port is a kept one, and above it its share
+    of its group's mask, M / N bits, the lowest with the first code. See
+    :class:`golden.formats.sparse.SparseFormat` for what a mask means.
+    """
+
+    sparsity: str = parameter(SPARSITY)
+
+    def __post_init__(self) -> None:
+        """Check all fields, and that groups are whole."""
+        super().__post_init__()
+        if self.sparse is not None:
+            for name in ("k", "k_max"):
+                value, group = getattr(self, name), self.sparse.group
+                if value % group:
+                    raise ValueError(
+                        f"{name} must be a multiple of {group} where sparsity is {self.sparsity},"
+                        f" not {value!r}"
+                    )
+
+    @property
+    def sparse(self) -> SparseFormat | None:
+        """The format of groups of B; None if it has all codes."""
+        return None if self.sparsity == DENSE else SparseFormat.parse(self.sparsity)
+
+    @property
+    def plain(self) -> bool:
+        """Takes codes of B without masks."""
+        return self.sparse is None
+
+    @property
+    def products(self) -> int:
+        """Largest number of products in a sum."""
+        return self._present(self.k_max)
+
+    @property
+    def b_codes(self) -> int:
+        """Codes per column of B in a beat: those that are kept."""
+        return self._present(self.k)
+
+    def _present(self, codes: int) -> int:
+        """Count the codes of whole groups that are there."""
+        return codes if self.sparse is None else codes // self.sparse.share
+
+    @property
+    def b_code_width(self) -> int:
+        """Bits of a code of B with its share of a mask."""
+        return self.b_width + (self.sparse.share if self.sparse else 0)
+
+    def b_numbers(self, codes: np.ndarray) -> np.ndarray:
+        """Return what is multiplied: of each group the first codes that are not 0, others are 0."""
+        return codes if self.sparse is None else self.sparse.read(codes)
+
+    def b_patterns(self, codes: np.ndarray) -> np.ndarray:
+        """Return kept codes of B with their shares of masks, as bit patterns for the port."""
+        if self.sparse is None:
+            return codes
+        padded = np.pad(codes, ((0, -len(codes) % self.k), (0, 0)))
+        masks, codes = self.sparse.pack(padded)
+        bits = self.sparse.share
+        shares = masks[:, None] >> bits * np.arange(self.sparse.count)[:, None] & (1 << bits) - 1
+        return codes & (1 << self.b_width) - 1 | shares.reshape(codes.shape) << self.b_width
+
+    @property
+    def element(self) -> MacSpec:
+        """What each of its elements does: with masks, it chooses codes of A."""
+        dense = super().element
+        if self.sparse is None:
+            return dense
+        return SparseMacSpec(**{**vars(dense), "k": self.b_codes}, sparsity=self.sparsity)
+
+
+def sparse_matmul(spec: SparseEngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply codes exactly, with what is left of B.
+
+    Parameters
+    ----------
+    spec : formats, sparsity and k_max.
+    a, b : codes, M x K and K x N, K <= spec.k_max. Where B has more codes in a group along K that
+        are not 0 than `spec.sparsity` says, the others count as 0.
+
+    Returns
+    -------
+    int64 codes of C, M x N.
+    """
+    return matmul(spec, a, spec.b_numbers(spec.b_format.within("b", b)))
 
 
 def cycles(

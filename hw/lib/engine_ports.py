@@ -18,10 +18,10 @@ class ASlice(data.StructLayout):
 
 
 class BSlice(data.StructLayout):
-    """Slice of B: k rows by n columns of codes, row by row."""
+    """Slice of B: k rows by n columns of codes, row by row; of sparse ones those that are kept."""
 
     def __init__(self, spec: EngineSpec):
-        super().__init__({"data": spec.k * spec.n * spec.b_code_width})
+        super().__init__({"data": spec.b_codes * spec.n * spec.b_code_width})
 
 
 class CRow(data.StructLayout):

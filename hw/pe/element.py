@@ -1,4 +1,4 @@
-"""Processing elements of arrays: common ports, products, operand registers."""
+"""Processing elements of arrays: common ports, products."""
 
 from typing import ClassVar
 
@@ -8,12 +8,14 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Choice, Integer, Parameter, check_fields
 from golden.pe.mac import MacSpec
+from golden.pe.sparse_mac import SparseMacSpec
 from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave, Planes
 from hw.arith.product import ENCODINGS, coded_width, digit_ranges, encode, product_planes
 from hw.lib.shared_module import SharedModule
+from hw.pe.sparse_select import SparseSelect
 
-__all__ = ["ACCUMULATOR_ARRIVAL", "CarrySaveSum", "RegisteredElement", "Element", "SumModule"]
+__all__ = ["ACCUMULATOR_ARRIVAL", "CarrySaveSum", "Element", "SumModule"]
 
 ACCUMULATOR_ARRIVAL = 0.6
 """Arrival time of the accumulator, in XOR gates: one gate clears it."""
@@ -48,6 +50,10 @@ class SumModule(SharedModule):
 
     SEPARATE: ClassVar[bool] = False
     """Whether heaps of different weights have separate accumulators."""
+
+    ahead: int = 0
+    """Bits of ``i_b``, the highest, that come a cycle before the rest of it, as ``i_a`` then does,
+    which has its registers inside."""
 
     en: Signal
     i_a: Signal
@@ -150,12 +156,13 @@ class Element(SumModule):
     """Multiply-accumulate of k operand pairs per cycle, inside an array.
 
     Members: see :class:`SumModule`; ``i_a``, ``i_b`` are k operands each, the first lowest, a as
-    :meth:`encode` makes it.
+    :meth:`encode` makes it. Of a :class:`SparseMacSpec`, ``i_a`` has all codes of A, ``i_b`` ends
+    with the select lines of kept ones, and both are a cycle :attr:`ahead`.
 
     Parameters
     ----------
     spec : MacSpec
-        What: operand and accumulator widths, and k.
+        What: operand and accumulator widths, and k; and which codes of A it chooses from.
     encoding : str
         How: multiplier, see :func:`hw.arith.product.product_planes`.
     pipeline : int
@@ -180,24 +187,43 @@ class Element(SumModule):
         self.spec = spec
         self.encoding = encoding
         self.cuts: dict[int, list[int]] = {}
-        self._widths = spec.k * coded_width(spec.a_format, encoding), spec.k * spec.b_width
+        self.select: SparseSelect | None = None
+        if isinstance(spec, SparseMacSpec):
+            self.select = SparseSelect(spec.sparse, spec.k)
+            self.ahead = self.select.lines_width
+        coded = coded_width(spec.a_format, encoding)
+        self._widths = spec.a_codes * coded, spec.k * spec.b_width + self.ahead
         self.cuts = {
             weight: heap.cuts(pipeline, self._last_delay) for weight, heap in self._plan().items()
         }
         super().__init__(*self._widths, pipeline)
 
-    def beside(self, valid: Value, b: Value) -> Value:
-        """Return the operands that go beside those of A, which are zero unless they are valid.
+    def gated(self, valid: Value, a: Value) -> Value:
+        """Return operands of A that are zero unless they are valid, or that are not chosen then."""
+        return Mux(valid, a, 0) if self.select is None else a
+
+    def beside(self, m: Module, valid: Value, b: Value) -> Value:
+        """Return ``i_b``, the operands that go beside those of A, which are zero unless valid.
 
         These are whatever they are: zero times them is zero. In Verilog, though, zero times x is x,
         so where the product is an operator, they are zero, too.
         """
-        return Mux(valid, b, 0) if self.encoding == "operator" else b
+        b = Mux(valid, b, 0) if self.encoding == "operator" else b
+        return b if self.select is None else self.select.decode(m, valid, b, self.spec.b_width)
+
+    def _chosen(self, m: Module, enable: Value, a: Value, lines: Value) -> Value:
+        """Register the codes of A that are chosen."""
+        assert self.select is not None
+        chosen = self.select.choose(m, a, lines)
+        held = Signal(len(chosen), name="held_a", reset_less=True)
+        with m.If(enable):
+            m.d.sync += held.eq(chosen)
+        return held
 
     def encode(self, m: Module, a: Value) -> Value:
-        """Encode k codes as ``i_a``, at the edge of an array."""
+        """Encode codes of A as ``i_a``, at the edge of an array."""
         spec = self.spec
-        codes = [a.word_select(pair, spec.a_width) for pair in range(spec.k)]
+        codes = [a.word_select(pair, spec.a_width) for pair in range(spec.a_codes)]
         return Cat(encode(m, code, spec.a_format, self.encoding) for code in codes)
 
     def _last_delay(self, products: BitHeap) -> float:
@@ -218,6 +244,8 @@ class Element(SumModule):
         spec = self.spec
         width = spec.accumulator_width
         heaps: dict[int, BitHeap] = {}
+        if self.select is not None:
+            a = self._chosen(m, enable, a, b[len(b) - self.ahead :])
         for pair in range(spec.k):
             x, y = a.word_select(pair, len(a) // spec.k), b.word_select(pair, spec.b_width)
             planes = product_planes(
@@ -231,63 +259,3 @@ class Element(SumModule):
             for rows in cuts:
                 heaps[weight] = heaps[weight].register(m, enable, rows)
         return heaps
-
-
-class RegisteredElement(SharedModule):
-    """An element with operand registers, from which its neighbours take their operands.
-
-    Parameters
-    ----------
-    element : SumModule
-        The element behind the registers.
-
-    Members
-    -------
-    en, o_done, o : as the element's
-    i_a, i_b, i_clear : In
-        As the element's, one cycle earlier.
-    o_a, o_b, o_clear : Out
-        The same, one cycle later.
-    """
-
-    en: Signal
-    i_a: Signal
-    i_b: Signal
-    i_clear: Signal
-    o_a: Signal
-    o_b: Signal
-    o_clear: Signal
-    o_done: Signal
-    o: data.View
-
-    def __init__(self, element: SumModule):
-        self.element = element
-        self.module = element.module
-        self.layout = element.layout
-        self.pipeline = element.pipeline
-        a, b = len(element.i_a), len(element.i_b)
-        super().__init__({
-            **element.signature.members,
-            "o_a": Out(a),
-            "o_b": Out(b),
-            "o_clear": Out(1),
-        })
-
-    def elaborate(self, platform):
-        element = self.element
-        m = element.elaborate(platform)
-        with m.If(self.en):
-            m.d.sync += [
-                self.o_a.eq(self.i_a),
-                self.o_b.eq(self.i_b),
-                self.o_clear.eq(self.i_clear),
-            ]
-        m.d.comb += [
-            element.en.eq(self.en),
-            element.i_a.eq(self.o_a),
-            element.i_b.eq(self.o_b),
-            element.i_clear.eq(self.o_clear),
-            self.o_done.eq(element.o_done),
-            self.o.as_value().eq(element.o.as_value()),
-        ]
-        return m

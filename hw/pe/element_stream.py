@@ -10,7 +10,8 @@ from golden.check import Parameter
 from golden.pe.mac import MacSpec
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.shared_module import SharedModule
-from hw.pe.element import Element, RegisteredElement
+from hw.pe.element import Element
+from hw.pe.registered_element import RegisteredElement
 
 __all__ = ["Operands", "StreamPe", "Total"]
 
@@ -95,7 +96,7 @@ class StreamPe(wiring.Component):
             feed.last.eq(self.i.payload.last),
             self.i.ready.eq(feed.accept),
             pe.i_a.eq(Mux(feed.accept, self._element.encode(m, self.i.payload.a), 0)),
-            pe.i_b.eq(self._element.beside(feed.accept, self.i.payload.b)),
+            pe.i_b.eq(self._element.beside(m, feed.accept, self.i.payload.b)),
             pe.i_clear.eq(feed.clear),
             self.o.valid.eq(done[-1]),
         ]

@@ -46,5 +46,5 @@ class AdderTree(Broadcast):
     @classmethod
     def default_build(cls, spec: RowsEngineSpec, build: Mapping[str, Any]) -> dict[str, Any]:
         """Return the number of pipeline registers of large arrays of deep trees."""
-        deep = build["target"] == GENERIC and spec.k >= _DEEP and is_large_array(spec)
+        deep = build["target"] == GENERIC and spec.element.k >= _DEEP and is_large_array(spec)
         return {"pipeline": cls.BUILD["pipeline"].default + 1} if deep else {}

@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In, Member, Out
 from golden.tpe.rows import RowsSpec
 from hw.arith.adder import resolve
 from hw.lib.shared_module import Placement, SharedModule
-from hw.pe.element import RegisteredElement, SumModule
+from hw.pe.element import SumModule
+from hw.pe.registered_element import RegisteredElement
 
 __all__ = ["RowsColumn"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from amaranth import Cat, Module, Mux, Value
+from amaranth import Cat, Module, Value
 from amaranth.hdl import ValueLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -177,25 +177,27 @@ class RowsEngine(RowsArray):
         width = spec.k * spec.a_width
         # Undelayed rows are encoded while ``accept`` is still being decided, which is shorter.
         at_once = [a.word_select(row, width) for row in range(spec.m if spec.together else 1)]
-        operands = [Mux(feed.accept, self.element.encode(m, codes), 0) for codes in at_once]
+        gated = self.element.gated
+        operands = [gated(feed.accept, self.element.encode(m, codes)) for codes in at_once]
         if not spec.together:
-            below = skew(m, move, "a", Mux(feed.accept, a, 0), spec.m, width)[1:]
+            below = skew(m, move, "a", gated(feed.accept, a), spec.m, width)[1:]
             operands += [self.element.encode(m, codes) for codes in below]
-        b = self.element.beside(feed.accept, b)
+        columns = [_column(b, number, spec) for number in range(spec.n)]
         return self.place_columns(
             m,
             move,
             operands,
-            [_column(b, number, spec) for number in range(spec.n)],
+            [self.element.beside(m, feed.accept, column) for column in columns],
             clear,
         )
 
 
 def is_large_array(spec: RowsEngineSpec) -> bool:
     """Return whether the clock enable of an array of elements is a register."""
-    return is_large(spec.m * spec.n, spec.accumulator_width + spec.k * spec.b_width)
+    return is_large(spec.m * spec.n, spec.accumulator_width + spec.b_codes * spec.b_code_width)
 
 
 def _column(b: Value, number: int, spec: RowsEngineSpec) -> Value:
-    """Extract the k codes of one column from k rows of n codes."""
-    return Cat(b.word_select(k * spec.n + number, spec.b_width) for k in range(spec.k))
+    """Extract the codes of one column from rows of n codes."""
+    width = spec.b_code_width
+    return Cat(b.word_select(row * spec.n + number, width) for row in range(spec.b_codes))

@@ -10,7 +10,8 @@ from golden.tpe.rows import RowsEngineSpec, RowsSpec
 from golden.tpe.systolic_os import SystolicOsSpec
 from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import Placement
-from hw.pe.element import Element, RegisteredElement, SumModule
+from hw.pe.element import Element, SumModule
+from hw.pe.registered_element import RegisteredElement
 from hw.tpe.row_exit import near
 from hw.tpe.rows_array import skew
 from hw.tpe.rows_column import RowsColumn

@@ -10,7 +10,7 @@ from golden.npe.sl8 import Sl8Spec
 from hw.catalog import Design
 from hw.npe.lane.lane8 import Lane8
 from hw.npe.sl8 import Sl8
-from hw.pe.element import RegisteredElement
+from hw.pe.registered_element import RegisteredElement
 from verif.support.cases import brief, case_name
 
 CASES: list[dict[str, Any]] = [

@@ -126,14 +126,29 @@ CASES: list[tuple[str, dict[str, Any]]] = [
          "pipeline": 1, "together": True},
     ),
     ("adder_tree", {"m": 1, "n": 11, "k": 45, "k_max": 1 << 20, "a_width": 2, "b_width": 16}),
+    # N:M sparsity.
+    ("adder_tree", {"n": 3, "k": 8, "k_max": 96, "sparsity": "2:4"}),
+    ("adder_tree", {"m": 2, "n": 2, "k": 16, "k_max": 64, "a_width": 4, "a_signed": False,
+                    "sparsity": "4:8", "pe": "mac", "together": True}),
+    ("adder_tree", {"m": 1, "n": 2, "k": 4, "k_max": 4, "sparsity": "1:4", "pe": "opt2"}),
+    ("cube", {"m": 3, "n": 2, "k": 8, "k_max": 80, "b_width": 5, "b_signed": False,
+              "sparsity": "2:4", "upper": "counter"}),
+    ("cube", {"m": 9, "n": 1, "k": 4, "k_max": 40, "sparsity": "1:4", "encoding": "booth"}),
+    ("cube", {"m": 2, "n": 2, "k": 8, "k_max": 64, "sparsity": "4:8", "encoding": "operator"}),
+    ("cube", {"m": 3, "n": 2, "k": 4, "k_max": 64, "sparsity": "2:4", "encoding": "none",
+              "pipeline": 0, "together": True}),
+    ("matrix_2d", {"m": 3, "n": 2, "k_max": 60, "sparsity": "1:4"}),
+    ("matrix_2d", {"m": 2, "n": 3, "k_max": 64, "sparsity": "4:8", "together": True}),
+    ("matrix_2d", {"m": 9, "n": 16, "k_max": 1 << 24, "a_width": 2, "b_width": 16,
+                   "sparsity": "2:4"}),
 ]  # fmt: skip
 
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    # Each kind of array, and blocks that multiply or add.
-    brief(CASES, 4, 12, 23, 30),
+    # Each kind of array, blocks that multiply or add, and sparsity.
+    brief(CASES, 4, 12, 23, 30, -7),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_engine_rtl_matches_golden(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:

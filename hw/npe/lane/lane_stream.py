@@ -13,7 +13,7 @@ from hw.lib.shared_module import SharedModule
 from hw.npe.lane.decoded_operand import quiet
 from hw.npe.lane.lane8 import Lane8
 from hw.npe.lane.sum_formats import SumFormats
-from hw.pe.element import RegisteredElement
+from hw.pe.registered_element import RegisteredElement
 
 __all__ = ["LaneSum", "LaneWords", "StreamLane"]
 

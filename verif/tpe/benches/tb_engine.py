@@ -30,12 +30,14 @@ Tile = tuple[np.ndarray, np.ndarray]
 
 
 def tile(rng: np.random.Generator, k: int) -> Tile:
-    """Draw a tile: uniform or normal codes, a few of them corners."""
+    """Draw a tile: uniform or normal codes, a few of them corners, and zeros where B is sparse."""
     draw = uniform if rng.random() < 0.5 else normal
     a, b = draw(rng, SPEC.a_format, (SPEC.m, k)), draw(rng, SPEC.b_format, (k, SPEC.n))
     for codes, fmt in ((a, SPEC.a_format), (b, SPEC.b_format)):
         edge = rng.random(codes.shape) < 0.1
         codes[edge] = rng.choice(corners(fmt), edge.sum())
+    if getattr(SPEC, "sparse", None):  # masks of too few bits, enough, and too many
+        b[rng.random(b.shape) < rng.random(SPEC.n)] = 0
     return np.maximum(a, SPEC.a_low), b
 
 
@@ -53,14 +55,11 @@ def start(
 ) -> list[Any]:
     """Start to send tiles, under stalls."""
     beats = [tile_beats(SPEC, a, b) for a, b in tiles]
-    rngs = [generator(seed, 1), generator(seed, 2)]
+    lengths = [len(a) for a, _ in beats]
+    a, b = map(np.concatenate, zip(*beats, strict=True))
     return [
-        engine.send_a(
-            np.concatenate([a for a, _ in beats]),
-            [len(a) for a, _ in beats],
-            schedule(traffic[0], rngs[0]),
-        ),
-        engine.send_b(np.concatenate([b for _, b in beats]), schedule(traffic[1], rngs[1])),
+        engine.send_a(a, lengths, schedule(traffic[0], generator(seed, 1))),
+        engine.send_b(b, schedule(traffic[1], generator(seed, 2))),
     ]
 
 
