@@ -322,7 +322,7 @@ CATALOG = Catalogue()
 
 _OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps", "table")
 ADDED_PARAMETERS = {
-    **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
+    **dict.fromkeys(("matrix_2d", "cube", "adder_tree", "ternary_core"), ("sparsity",)),
     "coprocessor": ("vector", "id_width", "lean", "tap_rows", "watchdog", *_OPTIONS),
     "coprocessor_stream": ("lean", "tap_rows", "watchdog", *_OPTIONS),
     "coprocessor_uart": ("vector", "lean", "tap_rows", "watchdog", *_OPTIONS),

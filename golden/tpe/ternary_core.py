@@ -9,18 +9,19 @@ from golden.check import Choice, Flag, Integer, parameter
 from golden.engine import matmul
 from golden.formats.integer import IntFormat
 from golden.lut.ternary import pair_key, read_code, table_key
-from golden.tpe.rows import BroadcastEngineSpec, beat_cycles
+from golden.tpe.rows import SparseEngineSpec, beat_cycles
 
 __all__ = ["TernaryCoreSpec", "cycles", "ternary_core"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TernaryCoreSpec(BroadcastEngineSpec):
+class TernaryCoreSpec(SparseEngineSpec):
     """A tile of C is m rows by n columns; weights are -1, 0 and 1 in two bits; -2 counts as 0.
 
     By `mode`, a weight selects an activation ("direct"), a pair of weights one of four sums
     ("pair"), `group` weights one of (3^group - 1) / 2 ("table"), or two sign planes, one cycle
-    each, signed sums of `group` ("two_plane"). With `keys`, pairs and groups arrive as keys.
+    each, signed sums of `group` ("two_plane"). With `keys`, pairs and groups arrive as keys; with
+    `sparsity`, weights that are kept, with masks, of which each selects one activation.
     """
 
     m: int = parameter(Integer("rows of C per tile", 2, 1, 64, "rows"))
@@ -46,6 +47,10 @@ class TernaryCoreSpec(BroadcastEngineSpec):
             raise ValueError(f"group must be 2 where mode is {self.mode}, not {self.group!r}")
         if self.mode != "direct" and self.k % self.group:
             raise ValueError(f"k must be a multiple of group, {self.group}, not {self.k!r}")
+        if self.sparse is not None and self.mode != "direct":
+            raise ValueError(
+                f"sparsity must be none where mode is {self.mode}, not {self.sparsity!r}"
+            )
         if self.keys and self.mode not in ("pair", "table"):
             raise ValueError(f"keys must be false where mode is {self.mode}, not True")
 
@@ -53,17 +58,17 @@ class TernaryCoreSpec(BroadcastEngineSpec):
     def c_format(self) -> IntFormat:
         """Format of C: the narrowest that holds every sum of `k_max` products."""
         fmt = self.a_format
-        greatest = self.k_max * max(fmt.high, -fmt.low)
+        greatest = self.products * max(fmt.high, -fmt.low)
         return IntFormat(width=greatest.bit_length() + 1)
 
     @property
     def plain(self) -> bool:
         """Takes codes of weights, not keys."""
-        return not self.keys
+        return not self.keys and super().plain
 
     def b_numbers(self, codes: np.ndarray) -> np.ndarray:
         """Return the weights of codes; -2 counts as 0."""
-        return read_code(self.b_format.check("b", codes))
+        return super().b_numbers(read_code(self.b_format.check("b", codes)))
 
     @property
     def planes(self) -> int:
@@ -75,6 +80,8 @@ class TernaryCoreSpec(BroadcastEngineSpec):
 
         Padded with weights 0. A key is in the 2 * group bits of its weights, the lowest first.
         """
+        if self.sparse is not None:
+            return super().b_patterns(read_code(codes))
         weights = self.b_numbers(codes)
         padded = np.pad(weights, ((0, -codes.shape[0] % self.k), (0, 0)))
         if not self.keys:

@@ -1,6 +1,6 @@
 """How designs are verified, as `carrysave list` shows it: texts that several share."""
 
-__all__ = ["ACTIVATION", "ELEMENT", "ENGINE", "FLOAT"]
+__all__ = ["ACTIVATION", "ELEMENT", "ENGINE", "FLOAT", "SPARSE"]
 
 ELEMENT = (
     "cocotb against numpy: all operand pairs up to 8 x 8 bits, stalls, resets, extremes",
@@ -12,6 +12,11 @@ ELEMENT = (
 ENGINE = (
     "cocotb against numpy: all shapes, stalls, resets, extremes, exact cycle count",
     "netlist simulation",
+)
+
+SPARSE = (
+    *ENGINE,
+    "formal proof of what masks choose, and of a sparse step against the dense product",
 )
 
 FLOAT = (

@@ -139,19 +139,24 @@ class BitplaneLane(CarrySaveSum):
 
     def elaborate(self, platform):
         m = Module()
-        controls: Value = Cat(self.i_clear, self.lines)
+        lines = self.lines
+        if self.ahead:
+            lines = Signal(len(self.lines), name="held_lines", reset_less=True)
+            with m.If(self.en):
+                m.d.sync += lines.eq(self.lines)
+        controls: Value = Cat(self.i_clear, lines)
         for stage in range(self.pipeline):
             late = Signal(len(controls), name=f"late{stage}", reset_less=True)
             with m.If(self.en):
                 m.d.sync += late.eq(controls)
             controls = late
         done, comes, begins = controls[:LINES]
-        lines = [~begins]
+        moves = [~begins]
         if len(controls) > LINES:
-            lines = [~begins & ~controls[-1], ~begins & controls[-1]]
+            moves = [~begins & ~controls[-1], ~begins & controls[-1]]
         total = self.frame.register("total")
         columns = self.frame.columns(total)
-        accumulator = self._accumulator(m, columns, lines)
+        accumulator = self._accumulator(m, columns, moves)
         added = self.step(m, self.en, self.i_a, self.i_b, accumulator)
         with m.If(self.en & comes):
             m.d.sync += total.as_value().eq(self.frame.pack(added))

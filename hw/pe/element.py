@@ -211,15 +211,6 @@ class Element(SumModule):
         b = Mux(valid, b, 0) if self.encoding == "operator" else b
         return b if self.select is None else self.select.decode(m, valid, b, self.spec.b_width)
 
-    def _chosen(self, m: Module, enable: Value, a: Value, lines: Value) -> Value:
-        """Register the codes of A that are chosen."""
-        assert self.select is not None
-        chosen = self.select.choose(m, a, lines)
-        held = Signal(len(chosen), name="held_a", reset_less=True)
-        with m.If(enable):
-            m.d.sync += held.eq(chosen)
-        return held
-
     def encode(self, m: Module, a: Value) -> Value:
         """Encode codes of A as ``i_a``, at the edge of an array."""
         spec = self.spec
@@ -245,7 +236,7 @@ class Element(SumModule):
         width = spec.accumulator_width
         heaps: dict[int, BitHeap] = {}
         if self.select is not None:
-            a = self._chosen(m, enable, a, b[len(b) - self.ahead :])
+            a = self.select.held(m, enable, a, b[spec.k * spec.b_width :])
         for pair in range(spec.k):
             x, y = a.word_select(pair, len(a) // spec.k), b.word_select(pair, spec.b_width)
             planes = product_planes(

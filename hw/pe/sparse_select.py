@@ -104,6 +104,14 @@ class SparseSelect:
             chosen.append(code)
         return Cat(chosen)
 
+    def held(self, m: Module, enable: Value, a: Value, lines: Value) -> Value:
+        """Return the codes that were chosen a cycle before, see :meth:`choose`."""
+        chosen = self.choose(m, a, lines)
+        held = Signal(len(chosen), name="held_a", reset_less=True)
+        with m.If(enable):
+            m.d.sync += held.eq(chosen)
+        return held
+
 
 def _any(terms: list[Value]) -> Value:
     """Return the bits that are 1 in any of the terms."""

@@ -9,6 +9,7 @@ from hw.arith.bit_heap import BitHeap
 from hw.pe.bitplane_lane import BitplaneLane
 from hw.pe.chained_sum import ChainedSum, chained
 from hw.pe.entry_select import gather
+from hw.pe.sparse_select import SparseSelect
 from hw.pe.ternary_table import TernaryTable
 
 __all__ = ["TernaryLane"]
@@ -32,6 +33,8 @@ class TernaryLane(BitplaneLane):
         How: table of a group of activations; None if weights select single activations.
     keys : str
         What: "none", or groups of weights come as keys of a "pair" or of a "table".
+    select : SparseSelect or None
+        What: weights choose their activations; those and the select lines are a cycle ahead.
     chain : int
         How: operands are added by the tool's adders, so many one after the other, then in a tree;
         0: they are compressed, together with the accumulator.
@@ -48,6 +51,7 @@ class TernaryLane(BitplaneLane):
         *,
         table: TernaryTable | None,
         keys: str,
+        select: SparseSelect | None = None,
         chain: int = 0,
         **more: int,
     ):
@@ -58,7 +62,12 @@ class TernaryLane(BitplaneLane):
         self.chain = chain
         width = fmt.width if table is None else len(table.o)
         group = 1 if table is None else table.group
-        super().__init__(count // group * width, 2 * count, planes=1, **more)
+        self.select = select
+        operands = count // group
+        if select is not None:
+            self.ahead = select.lines_width
+            operands = select.count * select.sparse.share
+        super().__init__(operands * width, 2 * count + self.ahead, planes=1, **more)
 
     def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
         heap = BitHeap(self.width)
@@ -67,13 +76,23 @@ class TernaryLane(BitplaneLane):
             heap.add_bit(sign, 0, arrival=_SIGN)
         return heap
 
+    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
+        return super()._products(m, enable, self._selected(m, enable, a, b), b)
+
+    def _selected(self, m: Module, enable: Value, a: Value, b: Value) -> Value:
+        """Register the activations that weights choose; without a choice all are here already."""
+        a = a[: self._operands]
+        return a if self.select is None else self.select.held(m, enable, a, b[2 * self.count :])
+
     def step(
         self, m: Module, enable: Value, a: Value, b: Value, accumulator: list[list[Value]]
     ) -> list[list[Value]]:
         """Add what is selected to a sum; by adders, if there are chains."""
         if not self.chain:
             return super().step(m, enable, a, b, accumulator)
-        terms = [ChainedSum(*pair, 1) for pair in self._chosen(m, a[: self._operands], b)]
+        terms = [
+            ChainedSum(*pair, 1) for pair in self._chosen(m, self._selected(m, enable, a, b), b)
+        ]
         total = chained(m, enable, terms, self.chain, self.pipeline)
         summed = ChainedSum(Cat(bit for (bit,) in accumulator), C(0, 1), 1)
         return [[bit] for bit in total.plus(m, summed, self.width, "total_next").value]

@@ -8,7 +8,7 @@ from golden.tpe.adder_tree import AdderTreeSpec
 from golden.tpe.rows import RowsEngineSpec
 from hw.device import GENERIC
 from hw.device.choice import TARGET_BUILD
-from hw.lib.evidence import ENGINE
+from hw.lib.evidence import SPARSE
 from hw.tpe.broadcast import Broadcast
 from hw.tpe.element_choice import element_build
 from hw.tpe.rows_engine import is_large_array
@@ -37,7 +37,7 @@ class AdderTree(Broadcast):
     SPEC = AdderTreeSpec
     SUMMARY = "multiplier-adder trees: k products into each of n trees"
     BENCH = "tb_engine"
-    EVIDENCE = ENGINE
+    EVIDENCE = SPARSE
 
     BUILD: ClassVar[dict[str, Parameter]] = TARGET_BUILD | element_build(
         "opt1", "opt2", "mac", pipeline=3, more=f"one more in large arrays from k={_DEEP} on"

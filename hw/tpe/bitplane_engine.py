@@ -268,7 +268,7 @@ class BitplaneEngine(RowsArray):
         """Extract from a row's operands the inputs of its correction."""
         return a
 
-    def weights(self, codes: list[Value], plane: int) -> Value:
+    def weights(self, m: Module, codes: list[Value], plane: int) -> Value:
         """Extract the bits of one plane from a column's k codes."""
         return Cat(code[plane] for code in codes)
 
@@ -328,9 +328,9 @@ class BitplaneEngine(RowsArray):
         ]
         columns = []
         for number in range(spec.n):
-            codes = [b.word_select(at * spec.n + number, spec.b_code_width) for at in range(spec.k)]
-            planes = [self.weights(codes, plane) for plane in range(self.planes)]
-            columns.append(_select(planes, lines))
+            places = range(number, spec.n * spec.b_codes, spec.n)
+            codes = [b.word_select(at, spec.b_code_width) for at in places]
+            columns.append(_select([self.weights(m, codes, p) for p in range(self.planes)], lines))
         placed = place_columns(m, move, self.column, Cat(rows), columns, clear)
         if self.correction is not None:
             m.submodules.correction = correction = self.correction.place()

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from amaranth import Cat, Value
+from amaranth import Cat, Module, Value
 
 from golden.check import Parameter, complete
 from golden.tpe.bitserial_core import BitserialCoreSpec
@@ -61,7 +61,7 @@ class BitserialCore(BitplaneEngine):
             spec, lane, adder=build["adder"], held=build["held"], correction=correction
         )
 
-    def weights(self, codes: list[Value], plane: int) -> Value:
+    def weights(self, m: Module, codes: list[Value], plane: int) -> Value:
         """Extract the bits of one plane, in offset binary."""
         other = self.correction is not None and plane == self.planes - 1
         return Cat(~code[plane] if other else code[plane] for code in codes)

@@ -1,7 +1,7 @@
 """3D cube."""
 
 from golden.tpe.cube import CubeSpec
-from hw.lib.evidence import ENGINE
+from hw.lib.evidence import SPARSE
 from hw.tpe.broadcast import Broadcast
 from hw.tpe.element_choice import TREE_BUILD
 
@@ -25,6 +25,6 @@ class Cube(Broadcast):
     SPEC = CubeSpec
     SUMMARY = "3D cube: m x n elements, each adding k products per cycle"
     BENCH = "tb_engine"
-    EVIDENCE = (*ENGINE, "mutants")
+    EVIDENCE = (*SPARSE, "mutants")
 
     BUILD = TREE_BUILD

@@ -162,7 +162,7 @@ class LutCore(BitplaneEngine):
         control = super()._control(m, move, feed)
         return Cat(self._lines[-1], control) if self.subtracts else control
 
-    def weights(self, codes: list[Value], plane: int) -> Value:
+    def weights(self, m: Module, codes: list[Value], plane: int) -> Value:
         """Extract one plane in offset binary, or two's complement if the sign is subtracted."""
         if self.spec.parallel:
             return Cat(self._bits(codes, number) for number in range(self.spec.b_width))

@@ -1,7 +1,7 @@
 """2D matrix."""
 
 from golden.tpe.matrix_2d import Matrix2dSpec
-from hw.lib.evidence import ENGINE
+from hw.lib.evidence import SPARSE
 from hw.tpe.broadcast import Broadcast
 
 __all__ = ["Matrix2d"]
@@ -22,4 +22,4 @@ class Matrix2d(Broadcast):
     SPEC = Matrix2dSpec
     SUMMARY = "2D matrix: operands broadcast to elements that accumulate locally"
     BENCH = "tb_engine"
-    EVIDENCE = ENGINE
+    EVIDENCE = SPARSE

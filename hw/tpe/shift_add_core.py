@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from amaranth import Cat, Value
+from amaranth import Cat, Module, Value
 
 from golden.check import Parameter, complete
 from golden.tpe.shift_add_core import ShiftAddCoreSpec
@@ -51,6 +51,6 @@ class ShiftAddCore(BitplaneEngine):
         )
         super().__init__(spec, lane, adder=build["adder"], held=build["held"])
 
-    def weights(self, codes: list[Value], plane: int) -> Value:
+    def weights(self, m: Module, codes: list[Value], plane: int) -> Value:
         """Make whole codes."""
         return Cat(codes)

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from amaranth import Cat, Value
+from amaranth import C, Cat, Module, Value
 
 from golden.check import Integer, Parameter, complete
 from golden.formats.integer import IntFormat
@@ -12,6 +12,7 @@ from hw.lib.evidence import ENGINE
 from hw.pe.bitplane_lane import BitplaneLane
 from hw.pe.lut_lane import LutLane, Selection
 from hw.pe.lut_table import LutTable, Table
+from hw.pe.sparse_select import SparseSelect
 from hw.pe.ternary_lane import TernaryLane
 from hw.pe.ternary_table import TernaryTable
 from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine
@@ -66,6 +67,7 @@ class TernaryCore(BitplaneEngine):
             raise TypeError(f"spec must be a TernaryCoreSpec, not {spec!r}")
         build = complete(self.BUILD, build)
         self.table: Table | None = None
+        self.select: SparseSelect | None = None
         twice = spec.mode == "two_plane"
         if twice and build["chain"]:
             raise ValueError(f"chain must be 0 where mode is two_plane, not {build['chain']!r}")
@@ -86,13 +88,22 @@ class TernaryCore(BitplaneEngine):
             if spec.mode != "direct":
                 table = TernaryTable(spec.group, spec.a_format, build["adder"])
             keys = spec.mode if spec.keys else "none"
+            if spec.sparse is not None:
+                self.select = SparseSelect(spec.sparse, spec.b_codes)
             more["chain"] = build["chain"]
-            lane = TernaryLane(spec.a_format, spec.k, table=table, keys=keys, **more)
+            lane = TernaryLane(
+                spec.a_format, spec.b_codes, table=table, keys=keys, select=self.select, **more
+            )
             self.table = table
         super().__init__(spec, lane, adder=build["adder"], held=build["held"], dropped=int(twice))
 
-    def weights(self, codes: list[Value], plane: int) -> Value:
-        """Return codes or keys unchanged; with two planes: weight is 1, weight is not -1."""
+    def weights(self, m: Module, codes: list[Value], plane: int) -> Value:
+        """Return codes or keys unchanged; with two planes: weight is 1, weight is not -1.
+
+        With sparsity: codes, and select lines for their activations.
+        """
+        if self.select is not None:
+            return self.select.decode(m, C(1, 1), Cat(codes), self.spec.b_width)
         if self.planes == 1:
             return Cat(codes)
         return Cat(~(code[0] & code[1]) if plane else code[0] & ~code[1] for code in codes)

@@ -53,6 +53,10 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ),
     ("sl8", {"formats": "int4,e2m3", "accumulator_width": 13}),
     ("cube", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "k_max": 9}),
+    (
+        "adder_tree",
+        {"n": 1, "k": 4, "a_width": 2, "b_width": 2, "k_max": 8, "sparsity": "2:4", "pipeline": 0},
+    ),
     ("opt2", TINY | {"k": 2}),
     ("laconic", TINY | {"k": 2}),
     ("opt3", TINY),

@@ -141,6 +141,11 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("matrix_2d", {"m": 2, "n": 3, "k_max": 64, "sparsity": "4:8", "together": True}),
     ("matrix_2d", {"m": 9, "n": 16, "k_max": 1 << 24, "a_width": 2, "b_width": 16,
                    "sparsity": "2:4"}),
+    ("ternary_core", {"n": 3, "k": 8, "k_max": 64, "sparsity": "2:4"}),
+    ("ternary_core", {"m": 3, "n": 2, "k": 4, "k_max": 40, "a_signed": False, "sparsity": "1:4",
+                      "pipeline": 1, "together": True}),
+    ("ternary_core", {"m": 2, "n": 2, "k": 16, "k_max": 64, "sparsity": "4:8", "chain": 4,
+                      "pipeline": 1}),
 ]  # fmt: skip
 
 
@@ -148,7 +153,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("name", "parameters"),
     # Each kind of array, blocks that multiply or add, and sparsity.
-    brief(CASES, 4, 12, 23, 30, -7),
+    brief(CASES, 4, 12, 23, 30, -10),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_engine_rtl_matches_golden(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from golden.npe.lane import LaneSpec
 from golden.npe.requantiser import RequantiserSpec
 from golden.pe.mac import MacSpec
 from golden.tpe.lut_core import LutCoreSpec
+from golden.tpe.rows import SparseEngineSpec
 from hw.catalog import Design
 
 __all__ = ["beyond", "differences", "exact", "illegal", "longest", "unwritten"]
@@ -27,7 +28,9 @@ def unwritten(design: Design) -> str:
     if isinstance(spec, EngineSpec):
         if longest(design) is None:
             return f"that A comes again in each of {spec.passes} passes"
-        if not spec.plain and not (isinstance(spec, LutCoreSpec) and spec.external):
+        external = isinstance(spec, LutCoreSpec) and spec.external
+        masked = isinstance(spec, SparseEngineSpec) and spec.sparse is not None
+        if not (spec.plain or external or masked):
             return "which keys B has"
         if spec.a_low != spec.a_format.low:
             return f"that A has no code below {spec.a_low}"
