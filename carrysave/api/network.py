@@ -16,7 +16,8 @@ from carrysave.boards.board import board_of, design_of
 from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.run import view
 from carrysave.compiler.run.alone import Block
-from carrysave.compiler.run.request import RunRequest, execute, write
+from carrysave.compiler.run.pruned import execute
+from carrysave.compiler.run.request import RunRequest, write
 from carrysave.compiler.target.memory import memory_behind
 from carrysave.errors import ArgumentError, UsageError
 from carrysave.keywords import by_name
@@ -176,8 +177,7 @@ def run(
     FileError
         The model cannot run; names node or tensor.
     """
-    folder = Path(folder)
-    design, block = _target(design, options, folder / "boards")
+    design, block = _target(design, options, Path(folder) / "boards")
     with telling(progress) as steps, _file(model) as path:
         request = RunRequest(
             model=path,
@@ -188,13 +188,15 @@ def run(
             simulate=options.simulate,
             requantise=options.requantise,
             batch=options.batch,
-            reading=ReadOptions(options.batch_axis, options.constants or {}, options.states or {}),
+            reading=ReadOptions(
+                options.batch_axis, options.constants or {}, options.states or {}, options.prune
+            ),
             library=_library(options.energy),
             block=block,
             fallback=options.host_fallback,
             compare=options.compare,
         )
-        return NetworkRun(*execute(request, folder / "runs", steps))
+        return NetworkRun(*execute(request, Path(folder) / "runs", steps))
 
 
 def _target(

@@ -59,6 +59,8 @@ class RunOptions(Options):
         ``latency=20,bytes=4``; None: ``axi``, or that of the board.
     states : outputs that are inputs of the next sample, as ``{"stateN": "state"}``. The first state
         is in `x`, or zeros; of the outputs, the last state remains.
+    prune : leave so many of each so many constant weights along K, such as ``2:4``, those of
+        greatest magnitude, and compare with the dense model.
     energy : cells for the engine's energy, which is synthesised for them: ``osu018``, a Liberty
         file, a library, or a function that loads one; None or ``none``: no energy.
     """
@@ -76,4 +78,5 @@ class RunOptions(Options):
     constants: Mapping[str, Any] | None = None
     memory: str | None = None
     states: Mapping[str, str] | None = None
+    prune: str = "none"
     energy: Any = None

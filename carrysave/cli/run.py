@@ -70,6 +70,13 @@ class RunFlags(RunOptions):
             " [default: none]"
         ),
     ]
+    prune: Annotated[
+        str,
+        Parameter(
+            help="Leave N of each M constant weights along K, those of greatest magnitude: 1:4,"
+            " 2:4 or 4:8; and compare with the dense model."
+        ),
+    ]
     memory: MemoryName
     batch_axis: Annotated[str | None, Hidden]
     constants: Annotated[Mapping[str, Any] | None, Hidden]
@@ -123,6 +130,7 @@ def run_model(
 
     - `carrysave run model.onnx --input images.npy --labels classes.npy`
     - `carrysave run model.onnx --input images.npy -p m=16 -p n=16 --simulate none`
+    - `carrysave run model.onnx --input images.npy --labels classes.npy --prune 2:4`
     - `carrysave run model.onnx --input images.npy --memory block_ram --simulate all`
     - `carrysave run vad.onnx --input frames.npy --state stateN=state --constant sr=rate.npy`
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f -p divisor=4`

@@ -10,10 +10,12 @@ from onnx import ModelProto
 
 from carrysave.compiler.front.inputs import folded, read_inputs, zeros
 from carrysave.compiler.front.onnx_model import load
+from carrysave.compiler.front.pruning import prune
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
-from carrysave.errors import ArgumentError, refusal
+from carrysave.errors import ArgumentError, check_choice, refusal
+from golden.formats.sparse import DENSE, SPARSITY, SparseFormat
 
 __all__ = ["ReadOptions", "sized"]
 
@@ -26,11 +28,17 @@ class ReadOptions:
     ----------
     batch_axis, states : of :meth:`carrysave.compiler.front.samples.Samples.of`.
     constants : inputs that are a part of the model, .npy files or arrays by name.
+    prune : codes of each group along K that stay of constant weights, such as ``2:4``.
     """
 
     batch_axis: str | None = None
     constants: Mapping[str, str | PathLike[str] | np.ndarray] = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
+    prune: str = DENSE
+
+    def __post_init__(self) -> None:
+        """Check the choice."""
+        check_choice("prune", self.prune, SPARSITY.options)
 
     def read(self, model: Path, *, subgraphs: bool = False) -> tuple[Graph, Samples]:
         """Read a model, and find where its samples are.
@@ -49,6 +57,8 @@ class ReadOptions:
             for name, one in self.constants.items()
         }
         graph = folded(load(model, subgraphs=subgraphs), constants)
+        if self.prune != DENSE:
+            graph, _ = prune(graph, SparseFormat.parse(self.prune))
         with within_file(model):
             return graph, Samples.of(graph, self.batch_axis, self.states)
 

@@ -1,0 +1,97 @@
+"""A run of a network whose weights are pruned, with the dense one beside."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave.compiler.front.pruning import Pruned, prune
+from carrysave.compiler.run import request as as_read
+from carrysave.compiler.run.request import RunRequest
+from carrysave.errors import ArgumentError
+from carrysave.progress import Steps
+from golden.formats.sparse import DENSE, SparseFormat
+from hw.emit.user_files import shown
+
+__all__ = ["execute"]
+
+
+def execute(
+    request: RunRequest, runs: Path, steps: Steps
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Run a model as :func:`carrysave.compiler.run.request.execute` does, pruned if that is asked.
+
+    Then it also runs as it is, by the golden model.
+
+    Returns
+    -------
+    The facts and outputs; of a pruned model ``pruning`` of the facts has what was pruned, and how
+    outputs differ from the dense model's.
+    """
+    if request.reading.prune == DENSE:
+        return as_read.execute(request, runs, steps)
+    reading = replace(request.reading, prune=DENSE)
+    dense = replace(
+        request, reading=reading, simulate="none", compare=False, block=None, library=lambda: None
+    )
+    graph, _ = reading.read(request.model, subgraphs=request.fallback)
+    _, rows = prune(graph, SparseFormat.parse(request.reading.prune))
+    if not rows:
+        raise ArgumentError("{prune} needs products with constant weights; the model has none")
+    before, wanted = as_read.execute(dense, runs, steps)
+    facts, outputs = as_read.execute(request, runs, steps)
+    facts["pruning"] = {
+        "sparsity": request.reading.prune,
+        "tensors": [asdict(row) for row in rows],
+        "outputs": [
+            _apart(one, other, outputs[one["name"]], wanted[one["name"]])
+            for one, other in zip(facts["outputs"], before["outputs"], strict=True)
+        ],
+    }
+    facts["notes"] += _sentences(facts["pruning"], rows)
+    return facts, outputs
+
+
+def _apart(
+    row: Mapping[str, Any], dense: Mapping[str, Any], ours: np.ndarray, theirs: np.ndarray
+) -> dict[str, Any]:
+    """Compare an output with the dense model's."""
+    difference = ours.astype(np.float64) - theirs.astype(np.float64)
+    size = float(np.sqrt(np.mean(np.square(theirs.astype(np.float64)))))
+    same = None
+    if ours.ndim == 2 and ours.shape[1] > 1:
+        same = float(np.mean(ours.argmax(axis=1) == theirs.argmax(axis=1)))
+    return {
+        "name": row["name"],
+        "accuracy": row["accuracy"],
+        "accuracy_dense": dense["accuracy"],
+        "top1_equal": same,
+        "rms_ratio": float(np.sqrt(np.mean(np.square(difference)))) / size if size else None,
+    }
+
+
+def _sentences(pruning: Mapping[str, Any], rows: list[Pruned]) -> list[str]:
+    """Say what was pruned, and what it does to outputs."""
+    weights, zeros = (sum(getattr(row, key) for row in rows) for key in ("weights", "zeros"))
+    before = sum(row.zeros_before for row in rows)
+    lines = [
+        f"pruned {pruning['sparsity']}: {zeros:,} of {weights:,} weights are 0, {before:,} before"
+    ]
+    stored = [row for row in rows if row.stored is not None]
+    if stored:
+        bytes_, dense = (
+            sum(getattr(row, key) or 0 for row in stored) for key in ("stored", "weights")
+        )
+        lines[0] += f"; without zeros {bytes_:,} bytes, of {dense:,}"
+    for row in pruning["outputs"]:
+        parts = []
+        if row["accuracy"] is not None:
+            parts.append(f"right {row['accuracy']:.2%}, dense {row['accuracy_dense']:.2%}")
+        if row["top1_equal"] is not None:
+            parts.append(f"the dense model's class for {row['top1_equal']:.2%}")
+        if row["rms_ratio"] is not None:
+            parts.append(f"rms difference {row['rms_ratio']:.3g} of the dense output's")
+        lines.append(f"{shown(row['name'])}: pruned, {'; '.join(parts)}")
+    return lines
