@@ -8,6 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from carrysave.compiler.front.pruning import prune
 from carrysave.compiler.graph.graph import Graph
+from golden.formats.bitmap import pack_bitmap
 from golden.formats.sparse import SparseFormat
 from verif.support.command import Run
 from verif.support.networks import MODELS, quantise
@@ -45,6 +46,9 @@ def test_products_are_pruned_along_k() -> None:
     assert np.array_equal(made["kernel"].reshape(4, 18).T, flat)
     assert [row.tensor for row in rows] == ["b", "bt", "kernel"]
     assert rows[0].zeros == (TWO_OF_FOUR.prune(b) == 0).sum()
+    assert [(row.k, row.n) for row in rows] == [(9, 5), (8, 3), (18, 4)]
+    for row, matrix in zip(rows, (made["b"], made["bt"].T, flat), strict=True):
+        assert row.image == b"".join(pack_bitmap(column) for column in matrix.T)
 
 
 def test_zero_is_the_zero_point_of_a_column() -> None:
@@ -72,7 +76,7 @@ def test_only_weights_are_pruned() -> None:
     graph, rows = prune(whole, TWO_OF_FOUR)
     assert np.array_equal(graph.constants["bias"], bias)
     assert np.array_equal(whole.constants["b"], b)
-    assert [(row.tensor, row.stored) for row in rows] == [("b", None)]
+    assert [(row.tensor, row.image) for row in rows] == [("b", None)]
 
 
 def test_run_reports_accuracy_beside_the_dense_model(run: Run, tmp_path: Path) -> None:
@@ -88,9 +92,14 @@ def test_run_reports_accuracy_beside_the_dense_model(run: Run, tmp_path: Path) -
     facts = check("run", found.out)
     pruning = facts["pruning"]
     assert pruning["sparsity"] == "2:4"
+    image = Path(pruning["image"]).read_bytes()
+    sparse = Graph(onnx.load(model)).constants
     for row in pruning["tensors"]:
-        assert row["weights"] / 2 <= row["zeros"] >= row["zeros_before"]
-        assert row["stored"] < row["weights"]
+        assert row["k"] * row["n"] / 2 <= row["zeros"] >= row["zeros_before"]
+        assert row["stored"] < row["k"] * row["n"]
+        part = image[row["offset"] :][: row["stored"]]
+        due = TWO_OF_FOUR.prune(sparse[row["tensor"]])
+        assert part == b"".join(pack_bitmap(column) for column in due.T)
     (output,) = pruning["outputs"]
     assert output["accuracy_dense"] > 0.95
     assert 0.5 < output["accuracy"] <= output["accuracy_dense"]

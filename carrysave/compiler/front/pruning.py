@@ -34,16 +34,19 @@ class Pruned:
     Members
     -------
     tensor : its name.
-    weights, zeros, zeros_before : their number.
-    stored : bytes of what is left, of 8 bits: see :func:`golden.formats.bitmap.pack_bitmap`; each
-        column begins a chunk. None of others.
+    k, n : rows of the matrix, as the product sums it, and columns.
+    zeros, zeros_before : weights that are 0.
+    image : what is left without zeros, column after column, each of whole chunks: see
+        :func:`golden.formats.bitmap.pack_bitmap`. None of weights that are not of 8 bits, signed
+        with their zero point.
     """
 
     tensor: str
-    weights: int
+    k: int
+    n: int
     zeros: int
     zeros_before: int
-    stored: int | None
+    image: bytes | None
 
 
 def prune(graph: Graph, sparse: SparseFormat) -> tuple[Graph, list[Pruned]]:
@@ -106,14 +109,15 @@ def _pruned(
     apart = matrix.astype(wide) - zero.astype(wide).reshape(-1)
     left = sparse.prune(apart)
     codes = (left + zero.astype(wide).reshape(-1)).astype(values.dtype)
-    stored = None
-    if values.dtype.itemsize == 1:
-        stored = sum(len(pack_bitmap(column.astype(np.int8))) for column in left.T)
+    image = None
+    if values.dtype.itemsize == 1 and np.array_equal(left, left.astype(np.int8)):
+        image = b"".join(pack_bitmap(column.astype(np.int8)) for column in left.T)
     row = Pruned(
         tensor=name,
-        weights=values.size,
+        k=matrix.shape[0],
+        n=matrix.shape[1],
         zeros=int((left == 0).sum()),
         zeros_before=int((apart == 0).sum()),
-        stored=stored,
+        image=image,
     )
     return (codes.T if turned else codes).reshape(values.shape), row

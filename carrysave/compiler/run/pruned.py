@@ -1,12 +1,13 @@
 """A run of a network whose weights are pruned, with the dense one beside."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from carrysave import cache
 from carrysave.compiler.front.pruning import Pruned, prune
 from carrysave.compiler.run import request as as_read
 from carrysave.compiler.run.request import RunRequest
@@ -28,7 +29,7 @@ def execute(
     Returns
     -------
     The facts and outputs; of a pruned model ``pruning`` of the facts has what was pruned, and how
-    outputs differ from the dense model's.
+    outputs differ from the dense model's. Its weights are in a file beside the runs.
     """
     if request.reading.prune == DENSE:
         return as_read.execute(request, runs, steps)
@@ -42,9 +43,12 @@ def execute(
         raise ArgumentError("{prune} needs products with constant weights; the model has none")
     before, wanted = as_read.execute(dense, runs, steps)
     facts, outputs = as_read.execute(request, runs, steps)
+    path = runs / f"{request.model.stem}.{request.reading.prune.replace(':', '_')}.bin"
+    cache.write(path, b"".join(row.image or b"" for row in rows))
     facts["pruning"] = {
         "sparsity": request.reading.prune,
-        "tensors": [asdict(row) for row in rows],
+        "image": str(path),
+        "tensors": list(_described(rows)),
         "outputs": [
             _apart(one, other, outputs[one["name"]], wanted[one["name"]])
             for one, other in zip(facts["outputs"], before["outputs"], strict=True)
@@ -52,6 +56,16 @@ def execute(
     }
     facts["notes"] += _sentences(facts["pruning"], rows)
     return facts, outputs
+
+
+def _described(rows: list[Pruned]) -> Iterator[dict[str, Any]]:
+    """Yield what is known of each tensor, and where it is in the image."""
+    offset = 0
+    for row in rows:
+        stored = None if row.image is None else len(row.image)
+        where = {"offset": None if stored is None else offset, "stored": stored}
+        yield {key: value for key, value in vars(row).items() if key != "image"} | where
+        offset += stored or 0
 
 
 def _apart(
@@ -74,17 +88,15 @@ def _apart(
 
 def _sentences(pruning: Mapping[str, Any], rows: list[Pruned]) -> list[str]:
     """Say what was pruned, and what it does to outputs."""
-    weights, zeros = (sum(getattr(row, key) for row in rows) for key in ("weights", "zeros"))
+    weights, zeros = sum(row.k * row.n for row in rows), sum(row.zeros for row in rows)
     before = sum(row.zeros_before for row in rows)
     lines = [
         f"pruned {pruning['sparsity']}: {zeros:,} of {weights:,} weights are 0, {before:,} before"
     ]
-    stored = [row for row in rows if row.stored is not None]
-    if stored:
-        bytes_, dense = (
-            sum(getattr(row, key) or 0 for row in stored) for key in ("stored", "weights")
-        )
-        lines[0] += f"; without zeros {bytes_:,} bytes, of {dense:,}"
+    images = [(row.image, row.k * row.n) for row in rows if row.image is not None]
+    if images:
+        stored, dense = sum(len(image) for image, _ in images), sum(size for _, size in images)
+        lines[0] += f"; without zeros {stored:,} bytes, of {dense:,}: {pruning['image']}"
     for row in pruning["outputs"]:
         parts = []
         if row["accuracy"] is not None:
