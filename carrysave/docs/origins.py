@@ -48,6 +48,11 @@ def origins_of(name: str) -> Iterator[str]:
         yield f"After {AFTER[name]}."
     if "ent" in getattr(CATALOG[name].parameters.get("encoding"), "options", ()):
         yield "With `encoding=ent`, digits are those of EN-T (ICCD 2024)."
+    if "sparsity" in CATALOG[name].parameters:
+        yield (
+            "With `sparsity`, groups of N codes and a mask are those of GPUs' sparse tensor cores"
+            " (arXiv 2104.08378, 2206.02874)."
+        )
     for table, designs in COMPARED.items():
         if name in designs:
             source = papers.TABLES[table].source

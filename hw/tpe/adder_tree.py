@@ -23,7 +23,8 @@ class AdderTree(Broadcast):
     """Multiplies matrices on multiplier-adder trees of k products each.
 
     Computes :func:`golden.tpe.adder_tree.adder_tree`, exactly; see :class:`Broadcast`. Large arrays
-    of trees of 32 products or more have four pipeline registers if nothing is said, others three.
+    of trees of 32 products or more have four pipeline registers if nothing is said, others three;
+    with ``sparsity`` multipliers are Booth's, as A then has fewer bits to be chosen and registered.
 
     Examples
     --------
@@ -45,6 +46,9 @@ class AdderTree(Broadcast):
 
     @classmethod
     def default_build(cls, spec: RowsEngineSpec, build: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the number of pipeline registers of large arrays of deep trees."""
-        deep = build["target"] == GENERIC and spec.element.k >= _DEEP and is_large_array(spec)
-        return {"pipeline": cls.BUILD["pipeline"].default + 1} if deep else {}
+        """Return the pipeline registers of large arrays of deep trees, and sparse multipliers."""
+        if build["target"] != GENERIC:
+            return {}
+        deep = spec.element.k >= _DEEP and is_large_array(spec)
+        more = {"pipeline": cls.BUILD["pipeline"].default + 1} if deep else {}
+        return more if spec.plain else more | {"encoding": "booth"}

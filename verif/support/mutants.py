@@ -55,7 +55,7 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("cube", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "k_max": 9}),
     (
         "adder_tree",
-        {"n": 1, "k": 4, "a_width": 2, "b_width": 2, "k_max": 8, "sparsity": "2:4", "pipeline": 0},
+        {"m": 2, "n": 2, "k": 4, "a_width": 2, "b_width": 2, "k_max": 8, "sparsity": "2:4"},
     ),
     ("opt2", TINY | {"k": 2}),
     ("laconic", TINY | {"k": 2}),
