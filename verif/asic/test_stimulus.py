@@ -33,6 +33,15 @@ def test_stimulus_rejects(design: str, parameters: dict[str, Any], text: str, er
         Stimulus.parse(Design(design, parameters), text)
 
 
+def test_weights_of_sparse_designs_are_pruned() -> None:
+    design = Design("adder_tree", {"k": 8, "sparsity": "2:4"})
+    sparse = design.spec.sparse
+    for _, b in Stimulus.parse(design, "normal").sums():
+        assert np.array_equal(sparse.read(b), b)
+        places = sparse.places(sparse.pack(b)[0])
+        assert len(np.unique(places, axis=0)) > 1
+
+
 def test_stimulus_chooses_formats() -> None:
     lane = Design("sl8", SMALL_LANE)
     assert Stimulus.parse(lane, "normal").pair == (0, 0)

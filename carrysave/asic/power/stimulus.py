@@ -14,6 +14,7 @@ from golden.formats.element import ElementFormat
 from golden.npe.lane import LaneSpec
 from golden.npe.npe import NpeSpec
 from golden.pe.mac import MacSpec
+from golden.tpe.rows import SparseEngineSpec
 from hw.catalog import Design
 
 __all__ = ["KINDS", "UNMEASURED", "WARM_UP", "Stimulus", "Sum", "measurable"]
@@ -127,6 +128,8 @@ class Stimulus:
             if isinstance(spec, EngineSpec):
                 a = np.maximum(a, spec.a_low)  # some never take the least code
             a, b = a[:, :longest], b[:longest]
+            if isinstance(spec, SparseEngineSpec) and spec.sparse is not None:
+                b = spec.sparse.prune(b)  # else all masks were full, and no choice would change
             sums.append((a, b))
             beats = sum(-(-a.shape[1] // k) for a, _ in sums[WARM_UP:-1])
         return sums
