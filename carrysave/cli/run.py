@@ -128,9 +128,8 @@ def run_model(
 
     **Examples:**
 
-    - `carrysave run model.onnx --input images.npy --labels classes.npy`
-    - `carrysave run model.onnx --input images.npy -p m=16 -p n=16 --simulate none`
     - `carrysave run model.onnx --input images.npy --labels classes.npy --prune 2:4`
+    - `carrysave run model.onnx --input images.npy -p m=16 -p n=16 --simulate none`
     - `carrysave run model.onnx --input images.npy --memory block_ram --simulate all`
     - `carrysave run vad.onnx --input frames.npy --state stateN=state --constant sr=rate.npy`
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f -p divisor=4`

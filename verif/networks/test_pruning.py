@@ -85,9 +85,22 @@ def test_run_reports_accuracy_beside_the_dense_model(run: Run, tmp_path: Path) -
     np.save(tmp_path / "x.npy", task.inputs)
     np.save(tmp_path / "labels.npy", task.labels)
     found = run(
-        "run", model, "--input", tmp_path / "x.npy", "--labels", tmp_path / "labels.npy",
-        "--prune", "2:4", "--simulate", "none", "--energy", "none", "--json", "-o", tmp_path,
-    )  # fmt: skip
+        "run",
+        model,
+        "--input",
+        tmp_path / "x.npy",
+        "--labels",
+        tmp_path / "labels.npy",
+        "--prune",
+        "2:4",
+        "--simulate",
+        "none",
+        "--energy",
+        "none",
+        "--json",
+        "-o",
+        tmp_path,
+    )
     assert found.code == 0, found.err
     facts = check("run", found.out)
     pruning = facts["pruning"]

@@ -148,9 +148,11 @@ def test_proof_of_choice_can_fail(kind: str) -> None:
             ("opt2", "2:4", "ent", 0),
             ("opt1", "4:8", "ent", 0),
         ],
-        6, 7, 8,
+        6,
+        7,
+        8,
     ),
-)  # fmt: skip
+)
 def test_sparse_step(cell: str, kind: str, encoding: str, pipeline: int) -> None:
     count = SparseFormat.parse(kind).count
     spec = SparseMacSpec(k=count, a_width=2, b_width=2, accumulator_width=6, sparsity=kind)
