@@ -23,8 +23,7 @@ class AdderTree(Broadcast):
     """Multiplies matrices on multiplier-adder trees of k products each.
 
     Computes :func:`golden.tpe.adder_tree.adder_tree`, exactly; see :class:`Broadcast`. Large arrays
-    of trees of 32 products or more have four pipeline registers if nothing is said, others three;
-    with ``sparsity`` multipliers are Booth's, as A then has fewer bits to be chosen and registered.
+    of trees of 32 products or more have four pipeline registers if nothing is said, others three.
 
     Examples
     --------
@@ -46,9 +45,7 @@ class AdderTree(Broadcast):
 
     @classmethod
     def default_build(cls, spec: RowsEngineSpec, build: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the pipeline registers of large arrays of deep trees, and sparse multipliers."""
-        if build["target"] != GENERIC:
-            return {}
-        deep = spec.element.k >= _DEEP and is_large_array(spec)
-        more = {"pipeline": cls.BUILD["pipeline"].default + 1} if deep else {}
-        return more if spec.plain else more | {"encoding": "booth"}
+        """Return the number of pipeline registers of large arrays of deep trees, too."""
+        more = super().default_build(spec, build)
+        deep = build["target"] == GENERIC and spec.element.k >= _DEEP and is_large_array(spec)
+        return more | {"pipeline": cls.BUILD["pipeline"].default + 1} if deep else more

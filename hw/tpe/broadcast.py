@@ -1,5 +1,6 @@
 """Arrays that broadcast A to all columns: 2D matrix, 3D cube, multiplier-adder trees."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from amaranth import Cat, Module, Signal, Value
@@ -63,6 +64,7 @@ class Broadcast(RowsEngine):
 
     With ``sparsity`` N:M an element has N multipliers for M codes of K, each behind a choice of A
     by the masks of B, see :class:`hw.pe.sparse_select.SparseSelect`, and has the registers of A.
+    Its multipliers are Booth's if nothing is said: fewer bits of A are chosen and registered.
     """
 
     def __init__(self, spec: RowsEngineSpec, **build: Any):
@@ -70,6 +72,11 @@ class Broadcast(RowsEngine):
         if target != GENERIC and isinstance(spec, SparseEngineSpec) and not spec.plain:
             raise ValueError(f"sparsity must be none with target={target}, not {spec.sparsity!r}")
         super().__init__(spec, **build)
+
+    @classmethod
+    def default_build(cls, spec: RowsEngineSpec, build: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the multipliers of sparse arrays."""
+        return {} if build["target"] != GENERIC or spec.plain else {"encoding": "booth"}
 
     def make_column(self, spec: RowsEngineSpec, element: Element, adder: str) -> RowsColumn:
         """Make a column of elements."""
