@@ -83,7 +83,7 @@ def opened(
     LinkError
         It does not answer.
     CoprocessorError
-        Another design answers; says what is other about it.
+        Another design answers, of which it says what is other; or its memory was not levelled.
     """
     link = UartLink(port)
     device = Coprocessor(link, link)
@@ -93,6 +93,11 @@ def opened(
         raise CoprocessorError(
             f"the board has another design{of}, {device.info.hash:016x} and not {design.digest}"
             f" ({apart}): load it with `carrysave build --load`"
+        )
+    if failed := link.failed_bytes():
+        raise CoprocessorError(
+            "the board's memory was not levelled: no read delay is right at bytes"
+            f" {', '.join(map(str, failed))} of its bus; every access to it is an error"
         )
     return device, link
 

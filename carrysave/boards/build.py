@@ -15,6 +15,7 @@ from carrysave.boards.implement import Placement, TooLargeError, routed
 from carrysave.boards.largest import largest, map_whole
 from carrysave.boards.line_rate import rate_of
 from carrysave.boards.litedram_core import CORE
+from carrysave.boards.sdram import sdram_of
 from carrysave.boards.top import TOP, clock_of, top
 from carrysave.errors import ArgumentError
 from carrysave.fpga import place
@@ -164,7 +165,7 @@ def _built(
     mhz, baud, seed = rates
     external = parameters.get("memory") == "external"
     with tools.workplace() as work:
-        clock = clock_of(board, mhz, work, shifted=external)
+        clock = clock_of(board, mhz, work, memory=sdram_of(board.name).kind if external else "")
     design = design_of(board, parameters, clock_hz=1e6 * clock.mhz, baud=baud)
     flow = device.family(board.family).flow
     assert flow.bitstream is not None

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from carrysave import cache
@@ -17,7 +17,7 @@ __all__ = ["Controller", "controller"]
 
 _BEATS = 256
 """Of a burst of AXI4 at most."""
-_FORMAT = "1"  # of what is kept
+_FORMAT = "2"  # of what is kept
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,8 @@ def controller(
 
     Parameters
     ----------
-    clock_hz : of the co-processor and the memory, which gets it a quarter of a period
-        later.
-    simulated : data has a port for each direction, see
-        :class:`carrysave.boards.litedram_core.Request`.
+    clock_hz : of the co-processor.
+    simulated : it has what a simulator has, see :class:`carrysave.boards.litedram_core.Request`.
 
     Raises
     ------
@@ -65,14 +63,14 @@ def controller(
             _board=board.name,
             _bytes=spec.memory_bytes,
         )
-    most = _BEATS * sdram.bits // spec.data_width
+    most = _BEATS * sdram.port_bits // spec.data_width
     if spec.burst > most:
         raise ArgumentError(
             "burst must be {_most} or less on {_board}, whose memory has {_bits} bits, at a"
             " data_width of {_width}, not {_burst}",
             _most=most,
             _board=board.name,
-            _bits=sdram.bits,
+            _bits=sdram.port_bits,
             _width=spec.data_width,
             _burst=spec.burst,
         )
@@ -80,10 +78,12 @@ def controller(
     request = Request(
         platform=sdram.platform,
         arguments=dict(sdram.arguments),
+        kind=sdram.kind,
         memory=sdram.memory,
         data_width=spec.data_width,
         clock_hz=clock_hz,
         simulated=simulated,
+        **(asdict(sdram.ddr3) if sdram.ddr3 else {}),
     )
 
     def make(folder: Path) -> None:

@@ -56,18 +56,21 @@ def without_comments(verilog: str) -> str:
 def axi_to_sdram(module: Any, axi: Any, port: Any, base: int) -> None:
     """Connect an AXI4 bus to a port of SDRAM's crossbar, as wide as the memory.
 
-    Bursts are narrowed as such: LiteDRAM's own converter takes them apart, at a cycle more for each
-    beat.
+    Bursts are narrowed or widened as such: LiteDRAM's own converters take them apart, at a cycle
+    more for each beat, and at several.
     """
     from litedram.frontend.axi import LiteDRAMAXI2Native
     from litex.soc.interconnect.axi.axi_full import AXIConverter, AXIInterface
 
-    narrow = AXIInterface(data_width=port.data_width, address_width=32)
-    module.submodules += AXIConverter(axi, narrow)
-    module.submodules += LiteDRAMAXI2Native(narrow, port, r_buffer_depth=_READS, base_address=base)
+    from carrysave.boards.litedram_axi import Widener
+
+    inside = AXIInterface(data_width=port.data_width, address_width=32)
+    convert = Widener if port.data_width > axi.data_width else AXIConverter
+    module.submodules += convert(axi, inside)
+    module.submodules += LiteDRAMAXI2Native(inside, port, r_buffer_depth=_READS, base_address=base)
 
 
-def pins(platform: Any, output: Any, prefix: str = "") -> Iterator[str]:
+def pins(platform: Any, output: Any, prefix: str | tuple[str, ...] = "") -> Iterator[str]:
     """List the constraints of the pins of resources, as nextpnr takes them for ECP5."""
     from litex.build.generic_platform import IOStandard, Misc
 

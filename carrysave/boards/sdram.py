@@ -15,8 +15,30 @@ _MOST = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
+class Ddr3:
+    """What DDR3 needs besides, as LiteX's targets of the boards have it.
+
+    Members
+    -------
+    bridged : its clock is for pins on both sides of the FPGA.
+    swapped_masks : the masks of its two bytes are connected to each other's pins.
+    late_commands : commands leave later, below 64 MHz.
+    termination : of the memory, ``RTT_NOM``; empty: LiteDRAM's.
+    """
+
+    bridged: bool = False
+    swapped_masks: bool = False
+    late_commands: bool = False
+    termination: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sdram:
     """The SDRAM of a board.
+
+    SDR runs at the clock of the co-processor; the PLL makes a second clock, a quarter of a period
+    behind, for it. DDR3 runs at twice that clock, which the PLL makes, with a slow one by which the
+    FPGA's delay line is started.
 
     Members
     -------
@@ -24,6 +46,7 @@ class Sdram:
     memory : LiteDRAM's name of it.
     bits : of its data bus.
     bytes : of the memory.
+    ddr3 : it is DDR3, and needs that; None: SDR.
     """
 
     platform: str
@@ -31,11 +54,27 @@ class Sdram:
     memory: str
     bits: int
     bytes: int
+    ddr3: Ddr3 | None = None
+
+    @property
+    def kind(self) -> str:
+        """Of memory: the end of the name of the module that attaches it."""
+        return "ddr3" if self.ddr3 else "sdr"
+
+    @property
+    def port_bits(self) -> int:
+        """Bits of the controller's port: a burst of 8 words of DDR3."""
+        return 8 * self.bits if self.ddr3 else self.bits
+
+    @property
+    def cycle_bits(self) -> int:
+        """Bits that pass in a cycle of the co-processor's clock."""
+        return 4 * self.bits if self.ddr3 else self.bits
 
     @property
     def timing(self) -> MemoryTiming:
         """How long it takes."""
-        return MEMORIES[f"sdram{self.bits}"]
+        return MEMORIES[f"ddr3x{self.bits}" if self.ddr3 else f"sdram{self.bits}"]
 
 
 def _ulx3s(size: int) -> Sdram:
@@ -58,6 +97,28 @@ def _colorlight(name: str, revision: str) -> Sdram:
     )
 
 
+def _orangecrab(size: int) -> Sdram:
+    return Sdram(
+        platform="gsd_orangecrab",
+        arguments={"revision": "0.2", "device": f"{size}F"},
+        memory="MT41K64M16",
+        bits=16,
+        bytes=1 << 27,
+        ddr3=Ddr3(bridged=True, swapped_masks=True, late_commands=True, termination="disabled"),
+    )
+
+
+def _ecpix5(size: int) -> Sdram:
+    return Sdram(
+        platform="lambdaconcept_ecpix5",
+        arguments={"device": f"{size}F"},
+        memory="MT41K256M16",
+        bits=16,
+        bytes=1 << 29,
+        ddr3=Ddr3(),
+    )
+
+
 SDRAMS = {
     "ulx3s_12f": _ulx3s(12),
     "ulx3s_25f": _ulx3s(25),
@@ -65,15 +126,14 @@ SDRAMS = {
     "ulx3s_85f": _ulx3s(85),
     "colorlight_i5": _colorlight("i5", "7.0"),
     "colorlight_i9": _colorlight("i9", "7.2"),
+    "orangecrab_25f": _orangecrab(25),
+    "orangecrab_85f": _orangecrab(85),
+    "ecpix5_45f": _ecpix5(45),
+    "ecpix5_85f": _ecpix5(85),
 }
 """By names of :data:`carrysave.boards.board.BOARDS`."""
 
-_DDR3 = "its DDR3 must be levelled at each start, by a processor: carrysave has no machine for that"
 WITHOUT = {
-    "orangecrab_25f": _DDR3,
-    "orangecrab_85f": _DDR3,
-    "ecpix5_45f": _DDR3,
-    "ecpix5_85f": _DDR3,
     "tang_nano_20k": "its PLL's tool makes no second clock, by which SDRAM samples",
     "tang_nano_9k": "there is no maintained open core for its HyperRAM",
 }

@@ -37,32 +37,34 @@ class Clock:
     verilog: str = ""
 
 
-def clock_of(board: Board, mhz: float, folder: Path, *, shifted: bool = False) -> Clock:
+def clock_of(board: Board, mhz: float, folder: Path, *, memory: str = "") -> Clock:
     """Make the clock that is the nearest to a frequency, and not above it.
 
     A PLL's steps are coarse: where the tool's nearest is above, a lower one is asked for.
 
     Parameters
     ----------
-    shifted : the PLL makes a second clock, a quarter of a period behind, for a memory.
+    memory : kind of external memory, for which the PLL makes two clocks, see
+        :class:`carrysave.boards.sdram.Sdram`.
 
     Raises
     ------
     ValueError
         The family's PLL makes no such frequency.
     """
-    if mhz == board.oscillator_mhz and not shifted:
+    if mhz == board.oscillator_mhz and not memory:
         return Clock(mhz)
     flow, part = device.family(board.family).flow, board.part
     assert flow.bitstream is not None
     assert part is not None
     package, tool, *arguments = flow.bitstream.pll
+    times, more = flow.bitstream.pll_memory.get(memory, (1, ()))
     path = folder / "pll.v"
     clock = ""
     for step in range(_STEPS):
         path.unlink(missing_ok=True)
-        wanted = mhz * (1 - _STEP * step)
-        words = [*arguments, *(flow.bitstream.pll_shifted if shifted else ())]
+        wanted = times * mhz * (1 - _STEP * step)
+        words = [*arguments, *more]
         filled = [
             word.format(mhz=f"{board.oscillator_mhz:g}", wanted=f"{wanted:g}", pll=part.names[1])
             for word in words
@@ -72,7 +74,7 @@ def clock_of(board: Board, mhz: float, folder: Path, *, shifted: bool = False) -
         if done.code or not match:
             clock = f": {(done.output.strip().splitlines() or ['no frequency'])[-1]}"
             break
-        achieved = float(match[1] or match[2])
+        achieved = float(match[1] or match[2]) / times
         if achieved <= mhz * (1 + 1e-6):
             text = _without_comments(path.read_text())
             for word, value in board.pll_words.items():
@@ -94,8 +96,8 @@ def top(board: Board, module: str, clock: Clock, memory: Controller | None = Non
 
     Parameters
     ----------
-    memory : the controller of the design's external memory; the design is in reset until that has
-        started the memory.
+    memory : the controller of the design's external memory, which has the design's clock, too; the
+        design is in reset until that has started the memory.
     """
     flow = device.family(board.family).flow
     pads = memory.pads if memory else {}
@@ -105,13 +107,14 @@ def top(board: Board, module: str, clock: Clock, memory: Controller | None = Non
     if clock.verilog:
         assert flow.bitstream is not None
         comes, goes = flow.bitstream.pll_ports
-        late = f" .{flow.bitstream.pll_shifted_port}(late)," if memory else ""
+        second = f" .{flow.bitstream.pll_second}(second)," if memory else ""
         lines += [
-            "  wire fast, late, locked;",
-            f"  pll clocks (.{comes}(clk), .{goes}(fast),{late} .locked(locked));",
+            "  wire first, second, locked;",
+            f"  pll clocks (.{comes}(clk), .{goes}(first),{second} .locked(locked));",
         ]
     else:
-        lines += ["  wire fast = clk, late = clk, locked = 1'b1;"]
+        lines += ["  wire first = clk, second = clk, locked = 1'b1;"]
+    lines += ["  wire fast;" if memory else "  wire fast = first;"]
     light = "!light" if board.facts["pins"]["busy"]["inverted"] else "light"
     lines += [
         "  wire light;",
@@ -163,6 +166,6 @@ def _memory(memory: Controller) -> Iterator[str]:
     ]
     yield "  wire started;"
     yield (
-        f"  {CORE} memory (.core_clk(fast), .core_rst(reset), .core_shifted(late),"
-        f" .core_started(started), {', '.join(ports)});"
+        f"  {CORE} memory (.core_first(first), .core_second(second), .core_locked(locked),"
+        f" .core_rst(reset), .core_clk(fast), .core_started(started), {', '.join(ports)});"
     )

@@ -82,7 +82,7 @@ def facts(board: Board) -> dict[str, Any]:
         "gops": clock and design.component().operations_per_cycle * clock / 1e3,
         "baud": None if board.processor else rate,
         "sdram_bytes": sdram and sdram.bytes,
-        "sdram_gbps": sdram and clock and sdram.bits / 8 * clock / 1e3,
+        "sdram_gbps": sdram and clock and sdram.cycle_bits / 8 * clock / 1e3,
         "built_by": "open tools" if board.part else "Vivado",
         "note": board.note,
     }

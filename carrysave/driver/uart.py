@@ -153,6 +153,19 @@ class UartLink:
             part = data[start : start + length]
             self._command(Command.WRITE, address + start, length, part)
 
+    def failed_bytes(self) -> list[int]:
+        """Return which bytes of the memory's bus its start found no read delay for; none: it works.
+
+        Raises
+        ------
+        CoprocessorError
+            The memory answers with an error of another kind.
+        """
+        (failed,), status = self._line.command(Command.READ, 0, 1, b"", 1)
+        if status and not failed:
+            raise CoprocessorError(f"READ of 0x0 has status {status}")
+        return [byte for byte in range(8) if status and failed >> byte & 1]
+
     def __call__(self, shape: tuple[int, ...], dtype: Any = np.uint8) -> UartBuffer:
         """Allocate an array of zeros, first fit, like ``pynq.allocate``.
 

@@ -122,5 +122,12 @@ _SDRAMS = (
     _sdram(16, TO_ADDRESS + 19, "simulated: LiteDRAM, one clock, beats of 64 bits"),
     _sdram(32, TO_ADDRESS + 17, "as sdram16, whose first beat takes two words more"),
 )
-MEMORIES = {one.name: one for one in (AXI, BLOCK_RAM, *_SDRAMS)}
+_DDR3 = MemoryTiming(
+    name="ddr3x16",
+    latency=TO_ADDRESS + 26,
+    bytes=8,
+    source="simulated: LiteDRAM",
+    sdram=LitedramTiming(),
+)
+MEMORIES = {one.name: one for one in (AXI, BLOCK_RAM, *_SDRAMS, _DDR3)}
 """By name."""

@@ -70,8 +70,9 @@ class Bitstream:
     pll : the same, that write a module ``pll`` into ``pll.v``; ``{mhz}`` comes in,
         ``{wanted}`` goes out, and ``{pll}`` is the part's name.
     pll_ports : of that module: the clock that comes in, and the one that goes out.
-    pll_shifted, pll_shifted_port : further arguments for a second clock, a quarter of a period
-        behind, and its port; none if the tool makes no such clock.
+    pll_memory : by kinds of memory: how many times the design's clock it makes then, and further
+        arguments for a second clock.
+    pll_second : port of the second clock.
     suffix : of the bitstream's file.
     """
 
@@ -80,8 +81,8 @@ class Bitstream:
     pack: tuple[str, ...]
     pll: tuple[str, ...]
     pll_ports: tuple[str, str]
-    pll_shifted: tuple[str, ...] = ()
-    pll_shifted_port: str = ""
+    pll_memory: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+    pll_second: str = ""
     suffix: str = ".bit"
 
 

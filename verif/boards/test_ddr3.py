@@ -1,0 +1,120 @@
+"""DDR3 of boards: how it is started and levelled, with memories that are read right nowhere."""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from carrysave.boards.board import BOARDS
+from carrysave.boards.top import clock_of
+from verif.boards.simulated_board import alone, board_with
+
+DELAYS, SLIPS = 8, 4
+NOWHERE: dict[int, list[int]] = {}
+
+
+def middle(windows: dict[int, list[int]], weak: list[int]) -> tuple[int, int] | None:
+    """Return the delay and the bit slip in the middle of the longest window, the first of them."""
+    best: tuple[int, int, int] | None = None
+    for slip in range(SLIPS):
+        good = [d in windows.get(slip, ()) and d not in weak for d in range(DELAYS)]
+        for first in range(DELAYS):
+            for last in range(first, DELAYS):
+                whole = all(good[first : last + 1])
+                if whole and (best is None or last - first + 1 > best[0]):
+                    best = last - first + 1, (first + last) // 2, slip
+    return best and best[1:]
+
+
+def _cases() -> list[dict[str, Any]]:
+    """Windows of each length at each place, two in a byte, faults; bytes differ."""
+    rng = Random(7)
+    spans = [
+        list(range(first, first + length)) for length in range(1, 6) for first in range(9 - length)
+    ]
+    cases: list[dict[str, Any]] = [
+        {"windows": [{index % SLIPS: span}, {rng.randrange(SLIPS): rng.choice(spans)}]}
+        for index, span in enumerate(spans)
+    ]
+    cases += [
+        {"windows": [{1: [0, 1, 4, 5, 6]}, {0: [7], 2: [2, 3]}]},
+        {"windows": [{3: [0, 1, 2, 3, 4, 5, 6, 7]}, {0: [0, 1], 3: [6, 7]}]},
+        {"windows": [{0: [0, 1, 2, 3]}, {1: [2, 3, 4]}], "weak": [[0], [3]]},
+        {"windows": [{0: [0, 1]}, NOWHERE]},
+        {"windows": [NOWHERE, {0: [3]}]},
+        {"windows": [NOWHERE, NOWHERE]},
+        {"windows": [{0: [1, 2]}, {0: [1, 2]}], "weak": [[1, 2], []]},
+    ]
+    return cases
+
+
+@pytest.mark.prove
+def test_each_byte_is_set_to_the_middle_of_its_longest_window(tmp_path: Path) -> None:
+    """Where there is none, all accesses are errors, and what is read says which byte it is."""
+    cases = [
+        *_cases(),
+        {"windows": [{0: [1]}, {0: [1]}], "stuck_high": 0x0100},
+        {"windows": [{0: [1]}, {0: [1]}], "silent": True},
+    ]
+    seen = alone("orangecrab_85f", "verif.boards.tb_levelling", tmp_path, cases=cases)
+    assert len(seen) == len(cases) == 39
+    for case, one in zip(cases, seen, strict=True):
+        weak = case.get("weak", [[], []])
+        places = [middle(*pair) for pair in zip(case["windows"], weak, strict=True)]
+        failed = sum((place is None) << byte for byte, place in enumerate(places))
+        failed |= 2 * ("stuck_high" in case) | 3 * ("silent" in case)
+        if failed:
+            assert one["wrote"] == 2, case
+            assert one["answers"] == [2, 2], case
+            assert one["data"] == [failed * 0x0101_0101_0101_0101] * 2, case
+        else:
+            assert list(zip(one["delays"], one["slips"], strict=True)) == places, case
+            assert one["wrote"] == 0
+            assert one["answers"] == [0, 0]
+            assert one["right"], case
+        assert one["cycles"] < 14_000
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", ["orangecrab_25f", "ecpix5_85f"])
+def test_memory_is_right_and_refreshed(name: str, tmp_path: Path) -> None:
+    """All bytes, a product, and no command that the data sheet forbids."""
+    found = board_with(name, tmp_path, size=256, windows=[{"1": [2, 3]}, {"0": [4]}])
+    assert found["ok"]
+    assert found["commands"]["refresh"] > 10
+    assert (found["read_bytes"] + found["written_bytes"]) / found["cycles"] > 1.9
+
+
+@pytest.mark.prove
+def test_bad_word_is_told(tmp_path: Path) -> None:
+    """One that is not where delays are tried."""
+    found = board_with("orangecrab_85f", tmp_path, size=64, bad={"9": 0x0400})
+    assert not found["ok"]
+    assert (found["high"], found["low"]) == (0x0400_0000, 0x0400_0000)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize(
+    ("chip", "failed"),
+    [
+        ({"stuck_low": 0x0002}, [0]),
+        ({"windows": [{"0": [1]}, {}]}, [1]),
+        ({"silent": True}, [0, 1]),
+    ],
+)
+def test_memory_that_is_not_levelled(chip: Any, failed: list[int], tmp_path: Path) -> None:
+    """Host and jobs get errors that say so, and nothing hangs."""
+    found = board_with("orangecrab_85f", tmp_path, **chip)
+    assert found["failed"] == failed
+    assert "READ of 0x10 has status 3" in found["read"]
+    assert "WRITE of 0x10 has status 3" in found["write"]
+    assert "job" in found
+    assert f"at bytes {', '.join(map(str, failed))} of its bus" in found["opened"]
+
+
+@pytest.mark.parametrize(("name", "mhz"), [("orangecrab_85f", 82.0), ("ecpix5_45f", 100.0)])
+def test_clock_is_half_of_what_the_pll_makes(name: str, mhz: float, tmp_path: Path) -> None:
+    clock = clock_of(BOARDS[name], mhz, tmp_path, memory="ddr3")
+    assert 0.85 * mhz < clock.mhz <= mhz
+    assert f'FREQUENCY_PIN_CLKOP="{2 * clock.mhz:g}"' in clock.verilog
