@@ -230,7 +230,9 @@ def design_of(
     """
     texts = {key: str(value) for key, value in board.parameters.items()}
     if parameters.get("memory") == "external":
-        texts["memory_bytes"] = str(external_bytes(board.name))
+        size = external_bytes(board.name)
+        width = max(int(texts["address_width"]), (size - 1).bit_length())
+        texts |= {"memory_bytes": str(size), "address_width": str(width)}
     if board.processor:
         return Design.parse("coprocessor", texts | dict(parameters))
     hertz = clock_hz or 1e6 * (board.clock_mhz or board.oscillator_mhz)

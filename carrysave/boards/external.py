@@ -28,13 +28,14 @@ class Controller:
     -------
     verilog : of the module ``carrysave_sdram``.
     pins : constraints of its pins, as nextpnr takes them for ECP5.
-    data_width : bits of its bus.
+    data_width, address_width : bits of its bus.
     pads : bits and direction of each port that goes to the memory.
     """
 
     verilog: str
     pins: str
     data_width: int
+    address_width: int
     pads: Mapping[str, tuple[int, str]]
 
 
@@ -83,6 +84,7 @@ def controller(
         data_width=spec.data_width,
         clock_hz=clock_hz,
         simulated=simulated,
+        packaged=sdram.packaged,
         **(asdict(sdram.ddr3) if sdram.ddr3 else {}),
     )
 
@@ -96,5 +98,6 @@ def controller(
         verilog=(folder / f"{CORE}.v").read_text(),
         pins=(folder / "pins.lpf").read_text(),
         data_width=spec.data_width,
+        address_width=min(32, spec.address_width),
         pads={name: (width, way) for name, (width, way) in facts["pads"].items()},
     )

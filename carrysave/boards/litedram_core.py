@@ -20,8 +20,11 @@ __all__ = ["CORE", "FACTS", "Request", "main"]
 
 CORE = "carrysave_sdram"
 FACTS = "sdram.json"
-_RESOURCES = ("sdram", "split", "ddram", "dfi")
-"""Names of resources that are the memory's, or in the place of it."""
+_RESOURCES = ("sdram", "split", "ddram", "dfi", "O_sdram", "IO_sdram")
+"""How names of resources begin that are the memory's, or in the place of it."""
+
+_PHYSICAL = ("ddram", "O_sdram", "IO_sdram")
+"""Those in whose place a simulator has others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +40,7 @@ class Request:
     clock_hz : of the controller.
     simulated : what no simulator has is left out, and the memory is started at once: pins of data
         of SDR are three, ``split_i``, ``split_o`` and ``split_oe``; of DDR3, DFI is at pins.
+    packaged : see :class:`carrysave.boards.sdram.Sdram`.
     bridged, swapped_masks, late_commands, termination : of DDR3, see
         :class:`carrysave.boards.sdram.Ddr3`.
     """
@@ -48,6 +52,7 @@ class Request:
     data_width: int
     clock_hz: float
     simulated: bool = False
+    packaged: bool = False
     bridged: bool = False
     swapped_masks: bool = False
     late_commands: bool = False
@@ -64,14 +69,10 @@ def main(path: Path) -> None:
 
     request = Request(**json.loads(path.read_text()))
     module = importlib.import_module(f"litex_boards.platforms.{request.platform}")
-    platform = module.Platform(**request.arguments, toolchain="trellis")
+    platform = module.Platform(**{"toolchain": "trellis", **request.arguments})
     core, attached = _core(platform, request)
-    if request.simulated:
-        output = GenericPlatform.get_verilog(
-            platform, core, name=CORE, special_overrides=attached.overrides
-        )
-    else:
-        output = platform.get_verilog(core, name=CORE)
+    writer = GenericPlatform if request.simulated else type(platform)
+    output = writer.get_verilog(platform, core, name=CORE, special_overrides=attached.overrides)
     assert not output.data_files
     text = without_comments(output.main_source)
     inouts = {output.ns.get_name(signal) for signal in attached.inouts}
@@ -81,7 +82,7 @@ def main(path: Path) -> None:
     Path(f"{CORE}.v").write_text(text)
     ports = {}
     for signal, _, _, (resource, _, part) in platform.constraint_manager.get_sig_constraints():
-        gone = request.simulated and (resource == "ddram" or part == "dq")
+        gone = request.simulated and (resource.startswith(_PHYSICAL) or part == "dq")
         if resource.startswith(_RESOURCES) and not gone:
             name = output.ns.get_name(signal)
             way = "inout" if name in inouts else "input" if part in attached.inputs else "output"

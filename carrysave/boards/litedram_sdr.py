@@ -1,11 +1,13 @@
 """SDR SDRAM behind LiteDRAM: its clock, its PHY, and how it is started."""
 
+from types import SimpleNamespace
 from typing import Any
 
 from litedram import modules
 from litedram.init import get_sdram_phy_init_sequence
 from litedram.phy import GENSDRPHY
 from litex.build.generic_platform import Pins, Subsignal
+from litex.build.gowin.common import Gw5ATristate
 from litex.build.io import DDROutput, Tristate
 from migen import ClockDomain, ClockSignal, Module
 
@@ -20,12 +22,15 @@ POWER_UP = 200e-6
 
 def attach(core: Any, platform: Any, request: Any, clocks: Clocks) -> Attached:
     """Attach the memory; its pins have three ports each for data, if it is simulated."""
-    pads = platform.request("sdram")
+    pads = _packaged(platform, request) if request.packaged else platform.request("sdram")
     timings = getattr(modules, request.memory)(request.clock_hz, "1:1")
     core.comb += [core.cd_sys.clk.eq(clocks.first), core.cd_sys.rst.eq(clocks.reset)]
-    overrides = {}
+    # Gowin's tools take a buffer for each pin; of its own, Migen writes high impedance.
+    overrides = {Tristate: Gw5ATristate} if request.packaged else {}
     if request.simulated:
         overrides = _split(platform, pads)
+    elif request.packaged:
+        core.specials += DDROutput(0, 1, pads.clk, ClockSignal("sys"))
     else:
         core.cd_shifted = ClockDomain("shifted", reset_less=True)
         core.comb += core.cd_shifted.clk.eq(clocks.second)
@@ -45,6 +50,26 @@ def attach(core: Any, platform: Any, request: Any, clocks: Clocks) -> Attached:
         inputs=frozenset({"i"}),
         overrides=overrides,
     )
+
+
+_PACKAGED = {"clk": "O_sdram_clk", "cke": "O_sdram_cke", "cs_n": "O_sdram_cs_n",
+             "ras_n": "O_sdram_ras_n", "cas_n": "O_sdram_cas_n", "we_n": "O_sdram_wen_n",
+             "dm": "O_sdram_dqm", "a": "O_sdram_addr", "ba": "O_sdram_ba",
+             "dq": "IO_sdram_dq"}  # fmt: skip
+"""Pins of memory in Gowin's packages, whose places its tools know by their names."""
+
+
+def _packaged(platform: Any, request: Any) -> Any:
+    """Return the pins of memory in the package; in simulation they are called as those of others.
+
+    Its clock is that of the controller, half a period behind.
+    """
+    pads = {part: platform.request(name) for part, name in _PACKAGED.items()}
+    if not request.simulated:
+        return SimpleNamespace(**pads)
+    parts = [Subsignal(part, Pins(len(pad))) for part, pad in pads.items()]
+    platform.add_extension([("sdram", 0, *parts)])
+    return platform.request("sdram")
 
 
 def _split(platform: Any, pads: Any) -> dict[Any, Any]:

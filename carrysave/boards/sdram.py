@@ -37,8 +37,8 @@ class Sdram:
     """The SDRAM of a board.
 
     SDR runs at the clock of the co-processor; the PLL makes a second clock, a quarter of a period
-    behind, for it. DDR3 runs at twice that clock, which the PLL makes, with a slow one by which the
-    FPGA's delay line is started.
+    behind, for it; in the FPGA's package it has the clock's inverse. DDR3 runs at twice that clock,
+    which the PLL makes, with a slow one by which the FPGA's delay line is started.
 
     Members
     -------
@@ -46,6 +46,7 @@ class Sdram:
     memory : LiteDRAM's name of it.
     bits : of its data bus.
     bytes : of the memory.
+    packaged : it is SDR in the package of a Gowin FPGA.
     ddr3 : it is DDR3, and needs that; None: SDR.
     """
 
@@ -54,6 +55,7 @@ class Sdram:
     memory: str
     bits: int
     bytes: int
+    packaged: bool = False
     ddr3: Ddr3 | None = None
 
     @property
@@ -130,12 +132,19 @@ SDRAMS = {
     "orangecrab_85f": _orangecrab(85),
     "ecpix5_45f": _ecpix5(45),
     "ecpix5_85f": _ecpix5(85),
+    "tang_nano_20k": Sdram(
+        platform="sipeed_tang_nano_20k",
+        arguments={"toolchain": "apicula"},
+        memory="M12L64322A",  # its timing, as LiteX's target has it
+        bits=32,
+        bytes=1 << 23,
+        packaged=True,
+    ),
 }
 """By names of :data:`carrysave.boards.board.BOARDS`."""
 
 WITHOUT = {
-    "tang_nano_20k": "its PLL's tool makes no second clock, by which SDRAM samples",
-    "tang_nano_9k": "there is no maintained open core for its HyperRAM",
+    "tang_nano_9k": "LiteX's core for its HyperRAM has a port of Wishbone: no bridge of AXI4's bursts to it",
 }
 """Why boards with other memory have none, beside block RAM."""
 

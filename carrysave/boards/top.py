@@ -107,7 +107,8 @@ def top(board: Board, module: str, clock: Clock, memory: Controller | None = Non
     if clock.verilog:
         assert flow.bitstream is not None
         comes, goes = flow.bitstream.pll_ports
-        second = f" .{flow.bitstream.pll_second}(second)," if memory else ""
+        second = flow.bitstream.pll_second if memory else ""
+        second = f" .{second}(second)," if second else ""
         lines += [
             "  wire first, second, locked;",
             f"  pll clocks (.{comes}(clk), .{goes}(first),{second} .locked(locked));",
@@ -145,18 +146,19 @@ def _range(width: int) -> str:
 
 _ONE = ("arvalid", "arready", "rlast", "rvalid", "rready", "awvalid", "awready", "wlast", "wvalid",
         "wready", "bvalid", "bready")  # fmt: skip
-_MORE = {"araddr": 32, "awaddr": 32, "arlen": 8, "awlen": 8, "arsize": 3, "awsize": 3, "arburst": 2,
+_MORE = {"arlen": 8, "awlen": 8, "arsize": 3, "awsize": 3, "arburst": 2,
          "awburst": 2, "arcache": 4, "awcache": 4, "arprot": 3, "awprot": 3, "rresp": 2,
          "bresp": 2}  # fmt: skip
-_AXI = (*_ONE, *_MORE, "rdata", "wdata", "wstrb")
+_AXI = (*_ONE, *_MORE, "araddr", "awaddr", "rdata", "wdata", "wstrb")
 """Signals between design and controller."""
 
 
 def _memory(memory: Controller) -> Iterator[str]:
     """Yield the controller of the memory, and the signals between it and the design."""
-    data = {"rdata": memory.data_width, "wdata": memory.data_width, "wstrb": memory.data_width // 8}
+    wide = dict.fromkeys(("rdata", "wdata"), memory.data_width) | {"wstrb": memory.data_width // 8}
+    wide |= dict.fromkeys(("araddr", "awaddr"), memory.address_width)
     for name in _AXI:
-        yield f"  wire {_range((dict.fromkeys(_ONE, 1) | _MORE | data)[name])}{name};"
+        yield f"  wire {_range((dict.fromkeys(_ONE, 1) | _MORE | wide)[name])}{name};"
     unused = ("arid", "arlock", "arqos", "arregion", "aruser", "awid", "awlock", "awqos",
               "awregion", "awuser", "wuser")  # fmt: skip
     ports = [

@@ -126,8 +126,22 @@ _DDR3 = MemoryTiming(
     name="ddr3x16",
     latency=TO_ADDRESS + 26,
     bytes=8,
-    source="simulated: LiteDRAM",
-    sdram=LitedramTiming(),
+    source="simulated at 80 MHz: LiteDRAM, two commands a cycle, beats of 64 bits",
+    sdram=LitedramTiming(
+        read=0.0,
+        write=2.0,
+        turn=8.0,
+        reads=16.0,
+        writes=18.0,
+        bank=2.0,
+        row=5.0,
+        opening=7.0,
+        refresh=66.0,
+        every=625.0,
+        page=2048,
+        banks=8,
+        answer=9.0,
+    ),
 )
 MEMORIES = {one.name: one for one in (AXI, BLOCK_RAM, *_SDRAMS, _DDR3)}
 """By name."""

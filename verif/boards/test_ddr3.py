@@ -49,6 +49,45 @@ def _cases() -> list[dict[str, Any]]:
     return cases
 
 
+@pytest.mark.parametrize("clock_hz", [48e6, 100e6])
+def test_start_takes_the_times_of_the_standard(clock_hz: float) -> None:
+    """JESD79-3: 200 us in reset, 500 us to the clock's enable, 512 clocks of the memory to lock."""
+    from litedram.modules import MT41K64M16
+    from litedram.phy import ECP5DDRPHY
+    from litex_boards.platforms.gsd_orangecrab import Platform
+
+    from carrysave.boards.litedram_ddr3 import start
+
+    pads = Platform(device="25F", toolchain="trellis").request("ddram")
+    settings = ECP5DDRPHY(pads, sys_clk_freq=clock_hz).settings
+    steps = start(settings, MT41K64M16(clock_hz, "1:2"), clock_hz)
+    reset, enabled = (next(i for i, s in enumerate(steps) if s.controls & bit) for bit in (4, 1))
+    assert sum(step.wait for step in steps[:reset]) / clock_hz >= 200e-6
+    assert sum(step.wait for step in steps[reset:enabled]) / clock_hz >= 500e-6
+    commands = [step for step in steps if step.command]
+    assert [step.bank for step in commands] == [2, 3, 1, 0, 0]
+    assert [step.command for step in commands] == [15] * 4 + [3]
+    assert commands[3].address >> 8 & 1, "its delay line is not reset"
+    assert commands[4].address == 1 << 10, "it is calibrated for a short time"
+    assert min(2 * step.wait for step in commands[3:]) >= 512
+    assert min(2 * step.wait for step in commands) >= 12
+    assert all(step.controls == 7 for step in commands)
+
+
+@pytest.mark.parametrize("byte", [0, 1])
+def test_patterns_differ_where_words_come_early_or_late(byte: int) -> None:
+    from carrysave.boards.read_levelling import PATTERNS
+
+    for pattern in PATTERNS:
+        words = [pattern >> 16 * word + 8 * byte & 255 for word in range(8)]
+        assert all(words[by:] + words[:by] != words for by in range(1, 8))
+    assert all(
+        {pattern >> 16 * word + 8 * byte + bit & 1 for pattern in PATTERNS for word in range(8)}
+        == {0, 1}
+        for bit in range(8)
+    )
+
+
 @pytest.mark.prove
 def test_each_byte_is_set_to_the_middle_of_its_longest_window(tmp_path: Path) -> None:
     """Where there is none, all accesses are errors, and what is read says which byte it is."""
