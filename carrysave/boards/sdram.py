@@ -144,7 +144,7 @@ SDRAMS = {
 """By names of :data:`carrysave.boards.board.BOARDS`."""
 
 WITHOUT = {
-    "tang_nano_9k": "LiteX's core for its HyperRAM has a port of Wishbone: no bridge of AXI4's bursts to it",
+    "tang_nano_9k": "LiteX's core for its HyperRAM is on Wishbone, to which no bridge carries bursts",
 }
 """Why boards with other memory have none, beside block RAM."""
 
