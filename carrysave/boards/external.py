@@ -17,6 +17,8 @@ __all__ = ["Controller", "controller"]
 
 _BEATS = 256
 """Of a burst of AXI4 at most."""
+_SLOWEST = 15
+"""Cycles of a bit of the serial line, at least: a byte may have to wait for DDR3's refresh."""
 _FORMAT = "2"  # of what is kept
 
 
@@ -52,7 +54,8 @@ def controller(
     Raises
     ------
     UsageError
-        The board has no such memory, or not as much; bursts are too long for its width.
+        The board has no such memory, or not as much; bursts are too long for its width, or the
+        serial line is too fast for it.
     ModuleNotFoundError
         LiteX is not installed.
     """
@@ -74,6 +77,14 @@ def controller(
             _bits=sdram.port_bits,
             _width=spec.data_width,
             _burst=spec.burst,
+        )
+    if sdram.ddr3 and spec.divisor < _SLOWEST:
+        raise ArgumentError(
+            "divisor must be {_least} or more on {_board}, whose memory may be busy for as long as"
+            " a byte of the line, not {_divisor}",
+            _least=_SLOWEST,
+            _board=board.name,
+            _divisor=spec.divisor,
         )
     needs("litex", "litedram", "migen", "litex_boards")
     request = Request(

@@ -144,7 +144,7 @@ SDRAMS = {
 """By names of :data:`carrysave.boards.board.BOARDS`."""
 
 WITHOUT = {
-    "tang_nano_9k": "LiteX's core for its HyperRAM is on Wishbone, to which no bridge carries bursts",
+    "tang_nano_9k": "LiteX's core for its HyperRAM is on Wishbone; no bridge carries bursts there",
 }
 """Why boards with other memory have none, beside block RAM."""
 

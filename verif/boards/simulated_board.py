@@ -19,8 +19,8 @@ __all__ = ["MHZ", "SMALL", "alone", "board_with", "quiet"]
 SMALL = {"memory": "external", "m": "2", "n": "4", "sums": "64", "a_bytes": "256",
          "b_bytes": "256"}  # fmt: skip
 MHZ = 80.0
-_DIVISORS = {"sdr": 5, "ddr3": 16}
-"""Of serial lines whose bytes take longer than an access to memory behind a refresh."""
+_DIVISORS = {"sdr": 5, "ddr3": 15}
+"""The least at which a byte of the line takes longer than an access that waits for a refresh."""
 
 
 def quiet(log: Path) -> bool:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from carrysave.boards.board import BOARDS
+from carrysave.boards.board import BOARDS, design_of
+from carrysave.boards.external import controller
 from carrysave.boards.top import clock_of
+from carrysave.errors import UsageError
 from verif.boards.simulated_board import alone, board_with
 
 DELAYS, SLIPS = 8, 4
@@ -150,6 +152,14 @@ def test_memory_that_is_not_levelled(chip: Any, failed: list[int], tmp_path: Pat
     assert "WRITE of 0x10 has status 3" in found["write"]
     assert "job" in found
     assert f"at bytes {', '.join(map(str, failed))} of its bus" in found["opened"]
+
+
+def test_line_that_is_faster_than_the_memory() -> None:
+    """Bytes that come while it is refreshed would be lost, each time that they are sent again."""
+    board = BOARDS["orangecrab_85f"]
+    design = design_of(board, {"memory": "external", "divisor": "14"})
+    with pytest.raises(UsageError, match=r"divisor must be 15 or more on orangecrab_85f, .*not 14"):
+        controller(board, design.spec, 42e6)
 
 
 @pytest.mark.parametrize(("name", "mhz"), [("orangecrab_85f", 82.0), ("ecpix5_45f", 100.0)])
