@@ -32,9 +32,8 @@ class Attached:
     -------
     phy : with ``dfi`` and ``settings``.
     timings : LiteDRAM's description of the memory.
-    ready : the controller may have it.
-    started : whoever waits for it may go on; it has failed, if it is not ready.
-    failed : bytes of its bus that do not answer; None: nobody tries.
+    started : the controller may have it.
+    failed : bytes of its bus that do not answer then; None: nobody tries.
     inouts : pins that Migen takes for inputs, which buffers of the FPGA drive, too.
     inputs : parts of resources whose pins are inputs.
     overrides : by what special parts are replaced.
@@ -42,7 +41,6 @@ class Attached:
 
     phy: Any
     timings: Any
-    ready: Any
     started: Any
     failed: Any = None
     inouts: tuple[Any, ...] = ()

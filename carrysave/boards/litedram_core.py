@@ -107,12 +107,12 @@ def _core(platform: Any, request: Request) -> tuple[Any, Attached]:
     core.comb += [
         core.cd_user.clk.eq(core.cd_sys.clk),
         # Nothing is asked of a memory that is not started, and nothing refreshes it.
-        core.cd_user.rst.eq(core.cd_sys.rst | ~attached.ready),
+        core.cd_user.rst.eq(core.cd_sys.rst | ~attached.started),
         clock.eq(core.cd_sys.clk),
         started.eq(attached.started),
     ]
     controller = _add_controller(core, platform, request, attached)
-    core.comb += If(attached.ready, controller.dfi.connect(attached.phy.dfi))
+    core.comb += If(attached.started, controller.dfi.connect(attached.phy.dfi))
     return core, attached
 
 

@@ -73,7 +73,6 @@ def attach(core: Any, platform: Any, request: Any, clocks: Clocks) -> Attached:
     return Attached(
         phy=phy,
         timings=timings,
-        ready=levelling.done & (levelling.failed == 0),
         started=levelling.done,
         failed=levelling.failed,
         inouts=() if request.simulated else (pads.dq, pads.dqs_p),

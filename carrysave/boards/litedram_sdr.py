@@ -44,7 +44,6 @@ def attach(core: Any, platform: Any, request: Any, clocks: Clocks) -> Attached:
     return Attached(
         phy=core.phy,
         timings=timings,
-        ready=started,
         started=started,
         inouts=() if request.simulated else (pads.dq,),
         inputs=frozenset({"i"}),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
+from cocotb.triggers import ClockCycles
 
 from carrysave.sim.cocotb.ddr3_phy import Ddr3Phy
 from carrysave.sim.cocotb.streams import generator
@@ -16,6 +17,15 @@ BYTES = 8
 """Of a beat."""
 MOST = 20_000
 """Cycles until the memory is started."""
+LATE = 12_000
+"""Cycles after which all places were tried, and not yet what was set."""
+
+
+async def _fade(dut: Any, chip: Ddr3Phy, byte: int | None) -> None:
+    """Have a byte be right nowhere, once all places were tried."""
+    if byte is not None:
+        await ClockCycles(dut.core_first, LATE)
+        chip.windows = [{} if number == byte else one for number, one in enumerate(chip.windows)]
 
 
 @cocotb.test
@@ -29,7 +39,10 @@ async def test_levelling(dut: Any) -> None:
         windows = [{int(slip): places for slip, places in one.items()} for one in case["windows"]]
         chip.windows, chip.weak = windows, case.get("weak", ((), ()))
         chip.stuck_high, chip.silent = case.get("stuck_high", 0), case.get("silent", False)
+        chip.deaf = case.get("deaf", False)
+        fades = cocotb.start_soon(_fade(dut, chip, case.get("fades")))
         cycles = await restart(dut, MOST)
+        fades.cancel()
         data = [0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210]
         wrote = await write(dut, 0x10008, data, [255, 255])
         answer = await read(dut, 0x10008, 2)
@@ -45,11 +58,14 @@ async def test_bursts(dut: Any) -> None:
     chip = Ddr3Phy(Pins(dut), GIVEN["period_ns"])
     await begin(dut, BYTES)
     await restart(dut, MOST)
-    base, size = 1 << 20, 1 << 12
+    base, size = 1 << 20, 1 << 14
     memory = bytearray(rng.bytes(size))
     words = memoryview(memory).cast("Q")
     for at in range(0, size, 2048):
         await write(dut, base + at, list(words[at // 8 : at // 8 + 256]), [255] * 256)
+    # So long that refreshes are among them, for which beats must wait.
+    for at in range(0, size, 2048):
+        assert (await read(dut, base + at, 256)).data == list(words[at // 8 : at // 8 + 256])
     for _ in range(120):
         beats = int(rng.integers(1, 20)) if rng.integers(2) else 1
         at = int(rng.integers(0, size // BYTES - beats))

@@ -43,6 +43,7 @@ def _cases() -> list[dict[str, Any]]:
         {"windows": [{1: [0, 1, 4, 5, 6]}, {0: [7], 2: [2, 3]}]},
         {"windows": [{3: [0, 1, 2, 3, 4, 5, 6, 7]}, {0: [0, 1], 3: [6, 7]}]},
         {"windows": [{0: [0, 1, 2, 3]}, {1: [2, 3, 4]}], "weak": [[0], [3]]},
+        {"windows": [{0: [5, 6, 7], 1: [0, 1, 2, 3]}, {2: [6, 7], 3: [0]}]},
         {"windows": [{0: [0, 1]}, NOWHERE]},
         {"windows": [NOWHERE, {0: [3]}]},
         {"windows": [NOWHERE, NOWHERE]},
@@ -97,14 +98,18 @@ def test_each_byte_is_set_to_the_middle_of_its_longest_window(tmp_path: Path) ->
         *_cases(),
         {"windows": [{0: [1]}, {0: [1]}], "stuck_high": 0x0100},
         {"windows": [{0: [1]}, {0: [1]}], "silent": True},
+        {"windows": [{0: [1]}, {0: [1]}], "deaf": True},
+        {"windows": [{0: [1]}, {0: [1]}], "fades": 1},
     ]
     seen = alone("orangecrab_85f", "verif.boards.tb_levelling", tmp_path, cases=cases)
-    assert len(seen) == len(cases) == 39
+    assert len(seen) == len(cases) == 42
     for case, one in zip(cases, seen, strict=True):
         weak = case.get("weak", [[], []])
         places = [middle(*pair) for pair in zip(case["windows"], weak, strict=True)]
         failed = sum((place is None) << byte for byte, place in enumerate(places))
-        failed |= 2 * ("stuck_high" in case) | 3 * ("silent" in case)
+        failed |= 2 * ("stuck_high" in case or "fades" in case) | 3 * (
+            "silent" in case or "deaf" in case
+        )
         if failed:
             assert one["wrote"] == 2, case
             assert one["answers"] == [2, 2], case
