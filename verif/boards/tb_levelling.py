@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import ClockCycles
 
-from carrysave.sim.cocotb.ddr3_phy import Ddr3Phy
+from carrysave.sim.cocotb.ddr3_phy import Ddr3Phy, Windows
 from carrysave.sim.cocotb.streams import generator
 from carrysave.sim.parameters import bench_parameters
 from verif.boards.controller_port import Pins, begin, read, restart, write
@@ -21,11 +21,16 @@ LATE = 12_000
 """Cycles after which all places were tried, and not yet what was set."""
 
 
-async def _fade(dut: Any, chip: Ddr3Phy, byte: int | None) -> None:
-    """Have a byte be right nowhere, once all places were tried."""
-    if byte is not None:
+async def _change(dut: Any, chip: Ddr3Phy, windows: list[Windows] | None) -> None:
+    """Have bytes be right at other places, once all were tried."""
+    if windows is not None:
         await ClockCycles(dut.core_first, LATE)
-        chip.windows = [{} if number == byte else one for number, one in enumerate(chip.windows)]
+        chip.windows = windows
+
+
+def _numbered(windows: list[dict[str, list[int]]]) -> list[Windows]:
+    """Return windows as they were before they were JSON."""
+    return [{int(slip): places for slip, places in one.items()} for one in windows]
 
 
 @cocotb.test
@@ -36,13 +41,13 @@ async def test_levelling(dut: Any) -> None:
     chip = Ddr3Phy(Pins(dut), GIVEN["period_ns"])
     for case in GIVEN["cases"]:
         chip.restart()
-        windows = [{int(slip): places for slip, places in one.items()} for one in case["windows"]]
-        chip.windows, chip.weak = windows, case.get("weak", ((), ()))
+        chip.windows, chip.weak = _numbered(case["windows"]), case.get("weak", ((), ()))
         chip.stuck_high, chip.silent = case.get("stuck_high", 0), case.get("silent", False)
         chip.deaf = case.get("deaf", False)
-        fades = cocotb.start_soon(_fade(dut, chip, case.get("fades")))
+        late = _numbered(case["late"]) if "late" in case else None
+        change = cocotb.start_soon(_change(dut, chip, late))
         cycles = await restart(dut, MOST)
-        fades.cancel()
+        change.cancel()
         data = [0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210]
         wrote = await write(dut, 0x10008, data, [255, 255])
         answer = await read(dut, 0x10008, 2)

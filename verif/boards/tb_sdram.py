@@ -14,7 +14,7 @@ from carrysave.driver import Coprocessor, CoprocessorError
 from carrysave.driver.job import Job
 from carrysave.driver.uart import UartLink
 from carrysave.sim.cocotb.ddr3_phy import Ddr3Phy
-from carrysave.sim.cocotb.sdram_chip import SdramChip
+from carrysave.sim.cocotb.sdram_chip import SdramChip, SdramTiming
 from carrysave.sim.cocotb.serial_line import SerialLine
 from carrysave.sim.cocotb.streams import generator, start_clock
 from carrysave.sim.cocotb.system import seconds
@@ -31,6 +31,8 @@ async def test_board(dut: Any) -> None:
     line = SerialLine(dut, GIVEN["divisor"])
     faults = GIVEN["chip"]
     faults["bad"] = _numbered(faults.get("bad", {}))
+    if "timing" in faults:
+        faults["timing"] = SdramTiming(**faults["timing"])
     if "windows" in faults:
         faults["windows"] = [_numbered(one) for one in faults["windows"]]
     chip = CHIPS[GIVEN["kind"]](dut, GIVEN["period_ns"], **faults)

@@ -99,15 +99,16 @@ def test_each_byte_is_set_to_the_middle_of_its_longest_window(tmp_path: Path) ->
         {"windows": [{0: [1]}, {0: [1]}], "stuck_high": 0x0100},
         {"windows": [{0: [1]}, {0: [1]}], "silent": True},
         {"windows": [{0: [1]}, {0: [1]}], "deaf": True},
-        {"windows": [{0: [1]}, {0: [1]}], "fades": 1},
+        {"windows": [{0: [1]}, {0: [1]}], "late": [{0: [1]}, NOWHERE]},
+        {"windows": [{0: [1]}, NOWHERE], "late": [{0: [1]}, {0: [0]}]},
     ]
     seen = alone("orangecrab_85f", "verif.boards.tb_levelling", tmp_path, cases=cases)
-    assert len(seen) == len(cases) == 42
+    assert len(seen) == len(cases) == 43
     for case, one in zip(cases, seen, strict=True):
         weak = case.get("weak", [[], []])
         places = [middle(*pair) for pair in zip(case["windows"], weak, strict=True)]
         failed = sum((place is None) << byte for byte, place in enumerate(places))
-        failed |= 2 * ("stuck_high" in case or "fades" in case) | 3 * (
+        failed |= 2 * ("stuck_high" in case or "late" in case) | 3 * (
             "silent" in case or "deaf" in case
         )
         if failed:

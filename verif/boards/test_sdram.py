@@ -29,8 +29,9 @@ def test_memory_is_right_and_refreshed(tmp_path: Path) -> None:
 
 @pytest.mark.prove
 def test_memory_in_the_package(tmp_path: Path) -> None:
-    """Of 32 bits, at a bus as wide."""
-    found = board_with("tang_nano_20k", tmp_path, size=512, rows=11, columns=8, bits=32)
+    """Of 32 bits, at a bus as wide; it has half of the rows, and needs refreshes half as often."""
+    chip = {"rows": 11, "columns": 8, "bits": 32, "timing": {"refi": 15_625.0, "rfc": 55.0}}
+    found = board_with("tang_nano_20k", tmp_path, size=512, **chip)
     assert found["ok"]
     assert found["commands"]["refresh"] > 10
 
@@ -92,7 +93,8 @@ def test_port_takes_what_the_memory_is_said_to(name: str, tmp_path: Path) -> Non
     timing = SDRAMS[name].timing
     seen = alone(name, "verif.boards.tb_sdram_port", tmp_path)
     assert len(seen["alone"]) == len(seen["again"]) == len(seen["gaps"]) == 64
-    assert timing.answer == np.median(seen["alone"])
+    # Of DDR3, fewer cycles where a refresh has closed the row that was open.
+    assert 0 <= timing.answer - np.median(seen["alone"]) <= (SDRAMS[name].kind == "ddr3")
     fitted = name == "ulx3s_85f"  # to whole products, of which rows that are open are a part
     assert fitted or timing.answer_again == np.median(seen["again"])
     assert timing.beat(8) == np.median(seen["gaps"])

@@ -39,8 +39,8 @@ class Ddr3Phy:
     ----------
     dut : with a clock ``clk``.
     period_ns : of the clock as the timing sees it.
-    windows : of each byte.
-    weak : of each byte, delays at which it is right, and no burst of its strobe is seen.
+    windows : of each byte; at delays beside them, too, a burst of its strobe is seen.
+    weak : of each byte, delays at which none is seen.
     read_latency, write_latency : of the PHY, cycles.
     stuck_high, stuck_low : bits of all words that are read as 1, or as 0.
     bad : words with such bits of their own: address -> bits that are read flipped.
@@ -233,7 +233,8 @@ class Ddr3Phy:
                 bytes_[:, byte] = np.roll(bytes_[:, byte], slip - at[0])
             elif not at:
                 bytes_[(delay + slip) % _WORDS, byte] ^= 1 << (3 * delay + slip + byte) % 8
-            self._seen |= (bool(at) and delay not in self.weak[byte]) << byte
+            near = any({delay - 1, delay, delay + 1} & {*delays} for delays in windows.values())
+            self._seen |= (near and delay not in self.weak[byte]) << byte
         all_ = bytes_.reshape(-1).view("<u2")
         all_ = (all_ | np.uint16(self.stuck_high)) & np.uint16(~self.stuck_low & 0xFFFF)
         for phase in range(_PHASES):
