@@ -31,10 +31,13 @@ _LOCK = 512
 """Cycles in which the memory's delay line locks, and its drivers are calibrated: twice as long."""
 _SLOW_HZ, _LATE = 64e6, 100
 """Below this clock commands leave later, by steps of a delay; as LiteX has it for OrangeCrab."""
-_MOVES = ("delay_reset", "delay_next", "slip_reset", "slip_next")
-_REGISTERS = ("rdly_dq_rst", "rdly_dq_inc", "rdly_dq_bitslip_rst", "rdly_dq_bitslip")
+_MOVES = {
+    "delay_reset": "rdly_dq_rst",
+    "delay_next": "rdly_dq_inc",
+    "slip_reset": "rdly_dq_bitslip_rst",
+    "slip_next": "rdly_dq_bitslip",
+}
 """Registers of the PHY that do so when they are written."""
-
 _TIMES = ("tRP", "tRCD", "tWR", "tRFC", "tFAW", "tRAS", "tWTR", "tCCD", "tRRD", "tZQCS")
 
 
@@ -130,10 +133,7 @@ def _connect(core: Any, phy: Any, levelling: ReadLevelling) -> None:
         registers["dly_sel"].storage.eq(levelling.select),
         registers["burstdet_clr"].re.eq(levelling.burst_clear),
         levelling.burst_seen.eq(registers["burstdet_seen"].status),
-        *(
-            registers[register].re.eq(getattr(levelling, move))
-            for register, move in zip(_REGISTERS, _MOVES, strict=True)
-        ),
+        *(registers[name].re.eq(getattr(levelling, move)) for move, name in _MOVES.items()),
     ]
 
 

@@ -1,5 +1,6 @@
 """DDR3 of boards: how it is started and levelled, with memories that are read right nowhere."""
 
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -121,6 +122,23 @@ def test_each_byte_is_set_to_the_middle_of_its_longest_window(tmp_path: Path) ->
             assert one["answers"] == [0, 0]
             assert one["right"], case
         assert one["cycles"] < 14_000
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", ["orangecrab_25f", "ecpix5_85f"])
+def test_machine_moves_the_delays_of_the_phy(name: str) -> None:
+    """By the registers that software writes: in simulation there is no PHY."""
+    board = BOARDS[name]
+    design = design_of(board, {"memory": "external"})
+    text = controller(board, design.spec, 80e6).verilog
+    joined = dict(re.findall(r"^assign (\w+) = (\w+);$", text, re.MULTILINE))
+    moves = {"rst": "delay_reset", "inc": "delay_next", "bitslip_rst": "slip_reset"}
+    for register, move in (moves | {"bitslip": "slip_next"}).items():
+        assert joined[f"rdly_dq_{register}_re"] == f"readlevelling_{move}"
+    assert joined["burstdet_clr_re"] == "readlevelling_burst_clear"
+    assert joined["storage"] == "readlevelling_select"
+    assert joined["readlevelling_burst_seen"] == "status"
+    assert ("ECLKBRIDGECS" in text) == (name == "orangecrab_25f")
 
 
 @pytest.mark.prove
