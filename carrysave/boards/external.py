@@ -9,7 +9,7 @@ from carrysave import cache
 from carrysave.boards.board import Board
 from carrysave.boards.litedram_core import CORE, FACTS, Request
 from carrysave.boards.litex_parts import run_litex
-from carrysave.boards.sdram import sdram_of
+from carrysave.boards.sdram import Sdram, sdram_of
 from carrysave.errors import ArgumentError, needs
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
 
@@ -60,32 +60,7 @@ def controller(
         LiteX is not installed.
     """
     sdram = sdram_of(board.name)
-    if spec.memory_bytes > sdram.bytes:
-        raise ArgumentError(
-            "memory_bytes must be {_most} or less on {_board}, not {_bytes}",
-            _most=sdram.bytes,
-            _board=board.name,
-            _bytes=spec.memory_bytes,
-        )
-    most = _BEATS * sdram.port_bits // spec.data_width
-    if spec.burst > most:
-        raise ArgumentError(
-            "burst must be {_most} or less on {_board}, whose memory has {_bits} bits, at a"
-            " data_width of {_width}, not {_burst}",
-            _most=most,
-            _board=board.name,
-            _bits=sdram.port_bits,
-            _width=spec.data_width,
-            _burst=spec.burst,
-        )
-    if sdram.ddr3 and spec.divisor < _SLOWEST:
-        raise ArgumentError(
-            "divisor must be {_least} or more on {_board}, whose memory may be busy for as long as"
-            " a byte of the line, not {_divisor}",
-            _least=_SLOWEST,
-            _board=board.name,
-            _divisor=spec.divisor,
-        )
+    _check(board, sdram, spec)
     needs("litex", "litedram", "migen", "litex_boards")
     request = Request(
         platform=sdram.platform,
@@ -112,3 +87,33 @@ def controller(
         address_width=min(32, spec.address_width),
         pads={name: (width, way) for name, (width, way) in facts["pads"].items()},
     )
+
+
+def _check(board: Board, sdram: Sdram, spec: CoprocessorUartSpec) -> None:
+    """Check that a co-processor fits the memory of a board."""
+    if spec.memory_bytes > sdram.bytes:
+        raise ArgumentError(
+            "memory_bytes must be {_most} or less on {_board}, not {_bytes}",
+            _most=sdram.bytes,
+            _board=board.name,
+            _bytes=spec.memory_bytes,
+        )
+    most = _BEATS * sdram.port_bits // spec.data_width
+    if spec.burst > most:
+        raise ArgumentError(
+            "burst must be {_most} or less on {_board}, whose memory has {_bits} bits, at a"
+            " data_width of {_width}, not {_burst}",
+            _most=most,
+            _board=board.name,
+            _bits=sdram.port_bits,
+            _width=spec.data_width,
+            _burst=spec.burst,
+        )
+    if sdram.ddr3 and spec.divisor < _SLOWEST:
+        raise ArgumentError(
+            "divisor must be {_least} or more on {_board}, whose memory may be busy for as long as"
+            " a byte of the line, not {_divisor}",
+            _least=_SLOWEST,
+            _board=board.name,
+            _divisor=spec.divisor,
+        )

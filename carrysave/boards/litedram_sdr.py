@@ -51,10 +51,13 @@ def attach(core: Any, platform: Any, request: Any, clocks: Clocks) -> Attached:
     )
 
 
-_PACKAGED = {"clk": "O_sdram_clk", "cke": "O_sdram_cke", "cs_n": "O_sdram_cs_n",
-             "ras_n": "O_sdram_ras_n", "cas_n": "O_sdram_cas_n", "we_n": "O_sdram_wen_n",
-             "dm": "O_sdram_dqm", "a": "O_sdram_addr", "ba": "O_sdram_ba",
-             "dq": "IO_sdram_dq"}  # fmt: skip
+_PACKAGED = {
+    **{part: f"O_sdram_{part}" for part in ("clk", "cke", "cs_n", "ras_n", "cas_n", "ba")},
+    "we_n": "O_sdram_wen_n",
+    "dm": "O_sdram_dqm",
+    "a": "O_sdram_addr",
+    "dq": "IO_sdram_dq",
+}
 """Pins of memory in Gowin's packages, whose places its tools know by their names."""
 
 

@@ -16,8 +16,14 @@ from hw.emit.verilog import Emission
 
 __all__ = ["MHZ", "SMALL", "alone", "board_with", "quiet"]
 
-SMALL = {"memory": "external", "m": "2", "n": "4", "sums": "64", "a_bytes": "256",
-         "b_bytes": "256"}  # fmt: skip
+SMALL = {
+    "memory": "external",
+    "m": "2",
+    "n": "4",
+    "sums": "64",
+    "a_bytes": "256",
+    "b_bytes": "256",
+}
 MHZ = 80.0
 _DIVISORS = {"sdr": 5, "ddr3": 15}
 """The least at which a byte of the line takes longer than an access that waits for a refresh."""

@@ -19,6 +19,10 @@ _PHASES, _WORDS, _BYTES = 2, 8, 2
 _DELAYS, _SLIPS = 8, 4
 _POSTPONED = 9
 """Refreshes' intervals that may pass without one."""
+_PINS = (
+    *("cs_n", "ras_n", "cas_n", "we_n", "address", "bank", "cke", "reset_n"),
+    *("wrdata", "wrdata_en", "wrdata_mask", "rddata_en"),
+)
 _MOVES = ("delay_reset", "delay_next", "slip_reset", "slip_next")
 
 Windows = Mapping[int, Sequence[int]]
@@ -72,9 +76,8 @@ class Ddr3Phy:
         self.restart()
         self._pins = {
             name: [bits_of(getattr(self.dut, f"dfi_p{phase}_{name}")) for phase in range(_PHASES)]
-            for name in ("cs_n", "ras_n", "cas_n", "we_n", "address", "bank", "wrdata",
-                         "wrdata_en", "wrdata_mask", "rddata_en", "cke", "reset_n")
-        }  # fmt: skip
+            for name in _PINS
+        }
         self._moves = [flag_of(getattr(self.dut, f"dfi_{name}")) for name in _MOVES]
         self._select = bits_of(self.dut.dfi_select)
         self._clear = flag_of(self.dut.dfi_burst_clear)
