@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 import numpy as np
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import FallingEdge, RisingEdge
 
 from carrysave.sim.cocotb.pins import bits_of, flag_of, writer_of
 
@@ -107,6 +107,8 @@ class Ddr3Phy:
         chosen, clear, select = self._pins["cs_n"], self._clear, self._select
         for write in (*self._data, *self._valid, self._burst):
             write(0)
+        # Before the first edge of the clock registers have any value.
+        await RisingEdge(self.dut.clk)
         while True:
             await edge
             self._cycle += 1

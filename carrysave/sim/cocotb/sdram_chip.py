@@ -5,7 +5,7 @@ from typing import Any
 
 import cocotb
 import numpy as np
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import FallingEdge, RisingEdge
 
 from carrysave.sim.cocotb.pins import bits_of
 
@@ -115,6 +115,8 @@ class SdramChip:
         driven = bits_of(self.dut.split_oe)
         edge = FallingEdge(self.dut.clk)
         shown = self._open
+        # Before the first edge of the clock registers have any value.
+        await RisingEdge(self.dut.clk)
         while True:
             await edge
             self._cycle += 1
