@@ -114,14 +114,18 @@ def _registers(step: Step) -> tuple[list[str], list[str]]:
         accumulator |= waiting & feeding
         late = waiting - feeding
         waiting = {name for after in late for name in sources[after] if name in data} - accumulator
-    return (
-        [name for name in step.next if name in accumulator],
-        [
-            name
-            for name in step.next
-            if name not in accumulator and (name in data or not sources[name])
-        ],
-    )
+    through = [
+        name
+        for name in step.next
+        if name not in accumulator and (name in data or not sources[name])
+    ]
+    loops = set(through)
+    while ends := {name for name in loops if not sources[name] & loops}:
+        loops -= ends
+    if loops:
+        some = ", ".join(sorted(loops)[:3])
+        raise NotUnderstoodError(f"what comes back to itself is not its sum alone: {some}")
+    return [name for name in step.next if name in accumulator], through
 
 
 def _operand(name: str) -> bool:
