@@ -323,9 +323,9 @@ CATALOG = Catalogue()
 _OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps", "table")
 ADDED_PARAMETERS = {
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree", "ternary_core"), ("sparsity",)),
-    "coprocessor": ("vector", "id_width", "lean", "tap_rows", "watchdog", *_OPTIONS),
-    "coprocessor_stream": ("lean", "tap_rows", "watchdog", *_OPTIONS),
-    "coprocessor_uart": ("vector", "lean", "tap_rows", "watchdog", *_OPTIONS),
+    "coprocessor": ("vector", "id_width", "lean", "tap_rows", "watchdog", "row_factors", *_OPTIONS),
+    "coprocessor_stream": ("lean", "tap_rows", "watchdog", "row_factors", *_OPTIONS),
+    "coprocessor_uart": ("vector", "lean", "tap_rows", "watchdog", "row_factors", *_OPTIONS),
     "vector_unit": ("quotient_bits", "exponential"),
 }
 """Parameters that a design did not have at first: at their defaults its digest is as before."""

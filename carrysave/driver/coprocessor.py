@@ -15,9 +15,11 @@ from .mode import Mode
 from .number import Number
 from .operands import Operands
 from .product import (
+    FACTOR,
     ProductOptions,
     blocks_of,
     check_beside,
+    check_factors,
     check_names,
     check_scales,
     check_shape,
@@ -140,6 +142,8 @@ class Coprocessor(VectorControl):
                 raise ValueError("accumulate must be with sums in out, and without requantisation")
         check_scales(self.info, (a_scales, b_scales), sizes, mode)
         check_beside(self.info, (m, n), bias, out, number)
+        factors = options.get("row_factors")
+        check_factors(self.info, m, factors, accumulates=accumulate)
         blocks = blocks_of(self.info, blocks, sizes, mode, number)
         c = self.empty((m, n), number) if out is None else out
         records = None
@@ -147,6 +151,7 @@ class Coprocessor(VectorControl):
             with c.freed_on_error() if out is None else nullcontext():
                 records = self._bytes(requantisation.placed(n).reshape(1, -1))
         operands = {"a": a, "b": b, "bias": bias, "a_scales": a_scales, "b_scales": b_scales}
+        operands["row_factors"] = factors
         matrices = {name: one for name, one in operands.items() if one is not None} | {"c": c}
         if records is not None:
             matrices["records"] = records
@@ -190,6 +195,7 @@ class Coprocessor(VectorControl):
             target = out if isinstance(out, Matrix) else None
             if options.get("accumulate") and target is None and out is not None:
                 target = operands.place(out, self.info.sums, "out")
+            factors = operands.place_row(options.get("row_factors"), FACTOR, "row_factors")
             product = self.product(
                 operands.place(a, mode.a, "a"),
                 operands.place_words(b, mode),
@@ -197,7 +203,7 @@ class Coprocessor(VectorControl):
                 out=operands.noted(target),
                 a_scales=operands.place_any(a_scales, mode, "a_scales"),
                 b_scales=operands.place_any(b_scales, mode, "b_scales"),
-                **options | {"mode": mode},
+                **options | {"mode": mode, "row_factors": factors},
             )
             operands.release_rest(product)
             if isinstance(out, np.ndarray):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .job import RECORD_BYTES, TABLE_BYTES, Job
+from .job import FACTOR_BITS, RECORD_BYTES, TABLE_BYTES, Job
 from .maps import map_word
 from .operations import DEPTHWISE, MAPS, SECOND
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
@@ -59,9 +59,10 @@ def descriptor(job: Job) -> bytes:
             put(name, value)
     if job.vector is not None:
         put("mode_vector", OPERATIONS[job.vector])
-    if job.bias is not None:
+    beside = job.row_factors if job.bias is None else job.bias
+    if beside is not None:
         put("mode_bias", 1)
-        put_address("bias", job.bias)
+        put_address("bias", beside)
     how = job.requantisation
     put("mode_requantise", int(job.encode or how is not None))
     if how is not None:
@@ -183,6 +184,8 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
     read += [rows(job.a_scales, job.m, job.ldsa), rows(job.b_scales, job.k, job.ldsb)]
     if job.bias is not None:
         read.append((job.bias, job.bias + job.n * sum_bytes))
+    if job.row_factors is not None:
+        read.append((job.row_factors, job.row_factors + job.m * FACTOR_BITS // 8))
     if job.records is not None:
         records = job.n * RECORD_BYTES * (job.vector not in MAPS)
         read.append((job.records, job.records + records + TABLE_BYTES * job.table))

@@ -8,7 +8,10 @@ from .number import Number
 from .registers import FIELDS
 from .window import Window
 
-__all__ = ["RECORD_BYTES", "TABLE_BYTES", "Job", "Requantisation"]
+__all__ = ["FACTOR_BITS", "RECORD_BYTES", "TABLE_BYTES", "Job", "Requantisation"]
+
+FACTOR_BITS = 16
+"""Bits of a factor of a row, which counts 2^-15."""
 
 RECORD_BYTES = 8
 """Bytes of a column's record: multiplier, 4; shift, 1; none, 1; zero point, 2."""
@@ -104,6 +107,7 @@ class Job:
     """One product, or vector job: addresses, sizes, row strides in bytes, and options.
 
     `bias` and `records` are addresses, of sums and of requantisations of columns, None without.
+    `row_factors` is the address of what rows of the C that is accumulated into are multiplied by.
     `encode` rounds sums to the engine's result format; `a_scales`, `b_scales`, `ldsa`, `ldsb` are
     addresses and strides of block scales, if the engine has them.
     Blocks of C are block_m x block_n tiles and block_k beats; 0 leaves that to the hardware.
@@ -138,6 +142,7 @@ class Job:
     records: int | None = None
     encode: bool = False
     accumulate: bool = False
+    row_factors: int | None = None
     a_format: int = 0
     b_format: int = 0
     a_scales: int = 0

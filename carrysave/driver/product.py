@@ -6,15 +6,17 @@ from typing import Any, TypedDict
 
 from .blocking import Blocks, plan
 from .device_info import Info
-from .job import Job, Requantisation
+from .job import FACTOR_BITS, Job, Requantisation
 from .matrix import Matrix
 from .mode import Mode
 from .number import Number
 
 __all__ = [
+    "FACTOR",
     "ProductOptions",
     "blocks_of",
     "check_beside",
+    "check_factors",
     "check_names",
     "check_number",
     "check_out",
@@ -26,6 +28,9 @@ __all__ = [
     "sizes_of",
 ]
 
+FACTOR = Number.of(FACTOR_BITS, FACTOR_BITS, False)
+"""Of rows of the existing C: as many 2^-15."""
+
 _STRIDES = {"a": "lda", "b": "ldb", "c": "ldc", "a_scales": "ldsa", "b_scales": "ldsb"}
 
 
@@ -36,12 +41,15 @@ class ProductOptions(TypedDict, total=False):
     -------
     requantisation : None, the default: C holds sums.
     accumulate : accumulate into the sums in `out`.
+    row_factors : 1 x M numbers of 16 bits, if the device has them: rows of the sums in `out` are
+        multiplied by so many 2^-15, and rounded, halves up, before any are added.
     mode : formats of A and B; needed if the engine has several, or scales.
     wide : requantised codes are of ``info.wide``, if jobs choose (``sizes``).
     """
 
     requantisation: Requantisation | None
     accumulate: bool
+    row_factors: Any
     mode: Mode | None
     wide: bool
 
@@ -140,6 +148,17 @@ def check_beside(
         check_out(out, shape, number)
 
 
+def check_factors(info: Info, rows: int, factors: Matrix | None, *, accumulates: bool) -> None:
+    """Refuse factors of rows that are of another number, or multiply nothing."""
+    if factors is None:
+        return
+    info.require("row_factors")
+    if not accumulates:
+        raise ValueError("row_factors must be None without accumulate")
+    check_number("row_factors", factors, FACTOR)
+    check_shape("row_factors", factors, (1, rows))
+
+
 def check_out(out: Matrix, shape: tuple[int, int], number: Number) -> None:
     """Refuse a matrix that cannot hold results."""
     check_shape("out", out, shape)
@@ -170,7 +189,7 @@ def product_job(
 
     Parameters
     ----------
-    matrices : ``a b c``, and ``bias records a_scales b_scales`` if there are any.
+    matrices : ``a b c``, and ``bias row_factors records a_scales b_scales`` if there are any.
     how : requantisation; whether sums are accumulated; bytes of C, if jobs choose them.
     """
     requantisation, accumulate, c_bytes = how

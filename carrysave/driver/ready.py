@@ -62,9 +62,11 @@ def job_of(image: bytes) -> Job:
             high=signed("high"),
             relu=bool(get("mode_relu")),
         )
+    beside = address("bias") if get("mode_bias") else None
     return Job(
         **given,
-        bias=address("bias") if get("mode_bias") else None,
+        bias=beside if not get("mode_accumulate") else None,
+        row_factors=beside if get("mode_accumulate") else None,
         records=address("requant") if get("mode_per_column") or get("mode_table") else None,
         a_format=get("mode_a_format"),
         b_format=get("mode_b_format"),

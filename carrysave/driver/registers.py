@@ -133,6 +133,7 @@ FIELDS = {
     "features_windows": (320, 21, 1),
     "features_taps": (320, 22, 3),
     "features_table": (320, 25, 1),
+    "features_row_factors": (320, 26, 1),
     "hash_lo": (324, 0, 32),
     "hash_hi": (328, 0, 32),
     "c_bits": (332, 0, 32),

@@ -21,6 +21,7 @@ from golden.soc.job_check import error_of, matrices, narrows
 from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
+from golden.soc.row_factors import scaled
 from golden.soc.spec import CoprocessorSpec
 from golden.soc.window import Window, window_rows
 
@@ -63,6 +64,9 @@ def coprocessor(
     for name, added in (("bias", "bias" in matrix), ("c", job.accumulate)):
         if added:
             more = space.load(matrix[name])
+            if name == "c" and "row_factors" in matrix:
+                existing = wrap(more, inside.sum_width, inside.signed)
+                more = scaled(existing, space.load(matrix["row_factors"])[0])
             if inside.sum_width > _EXACT:
                 sums = sums.astype(object)
             sums = wrap(sums + more, inside.sum_width, inside.signed)

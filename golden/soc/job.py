@@ -44,10 +44,12 @@ class Job:
     requantisation, whose multiplier, shift and zero point come from `records` in memory if given;
     or codes with `encode`, which rounds sums to the engine's result format. Where the build has
     `sizes`, requantised codes have `c_bytes` bytes, 0 and 1 for one. `accumulate` adds to
-    the existing C. If the engine has block scales, those of A are a matrix of bytes, M x blocks,
-    and those of B, blocks x N. block_m, block_n are the tiles of a block of C, block_k its beats of
-    K; 0 leaves them to the hardware. Blocks are computed row by row, or by_columns. Blocks are
-    written before all input is read: C must not overlap anything but the C it accumulates into.
+    the existing C; with `row_factors`, an address of M numbers of 16 bits, to what
+    :func:`golden.soc.row_factors.scaled` makes of it. If the engine has block scales, those of A
+    are a matrix of bytes, M x blocks, and those of B, blocks x N. block_m, block_n are the tiles of
+    a block of C, block_k its beats of K; 0 leaves them to the hardware. Blocks are computed row by
+    row, or by_columns. Blocks are written before all input is read: C must not overlap anything but
+    the C it accumulates into.
     Where the build has a `scratch`, no matrix is in part in it.
 
     With a `window`, A is made of a map, see :func:`golden.soc.window.window_rows`: `a` is its
@@ -105,6 +107,7 @@ class Job:
     records: int | None = None
     encode: bool = False
     accumulate: bool = False
+    row_factors: int | None = None
     block_m: int = 0
     block_n: int = 0
     block_k: int = 0

@@ -10,6 +10,7 @@ from golden.soc.job import Error, Job
 from golden.soc.maps import MAPS
 from golden.soc.memory import Matrix
 from golden.soc.mode import FormatMode
+from golden.soc.row_factors import FACTOR_BYTES
 from golden.soc.spec import CoprocessorSpec
 from golden.soc.window import Window
 
@@ -22,7 +23,7 @@ def mode_of(spec: CoprocessorSpec, job: Job) -> FormatMode | None:
 
 
 def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
-    """Lay out the matrices of a job: a, b, c; bias and records if there are any.
+    """Lay out the matrices of a job: a, b, c; bias, records and factors of rows if there are any.
 
     a and b consist of words, see :class:`golden.soc.mode.FormatMode`.
     """
@@ -65,10 +66,11 @@ def _map_of(job: Job, window: Window) -> Matrix:
 
 
 def _of_columns(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
-    """Lay out what a job has for each column, and its table, behind records if there are any."""
+    """Lay out what a job has for each column or row, and its table, behind records if any."""
     records = spec.RECORD_BYTES * (job.vector not in MAPS)
     sizes = {
         "bias": (job.bias, job.n, spec.sum_bytes),
+        "row_factors": (job.row_factors, job.m, FACTOR_BYTES),
         "records": (job.records if records else None, job.n, records),
     }
     if job.table and job.records is not None:
@@ -104,6 +106,7 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         or (job.by_columns and not spec.blocks)
         or (any((job.block_m, job.block_n, job.block_k)) and not spec.blocks)
         or (job.accumulate and (job.codes or job.bias is not None or not spec.accumulates))
+        or (job.row_factors is not None and not (spec.row_factors and job.accumulate))
         or (spec.sizes and job.c_bytes > 2 * job.codes)
         or (window is not None and not spec.windows)
         or (job.table and not (spec.table and by_columns and job.c_bytes < 2))
@@ -170,11 +173,9 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
         and not (windows and spec.requantises_columns)
         and not (job.table and job.vector in MAPS),
         job.table and not (spec.table and job.vector in of_maps and job.records is not None),
-        job.accumulate,
+        job.accumulate or job.row_factors is not None,
         job.by_columns,
-        job.block_m,
-        job.block_n,
-        job.block_k,
+        any((job.block_m, job.block_n, job.block_k)),
         (job.window is not None) != windows,
     )
     how = job.requantisation
@@ -228,7 +229,7 @@ def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
     """Check row strides and addresses."""
     placed = {} if spec.STREAM else matrices(spec, job)
     once = job.vector == DEPTHWISE or (job.vector is not None and not job.ldb)
-    free = ("bias", "records", "table", "b" if once else "")
+    free = ("bias", "row_factors", "records", "table", "b" if once else "")
     if any(
         matrix.distance < matrix.row_bytes for name, matrix in placed.items() if name not in free
     ):

@@ -59,6 +59,7 @@ class CoprocessorSpec(BusSpec):
     trits: bool = parameter(Flag("weights of B are in memory five to a byte, along K", False))
     windows: bool = parameter(Flag("jobs can make A of the windows of a map", False))
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
+    row_factors: bool = parameter(Flag("the existing C can have a factor for each row", False))
     blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
     ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
     counters: bool = parameter(Flag("performance counters", True))

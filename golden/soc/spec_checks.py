@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from golden.soc.mode import FormatMode
+from golden.soc.row_factors import WIDEST
 
 __all__ = ["check_parts"]
 
@@ -26,6 +27,8 @@ def check_parts(spec: Any) -> None:
     moves = {"transpose": spec.transpose, "gather": spec.gather}
     check_rows(moves, spec.vector_out_bytes, spec.code_bytes * (not stream))
     check_scratch(spec.scratch, spec.address_width, stream=stream)
+    if spec.row_factors:
+        check_row_factors(inside.sum_width, accumulates=spec.accumulates and not inside.flags)
     signed = spec.rounding is not None and inside.signed and spec.vector is not None
     check_taps(spec.taps, inside.sum_width * (signed and spec.code_bits == _CODE))
     if spec.tap_rows > 1 and not spec.depthwise:
@@ -70,6 +73,15 @@ def check_scratch(size: int, address_width: int, *, stream: bool) -> None:
         raise ValueError(
             f"scratch must be 0, or a power of two of {_PAGE}..{min(most, _SCRATCH)} bytes,"
             f" not {size}"
+        )
+
+
+def check_row_factors(width: int, *, accumulates: bool) -> None:
+    """Refuse factors of rows where no integers are accumulated, or wide ones; ValueError."""
+    if not accumulates or width > WIDEST:
+        raise ValueError(
+            "row_factors must be false between streams, without accumulate, and with sums that are"
+            f" no integers of {WIDEST} bits or fewer, not True"
         )
 
 

@@ -215,6 +215,10 @@ class Coprocessor(wiring.Component):
         ]
 
 
+_AS_BUILT = "a_bits b_bits a_bytes b_bytes sums sum_bytes data_width address_width outstanding"
+"""Discovery registers that have values of the build by these names."""
+
+
 def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, int]:
     """Return the values of a build's discovery registers."""
     unit = spec.vector
@@ -240,6 +244,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         21: spec.windows,
         22: spec.taps,
         25: spec.table,
+        26: spec.row_factors,
     }
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
@@ -247,24 +252,16 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         "tile_m": inside.m,
         "tile_n": inside.n,
         "tile_k": inside.k,
-        "a_bits": spec.a_bits,
-        "b_bits": spec.b_bits,
         "c_bits": spec.code_bits,
-        "sum_bytes": spec.sum_bytes,
-        "data_width": spec.data_width,
-        "address_width": spec.address_width,
+        **{name: getattr(spec, name) for name in _AS_BUILT.split()},
         "k_max": min(
             (1 << spec.dimension_width) - 1, *(mode.k_max for mode in inside.modes.values())
         ),
-        "sums": spec.sums,
-        "a_bytes": spec.a_bytes,
-        "b_bytes": spec.b_bytes,
         "features": sum(has << bit for bit, has in features.items()),
         "hash": digest,
         "numbers": sum(
             (width | signed << 7) << 8 * byte for byte, (width, signed) in enumerate(spec.numbers)
         ),
-        "outstanding": spec.outstanding,
         "dimension_width": spec.dimension_width,
         **dict.fromkeys(("vector", "vector_format", "vector_length"), 0),
         **({} if unit is None else _of_vector(spec, unit)),

@@ -12,7 +12,7 @@ from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Packed
-from hw.soc.path.accumulate_in import AccumulateIn
+from hw.soc.path.accumulate_in import connect_addends
 from hw.soc.path.block_scales import connect_scales
 from hw.soc.path.column_values import add_bias, scale
 from hw.soc.path.cut_windows import cut_windows
@@ -21,6 +21,7 @@ from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.requantise_rows import stopping_family
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.result_writer import ResultWriter
+from hw.soc.path.row_factors import RowFactors
 from hw.soc.path.table_rows import TableRows, connect_tables
 from hw.soc.path.vector_connections import connect_vector_rows
 from hw.soc.path.vector_rows import VectorRows
@@ -139,6 +140,7 @@ class Datapath(wiring.Component):
         self.result_writer = ResultWriter(spec, build, blocks=family)
         self.vector_rows = None if spec.vector is None else VectorRows(spec, vector)
         self.table_rows = TableRows(spec) if spec.table else None
+        self.row_factors = RowFactors(spec, build) if spec.row_factors else None
         self.columns: dict[Destination, ColumnStore] = {}
         most = parts(spec)
         if spec.bias:
@@ -184,10 +186,12 @@ class Datapath(wiring.Component):
         banks = [cell for store in stores for cell in store.shared_modules]
         banks += [cell for store in self.columns.values() for cell in store.shared_modules]
         units = () if self.vector_rows is None else self.vector_rows.unit.shared_modules
+        factors = () if self.row_factors is None else self.row_factors.shared_modules
         return (
             *self.engine.shared_modules,
             *units,
             *banks,
+            *factors,
             *self.sum_store.shared_modules,
             *self.result_writer.shared_modules,
         )
@@ -321,20 +325,12 @@ class Datapath(wiring.Component):
             **self.columns,
         }
         if spec.accumulates:
-            m.submodules.addends = addends = stores[Destination.ADDEND] = AccumulateIn(spec)
-            m.d.comb += [
-                addends.i_geometry.eq(self.i_load_geometry),
-                addends.i_skip.eq(self._skips(loader.o_block)),
-                self.sum_store.i_write.eq(addends.write),
-                self.sum_store.i_write_half.eq(addends.o_half),
-                self.sum_store.i_write_address.eq(addends.o_address),
-                self.sum_store.i_write_row.eq(addends.o),
-                tiles.i_full_c.eq(addends.o_full),
-            ]
+            stores[Destination.ADDEND] = connect_addends(m, self, loader, tiles)
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
         if self.vector_rows is not None:
             words[Destination.VECTOR] = spec.vector_word_bytes
         words |= {Destination.TABLE: spec.bytes} if spec.table else {}
+        words |= {Destination.ROW_FACTORS: spec.bytes} if spec.row_factors else {}
         m.submodules.load_router = router = LoadRouter(spec, words, lean=self.lean)
         rows = cut_windows(m, self, loader, router) if spec.windows else loader.o
         if self.vector_rows is not None:
@@ -347,17 +343,14 @@ class Datapath(wiring.Component):
         m.submodules.beats = beats = self._queue(Beat(spec.data_width), 2, 0)
         connect(m, flipped(self.i), beats.i)
         connect(m, beats.o, router.i)
+        if self.row_factors is not None:
+            connect(m, getattr(router, f"o{Destination.ROW_FACTORS}"), self.row_factors.i_factors)
         for to, store in stores.items():
             connect(m, getattr(router, f"o{to}"), store.i)
             if to in self.columns:
                 m.submodules[f"columns{to}"] = store
             else:
                 m.d.comb += store.i_end.eq(router.o_end[to])
-
-    def _skips(self, blocks: Any) -> Value:
-        """Return whether a block of C begins that is not added to what is there."""
-        begins = blocks.valid & blocks.ready & blocks.payload.last_code
-        return begins & ~self.i_load_geometry.accumulate
 
     @property
     def of_rows(self) -> Value:

@@ -14,9 +14,15 @@ from hw.emit.flat_ports import flat_ports
 from hw.soc.coprocessor_stream import CoprocessorStream
 from verif.support.cases import case_name, long
 
+FACTORS = {"row_factors": True}
 SMALL = {"data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes": 512}
+BLOCKS = SMALL | {
+    "engine": "npe(m=2,n=2,formats=int8,e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
+    "bias": False,
+    "requantise": False,
+}
 CASES: list[dict[str, Any]] = [
-    SMALL | {"engine": "systolic_os(m=4,n=4)", "id_width": 3, "watchdog": 1024},
+    SMALL | FACTORS | {"engine": "systolic_os(m=4,n=4)", "id_width": 3, "watchdog": 1024},
     # Widths that are no powers of two, a bus of 32 bits, sums alone, registers of few bits.
     {
         "engine": "cube(m=3,n=5,k=3,a_width=4,b_width=6,k_max=300)",
@@ -43,6 +49,7 @@ LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5)", "sum_copies": 2, "requantisers": 2},
     SMALL | {"engine": "systolic_os(m=4,n=4)", "lean": True},
     SMALL | {"engine": "systolic_os(m=3,n=4,target=ecp5)", "code_bytes": 2, "requantisers": 2},
+    CASES[1] | FACTORS,
     SMALL | {"engine": "systolic_os(m=4,n=4)", "code_bytes": 2, "lean": True, "narrow": True},
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5,target=xilinx7)"},
     SMALL | {"engine": "matrix_2d(m=2,n=3,pe=mac)"},
@@ -70,7 +77,8 @@ LONG: list[dict[str, Any]] = [
         "data_width": 32,
         "dimension_width": 8,
         "sums": 64,
-    },
+    }
+    | FACTORS,
 ]
 
 
@@ -194,12 +202,7 @@ FORMATS: list[dict[str, Any]] = [
 LONG_FORMATS: list[dict[str, Any]] = [
     SMALL | {"engine": "systolic_os(m=4,n=4)"},
     SMALL | {"engine": "npe(m=2,n=3,formats=int8,int4,accumulator_width=32)"},
-    SMALL
-    | {
-        "engine": "npe(m=2,n=2,formats=int8,e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
-        "bias": False,
-        "requantise": False,
-    },
+    BLOCKS,
     SMALL
     | {
         "engine": "npe(m=3,n=2,lane=sl16,formats=int4,e4m3,int16,posit16e1,"
@@ -226,12 +229,7 @@ STREAMS: list[dict[str, Any]] = [
 LONG_STREAMS: list[dict[str, Any]] = [
     SMALL | {"engine": "ternary_core(m=2,n=3,k=5)", "trits": True},
     SMALL | {"engine": "npe(m=2,n=3,formats=int8,posit4e1,e4m3,result=e4m3)"},
-    SMALL
-    | {
-        "engine": "npe(m=2,n=2,formats=int8,e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
-        "bias": False,
-        "requantise": False,
-    },
+    BLOCKS,
 ]
 
 

@@ -94,10 +94,12 @@ def group_words(group: JobGroup) -> list[int]:
     Raises
     ------
     ValueError
-        It has what words have no place for: several formats, or block scales.
+        It has what words have no place for: several formats, block scales, or factors of rows.
     """
     job = group.job
-    if lacking := [name for name in _LACKING if getattr(job, name)]:
+    lacking = [name for name in _LACKING if getattr(job, name)]
+    lacking += ["row_factors"] * (job.row_factors is not None)
+    if lacking:
         raise ValueError(f"a job of a program must be without {', '.join(lacking)}")
     requantisation = job.requantisation
     options = _Option(0)

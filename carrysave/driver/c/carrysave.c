@@ -142,6 +142,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->per_column = FIELD(word, FEATURES__PER_COLUMN) != 0;
     info->bias = FIELD(word, FEATURES__BIAS) != 0;
     info->accumulate = FIELD(word, FEATURES__ACCUMULATE) != 0;
+    info->row_factors = FIELD(word, FEATURES__ROW_FACTORS) != 0;
     info->ring = CARRYSAVE_RING && FIELD(word, FEATURES__RING) != 0;
     info->ready = FIELD(word, FEATURES__RING) != 0;
     info->scales = FIELD(word, FEATURES__SCALES) != 0;

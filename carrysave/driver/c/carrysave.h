@@ -34,6 +34,7 @@ extern "C" {
 
 #define CARRYSAVE_DESCRIPTOR_BYTES 128u
 #define CARRYSAVE_RECORD_BYTES 8u
+#define CARRYSAVE_FACTOR_BYTES 2u
 #define CARRYSAVE_TABLE_BYTES 256u
 #define CARRYSAVE_TRITS 5u /* weights in a byte */
 
@@ -130,6 +131,7 @@ typedef struct {
     uint32_t taps;     /* multipliers of a lane, for jobs on maps; 0: there are no such jobs */
     bool table;        /* jobs can look codes up in a table */
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
+    bool row_factors;  /* rows of the sums that are accumulated into can have factors */
     carrysave_rounding rounding; /* of the requantiser, if there is one */
     carrysave_vector_unit vector;
     uint32_t scratch;      /* bytes on chip at the last addresses, which only jobs see; 0: none */
@@ -191,7 +193,9 @@ typedef struct {
     uint32_t lda, ldb, ldc; /* bytes from a row to the next */
     uint64_t a_scales, b_scales; /* if the mode has blocks */
     uint32_t ldsa, ldsb;
-    uint64_t bias;          /* address of N sums, if add_bias */
+    /* Address of N sums, if add_bias; of M factors of rows, if accumulate, too: CARRYSAVE_FACTOR_BYTES
+     * each, in units of 2^-15, by which the sums in memory are multiplied before any are added. */
+    uint64_t bias;
     /* Address of N records, if per_column; and behind them, of a job on maps there alone, of a table of
      * CARRYSAVE_TABLE_BYTES, if codes of a byte are looked up in one, by codes without their sign. */
     uint64_t records;

@@ -88,9 +88,10 @@ static bool has(const carrysave_info *info, const carrysave_job *job)
 {
     const carrysave_mode *mode = &job->mode;
 
-    if ((job->requantise && !info->requantiser) || (job->add_bias && !info->bias)
+    if ((job->requantise && !info->requantiser)
+        || (job->add_bias && !(job->accumulate ? info->row_factors : info->bias))
         || (job->per_column && (!info->per_column || !job->requantise))
-        || (job->accumulate && (!info->accumulate || job->requantise || job->add_bias)))
+        || (job->accumulate && (!info->accumulate || job->requantise)))
         return false;
     if (job->table && (!info->table || !job->per_column || job->c_bytes > 1u))
         return false;

@@ -35,6 +35,8 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
                                                  : info->code.bits,
                          job->ldc);
     case IN_BIAS:
+        if (job->accumulate)
+            return matrix_of(job->bias, job->add_bias, job->m, 8u * CARRYSAVE_FACTOR_BYTES, 0u);
         return matrix_of(job->bias, job->add_bias, job->n, info->sum.bits, 0u);
     case IN_RECORDS:
         return matrix_of(job->records, job->per_column,

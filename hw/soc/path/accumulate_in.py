@@ -1,14 +1,17 @@
 """Loads the existing C into the sum store, for jobs that accumulate into it."""
 
+from typing import Any
+
 from amaranth import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.bus.burst import Beat
+from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import Geometry
 
-__all__ = ["AccumulateIn"]
+__all__ = ["AccumulateIn", "connect_addends"]
 
 
 class AccumulateIn(wiring.Component):
@@ -99,3 +102,31 @@ class AccumulateIn(wiring.Component):
             Cat(Cat(number, 0) if spec.inside.flags else number for number in numbers)
         )
         return m
+
+
+def connect_addends(m: Module, path: Any, loader: Any, tiles: Any) -> Any:
+    """Connect what loads the existing C of a data path; return what takes its words."""
+    m.submodules.addends = addends = AccumulateIn(path.spec)
+    geometry, begun, sums = path.i_load_geometry, loader.o_block, path.sum_store
+    begins = begun.valid & begun.ready & begun.payload.last_code
+    m.d.comb += [
+        addends.i_geometry.eq(geometry),
+        # A block begins that is not added to what is there.
+        addends.i_skip.eq(begins & ~geometry.accumulate),
+        sums.i_write.eq(addends.write),
+        sums.i_write_half.eq(addends.o_half),
+        sums.i_write_address.eq(addends.o_address),
+        sums.i_write_row.eq(addends.o),
+        tiles.i_full_c.eq(addends.o_full),
+    ]
+    if path.row_factors is None:
+        return addends
+    m.submodules.row_factors = factors = path.row_factors
+    connect(m, factors.o, addends.i)
+    m.d.comb += [
+        factors.i_factored.eq(geometry.factored),
+        addends.i_end.eq(factors.o_end),
+        # As many blocks are ahead as rows of the existing C let them be.
+        loader.i_free[Destination.ROW_FACTORS].eq(addends.o_full & geometry.factored),
+    ]
+    return factors

@@ -20,7 +20,7 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
         "job_a": True,
         "job_b": True,
         "job_c": True,
-        "job_bias": spec.bias,
+        "job_bias": spec.bias or spec.row_factors,
         "job_requant": spec.requantises_columns,
         "job_a_scales": scaled or spec.windows,
         "job_b_scales": scaled or spec.windows,

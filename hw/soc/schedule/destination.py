@@ -10,7 +10,8 @@ class Destination(IntEnum):
 
     The base address of a matrix bears the number too; that of C has the number of what C is added
     to. What a vector job reads goes to the vector unit, past all stores, so it is the last one.
-    Builds whose blocks have scales have no tables, which bear the number of A's scales.
+    Builds whose blocks have scales have no tables, which bear the number of A's scales, and no
+    factors of rows, which bear that of B's.
     """
 
     A = 0
@@ -18,6 +19,7 @@ class Destination(IntEnum):
     A_SCALES = 2
     TABLE = 2
     B_SCALES = 3
+    ROW_FACTORS = 3
     BIAS = 4
     RECORD = 5
     ADDEND = 6

@@ -11,6 +11,7 @@ from golden.soc.spec import CoprocessorSpec
 
 __all__ = [
     "BYTES_WIDTH",
+    "FACTOR_BYTES",
     "Geometry",
     "block_widths",
     "bytes_of",
@@ -21,6 +22,9 @@ __all__ = [
 
 BYTES_WIDTH = 32
 """Bits of a row stride, in bytes."""
+
+FACTOR_BYTES = 2
+"""Of a row of the existing C."""
 
 
 def block_widths(spec: CoprocessorSpec) -> dict[str, int]:
@@ -56,10 +60,10 @@ class Geometry(data.StructLayout):
     sums from a tile to the one below.
     ``exponent`` is the exponent of a sum's last bit minus the smallest possible one. Where jobs
     choose the bytes of a code of C, requantised ones of a product have two if ``wide``, and those
-    of a vector job one, though the unit's have two, if ``narrowed``. Rows of A are windows of a map
-    if ``of_windows``; ``line`` are the bytes of a kernel row, if there is room for as many in a
-    store, and pixels follow each other in memory if ``dense``. ``map_row`` are the bytes of a row
-    of a depthwise job's map, less one.
+    of a vector job one, though the unit's have two, if ``narrowed``. Rows of the existing C have
+    factors if ``factored``. Rows of A are windows of a map if ``of_windows``; ``line`` are the
+    bytes of a kernel row, if there is room for as many in a store, and pixels follow each other in
+    memory if ``dense``. ``map_row`` are the bytes of a row of a depthwise job's map, less one.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -90,6 +94,7 @@ class Geometry(data.StructLayout):
             "requantised": 1,
             "per_column": 1,
             "accumulate": 1,
+            "factored": 1,
             **({"wide": 1, "narrowed": 1} if spec.sizes else {}),
             **({"of_windows": 1, "line": spec.length_width, "dense": 1} if spec.windows else {}),
             **({"map_row": spec.length_width} if spec.depthwise else {}),

@@ -211,10 +211,11 @@ class JobCheck(wiring.Component):
             *(out[name].eq(register[name]) for name in registered),
             *(out[name].eq(value) for name, value in of_blocks.items() if name not in registered),
             out.by_columns.eq(mode.order & spec.blocks),
-            out.biased.eq(mode.bias & spec.bias),
+            out.biased.eq(mode.bias & spec.bias & ~(mode.accumulate & spec.row_factors)),
             out.requantised.eq(mode.requantise & spec.requantise),
             out.per_column.eq(mode.per_column & spec.requantises_columns),
             out.accumulate.eq(mode.accumulate & spec.accumulates),
+            out.factored.eq(mode.bias & mode.accumulate & spec.row_factors),
         ]
         if spec.sizes:
             m.d.comb += out.wide.eq(mode.c_bytes[1])

@@ -32,7 +32,7 @@ def job_reasons(
     unsupported = (
         Cat(~known, *_not_built(spec, mode)).any()
         | (mode.per_column & ~mode.requantise)
-        | (mode.accumulate & (mode.requantise | mode.bias))
+        | (mode.accumulate & (mode.requantise | (mode.bias & (not spec.row_factors))))
         | (mode.table & ~mode.per_column)
         | (chosen & (not spec.blocks))
     )
@@ -80,7 +80,11 @@ def _not_built(spec: CoprocessorSpec, mode: Any) -> list[Value]:
         "vector": spec.vector is not None,
         "table": spec.table,
     }
-    return [mode[name] for name, there in built.items() if not there]
+    missing = {name: mode[name] for name, there in built.items() if not there}
+    if spec.row_factors and "bias" in missing:
+        # Its address may be that of factors.
+        missing["bias"] &= ~mode.accumulate
+    return list(missing.values())
 
 
 def _unlike_pixels(spec: CoprocessorSpec, job: Any, channels: Value) -> Value:

@@ -209,6 +209,9 @@ class Loader(wiring.Component):
         """
         base = self.i_base
         homes = {number: slot for slot, number in enumerate(plans)}
+        if self.spec.row_factors:
+            # Of a job that has them, the address of a bias is theirs.
+            homes[Destination.ROW_FACTORS] = homes.setdefault(Destination.BIAS, len(homes))
         width = (2 * len(homes) + slots - 1).bit_length()
         # What is read is never written in the same cycle.
         attributes = {UNINITIALISED: "1"} | ({NO_COLLISION: "1"} if self.lean else {})

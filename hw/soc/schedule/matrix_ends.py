@@ -11,7 +11,7 @@ from hw.arith.constant_division import divide_by_constant
 from hw.arith.product import product_in_logic
 from hw.soc.registers.window_layout import WindowLayout
 from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import pick
+from hw.soc.schedule.geometry import FACTOR_BYTES, pick
 from hw.soc.schedule.vector_check import VectorCheck
 
 __all__ = ["MatrixEnd", "matrix_ends"]
@@ -60,12 +60,17 @@ def matrix_ends(
         recorded |= job.mode.table
         behind = Mux(job.mode.per_column, records + spec.TABLE_BYTES, spec.TABLE_BYTES - 1)
         records = Mux(job.mode.table, behind, records)
+    beside = sums
+    if spec.row_factors:
+        # There is no bias then: its address is that of what rows are multiplied by.
+        factors = _last_byte(geometry.m, 8 * FACTOR_BYTES)
+        beside = Mux(job.mode.accumulate, factors, sums)
     of_product: Value = always if of_rows is None else ~of_rows.here
     return [
         _end_of_a(spec, job, geometry, of_rows),
         _end_of_b(m, spec, job, geometry, of_rows),
         _end_of_c(spec, job, geometry, of_rows),
-        MatrixEnd(Destination.BIAS, C(0), None, sums, job.mode.bias),
+        MatrixEnd(Destination.BIAS, C(0), None, beside, job.mode.bias),
         MatrixEnd(Destination.RECORD, C(0), None, records, recorded),
         *_ends_of_scales(spec, job, geometry, rows, of_product),
     ]

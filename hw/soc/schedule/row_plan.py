@@ -8,7 +8,7 @@ from amaranth import C, Mux, Value
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.block_walk import BlockWalk
 from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import scales_of, words_bytes
+from hw.soc.schedule.geometry import FACTOR_BYTES, scales_of, words_bytes
 
 __all__ = ["RowPlan", "row_plans"]
 
@@ -86,14 +86,33 @@ def row_plans(
     if spec.scales:
         of_codes(Destination.B_SCALES, scales, job.ldsb, columns, walk.o_columns)
     if spec.accumulates:
-        before, length = (x * spec.sum_bytes for x in (columns, walk.o_columns))
-        of_rows(Destination.ADDEND, job.ldc, before, length)
-        down = job.by_columns & ~walk.o_first_row
-        plans[Destination.ADDEND] = plans[Destination.ADDEND]._replace(
-            needed=job.accumulate & walk.o_first_code,
-            before=Mux(down, 0, before),
-            stores_end=job.by_columns | walk.o_first_column,
+        plans |= _of_addends(spec, job, walk, slots, columns, turn)
+    return plans
+
+
+def _of_addends(
+    spec: CoprocessorSpec,
+    job: Any,
+    walk: BlockWalk,
+    slots: Iterator[int],
+    columns: Value,
+    turn: Value,
+) -> dict[Destination, RowPlan]:
+    """Plan the existing C, and before it the factors of its rows, as one row."""
+    ends, first = job.by_columns | walk.o_first_column, walk.o_first_code
+    plans: dict[Destination, RowPlan] = {}
+    if spec.row_factors:
+        size = walk.o_rows * FACTOR_BYTES
+        factors = _of_rows(walk, slots, turn, size, C(0), size)
+        plans[Destination.ROW_FACTORS] = factors._replace(
+            needed=job.factored & first, rows=C(1), stores_end=ends
         )
+    before, length = (x * spec.sum_bytes for x in (columns, walk.o_columns))
+    addends = _of_rows(walk, slots, turn, job.ldc, before, length)
+    down = job.by_columns & ~walk.o_first_row
+    plans[Destination.ADDEND] = addends._replace(
+        needed=job.accumulate & first, before=Mux(down, 0, before), stores_end=ends
+    )
     return plans
 
 

@@ -10,6 +10,7 @@ from golden.npe.requantiser import Requantisation
 from golden.soc.code_table import CODES
 from golden.soc.job import Job
 from golden.soc.maps import MAPS
+from golden.soc.row_factors import FACTOR_BYTES
 from golden.soc.spec import CoprocessorSpec
 from verif.soc.uvm.modes import requantisation
 
@@ -50,6 +51,9 @@ def draw(
     if more.pop("bias", False):
         more["bias"] = free
         free += n * spec.sum_bytes
+    if more.pop("row_factors", False):
+        more["row_factors"] = free
+        free += m * FACTOR_BYTES
     if more.pop("records", False):
         more["records"] = free
         free += n * CoprocessorSpec.RECORD_BYTES + CODES * more.get("table", False)
@@ -117,4 +121,5 @@ def any_options(spec: CoprocessorSpec, rng: np.random.Generator) -> dict[str, An
             more["encode"] = True
     elif spec.accumulates and not more["bias"]:
         more["accumulate"] = bool(rng.integers(2))
+        more["row_factors"] = spec.row_factors and more["accumulate"] and bool(rng.integers(2))
     return more

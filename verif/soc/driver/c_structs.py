@@ -55,7 +55,8 @@ class CInfo(Structure):
             "requantiser", "per_column", "bias", "accumulate", "ring", "scales",
             "stream", "formats", "fixed_blocks", "uncounted", "sizes", "windows", "ready",
         )),
-        ("taps", c_uint32), ("table", c_bool), ("trits", c_bool), ("rounding", c_uint32),
+        ("taps", c_uint32), ("table", c_bool), ("trits", c_bool), ("row_factors", c_bool),
+        ("rounding", c_uint32),
         ("vector", CVector),
         ("scratch", c_uint32), ("scratch_base", c_uint64),
     ]  # fmt: skip
@@ -191,6 +192,8 @@ class CJob(Structure):
         made.mode = mode or CMode(a_format=job.a_format, b_format=job.b_format)
         if job.bias is not None:
             made.add_bias, made.bias = True, job.bias
+        if job.row_factors is not None:
+            made.add_bias, made.bias = True, job.row_factors
         how = job.requantisation
         if how is not None:
             made.requantise, made.relu, made.low, made.high = True, how.relu, how.low, how.high

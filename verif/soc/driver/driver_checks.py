@@ -85,6 +85,9 @@ def check_products(
         if spec.accumulates and not more:
             before = draw(rng, info.sums, m, n) // 2
             more = {"accumulate": True, "out": before.astype(info.sums.dtype)}
+            if spec.row_factors and rng.integers(2):
+                more["row_factors"] = rng.integers(0, 1 << 16, m)
+                before = (before * more["row_factors"][:, None] + (1 << 14)) >> 15
             right = wrap(right + before, spec.inside.sum_width, spec.inside.signed)
         c = device.matmul(a, b, **more)
         assert c.dtype == (info.sums if how is None else info.codes).dtype

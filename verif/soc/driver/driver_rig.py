@@ -25,7 +25,8 @@ SPECS = {
         requantise=False, outstanding=2,
     ),
     "uint2 x int4": CoprocessorSpec(
-        engine=SystolicOsSpec(m=2, n=5, a_width=2, a_signed=False, b_width=4, k_max=20), **SMALL
+        engine=SystolicOsSpec(m=2, n=5, a_width=2, a_signed=False, b_width=4, k_max=20),
+        row_factors=True, **SMALL
     ),
     "unsigned": CoprocessorSpec(
         engine=SystolicOsSpec(m=2, n=3, a_width=7, a_signed=False, b_width=3, b_signed=False),

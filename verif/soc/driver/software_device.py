@@ -58,7 +58,8 @@ def decode(image: bytes) -> tuple[Job, Any]:
     )
     job = Job(
         **{name: getattr(fields, name) for name in same},
-        bias=fields.bias if mode.bias else None,
+        bias=fields.bias if mode.bias and not mode.accumulate else None,
+        row_factors=fields.bias if mode.bias and mode.accumulate else None,
         records=fields.requant if mode.per_column or (mode.table and mode.vector) else None,
         accumulate=bool(mode.accumulate),
         requantisation=how,
@@ -208,7 +209,8 @@ class SoftwareDevice:
         """Do a job, on a memory that begins at the base, and on chip."""
         base = self.spec.scratch_base
         places = ["a", "b", "c"] + ["a_scales", "b_scales"] * bool(self.spec.inside.block)
-        places += [name for name in ("bias", "records") if getattr(job, name) is not None]
+        more = "bias", "row_factors", "records"
+        places += [name for name in more if getattr(job, name) is not None]
         found = {name: getattr(job, name) for name in places}
         moved = {name: one if one >= base else one - self.base for name, one in found.items()}
         return coprocessor(self.spec, self.memory, replace(job, **moved), self.scratch)

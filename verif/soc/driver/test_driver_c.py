@@ -192,6 +192,7 @@ def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
             {"k": spec.inside.modes[0, 0].k_max + edge, "lda": 1 << 20},
             {"bias": high - n * spec.sum_bytes + edge},
             {"bias": 0, "accumulate": True},
+            {"row_factors": high - 2 * m + edge, "accumulate": True},
             dict(zip(("block_m", "block_n", "block_k"), rng.integers(0, 20, 3), strict=True)),
         ]
         chosen = options[int(rng.integers(len(options)))]
@@ -199,9 +200,8 @@ def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
         job = replace(job, **changes)
         error = error_of(spec, job)
         seen.add(error)
-        values = {**vars(job), "requantisation": None, "add_bias": job.bias is not None}
-        values["bias"] = job.bias or 0
-        made = c_driver.CJob(**{key: value for key, value in values.items() if value is not None})
+        alike: Any = replace(job, requantisation=None)
+        made = c_driver.CJob.of(alike)
         assert device.call("check", ctypes.byref(made)) == REFUSALS[error], (changes, error)
     assert seen >= set(REFUSALS) - {Error.MODE if spec.blocks else Error.BLOCKS}
 

@@ -19,7 +19,7 @@ __all__ = [
     "unsupported",
 ]
 
-ADDRESSES = ("a", "b", "c", "bias", "records")
+ADDRESSES = ("a", "b", "c", "bias", "row_factors", "records")
 """Fields of a job that are addresses; those of None are of nothing."""
 
 
@@ -62,6 +62,9 @@ MODES = {
     "sums": OutputMode(lambda spec: True, lambda rng: {}),
     "sums_bias": OutputMode(lambda spec: spec.bias, lambda rng: {"bias": 0}),
     "sums_added": OutputMode(lambda spec: spec.accumulates, lambda rng: {"accumulate": True}),
+    "sums_scaled": OutputMode(
+        lambda spec: spec.row_factors, lambda rng: {"accumulate": True, "row_factors": 0}
+    ),
     "codes": OutputMode(lambda spec: requantises(spec), _codes),
     "codes_bias": OutputMode(
         lambda spec: requantises(spec) and spec.bias, lambda rng: {**_codes(rng), "bias": 0}
@@ -94,7 +97,8 @@ def unsupported(spec: CoprocessorSpec) -> list[Mapping[str, int]]:
         if (each.get("a_format", 0), each.get("b_format", 0)) not in spec.inside.modes
     ]
     found += [{"per_column": 1, "requantise": 0}]
-    found += [{"accumulate": 1, "requantise": 1}, {"accumulate": 1, "bias": 1}]
+    found += [{"accumulate": 1, "requantise": 1}]
+    found += [{"accumulate": 1, "bias": 1}] * (not spec.row_factors)
     found += [{"table": 1, "requantise": 0, "per_column": 0}]
     if not spec.table:
         found.append({"table": 1})

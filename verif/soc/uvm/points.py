@@ -183,13 +183,14 @@ def _most_beats(spec: CoprocessorSpec) -> dict[str, int]:
         a=0,
         b=0,
         c=0,
-        m=1,
+        m=shapes.longest(0),
         n=shapes.longest(1),
         k=shapes.longest(2),
         lda=0,
         ldb=0,
         ldc=0,
         bias=0,
+        row_factors=0 if spec.row_factors else None,
         records=0 if spec.requantises_columns else None,
     )
     lengths = {name: matrix.row_bytes for name, matrix in matrices(spec, job).items()}
@@ -203,7 +204,12 @@ def _most_beats(spec: CoprocessorSpec) -> dict[str, int]:
 
 def burst_coverage(spec: CoprocessorSpec) -> Coverage:
     """Bursts: of what, how they were answered, and on which beat an error came."""
-    more = [("bias", spec.bias), ("records", spec.requantises_columns), ("ring", spec.follows_ring)]
+    more = [
+        ("bias", spec.bias),
+        ("row_factors", spec.row_factors),
+        ("records", spec.requantises_columns),
+        ("ring", spec.follows_ring),
+    ]
     kinds = ("a", "b", *(name for name, there in more if there), "c")
     points = [
         Point("of", kinds),

@@ -87,10 +87,9 @@ def _wanted(env: Environment, coverage: Coverage) -> dict[str, str]:
     }
     if hole["of"] == "ring":
         wanted["start"] = "ring"
-    if hole["of"] == "bias":
-        wanted["mode"] = "sums_bias"
-    if hole["of"] == "records":
-        wanted["mode"] = "codes_columns"
+    modes = {"bias": "sums_bias", "row_factors": "sums_scaled", "records": "codes_columns"}
+    if hole["of"] in modes:
+        wanted["mode"] = modes[hole["of"]]
     if hole.get("burst") in ("first", "middle", "last"):
         wanted["n"] = "blocks"
     if hole.get("beats") == "one" or hole.get("beat") == "only":
