@@ -108,5 +108,10 @@ def unsupported(spec: CoprocessorSpec) -> list[Mapping[str, int]]:
         found.append({"window": 1})
     if spec.vector is None:
         found += [{"vector": 1 << bit} for bit in range(4)]
-    found += [{name: 1} for name in ("bias", "requantise") if not getattr(spec, name)]
+    # With accumulate, a bias may be factors.
+    absent: Mapping[str, Mapping[str, int]] = {
+        "bias": {"bias": 1, "accumulate": 0},
+        "requantise": {"requantise": 1},
+    }
+    found += [fields for name, fields in absent.items() if not getattr(spec, name)]
     return found
