@@ -22,12 +22,12 @@ def map_whole(
     return mapped(board, module, TOP, [folder / "top.v"], folder, progress)
 
 
-def _sizes(design: Design, below: float) -> Iterator[tuple[int, int]]:
+def _sizes(design: Design, least: tuple[int, int], below: float) -> Iterator[tuple[int, int]]:
     """List rows and columns of smaller engines, the largest first, from a number of MACs down."""
     inside = design.spec.inside
     m, n = inside.m, inside.n
-    while m > 1 or n > 1:
-        m, n = (m, n - 1) if n > m else (m - 1, n)
+    while m > least[0] or n > least[1]:
+        m, n = (m, n - 1) if n > max(m, least[1]) else (m - 1, n)
         if m and n and m * n <= below:
             yield m, n
 
@@ -48,8 +48,23 @@ def largest(
     assert board.part is not None
     limits, smallest = board.part.capacity, {}
 
+    def sized(m: int, n: int) -> Design | None:
+        try:
+            small = design_of(board, {**parameters, "m": str(m), "n": str(n)})
+            small.component()
+        except ValueError:
+            return None
+        return small
+
+    # Other parameters may need the columns as they are: so many requantisers, or lanes.
+    least = next((size for size in ((1, 1), (1, inside.n)) if sized(*size)), None)
+    if least is None:
+        return "no smaller one was tried"
+
     def fits(m: int, n: int) -> bool:
-        small = design_of(board, {**parameters, "m": str(m), "n": str(n)})
+        small = sized(m, n)
+        if small is None:
+            return False
         clock, memory = Clock(board.oscillator_mhz), None
         verilog = verilog_of(small)
         if small.spec.external:
@@ -64,16 +79,17 @@ def largest(
             return False
         return True
 
-    if not fits(1, 1):
-        return "nor does m=1, n=1 fit"
-    macs = inside.m * inside.n
+    said = "m={}, n={}".format(*least)
+    if not fits(*least):
+        return f"nor does {said} fit"
+    macs, few = inside.m * inside.n, least[0] * least[1]
     # Resources grow by about as much with each MAC.
     shares = [
         (limit - smallest[name]) / (taken[name] - smallest[name])
         for name, limit in limits.items()
         if taken[name] > max(limit, smallest[name])
     ]
-    for m, n in _sizes(design, 1 + min(shares) * (macs - 1)):
+    for m, n in _sizes(design, least, few + min(shares) * (macs - few)):
         if fits(m, n):
             return f"m={m}, n={n} fits"
-    return "m=1, n=1 fits"
+    return f"{said} fits"
