@@ -4,6 +4,7 @@
     .venv/bin/python scripts/figures/bench_language.py --quick         1,024 tokens: minutes
     .venv/bin/python scripts/figures/bench_language.py --parts units   each unit: 10,240 tokens
     .venv/bin/python scripts/figures/bench_language.py --parts tokens  speed and energy: minutes
+    .venv/bin/python scripts/figures/bench_language.py --parts recurrent   speed: seconds
     .venv/bin/python scripts/figures/bench_language.py --parts luts    a ternary product: minutes
     .venv/bin/python scripts/figures/bench_language.py --docs          also rewrites docs/figures
 
@@ -31,7 +32,13 @@ from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.progress import Steps
 from carrysave.weights.gguf import read_gguf
 from scripts.figures.language_luts import LUT_COLUMNS, luts
-from scripts.figures.language_tokens import ENERGY_COLUMNS, RIVAL_COLUMNS, TOKENS_COLUMNS, count
+from scripts.figures.language_tokens import (
+    ENERGY_COLUMNS,
+    RIVAL_COLUMNS,
+    TOKENS_COLUMNS,
+    count,
+    recurrent,
+)
 from scripts.language.packages import package_folder
 from scripts.language.perplexity import SETTINGS, loss_job
 from scripts.tables import ROOT, markdown, show
@@ -40,7 +47,7 @@ from scripts.upkeep.pages import write_table
 WINDOW = 512
 TOKENS = {"perplexity": 40 * WINDOW, "units": 20 * WINDOW}
 QUICK = 2 * WINDOW
-PARTS = (*TOKENS, "tokens", "luts")
+PARTS = (*TOKENS, "tokens", "recurrent", "luts")
 WHOLE = ("floats", "activations of 8 bits", "all, cache of 8 bits", "all, cache of 4 bits")
 """Settings of the part "perplexity"; those of "units" are floats and all others."""
 
@@ -106,6 +113,8 @@ def main() -> None:
                 tables[part] = measure(settings, tokens or TOKENS[part], steps)
         if "tokens" in arguments.parts:
             tables |= count(steps)
+        if "recurrent" in arguments.parts:
+            tables["recurrent"] = recurrent()
         if "luts" in arguments.parts:
             tables["luts"] = luts(steps)
     text = json.dumps(tables, indent=2)
@@ -116,6 +125,7 @@ def main() -> None:
         ("perplexity", "Perplexity of a language model", "language", COLUMNS),
         ("units", "Perplexity, one unit at a time", "units", COLUMNS),
         ("tokens", "Tokens a second of language models", "tokens", TOKENS_COLUMNS),
+        ("recurrent", "Tokens a second without attention", "recurrent", TOKENS_COLUMNS),
         ("energy", "Energy of a token", "energy", ENERGY_COLUMNS),
         ("others", "Beside what others published", "others", RIVAL_COLUMNS),
         ("luts", "LUTs of a ternary product", "luts", LUT_COLUMNS),

@@ -9,10 +9,10 @@ from carrysave.boards.board import BOARDS
 from carrysave.compiler.front.gguf import Shape
 from carrysave.progress import Steps
 from hw.catalog import Design
-from scripts.language.cost import MODELS, Cost, Memory, cost_of
+from scripts.language.cost import MODELS, RECURRENT, Cost, Memory, cost_of
 from scripts.language.engines import CORES, Core
 
-__all__ = ["ENERGY_COLUMNS", "RIVAL_COLUMNS", "TOKENS_COLUMNS", "count"]
+__all__ = ["ENERGY_COLUMNS", "RIVAL_COLUMNS", "TOKENS_COLUMNS", "count", "recurrent"]
 
 PAST, BATCH = 127, 16
 """Tokens in the cache before one is decoded; sequences at a time."""
@@ -153,6 +153,16 @@ def count(steps: Steps) -> dict[str, list[dict[str, Any]]]:
         if name in ENERGETIC:
             energies.append(where | energy_of(costs, energy[core], ENERGETIC[name]))
     return {"tokens": tokens, "energy": energies, "others": list(beside(tokens))}
+
+
+def recurrent() -> list[dict[str, Any]]:
+    """Count tokens a second of models without attention, of ternary weights."""
+    return [
+        {"model": model, "core": _TERNARY, "memory": name}
+        | rates(memory, costs_of(shape, CORES[_TERNARY], memory))
+        for model, shape in RECURRENT.items()
+        for name, memory in MEMORIES.items()
+    ]
 
 
 def asked() -> Iterator[tuple[str, str, str]]:

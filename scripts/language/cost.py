@@ -15,7 +15,7 @@ from golden.soc.ring_cycles import start_cycles
 from golden.soc.spec import CoprocessorSpec
 from scripts.language.engines import Core
 
-__all__ = ["MODELS", "Cost", "Memory", "cost_of", "weight_bytes"]
+__all__ = ["MODELS", "RECURRENT", "Cost", "Memory", "cost_of", "weight_bytes"]
 
 _SUM_BITS = 32
 _QUERY, _PROBABILITY = 8, 15
@@ -24,6 +24,8 @@ _STORE = 1 << 12
 """Bytes of an operand buffer; and sums of a block."""
 _WIDEST = 512
 """Bits of a co-processor's bus."""
+_MATRICES = 3
+"""Of a recurrent block, of one operand: what is kept of a state, what is fresh, and a gate."""
 
 
 def _shape(layers: int, width: int, hidden: int, heads: int, shared: int, words: int) -> Shape:
@@ -33,6 +35,11 @@ def _shape(layers: int, width: int, hidden: int, heads: int, shared: int, words:
     )  # fmt: skip
 
 
+def _recurrent(layers: int, width: int, hidden: int, words: int) -> Shape:
+    """Return a shape without heads: a recurrent state mixes tokens."""
+    return replace(_shape(layers, width, hidden, 1, 1, words), heads=0, shared=0, head=0)
+
+
 MODELS: dict[str, Shape] = {
     "SmolLM2-135M": _shape(30, 576, 1536, 9, 3, 49152),
     "1 B": _shape(16, 2048, 8192, 32, 8, 128256),
@@ -40,6 +47,11 @@ MODELS: dict[str, Shape] = {
     "7 B": _shape(32, 4096, 11008, 32, 32, 32000),
 }
 """Sizes as those of SmolLM2, Llama 3.2 1B, BitNet b1.58 2B and Llama 2 7B."""
+
+RECURRENT: dict[str, Shape] = {
+    "370 M, MatMul-free": _recurrent(24, 1024, 2816, 32000),
+}
+"""Without attention, in the form of Zhu et al., 2024 (arXiv 2406.02528), and its sizes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,9 +129,10 @@ def cost_of(shape: Shape, core: Core, memory: Memory, *, batch: int, new: int, p
         total += times * cycles
         traffic += times * moved
         macs += times * count * k * n
-    length, queries = past + new, new * shape.heads // shape.shared
+    length = past + new
     # Digits of queries and of probabilities are below each other.
-    for bits, k, n in ((_QUERY, shape.head, length), (_PROBABILITY, length, shape.head)):
+    for bits, k, n in _attention(shape, length):
+        queries = new * shape.heads // shape.shared
         turns = shape.layers * -(-batch * shape.shared // memory.copies)
         down = core.rows(bits) * queries
         cycles, moved = model.product(down, k, n, core.cache, 0, whole=True)
@@ -136,10 +149,20 @@ def cost_of(shape: Shape, core: Core, memory: Memory, *, batch: int, new: int, p
     )
 
 
+def _attention(shape: Shape, length: int) -> Iterator[tuple[int, int, int]]:
+    """List products by keys and by values: bits of a code, K x N; a recurrent model has none."""
+    if shape.heads:
+        yield _QUERY, shape.head, length
+        yield _PROBABILITY, length, shape.head
+
+
 def _weights(shape: Shape) -> Iterator[tuple[int, int, int]]:
     """List products by weights, K x N, and how often: one for those of one operand; words last."""
     inner, shared = shape.heads * shape.head, shape.shared * shape.head
-    yield shape.width, inner + 2 * shared, shape.layers
+    mixed = inner + 2 * shared
+    if not shape.heads:
+        inner, mixed = shape.width, _MATRICES * shape.width
+    yield shape.width, mixed, shape.layers
     yield inner, shape.width, shape.layers
     yield shape.width, 2 * shape.hidden, shape.layers
     yield shape.hidden, shape.width, shape.layers
@@ -191,7 +214,9 @@ class _Model:
     def rows(self, shape: Shape, rows: int, length: int) -> int:
         """Count cycles of vector units: norms, softmax and SiLU, row by row.
 
-        Copies share the rows of each, and there is no less than a row.
+        A recurrent block has a norm before each matrix, and a SiLU as wide as its row; its sigmoids
+        and its state are not in hardware. Copies share the rows of each, and there is no less than
+        a row.
         """
         rng = np.random.default_rng(0)
 
@@ -203,11 +228,18 @@ class _Model:
             row = rng.integers(-4000, 4000, size)
             return vector_cycles(unit, [(operation, row)])
 
+        def gates(size: int) -> int:
+            # A row of more than the unit takes is several jobs.
+            starts = range(0, size, VECTOR.length)
+            return sum(one("silu", min(size - at, VECTOR.length)) for at in starts)
+
+        norm, blocks = one("rms_norm", shape.width), 2
+        each = gates(shape.hidden)
+        if not shape.heads:
+            blocks = 3
+            each += gates(shape.width) + one("rms_norm", min(shape.hidden, VECTOR.length))
         copies = self.memory.copies
-        norms = (2 * shape.layers + 1) * -(-rows // copies) * one("rms_norm", shape.width)
+        norms = (blocks * shape.layers + 1) * -(-rows // copies) * norm
         turns = shape.layers * -(-rows * shape.heads // copies)
         softmaxes = turns * one("softmax", min(length, VECTOR.length))
-        # A row of more than the unit takes is several jobs.
-        starts = range(0, shape.hidden, VECTOR.length)
-        each = sum(one("silu", min(shape.hidden - at, VECTOR.length)) for at in starts)
         return norms + softmaxes + shape.layers * -(-rows // copies) * each

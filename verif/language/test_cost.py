@@ -7,7 +7,7 @@ import pytest
 
 from carrysave.compiler.decoder.units import VECTOR
 from golden.npe.vector_unit import cycles as vector_cycles
-from scripts.language.cost import MODELS, Memory, cost_of, weight_bytes
+from scripts.language.cost import MODELS, RECURRENT, Memory, cost_of, weight_bytes
 from scripts.language.engines import CORES, Core
 
 SMALL = MODELS["SmolLM2-135M"]
@@ -31,6 +31,24 @@ def test_token_has_the_products_and_bytes_that_it_has_by_hand() -> None:
     many = cost_of(SMALL, W4, SLOW, batch=3, new=1, past=99)
     assert many.macs == 3 * found.macs
     assert many.bytes - found.bytes == 2 * 30 * 2 * 192 * 100
+
+
+def test_recurrent_model_has_the_products_of_its_form_and_no_cache() -> None:
+    """Of a block: three matrices of one operand and one behind, and the feed-forward's three."""
+    shape, core = RECURRENT["370 M, MatMul-free"], CORES["W1.58A8, ternary_core"]
+    weights = 24 * (4 * 1024 * 1024 + 3 * 1024 * 2816) + 1024 * 32000
+    assert weight_bytes(shape, core) == weights // 5 + 1  # five to a byte
+    near, far = (cost_of(shape, core, SLOW, batch=1, new=1, past=past) for past in (0, 999))
+    assert near == far
+    assert (near.macs, near.bytes) == (weights, weights // 5 + 1)
+    block = [
+        cost_of(replace(shape, layers=count), core, SLOW, batch=1, new=1, past=0).cycles
+        for count in (0, 1)
+    ]
+    rows = (("rms_norm", 1024),) * 3 + (("rms_norm", 2816), ("silu", 1024), ("silu", 2816))
+    unit = sum(vector_cycles(VECTOR, [(name, np.full(size, 9))]) for name, size in rows)
+    least = (4 * 1024 * 1024 + 3 * 1024 * 2816) * 1.6 / SLOW.beat + unit
+    assert least < block[1] - block[0] < 1.06 * least + 4 * 300
 
 
 @pytest.mark.parametrize("core", CORES.values(), ids=CORES)
