@@ -33,25 +33,29 @@ def list_boards(
         print(json.dumps(rows, indent=2))
         return 0
     table = Table(title="Boards", title_justify="left")
-    for head in ("board", "FPGA", "engine", "MHz", "GOPS", "kbaud"):
+    for head in ("board", "FPGA", "engine", "MHz", "GOPS", "KiB", "Mbaud"):
         right = head not in {"board", "FPGA", "engine"}
         table.add_column(head, justify="right" if right else "left", no_wrap=True)
     for row in rows:
-        kbaud = row["baud"] and row["baud"] / 1e3
+        mbaud = row["baud"] and row["baud"] / 1e6
+        kib = row["memory_bytes"] and row["memory_bytes"] / 1024
         table.add_row(
             row["board"],
             row["part"],
-            f"{row['m']} x {row['n']}",
-            *map(_shown, (row["clock_mhz"], row["gops"], kbaud)),
+            f"{row['m']}x{row['n']}",
+            *map(_shown, (row["clock_mhz"], row["gops"], kib, mbaud)),
         )
     console.print(table)
-    console.print("MHz, GOPS: of the default build, where they were measured.")
-    console.print("kbaud: of its serial line.")
+    console.print("engine: of the default build, MHz that it is first asked for, GOPS at these.")
+    console.print("KiB: of its block RAM, for matrices and programs; Mbaud: of its serial line.")
     if sdrams := [row for row in rows if row["sdram_bytes"]]:
         console.print("SDRAM for `build -p memory=external`, and GB/s of its wires at these MHz:")
     for row in sdrams:
         megabytes = row["sdram_bytes"] >> 20
-        console.print(f"{row['board']}: {megabytes} MB, {_shown(row['sdram_gbps'])} GB/s")
+        console.print(
+            f"{row['board']}: {row['sdram']}, {megabytes} MB, {_shown(row['sdram_gbps'])} GB/s",
+            highlight=False,
+        )
     console.print("Arty A7, PYNQ-Z2, KV260: `build` writes a project for Vivado.")
     for note, row in ((row["note"], row) for row in rows if row["note"]):
         console.print(f"{row['board']}: {note}", highlight=False, markup=False, soft_wrap=True)
@@ -81,6 +85,8 @@ def facts(board: Board) -> dict[str, Any]:
         "clock_mhz": clock,
         "gops": clock and design.component().operations_per_cycle * clock / 1e3,
         "baud": None if board.processor else rate,
+        "memory_bytes": None if board.processor else design.spec.memory_bytes,
+        "sdram": sdram and f"{sdram.kind.upper()}, {sdram.bits} bits",
         "sdram_bytes": sdram and sdram.bytes,
         "sdram_gbps": sdram and clock and sdram.cycle_bits / 8 * clock / 1e3,
         "built_by": "open tools" if board.part else "Vivado",

@@ -16,6 +16,7 @@ from carrysave.boards.load import load, loader_of
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.options import Json, errors, print_outcome
 from carrysave.cli.reading import BY_THE_MODEL, Reading
+from carrysave.cli.text_models import is_text
 from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError
@@ -90,8 +91,8 @@ def build(
     With `--model`, the network's program must fit into the co-processor's memory: it is refused
     before synthesis if it does not. Its program and weights are written beside the bitstream with
     programs in Python and C that send them to the board once, then inputs, and read outputs; and
-    a page of its cycles, inputs a second, and what bounds them. What is between jobs is computed by
-    the host.
+    a page of its cycles, inputs a second, GOPS, the FPGA's parts, and what bounds it. What is
+    between jobs is computed by the host.
 
     **Examples:**
 
@@ -110,6 +111,11 @@ def build(
         loader_of(chosen)
     if network.model is None and (network != NO_NETWORK or reading != BY_THE_MODEL):
         raise UsageError("--input, --batch, --batch-axis, --constant and --state need --model")
+    if network.model is not None and is_text(network.model):
+        raise UsageError(
+            "--model must be a quantised ONNX model, or a folder of `carrysave compile` of one, not"
+            f" {network.model.name}: the programs that are written for a board take no tokens"
+        )
     folder = block.folder / "boards" / board
     with Steps(errors) as steps:
         report = _built(chosen, block.settings(), network, reading.options, rates, folder, steps)
@@ -164,6 +170,12 @@ def _show(console: Console, report: dict[str, Any]) -> None:
             console,
             f"{taken['model']}: {taken['inputs_per_second']:,.1f} inputs a second, bound by the"
             f" {taken['bound']}; {taken['bytes']:,} bytes of memory of {taken['memory_bytes']:,}",
+        )
+        print_line(
+            console,
+            f"without the line {taken['block_inputs_per_second']:,.1f} inputs a second, bound by"
+            f" the {taken['block_bound']}: {taken['gops_jobs']:.3g} GOPS of"
+            f" {taken['gops_peak']:.3g}",
         )
 
 

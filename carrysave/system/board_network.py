@@ -7,12 +7,14 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.boards.board import Board
-from carrysave.boards.sdram import timing_of
+from carrysave.boards.sdram import SDRAMS, external_bytes, timing_of
 from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.model import program_of
+from carrysave.compiler.program.parts import bound_of, parts_of
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import is_program, read
+from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.write import MEMORY, write
 from carrysave.compiler.run.attached import room, traffic
 from carrysave.compiler.target.target import Target
@@ -25,6 +27,9 @@ from hw.catalog import Design
 from hw.emit.user_files import shown
 
 __all__ = ["board_program", "rates", "write_network"]
+
+_BOUNDS = {"vector": "vector unit", "start": "starts of jobs"}
+"""What jobs wait for, in words, where its name is none."""
 
 
 def board_program(
@@ -67,17 +72,34 @@ def board_program(
         program = read(model, target)
     else:
         program = program_of(model, target, reading, data, batch)
-    needed, there = room(program), design.spec.memory_bytes
+    needed, there = room(program), int(design.spec.memory_bytes)
     if needed > there:
         raise ArgumentError(
             "{model} {_name} needs {_needed:,} bytes of memory, and the co-processor of {_board}"
-            " has {_there:,}: -p memory_bytes=N may give it more",
+            " has {_there:,}: {_more}",
             _name=shown(model.name),
             _needed=needed,
             _board=board.name,
             _there=there,
+            _more=_more_memory(board, design.spec.external),
+        )
+    if program.parameters:
+        raise ArgumentError(
+            "{model} must be a program without parameters, as what runs it on a board writes inputs"
+            " alone, not one of {_names}",
+            _names=", ".join(one.name for one in program.parameters),
         )
     return program
+
+
+def _more_memory(board: Board, external: bool) -> str:
+    """Say what gives a co-processor more memory, where it has too little."""
+    if board.name not in SDRAMS:
+        return "-p memory_bytes=N may give it more"
+    whole, most = SDRAMS[board.name].bytes, external_bytes(board.name)
+    if external:
+        return f"of {whole:,} bytes of SDRAM a host on a serial line names {most:,} at most"
+    return f"-p memory_bytes=N may give it more, and -p memory=external {most:,}"
 
 
 def rates(program: Program, clock_mhz: float, baud: int) -> dict[str, Any]:
@@ -85,26 +107,38 @@ def rates(program: Program, clock_mhz: float, baud: int) -> dict[str, Any]:
 
     Returns
     -------
-    ``bytes memory_bytes batch jobs cycles host_segments sent_bytes received_bytes job_seconds
-    line_seconds inputs_per_second bound``: jobs by the cost model, and bytes on the line, one after
-    the other; `bound` is what takes longer. What the host computes is not in it.
+    ``bytes memory_bytes batch jobs cycles macs host_segments sent_bytes received_bytes job_seconds
+    line_seconds inputs_per_second block_inputs_per_second gops_peak gops_jobs gops_sustained bound
+    block_bound``: jobs by the cost model, and bytes on the line, one after the other. `bound` is
+    what takes longest, the serial line or, in the co-processor, `block_bound`; GOPS are of the
+    array, while jobs run, and with the line. What the host computes is not in it.
     """
     counted, line = facts(program, "", ""), traffic(program)
     jobs, wait = counted["cycles"] / (1e6 * clock_mhz), line.seconds(baud)
-    batch = program.batch
+    batch, target = program.batch, program.target
+    starts = [step for step in program.steps if isinstance(step, Start)]
+    bound = bound_of([parts_of(step, target) for step in starts]) or "serial line"
+    bound = _BOUNDS.get(bound, bound)
+    macs = sum(one["macs"] for one in counted["nodes"])
     return {
         "bytes": room(program),
-        "memory_bytes": int(program.target.design.spec.memory_bytes),
+        "memory_bytes": int(target.design.spec.memory_bytes),
         "batch": batch,
         "jobs": counted["jobs"],
         "cycles": counted["cycles"],
+        "macs": macs,
         "host_segments": counted["host_segments"],
         "sent_bytes": line.sent,
         "received_bytes": line.came,
         "job_seconds": jobs,
         "line_seconds": wait,
         "inputs_per_second": batch / (jobs + wait),
-        "bound": "serial line" if wait > jobs else "co-processor",
+        "block_inputs_per_second": batch / jobs,
+        "gops_peak": 2e-3 * target.peak(None) * clock_mhz,
+        "gops_jobs": 2e-9 * macs / jobs,
+        "gops_sustained": 2e-9 * macs / (jobs + wait),
+        "bound": "serial line" if wait > jobs else bound,
+        "block_bound": bound,
     }
 
 
@@ -159,9 +193,22 @@ def _page(taken: Mapping[str, Any], nodes: Mapping[str, Any], built: Mapping[str
             ("inputs a second", f"{taken['inputs_per_second']:,.1f}"),
             ("bound", taken["bound"]),
             ("cycles a batch", f"{taken['cycles']:,}"),
+            ("GOPS, peak", f"{taken['gops_peak']:.3g}"),
+            ("GOPS while jobs run", f"{taken['gops_jobs']:.3g}"),
+            ("GOPS with the line", f"{taken['gops_sustained']:.3g}"),
             ("memory", f"{taken['bytes']:,} of {taken['memory_bytes']:,} bytes"),
         ),
         parts=(
+            Section(
+                title=f"FPGA: {built['part']}",
+                columns=("part", ("used", "{:,}"), ("there", "{:,}"), ("share", "{:.0%}")),
+                rows=[
+                    (part, built[part], limit, built[part] / limit)
+                    for part, limit in built["capacity"].items()
+                    if limit
+                ],
+                names=1,
+            ),
             Text(
                 "Where time goes",
                 (
@@ -170,7 +217,8 @@ def _page(taken: Mapping[str, Any], nodes: Mapping[str, Any], built: Mapping[str
                     f"Serial line: {1e3 * line:.3f} ms, {taken['sent_bytes']:,} bytes to the board"
                     f" and {taken['received_bytes']:,} back at {built['baud']:,} baud.",
                     f"Both take turns, so that the {taken['bound']} is the bound: without the line"
-                    f" it would be {taken['batch'] / jobs:,.0f} inputs a second.",
+                    f" it would be {taken['block_inputs_per_second']:,.1f} inputs a second, bound"
+                    f" by the {taken['block_bound']}.",
                 ),
             ),
             Section(title="Nodes", columns=columns, rows=rows, names=3),

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,23 @@ import onnx
 import pytest
 
 from carrysave.boards import build as builds
-from carrysave.boards.board import BOARDS
+from carrysave.boards.board import BOARDS, design_of
+from carrysave.compiler.front.options import ReadOptions
+from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.read import read
+from carrysave.compiler.program.write import write
 from carrysave.compiler.run import network
 from carrysave.compiler.run.network import by_golden
+from carrysave.compiler.run.stored import batches
+from carrysave.sim.device import with_device
+from carrysave.system.board_network import board_program, rates
 from hw.catalog import Design
 from verif.boards.test_attached import Device
 from verif.support.command import Run
 from verif.support.networks import MODELS, quantise
 from verif.support.schemas import check
 from verif.system.networks import SHAPE, convolutions
+from verif.system.timed_line import timed
 
 BOARD = BOARDS["ulx3s_25f"]
 
@@ -64,7 +72,16 @@ def test_both_drivers_on_the_board(
         1 / (taken["cycles"] / (1e6 * found["clock_mhz"]) + taken["line_seconds"])
     )
     assert all(Path(file).exists() for file in found["files"])
-    assert f"{taken['inputs_per_second']:,.1f}" in (folder / "network.html").read_text()
+    jobs = taken["cycles"] / (1e6 * found["clock_mhz"])
+    assert taken["block_inputs_per_second"] == pytest.approx(1 / jobs)
+    assert taken["gops_peak"] == pytest.approx(found["gops"])
+    assert taken["gops_jobs"] == pytest.approx(2e-9 * taken["macs"] / jobs)
+    # A depthwise convolution, and a product of 24 codes to ten classes.
+    assert taken["macs"] == 6 * 16 * 9 + 24 * 10
+    assert taken["gops_sustained"] < taken["gops_jobs"] < taken["gops_peak"]
+    page = (folder / "network.html").read_text()
+    shown = f"{taken['inputs_per_second']:,.1f}", f"{taken['gops_peak']:.3g}", found["part"], "luts"
+    assert [text for text in shown if text not in page] == []
     program = read(folder / "network")
     x = np.random.default_rng(3).integers(0, 256, (2, *SHAPE[1:])).astype(np.uint8)
     np.save(tmp_path / "x.npy", x)
@@ -117,7 +134,13 @@ def test_what_does_not_fit_is_refused_before_synthesis(run: Run, tmp_path: Path)
         (
             [BOARD.name, "-p", "memory_bytes=2048"],
             r"--model model.onnx needs [3-9],\d{3} bytes of memory, and the co-processor of"
-            r" ulx3s_25f has 2,048: -p memory_bytes=N may give it more",
+            r" ulx3s_25f has 2,048: -p memory_bytes=N may give it more, and -p memory=external"
+            r" 16,777,216",
+        ),
+        (
+            [BOARD.name, "-p", "memory=external", "-p", "memory_bytes=2048"],
+            r"needs [3-9],\d{3} bytes of memory, and the co-processor of ulx3s_25f has 2,048: of"
+            r" 33,554,432 bytes of SDRAM a host on a serial line names 16,777,216 at most",
         ),
         (["kv260"], "--model must be left out: kv260 has a processor, which runs the files of"),
         (["icebreaker"], "bias must be true: zero points are taken out with it"),
@@ -128,6 +151,9 @@ def test_what_does_not_fit_is_refused_before_synthesis(run: Run, tmp_path: Path)
         assert re.search(says, done.err.replace("\n", " ")), done.err
     done = run("build", "--board", BOARD.name, "--batch", "2")
     assert (done.code, "and --state need --model" in done.err) == (2, True)
+    done = run("build", "--board", BOARD.name, "--model", "llama.gguf")
+    assert done.code == 2
+    assert "of one, not llama.gguf: the programs that are written" in done.err.replace("\n", " ")
     assert not (tmp_path / "boards").exists()
 
 
@@ -148,3 +174,44 @@ def test_digits_through_the_pins_of_the_simulated_block(
     assert done.code == 0, done.err
     found = check("program_run", done.out)
     assert (found["simulated"], found["different"], found["port"]) == (2, None, None)
+
+
+_JOBS_ALONE = {
+    "engine": "systolic_os(m=4,n=4,target=ecp5)",
+    "windows": "true",
+    "taps": "3",
+    "requantisers": "4",
+    "vector": "vector_unit(lanes=4,length=256,width=16)",
+}
+
+
+@pytest.mark.prove
+def test_images_a_second_over_the_pins_are_those_that_the_build_says(tmp_path: Path) -> None:
+    """Five times the 106 of products alone, of eight images a batch, with all that is on the line.
+
+    The line has 4 cycles a bit here, not 25, so that it takes no hour: its share is counted apart.
+    """
+    board, divisor = BOARDS["ulx3s_85f"], 4
+    design = design_of(board, _JOBS_ALONE | {"divisor": str(divisor)})
+    task = MODELS["digits_conv"](tmp_path)
+    model = quantise(task, tmp_path / "digits_conv.onnx")
+    program = board_program(model, None, 8, ReadOptions(), board, design)
+    given = list(batches(program, task.inputs[:16], "x"))
+    write(program, tmp_path / "network", facts(program, "", "digits_conv.onnx"))
+    called = partial(timed, folder=tmp_path / "network", batches=given)
+    target = program.target
+    size = len(program.memory)
+    found = with_device(target.design, called, tmp_path, size=size, memory=target.memory)
+    memory = program.memory.copy()
+    for batch, (outputs, cycles) in zip(given, found, strict=True):
+        expected = network.run(program, batch, memory, by_golden(program, memory))
+        for key, values in expected.items():
+            np.testing.assert_array_equal(outputs[key], values)
+        said = rates(program, 75.0, 3_000_000)
+        line = cycles - said["cycles"]
+        on_it = 10 * (said["sent_bytes"] + said["received_bytes"])
+        assert 0.9 * divisor * on_it < line < 1.1 * divisor * on_it
+        # At 75 MHz a bit of 3 Mbaud is 25 cycles.
+        seconds = (said["cycles"] + 25 / divisor * line) / 75e6
+        assert 8 / seconds > 5 * 106
+        assert 8 / seconds == pytest.approx(said["inputs_per_second"], rel=0.1)

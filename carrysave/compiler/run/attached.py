@@ -17,7 +17,7 @@ from carrysave.driver.descriptor import written
 from carrysave.driver.registers import JOB_BYTES
 from carrysave.driver.uart import SerialPort, near_runs
 
-__all__ = ["Attached", "Traffic", "room", "traffic"]
+__all__ = ["Attached", "Traffic", "room", "traffic", "wanted"]
 
 _COMMAND, _ANSWER, _MORE = 15, 8, 4
 """Bytes of a frame with a command, of the one with its answer, and of the data's CRC or word."""
@@ -47,7 +47,7 @@ class Attached:
         self._program = program
         device, _ = opened(port, program.target.design)
         placed = place(device, program)
-        self.memory, self._runner = by_device(device, placed, wanted=_wanted(program))
+        self.memory, self._runner = by_device(device, placed, wanted=wanted(program))
 
     def run(
         self, inputs: Mapping[str, np.ndarray], parameters: Mapping[str, int] | None = None
@@ -79,10 +79,10 @@ def traffic(program: Program) -> Traffic:
     Every byte that a step beside the co-processor writes is counted, though those that are as they
     were need not be sent.
     """
-    wanted = _wanted(program)
+    spans_read = wanted(program)
 
     def read(*spans: tuple[int, int]) -> list[int]:
-        return [more for span in spans for _, more in within(*span, wanted)]
+        return [more for span in spans for _, more in within(*span, spans_read)]
 
     host = (part for part in program.parts if isinstance(part, HostStep))
     names = {*program.inputs, *(name for part in host for name in part.writes)}
@@ -123,7 +123,7 @@ def traffic(program: Program) -> Traffic:
     return Traffic(round(sent * _ESCAPED), round(came * _ESCAPED))
 
 
-def _wanted(program: Program) -> Spans | None:
+def wanted(program: Program) -> Spans | None:
     """Return what is read here of what jobs write, as far as jobs are all that there is; None: all.
 
     What comes from the host has a room of its own, which no job writes.
