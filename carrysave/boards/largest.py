@@ -1,6 +1,7 @@
 """Maps a board's design, and seeks the largest that fits where one does not."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from carrysave.boards.board import Board, design_of
@@ -32,6 +33,16 @@ def _sizes(design: Design, least: tuple[int, int], below: float) -> Iterator[tup
             yield m, n
 
 
+def _sized(board: Board, parameters: Mapping[str, str], m: int, n: int) -> Design | None:
+    """Return the design with other rows and columns; None: its parameters do not go with these."""
+    try:
+        small = design_of(board, {**parameters, "m": str(m), "n": str(n)})
+        small.component()
+    except ValueError:
+        return None
+    return small
+
+
 def largest(
     board: Board,
     parameters: Mapping[str, str],
@@ -48,14 +59,7 @@ def largest(
     assert board.part is not None
     limits, smallest = board.part.capacity, {}
 
-    def sized(m: int, n: int) -> Design | None:
-        try:
-            small = design_of(board, {**parameters, "m": str(m), "n": str(n)})
-            small.component()
-        except ValueError:
-            return None
-        return small
-
+    sized = partial(_sized, board, parameters)
     # Other parameters may need the columns as they are: so many requantisers, or lanes.
     least = next((size for size in ((1, 1), (1, inside.n)) if sized(*size)), None)
     if least is None:
