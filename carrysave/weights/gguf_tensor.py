@@ -1,30 +1,42 @@
 """Tensors of GGUF: floats, or blocks of codes with a scale, and maybe an offset."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from carrysave.errors import UsageError
+from carrysave.weights.ggml_codes import LAYOUTS, PLAIN, codes_of, dequantised
+from carrysave.weights.grouped import grouped_weights
 from golden.formats.names import minifloat
 from golden.lut.weights import GroupedWeights
 
 __all__ = ["BLOCK", "KINDS", "OTHERS", "GgufTensor", "bytes_of"]
 
 BLOCK = 32
-"""Weights of a row that share a scale, in all kinds of blocks that are read here."""
+"""Weights of a row that share a scale, in the simplest kinds of blocks, and in rounded floats."""
 
 # Number of a kind, and how floats are held, or bytes of a block: scale, offset, high bits, codes.
 _FLOATS = {"F32": (0, "<u4", "fp32"), "F16": (1, "<u2", "fp16"), "BF16": (30, "<u2", "bf16")}
 _BLOCKS = {"Q4_0": (2, 18), "Q4_1": (3, 20), "Q5_0": (6, 22), "Q5_1": (7, 24), "Q8_0": (8, 34)}
-KINDS = {number: name for name, (number, *_) in (*_FLOATS.items(), *_BLOCKS.items())}
+# Numbers of kinds, weights of a block, and its bytes; those of codes first.
+_LARGE = {
+    "Q2_K": (10, 256, 84), "Q3_K": (11, 256, 110), "Q4_K": (12, 256, 144), "Q5_K": (13, 256, 176),
+    "Q6_K": (14, 256, 210), "Q8_K": (15, 256, 292), "IQ4_NL": (20, 32, 18),
+    "IQ4_XS": (23, 256, 136), "TQ1_0": (34, 256, 54), "TQ2_0": (35, 256, 66),
+    "MXFP4": (39, 32, 17), "NVFP4": (40, 64, 36),
+    "IQ2_XXS": (16, 256, 66), "IQ2_XS": (17, 256, 74), "IQ3_XXS": (18, 256, 98),
+    "IQ1_S": (19, 256, 50), "IQ3_S": (21, 256, 110), "IQ2_S": (22, 256, 82),
+    "IQ1_M": (29, 256, 56),
+}  # fmt: skip
+_TRITS, _TRITS_BLOCK, _TRITS_END = "I2_S", 128, 32
+"""Trits, one scale of fp32 behind all of them, and what there is of room for it."""
+KINDS = {
+    number: name for name, (number, *_) in (*_FLOATS.items(), *_BLOCKS.items(), *_LARGE.items())
+} | {36: _TRITS}
 """Kinds that are read, by their numbers in files."""
 OTHERS = {
-    9: "Q8_1", 10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K", 15: "Q8_K",
-    16: "IQ2_XXS", 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S", 20: "IQ4_NL", 21: "IQ3_S",
-    22: "IQ2_S", 23: "IQ4_XS", 24: "I8", 25: "I16", 26: "I32", 27: "I64", 28: "F64", 29: "IQ1_M",
-    34: "TQ1_0", 35: "TQ2_0", 39: "MXFP4", 40: "NVFP4",
-    41: "Q1_0",
+    9: "Q8_1", 24: "I8", 25: "I16", 26: "I32", 27: "I64", 28: "F64", 38: "TL1", 41: "Q1_0"
 }  # fmt: skip
 """Kinds that are not, for messages."""
 
@@ -37,7 +49,7 @@ class GgufTensor:
     -------
     name : of it, as in ``blk.0.attn_q.weight``.
     shape : outputs x inputs of a matrix, so that the last axis lies together in the file.
-    kind : F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1 or Q8_0.
+    kind : one of :data:`KINDS`.
     data : its bytes.
     """
 
@@ -49,11 +61,21 @@ class GgufTensor:
     @property
     def grouped(self) -> bool:
         """It has codes of a few bits, with scales."""
+        return self.kind in _BLOCKS or self.kind in LAYOUTS or self.kind in (*PLAIN, _TRITS)
+
+    @property
+    def exact(self) -> bool:
+        """What :meth:`weights` returns has the codes and scales of the file, unchanged."""
         return self.kind in _BLOCKS
 
     def floats(self) -> np.ndarray:
         """Return float32 of `shape`; of codes scale * code + offset, each step rounded."""
-        if not self.grouped:
+        if self.kind in _LARGE:
+            return dequantised(self.kind, self._blocks(_LARGE[self.kind][2])).reshape(self.shape)
+        if self.kind == _TRITS:
+            trits, scale = self._trits()
+            return (trits.astype(np.float32) * scale).reshape(self.shape)
+        if self.kind in _FLOATS:
             _, dtype, form = _FLOATS[self.kind]
             array = np.frombuffer(self.data, dtype).reshape(self.shape)
             if self.kind == "F32":
@@ -66,15 +88,19 @@ class GgufTensor:
         return values.reshape(self.shape)
 
     def weights(self) -> GroupedWeights:
-        """Return the weights of a matrix of codes, inputs x outputs, unchanged.
+        """Return the weights of a matrix of codes, inputs x outputs.
 
-        Q4_1 and Q5_1 have offsets ("affine"), the others a zero point in the middle of the codes.
+        Q4_1 and Q5_1 have offsets ("affine"), the others of 32 weights a zero point in the middle
+        of the codes; all these are unchanged. Of other kinds codes stay, and scales and offsets are
+        rounded to fp16.
         """
         if not self.grouped or len(self.shape) != 2:
             raise UsageError(
-                f"must be a matrix of codes with scales ({', '.join(_BLOCKS)}), not {self.kind} of "
-                f"{' x '.join(map(str, self.shape))}"
+                f"must be a matrix of codes with scales ({', '.join(_BLOCKS)}, or of larger "
+                f"blocks), not {self.kind} of {' x '.join(map(str, self.shape))}"
             )
+        if not self.exact:
+            return self._rounded()
         codes, scales, offsets, zero = self._parts()
         columns, rows = self.shape
 
@@ -92,10 +118,56 @@ class GgufTensor:
             offsets=None if offsets is None else grouped(offsets),
         )
 
+    def part(self, first: int, last: int) -> "GgufTensor":
+        """Return a range along the first axis."""
+        whole, more = self.data, memoryview(b"")
+        if self.kind == _TRITS:
+            whole, more = self.data[:-_TRITS_END], self.data[-_TRITS_END:]
+        size = len(whole) // self.shape[0]
+        data = whole[first * size : last * size]
+        if more:
+            data = memoryview(bytes(data) + bytes(more))
+        return replace(self, shape=(last - first, *self.shape[1:]), data=data)
+
+    def reshaped(self, shape: tuple[int, ...]) -> "GgufTensor":
+        """Return the same with other axes but the last."""
+        return replace(self, shape=shape)
+
+    def _rounded(self) -> GroupedWeights:
+        """Return the weights of a matrix whose scales fp16 may not have."""
+        columns, rows = self.shape
+        if self.kind == _TRITS:
+            trits, scale = self._trits()
+            return grouped_weights(
+                trits.reshape(columns, rows), np.full((columns, 1), scale), bits=2, ternary=True
+            )
+        made = codes_of(self.kind, self._blocks(_LARGE[self.kind][2]))
+        offsets = None if made.offsets is None else made.offsets.reshape(columns, -1)
+        return grouped_weights(
+            made.integers.reshape(columns, rows),
+            made.scales.reshape(columns, -1),
+            offsets,
+            bits=made.bits,
+            ternary=made.levels == "ternary",
+        )
+
+    def _blocks(self, size: int) -> np.ndarray:
+        return np.frombuffer(self.data, np.uint8).reshape(-1, size)
+
+    def _trits(self) -> tuple[np.ndarray, np.float32]:
+        """Return trits, in the file's order, and the scale of them all."""
+        count = math.prod(self.shape) // 4
+        packed = np.frombuffer(self.data, np.uint8)[:count].reshape(-1, 1, _TRITS_BLOCK // 4)
+        codes = packed >> np.array([6, 4, 2, 0], np.uint8)[:, None] & 3
+        if codes.max(initial=0) > 2:
+            raise UsageError("codes of I2_S must be 0..2, not 3")
+        scale = np.frombuffer(self.data, "<f4", 1, count)[0]
+        return codes.reshape(-1).astype(np.int64) - 1, scale
+
     def _parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int]:
         """Return codes from 0, blocks x 32; scales and offsets of fp16; the code of zero."""
         size = _BLOCKS[self.kind][1]
-        blocks = np.frombuffer(self.data, np.uint8).reshape(-1, size)
+        blocks = self._blocks(size)
         affine, bits = self.kind.endswith("_1"), int(self.kind[1])
         scales = blocks[:, :2].copy().view("<f2")[:, 0]
         offsets = blocks[:, 2:4].copy().view("<f2")[:, 0] if affine else None
@@ -122,6 +194,12 @@ def bytes_of(kind: str, shape: tuple[int, ...]) -> int:
     size = math.prod(shape)
     if kind in _FLOATS:
         return size * np.dtype(_FLOATS[kind][1]).itemsize
-    if shape[-1] % BLOCK:
-        raise ValueError(f"rows must be whole blocks of {BLOCK}, not {shape[-1]} codes")
-    return size // BLOCK * _BLOCKS[kind][1]
+    if kind == _TRITS:
+        each, of_block, more = _TRITS_BLOCK, _TRITS_BLOCK // 4, _TRITS_END
+    elif kind in _BLOCKS:
+        each, of_block, more = BLOCK, _BLOCKS[kind][1], 0
+    else:
+        (_, each, of_block), more = _LARGE[kind], 0
+    if shape[-1] % each:
+        raise ValueError(f"rows must be whole blocks of {each}, not {shape[-1]} codes")
+    return size // each * of_block + more

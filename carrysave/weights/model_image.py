@@ -11,6 +11,7 @@ from carrysave import cache
 from carrysave.errors import ArgumentError, UsageError
 from carrysave.weights.gguf import GgufFile, read_gguf
 from carrysave.weights.gguf_tensor import GgufTensor
+from carrysave.weights.grouped import error_of
 from carrysave.weights.layer import PackRequest, check_finite
 from carrysave.weights.tensor_files import Tensor, dump
 from golden.lut.image import pack_image, sealed
@@ -28,9 +29,11 @@ def pack_model(
 ) -> tuple[list[Path], dict[str, Any]]:
     """Write the image and the manifest of one matrix, or those of all, and an index of them.
 
-    Codes, scales and offsets are used unchanged. The index, ``<name>.json``, has the model's facts
-    that are numbers or words, and for each matrix its files, shape and bytes; ``<name>.npz`` the
-    vectors of floats, such as norms have. All is checked before anything is written.
+    Codes, scales and offsets are used unchanged; scales that fp16 does not have, as those of
+    K-quants, are rounded to it. The index, ``<name>.json``, has the model's facts that are numbers
+    or words, and for each matrix its files, shape and bytes, and how far it is from the file's
+    floats if scales were rounded; ``<name>.npz`` the vectors of floats, such as norms have. All is
+    checked before anything is written.
 
     Parameters
     ----------
@@ -89,6 +92,9 @@ def _write_all(
             "bits": manifest["layout"]["bits"],
             "bytes": manifest["bytes"],
         }
+        one = model.tensors[key]
+        if not one.exact:
+            described[key]["error"] = error_of(one.weights(), one.floats())
     floats = {
         key: Tensor(array=one.floats().view(np.uint32), format="fp32")
         for key, one in model.tensors.items()
