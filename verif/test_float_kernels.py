@@ -45,6 +45,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "carrysave/exploration/space.py": ("**", INTEGERS),
     "carrysave/exploration/surrogate.py": ("np.linalg scipy sklearn", SEARCH),
     "carrysave/compiler/decoder/attention.py": ("@", INTEGERS),
+    "carrysave/compiler/decoder/experts.py": ("@", INTEGERS),
     "carrysave/compiler/encoder/evaluate.py": ("scipy", "ranks; a figure of 3 digits"),
     "carrysave/compiler/run/exact_product.py": ("@", INTEGERS),
     "carrysave/compiler/run/floats.py": ("@", INTEGERS),

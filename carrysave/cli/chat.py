@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.defaults import defaults
 from carrysave.cli.options import Json, console, errors
+from carrysave.compiler.decoder.summary import lines
 from carrysave.compiler.decoder.view import show
 from carrysave.compiler.decoder.write import ChatOptions, WriteRequest, write
 from carrysave.errors import UsageError
@@ -42,6 +43,7 @@ class ChatFlags(ChatOptions):
         ),
     ]
     seed: Annotated[int, Parameter(help="Seed of the sample.")]
+    weights: Annotated[int, Parameter(help="Bits to which matrices of floats are rounded: 2 to 8.")]
 
 
 _FLAGS = defaults(ChatFlags)
@@ -50,7 +52,10 @@ _FLAGS = defaults(ChatFlags)
 def chat(
     model: Annotated[
         Path,
-        Parameter(help="A language model, .gguf; one of characters, .npz; or a program's folder."),
+        Parameter(
+            help="A language model: .gguf, or a folder with config.json and .safetensors; one of "
+            "characters, .npz; or a program's folder."
+        ),
     ],
     /,
     *,
@@ -61,10 +66,9 @@ def chat(
 ) -> int:
     """Have a language model answer, in the arithmetic of the golden models.
 
-    Weights of 4, 5 or 8 bits in groups of 32 (LLaMA's kind, all matrices Q4_0, Q4_1, Q5_0, Q5_1 or
-    Q8_0) times int8 activations: sums of groups are exact integers, and scaled in fp32. RMS norm,
-    softmax and SiLU are the vector unit's. Gains of norms, rotary positions and residual sums are
-    of floats. The likeliest token is taken each time, so that answers are the same again.
+    Weights of few bits in groups times int8 activations: sums of groups are exact integers. Floats
+    are rounded to `--weights` bits, and how far they are off is said. Families: LLaMA, Mistral,
+    Mixtral, Qwen 2, 3, Gemma 1 to 3, Phi-3, SmolLM3, Granite, OLMo 2, BitNet b1.58.
 
     A model of characters in .npz, as `scripts/train/train_text.py` of a checkout writes them, has
     weights that are ternary, of 2 or of 4 bits; it continues the prompt, by attention or, without a
@@ -116,5 +120,7 @@ def _show(facts: dict[str, Any]) -> None:
         f"second), ended by {facts['ended']}",
         highlight=False,
     )
+    for line in lines(facts["model"]) if "model" in facts else ():
+        errors.print(line, highlight=False)
     if "simulation" in facts:
         show(console, facts["simulation"])

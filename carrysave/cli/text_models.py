@@ -70,8 +70,16 @@ def check_no_text(options: TextFlags, model: Path) -> None:
 
 
 def is_text(model: Path) -> bool:
-    """Return whether a path is a language model, or the folder of a text encoder."""
+    """Return whether a path is a language model, or the folder of one, or of a text encoder."""
     return model.suffix in _LANGUAGE or (model / "config.json").exists()
+
+
+def _is_decoder(model: Path) -> bool:
+    """Return whether a path of :func:`is_text` is a language model."""
+    # Slow to load, and not needed for networks.
+    from carrysave.compiler.front.checkpoint import is_decoder
+
+    return model.suffix in _LANGUAGE or is_decoder(model)
 
 
 def text_program(
@@ -86,8 +94,7 @@ def text_program(
     memory : behind it, as a user names it; None: nothing is known of it.
     """
     timing = None if memory is None else memory_of(memory)
-    # Slow to load, and not needed for networks.
-    if model.suffix in _LANGUAGE:
+    if _is_decoder(model):
         from carrysave.compiler.decoder.folder import compile_file
 
         program, more = compile_file(

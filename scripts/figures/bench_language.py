@@ -28,7 +28,7 @@ from rich.console import Console
 
 from carrysave import cache, jobs
 from carrysave.compiler.front.gguf import load
-from carrysave.compiler.front.text_tokens import Vocabulary
+from carrysave.compiler.front.text_tokens import vocabulary_of
 from carrysave.progress import Steps
 from carrysave.weights.gguf import read_gguf
 from scripts.figures.language_luts import LUT_COLUMNS, luts
@@ -60,7 +60,7 @@ def measure(settings: Sequence[str], count: int, steps: Steps) -> list[dict[str,
         sys.exit(f"bench_language.py needs {error}")
     file = read_gguf(path)
     text = "\n".join(topics[name] for name in sorted(topics))
-    tokens = Vocabulary(file, load(file).shape.words).tokens(text)
+    tokens = vocabulary_of(file.path, file.facts, load(file).shape.words).tokens(text)
     if len(tokens) < count:
         sys.exit(f"--tokens must be at most {len(tokens)}, of which the text is, not {count}")
     windows = tokens[: count - count % WINDOW].reshape(-1, WINDOW)

@@ -6,7 +6,7 @@ from typing import Any
 
 from carrysave.asic import synthesis
 from carrysave.boards.board import BOARDS
-from carrysave.compiler.front.gguf import Shape
+from carrysave.compiler.front.decoder import Shape
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.language.cost import MODELS, RECURRENT, Cost, Memory, cost_of

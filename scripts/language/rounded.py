@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.front.gguf import Model
+from carrysave.compiler.front.decoder import Model
 from carrysave.precision.options import Pair
 from golden.lut.grouped import FastWeights
 from scripts.language.rounded_products import Rounded

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from carrysave.compiler.front.gguf import FORMS
+from carrysave.compiler.front.decoder import FORMS
 from carrysave.compiler.front.text import FORMATS, gains_of, matrices_of
 
 __all__ = ["Network", "Weights"]

@@ -21,7 +21,7 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.compiler.decoder.recurrent import decoder_of
-from carrysave.compiler.front.gguf import FORMS
+from carrysave.compiler.front.decoder import FORMS
 from carrysave.compiler.front.text import (
     FORMATS,
     Characters,

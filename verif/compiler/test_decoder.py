@@ -14,7 +14,8 @@ from carrysave.compiler.decoder.compile import (
     compile_decoder,
 )
 from carrysave.compiler.decoder.recurrent import decoder_of
-from carrysave.compiler.front.gguf import Model, load
+from carrysave.compiler.front.decoder import Model
+from carrysave.compiler.front.gguf import load
 from carrysave.compiler.front.text import load_text
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start

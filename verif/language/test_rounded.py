@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.attention import Decoder
-from carrysave.compiler.front.gguf import Model, load
+from carrysave.compiler.front.decoder import Model
+from carrysave.compiler.front.gguf import load
 from carrysave.weights.gguf import read_gguf
 from golden.formats.names import parse
 from scripts.language.float_units import FLOATS

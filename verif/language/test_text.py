@@ -17,7 +17,7 @@ from carrysave.compiler.decoder.units import (
     sigmoid,
     silu_scaling,
 )
-from carrysave.compiler.front.gguf import FORMS
+from carrysave.compiler.front.decoder import FORMS
 from carrysave.compiler.front.text import FORMATS, gains_of, load_text, matrices_of
 from carrysave.errors import UsageError
 from golden.npe import elements

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from carrysave.compiler.decoder.compile import compile_decoder, core_block
-from carrysave.compiler.front.gguf import FORMS
+from carrysave.compiler.front.decoder import FORMS
 from carrysave.compiler.front.text import FORMATS, load_text
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target

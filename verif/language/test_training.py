@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from carrysave.compiler.front.gguf import FORMS
+from carrysave.compiler.front.decoder import FORMS
 from carrysave.compiler.front.text import FORMATS
 
 ROOT = Path(__file__).parents[2]

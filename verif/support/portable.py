@@ -17,7 +17,8 @@ import numpy as np
 from carrysave.compiler.decoder.attention import Decoder
 from carrysave.compiler.decoder.units import rotated, turns
 from carrysave.compiler.encoder.floats import encode
-from carrysave.compiler.front.gguf import CACHE_BITS, load
+from carrysave.compiler.front.decoder import CACHE_BITS
+from carrysave.compiler.front.gguf import load
 from carrysave.vectors.package import files_of
 from carrysave.weights.gguf import read_gguf
 from golden import elementary

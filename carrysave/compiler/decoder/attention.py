@@ -1,92 +1,24 @@
-"""Decoders in golden's arithmetic, token by token; those of attention, with a cache."""
+"""Decoders that mix tokens by attention, with a cache, in golden's arithmetic."""
 
 import math
-from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import numpy as np
 
+from carrysave.compiler.decoder.blocks import Blocks
 from carrysave.compiler.decoder.units import (
     GOLDEN,
     GROUP,
     SHARE_BITS,
     Units,
     hadamard,
+    hadamard_size,
     rotated,
     turns,
 )
-from carrysave.compiler.front.gguf import CACHE_BITS, Layer, Model
+from carrysave.compiler.front.decoder import CACHE_BITS, Layer, Model
 from carrysave.errors import UsageError
 
-__all__ = ["Blocks", "Decoder", "check_room"]
-
-
-class Blocks(ABC):
-    """Tokens to logits, by blocks of a mixer of tokens and a gated feed-forward.
-
-    Products are of weights in groups (of 32, or whole columns), and of activations rounded to the
-    model's bits with an exponent for each group: sums of groups are exact integers, scaled and
-    added in fp32 as by :func:`golden.lut.scale.scale_groups`. Norms are those of
-    :mod:`golden.npe.vector`, SiLU of :mod:`golden.npe.elements`. Gains of norms and residual sums
-    are floats.
-
-    Parameters
-    ----------
-    model : weights.
-    cache : tokens that are taken at most, 1..4096, and at most the model's context.
-    units : how steps are computed, golden's or others to compare with.
-    """
-
-    OUTPUT: ClassVar[str]
-    """The mixer's last matrix."""
-
-    def __init__(self, model: Model, *, cache: int, units: Units = GOLDEN):
-        most = min(4096, model.shape.context)
-        if not 1 <= cache <= most:
-            raise UsageError(f"cache must be 1..{most} tokens, not {cache}")
-        self.model = model
-        self.cache = cache
-        self.units = units
-        self.length = 0
-
-    def step(self, tokens: np.ndarray) -> np.ndarray:
-        """Append tokens; return the logits after each, float32, tokens x words."""
-        count = len(tokens)
-        check_room(count, self.length, self.cache)
-        units = self.units
-        x = self.model.embedding[tokens]
-        for number, layer in enumerate(self.model.layers):
-            mixed = self._mixed(number, layer, self._normed(x, layer.attention_gain))
-            if layer.output_gain is not None:
-                mixed = self._normed(mixed, layer.output_gain)
-            x = x + self._products(layer, mixed, self.OUTPUT)[0]
-            h = self._normed(x, layer.feed_gain)
-            hidden = units.gated(*self._products(layer, h, "ffn_gate", "ffn_up"))
-            if layer.down_gain is not None:
-                hidden = self._normed(hidden, layer.down_gain)
-            x = x + self._products(layer, hidden, "ffn_down")[0]
-        self.length += count
-        last = units.aligned(
-            self._normed(x, self.model.gain), self.model.bits, self.model.head.group
-        )
-        return self.model.head.product(*last)
-
-    def _normed(self, x: np.ndarray, gain: np.ndarray) -> np.ndarray:
-        return self.units.normed(x, gain, self.model.shape.epsilon)
-
-    @abstractmethod
-    def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
-        """Mix rows of a block with those before; without the last matrix."""
-
-    def _products(self, layer: Layer, h: np.ndarray, *names: str) -> list[np.ndarray]:
-        """Multiply by matrices of equal groups, and add their biases."""
-        group = layer.matrices[names[0]].group
-        codes, powers = self.units.aligned(h, self.model.bits, group)
-        made = [layer.matrices[name].product(codes, powers) for name in names]
-        return [
-            y + layer.biases[name] if name in layer.biases else y
-            for name, y in zip(names, made, strict=True)
-        ]
+__all__ = ["Decoder"]
 
 
 class Decoder(Blocks):
@@ -97,7 +29,7 @@ class Decoder(Blocks):
     exponent for each row, with codes of values. Rotary positions, and steps and offsets of the
     cache are floats. Keys of 4 bits are turned by a Hadamard transform first, as are the queries;
     and the mean of the first step's keys, of 32 tokens at most, is subtracted from them, which
-    changes all scores of a query by as much, and so no probability.
+    changes all scores of a query by as much, and so no probability, if scores have no cap.
 
     Parameters
     ----------
@@ -111,27 +43,36 @@ class Decoder(Blocks):
         super().__init__(model, cache=cache, units=units)
         if bits not in CACHE_BITS:
             raise UsageError(f"bits of the cache must be 8 or 4, not {bits}")
+        if bits == 4 and model.shape.head % GROUP:
+            size = model.shape.head
+            raise UsageError(
+                f"heads must be of 32, 64, ... values for a cache of 4 bits, not {size}"
+            )
         self.bits = bits
         shape = (model.shape.layers, 2, model.shape.shared, cache)
         blocks = 1 if bits == 8 else model.shape.head // GROUP
         self._codes = np.zeros((*shape, model.shape.head))
         self._steps, self._offsets = np.zeros((2, *shape, blocks))
-        self._turns = turns(np.arange(cache), model.frequencies)
+        self._turns = {
+            rope: turns(np.arange(cache), rope.frequencies, rope.factor)
+            for rope in {layer.rope for layer in model.layers}
+            if rope is not None
+        }
         self._common = np.zeros((model.shape.layers, model.shape.shared, 1, model.shape.head))
 
     def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
         shape, count, units = self.model.shape, len(h), self.units
-        q, k, v = (
-            made.reshape(count, -1, shape.head).swapaxes(0, 1)
-            for made in self._products(layer, h, "attn_q", "attn_k", "attn_v")
-        )
+        q, k, v = self._products(layer, h, "attn_q", "attn_k", "attn_v")
+        q, k = self._heads(q, layer.query_gain), self._heads(k, layer.key_gain)
+        v = self._heads(v, None)
         places = np.arange(self.length, self.length + count)
-        q, k = (rotated(x, self._turns[:, places]) for x in (q, k))
-        scale = 1 / math.sqrt(shape.head)
+        if layer.rope is not None:
+            q, k = (rotated(x, self._turns[layer.rope][:, places]) for x in (q, k))
+        scale = shape.score_scale or 1 / math.sqrt(shape.head)
         if self.bits == 4:
             q, k = hadamard(q), hadamard(k)
-            scale /= shape.head
-            if self.length == 0:
+            scale /= hadamard_size(shape.head)
+            if self.length == 0 and not shape.score_cap:
                 self._common[number] = k[:, :GROUP].mean(axis=1, keepdims=True)
             k = k - self._common[number]
         for side, x in enumerate((k, v)):
@@ -147,9 +88,21 @@ class Decoder(Blocks):
             tokens = np.arange(int(places[chunk][-1]) + 1)
             factors = np.ldexp(scale, powers[:, :, chunk])[..., None]
             scores = self._scores(number, codes[:, :, chunk], len(tokens)) * factors
+            if shape.score_cap:
+                scores = units.capped(scores, shape.score_cap)
             scores[..., tokens > places[chunk, None]] = -np.inf
+            if layer.window:
+                scores[..., tokens <= places[chunk, None] - layer.window] = -np.inf
             made[:, :, chunk] = self._values(number, units.probabilities(scores))
         return made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
+
+    def _heads(self, x: np.ndarray, gain: np.ndarray | None) -> np.ndarray:
+        """Norm rows, or heads, and return heads x rows x values."""
+        size = self.model.shape.head
+        if gain is not None and gain.size != size:
+            x = self._normed(x, gain)
+        heads = x.reshape(len(x), -1, size).swapaxes(0, 1)
+        return self._normed(heads, gain) if gain is not None and gain.size == size else heads
 
     def _scores(self, number: int, queries: np.ndarray, count: int) -> np.ndarray:
         """Multiply queries by keys of tokens.
@@ -192,13 +145,6 @@ class Decoder(Blocks):
             rest = np.cumsum(shares * offsets[:, None, None, :, block], axis=-1)[..., -1:]
             made.append(np.ldexp(sums, powers) + rest)
         return np.concatenate(made, axis=-1)
-
-
-def check_room(count: int, length: int, cache: int) -> None:
-    """Refuse more tokens than are left of those that are taken at most."""
-    if not 1 <= count <= cache - length:
-        left = cache - length
-        raise UsageError(f"prompt must be 1..{left} tokens, what is left of {cache}, not {count}")
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:

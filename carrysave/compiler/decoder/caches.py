@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from carrysave.compiler.decoder.lowering import F64, I8
 from carrysave.compiler.decoder.units import GROUP
-from carrysave.compiler.front.gguf import Shape
+from carrysave.compiler.front.decoder import Shape
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Format, Operation

@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from carrysave.compiler.decoder.attention import check_room
+from carrysave.compiler.decoder.blocks import check_room
 from carrysave.compiler.decoder.caches import POSITION
 from carrysave.compiler.decoder.lowering import SUMS, TOKEN, Lowering
 from carrysave.compiler.decoder.lowering_attention import AttentionLowering
 from carrysave.compiler.decoder.lowering_recurrent import RecurrentLowering
-from carrysave.compiler.decoder.units import VECTOR
-from carrysave.compiler.front.gguf import Model
+from carrysave.compiler.decoder.units import GROUP, VECTOR
+from carrysave.compiler.front.decoder import Model
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.image import Image
@@ -83,6 +83,9 @@ def compile_decoder(
     if not 1 <= cache <= most:
         raise refusal("cache", f"1..{most} tokens", str(cache))
     _check(model, target, cache)
+    if (bits or model.cache_bits) == 4 and model.shape.head % GROUP:
+        size = model.shape.head
+        raise ValueError(f"heads must be of 32, 64, ... values for a cache of 4 bits, not {size}")
     image = Image(target)
     builder = Builder(image)
     parameters = [Parameter(name=TOKEN, low=0, high=model.shape.words - 1)]
@@ -104,6 +107,8 @@ def _check(model: Model, target: Target, cache: int) -> None:
     """Refuse a co-processor that lacks what the program needs: all of it at once."""
     info, unit, longest = target.info, target.spec.vector, model.longest(cache)
     wrong = []
+    if any(layer.experts for layer in model.layers):
+        wrong.append("experts must be none: which ones a token takes is not known before it runs")
     if target.modes or target.info.features & {"formats", "scales"}:
         wrong.append("engine must have one format of integers")
     number = target.mode.a

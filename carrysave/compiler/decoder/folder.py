@@ -1,44 +1,84 @@
 """Language models and their vocabularies, from a model's file or a program's folder."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from carrysave.compiler.decoder.compile import ProgramDecoder, block_of, compile_decoder
-from carrysave.compiler.front.gguf import Model, load
+from carrysave.compiler.front.checkpoint import load_checkpoint
+from carrysave.compiler.front.decoder import Model
+from carrysave.compiler.front.gguf import ROUNDED_BITS, load_rounded
 from carrysave.compiler.front.text import Characters, load_text
-from carrysave.compiler.front.text_tokens import Vocabulary
+from carrysave.compiler.front.text_tokens import (
+    FILES,
+    Vocabulary,
+    files_of,
+    vocabulary_of,
+    vocabulary_of_folder,
+)
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import read
 from carrysave.compiler.program.write import MANIFEST
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
 from carrysave.errors import needs, refusal
-from carrysave.weights.gguf import GgufFile, read_gguf
+from carrysave.weights.gguf import read_gguf
 from golden.soc.memory_timing import MemoryTiming
 from hw.emit.user_files import FileError, parsing
 
-__all__ = ["compile_file", "load_model", "load_program"]
+__all__ = ["Loaded", "compile_file", "load_model", "load_program"]
 
 _TOKENIZER = "tokenizer."
 
 
-def load_model(path: Path) -> tuple[Model, Vocabulary | Characters, dict[str, Any]]:
-    """Read a model, its vocabulary, and what a program's folder has of the latter."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Loaded:
+    """What a model's file says.
+
+    Members
+    -------
+    model, words : weights; and words to tokens, and back.
+    stored : what a program's folder has of the latter.
+    rounded : for each kind of matrices in the file how many there are, and the largest error that
+        their rounding made, relative to their values, as rms.
+    """
+
+    model: Model
+    words: Vocabulary | Characters
+    stored: dict[str, Any]
+    rounded: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+
+def load_model(path: Path, bits: int = ROUNDED_BITS) -> Loaded:
+    """Read a model and its vocabulary.
+
+    Parameters
+    ----------
+    path : .gguf, .npz of characters, or the folder of a checkpoint.
+    bits : to which matrices of floats are rounded, 2 to 8.
+    """
     if path.suffix == ".npz":
         model, characters = load_text(path)
-        return model, characters, {"characters": characters.characters}
+        stored = {"characters": characters.characters}
+        return Loaded(model=model, words=characters, stored=stored)
     needs("tokenizers")
+    if path.is_dir():
+        model, rounded = load_checkpoint(path, bits)
+        files = files_of(path)
+        words = vocabulary_of_folder(path, files, model.shape.words)
+        return Loaded(model=model, words=words, stored={"files": files}, rounded=rounded)
     file = read_gguf(path)
-    model = load(file)
-    stored = {
+    model, rounded = load_rounded(file, bits)
+    facts = {
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in file.facts.items()
         if name.startswith(_TOKENIZER)
     }
-    return model, Vocabulary(file, model.shape.words), stored
+    words = vocabulary_of(path, file.facts, model.shape.words)
+    return Loaded(model=model, words=words, stored=facts, rounded=rounded)
 
 
 def compile_file(
@@ -53,7 +93,7 @@ def compile_file(
 
     Parameters
     ----------
-    path : .gguf, or .npz of characters.
+    path : of :func:`load_model`.
     parameters : of the co-processor.
     cache, bits : of :func:`carrysave.compiler.decoder.compile.compile_decoder`; `cache` is at most
         the model's context.
@@ -63,7 +103,8 @@ def compile_file(
     -------
     The program, and what its manifest has besides, for :func:`load_program`.
     """
-    model, _, vocabulary = load_model(path)
+    loaded = load_model(path)
+    model, vocabulary = loaded.model, loaded.stored
     if bits is not None and model.form != "attention":
         raise refusal("kv", "left out, as the model has no cache", str(bits))
     design = block_of(parameters)
@@ -98,12 +139,19 @@ def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | 
             size = len(vocabulary["characters"])
     else:
         needs("tokenizers")
-        listed = {
-            name: np.array(value) if name.endswith("token_type") else value
-            for name, value in vocabulary.items()
-        }
         size = count
-        words = Vocabulary(GgufFile(path=path, facts=listed, tensors={}), size)
+        if "files" in vocabulary:
+            with parsing(path, "files"):
+                files = {name: str(vocabulary["files"].get(name, "")) for name in FILES}
+            there = {name: text for name, text in files.items() if text}
+            words = vocabulary_of_folder(folder, there, size)
+        else:
+            numbers = ("token_type", "scores")
+            listed = {
+                name: np.array(value) if name.endswith(numbers) else value
+                for name, value in vocabulary.items()
+            }
+            words = vocabulary_of(path, listed, size)
     if size != count:
         raise FileError(path, f"vocabulary must be of {count} words, not {size}")
     return decoder, words

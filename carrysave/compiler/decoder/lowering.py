@@ -6,13 +6,13 @@ between them are steps on floats. Caches and recurrent states stay in the progra
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from carrysave.compiler.decoder.units import VECTOR, silu_scaling
-from carrysave.compiler.front.gguf import Layer, Model
+from carrysave.compiler.decoder.units import GELU, VECTOR, silu_scaling
+from carrysave.compiler.front.decoder import Layer, Model
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.build import Builder, Weights
 from carrysave.compiler.program.floats import Format, Operation
@@ -53,26 +53,26 @@ class Lowering(ABC):
             to.floats(Operation.COPY, x, table.at(0, 1).moving(TOKEN, table.stride))
         for number, layer in enumerate(model.layers):
             name = f"blk.{number}."
-            h = self._normed(name + "attn_norm", x, layer.attention_gain)
-            mixed = self.mixed(name, layer, h)
-            if layer.output_gain is not None:
-                mixed = self._normed(name + "output_norm", mixed, layer.output_gain)
+            h = self.normed(name + "attn_norm", x, layer.attention_gain)
+            mixed = self.normed(name + "output_norm", self.mixed(name, layer, h), layer.output_gain)
             (y,) = self.products(name, layer, mixed, self.OUTPUT)
+            y = self.normed(name + "mixed_norm", y, layer.mixed_gain)
             self._add(name + self.OUTPUT, x, y)
-            h = self._normed(name + "ffn_norm", x, layer.feed_gain)
+            h = self.normed(name + "ffn_norm", x, layer.feed_gain)
             gate, up = self.products(name, layer, h, "ffn_gate", "ffn_up")
-            with to.naming(name + "ffn_gate", "SiLU"):
-                hidden = to.array(F32, up.columns)
-                to.floats(
-                    Operation.MULTIPLY, hidden, self.gate(gate), up, shift=-VECTOR.scale_width
-                )
-            if layer.down_gain is not None:
-                hidden = self._normed(name + "down_norm", hidden, layer.down_gain)
+            hidden = self._activated(name + "ffn_gate", gate, up)
+            hidden = self.normed(name + "down_norm", hidden, layer.down_gain)
             (y,) = self.products(name, layer, hidden, "ffn_down")
+            y = self.normed(name + "fed_norm", y, layer.fed_gain)
             self._add(name + "ffn_down", x, y)
-        h = self._normed("output_norm", x, model.gain)
+        h = self.normed("output_norm", x, model.gain)
         codes, powers = self._aligned("output_norm", h, model.bits, model.head.group)
-        return self._product("output", codes, powers, model.head)
+        logits = self._product("output", codes, powers, model.head)
+        with to.naming("output", "Mul"):
+            self._times(logits, model.shape.logit_scale)
+            if model.shape.logit_cap:
+                self.capped(logits, model.shape.logit_cap)
+        return logits
 
     @abstractmethod
     def mixed(self, name: str, layer: Layer, h: Buffer) -> Buffer:
@@ -80,19 +80,63 @@ class Lowering(ABC):
 
     def _add(self, node: str, x: Buffer, y: Buffer) -> None:
         with self.to.naming(node, "Add"):
+            self._times(y, self.model.shape.residual_scale)
             self.to.floats(Operation.ADD, x, x, y)
 
-    def _normed(self, node: str, x: Buffer, gain: np.ndarray) -> Buffer:
-        """Divide by the root mean square, and multiply by gains."""
-        to, size, epsilon = self.to, x.columns, self.model.shape.epsilon
+    def _times(self, x: Buffer, factor: float) -> None:
+        if factor != 1.0:
+            self.to.floats(Operation.MULTIPLY, x, x, self.to.constant(factor, F64))
+
+    def capped(self, x: Buffer, cap: float) -> None:
+        """Replace numbers by cap * tanh(x / cap)."""
+        to = self.to
+        inner = replace(to.array(F32, x.columns, x.rows), grows=x.grows)
+        to.floats(Operation.MULTIPLY, inner, x, to.constant(1 / cap, F64))
+        to.floats(Operation.TANH, inner, inner)
+        to.floats(Operation.MULTIPLY, x, inner, to.constant(cap, F64))
+
+    def _activated(self, node: str, gate: Buffer, up: Buffer) -> Buffer:
+        """Multiply by the activation of gates."""
+        to, activation = self.to, self.model.shape.activation
+        hidden = to.array(F32, up.columns)
+        if activation == "silu":
+            with to.naming(node, "SiLU"):
+                shift = -VECTOR.scale_width
+                return to.floats(Operation.MULTIPLY, hidden, self.gate(gate), up, shift=shift)
+        with to.naming(node, "Gelu" if activation == "gelu" else "Relu"):
+            if activation == "relu2":
+                to.floats(Operation.MAXIMUM, hidden, gate, to.constant(0, F32))
+                to.floats(Operation.MULTIPLY, hidden, hidden, hidden)
+            else:
+                low, high = (to.constant(one, F32) for one in GELU)
+                to.floats(Operation.MULTIPLY, hidden, gate, gate)
+                to.floats(Operation.MULTIPLY, hidden, hidden, high)
+                to.floats(Operation.ADD, hidden, hidden, low)
+                to.floats(Operation.MULTIPLY, hidden, hidden, gate)
+                to.floats(Operation.TANH, hidden, hidden)
+                to.floats(Operation.ADD, hidden, hidden, to.constant(1, F32))
+                to.floats(Operation.MULTIPLY, hidden, hidden, gate, shift=-1)
+            return to.floats(Operation.MULTIPLY, hidden, hidden, up)
+
+    def normed(self, node: str, x: Buffer, gain: np.ndarray | None) -> Buffer:
+        """Divide by the root mean square, and multiply by gains, if there are any.
+
+        A row that is longer than its gains is several rows.
+        """
+        if gain is None:
+            return x
+        to, epsilon, result = self.to, self.model.shape.epsilon, self.to.array(F32, x.columns)
+        size, rows = gain.size, x.columns // gain.size
+        x, out = x.split(size), result.split(size)
         with to.naming(node, "RMSNormalization"):
-            codes, powers = to.array(I16, size), to.array(Format.POWER, 1)
+            codes, powers = to.array(I16, size, rows), to.array(Format.POWER, 1, rows)
             to.floats(Operation.ALIGN, codes, x, powers, width=VECTOR.width)
-            made = to.array(I16, size)
+            made = to.array(I16, size, rows)
             to.rows("rms_norm", codes, made)
-            out, shift = to.array(F32, size), -VECTOR.norm_fraction
+            shift = -VECTOR.norm_fraction
             if epsilon:
-                squares, mean, more = (to.array(F64, one) for one in (size, 1, 1))
+                squares = to.array(F64, size, rows)
+                mean, more = (to.array(F64, 1, rows) for _ in range(2))
                 to.floats(Operation.MULTIPLY, squares, codes, codes)
                 to.floats(Operation.SUM, mean, squares)
                 to.floats(Operation.DIVIDE, mean, mean, to.constant(size, F64))
@@ -100,10 +144,10 @@ class Lowering(ABC):
                 to.floats(Operation.MULTIPLY, mean, mean, powers)
                 to.floats(Operation.ADD, more, mean, to.constant(epsilon, F64))
                 to.floats(Operation.DIVIDE, mean, mean, more)
-                factor = to.floats(Operation.ROOT, to.array(F32, 1), mean)
+                factor = to.floats(Operation.ROOT, to.array(F32, 1, rows), mean)
                 made, shift = to.floats(Operation.MULTIPLY, out, made, factor, shift=shift), 0
             to.floats(Operation.MULTIPLY, out, made, to.constant(gain, F32), shift=shift)
-        return out
+        return result
 
     def _aligned(self, node: str, x: Buffer, width: int, block: int) -> tuple[Buffer, Buffer]:
         """Return integers of a row, and the exponent of each block."""
@@ -111,22 +155,23 @@ class Lowering(ABC):
         with to.naming(node, "QuantizeLinear"):
             codes = to.array(I8, x.columns)
             powers = to.array(Format.POWER, x.columns // block)
-            to.floats(
-                Operation.ALIGN, codes.split(block), x.split(block), powers.turned, width=width
-            )
+            parts = codes.split(block), x.split(block), powers.turned
+            to.floats(Operation.ALIGN, *parts, width=width)
         return codes, powers
 
     def products(self, name: str, layer: Layer, h: Buffer, *names: str) -> list[Buffer]:
-        """Multiply by matrices of equal groups, and add their biases."""
-        group = layer.matrices[names[0]].group
-        codes, powers = self._aligned(name + names[0], h, self.model.bits, group)
+        """Multiply by matrices, and add their biases."""
+        rows: dict[int, tuple[Buffer, Buffer]] = {}
+        for one in names:
+            group = layer.matrices[one].group
+            if group not in rows:
+                rows[group] = self._aligned(name + one, h, self.model.bits, group)
         results = []
         for one in names:
-            y = self._product(name + one, codes, powers, layer.matrices[one])
+            y = self._product(name + one, *rows[layer.matrices[one].group], layer.matrices[one])
             if one in layer.biases:
                 with self.to.naming(name + one, "Add"):
-                    bias = self.to.constant(layer.biases[one], F32)
-                    self.to.floats(Operation.ADD, y, y, bias)
+                    self.to.floats(Operation.ADD, y, y, self.to.constant(layer.biases[one], F32))
             results.append(y)
         return results
 

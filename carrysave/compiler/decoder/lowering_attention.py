@@ -8,8 +8,8 @@ import numpy as np
 
 from carrysave.compiler.decoder.caches import POSITION, Cache, stored
 from carrysave.compiler.decoder.lowering import F32, F64, I8, I16, I32, Lowering
-from carrysave.compiler.decoder.units import SHARE_BITS, VECTOR, turns
-from carrysave.compiler.front.gguf import Layer
+from carrysave.compiler.decoder.units import SHARE_BITS, VECTOR, hadamard_size, turns
+from carrysave.compiler.front.decoder import Layer, Rope
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.floats import Format, Operation
 
@@ -17,6 +17,8 @@ __all__ = ["AttentionLowering"]
 
 _DIGIT = 7
 """Bits of a digit of a probability."""
+_UNSEEN = -1e30
+"""Added to a score: its code is the least, however great it was."""
 
 
 @dataclass(eq=False)
@@ -33,6 +35,7 @@ class AttentionLowering(Lowering):
     cache: int
     bits: int
     _tables: dict[str, Buffer] = field(default_factory=dict)
+    _ropes: dict[Rope, tuple[int, np.ndarray]] = field(default_factory=dict)
 
     OUTPUT: ClassVar[str] = "attn_output"
 
@@ -40,37 +43,52 @@ class AttentionLowering(Lowering):
         """Mix a row with those in the cache."""
         to, shape = self.to, self.model.shape
         q, k, v = self.products(name, layer, h, "attn_q", "attn_k", "attn_v")
+        q = self.normed(name + "attn_q_norm", q, layer.query_gain)
+        k = self.normed(name + "attn_k_norm", k, layer.key_gain)
         with to.naming(name + "attn", "Attention"):
-            q, k = self._rotated(q), self._rotated(k)
-            scale = 1 / math.sqrt(shape.head)
+            if layer.rope is not None:
+                q, k = self._rotated(q, layer.rope), self._rotated(k, layer.rope)
+            scale = shape.score_scale or 1 / math.sqrt(shape.head)
             if self.bits == 4:
                 q, k = self._turned(q), self._turned(k)
-                scale /= shape.head
-                k = self._less_the_first(k)
+                scale /= hadamard_size(shape.head)
+                if not shape.score_cap:
+                    k = self._less_the_first(k)
             keys = stored(to, k, shape, self.cache, bits=self.bits, keys=True)
             values = stored(to, v, shape, self.cache, bits=self.bits, keys=False)
             codes, powers = to.array(I8, q.columns), to.array(Format.POWER, shape.heads)
-            to.floats(
-                Operation.ALIGN,
-                codes.split(shape.head),
-                q.split(shape.head),
-                powers.turned,
-                width=8,
-            )
+            parts = codes.split(shape.head), q.split(shape.head)
+            to.floats(Operation.ALIGN, *parts, powers.turned, width=8)
             factors = to.array(F64, shape.heads)
             to.floats(Operation.MULTIPLY, factors, to.constant(scale, F64), powers)
             scores = self._scores(codes.split(shape.head), keys)
             to.floats(Operation.MULTIPLY, scores, scores, factors.turned)
+            if shape.score_cap:
+                self.capped(scores, shape.score_cap)
+            if 0 < layer.window < self.cache:
+                to.floats(Operation.ADD, scores, scores, self._unseen(layer.window))
             return self._weighted(self._softmax(scores), values)
 
-    def _rotated(self, x: Buffer) -> Buffer:
+    def _unseen(self, window: int) -> Buffer:
+        """Return what is added to scores: much below zero, of tokens too far before this one."""
+        to, name = self.to, f"unseen beyond {window}"
+        if name not in self._tables:
+            far = np.arange(2 * self.cache) <= self.cache - window
+            self._tables[name] = to.constant(np.where(far, _UNSEEN, 0.0), F64)
+        table = self._tables[name]
+        # The last column is this token's: the row begins the earlier, the later it is.
+        return table.across(self.cache, self.cache).moving(POSITION, -table.step).growing(POSITION)
+
+    def _rotated(self, x: Buffer, rope: Rope) -> Buffer:
         """Turn pairs of values by the angles of the position."""
         to, half = self.to, self.model.shape.head // 2
+        if rope not in self._ropes:
+            tables = turns(np.arange(self.cache), rope.frequencies, rope.factor)
+            self._ropes[rope] = len(self._ropes), tables
+        number, values = self._ropes[rope]
         cosines, sines = (
-            self._table(name, one, F32)
-            for name, one in zip(
-                ("cos", "sin"), turns(np.arange(self.cache), self.model.frequencies), strict=True
-            )
+            self._table(f"{name} {number}", one, F32)
+            for name, one in zip(("cos", "sin"), values, strict=True)
         )
         out = to.array(F32, x.columns)
         one, other = to.array(F32, half * (x.columns // (2 * half))), to.array(F32, x.columns // 2)
@@ -89,7 +107,7 @@ class AttentionLowering(Lowering):
     def _turned(self, x: Buffer) -> Buffer:
         """Turn heads by the Hadamard transform, not scaled."""
         to, step = self.to, 1
-        while step < self.model.shape.head:
+        while step < hadamard_size(self.model.shape.head):
             out = to.array(F32, x.columns)
             (low, high), (sums, rest) = (
                 [one.split(2 * step).across(first, step) for first in (0, step)] for one in (x, out)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from carrysave.compiler.decoder.lowering import F64, I32, Lowering
 from carrysave.compiler.decoder.units import VECTOR
-from carrysave.compiler.front.gguf import Layer
+from carrysave.compiler.front.decoder import Layer
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.floats import Operation
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from carrysave.compiler.decoder.attention import Blocks, Decoder
+from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.blocks import Blocks
 from carrysave.compiler.decoder.units import GOLDEN, Units
-from carrysave.compiler.front.gguf import Layer, Model
+from carrysave.compiler.front.decoder import Layer, Model
 
 __all__ = ["Recurrent", "decoder_of"]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from golden import single
 from golden.elementary import cos, sin
 from golden.lut.align import aligned_format
 from golden.npe import elements
@@ -13,8 +14,9 @@ from golden.npe.requantiser import Requantisation, dyadic
 from golden.npe.vector import VectorUnitSpec, norm, softmax
 
 __all__ = [
-    "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Cached", "Units", "aligned", "gates",
-    "hadamard", "moved", "rotated", "scored", "sigmoid", "silu_scaling", "turns",
+    "GELU", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Cached", "Units", "activated", "aligned",
+    "capped", "gates", "hadamard", "hadamard_size", "moved", "rotated", "scored", "sigmoid",
+    "silu_scaling", "times", "turns",
 ]  # fmt: skip
 
 GROUP = 32
@@ -25,6 +27,8 @@ VECTOR = VectorUnitSpec(
     signed=True, norm_fraction=8, quotient_bits=4,
 )  # fmt: skip
 """The one vector unit of a block."""
+GELU = tuple(np.float32(one) for one in (0.7978845608028654, 0.7978845608028654 * 0.044715))
+"""Of 1 and of x^2: what x is multiplied by below the tangent."""
 _LEAST = -60
 _GATE_FRACTION = 8
 _KEEP_FRACTION, _STATE_FRACTION = 15, 16
@@ -127,10 +131,39 @@ def probabilities(scores: np.ndarray) -> np.ndarray:
     return np.ldexp(shares.astype(np.float64), -exponents[..., None])
 
 
-def turns(positions: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
-    """Return cosines and sines of angles, 2 x positions x frequencies, float32."""
+def activated(activation: str, x: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Multiply by an activation of gates x, in floats of 32 bits: GELU by tanh, or relu(x)^2."""
+    if activation == "relu2":
+        above = np.maximum(x, np.float32(0))
+        return above * above * values
+    inner = (x * x * GELU[1] + GELU[0]) * x
+    return (single.tanh(inner) + np.float32(1)) * x * np.float32(0.5) * values
+
+
+def capped(x: np.ndarray, cap: float) -> np.ndarray:
+    """Return cap * tanh(x / cap), of the type of x; the tangent is of 32 bits."""
+    inner = (x.astype(np.float64) * (1 / cap)).astype(np.float32)
+    return (single.tanh(inner).astype(np.float64) * cap).astype(x.dtype)
+
+
+def times(x: np.ndarray, factor: float | np.ndarray) -> np.ndarray:
+    """Multiply by a double, and round to float32."""
+    if isinstance(factor, float) and factor == 1:
+        return x
+    return (x.astype(np.float64) * factor).astype(np.float32)
+
+
+def turns(positions: np.ndarray, frequencies: np.ndarray, factor: float = 1.0) -> np.ndarray:
+    """Return cosines and sines of angles, 2 x positions x frequencies, float32.
+
+    Parameters
+    ----------
+    positions, frequencies : whose products are angles; pairs of frequency 0 stay as they are.
+    factor : of all other pairs.
+    """
     angles = positions[:, None] * frequencies
-    return np.stack([one(angles).astype(np.float32) for one in (cos, sin)])
+    factors = np.where(frequencies != 0, factor, 1.0)
+    return np.stack([(one(angles) * factors).astype(np.float32) for one in (cos, sin)])
 
 
 def rotated(x: np.ndarray, turns: np.ndarray) -> np.ndarray:
@@ -142,14 +175,19 @@ def rotated(x: np.ndarray, turns: np.ndarray) -> np.ndarray:
 
 
 def hadamard(x: np.ndarray) -> np.ndarray:
-    """Add and subtract along heads of 2^n values, which spreads what stands out; not scaled."""
+    """Add and subtract along 2^n values of heads, which spreads what stands out; not scaled."""
     size, step = x.shape[-1], 1
-    while step < size:
+    while step < hadamard_size(size):
         pairs = x.reshape(*x.shape[:-1], size // (2 * step), 2, step)
         low, high = pairs[..., 0, :], pairs[..., 1, :]
         x = np.stack([low + high, low - high], axis=-2).reshape(x.shape)
         step *= 2
     return x
+
+
+def hadamard_size(head: int) -> int:
+    """Return of how many values of a head each sum is: the greatest 2^n that divides it."""
+    return head & -head
 
 
 Cached = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -182,6 +220,8 @@ class Units:
     aligned : rows, a width and a block to codes of that width, and exponents of blocks.
     normed : rows, gains and an epsilon to rows of a root mean square of 1, times the gains.
     gated : gates and values to the SiLU of the gates times the values.
+    activated : an activation that is no SiLU, gates and values, likewise.
+    capped : numbers and a cap to cap * tanh(x / cap).
     probabilities : rows of scores to their softmax.
     cached : keys or values to those that the cache has, of some bits, scaled by blocks.
     sigmoid : values to their sigmoid.
@@ -192,6 +232,8 @@ class Units:
     aligned: Callable[..., tuple[np.ndarray, np.ndarray]] = aligned
     normed: Callable[[np.ndarray, np.ndarray, float], np.ndarray] = normed
     gated: Callable[[np.ndarray, np.ndarray], np.ndarray] = gated
+    activated: Callable[[str, np.ndarray, np.ndarray], np.ndarray] = activated
+    capped: Callable[[np.ndarray, float], np.ndarray] = capped
     probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
     cached: Callable[[np.ndarray, int, int], Cached] = cached
     sigmoid: Callable[[np.ndarray], np.ndarray] = sigmoid

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.decoder.attention import Blocks
+from carrysave.compiler.decoder.blocks import Blocks
 from carrysave.compiler.decoder.compile import CORES, ProgramDecoder, compile_decoder, core_block
 from carrysave.compiler.decoder.folder import load_model, load_program
 from carrysave.compiler.decoder.recurrent import Recurrent, decoder_of
-from carrysave.compiler.front.gguf import CACHE_BITS
+from carrysave.compiler.decoder.summary import summary
+from carrysave.compiler.front.decoder import CACHE_BITS
+from carrysave.compiler.front.gguf import ROUNDED_BITS
 from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.compiler.run.sample import Sample
@@ -40,6 +42,7 @@ class ChatOptions(Options):
     simulate : jobs that also run on the simulated block: none, a sample, all.
     core : the block's engine.
     seed : of the sample, 0 or more.
+    weights : bits to which matrices of floats are rounded, 2 to 8.
     """
 
     tokens: int = 64
@@ -48,6 +51,7 @@ class ChatOptions(Options):
     simulate: str = "none"
     core: str = "lut_core"
     seed: int = 0
+    weights: int = ROUNDED_BITS
 
     def check(self) -> None:
         """Check the numbers and choices."""
@@ -59,6 +63,8 @@ class ChatOptions(Options):
             raise ArgumentError("{cache} must be 1..4096 tokens, not {_given}", _given=self.cache)
         check_choice("simulate", self.simulate, SIMULATIONS)
         check_choice("core", self.core, tuple(CORES))
+        if not 2 <= self.weights <= 8:
+            raise ArgumentError("{weights} must be 2..8 bits, not {_given}", _given=self.weights)
         if self.seed < 0:
             raise ArgumentError("{seed} must be 0 or more, not {_given}", _given=self.seed)
 
@@ -69,7 +75,8 @@ class WriteRequest:
 
     Parameters
     ----------
-    model : a .gguf file, or an .npz file of characters; or the folder of a program.
+    model : a .gguf file, an .npz file of characters, the folder of a checkpoint, or that of a
+        program.
     prompt : text.
     options : how it answers.
     parameters : of the block; after the core's own.
@@ -103,10 +110,11 @@ def write(
     ``text``, ``prompt_tokens``, ``tokens``, why it ended: ``end``, ``tokens`` or ``cache``; and
     seconds, without those of a simulation: ``load_seconds``, ``prompt_seconds`` (until the first
     token), ``seconds``.
+    ``model``, but of a program's folder: see :func:`carrysave.compiler.decoder.summary.summary`.
     ``simulation``, if there was one: see :meth:`Sample.facts`.
     """
     start = time.monotonic()
-    decoder, vocabulary, simulation = _decoder(request, note)
+    decoder, vocabulary, simulation, model = _decoder(request, note)
     prompt = vocabulary.question(request.prompt)
     _check_room(prompt, decoder)
 
@@ -115,7 +123,7 @@ def write(
         return time.monotonic() - (0.0 if simulation is None else simulation.seconds)
 
     loaded = now()
-    answer = _Answer(decoder, prompt, request.options.tokens, vocabulary.end, now)
+    answer = _Answer(decoder, prompt, request.options.tokens, vocabulary.ends, now)
     pieces = []
     for piece in vocabulary.words(answer.numbers()):
         tell(piece)
@@ -129,6 +137,8 @@ def write(
         "prompt_seconds": round(answer.seconds[0] - loaded, 3),
         "seconds": round(answer.seconds[-1] - loaded, 3),
     }
+    if model is not None:
+        facts["model"] = model
     if simulation is not None:
         simulation.run()
         facts["simulation"] = simulation.facts()
@@ -165,13 +175,13 @@ class _Answer:
         decoder: Decoder,
         prompt: np.ndarray,
         most: int,
-        end: int | None,
+        ends: frozenset[int],
         now: Callable[[], float],
     ) -> None:
         self.written: list[int] = []
         self.ended = "tokens"
         self.seconds: list[float] = []
-        self._decoder, self._prompt, self._most, self._end = decoder, prompt, most, end
+        self._decoder, self._prompt, self._most, self._ends = decoder, prompt, most, ends
         self._now = now
 
     def numbers(self) -> Iterator[int]:
@@ -183,7 +193,7 @@ class _Answer:
                 return
             number = int(np.argmax(self._decoder.step(tokens)[-1]))
             self.seconds.append(self._now())
-            if number == self._end:
+            if number in self._ends:
                 self.ended = "end"
                 return
             self.written.append(number)
@@ -193,18 +203,20 @@ class _Answer:
 
 def _decoder(
     request: WriteRequest, note: Callable[[str], None]
-) -> tuple[Decoder, Vocabulary | Characters, Sample | None]:
-    """Return what answers, its vocabulary, and what runs its jobs on the block, too."""
-    if request.model.is_dir():
+) -> tuple[Decoder, Vocabulary | Characters, Sample | None, dict[str, Any] | None]:
+    """Return what answers, its vocabulary, what runs its jobs on the block, too; its summary."""
+    if request.model.is_dir() and not (request.model / "config.json").exists():
         if request.options.kv is not None or request.options.simulate != "none":
             raise ArgumentError("{kv} and {simulate} must be left out: the program is compiled")
-        return *load_program(request.model, request.options.cache), None
-    model, vocabulary, _ = load_model(request.model)
+        return *load_program(request.model, request.options.cache), None, None
+    loaded = load_model(request.model, request.options.weights)
+    model, vocabulary = loaded.model, loaded.words
     if request.options.kv is not None and model.form != "attention":
         raise refusal("kv", "left out, as the model has no cache", str(request.options.kv))
     most = min(request.options.cache, model.shape.context)
+    facts = summary(loaded, most, request.options.kv or model.cache_bits)
     if request.options.simulate == "none":
-        return decoder_of(model, cache=most, bits=request.options.kv), vocabulary, None
+        return decoder_of(model, cache=most, bits=request.options.kv), vocabulary, None, facts
     bits = model.weight_format[0] if model.weight_format else 4
     try:
         target = Target(core_block(request.options.core, request.parameters, bits))
@@ -222,4 +234,4 @@ def _decoder(
     decoder = ProgramDecoder(
         program, memory, lambda section: sample.execute(memory, section.start), most
     )
-    return decoder, vocabulary, sample
+    return decoder, vocabulary, sample, facts

@@ -1,36 +1,28 @@
-"""What a GGUF file says beside its weights: each fact is used, changes nothing, or is refused."""
+"""What a model's file says beside weights: each fact is used, changes nothing, or is refused."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
-from carrysave.weights.gguf import GgufFile
+import numpy as np
+
 from hw.emit.user_files import FileError, shown
 
-__all__ = ["check_facts", "judged"]
+__all__ = ["CHECKED", "HARMLESS", "USED", "Facts", "check_vocabulary", "judged"]
 
 USED = frozenset({
     "general.architecture", "general.alignment",
-    "llama.block_count", "llama.context_length", "llama.embedding_length",
-    "llama.feed_forward_length", "llama.attention.head_count", "llama.attention.head_count_kv",
-    "llama.attention.layer_norm_rms_epsilon", "llama.rope.dimension_count",
-    "llama.rope.freq_base", "llama.rope.scaling.type", "llama.rope.scaling.factor",
-    "llama.rope.scale_linear",
     "tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.ggml.tokens",
-    "tokenizer.ggml.merges", "tokenizer.ggml.token_type", "tokenizer.ggml.eos_token_id",
-    "tokenizer.chat_template",
+    "tokenizer.ggml.merges", "tokenizer.ggml.token_type", "tokenizer.ggml.scores",
+    "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id",
+    "tokenizer.ggml.bos_token_id", "tokenizer.ggml.add_bos_token",
+    "tokenizer.ggml.add_space_prefix", "tokenizer.chat_template",
 })  # fmt: skip
-"""Facts that are read, of a decoder of the LLaMA kind and its vocabulary."""
+"""Facts that are read, whatever the architecture; those of architectures are taken one by one."""
 HARMLESS = frozenset({
-    # How the file came about.
-    "llama.rope.scaling.finetuned",
-    # Read by those scalings alone that are refused.
-    "llama.rope.scaling.original_context_length", "llama.rope.scaling.yarn_beta_fast",
-    "llama.rope.scaling.yarn_beta_slow", "llama.rope.scaling.yarn_log_multiplier",
-    # Of vocabularies that are refused: pairs of bytes have neither scores nor kinds of sentences,
-    # and cut at spaces by themselves.
-    "tokenizer.ggml.scores", "tokenizer.ggml.token_type_count",
-    # Names of tokens that nothing here puts in: a template has its own text.
-    "tokenizer.ggml.bos_token_id", "tokenizer.ggml.unknown_token_id",
+    # Kinds of sentences; names of tokens that nothing here puts in: a template has its own text.
+    "tokenizer.ggml.token_type_count", "tokenizer.ggml.unknown_token_id",
     "tokenizer.ggml.padding_token_id", "tokenizer.ggml.seperator_token_id",
     "tokenizer.ggml.cls_token_id", "tokenizer.ggml.mask_token_id",
     "tokenizer.ggml.fim_pre_token_id", "tokenizer.ggml.fim_suf_token_id",
@@ -42,77 +34,144 @@ HARMLESS = frozenset({
     "tokenizer.huggingface.json", "tokenizer.chat_templates",
 })  # fmt: skip
 """Facts that change nothing of what is computed here."""
-NAMESPACES = ("llama.", "tokenizer.", "split.", "adapter.", "clip.", "diffusion.", "xielu.")
+_NAMESPACES = ("tokenizer.", "split.", "adapter.", "clip.", "diffusion.", "xielu.")
 """Beginnings of names whose facts say what is computed; others tell who made the file, and how."""
-
-
-def _only(*values: Any) -> Callable[[Any, Mapping[str, int]], str | None]:
-    return lambda value, _: None if value in values else " or ".join(map(repr, values))
-
-
-def _size(name: str) -> Callable[[Any, Mapping[str, int]], str | None]:
-    return lambda value, sizes: None if value == sizes[name] else str(sizes[name])
-
-
-CHECKED: dict[str, Callable[[Any, Mapping[str, int]], str | None]] = {
-    "general.type": _only("model"),
-    "llama.vocab_size": _size("words"),
-    "llama.attention.key_length": _size("head"),
-    "llama.attention.value_length": _size("head"),
-    "llama.attention.causal": _only(True),
-    "llama.attention.sliding_window": _only(0),
-    "llama.attention.clamp_kqv": _only(0.0),
-    "llama.attention.max_alibi_bias": _only(0.0),
-    "llama.expert_count": _only(0),
-    "llama.expert_used_count": _only(0),
-    "llama.use_parallel_residual": _only(False),
-    "llama.tensor_data_layout": _only("Meta AI original pth"),
-    "llama.logit_scale": _only(1.0),
-    "llama.embedding_scale": _only(1.0),
-    "llama.residual_scale": _only(1.0),
-    "llama.rope.scaling.attn_factor": _only(1.0),
-    "split.no": _only(0),
-    "split.count": _only(0, 1),
-    "split.tensors.count": _size("tensors"),
-    "tokenizer.ggml.add_bos_token": _only(False),
-    "tokenizer.ggml.add_eos_token": _only(False),
-    "tokenizer.ggml.add_sep_token": _only(False),
-    "tokenizer.ggml.add_space_prefix": _only(False),
-    "tokenizer.ggml.remove_extra_whitespaces": _only(False),
-    "tokenizer.ggml.eot_token_id": _size("end"),
-    "tokenizer.ggml.eom_token_id": _size("end"),
+CHECKED: dict[str, tuple[Any, ...]] = {
+    "general.type": ("model",),
+    "split.no": (0,),
+    "split.count": (0, 1),
+    "tokenizer.ggml.add_eos_token": (False,),
+    "tokenizer.ggml.add_sep_token": (False,),
+    "tokenizer.ggml.remove_extra_whitespaces": (False,),
 }
-"""Facts of which one value changes nothing; each returns what else would be legal."""
+"""Facts of which these values change nothing."""
 
 
-def judged(name: str) -> str:
-    """Return what becomes of a fact: ``used``, ``harmless``, ``checked`` or ``refused``."""
-    if name in USED:
-        return "used"
-    if name in CHECKED:
-        return "checked"
-    harmless = name in HARMLESS or name.startswith("tokenizer.chat_template.")
-    return "harmless" if harmless or not name.startswith(NAMESPACES) else "refused"
-
-
-def check_facts(file: GgufFile, sizes: Mapping[str, int]) -> None:
-    """Refuse a model of which a fact changes what is computed and is not known here.
+class Facts:
+    """Facts by name, each of which must be taken by somebody.
 
     Parameters
     ----------
-    sizes : ``words``, ``head`` and ``tensors``, that facts may repeat; and ``end``, the last token.
+    path : of the file, for messages.
+    values : facts.
+    prefix : that all names have which are taken here.
+    """
+
+    def __init__(self, path: Path, values: Mapping[str, Any], prefix: str = "") -> None:
+        self.path, self.prefix = path, prefix
+        self._values = {name: value for name, value in values.items() if name.startswith(prefix)}
+        self._taken: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether a fact is there, and not null."""
+        return self._values.get(self.prefix + name) is not None
+
+    def take(self, name: str, default: Any = None) -> Any:
+        """Return a fact, or the default if it is not there, or null."""
+        self._taken.add(self.prefix + name)
+        value = self._values.get(self.prefix + name)
+        return default if value is None else value
+
+    def refused(self, name: str, legal: str, value: Any) -> FileError:
+        """Return the error of a fact's value."""
+        return FileError(self.path, f"{self.prefix}{name} must be {legal}, not {_short(value)}")
+
+    def integer(self, name: str, default: int | None = None, *, low: int = 1) -> int:
+        """Return an integer up to 2^24; of equal ones of all layers, the one."""
+        value = self.take(name, default)
+        if isinstance(value, np.ndarray) and value.size and (value == value[0]).all():
+            value = value[0].item()
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= 1 << 24:
+            raise self.refused(name, f"{low}..{1 << 24}", value)
+        return value
+
+    def number(
+        self, name: str, default: float | None = None, *, low: float = 0.0, high: float = math.inf
+    ) -> float:
+        """Return a finite number of a range."""
+        value = self.take(name, default)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or not (math.isfinite(value) and low <= value <= high):
+            legal = f"{low:g}..{high:g}" if high < math.inf else f"{low:g} or more"
+            raise self.refused(name, legal, value)
+        return float(value)
+
+    def positive(self, name: str, default: float | None = None) -> float:
+        """Return a finite number above 0."""
+        value = self.number(name, default, low=-math.inf)
+        if value <= 0:
+            raise self.refused(name, "above 0", value)
+        return value
+
+    def choice(self, name: str, choices: Collection[str], default: str | None = None) -> str:
+        """Return one of some texts."""
+        value = self.take(name, default)
+        if not isinstance(value, str) or value not in choices:
+            raise self.refused(name, f"one of {', '.join(choices)}", value)
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """Return a truth."""
+        value = self.take(name, default)
+        if not isinstance(value, bool):
+            raise self.refused(name, "true or false", value)
+        return value
+
+    def only(self, name: str, *legal: Any) -> None:
+        """Refuse all values but those that change nothing."""
+        value = self.take(name, legal[0])
+        if not any(type(value) is type(one) and value == one for one in legal):
+            raise self.refused(name, " or ".join(map(repr, legal)), value)
+
+    def check_rest(self, harmless: Collection[str] = ()) -> None:
+        """Refuse facts that nobody took, but for those that change nothing."""
+        for name, value in self._values.items():
+            if name not in self._taken and name.removeprefix(self.prefix) not in harmless:
+                raise FileError(
+                    self.path,
+                    f"is not known here and may not be left out: {_short(value)}",
+                    f"fact '{shown(name)}'",
+                )
+
+
+def judged(name: str) -> str:
+    """Return what becomes of a fact that is of no architecture: ``used``, ``harmless``, ...
+
+    ``checked``, or ``refused``.
+    """
+    if name in USED:
+        return "used"
+    if name in CHECKED or name == "split.tensors.count":
+        return "checked"
+    harmless = name in HARMLESS or name.startswith("tokenizer.chat_template.")
+    return "harmless" if harmless or not name.startswith(_NAMESPACES) else "refused"
+
+
+def check_vocabulary(path: Path, facts: Mapping[str, Any], tensors: int) -> None:
+    """Refuse facts of no architecture that change what is computed and are not known here.
+
+    Parameters
+    ----------
+    path : of the file.
+    facts : of it.
+    tensors : that it has, which a fact may repeat.
 
     Raises
     ------
     FileError
         With the fact's name and value.
     """
-    for name, value in file.facts.items():
+    for name, value in facts.items():
         where = f"fact '{shown(name)}'"
         kind = judged(name)
         if kind == "refused":
-            raise FileError(
-                file.path, f"is not known here and may not be left out: {value!r}", where
-            )
-        if kind == "checked" and (legal := CHECKED[name](value, sizes)) is not None:
-            raise FileError(file.path, f"must be {legal}, not {value!r}", where)
+            text = f"is not known here and may not be left out: {_short(value)}"
+            raise FileError(path, text, where)
+        legal = (tensors,) if name == "split.tensors.count" else CHECKED.get(name, ())
+        if kind == "checked" and value not in legal:
+            text = f"must be {' or '.join(map(repr, legal))}, not {_short(value)}"
+            raise FileError(path, text, where)
+
+
+def _short(value: Any) -> str:
+    return shown(repr(value), 60)

@@ -1,125 +1,58 @@
-"""A language model: its shape and weights; those of GGUF, checked before anything runs."""
+"""Language models in GGUF: what their facts say, checked before anything runs."""
 
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.front.facts import check_facts
-from carrysave.errors import UsageError
-from carrysave.weights.array_files import check_all_used
+from carrysave.compiler.front.assembled import assembled
+from carrysave.compiler.front.decoder import ACTIVATIONS, Model, Rope, Shape
+from carrysave.compiler.front.facts import Facts, check_vocabulary
+from carrysave.compiler.front.families import (
+    FAMILIES,
+    Description,
+    Family,
+    Mixture,
+    check_sizes,
+)
+from carrysave.compiler.front.rope import Scaling, rope_of
+from carrysave.compiler.front.sources import GgufSource
 from carrysave.weights.gguf import GgufFile
-from golden.elementary import power
-from golden.lut.grouped import FastWeights
 from hw.emit.user_files import FileError
 
-__all__ = ["CACHE_BITS", "FEED", "FORMS", "Layer", "Model", "Shape", "load"]
+__all__ = ["ROUNDED_BITS", "load", "load_rounded"]
 
-FORMS = {
-    "attention": ("attn_q", "attn_k", "attn_v", "attn_output"),
-    "recurrent": ("mix_forget", "mix_candidate", "mix_gate", "mix_output"),
-}
-"""What mixes tokens, and its matrices."""
-FEED = ("ffn_gate", "ffn_up", "ffn_down")
-"""Matrices of the feed-forward."""
-CACHE_BITS = (8, 4)
-"""Of a key or value in the cache."""
+ROUNDED_BITS = 8
+"""To which matrices of floats are rounded, if nobody says."""
 _FACTORS = "rope_freqs.weight"
-_MOST = 4096
-"""Values of a row of the vector unit, and so the most that a model is wide, or a cache long."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shape:
-    """Sizes of a decoder of the LLaMA kind.
-
-    Members
-    -------
-    layers, width, hidden : blocks; values of a row; values inside of the feed-forward.
-    heads, shared : heads of queries, and of keys and values.
-    head : values of a head.
-    words : tokens of the vocabulary.
-    context : tokens for which the model was made.
-    base : of the rotary positions.
-    epsilon : added to mean squares in norms.
-    """
-
-    layers: int
-    width: int
-    hidden: int
-    heads: int
-    shared: int
-    head: int
-    words: int
-    context: int
-    base: float
-    epsilon: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Layer:
-    """A block's matrices by name, inputs x outputs, and the gains of its norms.
-
-    Two, before what mixes tokens and before the feed-forward; maybe two more, before the last
-    matrix of each. Some matrices may have a bias, float32, that is added to their products.
-    """
-
-    matrices: dict[str, FastWeights]
-    attention_gain: np.ndarray
-    feed_gain: np.ndarray
-    output_gain: np.ndarray | None = None
-    down_gain: np.ndarray | None = None
-    biases: dict[str, np.ndarray] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Model:
-    """A decoder.
-
-    Members
-    -------
-    embedding : words x width, float32.
-    layers : blocks.
-    gain : of the last norm.
-    head : matrix to the words.
-    form : of :data:`FORMS`; "recurrent" has no cache.
-    bits : of activations that meet weights.
-    cache_bits : for which the cache was made, 8 or 4.
-    weight_format : width and kind of all weights, which a core must have; None: any, as digits.
-    factors : by which the angles of each pair of a head's values are divided.
-    """
-
-    shape: Shape
-    embedding: np.ndarray
-    layers: list[Layer]
-    gain: np.ndarray
-    head: FastWeights
-    form: str = "attention"
-    bits: int = 8
-    cache_bits: int = 8
-    weight_format: tuple[int, str] | None = None
-    factors: np.ndarray | None = None
-
-    @property
-    def frequencies(self) -> np.ndarray:
-        """Angles of a position, one for each pair of a head's values."""
-        size = self.shape.head
-        plain = power(self.shape.base, -np.arange(0, size, 2) / size)
-        return plain if self.factors is None else plain / self.factors
-
-    def longest(self, tokens: int) -> int:
-        """Return the largest K of a product, of so many tokens at most.
-
-        By weights; by keys and values, too, where there are any.
-        """
-        every = [one for layer in self.layers for one in layer.matrices.values()]
-        cached = (self.shape.head, tokens) if self.form == "attention" else ()
-        return max(*(one.group for one in (*every, self.head)), *cached)
+_OF_LENGTHS = ("rope_factors_short.weight", "rope_factors_long.weight")
+_HARMLESS = (
+    # How the file came about.
+    "rope.scaling.finetuned",
+    # Of yarn in other architectures than those read here.
+    "rope.scaling.yarn_log_multiplier",
+)
+_LARGEST_GEMMAS = {"gemma2": 46, "gemma3": 62}
+"""Layers of those whose scores are scaled by the width of a row's share, not by the head's."""
 
 
 def load(file: GgufFile) -> Model:
+    """Take a model's weights out of its file; see :func:`load_rounded`."""
+    return load_rounded(file, ROUNDED_BITS)[0]
+
+
+def load_rounded(file: GgufFile, bits: int) -> tuple[Model, dict[str, tuple[int, float]]]:
     """Take a model's weights out of its file.
+
+    Parameters
+    ----------
+    file : what it says.
+    bits : to which matrices of floats are rounded, 2 to 8.
+
+    Returns
+    -------
+    The model; and for each kind of matrices in the file how many there are, and the largest error
+    of their rounding.
 
     Raises
     ------
@@ -127,124 +60,183 @@ def load(file: GgufFile) -> Model:
         It is of another kind, or tensors are missing or of other shapes than its facts say; or it
         has a tensor or a fact that would change what is computed and is not known here.
     """
-    shape = _shape(file)
-    end = file.facts.get("tokenizer.ggml.eos_token_id", -1)
-    check_facts(file, {
-        "words": shape.words, "head": shape.head, "tensors": len(file.tensors), "end": end,
-    })  # fmt: skip
-    s, inner = shape, shape.heads * shape.head
-    sizes = {
-        "attn_q": (inner, s.width),
-        "attn_k": (s.shared * s.head, s.width),
-        "attn_v": (s.shared * s.head, s.width),
-        "attn_output": (s.width, inner),
-        "ffn_gate": (s.hidden, s.width),
-        "ffn_up": (s.hidden, s.width),
-        "ffn_down": (s.width, s.hidden),
-    }
-    layers = [
-        Layer(
-            matrices={
-                name: _matrix(file, f"blk.{number}.{name}.weight", sizes[name])
-                for name in (*FORMS["attention"], *FEED)
-            },
-            attention_gain=_floats(file, f"blk.{number}.attn_norm.weight", (s.width,)),
-            feed_gain=_floats(file, f"blk.{number}.ffn_norm.weight", (s.width,)),
-            biases={
-                name: _floats(file, bias, (sizes[name][0],))
-                for name in (*FORMS["attention"], *FEED)
-                if (bias := f"blk.{number}.{name}.bias") in file.tensors
-            },
-        )
-        for number in range(s.layers)
-    ]
-    head_name = "output.weight" if "output.weight" in file.tensors else "token_embd.weight"
-    parts = [f"{name}.weight" for name in (*FORMS["attention"], *FEED, "attn_norm", "ffn_norm")]
-    parts += [f"{name}.bias" for name in (*FORMS["attention"], *FEED)]
-    every = {f"blk.{number}.{part}" for number in range(s.layers) for part in parts}
-    used = every | {"token_embd.weight", "output_norm.weight", head_name, _FACTORS}
-    check_all_used(file.path, "tensor", file.tensors, used)
-    return Model(
-        shape=shape,
-        embedding=_floats(file, "token_embd.weight", (s.words, s.width)),
-        layers=layers,
-        gain=_floats(file, "output_norm.weight", (s.width,)),
-        head=_matrix(file, head_name, (s.words, s.width)),
-        factors=_factors(file, s.head),
-    )
-
-
-def _shape(file: GgufFile) -> Shape:
-    """Return the sizes that a file's facts say."""
     kind = file.facts.get("general.architecture")
-    if kind != "llama":
-        raise FileError(file.path, f"architecture must be llama, not {kind!r}")
-
-    def number(name: str, default: Any = None) -> int:
-        value = file.facts.get(f"llama.{name}", default)
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 1 << 24:
-            raise FileError(file.path, f"llama.{name} must be 1..{1 << 24}, not {value!r}")
-        return value
-
-    width, heads = number("embedding_length"), number("attention.head_count")
-    shared = number("attention.head_count_kv", heads)
-    hidden, head = number("feed_forward_length"), number("rope.dimension_count", width // heads)
-    if width > _MOST or head * heads != width or heads % shared or head % 32 or head & head - 1:
-        raise FileError(
-            file.path,
-            f"width must be 32..{_MOST}, heads of 32, 64, ... values, not {width} in {heads} heads "
-            f"of {head}, of which {shared} have keys",
-        )
-    words = file.tensors.get("token_embd.weight")
-    if words is None or len(words.shape) != 2:
-        raise FileError(file.path, "must have a matrix token_embd.weight")
-    base = file.facts.get("llama.rope.freq_base", 10000.0)
-    if not isinstance(base, float) or not 1 <= base <= 1e9:
-        raise FileError(file.path, f"llama.rope.freq_base must be 1..1e9, not {base!r}")
-    epsilon = file.facts.get("llama.attention.layer_norm_rms_epsilon", 0.0)
-    if not isinstance(epsilon, float) or not 0 <= epsilon <= 1:
-        text = f"llama.attention.layer_norm_rms_epsilon must be 0..1, not {epsilon!r}"
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        text = f"architecture must be one of {', '.join(FAMILIES)}, not {kind!r}"
         raise FileError(file.path, text)
-    return Shape(
-        layers=number("block_count"), width=width, hidden=hidden, heads=heads, shared=shared,
-        head=head, words=words.shape[0], context=number("context_length"), base=base,
-        epsilon=epsilon,
-    )  # fmt: skip
+    check_vocabulary(file.path, file.facts, len(file.tensors))
+    source = GgufSource(file, bits)
+    facts = Facts(file.path, file.facts, f"{kind}.")
+    description = _Describer(kind, facts, source).description()
+    facts.check_rest(_HARMLESS)
+    return assembled(description, source, set()), source.rounded
 
 
-def _factors(file: GgufFile, head: int) -> np.ndarray | None:
-    """Return by what angles of rotary positions are divided: as facts say, and a tensor."""
-    # A file that names no kind means linear ones.
-    kind, factor = file.facts.get("llama.rope.scaling.type", "linear"), 1.0
-    if kind not in ("none", "linear"):
-        raise FileError(file.path, f"llama.rope.scaling.type must be none or linear, not {kind!r}")
-    if kind == "linear":
-        factor = file.facts.get("llama.rope.scale_linear", 1.0)
-        factor = file.facts.get("llama.rope.scaling.factor", factor)
-    if not isinstance(factor, float) or not (math.isfinite(factor) and factor > 0):
-        raise FileError(file.path, f"llama.rope.scaling.factor must be above 0, not {factor!r}")
-    if _FACTORS not in file.tensors:
-        return None if factor == 1 else np.full(head // 2, factor)
-    factors = _floats(file, _FACTORS, (head // 2,)).astype(np.float64)
-    if not (factors > 0).all():
-        raise FileError(file.path, "must be above 0", f"tensor '{_FACTORS}'")
-    return factors * factor
+class _Describer:
+    """Reads facts."""
 
+    def __init__(self, kind: str, facts: Facts, source: GgufSource) -> None:
+        self.kind, self.facts, self.source = kind, facts, source
+        self.family: Family = FAMILIES[kind]
 
-def _floats(file: GgufFile, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    tensor = file.tensors.get(name)
-    if tensor is None or tensor.shape != shape:
-        what = "not there" if tensor is None else f"not {tensor.shape}"
-        raise FileError(file.path, f"must be of {shape}, {what}", f"tensor '{name}'")
-    values = tensor.floats()
-    if not np.isfinite(values).all():
-        raise FileError(file.path, "must be finite", f"tensor '{name}'")
-    return values
+    def description(self) -> Description:
+        """Return what facts say."""
+        facts, family = self.facts, self.family
+        mixture = self._mixture()
+        shape, rotary = self._shape(mixture)
+        facts.only("attention.causal", True)
+        facts.only("attention.clamp_kqv", 0.0)
+        facts.only("attention.max_alibi_bias", 0.0)
+        facts.only("use_parallel_residual", False)
+        facts.only("tensor_data_layout", "Meta AI original pth")
+        windows = self._windows(shape.layers)
+        scale = facts.positive("embedding_scale", 1.0)
+        return Description(
+            shape=shape,
+            family=family,
+            ropes=self._ropes(shape, rotary, windows),
+            windows=windows,
+            halves=rotary if family.halves else 0,
+            embedding_scale=math.sqrt(shape.width) if family.rooted else scale,
+            mixture=mixture,
+        )
 
+    def _shape(self, mixture: Mixture | None) -> tuple[Shape, int]:
+        """Return sizes, and the values of a head that are turned."""
+        facts, source = self.facts, self.source
+        width, heads = facts.integer("embedding_length"), facts.integer("attention.head_count")
+        shared = facts.integer("attention.head_count_kv", heads)
+        head = facts.integer("attention.key_length", width // heads or None)
+        facts.only("attention.value_length", head)
+        rotary = facts.integer("rope.dimension_count", head)
+        if not source.has("token_embd.weight") or len(source.shape("token_embd.weight")) != 2:
+            raise FileError(source.path, "must have a matrix token_embd.weight")
+        words = source.shape("token_embd.weight")[0]
+        facts.only("vocab_size", words)
+        hidden = facts.integer("feed_forward_length", mixture.hidden if mixture else None)
+        check_sizes(source.path, width, (heads, shared, head, rotary))
+        layers = facts.integer("block_count")
+        if layers > len(source):
+            raise facts.refused("block_count", f"at most {len(source)}, the tensors", layers)
+        score_scale = facts.number("attention.scale", 0.0)
+        if _LARGEST_GEMMAS.get(self.kind) == layers:
+            score_scale = 1 / math.sqrt(width // heads)
+        logit_scale = facts.positive("logit_scale", 1.0)
+        activation = self.family.activation
+        if self.kind == "bitnet":
+            activation = facts.choice("hidden_act", ACTIVATIONS, activation)
+        shape = Shape(
+            layers=layers,
+            width=width,
+            hidden=hidden,
+            heads=heads,
+            shared=shared,
+            head=head,
+            words=words,
+            context=self._context(),
+            epsilon=facts.number("attention.layer_norm_rms_epsilon", 0.0, high=1.0),
+            activation=activation,
+            score_scale=score_scale,
+            score_cap=facts.number("attn_logit_softcapping", 0.0),
+            logit_cap=facts.number("final_logit_softcapping", 0.0),
+            residual_scale=facts.positive("residual_scale", 1.0),
+            logit_scale=1 / logit_scale,
+        )
+        return shape, rotary
 
-def _matrix(file: GgufFile, name: str, shape: tuple[int, int]) -> FastWeights:
-    _floats(file, name, shape)
-    try:
-        return FastWeights(file.tensors[name].weights())
-    except (UsageError, ValueError) as error:
-        raise FileError(file.path, error, f"tensor '{name}'") from None
+    def _context(self) -> int:
+        """Return the longest text; with two lists of factors, that of the first."""
+        context = self.facts.integer("context_length")
+        if self.source.has(_OF_LENGTHS[0]):
+            context = min(context, self.facts.integer("rope.scaling.original_context_length"))
+        return context
+
+    def _mixture(self) -> Mixture | None:
+        """Return the experts."""
+        facts = self.facts
+        if not self.family.experts:
+            facts.only("expert_count", 0)
+            facts.only("expert_used_count", 0)
+            return None
+        count = facts.integer("expert_count", 0, low=0)
+        used = facts.integer("expert_used_count", 0, low=0)
+        if not count:
+            facts.only("expert_used_count", 0)
+            return None
+        if not 1 <= used <= count:
+            raise facts.refused("expert_used_count", f"1..{count}", used)
+        hidden = facts.integer("feed_forward_length")
+        hidden = facts.integer("expert_feed_forward_length", hidden)
+        facts.only("expert_weights_norm", True)
+        facts.only("expert_gating_func", 1)
+        return Mixture(count=count, used=used, hidden=hidden, renormalised=True)
+
+    def _windows(self, layers: int) -> list[int]:
+        """Return the window of each layer."""
+        window = self.facts.integer("attention.sliding_window", 0, low=0)
+        pattern: Any = self.facts.take("attention.sliding_window_pattern", self.family.windows)
+        if isinstance(pattern, np.ndarray) and pattern.dtype == bool and len(pattern) == layers:
+            return [window * int(one) for one in pattern]
+        if not isinstance(pattern, int) or isinstance(pattern, bool) or pattern < 1:
+            legal = f"1 or more, or {layers} truths"
+            raise self.facts.refused("attention.sliding_window_pattern", legal, pattern)
+        return [
+            window if pattern == 1 or number % pattern < pattern - 1 else 0
+            for number in range(layers)
+        ]
+
+    def _ropes(self, shape: Shape, rotary: int, windows: list[int]) -> list[Rope | None]:
+        """Return rotary positions of each layer."""
+        facts, family = self.facts, self.family
+        base = facts.number("rope.freq_base", 10000.0, low=1.0, high=1e9)
+        local_base = facts.number(
+            "rope.freq_base_swa", 10000.0 if self.kind == "gemma3" else base, low=1.0, high=1e9
+        )
+        if self.kind == "granite" and not facts.flag("rope.scaling.finetuned", True):
+            return [None] * shape.layers
+        scaling = self._scaling(rotary)
+        whole = rope_of(base, rotary, shape.head, scaling)
+        # Layers with a window see so little that nothing of them was changed for longer texts.
+        apart = self.kind in ("gemma3", "olmo2")
+        local = rope_of(local_base, rotary, shape.head, Scaling() if apart else scaling)
+        ropes = [local if window else whole for window in windows]
+        return [
+            None if family.no_rope and not (number + 1) % family.no_rope else rope
+            for number, rope in enumerate(ropes)
+        ]
+
+    def _scaling(self, rotary: int) -> Scaling:
+        """Return how angles are scaled: as facts say, and a tensor."""
+        facts, source = self.facts, self.source
+        # A file that names no kind means linear ones.
+        kinds = ("none", "linear", "yarn", "longrope")
+        kind = facts.choice("rope.scaling.type", kinds, "linear")
+        factor = facts.positive("rope.scaling.factor", facts.positive("rope.scale_linear", 1.0))
+        context = facts.integer("context_length")
+        original = facts.integer("rope.scaling.original_context_length", context)
+        attention = facts.positive("rope.scaling.attn_factor", 1.0)
+        fast = facts.positive("rope.scaling.yarn_beta_fast", 32.0)
+        slow = facts.positive("rope.scaling.yarn_beta_slow", 1.0)
+        facts.only("rope.scaling.yarn_ext_factor", 1.0)
+        facts.only("rope.scaling.yarn_attn_factor", 1.0)
+        divisors, name = None, _OF_LENGTHS[0]
+        if source.has(name):
+            source.floats(_OF_LENGTHS[1], rotary // 2)
+            kind = "longrope"
+        else:
+            name = _FACTORS
+        if source.has(name):
+            divisors = source.floats(name, rotary // 2).astype(np.float64)
+            if not (divisors > 0).all():
+                raise FileError(source.path, "must be above 0", f"tensor '{name}'")
+        if kind == "longrope" and divisors is None:
+            raise FileError(source.path, "must be there", f"tensor '{_OF_LENGTHS[0]}'")
+        plain = Scaling(kind=kind, factor=factor, original=original, fast=fast, slow=slow)
+        if kind in ("none", "linear") and attention != 1:
+            raise facts.refused("rope.scaling.attn_factor", "1.0", attention)
+        if kind == "longrope":
+            return Scaling(kind=kind, attention=attention, divisors=divisors)
+        if kind == "yarn" and attention != 1:
+            attention *= rope_of(10000.0, rotary, rotary, plain).factor
+            return Scaling(**{**vars(plain), "attention": attention, "divisors": divisors})
+        return Scaling(**{**vars(plain), "divisors": divisors})

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.front.gguf import CACHE_BITS, FEED, FORMS, Layer, Model, Shape
+from carrysave.compiler.front import decoder
+from carrysave.compiler.front.decoder import CACHE_BITS, FEED, FORMS, Layer, Model, Shape
 from carrysave.errors import ArgumentError
 from carrysave.weights.array_files import check_all_used, read_arrays
 from golden.lut.grouped import FastWeights
@@ -41,7 +42,7 @@ class Characters:
     characters : each once.
     """
 
-    end = -1
+    ends: frozenset[int] = frozenset()
 
     def __init__(self, characters: str):
         self.characters = characters
@@ -118,6 +119,8 @@ def load_text(path: Path) -> tuple[Model, Characters]:
         name: _matrix(path, arrays, name, shape, header["format"])
         for name, shape in matrices_of(header).items()
     }
+    attends = header["form"] == "attention"
+    rope = decoder.plain_rope(10000.0, width // header["heads"]) if attends else None
     layers = [
         Layer(
             matrices={
@@ -127,6 +130,7 @@ def load_text(path: Path) -> tuple[Model, Characters]:
             feed_gain=gains[f"{number}.ffn_norm"],
             output_gain=gains[f"{number}.output_norm"],
             down_gain=gains[f"{number}.down_norm"],
+            rope=rope,
         )
         for number in range(header["layers"])
     ]
@@ -134,7 +138,7 @@ def load_text(path: Path) -> tuple[Model, Characters]:
     shape = Shape(
         layers=header["layers"], width=width, hidden=header["hidden"], heads=header["heads"],
         shared=header["heads"], head=width // header["heads"], words=words,
-        context=header["context"], base=10000.0,
+        context=header["context"],
     )  # fmt: skip
     model = Model(
         shape=shape, embedding=_floats(path, arrays, "embedding", (words, width)), layers=layers,

@@ -1,0 +1,104 @@
+"""What a language model takes of memory, and how fast that lets it be."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from carrysave.compiler.decoder.folder import Loaded
+from carrysave.compiler.decoder.units import GROUP
+from carrysave.compiler.front.decoder import FEED, Model
+from golden.lut.grouped import FastWeights
+from golden.soc.memory_timing import MEMORIES
+
+__all__ = ["CLOCK_MHZ", "lines", "summary"]
+
+CLOCK_MHZ = 100
+"""Of the co-processor, for rates."""
+_FOR_MODELS = ("sdram16", "sdram32", "ddr3x16")
+"""Memories that hold more than a few thousand bytes, of which bytes in a cycle are known."""
+_SCALE = 2
+_STEP_BYTES = 4
+"""Of a key or value of 8 bits the exponent; of 32 values of 4 bits a step and an offset."""
+
+
+def summary(loaded: Loaded, cache: int, bits: int) -> dict[str, Any]:
+    """Return what a model takes.
+
+    Parameters
+    ----------
+    loaded : the model, and how its matrices were rounded.
+    cache : tokens that are taken at most.
+    bits : of a key or value.
+
+    Returns
+    -------
+    ``weights``, ``weight_bytes`` : of all matrices, in the engine's format, scales too.
+    ``token_bytes`` : of those that a token is multiplied by, and of all keys and values.
+    ``context`` : tokens for which the model was made.
+    ``cache_bytes`` : of keys and values of `cache` tokens; 0 without a cache.
+    ``rounded`` : for each kind of matrices in the file, ``kind``, ``matrices``, and ``error``, the
+    largest of their rounding, relative, as rms.
+    ``rates`` : for each memory the most tokens a second that its bytes allow, at 100 MHz.
+    """
+    model = loaded.model
+    every = model.matrices()
+    whole = sum(map(_bytes, every))
+    cached = _cache_bytes(model, cache, bits)
+    token = whole - _unused(model) + cached
+    return {
+        "weights": sum(one.integers.size for one in every),
+        "weight_bytes": whole,
+        "token_bytes": token,
+        "context": model.shape.context,
+        "cache": cache,
+        "cache_bytes": cached,
+        "rounded": [
+            {"kind": kind, "matrices": count, "error": error}
+            for kind, (count, error) in sorted(loaded.rounded.items())
+        ],
+        "rates": {
+            name: round(MEMORIES[name].bytes * CLOCK_MHZ * 1e6 / token, 2) for name in _FOR_MODELS
+        },
+    }
+
+
+def lines(facts: Mapping[str, Any]) -> list[str]:
+    """Say what :func:`summary` has."""
+    bits = 8 * facts["weight_bytes"] / facts["weights"]
+    rates = ", ".join(f"{name} {rate:,.1f}" for name, rate in facts["rates"].items())
+    made = [
+        f"{facts['weights']:,} weights of {bits:.2f} bits; {facts['token_bytes']:,} bytes a token, "
+        f"{facts['cache_bytes']:,} of them keys and values of {facts['cache']:,} tokens; context "
+        f"{facts['context']:,}",
+        f"tokens a second that memory allows at {CLOCK_MHZ} MHz: {rates}",
+    ]
+    made += [
+        f"{one['matrices']:,} matrices of {one['kind']}: {100 * one['error']:.2g} % off, rounded"
+        for one in facts["rounded"]
+        if one["error"]
+    ]
+    return made
+
+
+def _bytes(matrix: FastWeights) -> int:
+    """Return the bytes of codes, scales and offsets."""
+    numbers = matrix.scales.size + (0 if matrix.offsets is None else matrix.offsets.size)
+    return -(-matrix.integers.size * matrix.bits // 8) + _SCALE * numbers
+
+
+def _unused(model: Model) -> int:
+    """Return the bytes of experts that a token does not take."""
+    total = 0
+    for layer in model.layers:
+        if layer.experts is not None:
+            each = sum(_bytes(layer.experts.each[0][name]) for name in FEED)
+            total += each * (len(layer.experts.each) - layer.experts.used)
+    return total
+
+
+def _cache_bytes(model: Model, cache: int, bits: int) -> int:
+    shape = model.shape
+    if model.form != "attention":
+        return 0
+    steps = 1 if bits == 8 else shape.head // GROUP
+    each = shape.head * bits // 8 + steps * _STEP_BYTES
+    return 2 * shape.layers * shape.shared * each * cache
