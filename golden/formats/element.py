@@ -6,10 +6,14 @@ import numpy as np
 
 from golden.check import Choice, Flag
 from golden.formats.exact import Exact
+from golden.formats.random_bits import RandomBits
 
-__all__ = ["ROUNDING", "SATURATE", "ElementFormat", "floats"]
+__all__ = ["ANY_ROUNDING", "ROUNDING", "SATURATE", "ElementFormat", "check_rounding", "floats"]
 
 ROUNDING = Choice("to nearest even, or toward zero", "rne", ("rne", "rtz"))
+ANY_ROUNDING = Choice(
+    "to nearest even, toward zero, or by random bits", "rne", ("rne", "rtz", "stochastic")
+)
 SATURATE = Flag("overflow saturates to the largest number", True)
 
 # Maximum codes for lookup tables, and floats encoded at a time (they stay in cache).
@@ -22,7 +26,8 @@ class ElementFormat:
 
     Codes returned are int64 arrays of any shape; codes passed in may be any integers. A code is a
     bit pattern 0 .. 2^width - 1 or, in an integer format, the integer itself. Every finite value is
-    a multiple of 2^:attr:`lsb`. Encoding rounds: "rne" to nearest even (code), "rtz" toward zero.
+    a multiple of 2^:attr:`lsb`. Encoding rounds: "rne" to nearest even (code), "rtz" toward zero,
+    "stochastic" by :class:`golden.formats.random_bits.RandomBits`.
     """
 
     @property
@@ -111,29 +116,35 @@ class ElementFormat:
         return _tables(self)[1][codes - self.low]
 
     def encode(
-        self, values: np.ndarray | Exact, *, rounding: str = "rne", saturate: bool = True
+        self,
+        values: np.ndarray | Exact,
+        *,
+        rounding: str = "rne",
+        saturate: bool = True,
+        random: RandomBits | None = None,
     ) -> np.ndarray:
         """Round values to codes, once.
 
         Parameters
         ----------
         values : floats of any precision up to double, or exact values.
-        rounding : "rne" or "rtz"; for posits, on the bit string.
+        rounding : "rne", "rtz" or "stochastic"; for posits, on the bit string.
         saturate : overflow and infinities become the largest number; else infinity or, if the
             format has none, NaN or, if it has none, the largest number too.
+        random : for stochastic rounding alone: bits for each value, NaNs and zeros among them.
 
         Returns
         -------
         int64 codes, same shape. NaN becomes the code of NaN or, if there is none, 0.
         """
-        ROUNDING.check("rounding", rounding)
-        SATURATE.check("saturate", saturate)
+        check_rounding(rounding, saturate, random)
         doubles = floats("values", values)
         flat = np.ascontiguousarray(doubles).reshape(-1)
         codes = np.empty(flat.size, dtype=np.int64)
         for start in range(0, flat.size, _CHUNK):
             part = slice(start, start + _CHUNK)
-            codes[part] = self._encode(flat[part], rounding == "rne", saturate)
+            bits = None if random is None else random.part(part, doubles.shape)
+            codes[part] = self._encode(flat[part], rounding != "rtz", saturate, bits)
         return codes.reshape(doubles.shape)
 
     def _decode(self, codes: np.ndarray) -> Exact:
@@ -144,8 +155,10 @@ class ElementFormat:
         """Decode to doubles without a table."""
         return self._decode(codes).to_odd()
 
-    def _encode(self, values: np.ndarray, nearest: bool, saturate: bool) -> np.ndarray:
-        """Encode doubles."""
+    def _encode(
+        self, values: np.ndarray, nearest: bool, saturate: bool, random: RandomBits | None
+    ) -> np.ndarray:
+        """Encode doubles: by random bits if there are some, else to nearest even or toward zero."""
         raise NotImplementedError
 
 
@@ -154,6 +167,15 @@ def _tables(fmt: ElementFormat) -> tuple[Exact, np.ndarray]:
     """Values of all codes of a format, exactly and as doubles."""
     codes = np.arange(fmt.low, fmt.high + 1)
     return fmt._decode(codes), fmt._to_float(codes)
+
+
+def check_rounding(rounding: str, saturate: bool, random: RandomBits | None) -> None:
+    """Refuse other kinds of rounding, and random bits that are missing or not looked at."""
+    ANY_ROUNDING.check("rounding", rounding)
+    SATURATE.check("saturate", saturate)
+    if (rounding == "stochastic") is not isinstance(random, RandomBits):
+        legal = "RandomBits" if rounding == "stochastic" else f"None with rounding {rounding}"
+        raise TypeError(f"random must be {legal}, not {random!r}")
 
 
 def floats(name: str, values: np.ndarray | Exact) -> np.ndarray:

@@ -6,8 +6,9 @@ from functools import lru_cache
 import numpy as np
 
 from golden.check import Flag, Integer, check_fields, parameter, parameters_of
-from golden.formats.element import ROUNDING, SATURATE, ElementFormat, floats
+from golden.formats.element import ElementFormat, check_rounding, floats
 from golden.formats.exact import Exact
+from golden.formats.random_bits import RandomBits
 
 __all__ = ["IntFormat", "int_format"]
 
@@ -59,28 +60,33 @@ class IntFormat(ElementFormat):
         return (-self.fraction_width,)
 
     def encode(
-        self, values: np.ndarray | Exact, *, rounding: str = "rne", saturate: bool = True
+        self,
+        values: np.ndarray | Exact,
+        *,
+        rounding: str = "rne",
+        saturate: bool = True,
+        random: RandomBits | None = None,
     ) -> np.ndarray:
         """Round values to codes, once.
 
         Parameters
         ----------
         values : floats of any precision up to double, or exact values.
-        rounding : "rne" or "rtz".
+        rounding : "rne", "rtz" or "stochastic".
         saturate : clamp to the range; else wrap modulo 2^width, as an accumulator of that width
             does.
+        random : for stochastic rounding alone: bits for each value, NaNs and zeros among them.
 
         Returns
         -------
         int64 codes, same shape. NaN becomes 0, an infinity the smallest or largest code.
         """
-        if saturate and self.width <= 53 and not isinstance(values, Exact):
+        check_rounding(rounding, saturate, random)
+        if saturate and self.width <= 53 and not isinstance(values, Exact) and random is None:
             return super().encode(values, rounding=rounding)
-        ROUNDING.check("rounding", rounding)
-        SATURATE.check("saturate", saturate)
         if not isinstance(values, Exact):
             values = Exact.from_float(floats("values", values))
-        integers = _round(values, self.fraction_width, rounding == "rne")
+        integers = _round(values, self.fraction_width, rounding == "rne", random)
         if saturate:
             codes = np.minimum(np.maximum(integers, self.low), self.high).astype(np.int64)
         else:
@@ -92,8 +98,10 @@ class IntFormat(ElementFormat):
         """Take the integers as significands."""
         return Exact.finite(codes, -self.fraction_width)
 
-    def _encode(self, values: np.ndarray, nearest: bool, saturate: bool) -> np.ndarray:
-        """Round and saturate doubles."""
+    def _encode(
+        self, values: np.ndarray, nearest: bool, saturate: bool, random: RandomBits | None
+    ) -> np.ndarray:
+        """Round and saturate doubles; those with random bits are rounded exactly, see `encode`."""
         # Clipping first prevents overflow; the ends are integers.
         scale = 2.0**self.fraction_width
         clipped = np.clip(values, self.low / scale, self.high / scale) * scale
@@ -107,10 +115,19 @@ def int_format(width: int, signed: bool) -> IntFormat:
     return IntFormat(width=width, signed=signed)
 
 
-def _round(values: Exact, fraction_width: int, nearest: bool) -> np.ndarray:
+def _round(
+    values: Exact, fraction_width: int, nearest: bool, random: RandomBits | None
+) -> np.ndarray:
     """Round to integers times 2^-fraction_width, the integers of any size."""
     significand = values.significand
     shift = np.where(significand == 0, 0, values.exponent + fraction_width)
+    if random is not None:
+        # Python's integers have room for the random bits.
+        magnitude = np.abs(significand.astype(object))
+        shift = np.maximum(shift, -values.width - random.width).astype(object)
+        magnitude <<= np.maximum(shift, 0) + random.width
+        rounded = random.round(magnitude, np.maximum(-shift, 0) + random.width)
+        return np.where(significand < 0, -rounded, rounded)
     if significand.size and (values.width > 61 - shift.max() or shift.min() < -61):
         significand, shift = significand.astype(object), shift.astype(object)
     right = np.maximum(-shift, 0)

@@ -7,6 +7,7 @@ import numpy as np
 from golden.check import Choice, Integer, check_fields, parameter, parameters_of
 from golden.formats.element import ElementFormat
 from golden.formats.exact import Exact
+from golden.formats.random_bits import RandomBits
 
 __all__ = ["SHORT_NAMES", "MinifloatFormat"]
 
@@ -156,19 +157,25 @@ class MinifloatFormat(ElementFormat):
         """Decode to doubles, -0 included."""
         return np.copysign(super()._to_float(codes), np.where(codes >= self.sign_code, -1.0, 1.0))
 
-    def _encode(self, values: np.ndarray, nearest: bool, saturate: bool) -> np.ndarray:
+    def _encode(
+        self, values: np.ndarray, nearest: bool, saturate: bool, random: RandomBits | None
+    ) -> np.ndarray:
         """Round the significand of a double to the format's length."""
         bits = values.view(np.int64)
         magnitude = bits & (1 << 63) - 1
         field = (magnitude >> 52) - (1023 - self.bias)
         normal = np.maximum(field, 1)
         # Shifting by 54 bits leaves nothing of 53; zero is among such small values.
-        cut = np.minimum(normal - field + (52 - self.mantissa_bits), 54)
+        most = 54 + (0 if random is None else random.width)
+        cut = np.minimum(normal - field + (52 - self.mantissa_bits), most)
         significand = magnitude & (1 << 52) - 1 | 1 << 52
         # The hidden bit adds one to the exponent field, and so does a carry.
         base = normal - 1 << self.mantissa_bits
-        codes = base + (significand >> cut)
-        if nearest:
+        if random is not None:
+            codes = base + random.round(significand, cut)
+        else:
+            codes = base + (significand >> cut)
+        if nearest and random is None:
             codes = base + (significand + (np.int64(1) << cut - 1) - 1 + (codes & 1) >> cut)
         codes = self._overflow(codes, magnitude, nearest, saturate)
         sign = np.where(bits < 0, self.sign_code, 0)

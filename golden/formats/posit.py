@@ -7,6 +7,7 @@ import numpy as np
 from golden.check import Integer, check_fields, parameter, parameters_of
 from golden.formats.element import ElementFormat
 from golden.formats.exact import Exact
+from golden.formats.random_bits import RandomBits
 
 __all__ = ["PositFormat"]
 
@@ -104,7 +105,9 @@ class PositFormat(ElementFormat):
             infinity=np.zeros(codes.shape, dtype=np.int8),
         )
 
-    def _encode(self, values: np.ndarray, nearest: bool, saturate: bool) -> np.ndarray:
+    def _encode(
+        self, values: np.ndarray, nearest: bool, saturate: bool, random: RandomBits | None
+    ) -> np.ndarray:
         """Write regime, exponent and fraction into 64 bits, cut and round."""
         es = self.exponent_bits
         bits = values.view(np.int64)
@@ -119,9 +122,11 @@ class PositFormat(ElementFormat):
         string = head | exponent << 62 - es | (magnitude & (1 << 52) - 1) << 10 - es
         cut = 65 - self.width + np.where(regime >= 0, regime, -regime - 1)
         codes = string >> cut & self.nan_code - 1
-        if nearest:
-            whole = np.int64(1) << cut - 1
-            rest = string & whole + (whole - 1)
+        whole = np.int64(1) << cut - 1
+        rest = string & whole + (whole - 1)
+        if random is not None:
+            codes += random.round(rest, cut)
+        elif nearest:
             codes += (rest > whole) | ((rest == whole) & (codes & 1 == 1))
         codes = np.clip(codes, 1, self.max_code)
         codes = np.where(bits < 0, (1 << self.width) - codes, codes)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from golden.check import Flag, Integer, check_fields, parameter, parameters_of
-from golden.formats.element import ROUNDING, ElementFormat
+from golden.formats.element import ANY_ROUNDING, ElementFormat
 from golden.formats.exact import Exact
 from golden.formats.names import FormatName, parse
+from golden.formats.random_bits import RANDOM_WIDTH, RandomBits
 
 __all__ = ["EncoderSpec", "encoder"]
 
@@ -20,7 +21,8 @@ class EncoderSpec:
     """Sums of `width` bits, two's complement, times 2^-fraction_width, and the result format.
 
     If `exponent_width` is not 0, each sum comes with an exponent, two's complement, and is also
-    multiplied by 2^exponent.
+    multiplied by 2^exponent. If `rounding` is stochastic, each has a random number of
+    `random_width` bits.
     """
 
     format: str = parameter(_FORMAT)
@@ -29,8 +31,9 @@ class EncoderSpec:
     exponent_width: int = parameter(
         Integer("bits of each sum's exponent; 0 = no exponent", 0, 0, 9, "bits")
     )
-    rounding: str = parameter(ROUNDING)
+    rounding: str = parameter(ANY_ROUNDING)
     saturate: bool = parameter(_SATURATE)
+    random_width: int = parameter(RANDOM_WIDTH)
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -55,6 +58,7 @@ def encoder(
     sums: np.ndarray,
     invalid: np.ndarray | None = None,
     exponents: np.ndarray | None = None,
+    random: np.ndarray | None = None,
 ) -> np.ndarray:
     """Encode sums.
 
@@ -65,6 +69,7 @@ def encoder(
         object) if they do not fit int64.
     invalid : booleans, same shape: their codes are NaN, NaR or, if there is none, 0.
     exponents : integers, same shape, of `exponent_width` bits; zeros by default.
+    random : integers, same shape, of `random_width` bits without sign, if rounding is stochastic.
 
     Returns
     -------
@@ -80,7 +85,10 @@ def encoder(
         nan=np.zeros(sums.shape, dtype=bool) if invalid is None else np.asarray(invalid, bool),
         infinity=np.zeros(sums.shape, dtype=np.int8),
     )
-    return spec.code_format.encode(values, rounding=spec.rounding, saturate=spec.saturate)
+    bits = None if random is None else RandomBits(random, spec.random_width)
+    return spec.code_format.encode(
+        values, rounding=spec.rounding, saturate=spec.saturate, random=bits
+    )
 
 
 def _check(name: str, values: np.ndarray, low: int, high: int) -> np.ndarray:

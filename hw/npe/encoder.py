@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from amaranth import Module, Signal, Value, signed
+from amaranth import Cat, Module, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,7 +15,7 @@ from hw.npe.rounding.normalised import Cut, no_cut
 from hw.npe.rounding.registers import registers
 from hw.npe.rounding.rounding import Rounding
 
-__all__ = ["Code", "Encoder", "Sum"]
+__all__ = ["Code", "Encoder", "Random", "Sum"]
 
 
 class Sum(data.StructLayout):
@@ -24,6 +24,13 @@ class Sum(data.StructLayout):
     def __init__(self, spec: EncoderSpec):
         exponent = {"exponent": signed(spec.exponent_width)} if spec.exponent_width else {}
         super().__init__({"sum": spec.width, **exponent, "invalid": 1})
+
+
+class Random(data.StructLayout):
+    """Random bits of one code."""
+
+    def __init__(self, spec: EncoderSpec):
+        super().__init__({"bits": spec.random_width})
 
 
 class Code(data.StructLayout):
@@ -43,8 +50,12 @@ class Encoder(wiring.Component):
     above the format's largest and below its smallest number are only tested for ones.
 
     Latency, sum to code: :attr:`latency` cycles. Throughput: one sum per cycle. Stalls: ``o.ready``
-    reaches ``i.ready`` combinationally. Rounding: to nearest even, or toward zero; for
-    posits, on the bit string. Overflow: saturates, or becomes infinity or NaN.
+    reaches ``i.ready`` combinationally; so does ``i_random.valid``, from which it reaches
+    ``i_random.ready``. Rounding: to nearest even, toward zero, or stochastic; for posits, on the
+    bit string. Overflow: saturates, or becomes infinity or NaN.
+
+    Random bits are taken where a sum is rounded, before its code's register, one number for each
+    sum in order: so they need no registers of their own on the way.
 
     Parameters
     ----------
@@ -60,6 +71,8 @@ class Encoder(wiring.Component):
     -------
     i : In(stream)
         :class:`Sum`, two's complement.
+    i_random : In(stream)
+        Where rounding is stochastic: a :class:`Random` for each sum, without sign.
     o : Out(stream)
         :class:`Code`, in the format of `spec`.
 
@@ -88,6 +101,7 @@ class Encoder(wiring.Component):
     }
 
     i: stream.Interface
+    i_random: stream.Interface
     o: stream.Interface
 
     def __init__(self, spec: EncoderSpec, *, pipeline: int = 1, adder: str = "sklansky"):
@@ -97,8 +111,12 @@ class Encoder(wiring.Component):
         self.spec = spec
         self.pipeline = pipeline
         self.adder = adder
+        random = {}
+        if spec.rounding == "stochastic":
+            random = {"i_random": In(stream.Signature(Random(spec)))}
         super().__init__({
             "i": In(stream.Signature(Sum(spec))),
+            **random,
             "o": Out(stream.Signature(Code(spec))),
         })
 
@@ -121,11 +139,17 @@ class Encoder(wiring.Component):
         m = Module()
         spec = self.spec
         move, valid = Signal(), Signal(self.latency)
-        m.d.comb += [
-            move.eq(~self.o.valid | self.o.ready),
-            self.i.ready.eq(move),
-            self.o.valid.eq(valid[-1]),
-        ]
+        free = ~self.o.valid | self.o.ready
+        random: Value | None = None
+        if spec.rounding == "stochastic":
+            rounds = Cat(self.i.valid, valid)[self.pipeline]
+            random = self.i_random.payload.bits
+            m.d.comb += self.i_random.ready.eq(free & rounds)
+            with m.If(free):
+                # Without random bits a code that is taken has none behind it.
+                m.d.sync += valid[-1].eq(0)
+            free &= self.i_random.valid | ~rounds
+        m.d.comb += [move.eq(free), self.i.ready.eq(move), self.o.valid.eq(valid[-1])]
 
         def crossing(least: int, name: str) -> Cut:
             return registers(m, move, name) if self.pipeline >= least else no_cut
@@ -146,6 +170,7 @@ class Encoder(wiring.Component):
                 saturate=spec.saturate,
                 adder=self.adder,
                 cut=crossing(2, "r"),
+                random=random,
             ),
             invalid=payload.invalid,
             cuts=(crossing(3, "w"), crossing(1, "n")),

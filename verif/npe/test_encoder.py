@@ -81,6 +81,24 @@ def test_encoder_of_wide_sums(spec: EncoderSpec) -> None:
     assert np.array_equal(codes, encoder(spec, sums) % (1 << fmt.width))
 
 
+@pytest.mark.parametrize(
+    ("name", "width", "fraction_width"),
+    [("e2m1", 128, 56), ("bf16", 48, 18), ("posit16e1", 48, 30), ("int16", 48, 20)],
+)
+def test_encoder_of_wide_sums_by_random_bits(name: str, width: int, fraction_width: int) -> None:
+    spec = spec_of(name, width, fraction_width, rounding="stochastic", random_width=11)
+    rng = np.random.default_rng(3)
+    sums = np.concatenate([rng.choice(all_turns(rng, spec), 100), any_length(rng, spec, 60)])
+    bits = rng.integers(0, 1 << 11, sums.shape)
+    m = Module()
+    number, random = Signal(signed(width)), Signal(11)
+    how = Rounding(mode="stochastic", random=random)
+    code = encode(m, number, -fraction_width, spec.code_format, how=how)
+    codes = simulate(m, [(number, sums), (random, bits)], [code])[:, 0]
+    expected = encoder(spec, sums, random=bits) % (1 << spec.code_format.width)
+    assert np.array_equal(codes, expected)
+
+
 @pytest.mark.parametrize("run_time", [False, True])
 def test_encoder_of_several_formats_shares_a_normaliser(run_time: bool) -> None:
     names = ["posit8e0", "e4m3", "posit4e1", "e2m3", "fp16", "int8", "bf16"]
@@ -143,7 +161,7 @@ def test_encoder_latency() -> None:
         (ValueError, "format must be a format such as", {"format": "e4m3nan"}),
         (ValueError, "width must be 2..160 bits, not 161", {"width": 161}),
         (TypeError, "width must be 2..160 bits, not True", {"width": True}),
-        (ValueError, "rounding must be one of rne, rtz", {"rounding": "up"}),
+        (ValueError, "rounding must be one of rne, rtz, stochastic", {"rounding": "up"}),
         (TypeError, "saturate must be true or false", {"saturate": 1}),
         (ValueError, "exponent_width must be 0..9 bits", {"exponent_width": 10}),
     ],

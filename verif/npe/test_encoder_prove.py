@@ -23,13 +23,16 @@ def look_up(index: Value, values: list[int], width: int) -> Value:
     return Mux(index[-1], high, low)
 
 
-def equals_table(spec: EncoderSpec, exponent: int | None = None, slip: int = 0) -> bool:
+def equals_table(
+    spec: EncoderSpec, exponent: int | None = None, slip: int = 0, random: int | None = None
+) -> bool:
     """Prove that every sum lies where golden has its code, and that invalid ones are NaN.
 
-    With an `exponent`, that is a run-time exponent of an encoder for all of them.
+    With an `exponent`, that is a run-time exponent of an encoder for all of them; `random` are the
+    random bits of a stochastic one.
     """
     fmt = spec.code_format
-    table = segments(spec, exponent or 0)
+    table = segments(spec, exponent or 0, random)
     half = 1 << (spec.width - 1)
     # Of a code that no sum has, the range is empty.
     start, end = [0] * (1 << fmt.width), [0] * (1 << fmt.width)
@@ -48,7 +51,11 @@ def equals_table(spec: EncoderSpec, exponent: int | None = None, slip: int = 0) 
             lsb,
             fmt,
             bounds=(low, high),
-            how=Rounding(mode=spec.rounding, saturate=spec.saturate),
+            how=Rounding(
+                mode=spec.rounding,
+                saturate=spec.saturate,
+                random=None if random is None else C(random, spec.random_width),
+            ),
             invalid=invalid,
         )
         # Ascending without a sign.
@@ -114,7 +121,37 @@ def test_encoder_equals_table_at_a_run_time_exponent(name: str, exponent: int) -
     assert equals_table(spec_of(name, 16, 9, exponent_width=4), exponent)
 
 
+def random_bits(name: str, width: int, random: int) -> bool:
+    """Prove an encoder of short sums with these random bits, at either end of the format."""
+    more = {"rounding": "stochastic", "random_width": width}
+    return all(equals_table(spec_of(name, 12, at, **more), random=random) for at in (5, 12))
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("random", [1, 6])
+@pytest.mark.parametrize("name", ["e2m1", "e4m3", "posit6e2", "int4"])
+def test_encoder_by_random_bits_equals_table(name: str, random: int) -> None:
+    assert random_bits(name, 4, random)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", SMALL)
+def test_encoder_by_more_random_bits_equals_table(name: str) -> None:
+    assert all(random_bits(name, 4, random) for random in (0, 5, 8, 15))
+    assert all(random_bits(name, 11, random) for random in (1, 1023, 2047))
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("random", [0, 1, 100, 128, 255])
+def test_encoder_by_random_bits_equals_table_at_a_run_time_exponent(random: int) -> None:
+    more = {"rounding": "stochastic", "exponent_width": 4}
+    for name in ("e4m3", "e2m1", "posit4e1", "int8"):
+        assert equals_table(spec_of(name, 16, 9, **more), -3, random=random)
+
+
 def test_encoder_proof_can_fail() -> None:
+    stochastic = spec_of("e2m3", 12, 6, rounding="stochastic", random_width=4)
+    assert segments(stochastic, random=5) != segments(stochastic, random=10)
     assert not equals_table(spec_of("e2m3", 12, 6), slip=1)
     wrong = replace(spec_of("e2m3", 12, 6), rounding="rtz")
     assert segments(wrong) != segments(spec_of("e2m3", 12, 6))

@@ -22,6 +22,24 @@ CASES: list[dict[str, Any]] = [
     },
     {"format": "posit16e1", "width": 128, "fraction_width": 56, "pipeline": 3},
     {"format": "fp32", "width": 48, "fraction_width": 18},
+    {
+        "format": "e2m1",
+        "width": 12,
+        "fraction_width": 8,
+        "rounding": "stochastic",
+        "random_width": 4,
+    },
+    {
+        "format": "e5m2",
+        "width": 32,
+        "exponent_width": 5,
+        "rounding": "stochastic",
+        "random_width": 11,
+        "saturate": False,
+        "pipeline": 3,
+    },
+    {"format": "int8", "width": 16, "rounding": "stochastic", "random_width": 4, "pipeline": 0},
+    {"format": "posit8e1", "rounding": "stochastic", "pipeline": 2},
 ]
 
 

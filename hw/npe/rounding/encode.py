@@ -69,7 +69,7 @@ def encode_each(
     """
     nan = C(0, 1) if invalid is None else invalid
     within, behind = cuts
-    reaches = [_reach(fmt) for fmt in formats if not isinstance(fmt, IntFormat)]
+    reaches = [_reach(fmt, how.guard_bits) for fmt in formats if not isinstance(fmt, IntFormat)]
     normalised: Normal | None = None
     if reaches:
         reach = reduce(or_, reaches)
@@ -95,9 +95,9 @@ def encode_each(
     return codes
 
 
-def _reach(fmt: ElementFormat) -> Reach:
+def _reach(fmt: ElementFormat, guard_bits: int) -> Reach:
     """Return the bits and range that rounding to the format needs."""
     if isinstance(fmt, PositFormat):
-        return posit_reach(fmt)
+        return posit_reach(fmt, guard_bits)
     assert isinstance(fmt, MinifloatFormat)
-    return minifloat_reach(fmt)
+    return minifloat_reach(fmt, guard_bits)

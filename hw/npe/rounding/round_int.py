@@ -5,7 +5,7 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from golden.formats.integer import IntFormat
 from hw.arith.adder import resolve
 from hw.arith.shifter import shift_right
-from hw.npe.rounding.rounding import NEAREST, Rounding
+from hw.npe.rounding.rounding import NEAREST, Rounding, rounds_up
 
 __all__ = ["round_int"]
 
@@ -39,18 +39,15 @@ def round_int(
     The code, fmt.width bits.
     """
     nan = C(0, 1) if nan is None else nan
-    string, sticky = _point(m, fmt, number, exponent, bounds)
+    string, sticky = _point(m, fmt, number, exponent, bounds, how.guard_bits)
     string, sticky, nan = how.cut(string, sticky, nan)
 
-    sign, guard, whole = string[-1], string[0], string[1:]
+    sign, guards, whole = string[-1], string[: how.guard_bits], string[how.guard_bits :]
     missing = max(fmt.width + 1 - len(whole), 0)
     whole = Cat(whole, sign.replicate(missing))
     inside, above = whole[: fmt.width], whole[fmt.width - fmt.signed : -1]
     up = Signal(name="round_up")
-    if how.mode == "rne":
-        m.d.comb += up.eq(guard & (sticky | inside[0]))
-    else:
-        m.d.comb += up.eq(sign & (guard | sticky))
+    m.d.comb += up.eq(rounds_up(m, how, guards, sticky, inside[0], sign))
     code = Signal(fmt.width, name="code")
     carry: Value = up
     if how.saturate:
@@ -74,31 +71,31 @@ def _point(
     number: Value,
     exponent: int | Value,
     bounds: tuple[int, int] | None,
+    guard_bits: int,
 ) -> tuple[Value, Value]:
-    """Shift the binary point of the format to bit 1.
+    """Shift the binary point of the format above the guard bits.
 
     Returns
     -------
-    The integer followed by a guard bit; and the sticky bit.
+    The integer followed by the guard bits; and the sticky bit.
     """
     sign = number[-1]
     if isinstance(exponent, int):
-        places = exponent + fmt.fraction_width
-        if places >= 0:
-            return Cat(C(0, places + 1), number), C(0, 1)
-        gone = min(-places - 1, len(number) - 1)
+        places = exponent + fmt.fraction_width + guard_bits
+        if places > 0:
+            return Cat(C(0, places), number), C(0, 1)
+        gone = min(-places, len(number) - 1)
         string = number[gone:]
         lost = number[:gone].any()
-        if -places - 1 > gone:
-            # Only the sign is left, below the guard bit.
-            return sign.replicate(2), lost | string.any()
-        if len(string) == 1:
-            string = Cat(string, sign)
-        return string, lost
+        if -places > gone:
+            # Only the sign is left, below the guard bits.
+            return sign.replicate(1 + guard_bits), lost | string.any()
+        missing = max(1 + guard_bits - len(string), 0)
+        return Cat(string, sign.replicate(missing)), lost
     if bounds is None:
         raise ValueError("bounds must be those of the exponent, not None")
     least, most = (bound + fmt.fraction_width for bound in bounds)
-    string = Cat(C(0, max(most, 0) + 1), number)
+    string = Cat(C(0, max(most, 0) + guard_bits), number)
     right = Signal(range(max(most, 0) - least + 1), name="right")
     m.d.comb += right.eq(max(most, 0) - fmt.fraction_width - exponent)
     levels = len(string).bit_length()

@@ -7,14 +7,15 @@ from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.shifter import shift_right
 from hw.npe.rounding.normalised import Normal, Reach
-from hw.npe.rounding.rounding import NEAREST, Rounding
+from hw.npe.rounding.rounding import NEAREST, Rounding, rounds_up
 
 __all__ = ["minifloat_reach", "round_minifloat"]
 
 
-def minifloat_reach(fmt: MinifloatFormat) -> Reach:
+def minifloat_reach(fmt: MinifloatFormat, guard_bits: int = 1) -> Reach:
     """Return the bits and range that :func:`round_minifloat` needs; subnormals are shifted once."""
-    return Reach(keep=fmt.mantissa_bits + 2, low=fmt.min_exponent, high=fmt.max_exponent + 1)
+    keep = fmt.mantissa_bits + 1 + guard_bits
+    return Reach(keep=keep, low=fmt.min_exponent, high=fmt.max_exponent + 1)
 
 
 def round_minifloat(
@@ -37,7 +38,7 @@ def round_minifloat(
     ----------
     m : where the gates go.
     fmt : the format.
-    number : its significand has fmt.mantissa_bits + 2 bits or more; fewer are zero-padded.
+    number : a significand of less than fmt.mantissa_bits + 1 + how.guard_bits bits is zero-padded.
     how : if it saturates, overflow and infinities become the largest number; else infinity or, if
         the format has none, NaN or, if it has none, the largest number too. Toward zero, only
         infinities overflow. Its register place is between the second shifter and the rounding
@@ -52,21 +53,21 @@ def round_minifloat(
     bits = fmt.mantissa_bits
     infinite = C(0, 1) if infinite is None else infinite
     nan = C(0, 1) if nan is None else nan
-    base, significand, sticky = _fields(m, fmt, number)
+    base, significand, sticky = _fields(m, fmt, number, how.guard_bits)
     sign, complement = number.sign, number.complement
     base, significand, sticky, sign, complement, infinite, nan = how.cut(
         base, significand, sticky, sign, complement, infinite, nan
     )
 
     # Without a mantissa, the last bit of a code is that of its exponent field.
-    guard, last = significand[0], significand[1] if bits else significand[1] ^ base[0]
-    # Rounding half to even is the same on a number and on its two's complement.
-    nearest, toward_zero = (guard & (sticky | last)) ^ complement, complement & ~(guard | sticky)
+    guards, upper = significand[: how.guard_bits], significand[how.guard_bits :]
+    last = upper[0] if bits else upper[0] ^ base[0]
+    # Of a number in two's complement the magnitude gets one more where that is not rounded up.
     up = Signal(name="round_up")
-    m.d.comb += up.eq(nearest if how.mode == "rne" else toward_zero)
+    m.d.comb += up.eq(rounds_up(m, how, guards, sticky, last, complement) ^ complement)
     # The hidden bit adds one to the exponent field, and so does a carry.
     heap = BitHeap(bits + max(len(base), 1) + 1)
-    heap.add_term(list(significand[1:] ^ complement.replicate(bits + 1)), signed=False)
+    heap.add_term(list(upper ^ complement.replicate(bits + 1)), signed=False)
     heap.add_term(list(base), bits, signed=False)
     heap.add_bit(up, 0)
     total = resolve(m, heap.compress(m, [2] * heap.width), how.adder)
@@ -91,20 +92,22 @@ def _bound(
     if (number.high - fmt.min_exponent + 2) << fmt.mantissa_bits > fmt.max_code:
         over = Signal(name="over")
         m.d.comb += over.eq(total > fmt.max_code)
-        most = C(infinity, fmt.width) if how.mode == "rne" else greatest
+        most = C(infinity, fmt.width) if how.mode != "rtz" else greatest
         magnitude = Mux(over, most, magnitude)[: fmt.width]
     return Mux(infinite, C(infinity, fmt.width), magnitude)[: fmt.width]
 
 
-def _fields(m: Module, fmt: MinifloatFormat, number: Normal) -> tuple[Value, Value, Value]:
+def _fields(
+    m: Module, fmt: MinifloatFormat, number: Normal, guard_bits: int
+) -> tuple[Value, Value, Value]:
     """Find the exponent field, minus the hidden bit, and align subnormals.
 
     Returns
     -------
-    The field; hidden bit, mantissa and guard bit; and the sticky bit. The latter two complemented
+    The field; hidden bit, mantissa and guard bits; and the sticky bit. The latter two complemented
     as in the number.
     """
-    width = fmt.mantissa_bits + 2
+    width = fmt.mantissa_bits + 1 + guard_bits
     significand, sticky = number.significand, number.sticky
     excess = len(significand) - width
     if excess > 0:

@@ -6,15 +6,15 @@ from golden.formats.posit import PositFormat
 from hw.arith.adder import resolve
 from hw.arith.shifter import shift_right
 from hw.npe.rounding.normalised import Normal, Reach
-from hw.npe.rounding.rounding import NEAREST, Rounding
+from hw.npe.rounding.rounding import NEAREST, Rounding, rounds_up
 
 __all__ = ["posit_reach", "round_posit"]
 
 
-def posit_reach(fmt: PositFormat) -> Reach:
+def posit_reach(fmt: PositFormat, guard_bits: int = 1) -> Reach:
     """Return the bits and range that :func:`round_posit` needs."""
-    # Hidden bit, the longest fraction and a guard bit.
-    keep = max(fmt.width - 1 - fmt.exponent_bits, 1)
+    # Hidden bit, the longest fraction and the guard bits.
+    keep = max(fmt.width - 2 - fmt.exponent_bits + guard_bits, 1)
     # From below the smallest to above the largest number, extended to powers of two: then the
     # exponent is the shift's complement.
     half = 1 << fmt.max_exponent.bit_length()
@@ -54,14 +54,13 @@ def round_posit(
     nan = C(0, 1) if nan is None else nan
     nonzero = Signal(name="some")
     m.d.comb += nonzero.eq(number.sign | number.significand.any() | number.sticky)
-    string, sticky, sign, some, nan = how.cut(*_string(m, fmt, number), number.sign, nonzero, nan)
+    string, sticky, sign, some, nan = how.cut(
+        *_string(m, fmt, number, how.guard_bits), number.sign, nonzero, nan
+    )
 
-    body, guard = string[1:], string[0]
+    guards, body = string[: how.guard_bits], string[how.guard_bits :]
     up = Signal(name="round_up")
-    if how.mode == "rne":
-        m.d.comb += up.eq(guard & (sticky | body[0]))
-    else:
-        m.d.comb += up.eq(sign & (guard | sticky))
+    m.d.comb += up.eq(rounds_up(m, how, guards, sticky, body[0], sign))
     # No nonzero number becomes zero or NaR.
     magnitude = body ^ sign.replicate(len(body))
     carry = Signal(name="carry")
@@ -73,12 +72,12 @@ def round_posit(
     return code
 
 
-def _string(m: Module, fmt: PositFormat, number: Normal) -> tuple[Value, Value]:
+def _string(m: Module, fmt: PositFormat, number: Normal, guard_bits: int) -> tuple[Value, Value]:
     """Assemble regime, exponent and fraction, complemented as the number.
 
     Returns
     -------
-    The first fmt.width bits, the last one the guard bit, and the sticky bit.
+    The first fmt.width - 1 bits, the guard bits below them, and the sticky bit.
     """
     es, sign = fmt.exponent_bits, number.sign
     scale = Signal(range(min(number.low, -1), number.high + 1), name="scale")
@@ -87,7 +86,7 @@ def _string(m: Module, fmt: PositFormat, number: Normal) -> tuple[Value, Value]:
     head = Cat(negative ^ sign, ~negative ^ sign)
     string: Value = Cat(number.significand[:-1], scale[:es] ^ sign.replicate(es), head)
     sticky = number.sticky
-    excess = len(string) - fmt.width
+    excess = len(string) - (fmt.width - 1 + guard_bits)
     if excess > 0:
         sticky = sticky | string[:excess].any()
         string = string[excess:]

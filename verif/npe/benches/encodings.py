@@ -65,7 +65,7 @@ def all_turns(rng: np.random.Generator, spec: EncoderSpec, exponent: int = 0) ->
     if fmt.width <= _TABLE_WIDTH:
         codes = np.arange(max(fmt.low, 0), fmt.high + 1)
     else:
-        plain = replace(spec, saturate=True, exponent_width=0)
+        plain = replace(spec, saturate=True, exponent_width=0, rounding="rne")
         codes = encoder(plain, np.abs(any_length(rng, plain, 400)) // 2)
     exact = fmt.decode(codes)
     positive = ~exact.nan & (exact.infinity == 0) & (exact.significand >= 0)
@@ -83,13 +83,22 @@ def order(fmt: ElementFormat, codes: np.ndarray) -> np.ndarray:
     return codes
 
 
-def segments(spec: EncoderSpec, exponent: int = 0) -> list[tuple[int, int]]:
-    """Return for each code that any sum gives the least such sum, by bisection; ascending."""
+def segments(
+    spec: EncoderSpec, exponent: int = 0, random: int | None = None
+) -> list[tuple[int, int]]:
+    """Return for each code that any sum gives the least such sum, by bisection; ascending.
+
+    All sums have one exponent and, if rounding is stochastic, one random number.
+    """
     fmt = spec.code_format
 
-    def rank(sums: np.ndarray) -> np.ndarray:
+    def codes_of(sums: np.ndarray) -> np.ndarray:
         exponents = np.full(sums.shape, exponent) if spec.exponent_width else None
-        return order(fmt, encoder(spec, sums, exponents=exponents))
+        bits = None if random is None else np.full(sums.shape, random)
+        return encoder(spec, sums, exponents=exponents, random=bits)
+
+    def rank(sums: np.ndarray) -> np.ndarray:
+        return order(fmt, codes_of(sums))
 
     ends = np.array([-(1 << (spec.width - 1)), (1 << (spec.width - 1)) - 1])
     first, last = rank(ends).tolist()
@@ -101,5 +110,4 @@ def segments(spec: EncoderSpec, exponent: int = 0) -> list[tuple[int, int]]:
         high = np.where(reached, middle, high)
         low = np.where(reached, low, middle + 1)
     sums = np.unique(low)
-    codes = encoder(spec, sums, exponents=np.full(sums.shape, exponent) if exponent else None)
-    return list(zip(sums.tolist(), (codes % (1 << fmt.width)).tolist(), strict=True))
+    return list(zip(sums.tolist(), (codes_of(sums) % (1 << fmt.width)).tolist(), strict=True))

@@ -26,6 +26,7 @@ SPEC = bench_spec()
 LATENCY = bench_parameters()["latency"]
 CODES = IntFormat(width=SPEC.code_format.width, signed=False)
 FIELDS = ["sum", *(["exponent"] if SPEC.exponent_width else []), "invalid"]
+STOCHASTIC = SPEC.rounding == "stochastic"
 MOST = 4000
 """Sums next to numbers and ties that are tried for one exponent."""
 
@@ -37,6 +38,7 @@ class Beats:
         self.sums = sums
         self.exponents = np.broadcast_to(exponents, sums.shape)
         self.invalid = rng.random(sums.shape) < 0.05
+        self.random = rng.integers(0, 1 << SPEC.random_width, sums.shape)
 
     @property
     def ports(self) -> list[tuple[int, ...]]:
@@ -50,7 +52,8 @@ class Beats:
     def codes(self) -> np.ndarray:
         """What golden makes of them, as bit patterns."""
         exponents = self.exponents if SPEC.exponent_width else None
-        return encoder(SPEC, self.sums, self.invalid, exponents) % (1 << CODES.width)
+        random = self.random if STOCHASTIC else None
+        return encoder(SPEC, self.sums, self.invalid, exponents, random) % (1 << CODES.width)
 
 
 class EncoderBench(Bench):
@@ -59,7 +62,16 @@ class EncoderBench(Bench):
     def __init__(self, dut: Any) -> None:
         super().__init__(dut)
         self.i = Source(dut, "i", FIELDS)
+        self.random = Source(dut, "i_random", ["bits"]) if STOCHASTIC else None
         self.o = Sink(dut, "o", ["code"])
+
+    def send(self, beats: Beats, count: int, stalls: Any = None, more: Any = None) -> list[Any]:
+        """Send sums, and random bits on a schedule of their own; return the tasks."""
+        sent = [self.i.send(beats.ports[:count], stalls)]
+        if self.random is not None:
+            bits = [(number,) for number in beats.random[:count].tolist()]
+            sent.append(self.random.send(bits, more))
+        return sent
 
     def codes(self) -> np.ndarray:
         """Return the codes taken since the last call."""
@@ -70,7 +82,7 @@ class EncoderBench(Bench):
         """Send sums, and compare every code with golden."""
         expected = beats.codes[: limited(len(beats.sums))]
         stalls = schedule(source, generator(seed, 1)), schedule(sink, generator(seed, 2))
-        self.i.send(beats.ports[: len(expected)], stalls[0])
+        self.send(beats, len(expected), stalls[0], schedule(source, generator(seed, 3)))
         await deadline(self.o.take(len(expected), stalls[1]), 40 * len(expected) + 1000, "codes")
         codes = self.codes()
         assert len(codes) == len(expected) > 0
@@ -130,11 +142,12 @@ async def test_reset_forgets(dut: Any) -> None:
     rng = generator(200)
     bench = await EncoderBench(dut).start()
     for trial in range(16):
-        sent = bench.i.send(draw(rng, 12).ports)
+        sent = bench.send(draw(rng, 12), 12)
         taken = bench.o.take(1000) if trial % 3 else None
         for _ in range(int(rng.integers(1, 10))):
             await RisingEdge(dut.clk)
-        sent.cancel()
+        for task in sent:
+            task.cancel()
         if taken is not None:
             taken.cancel()
         bench = await bench.restart()
@@ -160,7 +173,7 @@ async def test_valid_does_not_wait_for_ready(dut: Any) -> None:
     """A code is offered to a receiver that is not ready, and is then still there."""
     bench = await EncoderBench(dut).start()
     beats = draw(generator(400), 1)
-    bench.i.send(beats.ports)
+    bench.send(beats, 1)
     for _ in range(LATENCY + 3):
         await RisingEdge(dut.clk)
     assert dut.o_valid.value
