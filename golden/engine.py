@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from golden.check import Integer, parameter
+from golden.formats.bipolar import odd
 from golden.formats.integer import IntFormat, int_format
 from golden.operands import OperandsSpec
 
@@ -19,6 +20,14 @@ class TileSpec:
 
     m: int = parameter(Integer("rows of C per tile", 8, 1, 256, "rows"))
     n: int = parameter(Integer("columns of C per tile", 8, 1, 256, "columns"))
+
+    @property
+    def bipolar(self) -> bool:
+        """Codes u of A and B, of w bits, stand for the odd numbers 2 u - (2^w - 1).
+
+        Then 0 is no neutral code, and beats say how many codes of K they have.
+        """
+        return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +132,9 @@ def matmul(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         raise ValueError(f"a and b must be M x K and K x N, not {a.shape} and {b.shape}")
     if a.shape[1] > spec.k_max:
         raise ValueError(f"K must be 0..{spec.k_max}, not {a.shape[1]}")
+    if spec.bipolar:
+        a, b = (odd(x.astype(np.int64), w) for x, w in ((a, spec.a_width), (b, spec.b_width)))
+        return _product_of_floats(a, b, np.float64)
     # Floats multiply through BLAS, many times faster than integers, and exactly where neither a
     # product nor a sum of some, in any order, has more bits than they hold.
     depth = _exact_depth(spec, 24)

@@ -14,7 +14,7 @@ class Number:
 
     Arrays of `signed` numbers have a signed type, whatever the range.
 
-    Containers of 2 and of 4 bits are packed from the lowest bit of a row's first byte on; larger
+    Containers of 1, 2 and 4 bits are packed from the lowest bit of a row's first byte on; larger
     ones are little-endian. Negative integers are in two's complement. `floating` numbers are
     IEEE 754 instead, without limits.
     """

@@ -29,7 +29,9 @@ class Tiles:
 
 
 def tile_beats(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Arrange tiles as beats, for all passes; K is zero-padded to whole beats.
+    """Arrange tiles as beats, for all passes; K is padded to whole beats.
+
+    That is with zeros, but in A with -1 where codes are bipolar, of which none is 0.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ def tile_beats(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarr
     (b_codes n).
     """
     pad = -a.shape[-1] % spec.k
-    a, b = _pad(a, -1, pad), _patterns(spec, _pad(b, -2, pad))
+    a, b = _pad(a, -1, pad, -1 if spec.bipolar else 0), _patterns(spec, _pad(b, -2, pad))
     beats = a.shape[-1] // spec.k
     slices = np.moveaxis(a.reshape(*a.shape[:-1], beats, spec.k), -3, -2)
     once = slices.reshape(*a.shape[:-2], beats, spec.m * spec.k)
@@ -102,13 +104,13 @@ def _patterns(spec: EngineSpec, b: np.ndarray) -> np.ndarray:
     return np.moveaxis(patterns.reshape(len(patterns), *columns.shape[1:]), 0, -2)
 
 
-def _pad(array: np.ndarray, axis: int, count: int) -> np.ndarray:
-    """Append zeros along an axis."""
+def _pad(array: np.ndarray, axis: int, count: int, value: int = 0) -> np.ndarray:
+    """Append a value along an axis."""
     if not count:
         return array
     widths = [(0, 0)] * array.ndim
     widths[axis] = (0, count)
-    return np.pad(array, widths)
+    return np.pad(array, widths, constant_values=value)
 
 
 def _stack(parts: Iterable[np.ndarray], width: int) -> np.ndarray:

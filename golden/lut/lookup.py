@@ -8,7 +8,7 @@ from golden.check import Choice, Integer, parameter
 from golden.formats.integer import IntFormat
 from golden.lut.table import TableSpec, fold, keys, lookup, tables
 
-__all__ = ["LookupSpec", "constants", "lookup_matmul", "odd", "planes"]
+__all__ = ["LookupSpec", "constants", "lookup_matmul", "planes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +50,8 @@ class LookupSpec(TableSpec):
         return IntFormat(width=self.entry_format.width + (self.lookups - 1).bit_length())
 
 
-def odd(codes: np.ndarray, width: int) -> np.ndarray:
-    """Return the odd integers 2 q - (2^width - 1) of codes q."""
-    return 2 * codes - ((1 << width) - 1)
-
-
 def planes(codes: np.ndarray, width: int) -> np.ndarray:
-    """Return the signs -1 and 1 of each bit plane, width x K x N; :func:`odd` is their sum."""
+    """Return the signs -1 and 1 of each bit plane, width x K x N; their sum is odd."""
     return 2 * (codes[None] >> np.arange(width)[:, None, None] & 1) - 1
 
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from golden.check import Choice, Integer, check_fields, parameter, parameters_of
+from golden.formats.bipolar import odd
 from golden.formats.block import Blocks
 from golden.formats.exact import Exact
 from golden.formats.integer import IntFormat
 from golden.formats.mx import MxFormat
 from golden.formats.names import minifloat
-from golden.lut.lookup import odd, planes
+from golden.lut.lookup import planes
 
 __all__ = ["LEVELS", "SCALES", "GroupedWeights", "decode_scales", "encode_scales", "scale_width"]
 

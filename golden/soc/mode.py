@@ -22,7 +22,7 @@ Pair = tuple[int, int]
 _MOST = (1 << 24) - 1
 """Codes along K."""
 
-_BITS = (2, 4, 8, 16, 32, 64, 128)
+_BITS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 def container(width: int) -> int:

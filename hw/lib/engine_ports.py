@@ -10,11 +10,17 @@ __all__ = ["ASlice", "BSlice", "CRow"]
 class ASlice(data.StructLayout):
     """Slice of A: m rows by k columns of codes, row by row; ``last`` ends the tile's K.
 
-    Engines that take tables or recoded digits instead of codes get those of k codes.
+    Engines that take tables or recoded digits instead of codes get those of k codes. Of bipolar
+    codes, ``codes`` are there in the beat; the others are 0 in A and in B.
     """
 
     def __init__(self, spec: EngineSpec):
-        super().__init__({"data": spec.m * spec.a_codes * spec.a_code_width, "last": 1})
+        codes = {"codes": range(spec.k + 1)} if spec.bipolar else {}
+        super().__init__({
+            "data": spec.m * spec.a_codes * spec.a_code_width,
+            **codes,
+            "last": 1,
+        })
 
 
 class BSlice(data.StructLayout):

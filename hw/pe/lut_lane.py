@@ -20,6 +20,9 @@ _GATED, _CHOSEN, _FLIPPED, _SIGN, _MADE = 0.6, 2.0, 3.0, 0.6, 5.0
 class BitLane(BitplaneLane):
     """Adds the activations whose weight bit is set. Members: see :class:`BitplaneLane`.
 
+    Of bipolar ones it adds twice the bits that are as the weight bit is: for each bit 1 more than
+    the product of the two as signs.
+
     Parameters
     ----------
     fmt : IntFormat
@@ -28,16 +31,27 @@ class BitLane(BitplaneLane):
         What: activations per cycle.
     negative : bool
         What: they are subtracted.
+    bipolar : bool
+        What: bits are signs.
     more
         As :class:`BitplaneLane`.
     """
 
     module = "bit_lane"
 
-    def __init__(self, fmt: IntFormat, count: int, *, negative: bool = False, **more: int):
+    def __init__(
+        self,
+        fmt: IntFormat,
+        count: int,
+        *,
+        negative: bool = False,
+        bipolar: bool = False,
+        **more: int,
+    ):
         self.fmt = fmt
         self.count = count
         self.negative = negative
+        self.bipolar = bipolar
         super().__init__(count * fmt.width, count, **more)
 
     def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
@@ -46,7 +60,12 @@ class BitLane(BitplaneLane):
         for number in range(self.count):
             gated = Signal(fmt.width, name=f"x{number}")
             code = a.word_select(number, fmt.width)
-            m.d.comb += gated.eq(code & b[number].replicate(fmt.width))
+            bits = b[number].replicate(fmt.width)
+            if self.bipolar:
+                m.d.comb += gated.eq(~(code ^ bits))
+                heap.add_term(list(gated), 1, signed=False, arrival=1.0)
+                continue
+            m.d.comb += gated.eq(code & bits)
             _put(heap, gated, fmt.signed, self.negative, _GATED)
         return heap
 

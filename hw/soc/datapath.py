@@ -385,6 +385,8 @@ class Datapath(wiring.Component):
         ]
         if inside.flags:
             numbers = [Cat(value, row.invalid[number]) for number, value in enumerate(numbers)]
+        if inside.spec.bipolar:
+            m.d.comb += engine.i_a.payload.codes.eq(self.operands["a"].o.payload.codes)
         m.d.comb += [
             engine.i_a.payload.last.eq(self.operands["a"].o.payload.last),
             rows.valid.eq(engine.o_c.valid),

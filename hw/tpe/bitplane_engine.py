@@ -264,9 +264,9 @@ class BitplaneEngine(RowsArray):
             tables.append(table.o)
         return Cat(tables)
 
-    def summands(self, a: Value) -> Value:
-        """Extract from a row's operands the inputs of its correction."""
-        return a
+    def summands(self, m: Module, move: ValueLike, operands: list[Value]) -> Value:
+        """Extract from the rows' operands the inputs of their corrections."""
+        return Cat(operands)
 
     def weights(self, m: Module, codes: list[Value], plane: int) -> Value:
         """Extract the bits of one plane from a column's k codes."""
@@ -336,7 +336,7 @@ class BitplaneEngine(RowsArray):
             m.submodules.correction = correction = self.correction.place()
             m.d.comb += [
                 correction.en.eq(move),
-                correction.i_a.eq(Cat(map(self.summands, operands))),
+                correction.i_a.eq(self.summands(m, move, operands)),
                 correction.i_b.eq(Cat(feed.accept & lines[0], control[1])),
                 correction.i_clear.eq(clear),
                 *(column.i_more.eq(correction.o[self._unused :]) for column in placed),

@@ -2,13 +2,18 @@
 
 from typing import Any, ClassVar
 
-from amaranth import Cat, Module, Value
+from amaranth import Cat, Module, Signal, Value
+from amaranth.hdl import ValueLike
+from amaranth.utils import bits_for
 
 from golden.check import Parameter, complete
+from golden.formats.integer import IntFormat
 from golden.tpe.bitserial_core import BitserialCoreSpec
+from golden.tpe.rows import RowsEngineSpec
 from hw.lib.evidence import ENGINE
 from hw.pe.lut_lane import BitLane
 from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine, Correction
+from hw.tpe.rows_array import late
 
 __all__ = ["BitserialCore"]
 
@@ -18,6 +23,9 @@ class BitserialCore(BitplaneEngine):
 
     Computes :func:`golden.tpe.bitserial_core.bitserial_core`, exactly; see :class:`BitplaneEngine`.
     Signed weights become offset binary; sums are corrected by the sum of the row's activations.
+    Of bipolar codes, bits that agree are counted twice, and sums corrected by what all the codes of
+    K would give if none did: K - 2 popcount(a xor b), for each pair of planes. So codes that pad
+    the last beat, 0 in A and in B, need no mask.
 
     Parameters
     ----------
@@ -44,14 +52,17 @@ class BitserialCore(BitplaneEngine):
         build = complete(self.BUILD, build)
         planes = spec.planes
         correction = None
-        if spec.b_signed and planes > 1:
+        if spec.bipolar:
+            correction = Correction(fmt=_lacking(spec), count=1, activations=spec.greatest)
+        elif spec.b_signed and planes > 1:
             correction = Correction(
                 fmt=spec.a_format, count=spec.k, activations=-1, shift=planes - 1
             )
         lane = BitLane(
             spec.a_format,
             spec.k,
-            negative=spec.b_signed and planes == 1,
+            negative=spec.b_format.signed and planes == 1,
+            bipolar=spec.bipolar,
             width=spec.c_format.width,
             planes=planes,
             pipeline=build["pipeline"],
@@ -63,5 +74,23 @@ class BitserialCore(BitplaneEngine):
 
     def weights(self, m: Module, codes: list[Value], plane: int) -> Value:
         """Extract the bits of one plane, in offset binary."""
-        other = self.correction is not None and plane == self.planes - 1
+        other = self.spec.b_format.signed and 0 < plane == self.planes - 1
         return Cat(~code[plane] if other else code[plane] for code in codes)
+
+    def summands(self, m: Module, move: ValueLike, operands: list[Value]) -> Value:
+        """Return what a bipolar beat lacks if no bits agree, for each row as late as its operands.
+
+        Bits that agree are counted twice, so that is its codes less 2 k, those that pad it and all.
+        """
+        if not self.spec.bipolar:
+            return super().summands(m, move, operands)
+        lacks = Signal(_lacking(self.spec).width, name="lacks")
+        m.d.comb += lacks.eq(self.i_a.payload.codes - 2 * self.spec.k)
+        if self.spec.together:
+            return Cat([lacks] * self.spec.m)
+        return Cat(late(m, move, "lacks", lacks, self.spec.m))
+
+
+def _lacking(spec: RowsEngineSpec) -> IntFormat:
+    """Return the format of codes of a beat less 2 k."""
+    return IntFormat(width=bits_for(2 * spec.k - 1) + 1)

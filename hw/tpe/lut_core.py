@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from amaranth import Cat, Module, Value
+from amaranth.hdl import ValueLike
 
 from golden.check import Choice, Parameter, complete
 from golden.formats.integer import IntFormat
@@ -135,18 +136,20 @@ class LutCore(BitplaneEngine):
             dropped=dropped,
         )
 
-    def summands(self, a: Value) -> Value:
+    def summands(self, m: Module, move: ValueLike, operands: list[Value]) -> Value:
         """Take from each external table the sum of all activations; from a half one its negative.
 
         Its parity is that of the activations.
         """
         if not self.spec.external:
-            return a
+            return super().summands(m, move, operands)
         entries = self.spec.made.table_entries
         first = 0 if self.spec.table == "half" else entries - 1
         width = self.spec.a_code_width
         return Cat(
-            a.word_select(number * entries + first, width) for number in range(self.spec.lookups)
+            a.word_select(number * entries + first, width)
+            for a in operands
+            for number in range(self.spec.lookups)
         )
 
     def code(self, m: Module, a: Value) -> Value:

@@ -75,12 +75,13 @@ class EngineDriver(Bench):
     def __init__(self, dut: Any, spec: EngineSpec, ports: Ports = ENGINE_PORTS) -> None:
         super().__init__(dut, spec, ports)
         self.spec = spec
+        self._codes = ["codes"] if spec.bipolar else []
         named: dict[str, Any] = {
             "clk": getattr(dut, ports.clk),
             "valid": ports.valid,
             "ready": ports.ready,
         }
-        self.a = Source(dut, ports.a, [ports.data, ports.last], **named)
+        self.a = Source(dut, ports.a, [ports.data, *self._codes, ports.last], **named)
         self.b = Source(dut, ports.b, [ports.data], **named)
         self.c = Sink(dut, ports.c, [ports.data, ports.last], **named)
 
@@ -91,8 +92,10 @@ class EngineDriver(Bench):
         last = np.zeros(len(codes), dtype=int)
         passes = self.spec.passes
         last[np.cumsum(np.repeat(np.asarray(lengths) // passes, passes)) - 1] = 1
-        values = pack(self.spec.a_patterns(codes), self.spec.a_code_width)
-        return self.a.send(list(zip(values, last.tolist(), strict=True)), stalls)
+        fields = [pack(self.spec.a_patterns(codes), self.spec.a_code_width)]
+        if self._codes:
+            fields.append((codes[:, : self.spec.k] >= 0).sum(axis=1).tolist())
+        return self.a.send(list(zip(*fields, last.tolist(), strict=True)), stalls)
 
     def send_b(self, codes: np.ndarray, stalls: Stalls = None) -> Task[None]:
         """Start to send beats of B."""

@@ -33,7 +33,8 @@ class EngineMonitor(TileMonitor):
     Raises
     ------
     TypeError
-        Operands cannot be read off the ports: they arrive as tables, keys or bit planes.
+        Operands cannot be read off the ports: they arrive as tables, keys or bit planes, or are
+        bipolar.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class EngineMonitor(TileMonitor):
         self.spec = spec
         a = _codes(spec.a_patterns, spec.a_format, spec.a_code_width, 1, spec.a_low)
         b = _codes(spec.b_patterns, spec.b_format, spec.b_code_width, spec.k)
-        if a is None or b is None:
+        if a is None or b is None or spec.bipolar:
             raise TypeError(
                 "design must have a pattern for each code of A and of B, to be compared with its"
                 f" twin, not {type(spec).__name__.removesuffix('Spec')} with these parameters"

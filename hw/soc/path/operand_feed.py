@@ -17,10 +17,14 @@ __all__ = ["OperandFeed", "Words"]
 
 
 class Words(data.StructLayout):
-    """Words of the engine, row by row; ``last`` ends the sums."""
+    """Words of the engine, row by row; ``last`` ends the sums.
 
-    def __init__(self, width: int):
-        super().__init__({"data": width, "last": 1})
+    Where it `counts` them, a beat has so many ``codes`` along K.
+    """
+
+    def __init__(self, width: int, counts: int = 0):
+        codes = {"codes": range(counts + 1)} if counts else {}
+        super().__init__({"data": width, **codes, "last": 1})
 
 
 class OperandFeed(wiring.Component):
@@ -99,6 +103,8 @@ class OperandFeed(wiring.Component):
             slices=self.slices,
         )
         self.request = TileRequest(spec, side)
+        self.counted = side.k if spec.inside.spec.bipolar and side.name == "a" else 0
+        """Codes of a beat, where the engine must know how many there are."""
         super().__init__({
             "i": In(stream.Signature(self.request)),
             "i_geometry": In(Geometry(spec)),
@@ -110,7 +116,7 @@ class OperandFeed(wiring.Component):
             "i_words": In(len(self.store.o)),
             "i_filled": In(1),
             "o_release": Out(1),
-            "o": Out(stream.Signature(Words(side.banks * side.across * side.width))),
+            "o": Out(stream.Signature(Words(side.banks * side.across * side.width, self.counted))),
             **({"o_products": Out(range(self.most_products + 1))} if counts(spec, side) else {}),
         })
 
@@ -129,14 +135,7 @@ class OperandFeed(wiring.Component):
         # The tile's last beat: known a cycle before.
         busy, issue, final = Signal(), Signal(), Signal(reset_less=True)
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
-        # What to choose of the words that the store has read: a slice, by a bit for each.
-        layout = data.StructLayout({
-            "chosen": max(slices),
-            "mask": side.banks,
-            "inside": side.across,
-            "last": 1,
-            "tail": 1,
-        })
+        layout = self._choice
         valid = Signal()
         choice = data.View(layout, Signal(layout.size, name="choice", reset_less=True))
         # Without a reset of their own: else masks would be gates.
@@ -176,10 +175,24 @@ class OperandFeed(wiring.Component):
             m.d.sync += [
                 out_valid.eq(valid),
                 out.last.eq(choice.last),
+                *([out.codes.eq(choice.codes)] if self.counted else []),
                 words.eq(operand_words(m, self.i_geometry, side, read, choice)),
             ]
         m.d.comb += out.data.eq(words)
         return m
+
+    @property
+    def _choice(self) -> data.StructLayout:
+        """What to choose of the words that the store has read: a slice, by a bit for each."""
+        side = self.side
+        return data.StructLayout({
+            "chosen": max(side.slices),
+            "mask": side.banks,
+            "inside": side.across,
+            "last": 1,
+            "tail": 1,
+            **({"codes": range(self.counted + 1)} if self.counted else {}),
+        })
 
     def _count_rows(self, m: Module, tile: data.View, busy: Value, issue: Value) -> Signal:
         """Return how many rows in the store are behind that of the beat, which waits below 0.
@@ -228,6 +241,8 @@ class OperandFeed(wiring.Component):
             choice.last.eq(final & tile.last),
             choice.tail.eq(final & tile.tail & (self.i_geometry.tail != 0)),
         ]
+        if self.counted:
+            m.d.sync += choice.codes.eq(Mux(final, tile.codes, side.k))
 
     def _step(self, m: Module, tile: data.View) -> None:
         """Go to the next beat of a tile: a row down, or the next slice of a word."""

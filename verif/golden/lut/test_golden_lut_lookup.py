@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from golden.formats.bipolar import odd
 from golden.formats.integer import IntFormat
-from golden.lut.lookup import LookupSpec, constants, lookup_matmul, odd, planes
+from golden.lut.lookup import LookupSpec, constants, lookup_matmul, planes
 from golden.lut.table import TableSpec, fold, half_table, keys, lookup, tables
 from golden.tpe import lut_core as core
 from golden.tpe.lut_core import LutCoreSpec, lut_core
@@ -23,8 +24,7 @@ def signed_sum(row: list[int], pattern: int) -> int:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_half_table_is_half_of_all_signed_sums(group: int) -> None:
-    rng = np.random.default_rng(group)
-    a = rng.integers(-128, 128, (40, group))
+    a = np.random.default_rng(group).integers(-128, 128, (40, group))
     a[0], a[1] = -128, 127
     found = half_table(a)
     assert found.shape == (40, 1 << group - 1)

@@ -7,6 +7,7 @@ import numpy as np
 from carrysave.driver import Coprocessor
 from carrysave.sim.cocotb.device_memory import Pool
 from golden.soc.coprocessor import CoprocessorSpec
+from golden.tpe.bitserial_core import BitserialCoreSpec
 from golden.tpe.cube import CubeSpec
 from golden.tpe.systolic_os import SystolicOsSpec
 from golden.tpe.ternary_core import TernaryCoreSpec
@@ -34,6 +35,9 @@ SPECS = {
     ),
     "int16, sums of 64 bits": CoprocessorSpec(
         engine=SystolicOsSpec(m=2, n=3, a_width=16, b_width=16), **SMALL
+    ),
+    "bipolar": CoprocessorSpec(
+        engine=BitserialCoreSpec(m=2, n=4, k=8, a_width=1, b_width=1, bipolar=True), **SMALL
     ),
     "trits": CoprocessorSpec(engine=TernaryCoreSpec(m=2, n=4, k=10), trits=True, **SMALL),
     "lean": CoprocessorSpec(
