@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 
 from carrysave.compiler.front.exported import SUFFIX, converted
+from carrysave.compiler.front.qonnx import without_bipolar_quant
 from carrysave.compiler.graph.graph import DOMAIN, Graph
 from carrysave.compiler.graph.memory import check_size, limited
 from carrysave.compiler.graph.names import label, quoted, within_file
@@ -31,7 +32,8 @@ _LONGEST = 1000
 def read_model(path: Path, *, subgraphs: bool = False, mapped: bool = True) -> ModelProto:
     """Read a model and the files of its tensors, and check it.
 
-    Names of nodes become unique, and ONNX's own operators get the domain "".
+    Names of nodes become unique, ONNX's own operators get the domain "", and binary quantisers of
+    QONNX become such operators.
 
     Parameters
     ----------
@@ -55,6 +57,7 @@ def read_model(path: Path, *, subgraphs: bool = False, mapped: bool = True) -> M
         with within_file(path):
             _check_names(proto)
             _normalise(proto)
+            without_bipolar_quant(proto)
             # The first ones are initialisers.
             large = len(proto.graph.initializer) if mapped else 0
             for number, (where, tensor) in enumerate(tensors(proto, subgraphs=subgraphs)):

@@ -39,7 +39,12 @@ def moved(codes: np.ndarray, offset: int, number: Number) -> np.ndarray:
 
 
 def terms_of(target: Target, right: np.ndarray) -> int:
-    """Count the terms that weights come in: those wider than the engine's are sums of several."""
+    """Count the terms that weights come in: those wider than the engine's are sums of several.
+
+    Bipolar ones are not split.
+    """
+    if target.bipolar:
+        return 1
     return len(_split(target.mode.b.low, target.mode.b.high, right))
 
 

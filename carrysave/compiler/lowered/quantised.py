@@ -7,6 +7,7 @@ import numpy as np
 
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.graph.patches import Patched, toeplitz
+from carrysave.compiler.lowered.bipolar import bipolar_work, check_bipolar
 from carrysave.compiler.lowered.engine_codes import (
     check_depth,
     code_offset,
@@ -15,9 +16,9 @@ from carrysave.compiler.lowered.engine_codes import (
     terms_of,
 )
 from carrysave.compiler.lowered.operands import Compiled, Cut, Operands
+from carrysave.compiler.lowered.requantised import requantised
 from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.mapping import Mapping, choose
-from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from golden.npe.requantiser import dyadic
 
@@ -100,7 +101,10 @@ class QuantisedProduct(Operands):
 
     def _check(self, target: Target) -> None:
         target.check_integers()
-        code_offset("A", self.a_type, target.mode.a)
+        if not target.bipolar:
+            code_offset("A", self.a_type, target.mode.a)
+        elif not self.b_late:
+            check_bipolar(target, self.weights)
         if self.scale is not None and target.requantises(self.scale.size):
             code_offset("C", self.y_type, target.info.codes)
             dyadic(self.scale)
@@ -112,7 +116,8 @@ class QuantisedProduct(Operands):
         self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
     ) -> Compiled:
         done = in_hardware and self.scale is not None and target.requantises(self.scale.size)
-        mapping = self._mapping(target, a, done) if self.patches else None
+        # Patches have weights of 0, and so have bundles of groups; no bipolar code is that.
+        mapping = self._mapping(target, a, done) if self.patches and not target.bipolar else None
         if mapping is not None and mapping[1]:
             return self._turned(target, a, mapping[0], in_hardware)
         if mapping is not None:
@@ -173,7 +178,7 @@ class QuantisedProduct(Operands):
     def _laid(self, target: Target, a: np.ndarray, b: np.ndarray | None, done: bool) -> Compiled:
         """Make works with activations as A."""
         terms = 1 if self.weights is None else terms_of(target, self.weights)
-        bundle = self.bundle(target, target.mode.k_max // terms)
+        bundle = 1 if target.bipolar else self.bundle(target, target.mode.k_max // terms)
         cut = self.cut(a, self.a_zero, bundle)
         rest = self._rest(target, b)
         computed = None if b is None else b.astype(np.int64) - (self.b_zero - rest)
@@ -199,7 +204,9 @@ class QuantisedProduct(Operands):
 
     def _scaled(self, works: list[Work], rights: list[np.ndarray], offset: int) -> list[Work]:
         """Let works make codes; those with as many B have a part of the scales each."""
-        requantisations = _scales(self, rights, offset)
+        assert self.scale is not None
+        ends = self.y_zero - offset, self.low - offset, self.high - offset
+        requantisations = requantised(self, self.scale, rights, ends)
         return [
             replace(work, requantisation=one)
             for work, one in zip(works, requantisations, strict=True)
@@ -218,7 +225,7 @@ class QuantisedProduct(Operands):
         With it, codes less the zero points are wider than the engine's, and would come as two
         terms. Codes that are requantised in hardware have them, since it takes no bias by rows.
         """
-        if b is None or self.scale is not None or np.ndim(self.b_zero) > 1:
+        if b is None or self.scale is not None or np.ndim(self.b_zero) > 1 or target.bipolar:
             return 0
         number, ends = target.mode.b, limits(b.dtype)
         if ends is None or ends[1] - ends[0] > number.high - number.low:
@@ -227,14 +234,20 @@ class QuantisedProduct(Operands):
 
     def _works(self, target: Target, cut: Cut, rights: list[np.ndarray]) -> list[Work]:
         """Make works with sums as results, with codes and zero points in the engine's range."""
-        offset = code_offset("A", self.a_type, target.mode.a)
         columns = rights[:1] if self.weights is None or self.outer else rights
         width = sum(right.shape[1] for right in columns)
         bias = np.zeros(width, np.int64)
         if self.bias is not None:
             bias = self.per_column(self.bias.astype(np.int64))
+        parts = zip(cut.lefts, rights, self.split(bias, rights), strict=True)
+        if target.bipolar:
+            return [
+                bipolar_work(target, left.astype(np.int64) - self.a_zero, right, biases)
+                for left, right, biases in parts
+            ]
+        offset = code_offset("A", self.a_type, target.mode.a)
         works = []
-        for left, right, biases in zip(cut.lefts, rights, self.split(bias, rights), strict=True):
+        for left, right, biases in parts:
             b, sums = stacked(target, right)
             check_depth(target, len(b))
             a = moved(left, offset, target.mode.a)
@@ -255,26 +268,3 @@ def requantise(product: QuantisedProduct, sums: np.ndarray, scale: np.ndarray) -
     least, most = (np.float32(limit - product.y_zero) for limit in (product.low, product.high))
     scaled = np.clip(sums.astype(np.float32) * scale, least, most)
     return np.rint(scaled).astype(np.int64) + product.y_zero
-
-
-def _scales(
-    product: QuantisedProduct, rights: list[np.ndarray], offset: int
-) -> list[Requantisation]:
-    """Make requantisations for the columns of each work: float32 scales, exactly."""
-    assert product.scale is not None
-    multiplier, shift = (product.per_column(one) for one in dyadic(product.scale))
-    one = len(shift) == 1
-    multipliers, shifts = (
-        [values] * len(rights) if one else product.split(values, rights)
-        for values in (multiplier, shift)
-    )
-    return [
-        Requantisation(
-            multiplier=int(factor[0]) if len(factor) == 1 else factor,
-            shift=int(places[0]) if len(places) == 1 else places,
-            zero_point=product.y_zero - offset,
-            low=product.low - offset,
-            high=product.high - offset,
-        )
-        for factor, places in zip(multipliers, shifts, strict=True)
-    ]

@@ -119,6 +119,11 @@ class Target:
         return self.info.mode
 
     @property
+    def bipolar(self) -> bool:
+        """Codes are odd numbers: the engine multiplies signs, or sums of these."""
+        return self.spec.inside.spec.bipolar
+
+    @property
     def integers(self) -> str:
         """Name of the format for codes of quantised networks, in a multi-format engine."""
         return f"{_INTEGERS} x {_INTEGERS}"
