@@ -117,10 +117,10 @@ async def test_single_beats_back_to_back(dut: Any, kind: str) -> None:
 async def test_places(dut: Any) -> None:
     """A one in each place of A picks that row of B: shows any swap of rows, columns or beats."""
     engine = await EngineDriver(dut, SPEC).start()
-    k = min(SPEC.k_max, SPEC.m)
-    fmt = SPEC.b_format
+    k, fmt = min(SPEC.k_max, SPEC.m), SPEC.b_format
     b = np.arange(k * SPEC.n).reshape(k, SPEC.n) % (fmt.high - fmt.low + 1) + fmt.low
-    tiles = [(np.roll(np.eye(SPEC.m, k, dtype=np.int64), shift, axis=0), b) for shift in range(3)]
+    ones = np.eye(SPEC.m, k, dtype=np.int64) * (1 if SPEC.a_format.high else SPEC.a_low)
+    tiles = [(np.roll(ones, shift, axis=0), b) for shift in range(3)]
     await check(engine, tiles, 300)
 
 
