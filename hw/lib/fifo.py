@@ -22,6 +22,9 @@ class Fifo(wiring.Component):
     depth : int
         What: entries. They are read asynchronously, thus kept in lookup tables or registers. 0:
         there is no queue, ``o`` is ``i``, without latency.
+    registered : bool
+        How: the oldest entry is in registers, so that it leaves early in its cycle; `depth` is 2 or
+        more.
 
     Members
     -------
@@ -56,9 +59,10 @@ class Fifo(wiring.Component):
     o: stream.Interface
     o_level: Signal
 
-    def __init__(self, shape: ShapeLike, depth: int):
+    def __init__(self, shape: ShapeLike, depth: int, *, registered: bool = False):
         self.shape = shape
         self.depth = depth
+        self.registered = registered
         super().__init__({
             "i": In(stream.Signature(shape)),
             "o": Out(stream.Signature(shape)),
@@ -70,6 +74,9 @@ class Fifo(wiring.Component):
         if not self.depth:
             connect(m, flipped(self.i), flipped(self.o))
             return m
+        if self.registered:
+            self._register(m)
+            return m
         m.submodules.queue = queue = Module()
         storage: Memory[int, Value] = Memory(
             shape=Shape.cast(self.shape).width, depth=self.depth, init=[]
@@ -77,12 +84,13 @@ class Fifo(wiring.Component):
         queue.submodules.storage = storage
         write, read = storage.write_port(), storage.read_port(domain="comb")
         level = Signal.like(self.o_level, name="level")
+        # What the level says to both ends, known a cycle before.
+        some, full = Signal(), Signal()
         produce, consume = (Signal(range(self.depth), name=name) for name in ("produce", "consume"))
         writes, reads = self.i.valid & self.i.ready, self.o.valid & self.o.ready
         m.d.comb += [
-            # Of a power of two, full is the highest bit of the level.
-            self.i.ready.eq(level != self.depth if self.depth & (self.depth - 1) else ~level[-1]),
-            self.o.valid.eq(level != 0),
+            self.i.ready.eq(~full),
+            self.o.valid.eq(some),
             self.o_level.eq(level),
             Value.cast(self.o.payload).eq(read.data),
             read.addr.eq(consume),
@@ -92,7 +100,11 @@ class Fifo(wiring.Component):
         ]
         # One adder for both ways.
         with queue.If(writes != reads):
-            queue.d.sync += level.eq(level + Mux(reads, -1, 1))
+            queue.d.sync += [
+                level.eq(level + Mux(reads, -1, 1)),
+                some.eq(~reads | (level != 1)),
+                full.eq(~reads & (level == self.depth - 1)),
+            ]
         for place, moves in ((produce, writes), (consume, reads)):
             with queue.If(moves):
                 queue.d.sync += place.eq(place + 1)
@@ -100,3 +112,20 @@ class Fifo(wiring.Component):
                     with queue.If(place == self.depth - 1):
                         queue.d.sync += place.eq(0)
         return m
+
+    def _register(self, m: Module) -> None:
+        """Keep the oldest entry in registers, and the others in a queue; the first passes it by."""
+        m.submodules.others = others = Fifo(self.shape, self.depth - 1)
+        leaves = ~self.o.valid | self.o.ready
+        m.d.comb += [
+            self.i.ready.eq(others.i.ready),
+            others.i.valid.eq(self.i.valid & ~(leaves & ~others.o.valid)),
+            others.i.payload.eq(self.i.payload),
+            others.o.ready.eq(leaves),
+            self.o_level.eq(others.o_level + self.o.valid),
+        ]
+        with m.If(leaves):
+            m.d.sync += [
+                self.o.valid.eq(others.o.valid | self.i.valid),
+                self.o.payload.eq(Mux(others.o.valid, others.o.payload, self.i.payload)),
+            ]

@@ -10,8 +10,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hw.emit import yosys
+from hw.lib.fifo import Fifo
 
-__all__ = ["always"]
+__all__ = ["always", "say_their_levels"]
 
 Claim = Callable[[Module], tuple[Value, Value]]
 
@@ -59,3 +60,16 @@ def always(
     refuted = "model found for base case: FAIL!" in log
     assert proven != refuted, log
     return proven
+
+
+def say_their_levels(*queues: Fifo) -> list[Value]:
+    """Claim what the ends of queues say: that there is an entry, and that there is room."""
+    return [
+        claim
+        for queue in queues
+        for claim in (
+            queue.o.valid == (queue.o_level != 0),
+            queue.i.ready == (queue.o_level != queue.depth),
+            queue.o_level <= queue.depth,
+        )
+    ]

@@ -8,7 +8,7 @@ from amaranth import Array, Cat, Module, Mux, Signal, Value
 from golden.soc.bus import BusSpec
 from hw.soc.bus.read_master import ReadMaster
 from hw.soc.bus.write_master import WriteMaster
-from verif.soc.bus.invariant import always
+from verif.soc.bus.invariant import always, say_their_levels
 
 SPECS = [
     BusSpec(data_width=32, address_width=32, burst=4, outstanding=2),
@@ -69,6 +69,7 @@ def addresses(m: Module, dut: Any, sent: Value, *channel: Value) -> list[Value]:
         # What the induction needs to know of the state.
         ~cut.o.valid | ((cut.alone == (cut.high == 0)) & (cut.short == (cut.low <= cut.most))),
         ~cut.o.valid | ~cut.alone | (cut.crosses == rest[len(cut.offset)]),
+        *say_their_levels(dut.requests.pending),
         dut.requests.pending.o_level == under_way,
         dut.requests.o_drop == drop,
     ]
@@ -76,8 +77,7 @@ def addresses(m: Module, dut: Any, sent: Value, *channel: Value) -> list[Value]:
 
 def read_claim(m: Module, dut: ReadMaster) -> tuple[Value, Value]:
     axi = dut.axi
-    taken = axi.arvalid & axi.arready
-    sent = count(m, dut.spec, taken, axi.rvalid & axi.rready & axi.rlast)
+    sent = count(m, dut.spec, axi.arvalid & axi.arready, axi.rvalid & axi.rready & axi.rlast)
     channel = [axi.arvalid, axi.arready, axi.araddr, axi.arlen, axi.arsize, axi.arburst]
     claims = addresses(m, dut, sent, *channel, axi.arcache, axi.arprot)
     drop = dut.requests.o_drop
@@ -109,7 +109,7 @@ def write_claim(m: Module, dut: WriteMaster) -> tuple[Value, Value]:
         dut.length_valid + dut.lengths.o_level + dut.soon.o_level + dut.begun + full + ends
         == dut.requests.pending.o_level,
         ~dut.length_valid | axi.awvalid,
-        dut.soon.o_level <= 2,
+        *say_their_levels(dut.lengths, dut.soon),
     ]
     # A response comes after its address and its last beat.
     return all_of(*claims), ~axi.bvalid | ((sent != 0) & (full != 0))

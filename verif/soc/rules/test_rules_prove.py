@@ -20,6 +20,7 @@ from golden.soc.spec import CoprocessorStreamSpec
 from golden.tpe.systolic_os import SystolicOsSpec
 from hw.soc.bus import address_channel, axi_lite, burst, read_master, write_master
 from hw.soc.path import stream_ports
+from verif.soc.bus.invariant import say_their_levels
 from verif.soc.rules.watching import keeps, widths
 from verif.support.cases import long
 
@@ -58,7 +59,9 @@ def master_keeps(
     watch = rules(
         widths(dut.axi.signature), burst=spec.burst, outstanding=spec.outstanding, armed=True
     )
-    return keeps(dut, dut.axi, watch, "manager", *names, given=given)
+    queues = [dut.requests.rows, dut.requests.pending, *([] if reads else [dut.lengths, dut.soon])]
+    lemmas = say_their_levels(*queues)
+    return keeps(dut, dut.axi, watch, "manager", *names, given=given, lemmas=lemmas)
 
 
 def lite_keeps(module: ModuleType, *names: str, address_width: int = 4) -> bool:

@@ -27,6 +27,7 @@ def keeps(
     side: str,
     *names: str,
     given: Collection[str] | None = None,
+    lemmas: Collection[Value] = (),
     seconds: int = 100,
 ) -> bool:
     """Decide whether a component keeps rules of its side as long as the other side keeps its own.
@@ -40,6 +41,7 @@ def keeps(
     names : of the rules; all by default.
     given : of the rules of the other side that it is relied on to keep; all by default. Fewer
         prove more, and sooner: what they watch need not be looked at.
+    lemmas : what holds in any case, as another proof says, and is long to find.
     """
     m = Module()
     m.submodules.dut, m.submodules.rules = dut, rules
@@ -57,7 +59,7 @@ def keeps(
     legal, assumed, kept = Signal(init=1, reset_less=True), Signal(), Signal()
     own, theirs = chosen(side, names or None), chosen(_OTHER[side], given)
     assert own
-    m.d.comb += assumed.eq(legal & Cat(Const(1), *theirs).all())
+    m.d.comb += assumed.eq(legal & Cat(Const(1), *theirs, *lemmas).all())
     m.d.comb += kept.eq(Cat(own).all())
     m.d.sync += legal.eq(assumed)
     inputs = {
