@@ -204,7 +204,7 @@ class Datapath(wiring.Component):
         m.submodules.tile_walk = tiles = TileWalk(spec, sides(spec))
         m.submodules.sum_store = sums = self.sum_store
         m.submodules.result_writer = writer = self.result_writer
-        m.submodules.requests = requests = self._queue(SumsRequest(spec), 16)
+        m.submodules.requests = requests = self._queue(SumsRequest(spec), 16, 0)
         m.submodules.loads = loads = self._queue(Block(spec), 2 * spec.PARTS)
         m.submodules.blocks = blocks = self._queue(BlockDone(spec), 4)
         parts: tuple[Any, ...] = (tiles, sums, writer, *self.operands.values())

@@ -58,7 +58,7 @@ class SumRead(wiring.Signature):
 class _Taken(NamedTuple):
     """The row of the engine that is taken: whether there is one, its address and half.
 
-    And whether it is added to what is stored, ends its block, and completes a row of C.
+    And whether it, if it comes, is added to what is stored; ends its block; completes a row of C.
     """
 
     taken: Signal
@@ -98,7 +98,7 @@ class SumStore(wiring.Component):
     i_geometry : In
         The job.
     i : In(stream)
-        :class:`SumsRequest`: destination of the next tile.
+        :class:`SumsRequest`: destination of the next tile, a cycle before its rows are taken.
     i_rows : In(stream)
         :class:`StoredRow`, from the engine.
     i_write, i_write_half, i_write_address, i_write_row : In
@@ -130,6 +130,8 @@ class SumStore(wiring.Component):
         self.bank = Bank("sums_bank", width, spec.rows * copies)
         # A register behind the banks: blocks of two tiles or more come back late enough.
         self.late = spec.inside.m > 1
+        layout = SumsRequest(spec)
+        self.request = data.View(layout, Signal(layout.size, name="request", reset_less=True))
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i": In(stream.Signature(SumsRequest(spec))),
@@ -162,34 +164,35 @@ class SumStore(wiring.Component):
 
     def _take(self, m: Module) -> _Taken:
         """Take rows of the engine while their half is free, and none of the existing C comes."""
-        spec, request, row = self.spec, self.i.payload, self.i_rows.payload
-        free = Signal(2, init=2)
-        half, inside = Signal(), Signal()
-        taken, ends, done = Signal(), Signal(), Signal()
-        below, address = Signal(range(spec.rows)), Signal(range(spec.rows))
+        spec, row = self.spec, self.i_rows.payload
+        # The tile's request, in registers; its address is that of the next row.
+        request, valid = self.request, Signal(name="request_valid")
+        free, after, usable = Signal(2, init=2), Signal(2), Signal(init=1)
+        taken, ends, done, half = Signal(), Signal(), Signal(), Signal()
         line, adds = Signal(range(spec.inside.m)), Signal()
         m.d.comb += [
-            self.i_rows.ready.eq(self.i.valid & (free != 0) & ~self.i_write),
+            self.i_rows.ready.eq(valid & usable & ~self.i_write),
             taken.eq(self.i_rows.valid & self.i_rows.ready),
             ends.eq(taken & row.last),
-            adds.eq(taken & request.add),
-            self.i.ready.eq(ends),
+            # Read until the row is taken: no row leaves from a half in which others are added to.
+            adds.eq(valid & request.add),
+            self.i.ready.eq(~valid | ends),
             done.eq(ends & request.done),
-            address.eq(Mux(inside, below, request.address)),
+            after.eq(free + self.read.free - done),
             self.o_bias.eq(request.column),
             self.o_bias_release.eq(done & self.i_geometry.biased),
         ]
-        m.d.sync += free.eq(free + self.read.free - done)
+        m.d.sync += [free.eq(after), usable.eq(after != 0), half.eq(half ^ done)]
         with m.If(taken):
-            m.d.sync += [inside.eq(~row.last), below.eq(address + self.i_geometry.across)]
+            m.d.sync += request.address.eq(request.address + self.i_geometry.across)
             m.d.sync += line.eq(Mux(row.last, 0, line + 1))
-        with m.If(done):
-            m.d.sync += half.eq(~half)
-        return _Taken(taken, address, half, adds, done, request.rows > line)
+        with m.If(self.i.ready):
+            m.d.sync += [valid.eq(self.i.valid), request.eq(self.i.payload)]
+        return _Taken(taken, request.address, half, adds, done, request.rows > line)
 
     def _sum(self, m: Module, row: _Taken, banks: list[Any]) -> _Store:
         """Add what is in the store, biases, or nothing; return what is to be written."""
-        spec, request, data_in = self.spec, self.i.payload, self.i_rows.payload.data
+        spec, request, data_in = self.spec, self.request, self.i_rows.payload.data
         address, half = row.address, row.half
         # The addend: nothing, sums of either half, biases, or the existing C, added to nothing.
         late = data.StructLayout({"address": len(address), "half": 1})
@@ -250,8 +253,7 @@ class SumStore(wiring.Component):
                 bank.i.eq(store.total),
             ]
         m.d.comb += [
-            # What is read is looked at a cycle after the row is taken.
-            inner.en.eq(self.i_rows.valid & self.i.payload.add),
+            inner.en.eq(row.adds),
             inner.o_address.eq(Cat(row.half, row.address)),
             outer.en.eq(self.read.en),
             outer.o_address.eq(Cat(self.read.half, self.read.address)),
@@ -263,10 +265,8 @@ class SumStore(wiring.Component):
         for number in range(2):
             m.submodules[f"half{number}"] = bank = banks[number]
             # Never both: what is added to does not leave.
-            leaves, added_to = (
-                self.read.en & (self.read.half == number),
-                row.adds & (row.half == number),
-            )
+            added_to = row.adds & (row.half == number)
+            leaves = self.read.en & (self.read.half == number)
             m.d.comb += [
                 bank.write.eq(store.write & (store.to.half == number)),
                 bank.i_address.eq(store.to.address),
