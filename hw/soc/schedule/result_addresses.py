@@ -1,8 +1,8 @@
 """Addresses of the rows of C in memory, block by block."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -16,6 +16,25 @@ from hw.soc.schedule.row_request import Bases
 from hw.soc.schedule.tile_walk import BlockDone
 
 __all__ = ["ResultAddresses"]
+
+
+class _Next(NamedTuple):
+    """What a block leads to, from the cycle on in which it is known.
+
+    Members
+    -------
+    on : the next one goes on where it ends.
+    down : it is the last one of its row of blocks.
+    done : it is the last one of its job or, by columns, of its column.
+    home : the next one begins where C does.
+    before : bytes of a row before the next one's columns.
+    """
+
+    on: Value
+    down: Value
+    done: Value
+    home: Value
+    before: Value
 
 
 class ResultAddresses(wiring.Component):
@@ -81,11 +100,12 @@ class ResultAddresses(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, job, block = self.spec, self.i_geometry, self.i.payload
-        # The next row, without the block's column offset if it is `fresh`.
+        # The next row, without the block's column offset if it is `fresh`; what is added to that:
+        # the offset, or what leads to the next row.
         at, fresh = Signal(spec.address_width), Signal()
         after, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
-        # Bytes of a row before the block's columns.
-        before = Signal(BYTES_WIDTH)
+        # Bytes of a row before the block's columns, this one's and the next one's.
+        before, offset = Signal(BYTES_WIDTH), Signal(BYTES_WIDTH)
         known = Signal()
         # `keep`: else synthesis would merge these tables with those that follow them.
         moves, leaves = (Signal(name=name, attrs={"keep": 1}) for name in ("moves", "leaves"))
@@ -112,67 +132,83 @@ class ResultAddresses(wiring.Component):
             self.o.payload.final.eq(block.last_row & block.last_column & ends),
             enters.eq(between & (waiting != 0)),
             self.o_idle.eq(~self.i.valid),
-            step.eq(Mux(fresh, before, job.ldc)),
             after.eq(at + step),
         ]
         m.d.sync += known.eq(self.i.valid & ~ended)
         m.d.sync += waiting.eq(waiting + self.i_start - enters)
         read = self._places(m, ended & left_side, after, turn)
-        down, on, done = (Signal(name=name) for name in ("down", "on", "done"))
+        next_ = self._next(m, before, top, left_side)
+        chooses = enters | (leaves & ~fresh & known)
         m.d.comb += [
-            done.eq(block.last_row & (job.by_columns | block.last_column)),
-            down.eq(~job.by_columns & block.last_column),
-            # By columns, a row of blocks continues where the one above has ended; so does a row of
-            # one block.
-            on.eq(Mux(job.by_columns, ~block.last_row, down & left_side & ~block.last_row)),
-            leaves.eq(ends & ~on),
+            leaves.eq(ends & ~next_.on),
             seeks.eq(enters | (moves & leaves)),
+            offset.eq(Mux(between, 0, next_.before)),
+            # Where the next block begins: C of a job, or a row of blocks.
+            read.addr.eq(Mux(turn ^ next_.down, C(0b01, 3), C(0b10, 3))),
         ]
-        # Where the next block begins: C of a job, or a row of blocks.
-        with m.If(enters | done | (top & ~down)):
+        with m.If(between | next_.home):
             m.d.comb += read.addr.eq(Cat(job_ended, 1))
-        with m.Else():
-            m.d.comb += read.addr.eq(Mux(turn ^ down, 0b01, 0b10))
         if self.lean:
             with m.If(reads):
-                m.d.sync += at.eq(read.data)
-            with m.Elif(moves | fresh):
-                m.d.sync += at.eq(after)
+                m.d.sync += [at.eq(read.data), step.eq(before)]
+            with m.Else():
+                m.d.sync += step.eq(job.ldc)
+                with m.If(moves | fresh):
+                    m.d.sync += at.eq(after)
         else:
             # The same, of which the choice waits for no stall.
             with m.If(enters | moves | fresh):
-                m.d.sync += at.eq(Mux(enters | (leaves & ~fresh), read.data, after))
+                m.d.sync += at.eq(Mux(chooses, read.data, after))
+            with m.If(enters | moves | fresh | ~known):
+                m.d.sync += step.eq(Mux(chooses, offset, job.ldc))
         m.d.sync += fresh.eq(reads)
         with m.If(enters):
             m.d.sync += [before.eq(0), top.eq(1), left_side.eq(1), between.eq(0)]
         with m.Elif(ended):
             with m.If(self.o.payload.final):
                 m.d.sync += [between.eq(1), job_ended.eq(job_ended + 1)]
-            m.d.sync += turn.eq(turn ^ down)
-            m.d.sync += [top.eq(Mux(job.by_columns | block.last_column, done, top))]
-            m.d.sync += left_side.eq(block.last_column)
-            with m.If(down):
-                m.d.sync += before.eq(0)
-            with m.Elif(~job.by_columns | block.last_row):
-                m.d.sync += before.eq(before + self._length(job.columns))
+            m.d.sync += [turn.eq(turn ^ next_.down), left_side.eq(block.last_column)]
+            m.d.sync += top.eq(Mux(job.by_columns | block.last_column, next_.done, top))
+            m.d.sync += before.eq(offset)
         return m
+
+    def _next(self, m: Module, before: Value, top: Value, left_side: Value) -> _Next:
+        """Register what the block leads to: nothing moves in the cycle before it is known."""
+        job, block = self.i_geometry, self.i.payload
+        on, down, done, home = (Signal(name=name) for name in ("on", "down", "done", "home"))
+        columns = Signal(BYTES_WIDTH, name="columns", reset_less=True)
+        ends_row = ~job.by_columns & block.last_column
+        ends_part = block.last_row & (job.by_columns | block.last_column)
+        m.d.sync += [
+            # By columns, a row of blocks continues where the one above has ended; so does a row of
+            # one block.
+            on.eq(Mux(job.by_columns, ~block.last_row, ends_row & left_side & ~block.last_row)),
+            down.eq(ends_row),
+            done.eq(ends_part),
+            home.eq(ends_part | (top & ~ends_row)),
+            columns.eq(self._length(job.columns)),
+        ]
+        right = ~job.by_columns | block.last_row
+        return _Next(on, down, done, home, Mux(down, 0, before + Mux(right, columns, 0)))
 
     def _count(self, m: Module, known: Value, moves: Value) -> tuple[Value, Signal]:
         """Count rows; return whether any begins to leave, and whether the next is its block's last.
 
         A block's rows are counted from when they are known.
         """
-        # Rows that begin to leave, less one. Which way it goes waits for no stall.
-        begun = Signal(range(-1, 2 * self.spec.rows), init=-1)
-        with m.If(self.i_row ^ moves):
-            m.d.sync += begun.eq(begun + Mux(self.i_row, 1, -1))
+        # Rows that begin to leave, less one, but for the one of the cycle before. Which way it goes
+        # waits for no stall.
+        begun, newest = Signal(range(-1, 2 * self.spec.rows), init=-1), Signal()
+        m.d.sync += newest.eq(self.i_row)
+        with m.If(newest ^ moves):
+            m.d.sync += begun.eq(begun + Mux(newest, 1, -1))
         rows = self.i.payload.rows
         left, ends = Signal.like(rows, name="left"), Signal(name="ends")
         with m.If(~known):
             m.d.sync += [left.eq(rows), ends.eq(rows == 1)]
         with m.Elif(moves):
             m.d.sync += [left.eq(left - 1), ends.eq(left == 2)]
-        return ~begun[-1], ends
+        return ~begun[-1] | newest, ends
 
     def _places(self, m: Module, writes: Value, after: Value, turn: Value) -> Any:
         """Store where two rows of blocks go on, and where C begins, of four jobs; return a port."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.sim import Simulator
 
 from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design
@@ -35,15 +36,19 @@ def blocks(by_columns: bool) -> Iterator[tuple[int, int]]:
 
 
 class Setting(Part):
-    """Holds the geometry that all jobs share."""
+    """Holds the geometry that all jobs share while there is a block; else both are anything."""
 
-    def __init__(self, dut: ResultAddresses, by_columns: bool):
-        self.geometry, self.by_columns = dut.i_geometry, by_columns
+    def __init__(self, dut: ResultAddresses, by_columns: bool, rng: np.random.Generator):
+        self.dut, self.by_columns, self.rng = dut, by_columns, rng
 
     def drive(self, ctx: Any) -> None:
-        ctx.set(self.geometry.by_columns, self.by_columns)
-        ctx.set(self.geometry.columns, COLUMNS)
-        ctx.set(self.geometry.ldc, LDC)
+        values = {"by_columns": int(self.by_columns), "columns": COLUMNS, "ldc": LDC}
+        if not ctx.get(self.dut.i.valid):
+            values = {name: int(self.rng.integers(2)) for name in values}
+            for name in ("rows", "last_row", "last_column"):
+                ctx.set(self.dut.i.payload[name], int(self.rng.integers(2)))
+        for name, value in values.items():
+            ctx.set(self.dut.i_geometry[name], value)
 
 
 class Jobs(Part):
@@ -113,13 +118,36 @@ def test_addresses_are_those_of_each_job(
                 wanted.append((address, columns * spec.sum_bytes, final))
     sink = Sink(dut.o, rng, rate)
     jobs = Jobs(dut, rng, sink, M * len(range(0, N, COLUMNS)))
-    setting = Setting(dut, by_columns)
+    setting = Setting(dut, by_columns, rng)
     run(
         dut,
-        [setting, Source(dut.i, done, rng, 0.9), sink, jobs],
+        [Source(dut.i, done, rng, 0.9), setting, sink, jobs],
         lambda: len(sink.items) == len(wanted),
         deadline=20_000,
     )
     shape = dut.o.payload.shape()
     found = [shape.from_bits(item) for item in sink.items]
     assert [(row.address, row.bytes, bool(row.final)) for row in found] == wanted
+
+
+def test_an_address_comes_a_cycle_after_its_row() -> None:
+    dut = ResultAddresses(Design("coprocessor", PARAMETERS).component().spec)
+    seen: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        block = {"rows": 2, "columns": 1, "last_row": 1, "last_column": 1}
+        ctx.set(dut.i.payload, block)
+        ctx.set(dut.i.valid, 1)
+        ctx.set(dut.i_start, 1)
+        ctx.set(dut.o.ready, 1)
+        for cycle in range(12):
+            ctx.set(dut.i_row, cycle == 6)
+            seen.append(ctx.get(dut.o.valid))
+            await ctx.tick()
+            ctx.set(dut.i_start, 0)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen == [cycle == 7 for cycle in range(12)]
