@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from golden.soc.bus import BusSpec
 from hw.lib.fifo import Fifo
-from hw.soc.bus.burst import Burst, Row, Splitter, crosses_page
+from hw.soc.bus.burst import Burst, Row, Splitter, extent
 
 __all__ = ["AddressChannel"]
 
@@ -173,11 +173,11 @@ class AddressChannel(wiring.Component):
 
     def _split(self, m: Module) -> None:
         """Split rows into bursts, and urgent ones between them."""
-        rows, splits, crosses = self.rows, self.splitter.i, self.splitter.i_crosses
-        row_crosses = crosses_page(self.spec, rows.o.payload)
+        rows, splits, size = self.rows, self.splitter.i, self.splitter.i_extent
+        row_size = extent(self.spec, rows.o.payload)
         if not self.urgent:
             connect(m, rows.o, splits)
-            m.d.comb += crosses.eq(row_crosses)
+            m.d.comb += size.eq(row_size)
             return
         urgent, comes = self.i_urgent, Signal()
         # Rows that were in the queue before it.
@@ -188,7 +188,7 @@ class AddressChannel(wiring.Component):
             splits.valid.eq(rows.o.valid | comes),
             splits.payload.eq(Mux(comes, urgent.payload, rows.o.payload)),
             # Each by itself: the choice of a row is late.
-            crosses.eq(Mux(comes, crosses_page(self.spec, urgent.payload), row_crosses)),
+            size.eq(Mux(comes, extent(self.spec, urgent.payload), row_size)),
             rows.o.ready.eq(splits.ready & ~comes),
             urgent.ready.eq(splits.ready & (before == 0) & ~self.o_drop),
         ]

@@ -7,7 +7,7 @@ from amaranth.utils import bits_for, exact_log2
 
 from golden.soc.bus import BusSpec
 
-__all__ = ["Beat", "Burst", "Row", "Span", "Splitter", "crosses_page"]
+__all__ = ["Beat", "Burst", "Extent", "Row", "Span", "Splitter", "extent"]
 
 PAGE = 12
 """Bits of an address within 4 KiB, which no burst crosses."""
@@ -64,11 +64,24 @@ def _most(spec: BusSpec) -> int:
     return min(spec.burst, (1 << PAGE) // spec.bytes) - 1
 
 
-def crosses_page(spec: BusSpec, row: data.View) -> Value:
-    """Return whether a row crosses a 4 KiB boundary, if it is no longer than a burst can be."""
+class Extent(data.StructLayout):
+    """Beats of a row less one; whether so many could be a burst's, by their bits; if so, crossing.
+
+    That is whether the row crosses a 4 KiB boundary.
+    """
+
+    def __init__(self, spec: BusSpec):
+        beats = spec.length_width + 1 - exact_log2(spec.bytes)
+        super().__init__({"beats": beats, "alone": 1, "crosses": 1})
+
+
+def extent(spec: BusSpec, row: data.View) -> Value:
+    """Return the :class:`Extent` of a row."""
     size, width = exact_log2(spec.bytes), bits_for(_most(spec))
-    last = row.bytes[: size + width] + (row.address[:size] - 1)
-    return (row.address[size:PAGE] + last[size : size + width])[PAGE - size]
+    last = (row.bytes + (row.address[:size] - 1))[size : spec.length_width + 1]
+    # It ends behind the boundary, not at it, if so few bytes are added.
+    behind = row.address[:PAGE] + row.bytes[: size + width + 1]
+    return Cat(last, last[width:] == 0, behind[PAGE] & behind[:PAGE].any())
 
 
 class Splitter(wiring.Component):
@@ -88,15 +101,15 @@ class Splitter(wiring.Component):
         Discards the row, also one accepted in this cycle.
     i : In(stream)
         :class:`Row`.
-    i_crosses : In(1)
-        Of the row: :func:`crosses_page`.
+    i_extent : In
+        Of the row: :func:`extent`.
     o : Out(stream)
         :class:`Burst`; addresses are aligned to beats.
     """
 
     i_clear: Signal
     i: stream.Interface
-    i_crosses: Signal
+    i_extent: data.View
     o: stream.Interface
 
     def __init__(self, spec: BusSpec):
@@ -115,7 +128,7 @@ class Splitter(wiring.Component):
         super().__init__({
             "i_clear": In(1),
             "i": In(stream.Signature(Row(spec))),
-            "i_crosses": In(1),
+            "i_extent": In(Extent(spec)),
             "o": Out(stream.Signature(Burst(spec))),
         })
 
@@ -163,16 +176,14 @@ class Splitter(wiring.Component):
         with m.If(self.o.ready & ~limited):
             m.d.sync += page.eq(page + 1)
         with m.If(self.i.ready):
-            row = self.i.payload
-            left = Signal(spec.length_width + 1)
-            m.d.comb += left.eq(row.bytes + (row.address[:size] - 1))
+            row, beats = self.i.payload, self.i_extent.beats
             m.d.sync += [
                 valid.eq(self.i.valid),
                 Cat(offset, page).eq(row.address[size:]),
-                Cat(low, high).eq(left[size:]),
-                alone.eq(left[size + width :] == 0),
-                short.eq(few(left[size : size + width])),
-                crosses.eq(self.i_crosses),
+                Cat(low, high).eq(beats),
+                alone.eq(self.i_extent.alone),
+                short.eq(few(beats[:width])),
+                crosses.eq(self.i_extent.crosses),
                 marks.eq(Cat(row.final, row.other)),
             ]
         with m.If(self.i_clear):

@@ -2,9 +2,10 @@
 
 import pytest
 from amaranth import Module, Mux, Signal, Value
+from amaranth.lib import data
 
 from golden.soc.bus import BusSpec
-from hw.soc.bus.burst import Splitter
+from hw.soc.bus.burst import Extent, Splitter, extent
 from verif.soc.bus.invariant import always
 
 SPECS = [
@@ -69,13 +70,21 @@ class Cut:
         )
         ready = i.ready == (~valid | (o.ready & ends))
         # Of a row that a burst could hold, by its size: its first and its last beat.
-        last = Signal(34 - beat)
+        last = Signal(33 - beat)
         m.d.comb += last.eq((row.address[:beat] + row.bytes - 1) >> beat)
         width = len(self.dut.low)
         crosses = (row.address[beat:12] + last) >= page
-        said = (last >> width != 0) | (self.dut.i_crosses == crosses)
-        legal = ~i.valid | ((row.bytes != 0) & said)
-        return (o.valid == valid) & ready & (~valid | right), legal
+
+        def says(size: data.View) -> Value:
+            alone = size.alone == (last >> width == 0)
+            return (size.beats == last) & alone & (~size.alone | (size.crosses == crosses))
+
+        layout = Extent(spec)
+        size = data.View(layout, Signal(layout.size, name="size"))
+        m.d.comb += size.eq(extent(spec, row))
+        there = row.bytes != 0
+        legal = says(self.dut.i_extent) & (~i.valid | there)
+        return (o.valid == valid) & ready & (~valid | right) & (~there | says(size)), legal
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.data_width}x{spec.burst}")
