@@ -1,5 +1,7 @@
 """From the operand stores to the engine: beats of a tile, masked at the edges of C and K."""
 
+from typing import Any
+
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -129,22 +131,29 @@ class OperandFeed(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         side, k, slices = self.side, self.side.k, self.side.slices
-        m.submodules.queue = queue = Fifo(self.o.payload.shape(), 0 if self.lean else 2)
+        late = (max(slices) > 1 or side.deep > 1) and not self.lean
+        # Beats that have been read and have not left: those on their way, and one.
+        most = 5 if late else 4
+        places = 0 if self.lean else 1 << (most - 1).bit_length()
+        m.submodules.queue = queue = Fifo(self.o.payload.shape(), places)
         connect(m, queue.o, flipped(self.o))
         out, out_valid, move = queue.i.payload, Signal(), Signal()
         # The tile's last beat: known a cycle before.
         busy, issue, final = Signal(), Signal(), Signal(reset_less=True)
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
-        layout = self._choice
-        valid = Signal()
+        # What to choose of the words that the store has read.
+        valid, layout = Signal(), self._choice
         choice = data.View(layout, Signal(layout.size, name="choice", reset_less=True))
         # Without a reset of their own: else masks would be gates.
         words = Signal(len(out.data), reset_less=True)
         behind = self._count_rows(m, tile, busy, issue)
+        # What is read has a place in the queue, so that nothing stops it on its way.
+        moves = ~out_valid | queue.i.ready if self.lean else C(1, 1)
+        room = move if self.lean else self._count_places(m, most, issue)
         m.d.comb += [
             queue.i.valid.eq(out_valid),
-            move.eq(~out_valid | queue.i.ready),
-            issue.eq(busy & move & ~behind[-1]),
+            move.eq(moves),
+            issue.eq(busy & room & ~behind[-1]),
             self.i.ready.eq(~busy | (issue & final)),
             self.en.eq(issue),
             self.o_part.eq(tile.part),
@@ -163,14 +172,8 @@ class OperandFeed(wiring.Component):
             m.d.sync += valid.eq(issue)
             self._choose(m, choice, tile, final)
         read: Value = self.i_words
-        if (max(slices) > 1 or side.deep > 1) and not self.lean:
-            # Block RAM is slow, and so is a choice, or what takes weights out of bytes.
-            late = Signal(layout.size, reset_less=True)
-            late_valid = Signal()
-            late_words = Signal(len(self.i_words), reset_less=True)
-            with m.If(move):
-                m.d.sync += [late.eq(choice), late_valid.eq(valid), late_words.eq(read)]
-            valid, choice, read = late_valid, data.View(layout, late), late_words
+        if late:
+            valid, choice, read = self._wait(m, valid, choice)
         with m.If(move):
             m.d.sync += [
                 out_valid.eq(valid),
@@ -183,7 +186,7 @@ class OperandFeed(wiring.Component):
 
     @property
     def _choice(self) -> data.StructLayout:
-        """What to choose of the words that the store has read: a slice, by a bit for each."""
+        """What is chosen of words that have been read: a slice, by a bit for each; and what not."""
         side = self.side
         return data.StructLayout({
             "chosen": max(side.slices),
@@ -193,6 +196,23 @@ class OperandFeed(wiring.Component):
             "tail": 1,
             **({"codes": range(self.counted + 1)} if self.counted else {}),
         })
+
+    def _wait(self, m: Module, valid: Value, choice: Any) -> tuple[Signal, Any, Signal]:
+        """Register words, whether there are any, and what is chosen of them.
+
+        Block RAM is slow, and so is a choice, or what takes weights out of bytes.
+        """
+        late = data.View(self._choice, Signal(self._choice.size, name="late", reset_less=True))
+        late_valid, words = Signal(), Signal(len(self.i_words), name="late_words", reset_less=True)
+        m.d.sync += [late.eq(choice), late_valid.eq(valid), words.eq(self.i_words)]
+        return late_valid, late, words
+
+    def _count_places(self, m: Module, most: int, issue: Value) -> Signal:
+        """Count beats that have been read and have not left; return whether there is room."""
+        away, room, after = Signal(range(most + 1)), Signal(init=1), Signal(range(most + 1))
+        m.d.comb += after.eq(away + issue - (self.o.valid & self.o.ready))
+        m.d.sync += [away.eq(after), room.eq(after != most)]
+        return room
 
     def _count_rows(self, m: Module, tile: data.View, busy: Value, issue: Value) -> Signal:
         """Return how many rows in the store are behind that of the beat, which waits below 0.
