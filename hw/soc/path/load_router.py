@@ -80,7 +80,9 @@ class LoadRouter(wiring.Component):
         # Rows handed to the unpacker, and their destinations.
         m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width, joins=spec.windows)
         # A bit for each: what is chosen by them leaves early.
-        m.submodules.destinations = destinations = Fifo(len(self.words), 2 if self.lean else 4)
+        m.submodules.destinations = destinations = Fifo(
+            len(self.words), 2 if self.lean else 4, registered=not self.lean
+        )
         # A row that is joined to the one before has its destination.
         joined = Signal()
         if spec.windows:
