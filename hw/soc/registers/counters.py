@@ -62,34 +62,40 @@ class Counters(wiring.Component):
             "o": Out(32),
         })
 
-    def _take_turns(self, m: Module, turns: int) -> tuple[Signal, Signal, Signal]:
-        """Return the counter of the next cycle, of this one, and whether they are the same.
+    def _take_turns(
+        self, m: Module, turns: int, known: Value
+    ) -> tuple[Signal, Value, Signal, Signal, Signal]:
+        """Return the next counter, a bit for each; this one; whether it is the same, and known.
 
         What is chosen is read, and what waits for it is taken, in the cycle before they are added.
         """
         turn, next_, chosen = (
             Signal(range(turns), name=name) for name in ("turn", "next", "chosen")
         )
-        again = Signal()
+        again, there = Signal(), Signal()
+        read = self.i_word[1:]
         m.d.comb += [
-            next_.eq(Mux(self.i_read, self.i_word[1:], turn)),
-            again.eq(next_ == chosen),
+            # That there is a read comes late.
+            next_.eq(Mux(self.i_read, read, turn)),
+            again.eq(Mux(self.i_read, read == chosen, turn == chosen)),
+            there.eq(Mux(self.i_read, known.bit_select(read, 1), known.bit_select(turn, 1))),
         ]
         m.d.sync += chosen.eq(next_)
         with m.If(~self.i_read):
             m.d.sync += turn.eq(Mux(turn == turns - 1, 0, turn + 1))
-        return next_, chosen, again
+        takes = [Mux(self.i_read, read == one, turn == one) for one in range(turns)]
+        return next_, Cat(takes), chosen, again, there
 
     def elaborate(self, platform):
         m = Module()
         count = len(self.widths)
         # There is another turn before the same one comes again.
         turns = max(count, 2)
-        next_, chosen, again = self._take_turns(m, turns)
+        known, seen = Signal(count), Signal(count)
+        next_, takes, chosen, again, there = self._take_turns(m, turns, known)
         reads, upper = Signal(), Signal()
         m.d.sync += [reads.eq(self.i_read), upper.eq(self.i_word[0])]
 
-        known, seen = Signal(count), Signal(count)
         memories: list[Memory[int, Value]] = [
             Memory(shape=width, depth=turns, init=[], attrs={UNINITIALISED: "1"})
             for width in (64, 32)
@@ -103,13 +109,12 @@ class Counters(wiring.Component):
         for number, (name, width) in enumerate(self.widths.items()):
             rest = Signal(width + 4, name=f"{name}_rest")
             event = self.i[name] & self.en.replicate(width)
-            m.d.sync += rest.eq(event + Mux(next_ == number, 0, rest))
+            m.d.sync += rest.eq(Mux(takes[number], event, event + rest))
             with m.If(self.i_clear):
                 m.d.sync += rest.eq(0)
             waiting.append(rest)
         total, before = Signal(64), Signal(64, reset_less=True)
         added = Signal(max(map(len, waiting)), reset_less=True)
-        there = known.bit_select(next_, 1)
         m.d.sync += [before.eq(Mux(there, read.data, 0)), added.eq(Array(waiting)[next_])]
         with m.If(again):
             # What was read is written in this cycle.
