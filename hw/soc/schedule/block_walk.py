@@ -53,7 +53,7 @@ class BlockWalk(wiring.Component):
     o_last : Out(1)
         It is the last one.
     o_again_a, o_again_b : Out(1)
-        Its block of A, of B, is the previous block's.
+        Its block of A, of B, is the previous block's, if it has all of K.
     o_keep_a, o_keep_b : Out(1)
         The next block's is the same.
     """
@@ -119,7 +119,8 @@ class BlockWalk(wiring.Component):
                 last.eq(after[-1]),
                 now.eq(Mux(last, left[: len(now)] + 1, part)),
             ]
-            with m.If(self.i_start | (step & last)):
+            # What is left of none is that of the job that begins.
+            with m.If(~self.o_valid | (step & last)):
                 m.d.sync += [left.eq(all_), first.eq(1)]
             with m.Elif(step):
                 m.d.sync += [left.eq(after), first.eq(0)]
@@ -136,8 +137,8 @@ class BlockWalk(wiring.Component):
         single = self.o_first_code & self.o_last_code
         keep_a, keep_b = single & ~whole.by_columns, single & whole.by_columns
         m.d.comb += [
-            self.o_again_a.eq(keep_a & ~self.o_first_column),
-            self.o_again_b.eq(keep_b & ~self.o_first_row),
+            self.o_again_a.eq(self.o_first_code & ~whole.by_columns & ~self.o_first_column),
+            self.o_again_b.eq(self.o_first_code & whole.by_columns & ~self.o_first_row),
             self.o_keep_a.eq(keep_a & ~self.o_last_column),
             self.o_keep_b.eq(keep_b & ~self.o_last_row),
         ]

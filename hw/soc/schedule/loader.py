@@ -114,9 +114,8 @@ class Loader(wiring.Component):
         ]
         # Offset of the block: words of K, columns of C. The row of blocks, even or odd: it starts
         # where the one before has ended.
-        codes, columns = (
-            Signal(self.spec.dimension_width, name=name) for name in ("codes", "columns")
-        )
+        width, names = self.spec.dimension_width, ("codes", "columns")
+        codes, columns = (Signal(width, name=name) for name in names)
         turn, steps = Signal(), Signal()
         slots = count()
         plans = row_plans(self.spec, job, walk, codes, columns, turn, slots)
@@ -129,17 +128,18 @@ class Loader(wiring.Component):
         m.d.sync += state.room.eq(chosen(state.current, rooms))
         operands = (Destination.A, Destination.B)
         m.d.comb += self.o_free.eq(Cat(free[to] == parts(self.spec)[to] for to in operands).all())
-        todo = Signal(len(plans))
-        m.d.comb += todo.eq(Cat(plan.needed for plan in plans.values()))
+        # Whether a block is the last one along K is known late: both choices are made.
+        needed, again = Cat(p.needed for p in plans.values()), Cat(p.again for p in plans.values())
+        choices = state.choice(needed), state.choice(needed & ~again)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.o_idle.eq(1)
+                m.d.sync += [codes.eq(0), columns.eq(0)]
                 with m.If(self.i_start):
-                    m.d.sync += [codes.eq(0), columns.eq(0)]
                     m.next = "BLOCK"
             with m.State("BLOCK"):
                 m.d.comb += self.o_block.valid.eq(1)
-                m.d.sync += state.choose(todo)
+                m.d.sync += state.next.eq(Mux(walk.o_last_code, choices[1], choices[0]))
                 with m.If(self.o_block.ready):
                     m.next = "SEEK"
             self._seek(m, state, plans, read, homes)
@@ -253,7 +253,7 @@ class Loader(wiring.Component):
         following, waiting = state.following, state.waiting
         asked = list(plans.values())
         with m.State("SEEK"):
-            m.d.sync += state.choose(waiting)
+            m.d.sync += state.next.eq(state.choice(waiting))
             if not self.lean:
                 m.d.sync += state.at.eq(read.data)
             m.d.sync += state.begun.eq(0)

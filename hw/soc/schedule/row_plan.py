@@ -18,7 +18,7 @@ class RowPlan(NamedTuple):
 
     Members
     -------
-    needed : whether it needs any.
+    needed, again : whether it needs any; but not, if it has all of K.
     rows, length, step : how many, bytes of each, and bytes from one to the next.
     home : the first one is at the matrix's address; else at a place stored in `slot`.
     before : bytes from there to the first one.
@@ -27,6 +27,7 @@ class RowPlan(NamedTuple):
     """
 
     needed: Value
+    again: Value
     rows: Value
     length: Value
     step: Value
@@ -105,13 +106,16 @@ def _of_addends(
         size = walk.o_rows * FACTOR_BYTES
         factors = _of_rows(walk, slots, turn, size, C(0), size)
         plans[Destination.ROW_FACTORS] = factors._replace(
-            needed=job.factored & first, rows=C(1), stores_end=ends
+            needed=job.factored & first, again=C(0), rows=C(1), stores_end=ends
         )
     before, length = (x * spec.sum_bytes for x in (columns, walk.o_columns))
     addends = _of_rows(walk, slots, turn, job.ldc, before, length)
     down = job.by_columns & ~walk.o_first_row
     plans[Destination.ADDEND] = addends._replace(
-        needed=job.accumulate & first, before=Mux(down, 0, before), stores_end=ends
+        needed=job.accumulate & first,
+        again=C(0),
+        before=Mux(down, 0, before),
+        stores_end=ends,
     )
     return plans
 
@@ -134,6 +138,7 @@ def _of_columns(walk: BlockWalk, needed: Value, before: Value, length: Value) ->
     zero, one = C(0), C(1)
     return RowPlan(
         needed=needed & walk.o_first_code,
+        again=zero,
         rows=one,
         length=length,
         step=zero,
@@ -151,7 +156,8 @@ def _of_rows(
     """Plan the rows of A's kind: a row of blocks begins where the one above has ended."""
     even, odd = next(slots), next(slots)
     return RowPlan(
-        needed=~walk.o_again_a,
+        needed=C(1),
+        again=walk.o_again_a,
         rows=walk.o_rows,
         length=length,
         step=step,
@@ -169,7 +175,8 @@ def _of_codes(
     """Plan the rows of B's kind: a block begins where the one before along K has ended."""
     slot, first = C(next(slots), 3), walk.o_first_code
     return RowPlan(
-        needed=~walk.o_again_b,
+        needed=C(1),
+        again=walk.o_again_b,
         rows=rows,
         length=length,
         step=step,

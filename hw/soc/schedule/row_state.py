@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import reduce
 from operator import or_
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from amaranth import Cat, Mux, Signal, Value
 from amaranth.hdl import ShapeLike
@@ -58,11 +58,16 @@ class RowState(NamedTuple):
         }
         return cls(**{name: Signal(shapes.get(name, 1), name=name) for name in cls._fields})
 
-    def choose(self, matrices: Value) -> list[Any]:
-        """Return the assignments of the next one, and of those that wait after it."""
+    @property
+    def next(self) -> Value:
+        """The next matrix, and those that wait after it."""
+        return Cat(self.following, self.waiting)
+
+    def choice(self, matrices: Value) -> Value:
+        """Return what is to be :attr:`next` of some matrices: first those that are there."""
         there = matrices & ~self.held
         chosen = lowest(Mux(there.any(), there, matrices))
-        return [self.following.eq(chosen), self.waiting.eq(matrices & ~chosen)]
+        return Cat(chosen, matrices & ~chosen)
 
 
 def lowest(bits: Value) -> Value:
