@@ -298,14 +298,10 @@ class JobCheck(wiring.Component):
             m.d.sync += [x.eq(x >> 1), y.eq(y << 1), total.eq(total + adds)]
             with m.If(x[1:] == 0):
                 m.next = "LAST"
-                if windows is not None:
-                    # What is multiplied behind a row of a map leaves its length as it is.
-                    m.d.sync += ends_sum.eq(step <= windows.first)
+                # What is multiplied behind a row of a map leaves its length as it is.
+                m.d.sync += ends_sum.eq(1 if windows is None else step <= windows.first)
         with m.State("LAST"):
-            if windows is None:
-                m.d.comb += ends_sum.eq(1)
-            else:
-                m.d.sync += ends_sum.eq(0)
+            m.d.sync += ends_sum.eq(0)
             m.d.sync += [total.eq(total + adds), step.eq(step + 1)]
             m.next = "BEGIN"
             with m.Switch(step):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Self
 
-from amaranth import Module, Signal, Value
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -145,7 +145,8 @@ class JobsAhead(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        state, left, under_way = _State.make(), Signal(16), Signal(3)
+        state, left, under_way, after = _State.make(), Signal(16), Signal(3), Signal(3)
+        one, none = Signal(), Signal(init=1)  # what it says, known a cycle before
         # Cycles since a job has begun: the descriptor must not hold up rows of a short one.
         since = Signal(7)
         may_ask = self.i_asked | since[-1] | state.loaded
@@ -153,12 +154,12 @@ class JobsAhead(wiring.Component):
             may_ask = self.o_none & ~state.checks
         m.d.comb += [
             self.o_busy.eq(self.i_more | ~state.idle | state.checks | state.loaded),
-            self.o_last.eq(under_way == 1),
-            self.o_none.eq(under_way == 0),
+            Cat(self.o_last, self.o_none).eq(Cat(one, none)),
+            after.eq(under_way + (self.i_begin | self.o_begin) - self.i_complete),
             # One that is read whole takes the place of the one before.
             state.asks.eq(state.some | may_ask),
         ]
-        m.d.sync += under_way.eq(under_way + (self.i_begin | self.o_begin) - self.i_complete)
+        m.d.sync += [under_way.eq(after), one.eq(after == 1), none.eq(after == 0)]
         with m.If(self.i_begin | self.o_begin):
             m.d.sync += since.eq(0)
         with m.Elif(~since[-1]):
