@@ -18,8 +18,7 @@ from hw.soc.path.column_values import add_bias, scale
 from hw.soc.path.cut_windows import cut_windows
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
-from hw.soc.path.requantise_rows import stopping_family
-from hw.soc.path.requantiser_build import RequantiserBuild
+from hw.soc.path.requantiser_build import RequantiserBuild, stopping_family
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.path.row_factors import RowFactors
 from hw.soc.path.table_rows import TableRows, connect_tables

@@ -26,9 +26,14 @@ def add_bias(m: Module, path: Any, store: ColumnStore) -> None:
 
 
 def scale(m: Module, path: Any) -> None:
-    """Set the result writer's requantisation: the job's, and the records of columns."""
+    """Set the result writer's requantisation: the job's, and the records of columns.
+
+    Sums come later than their job by more than a cycle: unless the build is lean, its scale is in
+    registers beside them.
+    """
     writer, job = path.result_writer, path.i_job
-    m.d.comb += [
+    near = m.d.comb if path.lean else m.d.sync
+    near += [
         *(
             writer.i_how[name].eq(job[name][: len(writer.i_how[name])])
             for name in ("multiplier", "shift", "zero_point", "low", "high")

@@ -21,7 +21,7 @@ from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.stores.code_table import CodeTable
 
-__all__ = ["RequantiseRows", "stopping_family"]
+__all__ = ["RequantiseRows"]
 
 _RECORD = 64
 """Bits of the record of a column."""
@@ -33,9 +33,9 @@ _LIMITS = ("low", "high", "relu")
 class RequantiseRows(wiring.Component):
     """Converts sums to codes, some columns per cycle.
 
-    Latency: :attr:`latency` cycles, and those of a table. Stalls: ``o.ready`` reaches ``i.ready``
-    combinationally. Unless the build is lean, ``i.ready`` is ``o.ready``, which must not wait for
-    ``o.valid``: sums stay where they are, also where there is no code to be taken.
+    Latency: :attr:`latency` cycles, and those of a table. Stalls: ``i_room`` is ``i.ready``. With
+    a table, unless the build is lean, it is ``o.ready``, which must not wait for ``o.valid``: sums
+    stay where they are, also where there is no code; else, ``o.ready`` reaches it combinationally.
 
     Parameters
     ----------
@@ -59,6 +59,8 @@ class RequantiseRows(wiring.Component):
         Sums, as in the sum store.
     o : Out(stream)
         Codes, as in memory; if jobs choose their bytes, as they are where they have two.
+    i_room : In(1)
+        Where sums :attr:`flow <flows>`: there is a place for one more row's codes.
     i_ends, i_looks, i_table : In(1), In(1), In(stream)
         Where jobs have tables: sums are the last ones of their job; codes are looked up; beats of
         tables, see :class:`hw.soc.stores.code_table.CodeTable`.
@@ -69,6 +71,7 @@ class RequantiseRows(wiring.Component):
     i_records: Signal
     i: stream.Interface
     o: stream.Interface
+    i_room: Signal
     i_ends: Signal
     i_looks: Signal
     i_table: stream.Interface
@@ -81,8 +84,7 @@ class RequantiseRows(wiring.Component):
         blocks: Family | None = None,
     ):
         self.spec = spec
-        self.stops = not build.lean
-        """``o.ready`` alone lets sums move."""
+        self.stops = not build.lean  # ``o.ready`` alone lets sums move
         inside, across, encoding = spec.inside, build.requantisers, build.requantiser_encoding
         self.unit = replace(spec.requantiser, n=across)
         self.code_bits = spec.code_bits * spec.code_bytes
@@ -112,6 +114,9 @@ class RequantiseRows(wiring.Component):
             self.table = CodeTable(spec, across, self.code_bits, stops=self.stops)
             table = stream.Signature(Beat(spec.data_width))
             ports |= {"i_ends": In(1), "i_looks": In(1), "i_table": In(table)}
+        self.flows = self.stops and self.column is not None and self.table is None
+        """Nothing stops sums on their way; codes are taken when they come."""
+        ports |= {"i_room": In(1)} if self.flows else {}
         super().__init__(ports)
 
     @property
@@ -171,13 +176,14 @@ class RequantiseRows(wiring.Component):
         out: Any = self.o
         if self.table is not None:
             out = self._look_up(m, en, self.table)
+        moves = out.ready if self.stops else ~out.valid | out.ready
         m.d.comb += [
-            en.eq(out.ready if self.stops else ~out.valid | out.ready),
-            self.i.ready.eq(en),
+            en.eq(1 if self.flows else moves),
+            self.i.ready.eq(self.i_room if self.flows else en),
             out.valid.eq(valid[-1]),
         ]
         with m.If(en):
-            m.d.sync += valid.eq(Cat(self.i.valid, valid))
+            m.d.sync += valid.eq(Cat(self.i.valid & self.i.ready, valid))
 
         def held(name: str, value: Value) -> Value:
             if not unit.per_column:
@@ -242,9 +248,3 @@ def _encoder(spec: CoprocessorSpec) -> EncoderSpec:
         rounding=inside.rounding,
         saturate=inside.saturate,
     )
-
-
-def stopping_family(engine: Any) -> Family | None:
-    """Return the family of whose blocks an engine is built, if these can stop."""
-    blocks = getattr(engine, "blocks", None)
-    return None if blocks is None or not blocks.family.stops else blocks.family

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from golden.soc.spec import CoprocessorSpec
+from hw.device.family import Family
 
-__all__ = ["RequantiserBuild"]
+__all__ = ["RequantiserBuild", "stopping_family"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,3 +54,9 @@ class RequantiserBuild:
                 f" not {requantisers or n}"
             )
         return cls(**{**values, "requantisers": requantisers or n})
+
+
+def stopping_family(engine: Any) -> Family | None:
+    """Return the family of whose blocks an engine is built, if these can stop."""
+    blocks = getattr(engine, "blocks", None)
+    return None if blocks is None or not blocks.family.stops else blocks.family

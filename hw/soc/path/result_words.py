@@ -3,11 +3,13 @@
 from typing import Any
 
 from amaranth import Module, Mux, Signal, Value
-from amaranth.hdl import ValueLike
+from amaranth.hdl import ShapeLike, ValueLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import connect, flipped
 
-__all__ = ["end_job", "joined", "word_sizes"]
+from hw.lib.fifo import Fifo
+
+__all__ = ["end_job", "joined", "queue_words", "word_sizes"]
 
 
 def word_sizes(writer: Any, codes: Value, of_words: Value) -> tuple[list[int], Value]:
@@ -46,6 +48,33 @@ def joined(m: Module, name: str, sums: Any, rows: Any, here: Value) -> Any:
         rows.ready.eq(both.ready & here),
     ]
     return both
+
+
+def queue_words(m: Module, writer: Any, word: ShapeLike, codes: Value) -> Fifo:
+    """Make the queue in which stalls of the packer end; where sums flow, with places for all.
+
+    Words in the queue are counted, and rows of sums whose codes are to come.
+
+    Parameters
+    ----------
+    m : where what counts goes.
+    writer : :class:`~hw.soc.path.result_writer.ResultWriter`.
+    word : shape of an entry.
+    codes : the job makes codes.
+    """
+    unit = writer.codes
+    if unit is None or not unit.flows:
+        return Fifo(word, 0 if writer.lean else 2)
+    # With as many as are on their way none of their cycles is lost.
+    words = Fifo(word, 1 << (unit.latency + 3).bit_length())
+    away, after = (Signal(range(words.depth + 1), name=name) for name in ("away", "after"))
+    room = Signal(init=1, name="room")
+    if writer.row_bytes:
+        codes = codes & ~writer.of_words
+    comes = Mux(codes, unit.i.valid & unit.i.ready, words.i.valid & words.i.ready)
+    m.d.comb += [after.eq(away + comes - (words.o.valid & words.o.ready)), unit.i_room.eq(room)]
+    m.d.sync += [away.eq(after), room.eq(after != words.depth)]
+    return words
 
 
 def end_job(m: Module, writer: Any, leaves: Value, last: Value) -> None:

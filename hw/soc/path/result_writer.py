@@ -18,7 +18,7 @@ from hw.soc.bus.burst import Beat, Row, Span
 from hw.soc.bus.packer import Packed, Packer, Word
 from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.path.requantiser_build import RequantiserBuild
-from hw.soc.path.result_words import end_job, joined, word_sizes
+from hw.soc.path.result_words import end_job, joined, queue_words, word_sizes
 from hw.soc.path.stored_row import StoredRow
 from hw.soc.path.sum_words import SumWords, cut_sums, load_words
 from hw.soc.schedule.geometry import Geometry
@@ -170,15 +170,14 @@ class ResultWriter(wiring.Component):
         m = Module()
         spec = self.spec
         codes = self.i_geometry.requantised if spec.requantise else C(0, 1)
-        sizes, kind = word_sizes(self, codes, self._of_words if self.row_bytes else C(0, 1))
+        sizes, kind = word_sizes(self, codes, self.of_words if self.row_bytes else C(0, 1))
         m.submodules.packer = packer = Packer(spec.bytes, *sizes, length_width=spec.length_width)
         m.d.comb += packer.i_kind.eq(kind)
         row = self._read(m, *self._address(m, packer))
         valid, waiting, sent = self._cut(m, row)
 
         # Stalls of the bus end here, those of the packer before it.
-        depth = self._depth
-        m.submodules.beats = beats = Fifo(Packed(spec.bytes), depth)
+        m.submodules.beats = beats = Fifo(Packed(spec.bytes), self._depth)
         connect(m, packer.o, beats.i)
         connect(m, beats.o, flipped(self.o))
         across, bits = self.across, spec.number_width
@@ -194,12 +193,12 @@ class ResultWriter(wiring.Component):
             )
             for first in range(across)
         ]
-        m.submodules.words = words = Fifo(Word(max(sizes)), depth)
+        m.submodules.words = words = queue_words(m, self, Word(max(sizes)), codes)
         connect(m, words.o, packer.i)
         sums: Any = words.i
         if self.row_bytes:
             sums = stream.Signature(Word(max(sizes))).create(path=("sums",))
-            both = joined(m, "joined_words", sums, self.i_words, self._of_words)
+            both = joined(m, "joined_words", sums, self.i_words, self.of_words)
             connect(m, both, words.i)
         m.d.comb += sent.eq(self._send(m, sums, numbers, codes, valid))
         return m
@@ -243,26 +242,28 @@ class ResultWriter(wiring.Component):
         spec, block, n = self.spec, self.i.payload, self.spec.inside.n
         row = StoredRow.of(spec)
         # Rows that are complete, less one: there are none if it is negative.
-        complete, full = Signal(range(-1, 2 * spec.rows), init=-1), Signal(2)
+        complete = Signal(range(-1, 2 * spec.rows), init=-1)
+        full, full_next, some_full = Signal(2), Signal(2), Signal()
         left = Signal.like(block.rows, name="left")
         width, columns = Signal.like(block.columns, name="width"), row.columns
         names = "busy", "begins", "added", "half", "ends", "takes"
         busy, begins, added, half, ends, takes = (Signal(name=name) for name in names)
-
         # The next block, so that a block that begins waits for nothing.
         ahead, following = Signal(), data.View(BlockDone(spec), Signal(BlockDone(spec).size))
-        # `keep`: else synthesis would merge this table with those that follow it.
-        available = Signal(attrs={"keep": 1})
+        # `keep`: else synthesis would merge these tables with those that follow them.
+        available, last = (Signal(name=name, attrs={"keep": 1}) for name in ("available", "last"))
         # The last tile of a row, the last row, and whether a row is one tile: known a cycle before.
         right, narrow, final, below = row.right, Signal(), Signal(), Signal()
         at, left_side = row.place(m, self, begins)
         m.d.comb += [
             final.eq(right & below),
-            available.eq(busy & ~complete[-1] & ((~final & ~added) | (full != 0))),
+            available.eq(busy & ~complete[-1] & ((~final & ~added) | some_full)),
             self.sums.en.eq(available & row.move),
             self.sums.half.eq(half),
             self.sums.address.eq(at),
-            ends.eq(self.sums.en & final),
+            last.eq(available & final),
+            ends.eq(last & row.move),
+            full_next.eq(full + self.sums.half_complete - ends),
             # The store's output holds the last row until it is taken.
             self.sums.free.eq(row.ends_half & row.move),
             begins.eq(~busy | ends),
@@ -276,10 +277,8 @@ class ResultWriter(wiring.Component):
         m.d.sync += ahead.eq(takes | (ahead & ~begins))
         with m.If(takes):
             m.d.sync += following.eq(block)
-        m.d.sync += [
-            complete.eq(complete + self.sums.row_complete - (self.sums.en & right)),
-            full.eq(full + self.sums.half_complete - ends),
-        ]
+        m.d.sync += complete.eq(complete + self.sums.row_complete - (self.sums.en & right))
+        m.d.sync += [full.eq(full_next), some_full.eq(full_next != 0)]
         with m.If(self.sums.en):
             m.d.sync += row.inside.eq(Cat(columns > number for number in range(n)))
             m.d.sync += [columns.eq(columns - n), right.eq(columns <= 2 * n)]
@@ -289,14 +288,13 @@ class ResultWriter(wiring.Component):
         with m.If(row.move):
             m.d.sync += [row.valid.eq(self.sums.en), row.ends_half.eq(ends)]
             m.d.sync += row.ends_job.eq(ends & row.last_block)
-        with m.If(ends):
-            m.d.sync += [half.eq(~half), busy.eq(0)]
+        m.d.sync += half.eq(half ^ ends)
         with m.If(begins):
-            thin, last = following.columns <= n, following.last_row & following.last_column
+            thin, ends_job = following.columns <= n, following.last_row & following.last_column
             m.d.sync += [busy.eq(ahead), left.eq(following.rows), width.eq(following.columns)]
             m.d.sync += columns.eq(following.columns)
             m.d.sync += [added.eq(following.added), below.eq(following.rows == 1)]
-            m.d.sync += [right.eq(thin), narrow.eq(thin), row.last_block.eq(last)]
+            m.d.sync += [right.eq(thin), narrow.eq(thin), row.last_block.eq(ends_job)]
         return row
 
     def _cut(self, m: Module, row: StoredRow) -> tuple[Signal, Signal, Signal]:
@@ -360,7 +358,7 @@ class ResultWriter(wiring.Component):
         return waits, waiting, sent
 
     @property
-    def _of_words(self) -> Value:
+    def of_words(self) -> Value:
         """Whether words come from a vector job, not from sums."""
         return self.i_of_rows & ~self.i_of_maps if self.spec.taps else self.i_of_rows
 
