@@ -127,8 +127,8 @@ MUTANTS = [
     # Of the channel that both masters have.
     (address_channel, "with m.Elif(self.o.ready)", "with m.Else()", "ar_stays"),
     (address_channel, "    spec.outstanding,", "    spec.outstanding + 1,", "ar_many"),
-    (burst, "room.eq(Mux(limited, most, ~place))", "room.eq(most)", "ar_page"),
-    (burst, "short & ~beyond[len(place)]", "short", "ar_page"),
+    (burst, "room.eq(Mux(limited, most, ~offset))", "room.eq(most)", "ar_page"),
+    (burst, "short & ~crosses", "short", "ar_page"),
     (burst, "// spec.bytes) - 1", "// spec.bytes)", "ar_burst"),
     # Write.
     (write_master, "begun & (~axi.wvalid | axi.wready)", "begun", "w_same"),
