@@ -6,6 +6,7 @@ import numpy as np
 
 from golden.formats.element import ElementFormat
 from golden.formats.exact import Exact
+from golden.formats.random_bits import RandomBits
 
 __all__ = ["BlockFormat", "Blocks"]
 
@@ -47,8 +48,23 @@ class BlockFormat:
         """Short name, such as mx_e4m3."""
         raise NotImplementedError
 
-    def quantise(self, values: np.ndarray, *, axis: int = -1, rounding: str = "rne") -> Blocks:
-        """Choose scales and round floats to elements, saturating."""
+    def quantise(
+        self,
+        values: np.ndarray,
+        *,
+        axis: int = -1,
+        rounding: str = "rne",
+        random: RandomBits | None = None,
+    ) -> Blocks:
+        """Choose scales and round floats to elements, saturating.
+
+        Parameters
+        ----------
+        values : floats of any shape.
+        axis : along which blocks run.
+        rounding, random : of elements, see :meth:`ElementFormat.encode`; scales are rounded to
+            nearest.
+        """
         raise NotImplementedError
 
     def parts(self, blocks: Blocks, *, axis: int = -1) -> tuple[Exact, Exact]:

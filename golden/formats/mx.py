@@ -10,6 +10,7 @@ from golden.formats.element import ElementFormat, floats
 from golden.formats.exact import Exact
 from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
+from golden.formats.random_bits import RandomBits
 
 __all__ = ["MxFormat"]
 
@@ -63,7 +64,14 @@ class MxFormat(BlockFormat):
         """Code of a scale that is NaN."""
         return 255
 
-    def quantise(self, values: np.ndarray, *, axis: int = -1, rounding: str = "rne") -> Blocks:
+    def quantise(
+        self,
+        values: np.ndarray,
+        *,
+        axis: int = -1,
+        rounding: str = "rne",
+        random: RandomBits | None = None,
+    ) -> Blocks:
         """Choose scales and round floats to elements, saturating."""
         values = floats("values", values)
         greatest = self._greatest(values, axis)
@@ -81,7 +89,7 @@ class MxFormat(BlockFormat):
         scales = np.where(np.isnan(greatest), self.scale_nan_code, exponent + self.scale_bias)
         with np.errstate(over="ignore", under="ignore"):
             scaled = np.ldexp(values, -self._spread(exponent, values.shape[axis], axis))
-        codes = self.element.encode(scaled, rounding=rounding)
+        codes = self.element.encode(scaled, rounding=rounding, random=random)
         if isinstance(self.element, IntFormat):
             codes = np.maximum(codes, -self.element.high)
         return Blocks(codes=codes, scales=scales.astype(np.int64))

@@ -9,6 +9,7 @@ from golden.formats.block import BlockFormat, Blocks
 from golden.formats.element import floats
 from golden.formats.exact import Exact
 from golden.formats.minifloat import MinifloatFormat
+from golden.formats.random_bits import RandomBits
 
 __all__ = ["NvFormat"]
 
@@ -66,7 +67,14 @@ class NvFormat(BlockFormat):
         high = self.element.bounds[1] * self.scale_format.bounds[1]
         return -high, high
 
-    def quantise(self, values: np.ndarray, *, axis: int = -1, rounding: str = "rne") -> Blocks:
+    def quantise(
+        self,
+        values: np.ndarray,
+        *,
+        axis: int = -1,
+        rounding: str = "rne",
+        random: RandomBits | None = None,
+    ) -> Blocks:
         """Choose scales and round floats to elements, saturating."""
         values = floats("values", values)
         top, scale_top = (
@@ -89,7 +97,7 @@ class NvFormat(BlockFormat):
         scale = self._spread(self.scale_format.to_float(scales), values.shape[axis], axis) * tensor
         usable = np.isfinite(values) & (scale > 0)
         scaled = np.divide(values, scale, out=np.zeros_like(values), where=usable)
-        codes = self.element.encode(scaled, rounding=rounding)
+        codes = self.element.encode(scaled, rounding=rounding, random=random)
         return Blocks(codes=codes, scales=scales, tensor_scale=tensor)
 
     def _scales(self, codes: np.ndarray) -> Exact:

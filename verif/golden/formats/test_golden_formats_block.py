@@ -12,6 +12,7 @@ from golden.formats.block import BlockFormat, Blocks
 from golden.formats.mx import MxFormat
 from golden.formats.names import parse
 from golden.formats.nvfp4 import NvFormat
+from golden.formats.random_bits import RandomBits
 from verif.golden.formats.reference import element
 
 GFLOAT = {
@@ -214,3 +215,34 @@ def test_blocks_reject() -> None:
         fmt.decode(Blocks(codes=codes, scales=np.full((2, 2), 256)))
     with pytest.raises(ValueError, match=r"scales must be 0\.\.127 \(e4m3 without sign\), not 128"):
         NvFormat().decode(Blocks(codes=codes, scales=np.full((2, 4), 128)))
+
+
+@pytest.mark.parametrize("name", ["mx_e4m3", "mx_int8f6", "mx_e2m1", "nvfp4"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_elements_are_rounded_by_random_bits(name: str, axis: int) -> None:
+    """Scales are those of rounding to nearest; the mean of many is the value that is rounded."""
+    fmt = parse(name)
+    assert isinstance(fmt, BlockFormat)
+    rng = np.random.default_rng(7)
+    values = rng.normal(size=(40, 40))
+    nearest, down = (fmt.quantise(values, axis=axis, rounding=how) for how in ("rne", "rtz"))
+    total = np.zeros(values.shape)
+    for number in range(256):
+        random = RandomBits(np.full(values.shape, number), 8)
+        made = fmt.quantise(values, axis=axis, rounding="stochastic", random=random)
+        assert np.array_equal(made.scales, nearest.scales)
+        assert made.tensor_scale == nearest.tensor_scale
+        if number == 0:
+            assert np.array_equal(made.codes, down.codes)
+        total += fmt.to_float(made, axis=axis)
+    _, scales = fmt.parts(nearest, axis=axis)
+    places = np.take(scales.to_odd(), np.arange(40) // fmt.block, axis=axis)
+    scales = places * nearest.tensor_scale
+    inside = np.abs(values) <= scales * fmt.element.bounds[1] * 2.0**fmt.element.lsb
+    error = (total / 256 - values) / (scales * 2.0 ** max(fmt.element.exponents))
+    error = error[inside]
+    assert np.abs(error).max() <= 2.0**-8
+    with pytest.raises(TypeError, match="random must be RandomBits, not None"):
+        fmt.quantise(values, rounding="stochastic")
+    with pytest.raises(TypeError, match="random must be None with rounding rne"):
+        fmt.quantise(values, random=RandomBits(np.zeros(values.shape, int), 8))
