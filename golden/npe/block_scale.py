@@ -1,5 +1,6 @@
 """Block sums: exact integers, scaled and accumulated, in fp32 or exactly."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,14 +106,33 @@ def block_scale(
         return float_sums(_FP32, np.where(nan, np.nan, terms), last)
     decoded = [_E4M3.decode(codes) for codes in (a, b)]
     nan = invalid | decoded[0].nan | decoded[1].nan
-    factors = [scale.fixed(_E4M3.lsb).astype(object) for scale in decoded]
-    products = sums.astype(object) * factors[0] * factors[1]
+    factors = [scale.fixed(_E4M3.lsb) for scale in decoded]
+    starts, stops = ends_of(last)
+    totals = _totals(spec, sums, factors, starts, stops)
+    bad = np.diff(np.concatenate([[0], np.cumsum(nan)])[np.append(starts, stops[-1:])]) > 0
+    exact = Exact.finite(totals, spec.exact_lsb).to_odd()
+    return _FP32.encode(np.where(bad, np.nan, exact), saturate=False)
+
+
+def _totals(
+    spec: BlockScaleSpec,
+    sums: np.ndarray,
+    factors: Sequence[np.ndarray],
+    starts: np.ndarray,
+    stops: np.ndarray,
+) -> np.ndarray:
+    """Add up scaled block sums of each run, modulo 2^accumulator_width."""
     modulus = 1 << spec.accumulator_width
-    totals = []
-    bad = []
-    for start, stop in zip(*ends_of(last), strict=True):
+    most = int((stops - starts).max(initial=0))
+    for one in (sums, *factors):
+        most *= max(int(one.max(initial=0)), -int(one.min(initial=0)))
+    if most < min(modulus >> 1, 1 << 62) and starts.size:
+        # Python's integers, which are slow, are not needed, and no total wraps.
+        products = sums * factors[0] * factors[1]
+        return np.add.reduceat(products[: stops[-1]], starts)
+    products = sums.astype(object) * factors[0].astype(object) * factors[1].astype(object)
+    totals = np.empty(starts.shape, object)
+    for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
         total = int(products[start:stop].sum()) % modulus
-        totals.append(total - modulus if total >= modulus >> 1 else total)
-        bad.append(nan[start:stop].any())
-    exact = Exact.finite(np.array(totals, dtype=object), spec.exact_lsb).to_odd()
-    return _FP32.encode(np.where(np.array(bad, dtype=bool), np.nan, exact), saturate=False)
+        totals[number] = total - modulus if total >= modulus >> 1 else total
+    return totals

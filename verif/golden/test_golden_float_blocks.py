@@ -57,6 +57,34 @@ def test_exact_blocks_agree_with_the_matrix_product() -> None:
             assert got.tolist() == [expected[i, j]], (i, j)
 
 
+@pytest.mark.parametrize("width", [13, 28, 63])
+def test_exact_totals_of_any_width(width: int) -> None:
+    """Runs of several lengths; of wide sums totals need more than 64 bits."""
+    spec = BlockScaleSpec(scale="e4m3", sum_width=width, fraction_width=2, depth=8)
+    rng, half, count = np.random.default_rng(3), 1 << width - 1, 60
+    sums = rng.integers(-half, half, count)
+    a, b = rng.integers(0, 127, (2, count))
+    last, invalid = rng.random(count) < 0.4, rng.random(count) < 0.05
+    made = block_scale(spec, sums, a, b, invalid, last)
+    fp32, e4m3 = parse("fp32"), parse("e4m3")
+    assert isinstance(fp32, MinifloatFormat)
+    assert isinstance(e4m3, MinifloatFormat)
+    start = 0
+    for number, stop in enumerate(np.flatnonzero(last) + 1):
+        run = slice(start, stop)
+        scales = zip(e4m3.to_float(a[run]), e4m3.to_float(b[run]), strict=True)
+        terms = zip(sums[run].tolist(), scales, strict=True)
+        total = sum(one * Fraction(x) * Fraction(y) / 4 for one, (x, y) in terms)
+        due = float(np.float32(np.float64(total)))
+        if invalid[run].any():
+            assert np.isnan(fp32.to_float(made[number]))
+        else:
+            assert fp32.to_float(made[number]) == due or width == 63
+            assert fp32.to_float(made[number]) == pytest.approx(due, rel=2**-23)
+        start = stop
+    assert len(made) == np.count_nonzero(last)
+
+
 def test_block_scale_in_numpy_float32() -> None:
     rng = np.random.default_rng(3)
     sums = rng.integers(-(1 << 40), 1 << 40, 3000) >> rng.integers(0, 40, 3000)
