@@ -13,11 +13,10 @@ from .job import Job, Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
 from .number import BYTE, Number
+from .product import STRIDES
 from .vector import EXPONENT, INDEX, VectorWork
 
 __all__ = ["Rows", "Work", "placed", "run", "run_jobs"]
-
-_STRIDES = {"a": "lda", "b": "ldb", "c": "ldc"}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -159,9 +158,9 @@ def placed(job: Job, places: Mapping[str, tuple[int, int]]) -> Job:
     """
     fields: dict[str, Any] = {name: at for name, (at, _) in places.items()}
     fields |= {
-        _STRIDES[name]: distance
+        STRIDES[name]: distance
         for name, (_, distance) in places.items()
-        if name in _STRIDES and getattr(job, _STRIDES[name])
+        if name in STRIDES and getattr(job, STRIDES[name])
     }
     return replace(job, **fields)
 

@@ -13,6 +13,7 @@ from .number import Number
 
 __all__ = [
     "FACTOR",
+    "STRIDES",
     "ProductOptions",
     "blocks_of",
     "check_beside",
@@ -31,7 +32,8 @@ __all__ = [
 FACTOR = Number.of(FACTOR_BITS, FACTOR_BITS, False)
 """Of rows of the existing C: as many 2^-15."""
 
-_STRIDES = {"a": "lda", "b": "ldb", "c": "ldc", "a_scales": "ldsa", "b_scales": "ldsb"}
+STRIDES = {"a": "lda", "b": "ldb", "c": "ldc", "a_scales": "ldsa", "b_scales": "ldsb"}
+"""Fields of a job with the bytes from a row to the next, by matrix."""
 
 
 class ProductOptions(TypedDict, total=False):
@@ -221,6 +223,6 @@ def job_of(matrices: Mapping[str, Matrix], sizes: tuple[int, int, int], **more: 
     m, n, k = sizes
     addresses = {name: matrix.address for name, matrix in matrices.items()}
     strides = {
-        _STRIDES[name]: matrix.distance for name, matrix in matrices.items() if name in _STRIDES
+        STRIDES[name]: matrix.distance for name, matrix in matrices.items() if name in STRIDES
     }
     return Job(**{"b": 0, "ldb": 0, "m": m, "n": n, "k": k, **addresses, **strides, **more})

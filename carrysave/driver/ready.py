@@ -81,6 +81,9 @@ def job_of(image: bytes) -> Job:
 def relocate(images: np.ndarray, by: int, chip: int) -> None:
     """Add to the addresses of jobs in memory, but to those on chip.
 
+    A product that has strides of scales has addresses of these, too; windows and maps, whose fields
+    are in the same words, have none.
+
     Parameters
     ----------
     images : descriptors, uint8, which are changed.
@@ -88,10 +91,22 @@ def relocate(images: np.ndarray, by: int, chip: int) -> None:
     chip : first address on chip.
     """
     rows = images.reshape(-1, JOB_BYTES)
-    addresses = rows[:, : 8 * _ADDRESSES].copy().view("<u8")
+    rows[:, : 8 * _ADDRESSES] = _moved(rows[:, : 8 * _ADDRESSES], by, chip)
+    words, (address, low, width) = rows.view("<u4"), FIELDS["job_mode_vector"]
+    others = (1 << width) - 1 << low | 1 << FIELDS["job_mode_window"][1]
+    strides = words[:, (FIELDS["job_ldsa"][0] - JOB) // 4]
+    scaled = (strides != 0) & (words[:, (address - JOB) // 4] & others == 0)
+    first = FIELDS["job_a_scales_lo"][0] - JOB
+    part = slice(first, first + 16)
+    rows[scaled, part] = _moved(rows[scaled, part], by, chip)
+
+
+def _moved(images: np.ndarray, by: int, chip: int) -> np.ndarray:
+    """Return addresses of 8 bytes each, with what is added to those that are not on chip."""
+    addresses = images.copy().view("<u8")
     moved = np.where(
         addresses < np.uint64(min(chip, (1 << 64) - 1)),
         addresses + np.uint64(by % (1 << 64)),
         addresses,
     )
-    rows[:, : 8 * _ADDRESSES] = moved.view(np.uint8)
+    return moved.view(np.uint8)

@@ -24,7 +24,11 @@ NEXT, _ROWS, _BLOCK = 3, 4, 2
 block's first one."""
 _PLACE = 3
 """More before the first row of a block of windows, whose place is stored or fetched."""
-_BUFFERS = {"a": CoprocessorSpec.PARTS, "b": CoprocessorSpec.PARTS, "bias": 2, "records": 4}
+_BUFFERS = {
+    **dict.fromkeys(("a", "b", "a_scales", "b_scales"), CoprocessorSpec.PARTS),
+    "bias": 2,
+    "records": 4,
+}
 """Of the stores of each matrix."""
 _ASKS = 66
 """From the first job's begin to its successor's descriptor, unless all rows have been requested."""

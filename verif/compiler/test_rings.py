@@ -84,12 +84,12 @@ def test_all_addresses_move_but_those_on_chip(chip: int) -> None:
     jobs = [replace(one, a=one.a % 4096, c=(1 << 42) + 64) for one in JOBS.values()]
     jobs = [replace(one, records=None if one.records is None else 64) for one in jobs]
     images = np.frombuffer(b"".join(map(descriptor, jobs)), np.uint8).copy()
-    before = images.copy()
+    names, before = ("a", "b", "c", "bias", "records", "a_scales", "b_scales"), images.copy()
     relocate(images, 1 << 36, chip)
     for job, image in zip(jobs, images.reshape(len(jobs), -1), strict=True):
         more: dict[str, Any] = {
             name: None if (at := getattr(job, name)) is None else at + (at < chip) * (1 << 36)
-            for name in ("a", "b", "c", "bias", "records")
+            for name in names[: 5 + 2 * job.ldsa]
         }
         assert job_of(image.tobytes()) == replace(job, **more)
     relocate(images, -(1 << 36), chip)

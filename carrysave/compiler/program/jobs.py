@@ -1,10 +1,12 @@
 """Jobs on buffers: products, and operations of the vector unit on rows."""
 
+from dataclasses import dataclass
+
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.blocks import planned
 from carrysave.compiler.timing.golden_job import golden_job
-from carrysave.driver import Requantisation
+from carrysave.driver import Mode, Requantisation
 from carrysave.driver.job import Job
 from carrysave.driver.maps import Maps
 from carrysave.driver.operations import MAPS, REQUANTISED
@@ -13,7 +15,7 @@ from golden.npe import requantiser as unit
 from golden.soc.job import Error
 from golden.soc.job_check import error_of
 
-__all__ = ["product", "rows", "scaling"]
+__all__ = ["Scaled", "product", "rows", "scaled_product", "scaling"]
 
 _FACTOR = 15
 """Bits of a multiplier of the vector unit, but of a gate's."""
@@ -80,6 +82,65 @@ def product(
         a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0, window=window,
         block_m=one, block_n=one, block_k=one, table=table,
     )), target)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scaled:
+    """An operand of codes in blocks along K, in memory, with their scales.
+
+    Members
+    -------
+    mode : formats of the product.
+    k : codes along K.
+    codes : bytes, a row of A, or of words of B, in each row.
+    scales : bytes, of A rows x blocks, of B blocks x columns.
+    """
+
+    mode: Mode
+    k: int
+    codes: Buffer
+    scales: Buffer
+
+
+def scaled_product(target: Target, a: Scaled, b: Scaled, c: Buffer) -> Job:
+    """Return C = A x B in floats of 32 bits, of blocks of codes with scales, in its blocks.
+
+    Raises
+    ------
+    ValueError
+        Buffers of other sizes, or what the co-processor cannot do.
+    """
+    mode, m, n = a.mode, c.rows, c.columns
+    _same(c, "must have floats'", (c.bits,), (target.info.sums.bits,))
+    _same(b.codes, "must have an operand's", (b.k, b.codes.rows), (a.k, -(-a.k // mode.codes)))
+    of_a, of_b = (a.codes.rows, a.scales.rows), (b.scales.rows, b.scales.columns)
+    _same(a.scales, "must have scales", (*of_a, a.scales.columns), (m, m, mode.blocks(a.k)))
+    _same(b.scales, "must have scales", of_b, (mode.blocks(b.k), n))
+    return planned(
+        _checked(
+            target,
+            c.name,
+            "a product",
+            Job(
+                a=a.codes.address,
+                b=b.codes.address,
+                c=c.address,
+                m=m,
+                n=n,
+                k=a.k,
+                lda=a.codes.stride,
+                ldb=b.codes.stride,
+                ldc=c.stride,
+                a_scales=a.scales.address,
+                b_scales=b.scales.address,
+                ldsa=a.scales.stride,
+                ldsb=b.scales.stride,
+                a_format=mode.a_format,
+                b_format=mode.b_format,
+            ),
+        ),
+        target,
+    )
 
 
 def rows(

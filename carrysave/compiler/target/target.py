@@ -20,7 +20,6 @@ from hw.tpe.rows_engine import RowsEngine
 
 __all__ = ["Target"]
 
-_LACKING = ("scales", "stream")
 _WIDEST = 64
 _INTEGERS = "int8"
 """Format of codes, for a multi-format engine."""
@@ -35,6 +34,8 @@ class Target:
     design : of the catalogue.
     golden : it is computed by golden alone: sums may have more bits than the driver reads.
     timing : how long its memory takes; None: as its design says.
+    scaled : products are of blocks of codes with scales, whose sums are floats: no quantised
+        networks, but steps of a training.
 
     Raises
     ------
@@ -45,14 +46,18 @@ class Target:
     design: Design
     golden: bool = False
     timing: MemoryTiming | None = None
+    scaled: bool = False
 
     def __post_init__(self) -> None:
         """Check that networks can run on it."""
         if not isinstance(self.design.spec, CoprocessorSpec):
             raise ValueError(f"design must be a coprocessor, not {self.design.name!r}")
-        for feature in _LACKING:
+        for feature in ("stream",) if self.scaled else ("scales", "stream"):
             if feature in self.info.features:
                 raise ValueError(f"engine must be one with matrices in memory, without {feature}")
+        if self.scaled:
+            self.info.require("scales")
+            return
         if self.info.sums.bits > _WIDEST and not self.golden:
             raise ValueError(
                 f"sums must be of {_WIDEST} bits at most to run on the block, "
@@ -113,7 +118,9 @@ class Target:
 
     @cached_property
     def mode(self) -> Mode:
-        """The mode for codes of quantised networks."""
+        """The mode for codes of quantised networks; of blocks with scales, the first of all."""
+        if self.scaled:
+            return next(iter(self.modes.values()))
         if self.modes:
             return self.modes[_INTEGERS, _INTEGERS]
         return self.info.mode

@@ -251,22 +251,32 @@ static carrysave_status start_jobs(machine *of, const uint32_t **at)
     return status == CARRYSAVE_OK && count ? run_jobs(of, count, counters) : status;
 }
 
-/* Have the addresses of ready jobs right for where memory is, to the device: those on chip are. */
+/* Add to so many addresses, but to those on chip. */
+static void add_to(uint32_t *word, uint32_t left, uint64_t by, uint64_t chip)
+{
+    for (; left; left--, word += 2) {
+        const uint64_t address = word[0] | (uint64_t)word[1] << 32;
+        if (address < chip) {
+            word[0] = (uint32_t)(address + by);
+            word[1] = (uint32_t)((address + by) >> 32);
+        }
+    }
+}
+
+/* Have the addresses of ready jobs right for where memory is, to the device: those on chip are.
+ * Where a product has strides of scales, it has addresses of these; windows and maps have others. */
 static void relocate(const machine *of, uint32_t *base, uint8_t *image, uint32_t count)
 {
     const uint64_t by = of->base - (base[0] | (uint64_t)base[1] << 32);
     const uint64_t chip = of->device->info.scratch ? of->device->info.scratch_base : UINT64_MAX;
 
     for (; by && count; count--, image += CARRYSAVE_DESCRIPTOR_BYTES) {
-        uint32_t *word = (uint32_t *)(void *)image, left;
+        uint32_t *word = (uint32_t *)(void *)image;
+        const uint32_t others = MASK(JOB__MODE__WINDOW) | MASK(JOB__MODE__VECTOR);
 
-        for (left = ADDRESSES; left; left--, word += 2) {
-            const uint64_t address = word[0] | (uint64_t)word[1] << 32;
-            if (address < chip) {
-                word[0] = (uint32_t)(address + by);
-                word[1] = (uint32_t)((address + by) >> 32);
-            }
-        }
+        add_to(word, ADDRESSES, by, chip);
+        if (word[JOB(LDSA) / 4u] && !(word[JOB(MODE) / 4u] & others))
+            add_to(word + JOB(A_SCALES_LO) / 4u, 2u, by, chip);
     }
     base[0] = (uint32_t)of->base;
     base[1] = (uint32_t)(of->base >> 32);
