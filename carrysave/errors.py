@@ -78,6 +78,7 @@ _OF_COMMANDS = {
     "precision": "networks",
     "run": "networks",
     "soc": "system",
+    "train": "networks",
 }
 """The extra of a command, where more than one has what it lacks."""
 

@@ -46,6 +46,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     "embed": ("@all-MiniLM-L6-v2", "@text.txt"),
     "chat": ("@model.gguf", "--prompt", "Hi", "--tokens", "1"),
     "precision": ("@float.onnx", "--calibration", "@images.npy", "--budget", "bytes=60%"),
+    "train": ("digits", "--format", "int8", "--steps", "2", "--batch", "8", "--hidden", "8"),
     "boards": (),
     "board": ("test", "--help"),
     "build": ("--board", "arty_a7_35t", "-p", "m=2", "-p", "n=2"),

@@ -49,7 +49,7 @@ FLOORS = (
     ("carrysave.compiler.program",),
     ("carrysave.compiler.run",),
     ("carrysave.compiler.encoder",),
-    ("carrysave.precision",),
+    ("carrysave.precision", "carrysave.training"),
     ("carrysave.compiler.decoder",),
     (
         "carrysave.papers",

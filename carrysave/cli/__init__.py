@@ -37,6 +37,7 @@ _COMMANDS = (
     ("embed", "embed", "Turn sentences into vectors by a text encoder in int8."),
     ("chat", "chat", "Have a language model answer, in golden's arithmetic."),
     ("precision", "precision", "Choose a number format for each layer of a network."),
+    ("train", "train", "Train a small network in few bits, beside floats."),
     ("boards", "list_boards", "List the boards that build knows."),
     ("board", "board", "Test the memory of a board that is attached."),
     ("build", "build", "Build the bitstream of a co-processor for a board."),

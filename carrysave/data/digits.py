@@ -24,6 +24,7 @@ __all__ = [
     "Dense",
     "Multiply",
     "Network",
+    "all_images",
     "load",
     "matmul",
     "requantise",
@@ -129,6 +130,14 @@ def requantise(
     rest, half = product - (floor << shift), 1 << shift - 1
     up = (rest > half) | ((rest == half) & (floor & 1 == 1))
     return np.clip(floor + up + zero_point, low, high).astype(np.int8)
+
+
+def all_images() -> tuple[NDArray[np.float64], NDArray[np.integer[Any]]]:
+    """Return all images of scikit-learn's data, count x 64 of 0..16, and their labels."""
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    return data.data, data.target
 
 
 def split(count: int) -> NDArray[np.bool_]:

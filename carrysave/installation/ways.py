@@ -97,6 +97,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("", ("onnxruntime", "scipy", "matplotlib")),
         Way("--fine-tune", ("onnxruntime", "scipy", "matplotlib", "jax")),
     ),
+    "train": (
+        Way("", ("sklearn",)),
+        Way("--simulate step", ("sklearn", *_SIMULATE)),
+        Way("--html", ("sklearn", "matplotlib")),
+    ),
     "boards": (Way("", ()),),
     "board": (Way("", ("serial",)),),
     "build": (

@@ -10,10 +10,18 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 from sklearn.neural_network import MLPClassifier
 
-from carrysave.data.digits import CODES, Dense, IntArray, Network, matmul, split, train
+from carrysave.data.digits import (
+    CODES,
+    Dense,
+    IntArray,
+    Network,
+    all_images,
+    matmul,
+    split,
+    train,
+)
 
 Floats = NDArray[np.float64]
 OUT = Path(__file__).parents[2] / "carrysave" / "data" / "digits.npz"
@@ -86,7 +94,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=OUT, help="(default: %(default)s)")
     options = parser.parse_args()
 
-    pixels, labels = load_digits(return_X_y=True)
+    pixels, labels = all_images()
     test = split(len(pixels))
     network = train(pixels[~test], labels[~test], options.seed)
     exact = integers(network, pixels[~test])

@@ -17,12 +17,14 @@ from carrysave.cli.explore import ExploreFlags
 from carrysave.cli.flags import CompareFlags, SynthesisFlags
 from carrysave.cli.pack import PackFlags
 from carrysave.cli.run import RunFlags
+from carrysave.cli.train import TrainFlags
 from carrysave.cli.verify import VerifyFlags
 from carrysave.compiler.decoder.write import ChatOptions
 from carrysave.compiler.encoder.request import EmbedOptions
 from carrysave.errors import ArgumentError, check_choice, option_of
 from carrysave.exploration.options import ExploreOptions
 from carrysave.keywords import differing
+from carrysave.training.options import TrainOptions
 from carrysave.weights.layer import PackRequest
 
 
@@ -37,6 +39,7 @@ from carrysave.weights.layer import PackRequest
         (ChatFlags, ChatOptions),
         (EmbedFlags, EmbedOptions),
         (PackFlags, PackRequest),
+        (TrainFlags, TrainOptions),
     ],
 )
 def test_flags_are_the_options_with_help(flags: type[Any], options: type[Any]) -> None:

@@ -61,6 +61,7 @@ def test_failure_has_a_page_with_its_waves(
         ("regress",),
         ("run", "m.onnx", "--input", "x.npy"),
         ("precision", "m.onnx", "--calibration", "x.npy", "--budget", "bytes=60%"),
+        ("train", "digits"),
     ],
     ids=lambda line: line[0],
 )
@@ -75,7 +76,7 @@ def test_page_that_cannot_be_is_refused_first(
         outcome = run(*line, "--html", html)
         assert (outcome.code, outcome.out, outcome.err) == (2, "", f"carrysave: {says}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-    if line[0] not in ("verify", "regress"):  # their pages have no chart
+    if line[0] not in ("verify", "regress", "train"):  # their pages have no chart
         monkeypatch.setitem(sys.modules, "vl_convert", None)
         outcome = run(*line, "--html", "a.html")
         needs = f"carrysave: {line[0]} needs vl-convert-python; pip install 'carrysave[report]'\n"

@@ -1,0 +1,1 @@
+"""Training of small networks in few bits: steps as programs of jobs."""
