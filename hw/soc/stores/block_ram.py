@@ -12,9 +12,11 @@ from hw.lib.shared_module import SharedModule
 from hw.soc.bus.axi import Axi4
 from hw.soc.stores.operand_store import Bank
 
-__all__ = ["BlockRam", "ByteAccess"]
+__all__ = ["UNSTARTED", "BlockRam", "ByteAccess"]
 
 _DECERR = 3
+UNSTARTED = 2
+"""Error of :class:`ByteAccess`: memory has not started."""
 NEAR = 1 << 14
 """Bytes of the largest memory that is in one place of a device."""
 
@@ -32,7 +34,7 @@ class ByteAccess(wiring.Signature):
         High for one cycle, the last one of the access.
     read, error : In
         With ``done``: the byte; 0, or 3: there is none at this address, or memory answers with an
-        error; or 1: memory does not answer.
+        error; or 1: memory does not answer; or 2: it has not started.
     """
 
     def __init__(self) -> None:
