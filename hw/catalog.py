@@ -325,7 +325,10 @@ ADDED_PARAMETERS = {
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree", "ternary_core"), ("sparsity",)),
     "coprocessor": ("vector", "id_width", "lean", "tap_rows", "watchdog", "row_factors", *_OPTIONS),
     "coprocessor_stream": ("lean", "tap_rows", "watchdog", "row_factors", *_OPTIONS),
-    "coprocessor_uart": ("vector", "lean", "tap_rows", "watchdog", "row_factors", *_OPTIONS),
+    "coprocessor_uart": (
+        *("vector", "lean", "tap_rows", "watchdog", "row_factors", "flash"),
+        *_OPTIONS,
+    ),
     "vector_unit": ("quotient_bits", "exponential"),
 }
 """Parameters that a design did not have at first: at their defaults its digest is as before."""

@@ -1,79 +1,36 @@
 """A co-processor behind a serial line: its registers, and buffers in its memory."""
 
 import weakref
+import zlib
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from .allocator import Room
-from .errors import CoprocessorError, LinkError
+from .errors import CoprocessorError
 from .line import Command, Line, SerialPort
+from .uart_buffer import UartBuffer, near_runs
 
 __all__ = ["SerialPort", "UartBuffer", "UartLink", "near_runs"]
 
-_GAP = 32
-"""Bytes that are sent along rather than in a command of their own, which takes about as many."""
+_IMAGE = 1 << 23
+"""Register: the CRC-32 of what came from flash into memory; written, it comes anew."""
+_FLASH, _LOADING, _LOADED = 16, 1, 2
+"""Status of a greeting, divided by the first: it is being read; it is in memory."""
+_FLASHES = (
+    *("", "flash is being read", "loaded", "there is no image in flash"),
+    *("the image in flash is of another design", "the image in flash is damaged"),
+    "memory did not take the image in flash",
+)
+_READS = 10_000
+"""Greetings in which an image comes: each takes a millisecond or so."""
 _SILENT = 1
 """Status: memory did not answer, for as long as the device waits."""
-
-
-class UartBuffer(np.ndarray):
-    """A copy of bytes of the device's memory, which is freed with it."""
-
-    device_address: int
-    link: "UartLink"
-    release: Any
-    sent: bytes | None
-    """What the device holds, as far as the host has written or read it; None: unknown."""
-    resets: int
-    """Of the line, when it was sent."""
-
-    @property
-    def lost(self) -> bool:
-        """Whether the device does not hold it: a write failed, or the device was reset."""
-        return self.sent is None or self.resets != self.link.resets
-
-    def flush(self) -> None:
-        """Send the bytes changed since the last time; all, if they were lost."""
-        now = self.tobytes()
-        runs = [(0, len(now))]
-        if not self.lost and self.sent is not None:
-            runs = near_runs(np.frombuffer(now, np.uint8) != np.frombuffer(self.sent, np.uint8))
-            if not runs:
-                return
-        self.sent, self.resets = None, self.link.resets
-        for start, end in runs:
-            self.link.write_memory(self.device_address + start, now[start:end])
-        self.sent = now
-
-    def invalidate(self) -> None:
-        """Fetch it.
-
-        Raises
-        ------
-        LinkError
-            It was lost.
-        """
-        self.fetch(0, self.nbytes)
-
-    def fetch(self, start: int, size: int) -> None:
-        """Fetch some bytes of it; the others are as they were.
-
-        Raises
-        ------
-        LinkError
-            It was lost.
-        """
-        if self.lost or self.sent is None:
-            raise LinkError("the matrix was lost, by a reset or on the way: write it again")
-        data = self.link.read_memory(self.device_address + start, size)
-        self.sent = self.sent[:start] + data + self.sent[start + size :]
-        self.reshape(-1).view(np.uint8)[start : start + size] = np.frombuffer(data, np.uint8)
-
-    def freebuffer(self) -> None:
-        """Free the memory."""
-        self.release()
+_ERROR = 3
+"""Status: an access was an error, or beyond the memory."""
+_UNSTARTED = 8
+"""Status: memory has not started."""
 
 
 class UartLink:
@@ -99,7 +56,7 @@ class UartLink:
     LinkError
         No answer, or the device was reset.
     CoprocessorError
-        An unknown device, an invalid address, or memory that does not answer.
+        An unknown device, an invalid address, or memory that does not answer or has not started.
     """
 
     def __init__(self, port: SerialPort, *, tries: int = 8, burst: int = 4096) -> None:
@@ -108,6 +65,7 @@ class UartLink:
         self._line = Line(port, tries)
         self._burst = burst
         self.size = 0
+        self._filled = b""
         self.reset()
         self._room = Room(self.size)
 
@@ -130,6 +88,38 @@ class UartLink:
         if not 10 <= exponent <= 24 or self.size not in (0, 1 << exponent):
             raise CoprocessorError(f"another device answers, with memory of 2^{exponent} bytes")
         self.size = 1 << exponent
+
+    @property
+    def started(self) -> bool:
+        """Whether the memory has started, as the device says now."""
+        return not self._greeted() & _UNSTARTED
+
+    @property
+    def flash(self) -> str:
+        """What came from the board's flash into memory; empty: the design does not read it."""
+        return _FLASHES[self._greeted() // _FLASH]
+
+    def _greeted(self) -> int:
+        """Return the status of a greeting."""
+        return self._line.command(Command.HELLO, size=1)[1]
+
+    def fill(self, data: bytes) -> bool:
+        """Have memory filled from flash, if flash has these bytes; return whether it was.
+
+        The next array at address 0 then begins with them, and they need not be sent. Nothing may
+        use the memory meanwhile.
+        """
+        wanted = zlib.crc32(data)
+        if self._greeted() // _FLASH != _LOADED or self.read(_IMAGE) != wanted:
+            return False
+        self.write(_IMAGE, 1)
+        for _ in range(_READS):
+            if self._greeted() // _FLASH != _LOADING:
+                break
+        if self.read(_IMAGE) != wanted:
+            return False
+        self._filled = data
+        return True
 
     def read(self, offset: int) -> int:
         """Read a register."""
@@ -162,12 +152,12 @@ class UartLink:
             The memory answers with an error of another kind.
         """
         (failed,), status = self._line.command(Command.READ, 0, 1, b"", 1)
-        if status and not failed:
-            raise CoprocessorError(f"READ of 0x0 has status {status}")
+        if status and (not failed or status != _ERROR):
+            _check(Command.READ, 0, status)
         return [byte for byte in range(8) if status and failed >> byte & 1]
 
     def __call__(self, shape: tuple[int, ...], dtype: Any = np.uint8) -> UartBuffer:
-        """Allocate an array of zeros, first fit, like ``pynq.allocate``.
+        """Allocate an array of zeros, first fit, like ``pynq.allocate``; or see :meth:`fill`.
 
         Raises
         ------
@@ -179,10 +169,13 @@ class UartLink:
         array.device_address = self._room.take(length)
         array.release = weakref.finalize(array, self._room.free, array.device_address)
         array.link = self
+        known = b"" if array.device_address else self._filled[:length]
+        self._filled = self._filled if array.device_address else b""
+        array.reshape(-1).view(np.uint8)[: len(known)] = np.frombuffer(known, np.uint8)
         array.sent, array.resets = array.tobytes(), self.resets
         try:
-            for start, size in self._parts(length):
-                self._command(Command.ZERO, array.device_address + start, size)
+            for start, size in self._parts(length - len(known)):
+                self._command(Command.ZERO, array.device_address + len(known) + start, size)
         except BaseException:
             array.freebuffer()
             raise
@@ -193,22 +186,19 @@ class UartLink:
     ) -> bytes:
         """Have a command carried out; return the data of its answer."""
         answer, status = self._line.command(command, address, value, data, size)
-        if status == _SILENT:
-            raise CoprocessorError(f"memory does not answer: {command.name} of {address:#x}")
-        if status:
-            raise CoprocessorError(f"{command.name} of {address:#x} has status {status}")
+        _check(command, address, status)
         return answer
 
     def _parts(self, size: int) -> list[tuple[int, int]]:
         return [(start, min(self._burst, size - start)) for start in range(0, size, self._burst)]
 
 
-def near_runs(marked: np.ndarray) -> list[tuple[int, int]]:
-    """Return where bytes are marked: from which on, up to which; of those that are near, one."""
-    places = np.flatnonzero(marked)
-    if not len(places):
-        return []
-    ends = np.flatnonzero(np.diff(places) > _GAP)
-    first = places[[0, *(ends + 1)]].tolist()
-    last = places[[*ends, len(places) - 1]].tolist()
-    return [(start, end + 1) for start, end in zip(first, last, strict=True)]
+def _check(command: Command, address: int, status: int) -> None:
+    """Raise what a status says."""
+    access = f"{command.name} of {address:#x}"
+    if status & _UNSTARTED:
+        raise CoprocessorError(f"memory has not started: {access}")
+    if status == _SILENT:
+        raise CoprocessorError(f"memory does not answer: {access}")
+    if status:
+        raise CoprocessorError(f"{access} has status {status}")

@@ -32,6 +32,14 @@ class CoprocessorUartSpec(CoprocessorSpec):
     memory_bytes: int = parameter(
         Integer("memory size, a power of two", 32768, 1024, 1 << 24, "bytes")
     )
+    flash: int = parameter(
+        Integer(
+            "address in SPI flash of an image of memory, read at the start; 0: none",
+            0,
+            0,
+            (1 << 24) - 1,
+        )
+    )
     divisor: int = parameter(
         Integer("clock cycles per bit (clock / baud rate)", 217, 4, 65535, "cycles")
     )

@@ -48,7 +48,8 @@ def boards() -> dict[str, dict[str, Any]]:
 
     Returns
     -------
-    By board: ``source part clock_hz pins``; pins by port: ``site inverted attributes``.
+    By board: ``source part clock_hz pins flash``; pins, and those of its SPI flash, by port:
+    ``site inverted attributes``.
     """
     return dict(json.loads((_FOLDER / "boards.json").read_text()))
 

@@ -12,6 +12,7 @@ from hw.lib.shared_module import SharedModule
 from hw.soc.bus.axi import Axi4
 from hw.soc.coprocessor import Coprocessor
 from hw.soc.coprocessor_stream import CoprocessorStream
+from hw.soc.serial.flash_loader import FlashLoader
 from hw.soc.serial.framing import Deframer, Framer
 from hw.soc.serial.host_link import HostLink
 from hw.soc.serial.uart import UartReceiver, UartTransmitter
@@ -43,6 +44,11 @@ class CoprocessorUart(wiring.Component):
         A job is running; for an LED.
     m_axi : Out(Axi4)
         The memory, if it is external.
+    memory_started : In(1)
+        It may be accessed, from now on up to a reset: before, the host is told so. If it is
+        external.
+    flash_cs_n, flash_clk, flash_mosi, flash_miso : Out(1), Out(1), Out(1), In(1)
+        An SPI flash with an image of the memory, if there is one.
 
     Examples
     --------
@@ -67,6 +73,11 @@ class CoprocessorUart(wiring.Component):
     tx: Signal
     busy: Signal
     m_axi: Any
+    memory_started: Signal
+    flash_cs_n: Signal
+    flash_clk: Signal
+    flash_mosi: Signal
+    flash_miso: Signal
 
     def __init__(self, spec: CoprocessorUartSpec, **more: Any):
         if not isinstance(spec, CoprocessorUartSpec):
@@ -78,8 +89,11 @@ class CoprocessorUart(wiring.Component):
             if spec.external
             else BlockRam(spec, spec.memory_bytes, lean=bool(more.get("lean")))
         )
-        port = {"m_axi": Out(Axi4(spec))} if spec.external else {}
-        super().__init__({"rx": In(1), "tx": Out(1), "busy": Out(1), **port})
+        ports = {"m_axi": Out(Axi4(spec)), "memory_started": In(1)} if spec.external else {}
+        if spec.flash:
+            ports |= FlashLoader.pins()
+        self.digest = int(more.get("digest", 0))
+        super().__init__({"rx": In(1), "tx": Out(1), "busy": Out(1), **ports})
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
@@ -100,17 +114,15 @@ class CoprocessorUart(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.block = block = self.block
-        m.submodules.memory = memory = self.memory
+        m.submodules.memory = self.memory
         width = block.registers.file.address_width
         m.submodules.link = link = HostLink(self.spec, width)
         m.submodules.receiver = receiver = UartReceiver(self.spec.divisor)
         m.submodules.transmitter = transmitter = UartTransmitter(self.spec.divisor)
         m.submodules.deframer = deframer = Deframer()
         m.submodules.framer = framer = Framer()
-        connect(m, block.m_axi, memory.axi)
-        connect(m, link.memory, memory.host)
-        if isinstance(memory, ByteManager):
-            connect(m, memory.m_axi, flipped(self.m_axi))
+        connect(m, block.m_axi, self.memory.axi)
+        self._connect_memory(m, link)
         connect(m, link.registers, block.s_axi)
         connect(m, link.o, framer.i)
         connect(m, framer.o, transmitter.i)
@@ -125,3 +137,29 @@ class CoprocessorUart(wiring.Component):
             self.busy.eq(~block.core.o_idle),
         ]
         return m
+
+    def _connect_memory(self, m: Module, link: HostLink) -> None:
+        """Connect the memory to its port and to the host, who waits for what comes from flash."""
+        memory, started = self.memory, Signal(init=1)
+        host = memory.host
+        if isinstance(memory, ByteManager):
+            connect(m, memory.m_axi, flipped(self.m_axi))
+            m.d.comb += [started.eq(self.memory_started), memory.i_started.eq(started)]
+        if self.spec.flash:
+            loader = FlashLoader(self.spec.flash, self.spec.memory_bytes, self.digest)
+            m.submodules.loader = loader
+            connect(m, loader.memory, host)
+            host = loader.host
+            for name in FlashLoader.pins():
+                ends = getattr(self, name), getattr(loader, name)
+                m.d.comb += ends[1].eq(ends[0]) if name == "flash_miso" else ends[0].eq(ends[1])
+            m.d.comb += [
+                loader.i_started.eq(started),
+                loader.i_again.eq(link.o_again),
+                link.i_flash.eq(loader.o_status),
+                link.i_image.eq(loader.o_image),
+                link.i_started.eq(loader.o_started),
+            ]
+        else:
+            m.d.comb += link.i_started.eq(started)
+        connect(m, link.memory, host)

@@ -83,4 +83,4 @@ def test_coprocessor_uart_rtl_survives_faults(tmp_path: Path) -> None:
         directory=tmp_path,
     )
     assert result.ok, f"{result.failed}; see {result.log}"
-    assert result.tests == 7
+    assert result.tests == 8

@@ -1,6 +1,6 @@
 """Bytes of a host on memory that falls silent: given up, and no late answer is of another one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from golden.soc.bus import BusSpec
+from hw.soc.stores.block_ram import UNSTARTED
 from hw.soc.stores.byte_manager import ByteManager
 from verif.soc.bus.byte_host import Host, channels
 from verif.soc.bus.partners import Part, Pin, Sink, Source, Watch, run
@@ -139,3 +140,54 @@ class Late(Part):
 
         source.drive = later  # type: ignore[method-assign]
         return source
+
+
+class Starts(Part):
+    """Has memory start once the co-processor and the host were refused, and not before."""
+
+    def __init__(self, dut: ByteManager, over: Callable[[], bool]) -> None:
+        self.dut, self.over, self.started = dut, over, False
+        self.ports = [getattr(dut.m_axi, f"{channel}valid") for channel in ("ar", "aw", "w")]
+
+    def drive(self, ctx: Any) -> None:
+        self.started = self.started or self.over()
+        ctx.set(self.dut.i_started, self.started)
+
+    def see(self, cycle: int, values: Sequence[int]) -> None:
+        assert self.started or not any(values)
+
+
+def test_nothing_is_asked_before_memory_has_started() -> None:
+    """Bytes and bursts are refused; afterwards all are right."""
+    spec = BusSpec(data_width=32, address_width=16, burst=8, outstanding=2)
+    rng = np.random.default_rng(5)
+    dut = ByteManager(spec, SIZE)
+    axi, octets = channels(dut), rng.integers(0, 256, SIZE, np.uint8)
+    memory = Contents(spec, octets.copy(), rng, latency=3)
+    asked: list[tuple[int, int | None]] = [
+        (n, None if n % 2 else int(rng.integers(256))) for n in range(20)
+    ]
+    host = Host(dut, asked, 1)
+    ends = Sink(axi.r, rng), Sink(axi.b, rng)
+    parts = [
+        Reader(dut.m_axi, memory),
+        Writer(dut.m_axi, memory),
+        Source(axi.ar, [0x40 | 3 << 16], rng),
+        Source(axi.aw, [0x80 | 1 << 16], rng),
+        Source(axi.w, [0xF << 32, 0x1F << 32], rng),
+        *ends,
+        host,
+        Starts(dut, lambda: len(host.found) >= 10 and len(ends[0].items) == 4),
+    ]
+    run(dut, parts, lambda: len(host.found) == len(asked), deadline=1000)
+    assert [item >> 33 for item in ends[0].items] == [3] * 4
+    assert ends[1].items == [3]
+    early = sum(error == UNSTARTED for _, error in host.found)
+    assert 10 <= early < 15
+    for number, ((address, byte), (value, error)) in enumerate(zip(asked, host.found, strict=True)):
+        assert error == (UNSTARTED if number < early else 0)
+        if error or byte is None:
+            assert memory.octets[address] == octets[address]
+            assert error or value == octets[address]
+        else:
+            assert memory.octets[address] == byte

@@ -40,6 +40,9 @@
 #ifndef CARRYSAVE_BROKEN
 #define CARRYSAVE_BROKEN(device) ((void)(device), false)
 #endif
+#ifndef CARRYSAVE_WHY
+#define CARRYSAVE_WHY(device) ((void)(device), CARRYSAVE_LINK)
+#endif
 #ifndef CARRYSAVE_MEND
 #define CARRYSAVE_MEND(device) ((void)(device), true)
 #endif
@@ -76,7 +79,7 @@ static uint64_t get_wide(carrysave *device, uint32_t offset)
 static carrysave_status reported(carrysave *device, carrysave_status status)
 {
     (void)device;
-    return CARRYSAVE_BROKEN(device) ? CARRYSAVE_LINK : status;
+    return CARRYSAVE_BROKEN(device) ? CARRYSAVE_WHY(device) : status;
 }
 
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
@@ -347,7 +350,7 @@ carrysave_status carrysave_wait(carrysave *device, uint32_t polls, carrysave_wai
     device->jobs_done = jobs_done(device);
     word = get(device, REGISTER(ERROR));
     if (CARRYSAVE_BROKEN(device))
-        return give_up(device, CARRYSAVE_LINK);
+        return give_up(device, CARRYSAVE_WHY(device));
     if (FIELD(word, ERROR__CODE)) {
         device->error.code = FIELD(word, ERROR__CODE);
         device->error.response = FIELD(word, ERROR__RESPONSE);

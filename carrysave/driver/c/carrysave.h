@@ -16,6 +16,7 @@
  *   CARRYSAVE_RING                            0: no rings, as the device does not see our memory
  *   CARRYSAVE_FLOATS                          0: no programs with steps on floats
  *   CARRYSAVE_BROKEN(device)                  an access failed, and none takes place any more
+ *   CARRYSAVE_WHY(device)                     status of that
  *   CARRYSAVE_MEND(device)                    make accesses possible again, or else false
  *
  * Addresses are those that the device puts on its bus. For a device between streams, which has none,
@@ -68,7 +69,8 @@ typedef enum {
     /* What is wrong with the windows of a job; nothing was started. */
     CARRYSAVE_BAD_WINDOW,
     /* What is wrong with the memory. */
-    CARRYSAVE_SILENT /* it does not answer: of a job see `error`; reset again when it has */
+    CARRYSAVE_SILENT,   /* it does not answer: of a job see `error`; reset again when it has */
+    CARRYSAVE_UNSTARTED /* it has not started: no byte was accessed; no job, and reset is next */
 } carrysave_status;
 
 /* Integers from low to high, in containers of `bits`. */

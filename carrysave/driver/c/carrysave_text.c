@@ -24,6 +24,7 @@ const char *carrysave_status_text(carrysave_status status)
     case CARRYSAVE_BAD_PARAMETER: return "a parameter of the program is out of its range";
     case CARRYSAVE_BAD_WINDOW: return "steps, edges or pixels of a window are out of range";
     case CARRYSAVE_SILENT: return "memory does not answer";
+    case CARRYSAVE_UNSTARTED: return "memory has not started";
     case CARRYSAVE_BAD_RING: return "a ring must be one job or more, at a whole beat";
     }
     return "unknown status";

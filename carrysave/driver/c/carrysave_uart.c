@@ -8,9 +8,15 @@
 #define FLIP 0x20u
 #define RESET 4u     /* status: the device was reset */
 #define SILENT 1u    /* status: memory did not answer */
+#define UNSTARTED 8u /* status: memory has not started */
 #define HEADER 9u    /* bytes of a command before its CRC */
 #define NOISE 65536u /* bytes that may come in vain */
 #define MATCH 0xDEBB20E3u
+#define IMAGE 0x800000u /* register: CRC-32 of what came from flash; written, it comes anew */
+#define FLASH(status) ((status) >> 4 & 7u) /* of a greeting: what came from flash */
+#define LOADING 1u
+#define LOADED 2u
+#define GREETINGS 10000u /* in which it comes */
 #define GAP 32u /* bytes that are sent along rather than in a command, which takes about as many */
 
 #ifndef CARRYSAVE_UART_BURST
@@ -167,6 +173,7 @@ carrysave_status carrysave_uart_reset(carrysave_uart *link)
     uint32_t noise;
 
     link->failed = true;
+    link->unstarted = false;
     for (noise = 0; link->receive(link->context, bytes, (uint32_t)sizeof bytes); noise++)
         if (noise == NOISE / sizeof bytes)
             return CARRYSAVE_LINK;
@@ -193,6 +200,15 @@ carrysave_status carrysave_uart_open(carrysave_uart *link)
     return carrysave_uart_reset(link);
 }
 
+carrysave_status carrysave_uart_started(carrysave_uart *link)
+{
+    uint8_t exponent, status;
+
+    if (link->failed || !carry_out(link, HELLO, 0u, 0u, NULL, &exponent, 1u, &status))
+        return CARRYSAVE_LINK;
+    return status & UNSTARTED ? CARRYSAVE_UNSTARTED : CARRYSAVE_OK;
+}
+
 /* Access memory in bursts; of `sent` and `taken` one is null, or both. */
 static carrysave_status access(carrysave_uart *link, int command, uint32_t address,
                                const uint8_t *sent, uint8_t *taken, uint32_t count)
@@ -206,6 +222,8 @@ static carrysave_status access(carrysave_uart *link, int command, uint32_t addre
         if (link->failed
             || !carry_out(link, command, address, burst, sent, taken, taken ? burst : 0u, &status))
             return CARRYSAVE_LINK;
+        if (status & UNSTARTED)
+            return CARRYSAVE_UNSTARTED;
         if (status)
             return status == SILENT ? CARRYSAVE_SILENT : CARRYSAVE_BAD_ADDRESS;
         sent = sent ? sent + burst : sent;
@@ -241,11 +259,34 @@ static bool put_placed(carrysave_uart *link, uint32_t address, uint32_t bytes)
     return true;
 }
 
+/* Have memory filled from flash, if that has just these bytes; else, or after a failure, false. */
+static bool fill(carrysave_uart *link, const uint8_t *bytes, uint32_t count)
+{
+    uint32_t crc = 0xFFFFFFFFu, tries = GREETINGS;
+    uint8_t exponent, status;
+
+    if (link->failed || !carry_out(link, HELLO, 0u, 0u, NULL, &exponent, 1u, &status)
+        || FLASH(status) != LOADED)
+        return false;
+    for (; count; count--)
+        crc = crc_of(crc, *bytes++);
+    if (carrysave_uart_get(link, IMAGE) != (uint32_t)~crc)
+        return false;
+    carrysave_uart_put(link, IMAGE, 1u);
+    do {
+        if (link->failed || !carry_out(link, HELLO, 0u, 0u, NULL, &exponent, 1u, &status))
+            return false;
+    } while (--tries && FLASH(status) == LOADING);
+    return carrysave_uart_get(link, IMAGE) == (uint32_t)~crc;
+}
+
 carrysave_status carrysave_uart_place(carrysave_uart *link, uint8_t *here, uint8_t *there,
                                       uint32_t bytes)
 {
-    carrysave_status status = carrysave_uart_write(link, 0u, here, bytes);
+    carrysave_status status = CARRYSAVE_OK;
 
+    if (!fill(link, here, bytes))
+        status = carrysave_uart_write(link, 0u, here, bytes);
     link->here = here;
     link->there = there;
     link->bytes = bytes;
@@ -308,7 +349,10 @@ void carrysave_uart_put(carrysave_uart *link, uint32_t offset, uint32_t value)
 {
     uint8_t status = 0;
 
-    if (link->failed || !carry_out(link, WRITE_WORD, offset, value, NULL, NULL, 0u, &status)
-        || status)
+    if (link->failed || !carry_out(link, WRITE_WORD, offset, value, NULL, NULL, 0u, &status)) {
         link->failed = true;
+        return;
+    }
+    link->failed = status != 0u;
+    link->unstarted = (status & UNSTARTED) != 0u;
 }

@@ -29,6 +29,7 @@ typedef struct {
     uint32_t memory_bytes;
     uint32_t resets; /* how often the device was found reset: then it holds no matrix any more */
     bool failed;
+    bool unstarted; /* it failed because memory has not started */
     uint8_t *here, *there; /* of carrysave_uart_place; null: matrices are the caller's to write */
     uint32_t placed, bytes;
 } carrysave_uart;
@@ -39,8 +40,12 @@ carrysave_status carrysave_uart_open(carrysave_uart *link);
 /* Drop what is on the line, and greet the device; not a reset of the co-processor. */
 carrysave_status carrysave_uart_reset(carrysave_uart *link);
 
+/* Ask whether memory has started: CARRYSAVE_UNSTARTED if not, and all jobs are refused so. */
+carrysave_status carrysave_uart_started(carrysave_uart *link);
+
 /* Access bytes of memory. CARRYSAVE_BAD_ADDRESS: there are none; CARRYSAVE_SILENT: it does not
- * answer. After an error, what is written may be anything. */
+ * answer; CARRYSAVE_UNSTARTED: it has not started. After an error, what is written may be
+ * anything. */
 carrysave_status carrysave_uart_read(carrysave_uart *link, uint32_t address, void *bytes,
                                      uint32_t count);
 carrysave_status carrysave_uart_write(carrysave_uart *link, uint32_t address, const void *bytes,
@@ -48,8 +53,9 @@ carrysave_status carrysave_uart_write(carrysave_uart *link, uint32_t address, co
 carrysave_status carrysave_uart_zero(carrysave_uart *link, uint32_t address, uint32_t count);
 
 /* Have memory that is `here`, in whole beats, at address 0 of the device, as carrysave_program_run
- * takes it: all of it is written now, before a start what was changed of its job's matrices, and
- * after it C is read. `there` is room for as many bytes, in which what the device has is noted. */
+ * takes it: all of it is written now, or comes from flash that has just that; before a start what
+ * was changed of its job's matrices, and after it C is read. `there` is room for as many bytes, in
+ * which what the device has is noted. */
 carrysave_status carrysave_uart_place(carrysave_uart *link, uint8_t *here, uint8_t *there,
                                       uint32_t bytes);
 
@@ -72,6 +78,8 @@ void carrysave_uart_put(carrysave_uart *link, uint32_t offset, uint32_t value);
     carrysave_uart_fetch(CARRYSAVE_UART(device), address, bytes)
 #define CARRYSAVE_RING 0
 #define CARRYSAVE_BROKEN(device) (CARRYSAVE_UART(device)->failed)
+#define CARRYSAVE_WHY(device) \
+    (CARRYSAVE_UART(device)->unstarted ? CARRYSAVE_UNSTARTED : CARRYSAVE_LINK)
 #define CARRYSAVE_MEND(device) \
     (!CARRYSAVE_BROKEN(device) || carrysave_uart_reset(CARRYSAVE_UART(device)) == CARRYSAVE_OK)
 

@@ -5,6 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
+from golden.soc.serial.flash_image import FlashStatus, load_flash
+
 __all__ = ["HostLink", "HostLinkFormat", "Registers", "frame"]
 
 
@@ -25,7 +27,8 @@ class HostLinkFormat:
     The host waits for the answer, and repeats the same frame if none comes. All but READ, HELLO and
     CLAIM is not done again if the sequence number is that of the last answer, but answered again.
     After a reset of the device all commands but HELLO and CLAIM are refused with RESET, until
-    CLAIM; with these two RESET says whether that was so.
+    CLAIM; with these two RESET says whether that was so. Until memory has started, its bytes and
+    jobs' starts are refused with UNSTARTED, which HELLO and CLAIM say, too.
     """
 
     END, ESCAPE, FLIP = 0x7E, 0x7D, 0x20
@@ -40,6 +43,15 @@ class HostLinkFormat:
     """Status, in place of an answer: memory does not answer."""
     RESET = 4
     """Status: the device was reset, and has not been claimed since."""
+    UNSTARTED = 8
+    """Status: memory has not started; a byte was not accessed, a job not started."""
+    FLASH = 16
+    """Status of HELLO and CLAIM, times this: the :class:`FlashStatus` of designs that read it."""
+    IMAGE = 1 << 23
+    """Register of these designs: the CRC-32 of the data that came from flash; 0: none did. Written,
+    they come anew."""
+    CTRL, START = 0, 1
+    """Address of the register that starts jobs, and its bit that does."""
 
 
 _F = HostLinkFormat
@@ -74,12 +86,19 @@ class HostLink:
     Members
     -------
     silent : the memory does not answer: bytes are not written, and those that are read are none.
+    started : the memory has started.
+    flash : what flash has, as the design reads it; None: it does not.
+    digest : of the design, which an image must name.
     """
 
     def __init__(self, memory: np.ndarray, registers: Registers) -> None:
         self.memory = memory
         self.registers = registers
         self.silent = False
+        self.started = True
+        self.flash: bytes | None = None
+        self.digest = 0
+        self._image = FlashStatus.NONE, 0
         self.reset()
 
     def reset(self) -> None:
@@ -91,6 +110,12 @@ class HostLink:
         """Bytes of the frame so far; None: none of it counts, up to the next END."""
         self._header = bytearray()
         self._crc = 0
+        self._fill()
+
+    def _fill(self) -> None:
+        """Fill memory from flash."""
+        if self.flash is not None:
+            self._image = load_flash(self.flash, self.digest, self.memory)
 
     def take(self, byte: int) -> bytes:
         """Take a byte from the line; return the answer that it brings, as on the line."""
@@ -135,7 +160,10 @@ class HostLink:
         if self._fresh and self._code > _F.CLAIM:
             self._status, self._code = _F.RESET, _F.ZERO
         elif self._code <= _F.READ or self._sequence != self._last:
-            self._status = _F.RESET * (self._fresh and self._code <= _F.CLAIM)
+            self._status = 0
+            if self._code <= _F.CLAIM:
+                self._status = _F.RESET * self._fresh | _F.UNSTARTED * (not self.started)
+                self._status |= _F.FLASH * self._image[0]
             if self._code == _F.WRITE:
                 return b""
             self._do()
@@ -149,14 +177,26 @@ class HostLink:
             for index in range(self._count):
                 self._write(index, 0)
         elif self._code == _F.READ_WORD:
-            self._word, self._status = self.registers.read(self._address)
+            if self.flash is not None and self._address & _F.IMAGE:
+                self._word, self._status = self._image[1], 0
+            else:
+                self._word, self._status = self.registers.read(self._address)
         elif self._code == _F.WRITE_WORD:
-            self._status = self.registers.write(self._address, self._value)
+            starts = self._address & ~3 == _F.CTRL and self._value & _F.START
+            if self.flash is not None and self._address & _F.IMAGE:
+                self._status = 0
+                self._fill()
+            elif starts and not self.started:
+                self._status = _F.UNSTARTED
+            else:
+                self._status = self.registers.write(self._address, self._value)
 
     def _write(self, offset: int, byte: int) -> None:
         address = self._address + offset & 0xFFFFFF
         if address >= len(self.memory):
             self._status |= 3
+        elif not self.started:
+            self._status |= _F.UNSTARTED
         elif self.silent:
             self._status |= _F.SILENT
         else:
@@ -171,8 +211,8 @@ class HostLink:
             places = self._address + np.arange(self._count) & 0xFFFFFF
             data = self.memory[places % len(self.memory)].tobytes()
             self._status |= 3 * bool((places >= len(self.memory)).any())
-            if self.silent and (places < len(self.memory)).any():
-                self._status |= _F.SILENT
+            if (places < len(self.memory)).any():
+                self._status |= _F.SILENT * self.silent if self.started else _F.UNSTARTED
         elif self._code == _F.READ_WORD:
             data = self._word.to_bytes(4, "little")
         self._bytes, self._last = None, self._sequence

@@ -1,8 +1,8 @@
 """Frames of a host, as accesses to memory and registers."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any
 
-from amaranth import Cat, Module, Signal, Value
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,7 +10,8 @@ from golden.soc.coprocessor_uart import CoprocessorUartSpec
 from golden.soc.serial.host_link import HostLinkFormat
 from hw.soc.bus.axi import Axi4Lite
 from hw.soc.serial.framing import FrameByte, FrameCrc
-from hw.soc.stores.block_ram import ByteAccess
+from hw.soc.serial.host_frame import HostFrame
+from hw.soc.stores.block_ram import UNSTARTED, ByteAccess
 
 __all__ = ["HostLink"]
 
@@ -18,49 +19,6 @@ _F = HostLinkFormat
 _HEADER = _F.HEADER + _F.CRC
 _HUNT = 15
 """Bytes so far: those that come do not count, up to the next delimiter."""
-
-
-class _Frame(NamedTuple):
-    """A frame that is taken, and what is to be answered.
-
-    Members
-    -------
-    header : sequence, address, code and value, in the order in which they come.
-    sequence, address, command : of these.
-    last : sequence of the command that was done last: it is not done again.
-    word, byte : of registers, of memory.
-    status : of the answer.
-    fresh : no host has claimed the link.
-    """
-
-    header: Value
-    sequence: Signal
-    address: Signal
-    command: Value
-    last: Signal
-    word: Signal
-    byte: Signal
-    status: Signal
-    fresh: Signal
-
-    @classmethod
-    def make(cls, value: Signal) -> Self:
-        """Make the signals of a frame whose value is there."""
-        sequence, address, code = (
-            Signal(width, name=name)
-            for name, width in (("sequence", 8), ("address", 24), ("code", 8))
-        )
-        return cls(
-            header=Cat(sequence, address, code, value),
-            sequence=sequence,
-            address=address,
-            command=code[:3],
-            last=Signal(8, name="last"),
-            word=Signal(32, name="word"),
-            byte=Signal(8, name="byte"),
-            status=Signal(3, name="status"),
-            fresh=Signal(name="fresh", init=1),
-        )
 
 
 class HostLink(wiring.Component):
@@ -88,6 +46,12 @@ class HostLink(wiring.Component):
         The memory.
     registers : Out(Axi4Lite)
         The registers.
+    i_started : In(1)
+        Memory has started: jobs may.
+    i_flash, i_image : In(3), In(32)
+        What came from flash, and the CRC-32 of it, if the design reads flash.
+    o_again : Out(1)
+        It is to come anew, for one cycle.
     """
 
     i: Signal
@@ -96,6 +60,10 @@ class HostLink(wiring.Component):
     o: stream.Interface
     memory: Any
     registers: Any
+    i_started: Signal
+    i_flash: Signal
+    i_image: Signal
+    o_again: Signal
 
     def __init__(self, spec: CoprocessorUartSpec, address_width: int):
         self.spec = spec
@@ -114,12 +82,16 @@ class HostLink(wiring.Component):
             "o": Out(stream.Signature(FrameByte)),
             "memory": Out(ByteAccess()),
             "registers": Out(Axi4Lite(address_width)),
+            "i_started": In(1, init=1),  # type: ignore[call-arg]
+            "i_flash": In(3),
+            "i_image": In(32),
+            "o_again": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
         axi, memory = self.registers, self.memory
-        frame = _Frame.make(self.count)
+        frame = HostFrame.make(self.count)
         m.submodules.crc = crc = FrameCrc()
         m.d.comb += [
             crc.i.eq(self.i),
@@ -165,7 +137,7 @@ class HostLink(wiring.Component):
             m.next = then
         return m.If(self.o.ready)
 
-    def _take_header(self, m: Module, frame: _Frame, crc: FrameCrc) -> None:
+    def _take_header(self, m: Module, frame: HostFrame, crc: FrameCrc) -> None:
         """Wait for a frame, and take its header, up to the CRC."""
         position, header = self.position, frame.header
         with m.State("header"):
@@ -180,9 +152,10 @@ class HostLink(wiring.Component):
                     m.next = "check"
             self._receive(m, crc)
 
-    def _check(self, m: Module, frame: _Frame) -> None:
+    def _check(self, m: Module, frame: HostFrame) -> None:
         """Do what the header says, but for a command that was done already."""
         axi, command, status, fresh = self.registers, frame.command, frame.status, frame.fresh
+        image = bool(self.spec.flash) & frame.address[-1]
         with m.State("check"):
             m.d.sync += frame.byte.eq(0)
             m.next = "open"
@@ -193,16 +166,25 @@ class HostLink(wiring.Component):
                 with m.Switch(command):
                     with m.Case(_F.HELLO, _F.CLAIM):
                         m.d.sync += [status[2].eq(fresh), fresh.eq(fresh & ~command[0])]
+                        m.d.sync += status[3:].eq(Cat(~self.i_started, self.i_flash))
                     with m.Case(_F.WRITE, _F.ZERO):
                         m.next = "more"
                     with m.Case(_F.READ_WORD):
-                        m.d.sync += axi.arvalid.eq(1)
-                        m.next = "read_word"
+                        m.d.sync += frame.word.eq(self.i_image)
+                        with m.If(~image):
+                            m.d.sync += axi.arvalid.eq(1)
+                            m.next = "read_word"
                     with m.Case(_F.WRITE_WORD):
-                        m.d.sync += [axi.awvalid.eq(1), axi.wvalid.eq(1)]
-                        m.next = "write_word"
+                        starts = (axi.awaddr[2:] == _F.CTRL >> 2) & (self.count & _F.START).any()
+                        with m.If(image):
+                            m.d.comb += self.o_again.eq(1)
+                        with m.Elif(starts & ~self.i_started):
+                            m.d.sync += status.eq(_F.UNSTARTED)
+                        with m.Else():
+                            m.d.sync += [axi.awvalid.eq(1), axi.wvalid.eq(1)]
+                            m.next = "write_word"
 
-    def _access_registers(self, m: Module, frame: _Frame) -> None:
+    def _access_registers(self, m: Module, frame: HostFrame) -> None:
         """Wait for the answer of a register."""
         axi, status = self.registers, frame.status
         with m.State("write_word"), m.If(axi.bvalid):
@@ -212,11 +194,13 @@ class HostLink(wiring.Component):
             m.d.sync += [frame.word.eq(axi.rdata), status[:2].eq(axi.rresp)]
             m.next = "open"
 
-    def _access_memory(self, m: Module, frame: _Frame, crc: FrameCrc) -> None:
+    def _access_memory(self, m: Module, frame: HostFrame, crc: FrameCrc) -> None:
         """Read or write bytes of memory, one by one."""
         memory, position, command, status = self.memory, self.position, frame.command, frame.status
         bytes_left = self.count[:16]
         next_byte = [frame.address.eq(frame.address + 1), bytes_left.eq(bytes_left - 1)]
+        error = Mux(memory.error == UNSTARTED, _F.UNSTARTED, memory.error)
+        next_byte.append(status.eq(status | error))
         with m.State("more"), m.Switch(command):
             with m.Case(_F.READ):
                 m.next = "read"
@@ -244,16 +228,15 @@ class HostLink(wiring.Component):
         with m.State("write"):
             m.d.comb += [memory.request.eq(1), memory.write.eq(1)]
             with m.If(memory.done):
-                m.d.sync += [*next_byte, status[:2].eq(status[:2] | memory.error)]
+                m.d.sync += next_byte
                 m.next = "more"
         with m.State("read"):
             m.d.comb += memory.request.eq(1)
             with m.If(memory.done):
                 m.d.sync += [frame.byte.eq(memory.read), *next_byte]
-                m.d.sync += status[:2].eq(status[:2] | memory.error)
                 m.next = "send"
 
-    def _answer(self, m: Module, frame: _Frame, crc: FrameCrc) -> None:
+    def _answer(self, m: Module, frame: HostFrame, crc: FrameCrc) -> None:
         """Send an answer, up to its CRC."""
         position, word = self.position, frame.word
         with m.State("open"):

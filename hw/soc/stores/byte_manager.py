@@ -21,7 +21,8 @@ class ByteManager(wiring.Component):
 
     A byte waits until each burst of its direction that is on its way has been answered, and
     addresses wait until it is done: there are no IDs, and answers come in order. What is beyond
-    the memory never reaches it, and gets DECERR: controllers of SDRAM begin at address 0 again.
+    the memory never reaches it, and gets DECERR: controllers of SDRAM begin at address 0 again. So
+    does all that is asked before memory has started.
 
     Latency: none for bursts within the memory. Throughput: one beat per cycle each way. A byte
     takes two cycles, and those of the memory.
@@ -40,12 +41,15 @@ class ByteManager(wiring.Component):
     host : In(ByteAccess)
         Single bytes; an answer of SLVERR or DECERR is an error. So is none, for too long: see
         :class:`hw.soc.stores.host_byte.HostByte`.
+    i_started : In(1)
+        Memory has started; stays so up to a reset.
     m_axi : Out(Axi4)
         The memory.
     """
 
     axi: Any
     host: Any
+    i_started: Signal
     m_axi: Any
 
     def __init__(self, spec: BusSpec, size: int):
@@ -55,6 +59,7 @@ class ByteManager(wiring.Component):
         super().__init__({
             "axi": In(Axi4(spec)),
             "host": In(ByteAccess()),
+            "i_started": In(1, init=1),  # type: ignore[call-arg]
             "m_axi": Out(Axi4(spec)),
         })
 
@@ -69,6 +74,7 @@ class ByteManager(wiring.Component):
         bus, channels = self.m_axi, ("ar", "r", "aw", "w", "b")
         moves = (getattr(bus, f"{one}valid") & getattr(bus, f"{one}ready") for one in channels)
         wiring.connect(m, wiring.flipped(self.host), byte.host)
+        m.d.comb += byte.i_started.eq(self.i_started)
         owed = [self._read(m), self._write(m)]
         m.d.comb += [byte.i_owed.eq(Cat(owed).any()), byte.i_moves.eq(Cat(moves).any())]
         return m
@@ -79,7 +85,7 @@ class ByteManager(wiring.Component):
         return Cat(self.byte.o_place[:low] & 0, self.byte.o_place[low:])
 
     def _addresses(self, m: Module, channel: str, asks: Value, ends: Value) -> tuple[Value, Value]:
-        """Pass a channel of addresses; return whether a burst beyond waits, and none is away.
+        """Pass a channel of addresses; return whether one to refuse waits, and none is away.
 
         Parameters
         ----------
@@ -93,8 +99,10 @@ class ByteManager(wiring.Component):
         # An address that was shown stays until it is taken.
         shown, passes = Signal(name=f"{channel}_shown"), Signal(name=f"{channel}_passes")
         beyond, none = Signal(name=f"{channel}_beyond"), Signal(name=f"{channel}_none")
+        far = Signal(name=f"{channel}_far")
         m.d.comb += [
-            beyond.eq(valid & (getattr(axi, f"{channel}addr")[self._high :] != 0)),
+            far.eq(getattr(axi, f"{channel}addr")[self._high :] != 0),
+            beyond.eq(valid & (far | ~self.i_started)),
             passes.eq(shown | (~beyond & ~asks & (away != self.spec.outstanding))),
             none.eq((away == 0) & ~shown),
         ]

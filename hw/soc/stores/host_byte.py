@@ -1,14 +1,14 @@
-"""A host's byte on its way to memory: refused beyond it, and given up if memory does not answer."""
+"""A host's byte on its way to memory: refused where there is none, given up without an answer."""
 
 from typing import Any
 
-from amaranth import Module, Signal
+from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
 from hw.soc.bus.watchdog import Watchdog
-from hw.soc.stores.block_ram import ByteAccess
+from hw.soc.stores.block_ram import UNSTARTED, ByteAccess
 
 __all__ = ["HostByte"]
 
@@ -36,6 +36,8 @@ class HostByte(wiring.Component):
     -------
     host : In(ByteAccess)
         Single bytes.
+    i_started : In(1)
+        Memory has started; before, a byte is refused.
     o_read, o_write : Out(1)
         The byte is to be read, is to be written; until ``i_answer``.
     o_place, o_data : Out
@@ -49,6 +51,7 @@ class HostByte(wiring.Component):
     """
 
     host: Any
+    i_started: Signal
     o_read: Signal
     o_write: Signal
     o_place: Signal
@@ -64,6 +67,7 @@ class HostByte(wiring.Component):
         self.spec = spec
         super().__init__({
             "host": In(ByteAccess()),
+            "i_started": In(1, init=1),  # type: ignore[call-arg]
             "o_read": Out(1),
             "o_write": Out(1),
             "o_place": Out((size - 1).bit_length()),
@@ -79,24 +83,25 @@ class HostByte(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         host, asks, far, near = self.host, Signal(), Signal(), Signal()
-        late, gone, ends = Signal(), Signal(), Signal()
+        late, gone, ends, refused = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             asks.eq(host.request & ~host.done),
             far.eq(host.address[len(self.o_place) :] != 0),
-            near.eq(asks & ~far & ~late & ~gone),
+            refused.eq(asks & (far | ~self.i_started)),
+            near.eq(asks & ~refused & ~late & ~gone),
             self.o_read.eq(near & ~host.write),
             self.o_write.eq(near & host.write),
             host.done.eq(ends),
         ]
-        m.d.sync += ends.eq(asks & far)
-        with m.If(asks & far):
-            m.d.sync += host.error.eq(_BEYOND)
+        m.d.sync += ends.eq(refused)
+        with m.If(refused):
+            m.d.sync += host.error.eq(Mux(far, _BEYOND, UNSTARTED))
         with m.If(near):
             m.d.sync += [self.o_place.eq(host.address), self.o_data.eq(host.data)]
         if self.spec.patience:
             m.submodules.watchdog = watchdog = Watchdog(self.spec.patience)
             m.d.comb += [watchdog.i.eq(self.i_owed & ~self.i_moves), late.eq(watchdog.o)]
-            with m.If(asks & ~far & late):
+            with m.If(asks & ~refused & late):
                 m.d.sync += [ends.eq(1), host.error.eq(_SILENT), gone.eq(self.i_busy)]
         with m.If(self.i_answer):
             m.d.sync += gone.eq(0)

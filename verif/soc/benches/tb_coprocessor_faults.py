@@ -5,7 +5,8 @@ from typing import Any
 
 import cocotb
 import pytest
-from cocotb.task import bridge
+from cocotb.task import bridge, resume
+from cocotb.triggers import RisingEdge
 
 from carrysave.driver import Coprocessor, CoprocessorError, JobError, LinkError
 from carrysave.driver.uart import UartLink
@@ -65,6 +66,49 @@ async def test_memory_is_silent(dut: Any, channel: str) -> None:
         check_any(device, SPEC, rng, 2, SIDE)
 
     line = await start(dut, **{channel: iter(hushed)})
+    await bridge(lambda: check(UartLink(line)))()
+
+
+@cocotb.test
+async def test_memory_has_not_started(dut: Any) -> None:
+    """Bytes and starts are refused, nothing is asked of memory, registers live; then all goes."""
+    line, asked = await start(dut), []
+    dut.memory_started.value = 0
+
+    async def watch() -> None:
+        while not int(dut.memory_started.value):
+            await RisingEdge(dut.clk)
+            valid = (getattr(dut, f"m_axi_{name}valid") for name in ("ar", "aw", "w"))
+            asked.extend(name for name in valid if int(name.value))
+
+    cocotb.start_soon(watch())
+
+    def check(link: UartLink) -> None:
+        assert not link.started
+        device: Any = Coprocessor(link, link, clock=seconds, timeout=1e-3)
+        rng = generator(8)
+        job = draw(SPEC, rng, 3, 2, 5)
+        calls: dict[str, Any] = {
+            "READ of 0x10": lambda: link.read_memory(0x10, 9),
+            "WRITE of 0x20": lambda: link.write_memory(0x20, b"abc"),
+            "ZERO of 0x0": lambda: link((8,)),
+            "WRITE_WORD of 0x0": lambda: device.run_jobs([job]),
+        }
+        for access, call in calls.items():
+            with pytest.raises(CoprocessorError, match=f"memory has not started: {access}"):
+                call()
+        link.write(0x68, 0x1234)
+        assert link.read(0x68) == 0x1234
+        assert device._get("ctrl_idle")
+        begin()
+        assert link.started
+        check_any(device, SPEC, rng, 2, SIDE)
+
+    @resume
+    async def begin() -> None:
+        assert not asked
+        dut.memory_started.value = 1
+
     await bridge(lambda: check(UartLink(line)))()
 
 

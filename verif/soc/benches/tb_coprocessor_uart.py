@@ -50,6 +50,7 @@ async def start(dut: Any, **channels: Iterator[bool]) -> SerialLine:
         Memory(
             dut, data, latency=7, outstanding=SPEC.outstanding, clock="clk", stalls=stalls
         ).start()
+        dut.memory_started.value = 1
     await start_clock(dut)
     await reset(dut)
     return line

@@ -17,8 +17,8 @@ from verif.soc.driver.c_structs import CCounters, CDeviceState, CJob
 
 __all__ = ["CLineDevice", "CLink", "compile_link"]
 
-_LINK = 16
-"""Status."""
+_LINK, _UNSTARTED = 16, 22
+"""Statuses."""
 _SEND = CFUNCTYPE(c_bool, c_void_p, POINTER(c_uint8), c_uint32)
 _RECEIVE = CFUNCTYPE(c_uint32, c_void_p, POINTER(c_uint8), c_uint32)
 
@@ -36,6 +36,7 @@ class CUart(Structure):
         ("memory_bytes", c_uint32),
         ("resets", c_uint32),
         ("failed", c_bool),
+        ("unstarted", c_bool),
         ("here", c_void_p),
         ("there", c_void_p),
         ("placed", c_uint32),
@@ -106,7 +107,17 @@ class CLink(UartLink):
         """Reset by the C driver."""
         self._check(self._library.carrysave_uart_reset(byref(self.state)))
 
+    @property
+    def started(self) -> bool:
+        """Whether memory has started."""
+        status = self._library.carrysave_uart_started(byref(self.state))
+        if status != _UNSTARTED:
+            self._check(status)
+        return bool(status != _UNSTARTED)
+
     def _check(self, status: int) -> None:
+        if self.state.unstarted:
+            status = _UNSTARTED
         if status or self.failed:
             text = self._library.carrysave_status_text(status).decode()
             raise (LinkError if status in (0, _LINK) else CoprocessorError)(text)

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from carrysave.driver import CoprocessorError, JobError
+from carrysave.driver.registers import FIELDS
 from carrysave.driver.uart import UartLink
+from golden.soc.serial.host_link import HostLinkFormat
 from verif.soc.driver.c_link import CLink, compile_link
 from verif.soc.driver.driver_checks import draw, expected
 from verif.soc.driver.driver_rig import RNG
 from verif.soc.driver.line_checks import Target
+from verif.soc.driver.test_line import Board, device_of
 
 
 @pytest.mark.parametrize(
@@ -79,9 +82,45 @@ def test_line_says_that_memory_does_not_answer(language: str, tmp_path: Path) ->
             call()
         assert not link.failed
     assert link.read(4) == target.words[4]
-    target.link.silent = False
+    target.link.silent = target.link.started = False
+    assert not link.started
+    for call in (buffer.flush, lambda: link.read_memory(4, 10), lambda: link.write(0, 3)):
+        with pytest.raises(CoprocessorError, match="memory has not started"):
+            call()
+    link.reset()
+    assert not link.failed
+    link.write(0, 2)
+    assert (target.words[0], link.read(4)) == (2, target.words[4])
+    target.link.started = True
+    assert link.started
+    link.write(0, 3)
+    assert target.words[0] == 3
     assert buffer.lost
     buffer.flush()
     assert bytes(target.memory[:300]) == bytes([7] * 300)
     with pytest.raises(CoprocessorError, match=r"status 3|end within info"):
         link.read_memory(len(target.memory) - 1, 2)
+
+
+@pytest.mark.parametrize("language", ["python", "c"])
+def test_job_says_that_memory_has_not_started(language: str, tmp_path: Path) -> None:
+    """Its start is refused, and it is no other's: once memory has started, it runs."""
+    board = Board(RNG(1))
+    link = UartLink(board.line)
+    if language == "c":
+        link = CLink(compile_link(tmp_path), board.line)
+    device = device_of(link)
+    a = device.place(np.ones((2, 2), int), device.info.a)
+    jobs = [device.product(a, a).job]
+    board.link.started = False
+    with pytest.raises(CoprocessorError, match="memory has not started"):
+        device.run_jobs(jobs)
+    device.reset()
+    board.link.started = True
+    assert not board.hardware.starts
+    device.run_jobs(jobs)
+    assert len(board.hardware.starts) == 1
+
+
+def test_register_that_starts_jobs_is_what_the_line_takes_it_for() -> None:
+    assert FIELDS["ctrl_start"] == (HostLinkFormat.CTRL, HostLinkFormat.START.bit_length() - 1, 1)
