@@ -1,6 +1,7 @@
 """Jobs on a board that is attached to this machine, over its serial line."""
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +22,8 @@ __all__ = ["TIMEOUT", "block", "built", "opened"]
 
 TIMEOUT = 0.2
 """Seconds without a byte, after which a command is repeated."""
+PATIENCE = 2.0
+"""Seconds in which memory starts; milliseconds, if nothing is wrong."""
 _NAMED = (
     *("tile_m", "tile_n", "tile_k", "a_bits", "b_bits", "sum_bytes", "data_width", "address_width"),
     *("sums", "a_bytes", "b_bytes", "k_max", "outstanding", "dimension_width"),
@@ -69,7 +72,7 @@ def built(board: Board, folder: Path) -> tuple[Design, int, float | None]:
 
 
 def opened(
-    port: SerialPort, design: Design, builds: Path | None = None
+    port: SerialPort, design: Design, builds: Path | None = None, patience: float = PATIENCE
 ) -> tuple[Coprocessor, UartLink]:
     """Open the driver of a design behind a serial line; return that, and its link.
 
@@ -77,13 +80,15 @@ def opened(
     ----------
     builds : folder of the builds, with one for each board, among which another design that answers
         is looked for, to call it by the name of its board.
+    patience : seconds in which memory may start.
 
     Raises
     ------
     LinkError
         It does not answer.
     CoprocessorError
-        Another design answers, of which it says what is other; or its memory was not levelled.
+        Another design answers, of which it says what is other; or its memory was not levelled, or
+        has not started.
     """
     link = UartLink(port)
     device = Coprocessor(link, link)
@@ -94,6 +99,13 @@ def opened(
             f"the board has another design{of}, {device.info.hash:016x} and not {design.digest}"
             f" ({apart}): load it with `carrysave build --load`"
         )
+    end = time.monotonic() + patience
+    while not link.started:
+        if time.monotonic() > end:
+            raise CoprocessorError(
+                "memory has not started: "
+                + (link.flash or "its controller, or a clock of it, does not come up")
+            )
     if failed := link.failed_bytes():
         raise CoprocessorError(
             "the board's memory was not levelled: no read delay is right at bytes"

@@ -11,6 +11,7 @@ from carrysave.boards import vendor
 from carrysave.boards.board import Board, design_of
 from carrysave.boards.clock_search import SEEDS, Run, fastest
 from carrysave.boards.external import controller
+from carrysave.boards.flash import check_bitstream, flash_of
 from carrysave.boards.implement import Placement, TooLargeError, routed
 from carrysave.boards.largest import largest, map_whole
 from carrysave.boards.line_rate import rate_of
@@ -171,10 +172,12 @@ def _built(
     assert flow.bitstream is not None
     memory = controller(board, design.spec, 1e6 * clock.mhz) if external else None
     facts = board.facts
-    pins = constraints.pins(flow.bitstream.pins, facts["pins"], facts["clock_hz"])
+    flash = bool(design.spec.flash and flash_of(board.name))
+    places = facts["pins"] | (facts["flash"] if flash else {})
+    pins = constraints.pins(flow.bitstream.pins, places, facts["clock_hz"])
     files = {
         f"{design.module}.v": verilog_of(design),
-        f"{TOP}.v": top(board, design.module, clock, memory),
+        f"{TOP}.v": top(board, design.module, clock, memory, flash=flash),
         **({f"{CORE}.v": memory.verilog} if memory else {}),
         f"{board.name}.{flow.bitstream.pins}": pins + (memory.pins if memory else ""),
     }
@@ -190,6 +193,9 @@ def _built(
     key = [_FORMAT, *files.values(), *tools_of, str(seed)]
     folder = cache.entry("boards", key, make)
     report = json.loads((folder / "report.json").read_text())
+    image = (folder / "image").read_bytes()
+    if flash:
+        check_bitstream(board, design, len(image))
     return _Built(
         seed=seed,
         clock_mhz=clock.mhz,
@@ -197,7 +203,7 @@ def _built(
         untimed=bool(report["untimed"]),
         design=design,
         report=report,
-        image=(folder / "image").read_bytes(),
+        image=image,
         files=files,
     )
 

@@ -19,7 +19,7 @@ _BEATS = 256
 """Of a burst of AXI4 at most."""
 _SLOWEST = 15
 """Cycles of a bit of the serial line, at least: a byte may have to wait for DDR3's refresh."""
-_FORMAT = "2"  # of what is kept
+_FORMAT = "3"  # of what is kept
 
 
 @dataclass(frozen=True)

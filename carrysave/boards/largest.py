@@ -74,7 +74,7 @@ def largest(
         if small.spec.external:
             memory = controller(board, small.spec, 1e6 * clock.mhz)
             verilog += memory.verilog
-        verilog += top(board, small.module, clock, memory)
+        verilog += top(board, small.module, clock, memory, flash=bool(small.spec.flash))
         try:
             with tools.workplace() as work:
                 smallest.update(map_whole(board, small.module, verilog, work, progress)[0])

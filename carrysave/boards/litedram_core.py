@@ -97,9 +97,9 @@ def _core(platform: Any, request: Request) -> tuple[Any, Attached]:
     from litex.gen import LiteXModule
     from migen import ClockDomain, If
 
-    names = ("first", "second", "locked", "rst", "clk", "started")
+    names = ("first", "second", "locked", "rst", "clk", "anew", "started")
     platform.add_extension([(f"core_{name}", 0, Pins(1)) for name in names])
-    *given, clock, started = (platform.request(f"core_{name}") for name in names)
+    *given, clock, anew, started = (platform.request(f"core_{name}") for name in names)
     core = LiteXModule()
     core.cd_sys, core.cd_user = ClockDomain("sys"), ClockDomain("user")
     kind = importlib.import_module(f"carrysave.boards.litedram_{request.kind}")
@@ -109,6 +109,7 @@ def _core(platform: Any, request: Request) -> tuple[Any, Attached]:
         # Nothing is asked of a memory that is not started, and nothing refreshes it.
         core.cd_user.rst.eq(core.cd_sys.rst | ~attached.started),
         clock.eq(core.cd_sys.clk),
+        anew.eq(core.cd_sys.rst),
         started.eq(attached.started),
     ]
     controller = _add_controller(core, platform, request, attached)

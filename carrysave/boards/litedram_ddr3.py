@@ -1,7 +1,8 @@
 """DDR3 behind LiteDRAM's PHY for ECP5, two commands a cycle: its clocks, its start, its levelling.
 
 Clocks are stopped and begun anew in step with the delay line of the FPGA, as the PHY asks for; the
-memory is started by a list, and read delays are found by :class:`ReadLevelling`.
+memory is started by a list, and once the delay line has locked read delays are found by
+:class:`ReadLevelling`.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from litedram.phy.model import DFITimingsChecker
 from litex.build.generic_platform import Pins, Subsignal
 from litex.gen import LiteXModule
 from migen import ClockDomain, If, Instance, Signal
+from migen.genlib.cdc import MultiReg
 from migen.genlib.resetsync import AsyncResetSynchronizer
 
 from carrysave.boards.litedram_attached import Attached, Clocks
@@ -65,14 +67,16 @@ def attach(core: Any, platform: Any, request: Any, clocks: Clocks) -> Attached:
     core.phy = phy
     steps = start(phy.settings, timings, 0.0 if request.simulated else request.clock_hz)
     taken = play(core, phy.dfi.phases, steps)
-    core.levelling = levelling = ReadLevelling(phy.dfi, phy.settings, taken)
+    locked = Signal()
+    core.levelling = levelling = ReadLevelling(phy.dfi, phy.settings, taken & locked)
     core.comb += If(taken, levelling.dfi.connect(phy.dfi))
     inputs: frozenset[str] = frozenset()
     if request.simulated:
-        inputs = _expose(core, platform, phy, levelling)
+        inputs = _expose(core, platform, phy, levelling, locked)
         core.checker = _checker(phy, timings, request.clock_hz)
     else:
         _connect(core, phy, levelling)
+        _wait(core, phy, locked)
     return Attached(
         phy=phy,
         timings=timings,
@@ -137,6 +141,16 @@ def _connect(core: Any, phy: Any, levelling: ReadLevelling) -> None:
     ]
 
 
+def _wait(core: Any, phy: Any, locked: Any) -> None:
+    """Wait for the FPGA's delay line, behind whose lock the PHY begins its clocks anew."""
+    paused, done = Signal(), Signal()
+    core.sync.init += [
+        paused.eq(phy.init.pause),
+        If(paused & ~phy.init.pause, done.eq(1)),
+    ]
+    core.specials += MultiReg(done, locked)
+
+
 class _Simulated(LiteXModule):  # type: ignore[misc]
     """A PHY with the settings of another one, and nothing behind it."""
 
@@ -147,9 +161,11 @@ class _Simulated(LiteXModule):  # type: ignore[misc]
         self.dfi = Interface(*widths, phy.settings.nphases)
 
 
-def _expose(core: Any, platform: Any, phy: Any, levelling: ReadLevelling) -> frozenset[str]:
+def _expose(
+    core: Any, platform: Any, phy: Any, levelling: ReadLevelling, locked: Any
+) -> frozenset[str]:
     """Make pins of DFI, and of the delays; return which are inputs."""
-    ins = {"burst_seen": levelling.burst_seen}
+    ins = {"burst_seen": levelling.burst_seen, "locked": locked}
     outs = {name: getattr(levelling, name) for name in ("select", "burst_clear", *_MOVES)}
     for number, phase in enumerate(phy.dfi.phases):
         for name, _, _ in phase.layout:

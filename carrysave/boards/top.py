@@ -91,18 +91,27 @@ def _without_comments(text: str) -> str:
     return re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL).strip() + "\n"
 
 
-def top(board: Board, module: str, clock: Clock, memory: Controller | None = None) -> str:
+def top(
+    board: Board,
+    module: str,
+    clock: Clock,
+    memory: Controller | None = None,
+    *,
+    flash: bool = False,
+) -> str:
     """Return the Verilog of the top: reset until the clock is stable, and some cycles more.
 
     Parameters
     ----------
-    memory : the controller of the design's external memory, which has the design's clock, too; the
-        design is in reset until that has started the memory.
+    memory : the controller of the design's external memory, which has the design's clock, too, and
+        resets the design when that begins anew; it says when the memory has started.
+    flash : the design reads the board's SPI flash.
     """
     flow = device.family(board.family).flow
     pads = memory.pads if memory else {}
     ports = ["input clk", "input rx", "output tx", "output busy"]
     ports += [f"{way} {_range(width)}{name}" for name, (width, way) in pads.items()]
+    ports += ["output flash_cs_n", "output flash_mosi", "input flash_miso"] if flash else []
     lines = [f"module {TOP}({', '.join(ports)});"]
     if clock.verilog:
         assert flow.bitstream is not None
@@ -131,7 +140,11 @@ def top(board: Board, module: str, clock: Clock, memory: Controller | None = Non
     if memory:
         lines += _memory(memory)
         more = ", " + ", ".join(f".m_axi_{name}({name})" for name in _AXI)
-    held = "reset | !started" if memory else "reset"
+        more += ", .memory_started(started)"
+    held = "reset | anew" if memory else "reset"
+    if flash:
+        lines += _flash_clock()
+        more += "".join(f", .flash_{name}(flash_{name})" for name in _FLASH)
     lines += [
         f"  {module} block (.clk(fast), .rst({held}), .rx(rx), .tx(tx), .busy(light){more});",
         "endmodule",
@@ -139,11 +152,18 @@ def top(board: Board, module: str, clock: Clock, memory: Controller | None = Non
     return "\n".join(lines) + "\n" + clock.verilog
 
 
+def _flash_clock() -> Iterator[str]:
+    """Yield flash's clock: at ECP5's pin of its configuration, which no constant lets go."""
+    yield "  wire flash_clk;"
+    yield "  USRMCLK configuration (.USRMCLKI(flash_clk), .USRMCLKTS(reset));"
+
+
 def _range(width: int) -> str:
     """Return the range of a signal, with a space behind it; empty for one bit."""
     return f"[{width - 1}:0] " if width > 1 else ""
 
 
+_FLASH = ("cs_n", "clk", "mosi", "miso")
 _ONE = ("arvalid", "arready", "rlast", "rvalid", "rready", "awvalid", "awready", "wlast", "wvalid",
         "wready", "bvalid", "bready")  # fmt: skip
 _MORE = {"arlen": 8, "awlen": 8, "arsize": 3, "awsize": 3, "arburst": 2,
@@ -166,8 +186,9 @@ def _memory(memory: Controller) -> Iterator[str]:
         *(f".s_axi_{name}(0)" for name in unused),
         *(f".{name}({name})" for name in memory.pads),
     ]
-    yield "  wire started;"
+    yield "  wire started, anew;"
     yield (
         f"  {CORE} memory (.core_first(first), .core_second(second), .core_locked(locked),"
-        f" .core_rst(reset), .core_clk(fast), .core_started(started), {', '.join(ports)});"
+        f" .core_rst(reset), .core_clk(fast), .core_anew(anew), .core_started(started),"
+        f" {', '.join(ports)});"
     )

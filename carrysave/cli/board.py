@@ -55,6 +55,7 @@ def board(
         steps.step(f"{action} memory of {chosen.name}")
         try:
             device, link = opened(line, design, output / "boards")
+            flash = link.flash or None
             tested = check_memory(link, device, size, seed, steps.advance)
         except CoprocessorError as error:
             raise type(error)(f"{chosen.name} at {port}, {baud} baud: {error}") from None
@@ -63,6 +64,7 @@ def board(
     facts = {
         "board": chosen.name,
         "memory": design.spec.memory,
+        "flash": flash,
         **vars(tested),
         "clock_mhz": clock_mhz,
         "bytes_per_second": moved / seconds if seconds else None,
@@ -79,6 +81,8 @@ def _show(console: Console, facts: dict[str, Any]) -> None:
         f"{facts['board']}: {facts['memory_bytes']:,} bytes of memory ({facts['memory']}),"
         f" {tested:,} tested, {wrong:,} wrong",
     )
+    if facts["flash"]:
+        print_line(console, f"  from flash, before: {facts['flash']}")
     for one in facts["first"]:
         print_line(
             console,

@@ -12,6 +12,7 @@ from rich.console import Console
 from carrysave.boards.board import Board, board_of, design_of
 from carrysave.boards.build import build as build_board
 from carrysave.boards.clock_search import SEEDS
+from carrysave.boards.flash import flash_of, image_of
 from carrysave.boards.load import load, loader_of
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.options import Json, errors, print_outcome
@@ -43,6 +44,9 @@ class Network:
         Parameter(name="--input", help="Inputs of the model, as `compile` takes them."),
     ] = None
     batch: Annotated[int, Parameter(help="Samples of a run, if the model leaves it open.")] = 1
+    flash: Annotated[
+        bool, Parameter(help="The board fills its memory from its SPI flash at its start.")
+    ] = False
 
 
 @Parameter(name="*")
@@ -92,13 +96,15 @@ def build(
     before synthesis if it does not. Its program and weights are written beside the bitstream with
     programs in Python and C that send them to the board once, then inputs, and read outputs; and
     a page of its cycles, inputs a second, GOPS, the FPGA's parts, and what bounds it. What is
-    between jobs is computed by the host.
+    between jobs is computed by the host. With `--flash` they are an image for the board's SPI
+    flash, too, from which it fills its memory by itself; the report has the command that writes it.
 
     **Examples:**
 
     - `carrysave build --board ulx3s_85f --load`
     - `carrysave build --board ulx3s_85f -p m=4 -p n=4 --clock 50 --baud 1000000`
     - `carrysave build --board ulx3s_85f --model model.onnx`
+    - `carrysave build --board ulx3s_85f -p memory=external --model model.onnx --flash`
     """
     chosen = board_of(board)
     if rates.baud is not None and rates.baud < 1:
@@ -110,7 +116,9 @@ def build(
     if load_:
         loader_of(chosen)
     if network.model is None and (network != NO_NETWORK or reading != BY_THE_MODEL):
-        raise UsageError("--input, --batch, --batch-axis, --constant and --state need --model")
+        raise UsageError(
+            "--input, --batch, --flash, --batch-axis, --constant and --state need --model"
+        )
     if network.model is not None and is_text(network.model):
         raise UsageError(
             "--model must be a quantised ONNX model, or a folder of `carrysave compile` of one, not"
@@ -142,8 +150,12 @@ def _built(
     program = None
     if model is not None:
         steps.step(f"compile {model.name}")
+        if network.flash:
+            parameters = {"flash": str(flash_of(board.name).address)} | parameters
         first = design_of(board, parameters, baud=baud)
         program = board_program(model, network.input_, network.batch, reading, board, first)
+        if network.flash:
+            image_of(board, first, program.memory.tobytes())
     design, report = build_board(
         board,
         parameters,
@@ -177,6 +189,8 @@ def _show(console: Console, report: dict[str, Any]) -> None:
             f" the {taken['block_bound']}: {taken['gops_jobs']:.3g} GOPS of"
             f" {taken['gops_peak']:.3g}",
         )
+        if flash := taken["flash"]:
+            print_line(console, f"{flash['bytes']:,} bytes for its flash: {flash['command']}")
 
 
 def _command() -> str:

@@ -40,7 +40,7 @@ port, inputs, outputs = sys.argv[1:]
 program = read(Path(__file__).parent / "{FOLDER}")
 made: dict[str, list[np.ndarray]] = {{}}
 with Serial(port, {built["baud"]}, timeout=0.2) as line:
-    # Sends weights and program, once.
+    # Sends weights and program, once, if the board's flash does not have them.
     network = Attached(program, line)
     for batch in batches(program, np.load(inputs), "INPUTS"):
         # Sends inputs, starts jobs, and reads what they make.

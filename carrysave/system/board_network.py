@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.boards.board import Board
+from carrysave.boards.board import BOARDS, Board
+from carrysave.boards.flash import image_of, programs
 from carrysave.boards.sdram import SDRAMS, external_bytes, timing_of
 from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.program.facts import facts
@@ -152,8 +153,9 @@ def write_network(
     program : of the design that was built.
     model : name of its file.
     folder : of the build, which has its report.
-    built : of :func:`carrysave.boards.build.build`; gets ``network``, ``model files`` and those of
-        :func:`rates`, and its files, as its report does.
+    built : of :func:`carrysave.boards.build.build`; gets ``network``, ``model flash files`` and
+        those of :func:`rates`, and its files, as its report does. ``flash`` has ``image address
+        bytes command`` of the image for the board's flash; None: the design does not read it.
     """
     nodes = facts(program, command, model)
     files = write(program, folder / FOLDER, nodes | {"baud": built["baud"]})
@@ -164,13 +166,30 @@ def write_network(
             cache.write(folder / "board_program.h", header(program, built)),
             cache.write(folder / SOURCE.name, SOURCE.read_bytes()),
         ]
+    flash = _flash(program, folder, BOARDS[built["board"]])
+    files += [Path(flash["image"])] if flash else []
     taken = rates(program, float(built["clock_mhz"]), int(built["baud"]))
-    network = {"model": model, **taken}
+    network = {"model": model, **taken, "flash": flash}
     files.append(pages.write(folder / "network.html", _page(network, nodes, built)))
     built["network"] = {**network, "files": [str(file) for file in files]}
     built["files"] += built["network"]["files"]
     report = folder / f"{built['board']}.json"
     cache.write(report, json.dumps(built, indent=2) + "\n")
+
+
+def _flash(program: Program, folder: Path, board: Board) -> dict[str, Any] | None:
+    """Write the image for a board's flash, if the design reads that; return what is said of it."""
+    design = program.target.design
+    if not design.spec.flash:
+        return None
+    image = image_of(board, design, program.memory.tobytes())
+    path = cache.write(folder / "flash.bin", image)
+    return {
+        "image": str(path),
+        "address": design.spec.flash,
+        "bytes": len(image),
+        "command": programs(board, design, path),
+    }
 
 
 def _page(taken: Mapping[str, Any], nodes: Mapping[str, Any], built: Mapping[str, Any]) -> Page:

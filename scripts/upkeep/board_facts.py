@@ -55,6 +55,9 @@ PROCESSOR = ("pynq_z2", "kv260")
 LIGHTS = ("user_led", "user_led_n", "led_n")
 """Names of a light on LiteX's boards; with _n it shines at 0."""
 
+FLASH = ("flash_cs_n", "flash_mosi", "flash_miso")
+"""Ports to the SPI flash; its clock is no pin on ECP5."""
+
 Facts = dict[str, Any]
 
 
@@ -75,11 +78,15 @@ def of_amaranth(path: str) -> Facts:
     pins = {"clk": pin(clock), "busy": pin(resources[light[0], 0], light[1])}
     if ("uart", 0) in resources:
         pins |= {signal: pin(resources["uart", 0], signal) for signal in ("rx", "tx")}
+    name = next((one for one in ("spi_flash", "spi_flash_1x") if (one, 0) in resources), "")
+    parts = ("cs", "copi", "cipo") if name and not path.startswith("arty") else ()
+    wires = {wire: pin(resources[name, 0], part) for wire, part in zip(FLASH, parts, strict=False)}
     return {
         "source": f"amaranth-boards {version('amaranth-boards')}: {path}",
         "part": getattr(platform, "part", "") or _part(platform),
         "clock_hz": clock.clock.frequency,
         "pins": pins,
+        "flash": wires,
     }
 
 
@@ -122,12 +129,17 @@ def of_litex(module: str, arguments: Facts) -> Facts:
         if name in resources:
             pins["busy"] = pin(resources[name], inverted=name.endswith("_n"))
             break
+    wires = {}
+    if "spiflash" in resources:
+        parts = zip(FLASH, ("cs_n", "mosi", "miso"), strict=True)
+        wires = {wire: pin(resources["spiflash"], part) for wire, part in parts}
     options = "".join(f", {key}={value}" for key, value in arguments.items())
     return {
         "source": f"litex-boards {version('litex-boards')}: {module}{options}",
         "part": platform.device,
         "clock_hz": round(1e9 / platform.default_clk_period, 3),
         "pins": pins,
+        "flash": wires,
     }
 
 

@@ -1,6 +1,7 @@
 """Bench of a board's top with SDRAM: the host at the serial pins, a chip at those of the memory."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ from carrysave.sim.cocotb.streams import generator, start_clock
 from carrysave.sim.cocotb.system import seconds
 from carrysave.sim.parameters import bench_parameters
 from hw.catalog import Design
+from verif.boards.early import early_status
 
 GIVEN = bench_parameters()
+POLLS = 20
+"""In which memory starts."""
 CHIPS = {"sdr": SdramChip, "ddr3": Ddr3Phy}
 
 
@@ -37,15 +41,19 @@ async def test_board(dut: Any) -> None:
         faults["windows"] = [_numbered(one) for one in faults["windows"]]
     chip = CHIPS[GIVEN["kind"]](dut, GIVEN["period_ns"], **faults)
     await start_clock(dut)
+    early = await early_status(line)
 
     def check() -> None:
         link = UartLink(line)
         device = Coprocessor(link, link, clock=seconds, timeout=0.1)
-        if failed := link.failed_bytes():
-            Path("found.json").write_text(json.dumps(_refused(link, device, line, failed)))
+        started = any(link.started for _ in range(POLLS))
+        if not started or (failed := link.failed_bytes()):
+            said = {"started": started, "failed": failed if started else []}
+            said |= _refused(link, device, line) | {"commands": chip.commands}
+            Path("found.json").write_text(json.dumps(said))
             return
         outcome = check_memory(link, device, GIVEN["size"])
-        found = vars(outcome) | {"ok": outcome.ok}
+        found = vars(outcome) | {"ok": outcome.ok, "early": early}
         if outcome.ok:
             rng = generator(1)
             a, b = (rng.integers(-128, 128, size, np.int8) for size in ((9, 40), (40, 7)))
@@ -60,9 +68,16 @@ def _numbered(named: dict[str, Any]) -> dict[int, Any]:
     return {int(name): value for name, value in named.items()}
 
 
-def _refused(
-    link: UartLink, device: Coprocessor, line: SerialLine, failed: list[int]
-) -> dict[str, Any]:
+def _said(call: Callable[[], Any]) -> str:
+    """Return the error of a call."""
+    try:
+        call()
+    except CoprocessorError as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _refused(link: UartLink, device: Coprocessor, line: SerialLine) -> dict[str, Any]:
     """Access a memory that failed; return what is said of it."""
     design = Design(GIVEN["design"], GIVEN["parameters"])
     jobs = [Job(a=0, b=512, c=1024, m=2, n=4, k=8, lda=8, ldb=8, ldc=16)]
@@ -70,12 +85,8 @@ def _refused(
         "write": lambda: link.write_memory(16, b"12"),
         "read": lambda: link.read_memory(16, 2),
         "job": lambda: device.run_jobs(jobs),
-        "opened": lambda: opened(line, design),
+        "opened": lambda: opened(line, design, patience=0.0),
     }
-    said: dict[str, Any] = {"failed": failed}
-    for name, call in calls.items():
-        try:
-            call()
-        except CoprocessorError as error:
-            said[name] = f"{type(error).__name__}: {error}"
-    return said
+    said = {name: _said(call) for name, call in calls.items()}
+    # Registers are as before.
+    return said | {"m": device.info.stores.tile_m, "idle": link.read(0)}

@@ -12,7 +12,7 @@ from carrysave.boards.board import BOARDS, design_of
 from carrysave.boards.external import controller
 from carrysave.boards.sdram import SDRAMS
 from carrysave.errors import UsageError
-from verif.boards.simulated_board import alone, board_with
+from verif.boards.simulated_board import alone, board_with, check_unstarted
 
 
 @pytest.mark.prove
@@ -30,7 +30,12 @@ def test_memory_is_right_and_refreshed(tmp_path: Path) -> None:
 @pytest.mark.prove
 def test_memory_in_the_package(tmp_path: Path) -> None:
     """Of 32 bits, at a bus as wide; it has half of the rows, and needs refreshes half as often."""
-    chip = {"rows": 11, "columns": 8, "bits": 32, "timing": {"refi": 15_625.0, "rfc": 55.0}}
+    chip: dict[str, Any] = {
+        "rows": 11,
+        "columns": 8,
+        "bits": 32,
+        "timing": {"refi": 15_625.0, "rfc": 55.0},
+    }
     found = board_with("tang_nano_20k", tmp_path, size=512, **chip)
     assert found["ok"]
     assert found["commands"]["refresh"] > 10
@@ -59,6 +64,14 @@ def test_memory_that_does_not_answer(tmp_path: Path) -> None:
     assert found["wrong"] > 4000
     assert found["low"] == 0
     assert {one["read"] for one in found["first"]} == {255}
+
+
+@pytest.mark.prove
+def test_memory_that_never_starts(tmp_path: Path) -> None:
+    """Host and registers are there, and nothing is asked of the memory."""
+    found = board_with("ulx3s_85f", tmp_path, never=True)
+    check_unstarted(found)
+    assert not found["commands"]["read"] + found["commands"]["write"]
 
 
 @pytest.mark.prove

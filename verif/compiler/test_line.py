@@ -18,6 +18,7 @@ from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.run.stepwise import first_difference
 from carrysave.compiler.target.target import Target
 from carrysave.driver import LinkError
+from golden.soc.serial.flash_image import flash_image
 from verif.compiler.line import Port, by_c, by_python
 from verif.compiler.programs import DESIGNS
 from verif.compiler.stepwise import stepwise
@@ -131,3 +132,44 @@ def test_jobs_alone_send_inputs_and_get_outputs(
         assert 0.95 * counted.came < port.came - before[1] <= 1.02 * counted.came
     size = sum(program.tensors[name].sources.size for name in program.outputs)
     assert counted.came < 450 + 2 * size
+
+
+@pytest.mark.parametrize("driver", ["python", "c"])
+def test_memory_comes_from_flash(driver: str, library: Any) -> None:
+    """Nothing of it is sent, whatever was run before; if flash has another one, all is."""
+    program = compiled(convolutions(5), TARGET)
+    port, data = Port(program), program.memory.tobytes()
+    digest = int(program.target.design.digest, 16)
+    damaged = bytearray(flash_image(digest, data))
+    damaged[-1] ^= 1
+    images = {
+        "": flash_image(digest, data),
+        "there is no image in flash": bytes(len(data)),
+        "the image in flash is of another design": flash_image(digest ^ 1, data),
+        "the image in flash is damaged": bytes(damaged),
+        "loaded": flash_image(digest, data[:-1]),
+    }
+    port.link.digest, sent = digest, []
+    for says, image in images.items():
+        port.link.flash = image
+        for turn in range(2):
+            if not turn:
+                port.memory[:] = 0xA5
+                port.link.reset()
+            before, given = port.sent, inputs(5 + turn)
+            if driver == "python":
+                attached = Attached(program, port)
+                memory, runner = attached.memory, attached._runner
+                assert attached.flash == says
+            else:
+                memory, runner = by_c(library)(program, port)
+            sent.append(port.sent - before)
+            golden = program.memory.copy()
+            bare = replace(program, outputs=())
+            network.run(bare, given, golden, by_golden(program, golden))
+            network.run(bare, given, memory, runner)
+            assert first_difference(program, memory, golden) is None
+    # With flash, only what opens the device is sent.
+    weights = np.count_nonzero(program.memory)
+    assert max(sent[:2]) < 2000
+    assert min(sent[2:]) >= max(sent[:2]) + weights

@@ -32,6 +32,8 @@ _READS = 20
 class Attached:
     """A program on a board: its memory is sent once, then inputs, and what comes between jobs.
 
+    Memory comes from the board's flash, if it has just that.
+
     Parameters
     ----------
     program : for the co-processor that is on the board.
@@ -45,7 +47,9 @@ class Attached:
 
     def __init__(self, program: Program, port: SerialPort) -> None:
         self._program = program
-        device, _ = opened(port, program.target.design)
+        device, link = opened(port, program.target.design)
+        self.flash = "" if link.fill(program.memory.tobytes()) else link.flash or "no flash"
+        """Why its memory did not come from flash; empty: it did."""
         placed = place(device, program)
         self.memory, self._runner = by_device(device, placed, wanted=wanted(program))
 

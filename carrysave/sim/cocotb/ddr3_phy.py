@@ -50,6 +50,7 @@ class Ddr3Phy:
     bad : words with such bits of their own: address -> bits that are read flipped.
     silent : nothing ever comes.
     deaf : only the first burst that is written is taken.
+    unlocked : the FPGA's delay line never locks.
 
     Members
     -------
@@ -69,11 +70,13 @@ class Ddr3Phy:
     bad: dict[int, int] = field(default_factory=dict)
     silent: bool = False
     deaf: bool = False
+    unlocked: bool = False
 
     def __post_init__(self) -> None:
         """Begin to watch the pins."""
         self.memory = np.zeros(1 << 26, np.uint16)
         self.restart()
+        self.dut.dfi_locked.value = not self.unlocked
         self._pins = {
             name: [bits_of(getattr(self.dut, f"dfi_p{phase}_{name}")) for phase in range(_PHASES)]
             for name in _PINS

@@ -107,6 +107,17 @@ static int say(const char *what, carrysave_status status)
     return 1;
 }
 
+/* Memory that is not there yet may start while its host asks, which takes a millisecond or so. */
+static carrysave_status await_memory(carrysave_uart *link)
+{
+    carrysave_status status = CARRYSAVE_UNSTARTED;
+    uint32_t tries;
+
+    for (tries = 1000; tries && status == CARRYSAVE_UNSTARTED; tries--)
+        status = carrysave_uart_started(link);
+    return status;
+}
+
 int main(int count, char **words)
 {
     static carrysave device;
@@ -137,6 +148,8 @@ int main(int count, char **words)
         fprintf(stderr, "board_program: %s: it has another design than " BOARD_NAME "'s\n", words[1]);
         return 1;
     }
+    if (status == CARRYSAVE_OK)
+        status = await_memory(&link);
     if (status == CARRYSAVE_OK)
         status = carrysave_uart_place(&link, memory, there, sizeof memory);
     if (status != CARRYSAVE_OK)
