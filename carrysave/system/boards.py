@@ -21,17 +21,22 @@ class SystemBoard:
     sdram : of the board.
     size : rows and columns of the default engine.
     clock_mhz : default clock.
+    phase : degrees by which the clock of its SDRAM is late, as LiteX's target has it.
     """
 
     sdram: Sdram
     size: int
     clock_mhz: float = 60.0
+    phase: int = 90
 
 
 SYSTEMS = {
+    "ulx3s_12f": SystemBoard(sdram=SDRAMS["ulx3s_12f"], size=4),
     "ulx3s_25f": SystemBoard(sdram=SDRAMS["ulx3s_25f"], size=4),
     "ulx3s_45f": SystemBoard(sdram=SDRAMS["ulx3s_45f"], size=4),
     "ulx3s_85f": SystemBoard(sdram=SDRAMS["ulx3s_85f"], size=8),
+    "colorlight_i5": SystemBoard(sdram=SDRAMS["colorlight_i5"], size=4, phase=180),
+    "colorlight_i9": SystemBoard(sdram=SDRAMS["colorlight_i9"], size=4, phase=180),
 }
 """By names of :data:`carrysave.boards.board.BOARDS`."""
 

@@ -123,6 +123,7 @@ class System:
             arguments=dict(self.chosen.sdram.arguments),
             memory=self.chosen.sdram.memory,
             memory_bits=self.chosen.sdram.bits,
+            phase=self.chosen.phase,
             clock_hz=self.clock_hz,
             baud=self.baud or self.clock_hz / CPUS[self.cpu].divisor,
             cpu=self.cpu,

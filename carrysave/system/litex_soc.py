@@ -38,7 +38,7 @@ class Request:
     data_width, address_width : of its memory bus, bits.
     window : bytes of its registers.
     platform, arguments : module of litex_boards.platforms, and of its Platform.
-    memory, memory_bits : LiteDRAM's name of the SDRAM, and bits of its data bus.
+    memory, memory_bits, phase : LiteDRAM's name of SDRAM, bits of its bus, degrees its clock lags.
     clock_hz, baud : of the system, and of its serial line.
     cpu, bus : LiteX's names of the processor, and of the standard of its bus.
     rom : bytes of block RAM for the firmware's code.
@@ -53,6 +53,7 @@ class Request:
     arguments: dict[str, str]
     memory: str
     memory_bits: int
+    phase: int
     clock_hz: float
     baud: float
     cpu: str
@@ -141,8 +142,8 @@ def _system(platform: Any, request: Request) -> Any:
     soc.bus.add_slave("matmul", soc.matmul.bus, region)
     soc.irq.add("matmul")
     # Not by the bus, on which LiteX's bridges from AXI wait for each beat, but at SDRAM itself.
-    base = soc.bus.regions["main_ram"].origin
-    axi_to_sdram(soc, soc.matmul.master, soc.sdram.crossbar.get_port(), base)
+    port, main = soc.sdram.crossbar.get_port(), soc.bus.regions["main_ram"]
+    axi_to_sdram(soc, soc.matmul.master, port, main.origin)
     return soc
 
 
@@ -202,9 +203,9 @@ def _placed(platform: Any, request: Request) -> tuple[Any, Any, Any]:
                 platform.request(platform.default_clk_name), 1e9 / platform.default_clk_period
             )
             self.pll.create_clkout(self.cd_sys, request.clock_hz)
-            self.pll.create_clkout(self.cd_sys_ps, request.clock_hz, phase=90)
-            pin = platform.request("sdram_clock")
-            self.specials += DDROutput(1, 0, pin, ClockSignal("sys_ps"))
+            self.pll.create_clkout(self.cd_sys_ps, request.clock_hz, phase=request.phase)
+            late = ClockSignal("sys_ps")
+            self.specials += DDROutput(1, 0, platform.request("sdram_clock"), late)
 
     phy = GENSDRPHY(platform.request("sdram"), request.clock_hz)
     return Crg(), platform.request("serial"), phy
@@ -224,9 +225,8 @@ def _facts(soc: Any, platform: Any, output: Any) -> dict[str, Any]:
     from litex.soc.integration.export import get_csr_json
 
     known = json.loads(get_csr_json(soc.csr_regions, soc.constants, soc.mem_regions))
-    steps, _ = get_sdram_phy_init_sequence(
-        soc.sdram.controller.settings.phy, soc.sdram.controller.settings.timing
-    )
+    settings = soc.sdram.controller.settings
+    steps, _ = get_sdram_phy_init_sequence(settings.phy, settings.timing)
     return {
         "registers": {name: one["addr"] for name, one in known["csr_registers"].items()},
         "memories": {name: [one["base"], one["size"]] for name, one in known["memories"].items()},

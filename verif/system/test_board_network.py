@@ -47,16 +47,25 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builds, "_implement", implement)
 
 
-@pytest.fixture
-def built(quick: None, run: Run, tmp_path: Path) -> Iterator[tuple[dict[str, Any], Path, Device]]:
+@pytest.fixture(params=["", pytest.param("--flash", marks=pytest.mark.prove)])
+def built(
+    quick: None, run: Run, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[tuple[dict[str, Any], Path, Device]]:
     onnx.save(convolutions(4), tmp_path / "model.onnx")
     line = ("build", "--board", BOARD.name, "--model", tmp_path / "model.onnx", "-o", tmp_path)
-    done = run(*line, "--json")
+    done = run(*line, "--json", *filter(None, [request.param]))
     assert done.code == 0, done.err
     folder = tmp_path / "boards" / BOARD.name
     found = check("board", done.out)
     assert check("board", folder / f"{BOARD.name}.json") == found
     device = Device(Design("coprocessor_uart", found["parameters"]))
+    if flash := found["network"]["flash"]:
+        command = f"openFPGALoader -b ulx3s -f -o 0x100000 {folder / 'flash.bin'}"
+        assert (flash["address"], flash["command"]) == (1 << 20, command)
+        device.link.flash = Path(flash["image"]).read_bytes()
+        device.link.digest = int(Design("coprocessor_uart", found["parameters"]).digest, 16)
+        device.memory[:] = 0xA5
+        device.link.reset()
     yield found, folder, device
     device.close()
 
@@ -143,6 +152,11 @@ def test_what_does_not_fit_is_refused_before_synthesis(run: Run, tmp_path: Path)
             r" 33,554,432 bytes of SDRAM a host on a serial line names 16,777,216 at most",
         ),
         (["kv260"], "--model must be left out: kv260 has a processor, which runs the files of"),
+        (["ecpix5_45f", "--flash"], "flash must be left out on ecpix5_45f: amaranth-boards and"),
+        (
+            [BOARD.name, "--flash", "-p", "flash=0xffff00"],
+            "the image of --model needs [3-9],.* bytes of flash, and ulx3s_25f has 256 from 0xff",
+        ),
         (["icebreaker"], "bias must be true: zero points are taken out with it"),
         ([BOARD.name, "--batch", "0"], "--batch must be 1 or more, not 0"),
     ):

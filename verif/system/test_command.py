@@ -67,12 +67,14 @@ def test_digits_on_the_simulated_system(run: Run, network: list[Path], tmp_path:
 
 
 @pytest.mark.prove
-def test_convolutions_on_the_simulated_system(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("board", ["ulx3s_85f", "ulx3s_12f", "colorlight_i5", "colorlight_i9"])
+def test_convolutions_on_the_simulated_system(board: str, run: Run, tmp_path: Path) -> None:
     """Jobs on one start, codes that the processor gathers, and the greatest of windows."""
     model, x = tmp_path / "model.onnx", tmp_path / "x.npy"
     onnx.save(convolutions(), model)
     np.save(x, np.random.default_rng(1).integers(0, 256, SHAPE).astype(np.uint8))
-    done = run(*SMALL, "--model", model, "--input", x, "--simulate", "--json")
+    small = ("--board", board, *SMALL[2:])
+    done = run(*small, "--model", model, "--input", x, "--simulate", "--json")
     assert done.code == 0, done.err
     simulation = check("soc", done.out)["simulation"]
     assert [layer["differ"] for layer in simulation["layers"]] == [0, 0]
@@ -105,7 +107,7 @@ def test_networks_on_the_simulated_system(run: Run, network: list[Path], tmp_pat
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("--board orangecrab_25f", "--board must be one with SDRAM that a system uses, ulx3s_25f,"),
+        ("--board orangecrab_25f", "--board must be one with SDRAM that a system uses, ulx3s_12f,"),
         ("--board ulx3s_85e", "unknown board 'ulx3s_85e'; did you mean ulx3s_85f"),
         ("--board ulx3s_85f --simulate", "--simulate needs --model and --input"),
         ("--board ulx3s_85f --port p", "--port needs --model and --input"),

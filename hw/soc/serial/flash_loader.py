@@ -101,7 +101,6 @@ class FlashLoader(wiring.Component):
             self.flash_mosi.eq(reader.mosi),
             reader.miso.eq(self.flash_miso),
             crc.i.eq(reader.o.payload),
-            self.byte.eq(reader.o.payload),
             self.o_started.eq(self.o_status != LOADING),
             self.o_image.eq(Mux(self.o_status == LOADED, self.wanted, 0)),
         ]
@@ -161,16 +160,18 @@ class FlashLoader(wiring.Component):
                     m.next = "over"
 
     def _copy(self, m: Module, reader: FlashReader, crc: FrameCrc) -> None:
-        """Write byte after byte, and compare their CRC."""
+        """Write byte after byte, while flash shows the next one, and compare their CRC."""
         with m.State("copy"):
             m.d.comb += [
                 reader.en.eq(self.length != 0),
-                self.writes.eq(reader.o.valid),
-                reader.o.ready.eq(self.memory.done),
-                crc.i_valid.eq(self.memory.done),
+                reader.o.ready.eq(~self.writes & (self.length != 0)),
+                crc.i_valid.eq(reader.o.valid & reader.o.ready),
             ]
+            with m.If(crc.i_valid):
+                m.d.sync += [self.byte.eq(reader.o.payload), self.writes.eq(1)]
             with m.If(self.memory.done):
                 m.d.sync += [self.place.eq(self.place + 1), self.length.eq(self.length - 1)]
+                m.d.sync += self.writes.eq(0)
                 with m.If(self.memory.error != 0):
                     m.d.sync += self.o_status.eq(FAILED)
                     m.next = "over"

@@ -65,9 +65,13 @@ def flashed(image: bytes) -> bytes:
 
 
 def fill(
-    chip: FlashChip, monkeypatch: pytest.MonkeyPatch, bad: int | None = None, most: int = 4
+    chip: FlashChip,
+    monkeypatch: pytest.MonkeyPatch,
+    bad: int | None = None,
+    most: int = 4,
+    cycles: list[int] | None = None,
 ) -> tuple[FlashStatus, int, np.ndarray, Memory]:
-    """Have a loader fill memory; return its status, its CRC, and the memory."""
+    """Have a loader fill memory; return its status, its CRC, and the memory; note the cycles."""
     monkeypatch.setattr(flash_reader, "_PAUSE", 128)
     dut = FlashLoader(ADDRESS, SIZE, DIGEST)
     memory = Memory(dut.memory, np.full(SIZE, 0xA5, np.uint8), bad, most)
@@ -80,13 +84,24 @@ def fill(
             said[:] = values
             assert bool(values[0]) == (values[1] != FlashStatus.LOADING)
 
-    run(
+    took = run(
         dut,
         [Chip(dut, chip), memory, Says(), Pin(dut.i_started, lambda: 1)],
         lambda: bool(said[0]),
         deadline=20_000,
     )
+    if cycles is not None:
+        cycles.append(took)
     return FlashStatus(said[1]), said[2], memory.octets, memory
+
+
+def test_bytes_take_as_long_as_flash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """33 cycles each, of memory that is not slower."""
+    taken: list[int] = []
+    for size in (1, 21):
+        image = flash_image(DIGEST, DATA[:size])
+        fill(FlashChip(flashed(image)), monkeypatch, most=20, cycles=taken)
+    assert 20 * 33 - 20 <= taken[1] - taken[0] <= 20 * 33 + 20
 
 
 def flipped(at: int, bit: int = 0) -> bytes:
