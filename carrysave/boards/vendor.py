@@ -7,6 +7,7 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.boards.board import Board
+from carrysave.boards.flash import flash_of
 from carrysave.boards.line_rate import rate_of
 from carrysave.boards.top import TOP, Clock, top
 from hw.catalog import Design
@@ -29,7 +30,14 @@ def write(
     Returns
     -------
     The design, and the facts of :func:`carrysave.boards.build.build`, without figures.
+
+    Raises
+    ------
+    UsageError
+        The design reads the board's flash.
     """
+    if not board.processor and design.spec.flash:
+        flash_of(board.name)
     progress(f"{board.name}: writing a project for Vivado")
     folder.mkdir(parents=True, exist_ok=True)
     if board.processor:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from carrysave.boards.board import BOARDS, design_of
+from carrysave.boards.build import build
 from carrysave.boards.flash import FLASHES, check_bitstream, flash_of, image_of, programs
 from carrysave.boards.top import Clock, top
 from carrysave.errors import UsageError
@@ -91,6 +92,9 @@ def test_boards_whose_flash_is_not_read() -> None:
     for name, why in (("ecpix5_85f", "the other way round"), ("icebreaker", "no design reads")):
         with pytest.raises(UsageError, match=f"flash must be left out on {name}: .*{why}"):
             flash_of(name)
+    board = BOARDS["arty_a7_35t"]
+    with pytest.raises(UsageError, match="flash must be left out on arty_a7_35t"):
+        build(board, {"flash": "4096"}, Path(), lambda text: None)
 
 
 def test_clock_of_flash_leaves_by_the_configuration() -> None:

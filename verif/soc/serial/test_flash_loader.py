@@ -110,9 +110,9 @@ def flipped(at: int, bit: int = 0) -> bytes:
     return bytes(image)
 
 
-def headed(size: int, digest: int = DIGEST) -> bytes:
-    """Return an image whose header says another size, with a right CRC."""
-    header = bytearray(flash_image(digest, DATA)[: F.CRC])
+def headed(size: int = len(DATA), magic: bytes = F.MAGIC) -> bytes:
+    """Return an image whose header says something else, with a right CRC."""
+    header = bytearray(magic + flash_image(DIGEST, DATA)[F.DIGEST : F.CRC])
     header[F.BYTES : F.DATA_CRC] = size.to_bytes(4, "little")
     whole = flash_image(0, bytes(header))[F.DATA_CRC : F.CRC]
     return bytes(header) + whole + DATA
@@ -128,6 +128,8 @@ def headed(size: int, digest: int = DIGEST) -> bytes:
         (flash_image(DIGEST ^ 1 << 63, DATA), FlashStatus.OTHER),
         (bytes(100), FlashStatus.EMPTY),
         (b"", FlashStatus.EMPTY),
+        *((headed(magic=magic), FlashStatus.EMPTY) for magic in (b"ESF1", b"CSF2")),
+        (headed(), FlashStatus.LOADED),
         (headed(0), FlashStatus.EMPTY),
         (headed(SIZE + 1), FlashStatus.EMPTY),
         (headed(1 << 31), FlashStatus.EMPTY),
