@@ -205,13 +205,13 @@ def test_host_waits_and_may_have_it_copied_again(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(flash_reader, "_PAUSE", 128)
     dut = FlashLoader(ADDRESS, SIZE, DIGEST)
     chip, octets = FlashChip(flashed(flash_image(DIGEST, DATA))), np.zeros(SIZE, np.uint8)
-    memory = Memory(dut.memory, octets, None, 4)
+    memory = Memory(dut.memory, octets, None, 60)
     parts = [Chip(dut, chip), memory]
     values: list[int] = []
 
     async def bench(ctx: Any) -> None:
-        async def step(until: Callable[[], bool]) -> None:
-            for _ in range(20_000):
+        async def step(until: Callable[[], bool], most: int = 20_000) -> None:
+            for _ in range(most):
                 if until():
                     return
                 for part in parts:
@@ -223,12 +223,12 @@ def test_host_waits_and_may_have_it_copied_again(monkeypatch: pytest.MonkeyPatch
                     values = values[len(part.ports) :]
             raise AssertionError("nothing came")
 
-        async def write(address: int, byte: int) -> int:
+        async def write(address: int, byte: int, most: int = 200) -> int:
             host = dut.host
             for port, value in ((host.address, address), (host.data, byte), (host.write, 1)):
                 ctx.set(port, value)
             ctx.set(host.request, 1)
-            await step(lambda: bool(ctx.get(host.done)))
+            await step(lambda: bool(ctx.get(host.done)), most)
             error = ctx.get(host.error)
             await step(Turns())
             ctx.set(host.request, 0)
@@ -236,7 +236,7 @@ def test_host_waits_and_may_have_it_copied_again(monkeypatch: pytest.MonkeyPatch
 
         ctx.set(dut.i_started, 1)
         for turn in range(2):
-            assert await write(3, 7) == UNSTARTED
+            assert await write(3, 7, most=3) == UNSTARTED
             await step(lambda: bool(ctx.get(dut.o_started)))
             assert ctx.get(dut.o_status) == FlashStatus.LOADED
             assert octets[: len(DATA)].tobytes() == DATA
@@ -253,3 +253,4 @@ def test_host_waits_and_may_have_it_copied_again(monkeypatch: pytest.MonkeyPatch
     simulator.run()
     assert values == [0, 1]
     assert chip.reads == [ADDRESS, ADDRESS]
+    assert memory.writes == [*range(len(DATA)), 3] * 2
