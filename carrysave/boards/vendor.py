@@ -25,16 +25,12 @@ def write(
     """Write what Vivado builds a bitstream of.
 
     With a processor in the FPGA that is the design's pack, whose program draws the whole system;
-    else Verilog, pins and a program that runs all steps, at the board's own clock.
+    else Verilog, pins and a program that runs all steps, at the board's own clock. A design that
+    reads the board's flash is refused.
 
     Returns
     -------
     The design, and the facts of :func:`carrysave.boards.build.build`, without figures.
-
-    Raises
-    ------
-    UsageError
-        The design reads the board's flash.
     """
     if not board.processor and design.spec.flash:
         flash_of(board.name)

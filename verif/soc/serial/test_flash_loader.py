@@ -1,6 +1,7 @@
 """Memory that is filled from flash as the golden model does it, whatever flash has."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -190,16 +191,6 @@ def test_reader_samples_before_the_flash_shows_the_next_bit(
     assert fill(chip, monkeypatch)[0] == FlashStatus.EMPTY
 
 
-class Turns:
-    """Says whether it was asked before."""
-
-    asked = -1
-
-    def __call__(self) -> bool:
-        self.asked += 1
-        return bool(self.asked)
-
-
 def test_host_waits_and_may_have_it_copied_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bytes are refused meanwhile; what it has changed is as in flash afterwards."""
     monkeypatch.setattr(flash_reader, "_PAUSE", 128)
@@ -230,7 +221,7 @@ def test_host_waits_and_may_have_it_copied_again(monkeypatch: pytest.MonkeyPatch
             ctx.set(host.request, 1)
             await step(lambda: bool(ctx.get(host.done)), most)
             error = ctx.get(host.error)
-            await step(Turns())
+            await step(partial(next, iter((False, True))))
             ctx.set(host.request, 0)
             return int(error)
 
@@ -243,7 +234,7 @@ def test_host_waits_and_may_have_it_copied_again(monkeypatch: pytest.MonkeyPatch
             assert await write(3, DATA[3] ^ 1) == 0
             assert octets[3] == DATA[3] ^ 1
             ctx.set(dut.i_again, 1)
-            await step(Turns())
+            await step(partial(next, iter((False, True))))
             ctx.set(dut.i_again, 0)
             values.append(turn)
 
