@@ -196,7 +196,7 @@ def test_host_waits_and_may_have_it_copied_again(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(flash_reader, "_PAUSE", 128)
     dut = FlashLoader(ADDRESS, SIZE, DIGEST)
     chip, octets = FlashChip(flashed(flash_image(DIGEST, DATA))), np.zeros(SIZE, np.uint8)
-    memory = Memory(dut.memory, octets, None, 60)
+    memory = Memory(dut.memory, octets, None, 200)
     parts = [Chip(dut, chip), memory]
     values: list[int] = []
 
@@ -214,7 +214,7 @@ def test_host_waits_and_may_have_it_copied_again(monkeypatch: pytest.MonkeyPatch
                     values = values[len(part.ports) :]
             raise AssertionError("nothing came")
 
-        async def write(address: int, byte: int, most: int = 200) -> int:
+        async def write(address: int, byte: int, most: int = 300) -> int:
             host = dut.host
             for port, value in ((host.address, address), (host.data, byte), (host.write, 1)):
                 ctx.set(port, value)
