@@ -319,16 +319,13 @@ def _is_engine(entry: Entry) -> bool:
 
 
 CATALOG = Catalogue()
-
+_LATER = ("lean", "tap_rows", "watchdog", "row_factors")
 _OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps", "table")
 ADDED_PARAMETERS = {
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree", "ternary_core"), ("sparsity",)),
-    "coprocessor": ("vector", "id_width", "lean", "tap_rows", "watchdog", "row_factors", *_OPTIONS),
-    "coprocessor_stream": ("lean", "tap_rows", "watchdog", "row_factors", *_OPTIONS),
-    "coprocessor_uart": (
-        *("vector", "lean", "tap_rows", "watchdog", "row_factors", "flash"),
-        *_OPTIONS,
-    ),
+    "coprocessor": ("vector", "id_width", *_LATER, *_OPTIONS),
+    "coprocessor_stream": (*_LATER, *_OPTIONS),
+    "coprocessor_uart": ("vector", "flash", *_LATER, *_OPTIONS),
     "vector_unit": ("quotient_bits", "exponential"),
 }
 """Parameters that a design did not have at first: at their defaults its digest is as before."""

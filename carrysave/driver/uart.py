@@ -59,13 +59,15 @@ class UartLink:
         An unknown device, an invalid address, or memory that does not answer or has not started.
     """
 
+    _filled = b""
+    """What memory has from flash, up to the next array."""
+
     def __init__(self, port: SerialPort, *, tries: int = 8, burst: int = 4096) -> None:
         if not 1 <= burst <= 65535:
             raise ValueError(f"burst must be 1..65535, not {burst!r}")
         self._line = Line(port, tries)
         self._burst = burst
         self.size = 0
-        self._filled = b""
         self.reset()
         self._room = Room(self.size)
 
