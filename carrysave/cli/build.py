@@ -89,15 +89,13 @@ def build(
     board; `-p` takes those of `generate coprocessor_uart`. A PLL makes the clock that the design
     reaches, or that of `--clock`; fails if the design does not meet that. Without `--clock` there
     are `--seeds` runs, each from another seed and at a clock asked anew from what was reached, and
-    the best is kept. For boards with an FPGA
-    of Xilinx's it writes a project for Vivado.
+    the best is kept. For boards with an FPGA of Xilinx's it writes a project for Vivado.
 
     With `--model`, the network's program must fit into the co-processor's memory: it is refused
     before synthesis if it does not. Its program and weights are written beside the bitstream with
     programs in Python and C that send them to the board once, then inputs, and read outputs; and
     a page of its cycles, inputs a second, GOPS, the FPGA's parts, and what bounds it. What is
-    between jobs is computed by the host. With `--flash` they are an image for the board's SPI
-    flash, too, from which it fills its memory by itself; the report has the command that writes it.
+    between jobs is computed by the host. `--flash`: they are an image for the board's flash, too.
 
     **Examples:**
 
