@@ -18,7 +18,7 @@ class Flash:
     Members
     -------
     bytes : of it, as LiteX's target of the board names the chip, or the board's maker.
-    address : of the image; behind a bitstream that is not compressed.
+    address : of the image; behind a bitstream that is not compressed, block RAM with it.
     bitstream : where the FPGA's configuration begins.
     loader : how openFPGALoader reaches it; a word in capitals is the user's to fill in.
     """
@@ -31,7 +31,7 @@ class Flash:
 
 _ULX3S = {
     f"ulx3s_{size}f": Flash(bytes=1 << 24, address=address, loader="-b ulx3s")
-    for size, address in ((12, 1 << 20), (25, 1 << 20), (45, 1 << 21), (85, 1 << 21))
+    for size, address in ((12, 1 << 20), (25, 1 << 20), (45, 2 << 20), (85, 3 << 20))
 }
 # Behind the bootloader and its bitstream; which writes no other place by its USB.
 _ORANGECRAB = {

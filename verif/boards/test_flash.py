@@ -59,7 +59,7 @@ def test_ddr3_is_filled_once_it_has_started(tmp_path: Path) -> None:
 def test_image_is_behind_the_bitstream(name: str) -> None:
     """A configuration of the whole FPGA, not compressed, ends before it; and erases are whole."""
     flash = FLASHES[name]
-    bits = {"12F": 582_376, "25F": 582_376, "45F": 1_032_681, "85F": 1_952_372}
+    bits = {"12F": 711_400, "25F": 711_400, "45F": 1_281_513, "85F": 2_431_604}
     size = next(size for part, size in bits.items() if part in BOARDS[name].facts["part"])
     assert flash.bitstream + size <= flash.address < flash.bytes
     assert flash.address % (1 << 16) == 0
