@@ -187,7 +187,7 @@ def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Pro
         return device.vector(
             work.operation, a, b=b, requantisation=work.requantisation, narrow=work.narrow
         )
-    mode = work.mode or info.mode
+    mode = (work.mode or info.mode).tabled(work.b)
     before = _operand(device, work, mode.a, before)
     bias = None if work.bias is None else device.place(work.bias[None], info.sums, "bias")
     b = device.place(mode.words(work.b), mode.b_stored, "b")

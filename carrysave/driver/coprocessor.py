@@ -10,6 +10,7 @@ from .allocator import Room
 from .blocking import Blocks
 from .device_info import Counters
 from .errors import LinkError
+from .job import Requantisation
 from .matrix import Matrix, OnChip, Product
 from .mode import Mode
 from .number import Number
@@ -116,7 +117,8 @@ class Coprocessor(VectorControl):
         Parameters
         ----------
         a, b : M x K numbers of ``info.a``, and K x N of ``info.b``; with `mode`, of its numbers,
-            and B as :meth:`Mode.words` arranges it, as it also must be with ``trits``.
+            and B as :meth:`Mode.words` arranges it, as it also must be with an expander; of one
+            that has a job's table, `mode` has it.
         bias : 1 x N sums, added to each row.
         out : M x N, of ``info.sums`` or ``info.codes``; allocated if None.
         a_scales, b_scales : M x blocks and blocks x N ``mode.scales``, one per ``mode.block``
@@ -146,17 +148,25 @@ class Coprocessor(VectorControl):
         check_factors(self.info, m, factors, accumulates=accumulate)
         blocks = blocks_of(self.info, blocks, sizes, mode, number)
         c = self.empty((m, n), number) if out is None else out
-        records = None
-        if requantisation is not None and requantisation.recorded:
-            with c.freed_on_error() if out is None else nullcontext():
-                records = self._bytes(requantisation.placed(n).reshape(1, -1))
+        with c.freed_on_error() if out is None else nullcontext():
+            tables = self._tables(mode, requantisation, n)
         operands = {"a": a, "b": b, "bias": bias, "a_scales": a_scales, "b_scales": b_scales}
         operands["row_factors"] = factors
         matrices = {name: one for name, one in operands.items() if one is not None} | {"c": c}
-        if records is not None:
-            matrices["records"] = records
+        matrices |= tables
         how = requantisation, accumulate, 2 if wide else 0
         return Product(product_job(matrices, sizes, mode, blocks, how), matrices, mode)
+
+    def _tables(
+        self, mode: Mode, requantisation: Requantisation | None, columns: int
+    ) -> dict[str, Matrix]:
+        """Place the table of B, and the records of columns, where a job has them."""
+        placed: dict[str, Matrix] = {}
+        if mode.expander.table_bytes:
+            placed["b_scales"] = self._bytes(mode.table_bytes)
+        if requantisation is not None and requantisation.recorded:
+            placed["records"] = self._bytes(requantisation.placed(columns).reshape(1, -1))
+        return placed
 
     def matmul(
         self,
@@ -176,7 +186,7 @@ class Coprocessor(VectorControl):
         ----------
         a, b, bias, out, a_scales, b_scales : arrays, or matrices on the device; see
             :meth:`product`. An array `out` receives C, and holds the existing sums to accumulate
-            into. An array `b` is K x N, with any mode.
+            into. An array `b` is K x N, with any mode; a job's table is made of its numbers.
         timeout : seconds; the device's by default.
         options : by name, see :meth:`product`.
 
@@ -190,6 +200,8 @@ class Coprocessor(VectorControl):
         """
         check_names(options)
         mode = self._mode(options.get("mode"))
+        if not isinstance(b, Matrix):
+            mode = mode.tabled(np.asarray(b))
         with ExitStack() as stack:
             operands = Operands(self, stack)
             target = out if isinstance(out, Matrix) else None

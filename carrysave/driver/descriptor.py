@@ -155,6 +155,8 @@ def _same(job: Job) -> int:
     return FIELDS["job_m" if job.window is None else "job_a_scales_lo"][0] - JOB
 
 
+_MOST_ENTRIES = 16
+"""Bytes of a table of numbers of B."""
 _AHEAD = 3
 """Jobs that may be under way besides one."""
 _ALIKE_MOST = 0xFFFF
@@ -182,6 +184,8 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
         row = {"scale": 1, "gather": 4}.get(job.vector or "", job.n * (job.a_format + 1))
         read.append((job.b, job.b + (job.m - 1) * job.ldb + row))
     read += [rows(job.a_scales, job.m, job.ldsa), rows(job.b_scales, job.k, job.ldsb)]
+    if job.b_scales and not job.ldsb:
+        read.append((job.b_scales, job.b_scales + _MOST_ENTRIES))
     if job.bias is not None:
         read.append((job.bias, job.bias + job.n * sum_bytes))
     if job.row_factors is not None:

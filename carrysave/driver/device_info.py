@@ -6,11 +6,11 @@ from functools import cached_property
 
 from .blocking import Stores
 from .errors import CoprocessorError
-from .mode import Mode
-from .number import FP32, Number
+from .expander import CODEBOOKS, PLAIN, ExpanderSpec
+from .mode import Mode, read_expander
+from .number import BYTE, FP32, Number
 from .operations import DEPTHWISE, MAPS, PAIRS
 from .registers import ABI, FIELDS, MAGIC, OPERATIONS, ROUNDINGS
-from .trits import TRITS
 
 __all__ = ["Counters", "Info", "VectorInfo"]
 
@@ -175,6 +175,7 @@ class Info:
     scratch : bytes on chip, at the last addresses, that jobs alone read and write; 0: none.
     stores : tile and stores, which limit blocks.
     vector : the vector unit, if there is one.
+    expander : of codes that B is of in memory, by what jobs have it: ``codebook``, ``trits``.
     rounding : how sums are rounded to codes: ``single``, halves up; ``even``, halves to the even
         code, as onnxruntime does; ``double``, as TFLite; "" without ``requantiser``.
     """
@@ -194,6 +195,7 @@ class Info:
     vector: VectorInfo | None = None
     scratch: int = 0
     rounding: str = ""
+    expander: ExpanderSpec = PLAIN
 
     @classmethod
     def read(cls, field: Callable[[str], int]) -> "Info":
@@ -213,13 +215,10 @@ class Info:
                 raise CoprocessorError(f"numbers_{name}_width must be 1..{bits}, not {width}")
             return Number.of(bits, width, bool(signed))
 
-        trits = bool(field("features_trits"))
-        if trits and field("tile_k") % TRITS:
-            raise CoprocessorError(
-                f"tile_k must be a multiple of {TRITS} with trits, not {field('tile_k')}"
-            )
-        deep = TRITS if trits else 1
-        stores = Stores(**{name: field(name) for name in _STORES}, b_deep=deep)
+        expander = read_expander(field)
+        # Where B is of codes of a table, what is told of it is told of the table's numbers.
+        b_bits = BYTE.bits if expander.name in CODEBOOKS else field("b_bits")
+        stores = Stores(**{name: field(name) for name in _STORES}, b_deep=expander.deep)
         for name, held in (
             ("a_bytes", stores.a_words),
             ("b_bytes", stores.b_words),
@@ -236,7 +235,7 @@ class Info:
             address_width=field("address_width"),
             dimension_width=field("dimension_width"),
             a=number("a", field("a_bits")),
-            b=number("b", field("b_bits")),
+            b=number("b", b_bits),
             sums=FP32 if "scales" in features else number("sum", 8 * field("sum_bytes")),
             codes=number("c", field("c_bits")),
             features=features,
@@ -244,6 +243,7 @@ class Info:
             vector=VectorInfo.read(field) if "vector" in features else None,
             scratch=_scratch(field),
             rounding=_rounding(field) if "requantiser" in features else "",
+            expander=expander,
         )
 
     @property
@@ -264,10 +264,8 @@ class Info:
     @cached_property
     def mode(self) -> Mode:
         """The mode of an integer engine."""
-        if "trits" in self.features:
-            weights = replace(self.b, bits=2, low=-1, high=1)
-            return Mode(a=self.a, b=weights, k_max=self.k_max, trits=True)
-        return Mode(a=self.a, b=self.b, k_max=self.k_max)
+        weights = replace(self.b, bits=2, low=-1, high=1) if "trits" in self.features else self.b
+        return Mode(a=self.a, b=weights, k_max=self.k_max, expander=self.expander)
 
     def require(self, feature: str) -> None:
         """Refuse features that this build lacks."""

@@ -1,14 +1,25 @@
 """Operand formats of a product, for multi-format engines."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .blocking import Stores
+from .errors import CoprocessorError
+from .expander import (
+    CODEBOOKS,
+    PLAIN,
+    TRITS_OF_BYTES,
+    ExpanderSpec,
+    codes_of,
+    pack_codes,
+    table_of,
+)
 from .number import BYTE, Number
-from .trits import TRITS, pack_trits
+from .trits import pack_trits
 
-__all__ = ["Mode"]
+__all__ = ["Mode", "read_expander"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +35,8 @@ class Mode:
     exponent : log2 of the weight of a sum's last bit.
     block : codes along K per scale, whole words; 0: no scales.
     scales : number format of scales.
-    trits : codes of B are -1, 0 and 1, in memory five along K to a byte.
+    expander : B is in memory as codes of fewer bits, in words of several along K.
+    table : the numbers of these codes, of an expander that has those of a job.
     """
 
     a: Number
@@ -36,7 +48,8 @@ class Mode:
     exponent: int = 0
     block: int = 0
     scales: Number = BYTE
-    trits: bool = False
+    expander: ExpanderSpec = PLAIN
+    table: tuple[int, ...] = ()
 
     def blocks(self, k: int) -> int:
         """Return the number of blocks in K codes; the last one may be shorter."""
@@ -45,25 +58,58 @@ class Mode:
     @property
     def b_deep(self) -> int:
         """Steps along K in a word of B."""
-        return TRITS if self.trits else 1
+        return self.expander.deep
 
     @property
     def b_stored(self) -> Number:
-        """Numbers of B in memory: the codes, or bytes of trits."""
-        return BYTE if self.trits else self.b
+        """Numbers of B in memory: the codes, or words of an expander's."""
+        bits = self.expander.bits
+        if not bits:
+            return self.b
+        trits = self.expander == TRITS_OF_BYTES
+        return BYTE if trits else Number.of(bits, self.expander.width * self.b_deep, False)
 
-    def words(self, b: np.ndarray) -> np.ndarray:
-        """Rearrange B, K x N, so that the codes of a word are adjacent: words along K x (N codes).
-
-        Or pack five rows of trits into one of bytes. A needs no rearrangement. K is zero-padded.
+    def tabled(self, b: np.ndarray) -> "Mode":
+        """Return the mode with a table of the numbers of B, if a job has one and there is none.
 
         Raises
         ------
         TypeError, ValueError
-            A weight is not -1, 0 or 1, if they are packed.
+            B has other numbers, or more than a table.
         """
-        if self.trits:
+        if not self.expander.table_bytes or self.table:
+            return self
+        return replace(self, table=table_of(self.b.check("b", b), self.expander))
+
+    @property
+    def table_bytes(self) -> np.ndarray:
+        """The table of a job as in memory, a row of bytes.
+
+        Raises
+        ------
+        ValueError
+            There is none, or one of other sizes, or with an entry that is no number of B.
+        """
+        entries = self.expander.table_bytes
+        if len(self.table) != entries:
+            raise ValueError(f"table of the mode must be of {entries}, not of {len(self.table)}")
+        return (self.b.check("table", self.table) & 0xFF).astype(np.uint8)[None]
+
+    def words(self, b: np.ndarray) -> np.ndarray:
+        """Rearrange B, K x N, so that the codes of a word are adjacent: words along K x (N codes).
+
+        Or pack rows of numbers into words of codes. A needs no rearrangement. K is zero-padded.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A weight is none that the expander makes, if there is one.
+        """
+        if self.expander == TRITS_OF_BYTES:
             return pack_trits(self.b.check("b", b))
+        if self.expander.bits:
+            table = self.expander.table or self.table
+            return pack_codes(codes_of(self.b.check("b", b), table), self.expander)
         padded = np.pad(b, ((0, -len(b) % self.codes), (0, 0)))
         columns = b.shape[1]
         words = padded.reshape(-1, self.codes, columns).transpose(0, 2, 1)
@@ -79,3 +125,23 @@ class Mode:
             b_widest=stores.b_bits,
             block=self.block // self.codes,
         )
+
+
+def read_expander(field: Callable[[str], int]) -> ExpanderSpec:
+    """Read how B is in memory, by names of fields; CoprocessorError: no build has that."""
+    number, trits = field("features_codebook"), field("features_trits")
+    kinds = (PLAIN, *CODEBOOKS.values())
+    if number >= len(kinds) or (number and trits):
+        most = 0 if trits else len(kinds) - 1
+        raise CoprocessorError(f"features_codebook must be 0..{most}, not {number}")
+    expander = TRITS_OF_BYTES if trits else kinds[number]
+    if expander.bits and field("b_bits") != expander.bits:
+        raise CoprocessorError(
+            f"b_bits must be {expander.bits} with {expander.name}, not {field('b_bits')}"
+        )
+    if field("tile_k") % expander.deep:
+        raise CoprocessorError(
+            f"tile_k must be a multiple of {expander.deep} with {expander.name},"
+            f" not {field('tile_k')}"
+        )
+    return expander

@@ -23,7 +23,7 @@ def mode_of(spec: CoprocessorSpec, job: Job) -> FormatMode | None:
 
 
 def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
-    """Lay out the matrices of a job: a, b, c; bias, records and factors of rows if there are any.
+    """Lay out the matrices of a job: a, b, c; bias, records, factors of rows, a table, if any.
 
     a and b consist of words, see :class:`golden.soc.mode.FormatMode`.
     """
@@ -34,15 +34,10 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     if spec.sizes and job.codes:
         bits = 8 * (job.c_bytes or 1)
     words = -(-job.k // mode.codes)
+    deep = -(-words // mode.b_deep)
     placed = {
         "a": Matrix(address=job.a, rows=job.m, columns=words, distance=job.lda, bits=mode.a_bits),
-        "b": Matrix(
-            address=job.b,
-            rows=-(-words // mode.b_deep),
-            columns=job.n,
-            distance=job.ldb,
-            bits=mode.b_bits,
-        ),
+        "b": Matrix(address=job.b, rows=deep, columns=job.n, distance=job.ldb, bits=mode.b_bits),
         "c": Matrix(address=job.c, rows=job.m, columns=job.n, distance=job.ldc, bits=bits),
     }
     if job.window is not None:
@@ -55,6 +50,9 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         placed["b_scales"] = Matrix(
             address=job.b_scales, rows=blocks, columns=job.n, distance=job.ldsb, bits=8
         )
+    if size := spec.inside.expander.table_bytes:
+        table = Matrix(address=job.b_scales, rows=1, columns=size, distance=size, bits=8)
+        placed["b_scales"] = table
     return placed | _of_columns(spec, job)
 
 

@@ -10,14 +10,16 @@ import numpy as np
 from golden.engine import EngineSpec, matmul
 from golden.formats.element import ElementFormat
 from golden.formats.exact import Exact
-from golden.formats.integer import IntFormat
-from golden.lut.trits import TRITS, unpack_trits
+from golden.lut.expander import PLAIN, ExpanderSpec
 from golden.npe.npe import NpeSpec, npe
+from golden.soc.expander import BOOKS, expand_words, expander_of
 
-__all__ = ["Inside", "FormatMode", "Pair", "container", "inside", "wrap"]
+__all__ = ["BOOKS", "Inside", "FormatMode", "Pair", "container", "inside", "wrap"]
 
 Pair = tuple[int, int]
 """Indices of the formats of A and of B."""
+Scales = tuple[np.ndarray, ...]
+"""Of A and of B; or the table of an expander, 1 x entries bytes."""
 
 _MOST = (1 << 24) - 1
 """Codes along K."""
@@ -72,7 +74,7 @@ class Inside(ABC):
     With ``flags``, a sum has a NaN bit. If ``result`` is a format, sums, in units of at least
     2^`least_exponent`, can be rounded to it; else they can be requantised. If ``block`` is not 0,
     every `block` codes along K have an 8-bit scale per row of A and per column of B; sums are then
-    fp32, and cannot be accumulated outside the engine.
+    fp32, and cannot be accumulated outside the engine. An `expander` makes codes of B of words.
     """
 
     spec: EngineSpec | NpeSpec
@@ -89,6 +91,7 @@ class Inside(ABC):
     saturate: bool = True
     least_exponent: int = 0
     block: int = 0
+    expander: ExpanderSpec = PLAIN
 
     @property
     def words(self) -> list[tuple[int, bool]]:
@@ -102,18 +105,13 @@ class Inside(ABC):
 
     @abstractmethod
     def sums(
-        self,
-        a: np.ndarray,
-        b: np.ndarray,
-        k: int,
-        pair: Pair,
-        scales: tuple[np.ndarray, ...] = (),
+        self, a: np.ndarray, b: np.ndarray, k: int, pair: Pair, scales: Scales = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply words as they are in memory, K codes: sums, and NaN flags."""
 
     @abstractmethod
     def multiply(
-        self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: tuple[np.ndarray, ...] = ()
+        self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: Scales = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply codes, M x K and K x N: sums, and NaN flags."""
 
@@ -148,42 +146,39 @@ class _Integers(Inside):
         return {(0, 0): FormatMode(1, *bits, self.spec.k_max)}
 
     def sums(
-        self,
-        a: np.ndarray,
-        b: np.ndarray,
-        k: int,
-        pair: Pair,
-        scales: tuple[np.ndarray, ...] = (),
+        self, a: np.ndarray, b: np.ndarray, k: int, pair: Pair, scales: Scales = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Words are codes."""
         return self.multiply(self.spec.a_format.wrap(a), self.spec.b_format.wrap(b), pair)
 
     def multiply(
-        self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: tuple[np.ndarray, ...] = ()
+        self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: Scales = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply exactly."""
         sums = matmul(self.spec, a, self.spec.b_numbers(b))
         return sums, np.zeros(sums.shape, bool)
 
 
-class _Trits(_Integers):
-    """Integer engine whose weights, -1, 0 and 1, are five to a byte along K."""
+class _Expanded(_Integers):
+    """Integer engine whose weights are in memory as codes that are expanded."""
+
+    def __init__(self, spec: EngineSpec, expander: ExpanderSpec):
+        super().__init__(spec)
+        self.expander = expander
 
     @cached_property
     def modes(self) -> Mapping[Pair, FormatMode]:
         """The one pair."""
-        return {(0, 0): FormatMode(1, container(self.a_width), 8, self.spec.k_max, b_deep=TRITS)}
+        bits, deep = self.expander.bits, self.expander.deep
+        return {(0, 0): FormatMode(1, container(self.a_width), bits, self.spec.k_max, b_deep=deep)}
 
     def sums(
-        self,
-        a: np.ndarray,
-        b: np.ndarray,
-        k: int,
-        pair: Pair,
-        scales: tuple[np.ndarray, ...] = (),
+        self, a: np.ndarray, b: np.ndarray, k: int, pair: Pair, scales: Scales = ()
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Words of B are bytes."""
-        return self.multiply(self.spec.a_format.wrap(a), unpack_trits(b)[:k], pair)
+        """Expand words of B; rows beyond K are cut off behind the table."""
+        table = self.expander.table or scales[0][0]
+        numbers = expand_words(b, self.expander, self.spec.b_format.wrap(np.array(table)))
+        return self.multiply(self.spec.a_format.wrap(a), numbers[:k], pair)
 
 
 class _Lanes(Inside):
@@ -225,12 +220,7 @@ class _Lanes(Inside):
         return modes
 
     def sums(
-        self,
-        a: np.ndarray,
-        b: np.ndarray,
-        k: int,
-        pair: Pair,
-        scales: tuple[np.ndarray, ...] = (),
+        self, a: np.ndarray, b: np.ndarray, k: int, pair: Pair, scales: Scales = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Take words apart."""
         codes = self.modes[pair].codes
@@ -242,32 +232,24 @@ class _Lanes(Inside):
         return self.multiply(operands[0], operands[1].T, pair, scales)
 
     def multiply(
-        self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: tuple[np.ndarray, ...] = ()
+        self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: Scales = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply exactly."""
         values, invalid, _ = npe(self.spec, a, b, *pair, *scales)
         return values, invalid
 
 
-def inside(engine: EngineSpec | NpeSpec, *, trits: bool = False) -> Inside:
+def inside(engine: EngineSpec | NpeSpec, *, trits: bool = False, codebook: str = "none") -> Inside:
     """Wrap an engine for the co-processor; ValueError if it cannot hold it.
 
     Parameters
     ----------
     engine : its spec.
-    trits : weights are in memory as bytes of :func:`golden.lut.trits.pack_trits`.
+    trits, codebook : how weights are in memory, see :mod:`golden.lut.expander`.
     """
-    if isinstance(engine, NpeSpec):
-        if trits:
-            raise ValueError("trits must be false with an engine of several formats, not true")
-        return _Lanes(engine)
-    if not engine.plain:
+    if isinstance(engine, EngineSpec) and not engine.plain:
         raise ValueError("engine must take codes as they are, not as keys, tables or other numbers")
-    if not trits:
-        return _Integers(engine)
-    if engine.b_format != IntFormat(width=2) or engine.k % TRITS:
-        raise ValueError(
-            f"trits must be false unless codes of B are signed, of 2 bits, and a beat has a "
-            f"multiple of {TRITS} along K, not {engine.k} of {engine.b_format.name}"
-        )
-    return _Trits(engine)
+    expander = expander_of(engine, trits=trits, codebook=codebook)
+    if isinstance(engine, NpeSpec):
+        return _Lanes(engine)
+    return _Integers(engine) if expander == PLAIN else _Expanded(engine, expander)

@@ -216,6 +216,8 @@ def _of_matrices(spec: CoprocessorSpec, job: Job) -> int:
     """Return the cycles of those of the ends of matrices."""
     placed = matrices(spec, job)
     factors = [placed[name].rows - 1 for name in ("a", "b", "c") if name in placed] + [0, 0]
+    if spec.inside.expander.table_bytes:
+        factors += [0, 0]
     if spec.inside.block:
         factors += [placed[name].rows - 1 for name in ("a_scales", "b_scales")]
     return _multiplied(factors)

@@ -102,6 +102,10 @@ class RingLoader:
             self._bus.read(self.row, self._placed["table"].address, CODES)
             self._bus.hold(table_cycles(self._spec.bytes) - CODES // self._spec.bytes)
             self.row += 1
+        if job.vector is None and self._spec.inside.expander.table_bytes:
+            book = self._placed["b_scales"]
+            self._bus.read(self.row, book.address, book.row_bytes)
+            self.row += 1
 
     def end(self, row: int) -> None:
         """End the job's rows, the last of which was requested at a time: request descriptors."""

@@ -90,7 +90,7 @@ class RingWalk:
         else:
             deep = -(-deep * window.channels // stores.tile_k)
         split = Blocks(job.block_m, job.block_n, deep, job.by_columns)
-        bits = {name: one.bits for name, one in self._placed.items() if name != "table"}
+        bits = {n: one.bits for n, one in self._placed.items() if n not in ("table", "b_scales")}
         parts = blocks(spans(stores, split, bits, job.m, job.n, words))
         loader.begin(job, begin)
         self._engine = max(self._engine, begin.run + _RUNS)

@@ -16,7 +16,7 @@ from golden.soc.bus import BusSpec
 from golden.soc.code_table import CODES
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.maps import MAPS
-from golden.soc.mode import FormatMode, Inside, container, inside
+from golden.soc.mode import BOOKS, FormatMode, Inside, container, inside
 from golden.soc.spec_checks import check_parts
 from golden.tpe.systolic_os import SystolicOsSpec
 
@@ -57,6 +57,7 @@ class CoprocessorSpec(BusSpec):
         Integer("on chip, at the last addresses, a power of two; 0: none", 0, 0, 1 << 20, "bytes")
     )
     trits: bool = parameter(Flag("weights of B are in memory five to a byte, along K", False))
+    codebook: str = parameter(Choice("table of the codes that B has in memory", "none", BOOKS))
     windows: bool = parameter(Flag("jobs can make A of the windows of a map", False))
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     row_factors: bool = parameter(Flag("the existing C can have a factor for each row", False))
@@ -110,7 +111,7 @@ class CoprocessorSpec(BusSpec):
     @cached_property
     def inside(self) -> Inside:
         """The engine, from the co-processor's side."""
-        return inside(self.engine, trits=self.trits)
+        return inside(self.engine, trits=self.trits, codebook=self.codebook)
 
     @cached_property
     def kinds(self) -> tuple[FormatMode, ...]:

@@ -24,6 +24,8 @@ def check_parts(spec: Any) -> None:
     inside, stream = spec.inside, spec.STREAM
     check_codes(spec.code_bytes, integers=spec.rounding is not None, stream=stream)
     check_table(spec.table, spec.requantises_columns and not stream)
+    others = stream or spec.windows or spec.row_factors
+    check_codebook(spec.codebook, inside.expander.table_bytes, others=others)
     moves = {"transpose": spec.transpose, "gather": spec.gather}
     check_rows(moves, spec.vector_out_bytes, spec.code_bytes * (not stream))
     check_scratch(spec.scratch, spec.address_width, stream=stream)
@@ -91,6 +93,15 @@ def check_table(table: bool, records: bool) -> None:
         raise ValueError(
             "table must be false between streams, and without a requantisation of integers per"
             f" column, not {table}"
+        )
+
+
+def check_codebook(name: str, size: int, *, others: bool) -> None:
+    """Refuse tables of jobs where their address, or their number, is that of others; ValueError."""
+    if size and others:
+        raise ValueError(
+            "codebook must be none or constant between streams, and where jobs have windows or"
+            f" factors of rows, not {name}"
         )
 
 

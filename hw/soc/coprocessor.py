@@ -221,7 +221,6 @@ _AS_BUILT = "a_bits b_bits a_bytes b_bytes sums sum_bytes data_width address_wid
 
 def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, int]:
     """Return the values of a build's discovery registers."""
-    unit = spec.vector
     parts = [int(part) for part in version("carrysave").split(".")[:3]]
     inside = spec.inside
     features = {
@@ -236,7 +235,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         8: not spec.blocks,
         9: not spec.counters,
         10: spec.narrow,
-        11: unit is not None,
+        11: spec.vector is not None,
         12: spec.sizes,
         13: spec.trits,
         14: codes_of("features_rounding")[spec.rounding or "single"],
@@ -245,6 +244,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         22: spec.taps,
         25: spec.table,
         26: spec.row_factors,
+        27: codes_of("features_codebook")[spec.codebook],
     }
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
@@ -264,7 +264,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         ),
         "dimension_width": spec.dimension_width,
         **dict.fromkeys(("vector", "vector_format", "vector_length"), 0),
-        **({} if unit is None else _of_vector(spec, unit)),
+        **({} if spec.vector is None else _of_vector(spec, spec.vector)),
     }
 
 

@@ -21,7 +21,7 @@ from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.requantiser_build import RequantiserBuild, stopping_family
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.path.row_factors import RowFactors
-from hw.soc.path.table_rows import TableRows, connect_tables
+from hw.soc.path.table_rows import connect_tables, table_rows
 from hw.soc.path.vector_connections import connect_vector_rows
 from hw.soc.path.vector_rows import VectorRows
 from hw.soc.path.word_columns import connect_columns
@@ -33,6 +33,7 @@ from hw.soc.schedule.loader import Loader, parts
 from hw.soc.schedule.row_request import Bases
 from hw.soc.schedule.sides import sides
 from hw.soc.schedule.tile_walk import BlockDone, SumsRequest, TileWalk
+from hw.soc.stores.codebooks import Codebooks
 from hw.soc.stores.column_store import ColumnStore
 from hw.soc.stores.sum_store import SumStore
 
@@ -138,7 +139,8 @@ class Datapath(wiring.Component):
         self.sum_store = SumStore(spec, copies=build.sum_copies)
         self.result_writer = ResultWriter(spec, build, blocks=family)
         self.vector_rows = None if spec.vector is None else VectorRows(spec, vector)
-        self.table_rows = TableRows(spec) if spec.table else None
+        self.table_rows = table_rows(spec)
+        self.codebooks = Codebooks(spec) if spec.inside.expander.table_bytes else None
         self.row_factors = RowFactors(spec, build) if spec.row_factors else None
         self.columns: dict[Destination, ColumnStore] = {}
         most = parts(spec)
@@ -283,7 +285,8 @@ class Datapath(wiring.Component):
         ended, computes = Signal(), Signal()
         begun = Signal(3)  # jobs that run, whose tiles have not all been requested
         loaded: Value = loader.o_idle
-        loaded &= 1 if self.table_rows is None else self.table_rows.o_ready
+        for tables in self.table_rows.values():
+            loaded &= tables.o_ready
         asked, idle = (
             (loaded, loaded) if rows is None else (loaded & rows.o_asked, loaded & rows.o_ready)
         )
@@ -330,12 +333,12 @@ class Datapath(wiring.Component):
             words[Destination.VECTOR] = spec.vector_word_bytes
         words |= {Destination.TABLE: spec.bytes} if spec.table else {}
         words |= {Destination.ROW_FACTORS: spec.bytes} if spec.row_factors else {}
+        words |= {Destination.CODEBOOK: self.codebooks.word_bytes} if self.codebooks else {}
         m.submodules.load_router = router = LoadRouter(spec, words, lean=self.lean)
         rows = cut_windows(m, self, loader, router) if spec.windows else loader.o
         if self.vector_rows is not None:
             rows = connect_vector_rows(m, self, rows, router)
-        if self.table_rows is not None:
-            rows = connect_tables(m, self, rows, router)
+        rows = connect_tables(m, self, rows, router)
         connect(m, rows, router.i_row)
         connect(m, router.o_row, flipped(self.o_row))
         # Stalls of stores end here.

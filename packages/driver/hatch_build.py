@@ -23,8 +23,8 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
         root = Path(self.root).parents[1]
         sources = runpy.run_path(str(root / "carrysave" / "driver_package.py"))["sources"]
         golden = (root / "golden" / name for name in ("soc/blocking.py", "soc/window.py"))
-        trits = root / "golden" / "lut" / "trits.py"
-        files = sources(root / "carrysave" / "driver", *golden, trits)
+        weights = (root / "golden" / "lut" / name for name in ("expander.py", "trits.py"))
+        files = sources(root / "carrysave" / "driver", *golden, *weights)
         files["LICENSE"] = (root / "LICENSE").read_text()
         for name, text in files.items():
             Path(self._folder.name, name).write_text(text)

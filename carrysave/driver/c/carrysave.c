@@ -158,6 +158,14 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->taps = FIELD(word, FEATURES__TAPS);
     info->table = FIELD(word, FEATURES__TABLE) != 0;
     info->trits = FIELD(word, FEATURES__TRITS) != 0;
+    info->codebook = (carrysave_codebook)FIELD(word, FEATURES__CODEBOOK);
+    if (info->codebook) {
+        /* The numbers that codes stand for have a byte. */
+        if (!info->b.width || info->b.width > 8u)
+            return reported(device, CARRYSAVE_BAD_DEVICE);
+        info->b.width = info->b.bits - (info->codebook == CARRYSAVE_CODEBOOK_JOB8);
+        info->b.is_signed = false;
+    }
     info->rounding = (carrysave_rounding)FIELD(word, FEATURES__ROUNDING);
     scratch = FIELD(word, FEATURES__SCRATCH);
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm

@@ -38,6 +38,7 @@ extern "C" {
 #define CARRYSAVE_FACTOR_BYTES 2u
 #define CARRYSAVE_TABLE_BYTES 256u
 #define CARRYSAVE_TRITS 5u /* weights in a byte */
+#define CARRYSAVE_CODES 21u /* of 3 bits in a word */
 
 typedef enum {
     CARRYSAVE_OK,
@@ -116,6 +117,18 @@ typedef enum {
     CARRYSAVE_ROUND_EVEN
 } carrysave_rounding;
 
+/* Codes that B consists of in memory, where it is not of numbers: of 4 bits, of 16 constants; of a
+ * bit, 0 for 1 and 1 for -1; of 2, 3 or 4 bits, of a table of the job, a byte for each code, at
+ * b_scales. Those of 3 bits are 21 along K in a word of 64 bits, the first one lowest. */
+typedef enum {
+    CARRYSAVE_CODEBOOK_NONE,
+    CARRYSAVE_CODEBOOK_NF4,
+    CARRYSAVE_CODEBOOK_SIGN,
+    CARRYSAVE_CODEBOOK_JOB4,
+    CARRYSAVE_CODEBOOK_JOB8,
+    CARRYSAVE_CODEBOOK_JOB16
+} carrysave_codebook;
+
 /* What the device tells of itself. */
 typedef struct {
     uint32_t version, engine;
@@ -134,6 +147,7 @@ typedef struct {
     bool table;        /* jobs can look codes up in a table */
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
+    carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
     carrysave_rounding rounding; /* of the requantiser, if there is one */
     carrysave_vector_unit vector;
     uint32_t scratch;      /* bytes on chip at the last addresses, which only jobs see; 0: none */
@@ -193,7 +207,7 @@ typedef struct {
     uint64_t a, b, c;
     uint32_t m, n, k;
     uint32_t lda, ldb, ldc; /* bytes from a row to the next */
-    uint64_t a_scales, b_scales; /* if the mode has blocks */
+    uint64_t a_scales, b_scales; /* if the mode has blocks; b_scales: a codebook of the job */
     uint32_t ldsa, ldsb;
     /* Address of N sums, if add_bias; of M factors of rows, if accumulate, too: CARRYSAVE_FACTOR_BYTES
      * each, in units of 2^-15, by which the sums in memory are multiplied before any are added. */

@@ -148,6 +148,7 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
     for (which = 0; which < MATRICES; which++) {
         const matrix found = carrysave_matrix(device, job, which);
         const bool one = which == IN_BIAS || which == IN_RECORDS
+            || (which == IN_B_SCALES && carrysave_book_bytes(info))
             || (which == IN_B && (depthwise || (job->vector && !job->ldb)));
         if (found.rows && !one && found.distance < row_bytes(&found))
             return CARRYSAVE_BAD_ROW;
@@ -221,6 +222,8 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         store_wide(descriptor + JOB(B_SCALES_LO), job->b_scales);
         store(descriptor + JOB(LDSA), job->ldsa);
         store(descriptor + JOB(LDSB), job->ldsb);
+    } else if (job->b_scales) {
+        store_wide(descriptor + JOB(B_SCALES_LO), job->b_scales);
     }
     if (job->of_windows) {
         carrysave_window_words(&job->window, window);

@@ -10,6 +10,7 @@ from amaranth.utils import bits_for
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.lib.fifo import Fifo
+from hw.soc.path.expander import registered, table_of
 from hw.soc.path.operand_words import operand_words
 from hw.soc.schedule.geometry import Geometry, pick
 from hw.soc.schedule.sides import Side, TileRequest, counts
@@ -33,13 +34,13 @@ class OperandFeed(wiring.Component):
     """Reads tiles of A, or of B, from their store, one beat per cycle, for the engine.
 
     A beat of A is the next slice of a word of each row; a beat of B is the same slice of a word of
-    each of the next rows; of a fifth of them, if their words are five weights in a byte. Rows of A
+    each of the next rows; of fewer, if their words have several codes along K. Rows of A
     and columns of B outside of C, words beyond K, and codes beyond K in the last word, are zeros.
     A beat waits only until its own rows are in the store.
 
-    Latency, tile to its first beat: 4 cycles, or 5 if words have several slices or are bytes of
-    weights; one less without the queue in which stalls of the engine end. Tiles follow each other
-    without a gap.
+    Latency, tile to its first beat: 4 cycles, or 5 if words have several slices or codes to expand;
+    one less without the queue in which stalls of the engine end. Tiles follow each other without a
+    gap.
 
     Parameters
     ----------
@@ -71,6 +72,8 @@ class OperandFeed(wiring.Component):
         The buffer can be refilled.
     o : Out(stream)
         :class:`Words`.
+    o_turn, i_table : Out, In
+        Where jobs have tables of codes: the job that the words are of, and its table.
     o_products : Out
         Where they are counted: products that the beat read in the cycle before makes, without those
         with what pads words and tiles.
@@ -87,6 +90,8 @@ class OperandFeed(wiring.Component):
     i_filled: Signal
     o_release: Signal
     o: stream.Interface
+    o_turn: Signal
+    i_table: Signal
     o_products: Signal
 
     def __init__(self, spec: CoprocessorSpec, side: Side, *, slices: int = 1, lean: bool = False):
@@ -107,6 +112,7 @@ class OperandFeed(wiring.Component):
         self.request = TileRequest(spec, side)
         self.counted = side.k if spec.inside.spec.bipolar and side.name == "a" else 0
         """Codes of a beat, where the engine must know how many there are."""
+        bits = side.expander.entries * spec.inside.b_width
         super().__init__({
             "i": In(stream.Signature(self.request)),
             "i_geometry": In(Geometry(spec)),
@@ -120,6 +126,8 @@ class OperandFeed(wiring.Component):
             "o_release": Out(1),
             "o": Out(stream.Signature(Words(side.banks * side.across * side.width, self.counted))),
             **({"o_products": Out(range(self.most_products + 1))} if counts(spec, side) else {}),
+            **({"o_turn": Out(range(spec.PARTS))} if side.expander.table_bytes else {}),
+            **({"i_table": In(bits)} if side.expander.table_bytes else {}),
         })
 
     @property
@@ -131,7 +139,7 @@ class OperandFeed(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         side, k, slices = self.side, self.side.k, self.side.slices
-        late = (max(slices) > 1 or side.deep > 1) and not self.lean
+        late = (max(slices) > 1 or side.expander.bits > 0) and not self.lean
         # Beats that have been read and have not left: those on their way, and one.
         most = 5 if late else 4
         places = 0 if self.lean else 1 << (most - 1).bit_length()
@@ -171,15 +179,16 @@ class OperandFeed(wiring.Component):
         with m.If(move):
             m.d.sync += valid.eq(issue)
             self._choose(m, choice, tile, final)
-        read: Value = self.i_words
+        read, table = self.i_words, table_of(m, self, choice)
         if late:
+            table = registered(m, table, move)
             valid, choice, read = self._wait(m, valid, choice)
         with m.If(move):
             m.d.sync += [
                 out_valid.eq(valid),
                 out.last.eq(choice.last),
                 *([out.codes.eq(choice.codes)] if self.counted else []),
-                words.eq(operand_words(m, self.i_geometry, side, read, choice)),
+                words.eq(operand_words(m, self.i_geometry, side, read, choice, table)),
             ]
         m.d.comb += out.data.eq(words)
         return m
@@ -190,17 +199,18 @@ class OperandFeed(wiring.Component):
         side = self.side
         return data.StructLayout({
             "chosen": max(side.slices),
-            "mask": side.banks,
+            "mask": side.banks * side.steps,
             "inside": side.across,
             "last": 1,
             "tail": 1,
+            **({"turn": range(self.spec.PARTS)} if side.expander.table_bytes else {}),
             **({"codes": range(self.counted + 1)} if self.counted else {}),
         })
 
     def _wait(self, m: Module, valid: Value, choice: Any) -> tuple[Signal, Any, Signal]:
         """Register words, whether there are any, and what is chosen of them.
 
-        Block RAM is slow, and so is a choice, or what takes weights out of bytes.
+        Block RAM is slow, and so is a choice, or what expands codes.
         """
         late = data.View(self._choice, Signal(self._choice.size, name="late", reset_less=True))
         late_valid, words = Signal(), Signal(len(self.i_words), name="late_words", reset_less=True)
@@ -254,9 +264,12 @@ class OperandFeed(wiring.Component):
         """Decide which slice, which banks and which words of the store are used."""
         side = self.side
         down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
+        unit = side.deep // side.steps
+        if side.expander.table_bytes:
+            m.d.sync += choice.turn.eq(tile.turn)
         m.d.sync += [
             choice.chosen.eq(Cat(tile.slice == number for number in range(max(side.slices)))),
-            choice.mask.eq(Cat(number * side.deep < down for number in range(side.banks))),
+            choice.mask.eq(Cat(step * unit < down for step in range(side.banks * side.steps))),
             choice.inside.eq(Cat(number < across for number in range(side.across))),
             choice.last.eq(final & tile.last),
             choice.tail.eq(final & tile.tail & (self.i_geometry.tail != 0)),

@@ -4,16 +4,16 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth import C, Cat, Module, Mux, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 
-from hw.soc.path.trits import unpack_trits
+from hw.soc.path.expander import expand
 from hw.soc.schedule.geometry import pick
 from hw.soc.schedule.sides import Side
 
 __all__ = ["operand_words"]
 
 
-def operand_words(m: Module, job: Any, side: Side, read: Value, choice: Any) -> Value:
+def operand_words(m: Module, job: Any, side: Side, read: Value, choice: Any, table: Value) -> Value:
     """Select the slice of each bank's word, masked with zeros, word by word.
 
     Zeros are made by the resets of registers.
@@ -25,6 +25,7 @@ def operand_words(m: Module, job: Any, side: Side, read: Value, choice: Any) -> 
     side : which words.
     read : words, or slices, of all banks.
     choice : what is chosen of them.
+    table : that of the job, of an expander that takes one.
     """
     width, shapes = side.width, side.shapes
     mask: Value = C((1 << width) - 1, width)
@@ -38,25 +39,36 @@ def operand_words(m: Module, job: Any, side: Side, read: Value, choice: Any) -> 
             codes, bits = shapes[shape]
             part = _slice(row, choice.chosen, side.across * bits)
             parts = [part.word_select(word, bits) for word in range(side.across)]
-            if side.deep > 1:
-                bank = f"bank{number}"
-                named = ((one, f"{bank}_weights{at}") for at, one in enumerate(parts))
-                return Cat(unpack_trits(m, one, name) for one, name in named)
+            if side.expander.bits:
+                named = [(one, f"bank{number}_weights{at}") for at, one in enumerate(parts)]
+                each = width // side.deep
+                return Cat(expand(m, one, side.expander, each, table, name) for one, name in named)
             return Cat(_spread(one, codes, width) for one in parts)
 
         part = pick(of, [shapes.index(shape) for shape in shapes], job.kind)
+        masks = choice.mask.word_select(number, side.steps)
         words.append([
-            Mux(
-                choice.mask[number] & choice.inside[word],
-                part.word_select(word, width) & mask,
-                0,
-            )
+            _masked(m, part.word_select(word, width) & mask, masks, choice.inside[word])
             for word in range(side.across)
         ])
     step = width // side.deep
     return Cat(
         Cat(word[at : at + step] for word in row) for row in words for at in range(0, width, step)
     )
+
+
+def _masked(m: Module, word: Value, steps: Value, inside: Value) -> Value:
+    """Put zeros in place of the steps of a word that are beyond K, and of a word beyond C."""
+    if len(steps) == 1:
+        return Mux(steps & inside, word, 0)
+    width = len(word) // len(steps)
+    numbers, masked = Signal(len(word), name="numbers"), Signal(len(word), name="masked")
+    m.d.comb += numbers.eq(word)
+    for at, step in enumerate(steps):
+        m.d.comb += masked.word_select(at, width).eq(
+            Mux(step & inside, numbers.word_select(at, width), 0)
+        )
+    return masked
 
 
 def _slice(row: Value, chosen: Value, width: int) -> Value:

@@ -23,7 +23,7 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
         "job_bias": spec.bias or spec.row_factors,
         "job_requant": spec.requantises_columns,
         "job_a_scales": scaled or spec.windows,
-        "job_b_scales": scaled or spec.windows,
+        "job_b_scales": scaled or spec.windows or spec.inside.expander.table_bytes > 0,
         "ring": spec.follows_ring,
     }
     widths = {

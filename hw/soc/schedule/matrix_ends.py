@@ -139,8 +139,14 @@ def _end_of_c(
 def _ends_of_scales(
     spec: CoprocessorSpec, job: Any, geometry: Any, rows: Value, used: Value
 ) -> list[MatrixEnd]:
-    """Return those of the scales of blocks along K, one byte each."""
-    block = spec.inside.block
+    """Return those of the scales of blocks along K, one byte each, or that of a table of B."""
+    block, table = spec.inside.block, spec.inside.expander.table_bytes
+    if table:
+        # Ends are in the order of addresses: none has that of scales of A.
+        return [
+            MatrixEnd(Destination.A_SCALES, C(0), None, C(0), C(0)),
+            MatrixEnd(Destination.CODEBOOK, C(0), None, C(table - 1), used),
+        ]
     if not block:
         return []
     codes = [kind.codes for kind in spec.kinds]

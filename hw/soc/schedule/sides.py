@@ -5,10 +5,14 @@ from typing import Any
 
 from amaranth.lib import data
 
+from golden.lut.expander import ExpanderSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.geometry import block_widths
 
 __all__ = ["Side", "TileRequest", "counts", "sides"]
+
+
+_AS_THEY_ARE = ExpanderSpec(name="none", width=0, bits=0, table=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +23,7 @@ class Side:
     slice of the same rows or, if `down`, the same slice of the next rows. `shapes` are, for each
     kind of mode, the codes of a word and its bits in memory; `width` is a word's bits at the
     engine's port. With `deep` above 1, a word has as many steps, so that there are as many fewer
-    banks, and weights of a byte are two bits each at the port.
+    banks. An `expander` makes numbers at the port of the codes of a word.
     """
 
     name: str
@@ -32,6 +36,12 @@ class Side:
     word_bytes: int
     words: int
     deep: int = 1
+    expander: ExpanderSpec = _AS_THEY_ARE
+
+    @property
+    def steps(self) -> int:
+        """Steps of a word that are masked each for itself: those of codes that are not 0 of 0."""
+        return 1 if self.expander.name == "trits" else self.deep
 
     @property
     def slices(self) -> list[int]:
@@ -50,7 +60,7 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
         ),
         Side(
             name="b", banks=inside.k // spec.b_deep, across=inside.n, k=inside.k, down=True,
-            width=inside.b_width * spec.b_deep, deep=spec.b_deep,
+            width=inside.b_width * spec.b_deep, deep=spec.b_deep, expander=inside.expander,
             shapes=tuple((kind.codes, kind.b_bits) for kind in kinds),
             word_bytes=spec.b_word_bytes, words=spec.b_words,
         ),
@@ -91,7 +101,8 @@ class TileRequest(data.StructLayout):
     ``row`` is the row of its words in each bank: for A the tile's, for B the first beat's, 0.
     ``codes`` counts words along K, the last of which is the last of K if ``tail``; ``lines`` the
     rows of A, or columns of B, inside of C. ``last`` ends the sums, ``release`` frees the buffer.
-    Where products are counted, that of A has the numbers of C in the tile, ``area``.
+    Where products are counted, that of A has the numbers of C in the tile, ``area``. Where jobs
+    have tables of the codes of B, that of B has the number of the job, modulo 4, its ``turn``.
     """
 
     def __init__(self, spec: CoprocessorSpec, side: Side):
@@ -106,4 +117,5 @@ class TileRequest(data.StructLayout):
             "last": 1,
             "release": 1,
             **({"area": range(spec.inside.m * spec.inside.n + 1)} if counts(spec, side) else {}),
+            **({"turn": range(spec.PARTS)} if side.expander.table_bytes else {}),
         })

@@ -253,6 +253,10 @@ class TileWalk(wiring.Component):
         )
         if counts(spec, self.sides[name]):
             m.d.comb += request.area.eq(product_in_logic(rows, columns))
+        if self.sides[name].expander.table_bytes:
+            turn = Signal(range(spec.PARTS))
+            m.d.sync += turn.eq(turn + self.o_last)
+            m.d.comb += request.turn.eq(turn)
         m.d.comb += [
             request.part.eq(part),
             request.row.eq(tile.row if of_a else 0),

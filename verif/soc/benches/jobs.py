@@ -48,6 +48,10 @@ def draw(
         leading = {"a_scales": "ldsa", "b_scales": "ldsb"}.get(name, f"ld{name}")
         found |= {name: free, leading: distance}
         free += (rows - 1) * distance + length + int(rng.integers(0, 40))
+    if size := spec.inside.expander.table_bytes:
+        # What is there by chance is a table.
+        more["b_scales"] = free
+        free += size + int(rng.integers(0, 9))
     if more.pop("bias", False):
         more["bias"] = free
         free += n * spec.sum_bytes

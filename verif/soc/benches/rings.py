@@ -155,11 +155,11 @@ def _reading(job: Job, before: list[Job], rng: np.random.Generator) -> Job:
 def placed(sizes: list[tuple[int, int, int]], reads: str = "") -> list[Job]:
     """Place products of M, K, N one after the other.
 
-    Every row begins with a beat; codes are of 8 bits, and each product has a requantiser of its
-    own, one in two by records, some a bias. A, B or the biases, as `reads` says, are where the
-    product before has written its C.
+    Every row begins with a beat; codes of A and C are of 8 bits, and each product has a requantiser
+    of its own, one in two by records, some a bias. A, B or the biases, as `reads` says, are where
+    the product before has written its C.
     """
-    align, free, jobs = SPEC.bytes, 0, list[Job]()
+    align, free, jobs, mode = SPEC.bytes, 0, list[Job](), SPEC.kinds[0]
 
     def take(rows: int, length: int) -> tuple[int, int]:
         nonlocal free
@@ -168,7 +168,9 @@ def placed(sizes: list[tuple[int, int, int]], reads: str = "") -> list[Job]:
         return at, distance
 
     for number, (m, k, n) in enumerate(sizes):
-        (a, lda), (b, ldb), (c, ldc) = take(m, k), take(k, n), take(m, n)
+        (a, lda), (c, ldc) = take(m, k), take(m, n)
+        (b, ldb) = take(-(-k // mode.b_deep), -(-n * mode.b_bits // 8))
+        table = take(1, SPEC.inside.expander.table_bytes)[0]
         blocks = plan(SPEC.stores(), m, n, k, SPEC.code_bits)
         job = Job(
             a=a,
@@ -180,6 +182,7 @@ def placed(sizes: list[tuple[int, int, int]], reads: str = "") -> list[Job]:
             lda=lda,
             ldb=ldb,
             ldc=ldc,
+            b_scales=table,
             requantisation=requantisation(generator(m, n, k, number)),
             block_m=blocks.m,
             block_n=blocks.n,

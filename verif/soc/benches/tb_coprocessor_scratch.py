@@ -110,9 +110,9 @@ async def start(dut: Any, seed: int, kind: str = "flowing", latency: int = 9) ->
 def placed(rng: np.random.Generator, job: Job, likely: float = 0.6) -> Job:
     """Put some of a job's matrices on chip, one behind the other, where they fit."""
     free = int(rng.integers(64))
-    for name in rng.permutation([one for one in ADDRESSES if getattr(job, one) is not None]):
-        matrix = matrices(SPEC, job).get(str(name))
-        if matrix is None or name == "records" or rng.random() > likely:
+    for name in rng.permutation([one for one in ADDRESSES if one in matrices(SPEC, job)]):
+        matrix = matrices(SPEC, job)[str(name)]
+        if name == "records" or rng.random() > likely:
             continue
         length = (matrix.rows - 1) * matrix.distance + matrix.row_bytes
         if free + length <= SPEC.scratch:

@@ -152,15 +152,15 @@ class CDevice(Coprocessor):
         for name in ("engine", "hash", "k_max", "address_width", "dimension_width"):
             assert getattr(found, name) == getattr(expected, name), name
         for name, value in vars(expected.stores).items():
-            if hasattr(found, name):
-                assert getattr(found, name) == value, name
-        for name, other in (("a", "a"), ("b", "b"), ("sum", "sums"), ("code", "codes")):
+            assert getattr(found, name, value) == value, name
+        b = expected.mode.b_stored if "codebook" in expected.features else expected.b
+        wants = {"a": expected.a, "b": b, "sum": expected.sums, "code": expected.codes}
+        for name, wanted in wants.items():
             number = getattr(found, name)
-            wanted = getattr(expected, other)
             given = number.bits, number.width, number.is_signed
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
         flags = [name for name, kind in found._fields_ if kind is c_bool and name != "ready"]
-        others = {"narrow", "vector", "scratch", "taps"}
+        others = {"narrow", "vector", "scratch", "taps", "codebook"}
         assert {name for name in flags if getattr(found, name)} == expected.features - others
         assert bool(found.taps) == ("taps" in expected.features)
         assert not expected.rounding or ROUNDINGS[found.rounding] == expected.rounding

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.lowered.golden import codes
-from carrysave.driver import Coprocessor, Number, Product, Requantisation
+from carrysave.driver import Coprocessor, Info, Number, Product, Requantisation
+from golden.lut.expander import CODEBOOKS
 from golden.lut.trits import pack_trits
 from golden.soc.coprocessor import CoprocessorSpec
 from golden.soc.mode import wrap
@@ -54,12 +55,24 @@ def expected(
     how: Requantisation | None = None,
 ) -> np.ndarray:
     """Compute C by the golden models of engine and requantiser."""
-    sums, _ = spec.inside.sums(a, pack_trits(b) if spec.trits else b, a.shape[1], (0, 0))
+    if spec.trits:
+        sums, _ = spec.inside.sums(a, pack_trits(b), a.shape[1], (0, 0))
+    else:
+        sums, _ = spec.inside.multiply(a, b, (0, 0))
     if bias is not None:
         sums = wrap(sums + bias, spec.inside.sum_width, spec.inside.signed)
     if how is None:
         return sums
     return codes(spec, sums, how)
+
+
+def draw_weights(rng: np.random.Generator, info: Info, *shape: int) -> np.ndarray:
+    """Draw numbers of B: where it is of codes, those of the table, or as many as one has."""
+    expander = info.expander
+    if expander.name not in CODEBOOKS:
+        return draw(rng, info.mode.b, *shape)
+    table = expander.table or draw(rng, info.mode.b, expander.entries)
+    return rng.choice(np.asarray(table), shape)
 
 
 def check_products(
@@ -73,7 +86,7 @@ def check_products(
     info = device.info
     for _ in range(count):
         m, n, k = (min(int(rng.geometric(0.07)), info.k_max, most) for _ in range(3))
-        a, b = draw(rng, info.a, m, k), draw(rng, info.mode.b, k, n)
+        a, b = draw(rng, info.a, m, k), draw_weights(rng, info, k, n)
         more: dict[str, Any] = {}
         bias = how = None
         if spec.bias and rng.integers(2):
@@ -110,19 +123,21 @@ def check_network(device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Gen
     """Run layers on one start, each of which reads the codes of the one before; twice."""
     info = device.info
     sizes = [5, 12, 7, 3]
-    weights = [draw(rng, info.b, k, n) for k, n in pairwise(sizes)]
+    weights = [draw_weights(rng, info, k, n) for k, n in pairwise(sizes)]
+    modes = [info.mode.tabled(weight) for weight in weights]
     biases = [draw(rng, info.sums, n) // 256 for n in sizes[1:]]
     scalings = [requantisation(rng, spec) for _ in weights]
     x = device.empty((9, sizes[0]), info.a)
     layers: list[Product] = []
-    for weight, bias, how in zip(weights, biases, scalings, strict=True):
+    for weight, mode, bias, how in zip(weights, modes, biases, scalings, strict=True):
         before = layers[-1].c if layers else x
         layers.append(
             device.product(
                 before,
-                device.place(weight, info.b),
+                device.place(mode.words(weight), mode.b_stored),
                 device.place(bias[None], info.sums),
                 requantisation=how,
+                mode=mode,
             )
         )
     for _ in range(2):

@@ -40,6 +40,12 @@ SPECS = {
         engine=BitserialCoreSpec(m=2, n=4, k=8, a_width=1, b_width=1, bipolar=True), **SMALL
     ),
     "trits": CoprocessorSpec(engine=TernaryCoreSpec(m=2, n=4, k=10), trits=True, **SMALL),
+    "nf4": CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), codebook="nf4", **SMALL),
+    "table of 8": CoprocessorSpec(
+        engine=CubeSpec(m=2, n=3, k=21, b_width=6), codebook="job8", sums=256, data_width=64,
+        a_bytes=1024, b_bytes=1024,
+    ),
+    "table of 16": CoprocessorSpec(engine=CubeSpec(m=2, n=4, k=2), codebook="job16", **SMALL),
     "lean": CoprocessorSpec(
         engine=SystolicOsSpec(m=2, n=2, k_max=1000), bias=False, requantise=False,
         accumulate=False, blocks=False, ring=False, counters=False, narrow=True,

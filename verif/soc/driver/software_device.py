@@ -209,6 +209,7 @@ class SoftwareDevice:
         """Do a job, on a memory that begins at the base, and on chip."""
         base = self.spec.scratch_base
         places = ["a", "b", "c"] + ["a_scales", "b_scales"] * bool(self.spec.inside.block)
+        places += ["b_scales"] * bool(self.spec.inside.expander.table_bytes)
         more = "bias", "row_factors", "records"
         places += [name for name in more if getattr(job, name) is not None]
         found = {name: getattr(job, name) for name in places}

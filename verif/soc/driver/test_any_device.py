@@ -31,6 +31,7 @@ BUILDS: dict[str, dict[str, Any]] = {
     "lanes": {"engine": "npe(m=1,n=2)"},
     "vector": {"vector": "vector_unit", "scratch": 8192},
     "trits": {"engine": "ternary_core(m=1,n=2,k=5)", "trits": True},
+    "table": {"engine": "cube(m=1,n=2,k=2)", "codebook": "job16"},
 }
 STRICTER = {
     "a_bytes",
@@ -45,6 +46,7 @@ STRICTER = {
     "tile_k",
     "features_scratch",
     "features_trits",
+    "features_codebook",
 }
 """What C refuses and Python may take: its numbers have 32 bits, and it plans with them."""
 

@@ -19,8 +19,8 @@ __all__ = [
     "unsupported",
 ]
 
-ADDRESSES = ("a", "b", "c", "bias", "row_factors", "records")
-"""Fields of a job that are addresses; those of None are of nothing."""
+ADDRESSES = ("a", "b", "c", "bias", "row_factors", "records", "b_scales")
+"""Fields of a job that are addresses; those of None, or of no matrix, are of nothing."""
 
 
 def requantisation(rng: np.random.Generator) -> Requantisation:

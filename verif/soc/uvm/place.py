@@ -32,7 +32,8 @@ class Placer:
 
     def job(self, job: Job, placing: str) -> Job:
         """Place all that a job reads and writes, in any order."""
-        for name in self.rng.permutation([n for n in ADDRESSES if getattr(job, n) is not None]):
+        there = matrices(self.spec, job)
+        for name in self.rng.permutation([name for name in ADDRESSES if name in there]):
             matrix = matrices(self.spec, job)[str(name)]
             address, distance = self._matrix(matrix.rows, matrix.row_bytes, placing)
             fields: dict[str, Any] = {str(name): address}

@@ -1,0 +1,75 @@
+"""Numbers of B out of the codes in a word of memory."""
+
+from typing import Any
+
+from amaranth import C, Module, Mux, Signal, Value
+
+from golden.lut.expander import ExpanderSpec
+from hw.soc.path.trits import unpack_trits
+
+__all__ = ["expand", "registered", "table_of"]
+
+
+def expand(
+    m: Module, word: Value, spec: ExpanderSpec, width: int, table: Value, name: str
+) -> Value:
+    """Return the numbers of a word's codes, the first one lowest.
+
+    As :func:`golden.lut.expander.expand_words`. A constant table of 16 bytes takes 8 LUTs of six
+    inputs a code, as numbers of a byte; one of a job a tree of multiplexers. What is beyond K is
+    masked behind this, as any entry may be other than 0.
+
+    Parameters
+    ----------
+    m : gets the logic.
+    word : as it is in memory.
+    spec : the kind.
+    width : bits of a number.
+    table : numbers of the job's table, by their codes; of no bits, if that is constant.
+    name : of the signals.
+    """
+    if spec.name == "trits":
+        return unpack_trits(m, word, name)
+    entries: list[Value] = (
+        [table.word_select(code, width) for code in range(spec.entries)]
+        if spec.table is None
+        else [C(number & (1 << width) - 1, width) for number in spec.table]
+    )
+    numbers = Signal(spec.deep * width, name=name)
+    for step in range(spec.deep):
+        code = Signal(spec.width, name=f"{name}_code{step}")
+        m.d.comb += code.eq(word.word_select(step, spec.width))
+        m.d.comb += numbers.word_select(step, width).eq(_entry(entries, code))
+    return numbers
+
+
+def _entry(entries: list[Value], code: Value) -> Value:
+    """Choose one of the entries, by the code's bits from the highest one on."""
+    if len(entries) == 1:
+        return entries[0]
+    half = len(entries) // 2
+    low, high = _entry(entries[:half], code[:-1]), _entry(entries[half:], code[:-1])
+    return Mux(code[-1], high, low)
+
+
+def table_of(m: Module, feed: Any, choice: Any) -> Value:
+    """Return the table of the job that words are of; that before may be multiplied still.
+
+    Parameters
+    ----------
+    feed : :class:`~hw.soc.path.operand_feed.OperandFeed`.
+    choice : what it chooses of the words that the store has read, and of which job they are.
+    """
+    if not feed.side.expander.table_bytes:
+        return C(0, 0)
+    m.d.comb += feed.o_turn.eq(choice.turn)
+    table: Value = feed.i_table
+    return table
+
+
+def registered(m: Module, table: Value, en: Value) -> Value:
+    """Register a table with the words of its job."""
+    late_table = Signal(len(table), reset_less=True)
+    with m.If(en):
+        m.d.sync += late_table.eq(table)
+    return late_table

@@ -1,0 +1,43 @@
+"""Drivers on devices whose B is of codes of a table: what they read, place and refuse."""
+
+import numpy as np
+import pytest
+
+from carrysave.driver import CoprocessorError, Info
+from golden.lut.expander import NF4
+from verif.soc.driver.driver_rig import RNG, SPECS, Rig
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"features_codebook": 6}, r"features_codebook must be 0\.\.5, not 6"),
+        ({"features_trits": 1}, r"features_codebook must be 0\.\.0, not 5"),
+        ({"b_bits": 8}, "b_bits must be 4 with job16, not 8"),
+        ({"features_codebook": 4, "b_bits": 64}, "tile_k must be a multiple of 21 with job8"),
+    ],
+)
+def test_driver_refuses_devices_that_no_build_is(fields: dict[str, int], says: str) -> None:
+    rig = Rig("python", None, SPECS["table of 16"])
+    known = {**rig.hardware.constants, **fields}
+    with pytest.raises(CoprocessorError, match=says):
+        Info.read(known.__getitem__)
+
+
+def test_driver_refuses_numbers_of_no_table() -> None:
+    """A job's table is of the matrix itself, or of the mode."""
+    rng = RNG(2)
+    a = rng.integers(-128, 128, (3, 40))
+    device = Rig("python", None, SPECS["table of 16"]).open()
+    with pytest.raises(ValueError, match=r"numbers must be of 16 or fewer, not of \d\d"):
+        device.matmul(a, rng.integers(-128, 128, (40, 9)))
+    mode = device.info.mode
+    left = device.place(a, device.info.a)
+    words = device.place(np.zeros((40, 9), np.uint8), mode.b_stored)
+    with pytest.raises(ValueError, match="table of the mode must be of 16, not of 0"):
+        device.product(left, words)
+    device = Rig("python", None, SPECS["nf4"]).open()
+    b = rng.choice(np.array(NF4), (40, 9))
+    assert np.array_equal(device.matmul(a, b), a @ b)
+    with pytest.raises(ValueError, match=r"numbers must be of -127, .* not 1"):
+        device.matmul(a, np.ones((40, 9), np.int64))
