@@ -114,12 +114,12 @@ def run_model(
     """Run a quantised network on the co-processor; compare it with onnxruntime if that is there.
 
     Quantised products (QLinearMatMul, QLinearConv, MatMulInteger, ConvInteger, QGemm, MatMulNBits,
-    DynamicQuantizeLSTM; MatMul, Gemm, Conv, ConvTranspose in QDQ form) go to the co-processor,
-    everything else to the host. The golden model computes the results; the part set by `--simulate`
-    also runs on the simulated block, through its driver, and must match. Parameters are those of
-    `generate coprocessor` or, with `--board`, of `generate coprocessor_uart`; there `-p divisor=4`
-    (4 cycles per bit) simulates faster. With `--port`, that part runs on a real board that was
-    loaded by `build --load`.
+    MatMulBnb4, DynamicQuantizeLSTM; MatMul, Gemm, Conv, ConvTranspose in QDQ form) go to the
+    co-processor, everything else to the host. The golden model computes the results; the part set
+    by `--simulate` also runs on the simulated block, through its driver, and must match. Parameters
+    are those of `generate coprocessor` or, with `--board`, of `generate coprocessor_uart`; there
+    `-p divisor=4` (4 cycles per bit) simulates faster. With `--port`, that part runs on a real
+    board that was loaded by `build --load`.
 
     A folder of `carrysave compile` runs without its model: on its own co-processor by golden and,
     as `--simulate` says, whole batches on the block, all of whose memory must be the same; with

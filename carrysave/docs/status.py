@@ -5,6 +5,7 @@ from pathlib import Path
 
 from carrysave.boards.board import BOARDS
 from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS
+from carrysave.compiler.graph.bnb4_weights import MATMUL_BNB4
 from carrysave.compiler.graph.graph import MICROSOFT
 from carrysave.compiler.graph.host_operators import OPERATORS
 from carrysave.compiler.graph.host_versions import BY_EVALUATOR, BY_RUNTIME
@@ -168,6 +169,7 @@ def _operators() -> Iterator[tuple[str, ...]]:
             for name in (*FLOAT_PRODUCTS, TRANSPOSED)
         },
         (MICROSOFT, MATMUL_N_BITS): "block, a product for each block of B",
+        (MICROSOFT, MATMUL_BNB4): "block, a product for each block of B",
         (MICROSOFT, recurrent.KIND): "products on the block, gates on the host",
     }
     host = {

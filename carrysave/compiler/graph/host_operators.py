@@ -12,6 +12,7 @@ from onnx.reference.ops.op_scatter_elements import ScatterElements
 
 from carrysave.compiler.graph import host_quantisers
 from carrysave.compiler.graph.bit_weights import BitWeights
+from carrysave.compiler.graph.bnb4_weights import Bnb4Weights
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.graph.graph import MICROSOFT
 from carrysave.compiler.graph.im2col import Windows
@@ -144,6 +145,17 @@ class MatMulNBits(OpRun):
         return ((y if bias is None else y + bias.astype(np.float32)).astype(a.dtype),)
 
 
+class MatMulBnb4(OpRun):
+    """Multiplies floats and weights of a table's codes; an operator of onnxruntime."""
+
+    op_domain = MICROSOFT
+
+    def _run(
+        self, a: np.ndarray, codes: np.ndarray, most: np.ndarray, **numbers: Any
+    ) -> tuple[np.ndarray]:
+        return (_multiplied(a, Bnb4Weights.read(codes, most, numbers).floats).astype(a.dtype),)
+
+
 def _multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Multiply rows of floats by a matrix."""
     rows = product(a.reshape(-1, a.shape[-1]).astype(np.float64), b.astype(np.float64))
@@ -151,6 +163,7 @@ def _multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 OPERATORS = (
+    MatMulBnb4,
     MatMulNBits,
     host_quantisers.DequantizeLinear,
     GlobalLpPool,

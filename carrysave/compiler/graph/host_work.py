@@ -70,6 +70,7 @@ _PRODUCTS: dict[str, Callable[[list[np.ndarray], list[np.ndarray], NodeProto], i
     "Conv": lambda given, made, node: made[0].size * prod(given[1].shape[1:]),
     "ConvTranspose": lambda given, made, node: given[0].size * prod(given[1].shape[1:]),
     "MatMulNBits": _matmul,
+    "MatMulBnb4": _matmul,
     **dict.fromkeys(
         _LAYERS,
         lambda given, made, node: (

@@ -29,6 +29,7 @@ class BlockedProduct(Operands):
     a_scale, a_zero, a_type : of A's codes. None: A is of floats, and each block of a row is
         rounded to int8 by its largest magnitude, as onnxruntime does at accuracy level 4.
     bias : float32, N, or None.
+    rounds : what is rounded that onnxruntime takes as it is; empty if nothing is.
     more : those of :class:`Operands`; weights have their zero points subtracted.
     """
 
@@ -38,6 +39,7 @@ class BlockedProduct(Operands):
     a_zero: int = 0
     a_type: "np.dtype[Any]" = _CODES
     bias: np.ndarray | None = None
+    rounds: str = ""
 
     @property
     def y_type(self) -> "np.dtype[Any]":
@@ -47,6 +49,11 @@ class BlockedProduct(Operands):
     @property
     def why(self) -> str:
         """Why values may differ."""
+        if self.rounds:
+            return (
+                f"rounds {self.rounds}, onnxruntime neither. Counted in units in the last place of"
+                " the largest"
+            )
         return (
             "adds the floats of blocks in their order, onnxruntime in another; it multiplies floats"
             " where it has no int8 kernel. Counted in units in the last place of the largest"

@@ -9,8 +9,9 @@ import numpy as np
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Number
+from golden.lut.expander import CODEBOOKS
 
-__all__ = ["check_depth", "code_offset", "moved", "stacked", "terms_of"]
+__all__ = ["check_depth", "check_weights", "code_offset", "moved", "stacked", "terms_of"]
 
 
 def code_offset(name: str, kind: "np.dtype[Any]", number: Number) -> int:
@@ -88,6 +89,25 @@ def _stacked(low: int, high: int, right: _Same) -> tuple[np.ndarray, np.ndarray]
     """
     terms = _split(low, high, right.array)
     return terms[0] if len(terms) == 1 else np.concatenate(terms), right.array.sum(axis=0)
+
+
+def check_weights(target: Target, right: np.ndarray | None, *, late: bool) -> None:
+    """Refuse weights that the engine does not take, or too many along K.
+
+    Parameters
+    ----------
+    right : None: B is computed, which an engine with a table of codes does not take.
+    late : their zero points are not known yet.
+    """
+    mode = target.mode
+    of_table = mode.expander.name in CODEBOOKS
+    if right is None:
+        if of_table:
+            raise ValueError(f"B is computed, but B of {mode.expander.name} is of a table's codes")
+        return
+    if of_table and not late:
+        mode.tabled(right).words(right.reshape(-1, 1))
+    check_depth(target, right.shape[-2] * (1 if late else terms_of(target, right)))
 
 
 def check_depth(target: Target, depth: int) -> None:

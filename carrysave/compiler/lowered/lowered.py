@@ -10,6 +10,7 @@ from onnx import ModelProto, NodeProto
 
 from carrysave.compiler.graph.arithmetic import ARITHMETIC, ArithmeticNode
 from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS
+from carrysave.compiler.graph.bnb4_weights import MATMUL_BNB4
 from carrysave.compiler.graph.code_table import TABLE, CodeTable
 from carrysave.compiler.graph.fallback import Fallback
 from carrysave.compiler.graph.graph import DOMAIN, Graph
@@ -32,6 +33,7 @@ _IN_FLOATS = (
     "GRU",
     "RNN",
     MATMUL_N_BITS,
+    MATMUL_BNB4,
 )
 
 
@@ -112,6 +114,8 @@ class Lowered:
         """Why products with quantised weights are among them; empty if none are."""
         if MATMUL_N_BITS in self.host:
             return f"{MATMUL_N_BITS} has activations in floats, without accuracy_level=4"
+        if MATMUL_BNB4 in self.host:
+            return f"{MATMUL_BNB4} has blocks that share fewer than 16 codes along K"
         read = {
             name
             for node in self.proto.graph.node

@@ -10,6 +10,7 @@ from carrysave.compiler.graph.patches import Patched, toeplitz
 from carrysave.compiler.lowered.bipolar import bipolar_work, check_bipolar
 from carrysave.compiler.lowered.engine_codes import (
     check_depth,
+    check_weights,
     code_offset,
     moved,
     stacked,
@@ -108,9 +109,7 @@ class QuantisedProduct(Operands):
         if self.scale is not None and target.requantises(self.scale.size):
             code_offset("C", self.y_type, target.info.codes)
             dyadic(self.scale)
-        if self.weights is not None:
-            terms = 1 if self.b_late else terms_of(target, self.weights)
-            check_depth(target, self.weights.shape[-2] * terms)
+        check_weights(target, self.weights, late=bool(self.b_late))
 
     def _compile(
         self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
@@ -131,7 +130,8 @@ class QuantisedProduct(Operands):
         if self.windows is None or self.weights is None or a.ndim != 2 + len(self.windows.kernel):
             return None
         fits = target.mode.a.low <= self.weights.min() and self.weights.max() <= target.mode.a.high
-        codes = limits(self.a_type)
+        # Activations are of no table.
+        codes = None if target.mode.expander.bits else limits(self.a_type)
         number = target.mode.b
         fits = fits and codes is not None and codes[1] - codes[0] <= number.high - number.low
         return choose(

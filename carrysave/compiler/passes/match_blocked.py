@@ -6,6 +6,7 @@ import numpy as np
 from onnx import NodeProto
 
 from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS, BitWeights
+from carrysave.compiler.graph.bnb4_weights import MATMUL_BNB4, Bnb4Weights
 from carrysave.compiler.graph.code_types import limits, narrowest
 from carrysave.compiler.graph.graph import MICROSOFT, Graph
 from carrysave.compiler.graph.kernels import Unsupported, attributes
@@ -16,6 +17,8 @@ from carrysave.compiler.passes.quantised_tensor import constant, dequantised
 
 __all__ = ["match_blocked"]
 
+_SHORTEST = 16
+"""Codes along K of the shortest block: there is a job for each."""
 _INT8 = 4
 """The accuracy level at which activations are rounded to int8."""
 
@@ -23,8 +26,9 @@ _INT8 = 4
 def match_blocked(graph: Graph, node: NodeProto) -> Match | None:
     """Return the product of a node by blocks; None if it is not one, or one of floats.
 
-    MatMulNBits is one at accuracy level 4, where activations are rounded to int8; MatMul, if its
-    activations are dequantised codes, and its weights have blocks along K.
+    MatMulNBits is one at accuracy level 4, where activations are rounded to int8; MatMulBnb4, as it
+    is, by such activations, if K has runs of 16 or more in a block; MatMul, if its activations are
+    dequantised codes, and its weights have blocks along K.
 
     Raises
     ------
@@ -34,6 +38,8 @@ def match_blocked(graph: Graph, node: NodeProto) -> Match | None:
     values = attributes(node)
     if (node.domain, node.op_type) == (MICROSOFT, MATMUL_N_BITS):
         return _bits(graph, node, values)
+    if (node.domain, node.op_type) == (MICROSOFT, MATMUL_BNB4):
+        return _entries(graph, node, values)
     if not node.domain and node.op_type == "MatMul":
         return _dequantised_blocks(graph, node)
     return None
@@ -62,6 +68,26 @@ def _bits(graph: Graph, node: NodeProto, values: dict[str, Any]) -> Match | None
         weights=weights.values, block=weights.block, b_steps=weights.steps.astype(np.float32),
         bias=added,
     )  # fmt: skip
+    return Match(product=product, node=node)
+
+
+def _entries(graph: Graph, node: NodeProto, values: dict[str, Any]) -> Match | None:
+    a, b, most = node.input
+    weights = Bnb4Weights.read(constant(graph, b, "B"), constant(graph, most, "absmax"), values)
+    kind = graph.types.get(a, np.dtype(np.float32))
+    if kind != np.float32 or weights.block < _SHORTEST:
+        return None
+    product = BlockedProduct(
+        name=key(node),
+        operator=node.op_type,
+        a=a,
+        b="",
+        y=node.output[0],
+        weights=weights.values,
+        block=weights.block,
+        b_steps=weights.scales,
+        rounds="activations to int8, and entries of the table to 1 / 127 of the largest",
+    )
     return Match(product=product, node=node)
 
 
