@@ -65,6 +65,13 @@ class PackFlags(image.PackRequest):
         int | None, Parameter(help="Inputs per beat. [default: up to 16, in whole keys]")
     ]
     columns: Annotated[int | None, Parameter(help="Outputs per block. [default: 64]")]
+    codebook: Annotated[
+        str | None,
+        Parameter(
+            help="Codes of a table, for a co-processor with a codebook: nf4, kmeans:4, kmeans:8,"
+            " kmeans:16."
+        ),
+    ]
 
 
 _FLAGS = defaults(PackFlags)
@@ -95,7 +102,8 @@ def pack(
     layers (qweight, qzeros, scales, g_idx), or codes with scales and zeros, are used unchanged. A
     JSON manifest beside the image describes its sections. `--unpack` restores codes, scales and
     zero points from the image. Of a language model (.gguf: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0) all
-    matrices are packed, unchanged, with an index; or one, with `--tensor`.
+    matrices are packed, unchanged, with an index; or one, with `--tensor`. With `--codebook`, of
+    floats, rows of B of a co-processor are written, of codes, with their table and scales.
 
     **Examples:**
 
@@ -103,6 +111,7 @@ def pack(
     - `carrysave pack weights.npy --scheme ternary --group tensor --layout trits5`
     - `carrysave pack gptq.safetensors --tensor layers.0.up --from gptq -o build`
     - `carrysave pack model.gguf -o build/model`
+    - `carrysave pack model.safetensors --tensor layers.0.up.weight --codebook kmeans:8`
     - `carrysave pack --unpack build/weights.json`
     """
     folder = output_folder(output)
@@ -117,6 +126,8 @@ def pack(
     files, manifest = image.pack(file, request, folder, name)
     if json_:
         print(json.dumps({"files": [str(path) for path in files], **manifest}, indent=2))
+    elif "codebook" in manifest:
+        designs.print_codebook(console, files, manifest)
     elif "sections" in manifest:
         designs.print_packing(console, files, manifest)
     else:

@@ -88,13 +88,30 @@ def print_packing(console: Console, files: Sequence[Path], manifest: dict[str, A
     for path in files:
         print_line(console, f"{path!s:{width}}  {path.stat().st_size:>9,} bytes")
     layout = manifest["layout"]
-    weights = manifest["k"] * manifest["n"]
     print_line(
         console,
         f"{manifest['k']} x {manifest['n']} weights, {manifest['levels']}, {layout['bits']} bits,"
         f" {manifest['groups']} groups of {layout['group']}, scales {manifest['scale_format']};"
         f" {layout['layout']}, keys of {layout['fold']}, beats of {layout['k']} x {layout['n']}",
     )
+    _print_sections(console, manifest)
+
+
+def print_codebook(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
+    """Print the files written, the table, and the sections of the image."""
+    for path in files:
+        print_line(console, f"{path!s}  {path.stat().st_size:>9,} bytes")
+    print_line(
+        console,
+        f"{manifest['k']} x {manifest['n']} weights, codebook {manifest['codebook']}, table"
+        f" {' '.join(map(str, manifest['table']))}; {manifest['groups']} groups of"
+        f" {manifest['group']}; relative error (rms) {manifest['relative_error']:.4f}",
+    )
+    _print_sections(console, manifest)
+
+
+def _print_sections(console: Console, manifest: dict[str, Any]) -> None:
+    weights = manifest["k"] * manifest["n"]
     for name, section in manifest["sections"].items():
         share = 8 * section["bytes"] / weights
         print_line(

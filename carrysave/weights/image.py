@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from carrysave import cache
 from carrysave.errors import ArgumentError, UsageError, check_choice
 from carrysave.weights import model_image
+from carrysave.weights.codebook import pack_codebook, unpack_codebook
 from carrysave.weights.layer import (
     SOURCES,
     PackRequest,
@@ -50,6 +53,12 @@ def pack(
     tensors = read(file)
     source, layer = _find(tensors, request)
     _bounded(file, tensors, source, layer)
+    chosen = _checked(name) or (file.stem if file.suffix == ".npy" else _plain(layer)) or file.stem
+    if request.codebook is not None:
+        if source != "float":
+            raise ArgumentError("{codebook} is for floats, not for {source}", source=source)
+        data, manifest = pack_codebook(tensors[layer], request, chosen, layer)
+        return _written(folder, chosen, data, manifest), manifest
     if source == "float":
         weights, facts = from_float(tensors[layer], request)
     elif source == "codes":
@@ -57,17 +66,20 @@ def pack(
     else:
         weights, facts = from_checkpoint(_members(tensors, layer), source, request)
     image = pack_image(weights, request.layout_of(weights))
-    chosen = _checked(name) or (file.stem if file.suffix == ".npy" else _plain(layer)) or file.stem
     manifest = sealed({
         "image": f"{chosen}.bin",
         **image.manifest,
         "source": {"format": source, "layer": layer, **facts},
     })
-    files = [
-        cache.write(folder / f"{chosen}.bin", image.data),
-        cache.write(folder / f"{chosen}.json", json.dumps(manifest, indent=2) + "\n"),
+    return _written(folder, chosen, image.data, manifest), manifest
+
+
+def _written(folder: Path, name: str, data: bytes, manifest: Mapping[str, Any]) -> list[Path]:
+    """Write an image and its manifest; return the files."""
+    return [
+        cache.write(folder / f"{name}.bin", data),
+        cache.write(folder / f"{name}.json", json.dumps(manifest, indent=2) + "\n"),
     ]
-    return files, manifest
 
 
 def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Path, list[str]]:
@@ -104,6 +116,12 @@ def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Pat
         within(file, 8 * k * n)
     data = read_file(file.parent / image, TENSORS)
     try:
+        if "codebook" in manifest:
+            matrix = unpack_codebook(data, manifest)
+            turned = matrix if source.get("rows") == "in" else matrix.T
+            weight = Tensor(array=np.ascontiguousarray(turned).view(np.uint32), format="fp32")
+            path = folder / f"{name or file.stem + '_unpacked'}{suffix}"
+            return cache.write(path, dump({"weight": weight}, suffix)), ["weight"]
         weights = unpack_image(Image(data=data, manifest=manifest))
         check_finite(weights)
         tensors = _tensors(weights, kind, source)

@@ -51,6 +51,7 @@ class PackRequest:
     fold: int | None = None
     beat: int | None = None
     columns: int | None = None
+    codebook: str | None = None
 
     def __post_init__(self) -> None:
         """Check what no spec does."""
@@ -62,8 +63,7 @@ class PackRequest:
     def refuse(self, where: str, *names: str) -> None:
         """Refuse options that do not apply: all, or those named."""
         for field in fields(self):
-            meant = field.name in names or not names
-            if meant and getattr(self, field.name) is not None:
+            if field.name in (names or (field.name,)) and getattr(self, field.name) is not None:
                 raise ArgumentError(f"{{{field.name}}} is not for {{_where}}", _where=where)
 
     def turned(self, matrix: np.ndarray) -> np.ndarray:

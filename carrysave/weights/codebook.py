@@ -1,0 +1,177 @@
+"""A layer's weights as codes of a table, in the order in which a co-processor reads B.
+
+Tables are NF4 of QLoRA (Dettmers et al., 2023), or clusters of the weights themselves, as in eDKM
+(Cho et al., 2023), which trains with them; here they are of weights that are trained already.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from carrysave.errors import ArgumentError, UsageError, needs
+from carrysave.weights.layer import PackRequest
+from carrysave.weights.tensor_files import Tensor
+from golden.lut.expander import CODEBOOKS, NF4, expand, pack_codes, unpack_codes
+from golden.lut.image import sealed
+
+__all__ = ["pack_codebook", "unpack_codebook"]
+
+_MOST = 127
+"""Largest number of a table: a weight is one of them times its scale."""
+_SECTION = 64
+"""Bytes whose multiple a section begins at."""
+_KMEANS = {f"kmeans:{spec.entries}": spec for spec in CODEBOOKS.values() if spec.table is None}
+_LEGAL = ("nf4", *_KMEANS)
+
+
+def pack_codebook(
+    tensor: Tensor, request: PackRequest, name: str, layer: str
+) -> tuple[bytes, dict[str, Any]]:
+    """Choose codes for weights; return the image, and its manifest.
+
+    A group of inputs of an output has a scale, its largest magnitude / 127. Sections, each from a
+    multiple of 64 bytes on: "codes", rows of words of :func:`golden.lut.expander.pack_codes`, a row
+    in whole bytes, as a job takes B; "table", a byte for each code, two's complement; "scales",
+    fp32, groups x N.
+
+    Parameters
+    ----------
+    tensor : floats.
+    request : which codebook, inputs per scale, and what rows are.
+    name : of the files.
+    layer : of the tensor.
+
+    Raises
+    ------
+    ArgumentError, UsageError
+        Another codebook, or weights that are none.
+    """
+    request.refuse("codebook", "bits", "scheme", "scales", "layout", "fold", "beat", "columns")
+    book = str(request.codebook)
+    if book not in _LEGAL:
+        raise ArgumentError(
+            "{codebook} must be one of {legal}, not {value!r}", legal=", ".join(_LEGAL), value=book
+        )
+    values = _matrix(tensor, request)
+    depth, columns = values.shape
+    rows = depth if request.group in ("column", "tensor") else request.rows_per_scale
+    scales, spread = _scales(values, rows, whole=request.group == "tensor")
+    units = np.divide(values, spread, out=np.zeros(values.shape), where=spread > 0)
+    table = np.array(NF4) if book == "nf4" else _clusters(units, _KMEANS[book].entries)
+    spec = CODEBOOKS["nf4"] if book == "nf4" else _KMEANS[book]
+    codes = _nearest(units, table)
+    made = expand(codes, table) * spread
+    parts = {
+        "codes": _rows(pack_codes(codes, spec), spec.bits),
+        "table": table.astype(np.int8).tobytes(),
+        "scales": scales.astype("<f4").tobytes(),
+    }
+    image, sections = _sections(parts)
+    return image, sealed({
+        "image": f"{name}.bin",
+        "k": depth,
+        "n": columns,
+        "codebook": spec.name,
+        "bits": spec.bits,
+        "deep": spec.deep,
+        "table": table.tolist(),
+        "group": rows,
+        "groups": len(scales),
+        "relative_error": _error(made, values),
+        "sections": sections,
+        "bytes": len(image),
+        "sha256": hashlib.sha256(image).hexdigest(),
+        "source": {"format": "float", "layer": layer, "rows": request.rows or "out"},
+    })
+
+
+def _matrix(tensor: Tensor, request: PackRequest) -> np.ndarray:
+    """Return weights, K x N; UsageError: they are none."""
+    values = request.turned(tensor.values())
+    if values.ndim != 2 or not values.size or not np.isfinite(values).all():
+        raise UsageError("weights must be a matrix of finite floats")
+    return values
+
+
+def _error(made: np.ndarray, values: np.ndarray) -> float:
+    """Return the root of the mean square of what is wrong, of that of the weights."""
+    wrong, whole = (float(np.mean(np.square(one))) for one in (made - values, values))
+    return float(np.sqrt(wrong / max(whole, 1e-300)))
+
+
+def _scales(values: np.ndarray, rows: int, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return a scale for each group of rows, float32, groups x N; and spread over its rows."""
+    most = np.maximum.reduceat(np.abs(values), np.arange(0, len(values), rows), axis=0)
+    if whole:
+        most = np.full_like(most, most.max())
+    scales = (most / _MOST).astype(np.float32)
+    return scales, np.repeat(scales, rows, axis=0)[: len(values)].astype(np.float64)
+
+
+def _sections(parts: Mapping[str, bytes]) -> tuple[bytes, dict[str, dict[str, int]]]:
+    """Put sections one after the other; return the image, and where they are."""
+    image, sections = b"", dict[str, dict[str, int]]()
+    for name, part in parts.items():
+        image += bytes(-len(image) % _SECTION)
+        sections[name] = {"offset": len(image), "bytes": len(part)}
+        image += part
+    return image, sections
+
+
+def unpack_codebook(image: bytes, manifest: Mapping[str, Any]) -> np.ndarray:
+    """Return the weights of an image, float32, K x N; ValueError: it is none of this manifest."""
+    if hashlib.sha256(image).hexdigest() != manifest["sha256"]:
+        raise ValueError("sha256, which is another than the image's")
+    spec, depth, columns = CODEBOOKS[manifest["codebook"]], manifest["k"], manifest["n"]
+
+    def part(name: str) -> bytes:
+        section = manifest["sections"][name]
+        return image[section["offset"] : section["offset"] + section["bytes"]]
+
+    rows = -(-depth // spec.deep)
+    raw = np.frombuffer(part("codes"), np.uint8).reshape(rows, -1)
+    if spec.bits < 8:
+        places = np.arange(0, 8, spec.bits)
+        words = (raw[:, :, None] >> places & spec.entries - 1).reshape(rows, -1)[:, :columns]
+    else:
+        words = np.ascontiguousarray(raw).view("<u8")
+    table = np.frombuffer(part("table"), np.int8).astype(np.int64)
+    numbers = expand(unpack_codes(words.astype(np.int64), spec)[:depth], table)
+    scales = np.frombuffer(part("scales"), "<f4").reshape(-1, columns)
+    return (numbers * np.repeat(scales, manifest["group"], axis=0)[:depth]).astype(np.float32)
+
+
+def _clusters(units: np.ndarray, count: int) -> np.ndarray:
+    """Return the centres of weights, whole numbers in order.
+
+    Of the counts of whole numbers, so that it takes no longer for more weights.
+    """
+    needs("sklearn")
+    from sklearn.cluster import KMeans
+
+    numbers, weights = np.unique(np.rint(units).astype(np.int64), return_counts=True)
+    if len(numbers) <= count:
+        return np.pad(numbers, (0, count - len(numbers)), mode="edge")
+    means = KMeans(n_clusters=count, n_init=4, random_state=1)
+    means.fit(numbers[:, None].astype(np.float64), sample_weight=weights)
+    centres = np.rint(means.cluster_centers_[:, 0]).astype(np.int64)
+    return centres[np.argsort(centres, kind="stable")]
+
+
+def _nearest(units: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return the codes of the nearest entries of a table in order; of two the lower one."""
+    middles = (table[1:] + table[:-1]) / 2
+    codes: np.ndarray = np.searchsorted(middles, units, side="left")
+    return codes
+
+
+def _rows(words: np.ndarray, bits: int) -> bytes:
+    """Return rows of words as bytes, each row in whole bytes."""
+    if bits >= 8:
+        return words.astype("<u8").tobytes()
+    each = 8 // bits
+    filled = np.pad(words, ((0, 0), (0, -words.shape[1] % each)))
+    parts = filled.reshape(len(words), -1, each) << bits * np.arange(each)
+    return parts.sum(axis=2).astype(np.uint8).tobytes()
