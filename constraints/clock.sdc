@@ -7,7 +7,7 @@ if {[info exists ::env(CARRYSAVE_PERIOD_NS)]} { set period $::env(CARRYSAVE_PERI
 set outside @outside@
 
 create_clock -name @clock@ -period $period [get_ports @clock@]
-
+@second@
 # The reset is among them: it is synchronous, so that its end must reach all registers in time.
 set_input_delay [expr {$outside * $period}] -clock @clock@ [get_ports {
 @inputs@}]

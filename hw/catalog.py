@@ -124,8 +124,7 @@ class Entry:
     @property
     def summary(self) -> str:
         """What it is, in one line."""
-        summary: str = self.component.SUMMARY
-        return summary
+        return str(self.component.SUMMARY)
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -319,7 +318,7 @@ def _is_engine(entry: Entry) -> bool:
 
 
 CATALOG = Catalogue()
-_LATER = ("lean", "tap_rows", "watchdog", "row_factors", "codebook")
+_LATER = ("lean", "tap_rows", "watchdog", "row_factors", "codebook", "array_clock")
 _OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps", "table")
 ADDED_PARAMETERS = {
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree", "ternary_core"), ("sparsity",)),

@@ -26,7 +26,7 @@ from carrysave.fpga.fewer import fewer_blocks
 from carrysave.keywords import by_name
 from hw.catalog import Design
 from hw.emit import tools
-from hw.emit.flat_ports import clock_and_reset
+from hw.emit.flat_ports import check_one_clock, clock_and_reset
 from hw.emit.sources import Sources
 
 __all__ = [
@@ -117,6 +117,7 @@ def synthesise_design(
     search_parameters : of :func:`searched`; a sweep tries their other values, too, one at a time,
         and the result is that of the best design.
     """
+    check_one_clock(design, "in what is synthesised by itself")
     check_device(design, target)
     check_options(options, target)
     if options.brief and search_parameters:

@@ -17,18 +17,8 @@ __all__ = ["Counters", "Info", "VectorInfo"]
 _FEATURES = tuple(
     name[9:] for name in FIELDS if name.startswith("features_") and name != "features_rounding"
 )
-_STORES = (
-    "tile_m",
-    "tile_n",
-    "tile_k",
-    "a_bits",
-    "b_bits",
-    "data_width",
-    "outstanding",
-    "sums",
-    "a_bytes",
-    "b_bytes",
-)
+_TILE = ("tile_m", "tile_n", "tile_k", "a_bits", "b_bits")
+_STORES = (*_TILE, "data_width", "outstanding", "sums", "a_bytes", "b_bytes")
 
 
 _SIZES = range(1, 1 << 24)
@@ -171,7 +161,8 @@ class Info:
     features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``,
         ``vector``, ``sizes`` (jobs choose the bytes of a code of C), ``scratch``, ``trits`` (five
         weights of B are in a byte), ``windows`` (A can be made of a map), ``taps`` (jobs on maps),
-        ``table`` (looks codes up); other than usual: ``fixed_blocks``, ``uncounted``, ``narrow``.
+        ``table`` (looks codes up), ``fast_array`` (the engine's clock is twice that of the bus);
+        other than usual: ``fixed_blocks``, ``uncounted``, ``narrow``.
     scratch : bytes on chip, at the last addresses, that jobs alone read and write; 0: none.
     stores : tile and stores, which limit blocks.
     vector : the vector unit, if there is one.
@@ -218,7 +209,9 @@ class Info:
         expander = read_expander(field)
         # Where B is of codes of a table, what is told of it is told of the table's numbers.
         b_bits = BYTE.bits if expander.name in CODEBOOKS else field("b_bits")
-        stores = Stores(**{name: field(name) for name in _STORES}, b_deep=expander.deep)
+        clock = 1 + field("features_fast_array")
+        values = {name: field(name) for name in _STORES}
+        stores = Stores(**values, b_deep=expander.deep, array_clock=clock)
         for name, held in (
             ("a_bytes", stores.a_words),
             ("b_bytes", stores.b_words),
@@ -259,7 +252,8 @@ class Info:
     @cached_property
     def peak(self) -> int:
         """Maximum products per cycle."""
-        return self.stores.tile_m * self.stores.tile_n * self.stores.tile_k
+        stores = self.stores
+        return stores.tile_m * stores.tile_n * stores.tile_k * stores.array_clock
 
     @cached_property
     def mode(self) -> Mode:
@@ -298,8 +292,8 @@ class Counters:
     Members
     -------
     cycles : from start to done.
-    compute : cycles in which the engine took operands.
-    stall_load, stall_store : cycles it stalled for operands, and for space for C.
+    compute, stall_load : cycles of its clock in which the engine took operands, waited for them.
+    stall_store : cycles it stalled for space for C.
     read_beats, write_beats : beats of memory, not of what is on chip.
     macs : useful products, without padding.
     peak : the engine's maximum products per cycle.

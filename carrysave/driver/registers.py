@@ -135,6 +135,7 @@ FIELDS = {
     "features_table": (320, 25, 1),
     "features_row_factors": (320, 26, 1),
     "features_codebook": (320, 27, 3),
+    "features_fast_array": (320, 30, 1),
     "hash_lo": (324, 0, 32),
     "hash_hi": (328, 0, 32),
     "c_bits": (332, 0, 32),

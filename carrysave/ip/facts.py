@@ -10,6 +10,7 @@ from systemrdl.node import AddrmapNode
 from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design
 from hw.emit.bus_interfaces import Interface
+from hw.emit.flat_ports import check_one_clock
 from hw.emit.verilog import Emission
 
 __all__ = ["OUTSIDE", "Facts", "version_of"]
@@ -37,6 +38,10 @@ class Facts:
     emission: Emission
     period_ns: float = 10.0
     docs: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a build that what is around it here does not clock."""
+        check_one_clock(self.design, "in a system")
 
     @property
     def design(self) -> Design:

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In
 
 from carrysave.sim.rules.bound import BROKEN
 from hw.catalog import Design
-from hw.emit.flat_ports import clock_and_reset, flat_ports
+from hw.emit.flat_ports import clock_and_reset, fast_clock, flat_ports
 
 __all__ = ["Channel", "channels_of", "shell", "shell_name"]
 
@@ -74,8 +74,9 @@ def shell(design: Design) -> str:
     """
     component = design.component()
     clock, reset = clock_and_reset(component)
-    widths = {clock: 1, reset: 1}
-    inward = {clock: True, reset: True}
+    clocks = [clock, *filter(None, [fast_clock(component)])]
+    widths = dict.fromkeys((*clocks, reset), 1)
+    inward = dict.fromkeys(widths, True)
     for port in flat_ports(component):
         if len(port.value):
             widths[port.name], inward[port.name] = len(port.value), port.inward
@@ -85,7 +86,7 @@ def shell(design: Design) -> str:
     for name, width in widths.items():
         if inward[name] and name in payload:
             pins[name] = f"{payload[name].valid} === 1'b1 ? {name} : {{{width}{{1'bx}}}}"
-        elif inward[name] and width == 1 and name != clock:
+        elif inward[name] and width == 1 and name not in clocks:
             pins[name] = f"{name} === 1'b1"
     plain = [name for name in widths if name not in payload]
     checks = [(name, f"{name} is neither 0 nor 1", "") for name in plain if not inward[name]]

@@ -29,6 +29,7 @@ class Stores:
     0 if all have the same. A word of B has `b_deep` steps along K. If `block` is not 0, every
     `block` words along K have a scale: then a block of C is one tile, and covers whole scale blocks
     of K. `latency` and `beat` are the memory's: cycles from a row's request to its data, of a beat.
+    The array has `array_clock` cycles in one of the memory.
     """
 
     tile_m: int
@@ -47,6 +48,7 @@ class Stores:
     b_deep: int = 1
     latency: int = LATENCY
     beat: int = 1
+    array_clock: int = 1
 
     @property
     def a_slices(self) -> int:
@@ -260,12 +262,12 @@ def costs(
     drain = tile_m + (tile_m - 1) // 8
     all_k = -(-k // tile_k)
     whole, rest = np.divmod(all_k, of_k)
-    # Cycles of a tile in the first block of K, in the last one, and in total.
-    step = np.maximum(np.minimum(all_k, of_k), drain)
-    final = np.maximum(np.where(rest > 0, rest, of_k), drain)
-    tile = whole * np.maximum(of_k, drain) + np.where(rest > 0, np.maximum(rest, drain), 0)
+    # Cycles of a tile in the first block of K, in the last one, in any, in all of K; and in total.
+    sizes = np.minimum(all_k, of_k), np.where(rest > 0, rest, of_k), of_k, np.array(all_k)
+    step, final, each, at_once = (np.maximum(-(-one // stores.array_clock), drain) for one in sizes)
+    tile = whole * each + np.where(rest > 0, final, 0)
     alone = (up == 1) & (across == 1)
-    tile, final = (np.where(alone, max(all_k, drain), one) for one in (tile, final))
+    tile, final = (np.where(alone, at_once, one) for one in (tile, final))
     first = first_a + np.maximum(first_b - step, 0)
     tiles = -(-m // tile_m) * -(-n // tile_n)
     last = beats(min(m, tile_m), np.minimum(n, columns), columns, c_bits)
@@ -297,7 +299,7 @@ def candidates(stores: Stores, m: int, n: int, k: int) -> Numbers:
     of_n = _sizes(-(-n // stores.tile_n), _grain(stores.tile_n * stores.b_bits))
     up, across = (one.reshape(-1) for one in np.meshgrid(of_m, of_n, indexing="ij"))
     most = stores.most_beats_of(up, across)
-    longest = np.minimum(most, _up(beats, stores.grain))
+    longest = np.minimum(most, beats + -beats % stores.grain)
     parts = _sizes(beats, stores.grain)[::-1]
     parts = parts[parts >= stores.tile_m]
     parts = np.broadcast_to(parts, (len(up), len(parts)))
@@ -315,10 +317,6 @@ def candidates(stores: Stores, m: int, n: int, k: int) -> Numbers:
 def _grain(bits: int) -> int:
     """Return the count of numbers of some bits that fills whole bytes: a power of two."""
     return next(count for count in (1, 2, 4, 8) if count * bits % 8 == 0)
-
-
-def _up(size: int, grain: int) -> int:
-    return -(-size // grain) * grain
 
 
 def _sizes(whole: int, grain: int = 1) -> Numbers:

@@ -1,7 +1,6 @@
 """When the jobs of a ring load, multiply and write, block by block."""
 
 from collections.abc import Mapping
-from operator import sub
 from typing import Any
 
 from golden.soc.block_rows import Chunk, Parts, Span, blocks, chunks, kind_of
@@ -10,6 +9,7 @@ from golden.soc.job import Job
 from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix
 from golden.soc.memory_timing import MemoryTiming
+from golden.soc.ring_array import RingArray
 from golden.soc.ring_build import RingBuild
 from golden.soc.ring_loader import NEXT, Begin, RingLoader
 from golden.soc.ring_marks import LEAST, Mark, left_out, mean
@@ -18,8 +18,8 @@ from golden.soc.spec import CoprocessorSpec
 
 __all__ = ["RingWalk"]
 
-_A, _B, _LEAVES = 9, 8, 17
-"""From a row's last beat to the engine; from a row of sums to its first beat on the bus."""
+_LEAVES = 17
+"""From a row of sums to its first beat on the bus."""
 _FREES = 4
 """From a block's last row of sums to where its biases and records were."""
 _RUNS, _ASKED = 8, 4
@@ -50,20 +50,18 @@ class RingWalk:
     """
 
     def __init__(self, spec: CoprocessorSpec, memory: MemoryTiming, build: RingBuild) -> None:
-        self._spec, self._latency, self._gap = spec, memory.answer, build.gap
+        self._spec, self._latency = spec, memory.answer
         self._columns = build.columns or spec.inside.n
-        self._leaves = (build.latency or spec.inside.m + 3) - 1
+        self._array = RingArray(spec, build)
         self._bus = bus_of(spec, memory)
         self._loader = RingLoader(spec, self._bus)
         self._left = 0
         """When the last row of a tile left."""
-        self._engine = self._tile = self._at = 0
-        """When it can begin a tile; when it began the last one, and was through with it."""
         self.freed = self.asked = self.ready = 0
         self._placed: Mapping[str, Matrix] = {}
         """Of the job."""
-        self._a, self._b = list[int](), 0
-        """When rows of A in the stores came, and by when B lets the engine begin."""
+        self._a = list[int]()
+        """When rows of A in the stores came."""
 
     def rows(self, job: Job, begin: Begin, cycles: int | None) -> tuple[int, int]:
         """Run a vector job, on maps or of so many cycles; return what :meth:`product` does."""
@@ -76,7 +74,7 @@ class RingWalk:
             complete = begin.run + cycles
             self.asked = self.ready = complete - self._latency - _LEAVES
         self.freed = begin.run + _ASKED
-        self._engine = self.asked
+        self._array.engine = self._array.clock * self.asked
         loader.end(self.asked)
         return complete, loader.came
 
@@ -93,7 +91,7 @@ class RingWalk:
         bits = {n: one.bits for n, one in self._placed.items() if n not in ("table", "b_scales")}
         parts = blocks(spans(stores, split, bits, job.m, job.n, words))
         loader.begin(job, begin)
-        self._engine = max(self._engine, begin.run + _RUNS)
+        self._array.begin(begin.run + _RUNS)
         self._all(parts, deep, -(-words // stores.tile_k), begin.a)
         self.asked = self.ready = loader.row
         loader.end(loader.row)
@@ -107,22 +105,21 @@ class RingWalk:
         size, c = placed["a"].row_bytes, placed["c"]
         each = -(-size // spec.vector_word_bytes) * (spec.vector_word_bytes // spec.vector.lanes)
         each = max(each, _STORED)
-        marks, number = list[Mark](), 0
-        self._engine = begin
+        marks, number, clock, unit = list[Mark](), 0, self._array.clock, begin
         loader.row += _TO_ROWS
         while number < job.m:
             for name in "ba" if job.ldb or not number else "a":
                 came = loader.read(name, number)
-                begins = max(self._engine, came - size // spec.bytes)
-                self._engine = max(begins + each, came + 2)
-            last, address = self._engine + _WRITTEN, c.address + number * c.distance
+                begins = max(unit, came - size // spec.bytes)
+                unit = max(begins + each, came + 2)
+            last, address = unit + _WRITTEN, c.address + number * c.distance
             bus.write(last - size // spec.vector.lanes, last, address, c.row_bytes)
-            marks.append(self._mark())
+            marks.append(Mark(loader.row, clock * unit, bus.written))
             number += 1
             if number == _ALIKE_ROWS and (skipped := job.m - number - _ENDING) > 0:
-                self._later(mean(marks, skipped, _MEAN_ROWS)[1])
-                number += skipped
-        self.asked, self.ready = loader.row, self._engine + _HANDED
+                self._later(by := mean(marks, skipped, _MEAN_ROWS)[1])
+                number, unit = number + skipped, unit + by.engine // clock
+        self.asked, self.ready = loader.row, unit + _HANDED
 
     def _all(self, parts: list[list[Parts]], deep: int, beats: int, held: int) -> None:
         """Load and multiply blocks.
@@ -151,15 +148,14 @@ class RingWalk:
     def _later(self, by: Mark) -> None:
         """Have all that is under way as it is, so much later: each at the rate at which it goes."""
         self._bus.later(by.rows, by.written)
-        self._loader.later(by.rows, by.engine)
-        self._a, self._b = [time + by.rows for time in self._a], self._b + by.rows
-        self._left, self.freed = self._left + by.written, self.freed + by.engine
-        self._engine, self._tile, self._at = (
-            time + by.engine for time in (self._engine, self._tile, self._at)
-        )
+        self._array.later(by.rows, by.engine)
+        engine = -(-by.engine // self._array.clock)
+        self._loader.later(by.rows, engine)
+        self._a = [time + by.rows for time in self._a]
+        self._left, self.freed = self._left + by.written, self.freed + engine
 
     def _mark(self) -> Mark:
-        return Mark(self._loader.row, self._engine, self._bus.written)
+        return Mark(self._loader.row, self._array.engine, self._bus.written)
 
     def _block(self, block: list[Chunk], held: int) -> None:
         """Load a block and multiply it."""
@@ -198,8 +194,7 @@ class RingWalk:
         if chunk.b is not None:
             came, each = self._loader.load(chunk.b), self._spec.inside.k
             # The last row of each beat; rows that are of several come with the first of them.
-            last = *came[each - 1 :: each], came[-1]
-            self._b = max(map(sub, last, range(chunk.beats))) + _B
+            self._array.rows_of_b([*came[each - 1 :: each], came[-1]][: chunk.beats])
 
     def _multiply(self, chunk: Chunk, c: Span, number: int) -> list[int]:
         """Multiply a block's part of K; return when its rows are ready, if it is the last part.
@@ -213,28 +208,20 @@ class RingWalk:
         across = -(-c.bytes * 8 // self._placed["c"].bits // inside.n)
         up = -(-rows // inside.m)
         alone = across == up == 1
-        drain = 0 if self._gap else inside.m + (inside.m - 1) // 8
-        gap = 0 if alone and chunk.c is None else self._gap  # the tile goes on
-        step = max(chunk.beats + gap, drain)
+        array, goes_on = self._array, alone and chunk.c is None
         if not (alone and number):
-            self._tile, self._at = self._engine, self._engine
+            array.first_tile()
         ready = list[int]()
         for top in range(up):
-            came = self._a[min((top + 1) * inside.m, rows) - 1] + _A
+            came = self._a[min((top + 1) * inside.m, rows) - 1]
             if top:
-                self._tile = self._at = self._engine
-            self._at = max(self._at, came, self._b) + chunk.beats
-            self._engine = max(self._at + gap, self._tile + drain)
-            if across > 1:
-                # What the other tiles of these rows take is there.
-                self._tile = self._engine + (across - 2) * step
-                self._at, self._engine = self._tile + chunk.beats, self._tile + step
-            first = self._at + self._leaves
+                array.first_tile()
+            first = array.tiles(came, chunk.beats, across, goes_on=goes_on) + array.leaves
             ready += range(first, first + min(inside.m, rows - top * inside.m))
-        self.freed = self._at
+        self.freed = array.through
         for name, loaded in (("a", chunk.a), ("b", chunk.b)):
             if loaded is not None:
-                self._loader.free[name].append(self._at)
+                self._loader.free[name].append(array.through)
         # The last row waits for the rows of its tile that are below C.
         ready[-1] += -rows % inside.m
         return [ready[-1]] * rows if number and not alone else ready

@@ -45,9 +45,7 @@ class CoprocessorSpec(BusSpec):
     requantiser_rounding: str = parameter(
         Choice("rounding of requantised codes; even: as onnxruntime", "even", ROUNDINGS)
     )
-    code_bytes: int = parameter(
-        Integer("most bytes of a code of C; of 2, jobs choose either", 1, 1, 2, "bytes")
-    )
+    code_bytes: int = parameter(Integer("most bytes of a code of C; 2: either", 1, 1, 2, "bytes"))
     transpose: bool = parameter(Flag("vector jobs can transpose matrices of bytes", False))
     gather: bool = parameter(Flag("vector jobs can gather rows, by indices in memory", False))
     table: bool = parameter(Flag("jobs can look requantised codes up in a table of 256", False))
@@ -66,6 +64,7 @@ class CoprocessorSpec(BusSpec):
     counters: bool = parameter(Flag("performance counters", True))
     narrow: bool = parameter(Flag("registers only as wide as the build needs", False))
     dimension_width: int = parameter(Integer("bits of M, N and K", 24, 8, 24, "bits"))
+    array_clock: int = parameter(Integer("cycles of the engine in one of all else", 1, 1, 2))
 
     PARTS = 4
     """Buffers of an operand store, a power of two."""
@@ -167,6 +166,7 @@ class CoprocessorSpec(BusSpec):
                 block=inside.block // kind.codes,
                 b_deep=kind.b_deep,
                 latency=self.memory_timing.latency,
+                array_clock=self.array_clock,
             )
             for kind in self.kinds
         }
@@ -315,7 +315,7 @@ class CoprocessorSpec(BusSpec):
         defaults = {}
         for kind in self.kinds:
             beats = self.stores(kind).most_beats_of(up, across)
-            best, *_ = np.lexsort((-beats, traffic, beats < m + 2, beats == 0))
+            best, *_ = np.lexsort((-beats, traffic, beats < self.array_clock * m + 2, beats == 0))
             defaults[kind.kind] = int(up[best]), int(across[best]), int(beats[best])
         if not all(beats for *_, beats in defaults.values()):
             raise ValueError(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from amaranth.lib.wiring import In
 
-from hw.emit.flat_ports import clock_and_reset
+from hw.emit.flat_ports import clock_and_reset, fast_clock
 
 __all__ = ["Interface", "attributes_of", "interfaces_of"]
 
@@ -49,8 +49,10 @@ def interfaces_of(component: Any) -> list[Interface]:
     interrupt = [
         Interface(line, "interrupt", False, {"INTERRUPT": line}, {"SENSITIVITY": "LEVEL_HIGH"})
     ]
+    fast = fast_clock(component)
     return [
         Interface(clock, "clock", True, {"CLK": clock}, associated),
+        *([Interface(fast, "clock", True, {"CLK": fast}, {})] if fast else []),
         Interface(reset, "reset", True, {"RST": reset}, {"POLARITY": level}),
         *buses,
         *(interrupt if line else []),

@@ -1,35 +1,38 @@
 """Constraints: timing of a generated block, by the templates in ``constraints``; pins of boards."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 __all__ = ["boards", "pins", "sdc", "xdc"]
 
 _FOLDER = Path(__file__).parents[2] / "constraints"
+_SECOND = "create_clock -name {fast} -period [expr {{$period / 2}}] [get_ports {fast}]\n"
 
 
 def sdc(
-    ports: Iterable[Mapping[str, Any]], clock: str, *, period_ns: float, outside: float = 0.0
+    ports: Collection[Mapping[str, Any]], clock: str, *, period_ns: float, outside: float = 0.0
 ) -> str:
     """Write constraints in the SDC subset that every tool reads.
 
     Parameters
     ----------
     ports : of the block, as its manifest has them.
-    clock : which of them is the clock.
+    clock : which of them is the clock; ``{clock}_fast`` has half of its period, if it is there.
     period_ns : its period.
     outside : fraction of the period spent outside the block, on either side.
     """
     names: dict[str, list[str]] = {"input": [], "output": []}
     for port in ports:
-        if port["name"] != clock:
+        if port["name"] not in (clock, f"{clock}_fast"):
             vector = "[*]" if port["width"] > 1 else ""
             names[port["direction"]].append(f"    {port['name']}{vector}\n")
     inputs, outputs = ("".join(names[way]) for way in ("input", "output"))
+    fast = any(port["name"] == f"{clock}_fast" for port in ports)
     return _fill(
         "clock.sdc",
+        second=_SECOND.format(fast=f"{clock}_fast") if fast else "",
         clock=clock,
         period=f"{period_ns:g}",
         outside=f"{outside:g}",

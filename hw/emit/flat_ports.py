@@ -8,7 +8,15 @@ from amaranth.hdl import Elaboratable
 from amaranth.lib import stream
 from amaranth.lib.wiring import In
 
-__all__ = ["FlatPort", "FlatPorts", "clock_and_reset", "flat_ports", "streams_of"]
+__all__ = [
+    "FlatPort",
+    "FlatPorts",
+    "check_one_clock",
+    "clock_and_reset",
+    "fast_clock",
+    "flat_ports",
+    "streams_of",
+]
 
 
 class FlatPort(NamedTuple):
@@ -61,6 +69,22 @@ def clock_and_reset(component: Any) -> tuple[str, str]:
     return getattr(component, "CLOCK", "clk"), getattr(component, "RESET", "rst")
 
 
+def fast_clock(component: Any) -> str | None:
+    """Name the clock of the array of a component, if it has one of twice the other's frequency.
+
+    Its rising edges are at those of the other clock, and half way between these.
+    """
+    if getattr(getattr(component, "spec", None), "array_clock", 1) == 1:
+        return None
+    return f"{clock_and_reset(component)[0]}_fast"
+
+
+def check_one_clock(design: Any, where: str) -> None:
+    """Refuse a design whose array has a clock of its own, where there is but one; ValueError."""
+    if (clocks := getattr(design.spec, "array_clock", 1)) > 1:
+        raise ValueError(f"array_clock must be 1 {where}, where there is one clock, not {clocks}")
+
+
 class FlatPorts(Elaboratable):
     """A component with flat ports, clock and reset among them.
 
@@ -79,6 +103,10 @@ class FlatPorts(Elaboratable):
             clock: (self.clock, None),
             reset: (self.reset, None),
         }
+        fast = fast_clock(component)
+        self.fast = Signal(name=fast) if fast else None
+        if self.fast is not None:
+            self.ports[self.fast.name] = (self.fast, None)
         self._connections: list[Any] = [
             ClockSignal().eq(self.clock),
             ResetSignal().eq(~self.reset if reset.endswith("n") else self.reset),
@@ -91,5 +119,11 @@ class FlatPorts(Elaboratable):
     def elaborate(self, platform):
         m: Module = self.component.elaborate(platform)
         m.domains.sync = ClockDomain()
+        if self.fast is not None:
+            m.domains.fast = ClockDomain()
+            # Both domains leave their reset at the same edge.
+            reset = Signal(init=1, reset_less=True, name="reset_fast")
+            m.d.fast += reset.eq(ResetSignal())
+            m.d.comb += [ClockSignal("fast").eq(self.fast), ResetSignal("fast").eq(reset)]
         m.d.comb += self._connections
         return m

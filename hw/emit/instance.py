@@ -6,7 +6,7 @@ from amaranth import ClockSignal, Instance, ResetSignal
 from amaranth.lib import wiring
 
 from hw.catalog import Design
-from hw.emit.flat_ports import flat_ports
+from hw.emit.flat_ports import check_one_clock, flat_ports
 from hw.emit.verilog import Emission
 
 __all__ = ["DesignInstance"]
@@ -29,6 +29,7 @@ class DesignInstance(wiring.Component):
     """
 
     def __init__(self, design: Design):
+        check_one_clock(design, "as an instance of an Amaranth design")
         self.emission = Emission(design)
         super().__init__(self.emission.component.signature)
 

@@ -14,12 +14,13 @@ from amaranth.back import rtlil  # type: ignore[attr-defined]
 from hw.catalog import Design
 from hw.emit import tools, yosys
 from hw.emit.bus_interfaces import attributes_of, interfaces_of
-from hw.emit.flat_ports import FlatPorts, clock_and_reset, flat_ports
+from hw.emit.flat_ports import FlatPorts, clock_and_reset, fast_clock, flat_ports
 from hw.emit.uncollected import uncollected
 from hw.lib.shared_module import UNINITIALISED, SharedModule
 
 __all__ = ["Emission", "verilog_of", "versions"]
 
+_FAST = "clock of the array, of twice the frequency; of each two rising edges one is the other's"
 _STRIP = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding", UNINITIALISED)
 
 
@@ -56,6 +57,11 @@ class Emission:
         clock, reset = clock_and_reset(self.component)
         self.ports: list[dict[str, Any]] = [
             {"name": clock, "direction": "input", "width": 1, "is": "clock, rising edge"},
+            *(
+                {"name": name, "direction": "input", "width": 1, "is": _FAST}
+                for name in (fast_clock(self.component),)
+                if name
+            ),
             {
                 "name": reset,
                 "direction": "input",

@@ -24,8 +24,9 @@ Yosys knows it by this name: what such a read returns is the block RAM's choice.
 class SharedModule(wiring.Component):
     """A component that is converted once and placed by reference.
 
-    Its ports are plain signals, its only clock is ``sync`` and no register is reset: the module has
-    a port ``clk``, if it has registers, and no ``rst``.
+    Its ports are plain signals, and no register is reset: the module has a port ``clk``, if it has
+    registers in the domain ``sync``, ``NAME_clk`` for each other one of :attr:`domains`, and no
+    ``rst``.
     """
 
     module: str
@@ -33,6 +34,9 @@ class SharedModule(wiring.Component):
 
     CLOCKED: ClassVar[bool] = True
     """It has registers."""
+
+    domains: tuple[str, ...] = ("sync",)
+    """Where its registers are."""
 
     @property
     def shared_modules(self) -> tuple["SharedModule", ...]:
@@ -65,7 +69,11 @@ class Placement(Elaboratable):
             raise AttributeError(f"{self.shared.module} has no port {name}") from None
 
     def elaborate(self, platform):
-        connections = {"i_clk": ClockSignal()} if self.shared.CLOCKED else {}
+        connections: dict[str, Any] = {}
+        if self.shared.CLOCKED:
+            for domain in self.shared.domains:
+                clock = "clk" if domain == "sync" else f"{domain}_clk"
+                connections[f"i_{clock}"] = ClockSignal(domain)
         for path, member, _ in self.shared.signature.flatten(self.shared):
             (name,) = path
             direction = "i" if member.flow == In else "o"

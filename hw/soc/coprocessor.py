@@ -139,8 +139,8 @@ class Coprocessor(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> float:
-        """The engine's: a multiplication and an addition per product."""
-        return self.core.datapath.engine.operations_per_cycle
+        """The engine's: a multiplication and an addition per product, in a cycle of the bus."""
+        return self.spec.array_clock * self.core.datapath.engine.operations_per_cycle
 
     def elaborate(self, platform):
         m = Module()
@@ -195,9 +195,8 @@ class Coprocessor(wiring.Component):
         started = registers.o_start & registers.i_ready
         busy = Signal()
         m.d.sync += busy.eq((busy | started) & ~registers.i_done & ~registers.o_reset)
-        widths = {str(name): 1 for name, _ in CountersLayout()} | {
-            "macs": core.datapath.most_products
-        }
+        bits = core.datapath.event_bits
+        widths = {str(name): bits.get(str(name), 1) for name, _ in CountersLayout()}
         m.submodules.counters = counters = Counters(widths)
         # All is counted a cycle late: events come from stalls of the whole datapath.
         counts, counted = Signal(), [name for name in widths if name != "cycles"]
@@ -245,6 +244,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         25: spec.table,
         26: spec.row_factors,
         27: codes_of("features_codebook")[spec.codebook],
+        30: spec.array_clock > 1,
     }
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),

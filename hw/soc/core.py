@@ -10,8 +10,9 @@ from golden.soc.spec import CoprocessorSpec
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat
-from hw.soc.datapath import EVENTS, Datapath
+from hw.soc.datapath import Datapath, events
 from hw.soc.memory_ports import connect_masters, connect_streams, memory_ports, report, watch
+from hw.soc.path.clock_crossing import clears
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.registers.coprocessor import PART, ErrorLayout, JobLayout, error_code
 from hw.soc.schedule.control import Control
@@ -127,7 +128,7 @@ class Core(wiring.Component):
             "o_done": Out(1),
             "o_on": Out(1),
             "o_error": Out(ErrorLayout),
-            "o_events": Out(data.StructLayout({**EVENTS, "read_beats": 1, "write_beats": 1})),
+            "o_events": Out(data.StructLayout({**events(spec), "read_beats": 1, "write_beats": 1})),
         })
 
     @property
@@ -151,7 +152,7 @@ class Core(wiring.Component):
             read, write = connect_masters(m, spec, ports, self.scratch, lean=path.lean)
         watch(m, spec, (read, write), control)
         # Each job resets the whole datapath, but for those that follow ahead.
-        m.submodules.datapath = ResetInserter(control.clear)(path)
+        m.submodules.datapath = ResetInserter(clears(m, spec, control.clear))(path)
         jobs_ahead = JobsAhead(copies=self.copies)
         job, snapshot_ends = self._take_job(m, control, jobs_ahead, job_check, read)
         m.d.comb += [
@@ -162,7 +163,7 @@ class Core(wiring.Component):
             job_check.i_start.eq(control.checks | jobs_ahead.o_check),
             read.i_stop.eq(control.stop),
             write.i_stop.eq(control.stop),
-            *(self.o_events[name].eq(path.o_events[name]) for name in EVENTS),
+            *(self.o_events[name].eq(path.o_events[name]) for name in events(spec)),
             *self._beats(read, write),
             write.i_data.valid.eq(path.o.valid),
             *(

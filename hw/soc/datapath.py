@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import C, Cat, Module, Signal, Value
+from amaranth import C, Module, Mux, Signal, Value
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -13,7 +13,7 @@ from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Packed
 from hw.soc.path.accumulate_in import connect_addends
-from hw.soc.path.block_scales import connect_scales
+from hw.soc.path.array_domain import ArrayDomain
 from hw.soc.path.column_values import add_bias, scale
 from hw.soc.path.cut_windows import cut_windows
 from hw.soc.path.load_router import LoadRouter
@@ -37,9 +37,14 @@ from hw.soc.stores.codebooks import Codebooks
 from hw.soc.stores.column_store import ColumnStore
 from hw.soc.stores.sum_store import SumStore
 
-__all__ = ["EVENTS", "Datapath"]
+__all__ = ["Datapath", "events"]
 
-EVENTS = {"compute": 1, "stall_load": 1, "stall_store": 1, "macs": 64, "invalid": 1}
+
+def events(spec: CoprocessorSpec) -> dict[str, int]:
+    """Return the bits of each event of a cycle, of which the array has several."""
+    each = spec.array_clock.bit_length()
+    return {"compute": each, "stall_load": each, "stall_store": 1, "macs": 64, "invalid": 1}
+
 
 _DESTINATIONS = {name: Destination[name.upper()] for name in ("a", "b", "a_scales", "b_scales")}
 
@@ -97,7 +102,8 @@ class Datapath(wiring.Component):
         The last row of a job is beyond a map's edges, and not read; all before it have come.
     o_events : Out
         Events of this cycle: operand beats, stalls for operands or for space for sums, useful
-        products, NaN sums.
+        products, NaN sums; beats, products and stalls for operands are those of all cycles of the
+        array's clock in it.
     """
 
     i_geometry: data.View
@@ -172,13 +178,14 @@ class Datapath(wiring.Component):
             "o_done": Out(1),
             **({"o_beyond": Out(1)} if spec.gather else {}),
             **({"o_final": Out(1)} if spec.windows else {}),
-            "o_events": Out(data.StructLayout(EVENTS)),
+            "o_events": Out(data.StructLayout(events(spec))),
         })
 
     @property
-    def most_products(self) -> int:
-        """Bits of the products that are counted in a cycle."""
-        return self.operands["a"].most_products.bit_length()
+    def event_bits(self) -> dict[str, int]:
+        """Bits of what is counted in a cycle; of products, of the most that there are."""
+        products = self.spec.array_clock * self.operands["a"].most_products
+        return events(self.spec) | {"macs": products.bit_length()}
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
@@ -200,7 +207,8 @@ class Datapath(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, job, loaded = self.spec, self.i_geometry, self.i_load_geometry
-        m.submodules.engine = self.engine
+        array = ArrayDomain(m, spec)
+        array.place("engine", self.engine)
         m.submodules.loader = loader = Loader(spec, lean=self.lean)
         m.submodules.tile_walk = tiles = TileWalk(spec, sides(spec))
         m.submodules.sum_store = sums = self.sum_store
@@ -208,8 +216,10 @@ class Datapath(wiring.Component):
         m.submodules.requests = requests = self._queue(SumsRequest(spec), 16, 0)
         m.submodules.loads = loads = self._queue(Block(spec), 2 * spec.PARTS)
         m.submodules.blocks = blocks = self._queue(BlockDone(spec), 4)
-        parts: tuple[Any, ...] = (tiles, sums, writer, *self.operands.values())
+        of_array = array.still(job, "job")
+        parts: tuple[Any, ...] = (tiles, sums, writer)
         m.d.comb += [part.i_geometry.eq(job) for part in parts]
+        m.d.comb += [operand.i_geometry.eq(of_array) for operand in self.operands.values()]
         m.d.comb += [loader.i_geometry.eq(loaded), loader.i_hold.eq(self.i_hold)]
         # Vector jobs have nothing to do with the engine.
         starts, runs = self.i_start, self.i_run
@@ -225,11 +235,11 @@ class Datapath(wiring.Component):
         connect(m, requests.o, sums.i)
         connect(m, tiles.o_done, blocks.i)
         connect(m, blocks.o, writer.i)
-        self._feed(m, tiles)
+        self._feed(m, tiles, array)
         self._receive(m, loader, tiles)
-        self._multiply(m)
+        array.multiply(self, of_array)
         m.d.comb += [
-            loader.i_free[_DESTINATIONS[name]].eq(operand.o_release)
+            loader.i_free[_DESTINATIONS[name]].eq(array.released(operand.o_release, name))
             for name, operand in self.operands.items()
         ]
         m.d.comb += [
@@ -245,7 +255,7 @@ class Datapath(wiring.Component):
         connect(m, writer.sums, sums.read)
         connect(m, writer.o, flipped(self.o))
         connect(m, writer.o_rows, flipped(self.o_rows))
-        running = self._report(m, loader, tiles, runs)
+        running = self._report(m, loader, tiles, runs, array)
         # Blocks of a job that is loaded, and does not run, wait.
         goes: Value = running if self.ahead else C(1, 1)
         m.d.comb += [
@@ -255,31 +265,34 @@ class Datapath(wiring.Component):
         ]
         return m
 
-    def _feed(self, m: Module, tiles: TileWalk) -> None:
+    def _feed(self, m: Module, tiles: TileWalk, array: ArrayDomain) -> None:
         """Read operands from their stores as the walk through the tiles requests them."""
         job = self.i_geometry
         for name, operand in self.operands.items():
-            m.submodules[f"operand_{name}"] = operand
+            array.place(f"operand_{name}", operand)
             m.submodules[f"store_{name}"] = store = operand.store
             # Tiles of one beat may come in each cycle, and each side may miss one: with two places,
             # the sides would wait for each other in turn.
-            m.submodules[f"requests_{name}"] = queue = self._queue(operand.request, 4, 0)
+            queue = array.requests(operand.request, 0 if self.lean else 4)
+            m.submodules[f"requests_{name}"] = queue
             connect(m, getattr(tiles, f"o_{name}"), queue.i)
             connect(m, queue.o, operand.i)
             fixed = C(operand.side.words if name == "a_scales" else 1)
             of = {"a": "a_stride", "b": "b_stride"}.get(name)
             m.d.comb += [
                 store.i_stride.eq(self.i_load_geometry[of] if of else fixed),
-                operand.i_stride.eq(job[of] if of else fixed),
+                operand.i_stride.eq(array.still(job[of], of) if of else fixed),
                 store.en.eq(operand.en),
                 store.o_part.eq(operand.o_part),
                 store.o_address.eq(operand.o_address),
                 store.o_slice.eq(operand.o_slice),
                 operand.i_words.eq(store.o),
-                operand.i_filled.eq(store.o_filled),
+                operand.i_filled.eq(array.filled(store.o_filled, name)),
             ]
 
-    def _report(self, m: Module, loader: Loader, tiles: TileWalk, runs: Value) -> Value:
+    def _report(
+        self, m: Module, loader: Loader, tiles: TileWalk, runs: Value, array: ArrayDomain
+    ) -> Value:
         """Drive the status outputs: ready, done, and events; return whether a product runs."""
         engine, rows, writer = self.engine, self.vector_rows, self.result_writer
         ended, computes = Signal(), Signal()
@@ -295,9 +308,12 @@ class Datapath(wiring.Component):
         )
         done = writer.o_idle if rows is None else writer.o_idle & rows.o_ready
         m.d.sync += begun.eq(begun + runs - ended)
-        stalls = ~computes & ~(engine.i_a.valid & engine.i_b.valid)
+        stalls = array.total(~computes & ~(engine.i_a.valid & engine.i_b.valid), "stalls")
+        a, full = self.operands["a"], self.sum_store.i_rows
         m.d.comb += [
-            self.o_events.macs.eq(self.operands["a"].o_products if self.spec.counters else 0),
+            self.o_events.macs.eq(
+                array.total(a.o_products, "products", a.most_products) if self.spec.counters else 0
+            ),
             ended.eq(tiles.o_last),
             computes.eq(engine.i_a.valid & engine.i_a.ready),
             self.o_asked.eq(asked),
@@ -307,10 +323,10 @@ class Datapath(wiring.Component):
                 goes_on & ~self._vector(self.i_load_job) & ~self.i_load_geometry.accumulate
             ),
             self.o_done.eq((begun == 0) & done),
-            self.o_events.compute.eq(computes),
+            self.o_events.compute.eq(array.total(computes, "beats")),
             # Some engines take A before the first B arrives.
-            self.o_events.stall_load.eq(stalls if rows is None else stalls & ~self.of_rows),
-            self.o_events.stall_store.eq(engine.o_c.valid & ~engine.o_c.ready),
+            self.o_events.stall_load.eq(stalls if rows is None else Mux(self.of_rows, 0, stalls)),
+            self.o_events.stall_store.eq(full.valid & ~full.ready),
             self.o_events.invalid.eq(writer.o_invalid),
         ]
         return begun != 0
@@ -364,35 +380,3 @@ class Datapath(wiring.Component):
         """Return whether it is a vector job."""
         vector: Value = job.mode.vector
         return vector.any()
-
-    def _multiply(self, m: Module) -> None:
-        """Connect the engine."""
-        engine, rows, spec = self.engine, self.sum_store.i_rows, self.spec
-        inside = spec.inside
-        for side in "ab":
-            operand, port = self.operands[side], getattr(engine, f"i_{side}")
-            ready: Value = C(1, 1)
-            if inside.block:
-                ready = connect_scales(m, spec, self.i_geometry, self.operands, (side, port))
-            m.d.comb += [
-                port.valid.eq(operand.o.valid & ready),
-                port.payload.data.eq(operand.o.payload.data),
-                operand.o.ready.eq(port.ready & ready),
-            ]
-            if len(inside.modes) > 1:
-                m.d.comb += port.payload.format.eq(self.i_job.mode[f"{side}_format"])
-        row = engine.o_c.payload
-        numbers: list[Value] = [
-            row.data.word_select(number, inside.sum_width) for number in range(inside.n)
-        ]
-        if inside.flags:
-            numbers = [Cat(value, row.invalid[number]) for number, value in enumerate(numbers)]
-        if inside.spec.bipolar:
-            m.d.comb += engine.i_a.payload.codes.eq(self.operands["a"].o.payload.codes)
-        m.d.comb += [
-            engine.i_a.payload.last.eq(self.operands["a"].o.payload.last),
-            rows.valid.eq(engine.o_c.valid),
-            rows.payload.data.eq(Cat(numbers)),
-            rows.payload.last.eq(row.last),
-            engine.o_c.ready.eq(rows.ready),
-        ]

@@ -106,7 +106,8 @@ def bounds(job: Job, some: np.ndarray, c_bits: int, target: Target) -> np.ndarra
     )
     tiles = -(-job.m // stores.tile_m) * -(-job.n // stores.tile_n)
     alone = (of_m == 1) & (of_n == 1)
-    cycles = cycles + target.ring_build.gap * tiles * np.where(alone, 1, depths)
+    gap = -(-target.ring_build.gap // stores.array_clock)
+    cycles = cycles + gap * tiles * np.where(alone, 1, depths)
     bursts = partial(_burst_cycles, stores)
     written = (
         job.m * acrosses * bursts(-(-np.minimum(columns, job.n) * c_bits // stores.data_width))

@@ -166,6 +166,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
         info->b.width = info->b.bits - (info->codebook == CARRYSAVE_CODEBOOK_JOB8);
         info->b.is_signed = false;
     }
+    info->fast_array = FIELD(word, FEATURES__FAST_ARRAY) != 0;
     info->rounding = (carrysave_rounding)FIELD(word, FEATURES__ROUNDING);
     scratch = FIELD(word, FEATURES__SCRATCH);
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm

@@ -148,6 +148,7 @@ typedef struct {
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
+    bool fast_array;   /* the engine's clock is twice that of the bus */
     carrysave_rounding rounding; /* of the requantiser, if there is one */
     carrysave_vector_unit vector;
     uint32_t scratch;      /* bytes on chip at the last addresses, which only jobs see; 0: none */

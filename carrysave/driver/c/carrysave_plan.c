@@ -10,6 +10,7 @@ typedef struct {
     uint32_t a_slices, b_slices, a_words, b_words, rows;
     uint32_t block;  /* words along K that have a scale, or 0 */
     uint32_t b_deep; /* of them in one of B */
+    uint32_t clock;  /* cycles of the array in one of the bus */
 } stores;
 
 typedef struct {
@@ -49,6 +50,7 @@ static stores stores_of(const carrysave *device, const carrysave_job *job)
     s.b_slices = b_word / (s.tile_n * s.b_bits);
     s.a_words = info->a_bytes / (s.tile_m * (a_word / 8u));
     s.b_deep = w.b_deep;
+    s.clock = info->fast_array ? 2u : 1u;
     s.b_words = info->b_bytes / (s.tile_k / s.b_deep * (b_word / 8u));
     s.rows = info->sums / s.tile_n;
     s.block = job->mode.block ? job->mode.block / job->mode.codes : 0u;
@@ -98,6 +100,12 @@ static uint32_t least(uint32_t x, uint32_t y)
     return x < y ? x : y;
 }
 
+/* Cycles of a tile of so many beats, whose rows leave one in a cycle. */
+static uint64_t tile_cycles(const stores *s, uint32_t depth)
+{
+    return most(ceil_div(depth, s->clock), s->tile_m + (s->tile_m - 1u) / 8u);
+}
+
 /* Beats of `count` rows, each of `length` numbers, read by parts. */
 static uint64_t beats(const stores *s, uint32_t count, uint32_t length, uint32_t part,
                       uint32_t bits, uint32_t fewest)
@@ -131,17 +139,16 @@ static cost cost_of(const stores *s, const carrysave_job *job, uint32_t bits, bl
     const uint32_t up = ceil_div(least(m, rows), s->tile_m);
     const uint32_t across = ceil_div(least(n, columns), s->tile_n);
     const uint64_t tiles = (uint64_t)ceil_div(m, s->tile_m) * ceil_div(n, s->tile_n);
-    const uint32_t drain = s->tile_m + (s->tile_m - 1u) / 8u;
     const uint32_t depth = ceil_div(k, s->tile_k), rest = depth % block.k;
     /* Cycles of a tile in the first block of K, in the last one, and in all. */
-    const uint64_t step = most(least(depth, block.k), drain);
-    uint64_t final = most(rest ? rest : block.k, drain);
-    uint64_t tile = depth / block.k * most(block.k, drain) + (rest ? most(rest, drain) : 0u);
+    const uint64_t step = tile_cycles(s, least(depth, block.k));
+    uint64_t final = tile_cycles(s, rest ? rest : block.k);
+    uint64_t tile = depth / block.k * tile_cycles(s, block.k) + (rest ? final : 0u);
     uint64_t first, before;
     cost found;
 
     if (up == 1u && across == 1u)
-        tile = final = most(depth, drain);
+        tile = final = tile_cycles(s, depth);
     first = first_a + (first_b > step ? first_b - step : 0u);
     before = (whole_k ? across : (uint64_t)up * across) * tile;
     found.cycles = most(tiles * tile + last, before + of_c);

@@ -7,12 +7,12 @@ from typing import Any
 
 import cocotb
 import numpy as np
-from cocotb.clock import Clock
 from cocotb.simtime import convert, get_sim_time
 from cocotb.task import Task
 from cocotb.triggers import RisingEdge, SimTimeoutError, with_timeout
 
 from carrysave.sim.cocotb import coverage
+from carrysave.sim.cocotb.clocks import PERIOD_NS, start_clocks
 from carrysave.sim.cocotb.pins import bits_of, flag_of, writer_of
 from carrysave.sim.parameters import BENCH_VARIABLE, bench_parameters
 from golden.formats.integer import IntFormat
@@ -33,8 +33,6 @@ __all__ = [
     "start_clock",
     "unpack",
 ]
-
-PERIOD_NS = 10
 
 # What stalls look like, as runs of go and of stall; each maker is given a random generator.
 SCHEDULES = {
@@ -114,7 +112,7 @@ async def start_clock(dut: Any) -> None:
     """Start the clock of the design and wait for an edge of it; set inputs that stay constant."""
     for name, value in bench_parameters().get("constants", {}).items():
         getattr(dut, name).value = value
-    Clock(dut.clk, PERIOD_NS, unit="ns").start()
+    start_clocks(dut.clk)
     await RisingEdge(dut.clk)
 
 

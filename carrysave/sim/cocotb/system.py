@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from cocotb.clock import Clock
 from cocotb.simtime import get_sim_time
 from cocotb.task import resume
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from carrysave.sim.cocotb.axi_memory import Memory
+from carrysave.sim.cocotb.clocks import start_clocks
 from carrysave.sim.cocotb.host import Host
-from carrysave.sim.cocotb.streams import PERIOD_NS, generator
+from carrysave.sim.cocotb.streams import generator
 from carrysave.sim.parameters import bench_spec
 
 __all__ = ["Registers", "seconds", "start"]
@@ -22,7 +22,7 @@ async def start(dut: Any, *, size: int, **options: Any) -> tuple[Host, Memory]:
     data = generator(0).integers(0, 256, size, dtype=np.uint8)
     host = Host(dut)
     memory = Memory(dut, data, outstanding=bench_spec().outstanding, **options)
-    Clock(dut.aclk, PERIOD_NS, unit="ns").start()
+    start_clocks(dut.aclk)
     dut.aresetn.value = 0
     await ClockCycles(dut.aclk, 2)
     dut.aresetn.value = 1

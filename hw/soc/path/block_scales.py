@@ -17,6 +17,7 @@ def connect_scales(
     geometry: Any,
     operands: Mapping[str, Any],
     port: tuple[str, Any],
+    domain: str = "sync",
 ) -> Value:
     """Send a block's scales with its words; return whether they are valid.
 
@@ -25,6 +26,7 @@ def connect_scales(
     geometry : :class:`~hw.soc.schedule.geometry.Geometry`.
     operands : feeds of words and of scales, by side.
     port : side, and the engine's port of that side.
+    domain : the engine's.
     """
     side, to = port
     scales = operands[f"{side}_scales"].o
@@ -37,6 +39,6 @@ def connect_scales(
         scales.ready.eq(to.valid & to.ready & ends),
     ]
     with m.If(to.valid & to.ready):
-        m.d.sync += left.eq(Mux(ends, 0, left + 1))
+        m.d[domain] += left.eq(Mux(ends, 0, left + 1))
     valid: Value = scales.valid
     return valid

@@ -108,6 +108,7 @@ class OperandFeed(wiring.Component):
             side.words,
             spec.PARTS,
             slices=self.slices,
+            reads="sync" if spec.array_clock == 1 else "fast",
         )
         self.request = TileRequest(spec, side)
         self.counted = side.k if spec.inside.spec.bipolar and side.name == "a" else 0

@@ -98,7 +98,7 @@ class MapField(NamedTuple):
 @cache
 def parameters_of() -> dict[str, Integer]:
     """Parameters of the map: the values of a build's discovery registers."""
-    widths = {"features": 30, "hash": 64, "vector": 15}
+    widths = {"features": 31, "hash": 64, "vector": 15}
     return {
         name: Integer("see the register of this name", 0, 0, (1 << widths.get(name, 32)) - 1)
         for name in _compile(MAP, EVERY).parameters

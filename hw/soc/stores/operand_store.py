@@ -29,6 +29,8 @@ class Bank(SharedModule):
     together : bool
         How: a word may be read in the cycle in which it is written, and is then the old one; else
         no result may depend on it, which saves the logic around a block RAM that cannot do that.
+    reads : str
+        How: domain in which words are read.
 
     Members
     -------
@@ -48,9 +50,18 @@ class Bank(SharedModule):
     o: Signal
 
     def __init__(
-        self, name: str, width: int, depth: int, *, slices: int = 1, together: bool = False
+        self,
+        name: str,
+        width: int,
+        depth: int,
+        *,
+        slices: int = 1,
+        together: bool = False,
+        reads: str = "sync",
     ):
         self.module = name
+        self.reads = reads
+        self.domains = tuple(dict.fromkeys(("sync", reads)))
         self.slices = slices
         self.together = together
         self.width = width
@@ -79,7 +90,7 @@ class Bank(SharedModule):
                 write.addr.eq(Cat(C(number, exact_log2(slices)), self.i_address)),
                 write.data.eq(self.i.word_select(number, width)),
             ]
-        read = memory.read_port()
+        read = memory.read_port(domain=self.reads)
         m.d.comb += [
             read.en.eq(self.en),
             read.addr.eq(self.o_address),
@@ -103,6 +114,9 @@ class OperandStore(wiring.Component):
         What: buffers, a power of two.
     slices : int
         What: slices of a word, a power of two, of which one is read.
+    reads : str
+        How: domain in which words are read; a word only after ``o_filled`` has said that it is
+        there, since no other word of a block RAM is as it was while it is written.
 
     Members
     -------
@@ -133,7 +147,15 @@ class OperandStore(wiring.Component):
     o: Signal
 
     def __init__(
-        self, name: str, banks: int, word_bytes: int, words: int, parts: int, *, slices: int = 1
+        self,
+        name: str,
+        banks: int,
+        word_bytes: int,
+        words: int,
+        parts: int,
+        *,
+        slices: int = 1,
+        reads: str = "sync",
     ):
         self.banks = banks
         self.slices = slices
@@ -141,7 +163,8 @@ class OperandStore(wiring.Component):
         self.parts = parts
         # Buffers are aligned to a power of two: the highest address bits are the buffer's number.
         self.high = max(words - 1, 1).bit_length()
-        self.bank = Bank(name, 8 * word_bytes, parts << self.high, slices=slices)
+        depth = parts << self.high
+        self.bank = Bank(name, 8 * word_bytes, depth, slices=slices, reads=reads)
         super().__init__({
             "i_stride": In(range(words + 1)),
             "i": In(stream.Signature(Beat(8 * word_bytes))),

@@ -5,7 +5,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import (
     AxiBus,
@@ -18,8 +17,9 @@ from cocotbext.axi import (
     AxiStreamSource,
 )
 
+from carrysave.sim.cocotb.clocks import start_clocks
 from carrysave.sim.cocotb.host import ARGUMENTS, Host, descriptor
-from carrysave.sim.cocotb.streams import PERIOD_NS, generator, schedule
+from carrysave.sim.cocotb.streams import generator, schedule
 from golden.soc.job import Job
 
 __all__ = ["OtherHost", "OtherMemory", "OtherStreams", "start_clock"]
@@ -46,7 +46,7 @@ def _channels(master: Any, names: tuple[str, ...]) -> list[Any]:
 
 async def start_clock(dut: Any) -> None:
     """Start the clock, and reset for two cycles."""
-    Clock(dut.aclk, PERIOD_NS, unit="ns").start()
+    start_clocks(dut.aclk)
     dut.aresetn.value = 0
     await ClockCycles(dut.aclk, 2)
     dut.aresetn.value = 1

@@ -1,9 +1,10 @@
 """Cycles of jobs on the co-processor, as its planner cuts them, with a memory of some latency.
 
-Then of jobs of one size on one start: the mean of each.
+Or in the blocks that are given. Then of jobs of one size on one start: the mean of each.
 """
 
 import json
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import numpy as np
 
 from carrysave.sim.cocotb import system
 from carrysave.sim.cocotb.host import descriptors
-from carrysave.sim.cocotb.streams import generator
+from carrysave.sim.cocotb.streams import deadline, generator
 from carrysave.sim.parameters import bench_parameters, bench_spec
-from golden.soc.blocking import plan
+from golden.soc.blocking import Blocks, plan
 from golden.soc.coprocessor import CoprocessorSpec, Job, coprocessor
 from verif.soc.uvm.modes import requantisation
 
@@ -33,7 +34,7 @@ async def measure(dut: Any) -> None:
         expected = memory.data.copy()
         assert not coprocessor(SPEC, expected, job)
         beats = memory.read_beats, memory.write_beats
-        cycles = await host.time(job)
+        cycles = await _ended(host.time(job), m * n * k)
         assert np.array_equal(memory.data, expected), f"{m} x {k} x {n}"
         found.append({
             "m": m,
@@ -54,7 +55,7 @@ async def measure(dut: Any) -> None:
         expected = memory.data.copy()
         assert not any(coprocessor(SPEC, expected, job) for job in jobs)
         beats = memory.read_beats, memory.write_beats
-        cycles = await host.time_ring(ring, count)
+        cycles = await _ended(host.time_ring(ring, count), count * m * n * k)
         assert np.array_equal(memory.data, expected), f"{count} of {m} x {k} x {n}"
         found.append({
             "m": m,
@@ -69,6 +70,15 @@ async def measure(dut: Any) -> None:
         Path("measured.json").write_text(json.dumps(found))
 
 
+async def _ended(job: Coroutine[Any, Any, int], products: int) -> int:
+    """Return the cycles of what takes so many products; fail if it does not end."""
+    inside = SPEC.inside
+    most = 100_000 + 20 * products // (inside.m * inside.n * inside.k)
+    task = cocotb.start_soon(job)
+    await deadline(task, most, "a job")
+    return task.result()
+
+
 def _place(m: int, n: int, k: int, at: int = 0) -> Job:
     """Place a product in memory, every row at a whole beat; int8 in, int8 out."""
     align = SPEC.bytes
@@ -77,7 +87,8 @@ def _place(m: int, n: int, k: int, at: int = 0) -> Job:
         return -(-size // align) * align
 
     lda, ldb, ldc = up(k * SPEC.a_bits // 8), up(n * SPEC.b_bits // 8), up(n * SPEC.code_bits // 8)
-    blocks = plan(SPEC.stores(), m, n, k, SPEC.code_bits)
+    given = bench_parameters().get("blocks")
+    blocks = Blocks(*given) if given else plan(SPEC.stores(), m, n, k, SPEC.code_bits)
     return Job(
         a=at,
         b=at + m * lda,

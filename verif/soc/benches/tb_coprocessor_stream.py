@@ -5,12 +5,12 @@ from typing import Any
 
 import cocotb
 import numpy as np
-from cocotb.clock import Clock
 from cocotb.task import Task
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from carrysave.sim.cocotb.clocks import start_clocks
 from carrysave.sim.cocotb.host import Host
-from carrysave.sim.cocotb.streams import PERIOD_NS, generator, limited, schedule
+from carrysave.sim.cocotb.streams import generator, limited, schedule
 from carrysave.sim.parameters import bench_spec
 from golden.soc.coprocessor_stream import Row, coprocessor_stream, rows
 from golden.soc.job import Error, Job
@@ -132,7 +132,7 @@ class Bench:
         """Reset, and begin to serve the streams."""
         stalls = {name: schedule(kind, generator(1, i)) for i, name in enumerate("abc")}
         bench = cls(dut, stalls)
-        Clock(dut.aclk, PERIOD_NS, unit="ns").start()
+        start_clocks(dut.aclk)
         dut.aresetn.value = 0
         await ClockCycles(dut.aclk, 2)
         dut.aresetn.value = 1

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
-from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pyuvm import uvm_analysis_port, uvm_env, uvm_root, uvm_test
 
-from carrysave.sim.cocotb.streams import PERIOD_NS, limited
+from carrysave.sim.cocotb.clocks import start_clocks
+from carrysave.sim.cocotb.streams import limited
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.soc.coprocessor import CoprocessorSpec
 from verif.soc.uvm import report
@@ -109,7 +109,7 @@ class Environment(uvm_env):
         """Start the clock, and reset."""
         for name, value in bench_parameters().get("constants", {}).items():
             getattr(self.dut, name).value = value
-        Clock(self.dut.aclk, PERIOD_NS, unit="ns").start()
+        start_clocks(self.dut.aclk)
         await self.hard_reset()
 
     async def hard_reset(self, cycles: int = 2) -> None:
