@@ -17,7 +17,7 @@ from carrysave.boards.largest import largest, map_whole
 from carrysave.boards.line_rate import rate_of
 from carrysave.boards.litedram_core import CORE
 from carrysave.boards.sdram import sdram_of
-from carrysave.boards.top import TOP, clock_of, top
+from carrysave.boards.top import ARRAY, TOP, clock_of, top
 from carrysave.errors import ArgumentError
 from carrysave.fpga import place
 from carrysave.sim.emission import verilog_of
@@ -151,6 +151,16 @@ def _fastest(
     return fastest(run, first, seeds, progress, fixed=clock_mhz is not None)
 
 
+def _second_clock(board: Board, parameters: Mapping[str, str]) -> str:
+    """Return what a design needs a second clock for; nothing if it does not."""
+    external = parameters.get("memory") == "external"
+    if {**board.parameters, **parameters}.get("array_clock", "1") in ("1", 1):
+        return sdram_of(board.name).kind if external else ""
+    if external:
+        raise ArgumentError("array_clock must be 1 with external memory, not 2: a PLL makes two")
+    return ARRAY
+
+
 def _built(
     board: Board,
     parameters: Mapping[str, str],
@@ -166,7 +176,7 @@ def _built(
     mhz, baud, seed = rates
     external = parameters.get("memory") == "external"
     with tools.workplace() as work:
-        clock = clock_of(board, mhz, work, memory=sdram_of(board.name).kind if external else "")
+        clock = clock_of(board, mhz, work, second=_second_clock(board, parameters))
     design = design_of(board, parameters, clock_hz=1e6 * clock.mhz, baud=baud)
     flow = device.family(board.family).flow
     assert flow.bitstream is not None
@@ -184,7 +194,12 @@ def _built(
 
     def make(folder: Path) -> None:
         with tools.workplace() as work:
-            report, image = _implement(board, design.module, files, work, progress, seed)
+            how = Placement(
+                seed=seed,
+                more=device.family(board.family).board_arguments,
+                pair=clock.pair,
+            )
+            report, image = _implement(board, design.module, files, work, progress, how)
         (folder / "image").write_bytes(image)
         (folder / "report.json").write_text(json.dumps(report))
 
@@ -218,10 +233,9 @@ def _implement(
     files: Mapping[str, str],
     folder: Path,
     progress: Callable[[str], None],
-    seed: int,
+    how: Placement,
 ) -> tuple[dict[str, Any], bytes]:
     """Run the tools in a folder; return the figures, and the bitstream."""
     *verilog, pins = files.values()
     taken, _ = map_whole(board, module, "".join(verilog), folder, progress)
-    how = Placement(seed=seed, more=device.family(board.family).board_arguments)
     return routed(board, module, TOP, taken, pins, folder, progress, how)

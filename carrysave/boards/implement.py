@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from carrysave.boards.board import Board
+from carrysave.boards.pair_timing import PairTiming
 from carrysave.fpga import implementation, place
 from carrysave.fpga.path import Words, critical_path
 from hw import device
@@ -36,10 +37,12 @@ class Placement:
     -------
     seed : of the placer.
     more : arguments of nextpnr.
+    pair : it has two clocks, one of twice the frequency.
     """
 
     seed: int = 1
     more: Sequence[str] = ()
+    pair: bool = False
 
 
 PLAIN = Placement()
@@ -153,6 +156,10 @@ def routed(
         "untimed": any(not paths.inside for paths in untimed),
         "notes": [paths.why for paths in untimed],
     }
+    if how.pair:
+        both = PairTiming.of(outcome)
+        facts |= {"fmax_mhz": both.fmax_mhz, "clocks": both._asdict()}
+        facts["notes"].append(str(both))
     return facts, (folder / "image").read_bytes()
 
 

@@ -69,7 +69,8 @@ def largest(
         small = sized(m, n)
         if small is None:
             return False
-        clock, memory = Clock(board.oscillator_mhz), None
+        clock = Clock(board.oscillator_mhz, pair=small.spec.array_clock > 1)
+        memory = None
         verilog = verilog_of(small)
         if small.spec.external:
             memory = controller(board, small.spec, 1e6 * clock.mhz)

@@ -8,12 +8,15 @@ from pathlib import Path
 from carrysave.boards.board import Board
 from carrysave.boards.external import Controller
 from carrysave.boards.litedram_core import CORE
+from carrysave.errors import ArgumentError
 from carrysave.fpga import place
 from hw import device
 
-__all__ = ["TOP", "Clock", "clock_of", "top"]
+__all__ = ["ARRAY", "TOP", "Clock", "clock_of", "top"]
 
 TOP = "carrysave_board"
+ARRAY = "array"
+"""A second clock of twice the design's, for its array."""
 
 _ACHIEVED = re.compile(
     r"clkout0, // ([\d.]+) MHz|Achieved output frequency:\s*([\d.]+) MHz", re.ASCII
@@ -31,34 +34,41 @@ class Clock:
     -------
     mhz : its frequency.
     verilog : of the module ``pll``; empty if it is the board's own clock.
+    pair : the PLL makes another one of twice the frequency, for the array.
     """
 
     mhz: float
     verilog: str = ""
+    pair: bool = False
 
 
-def clock_of(board: Board, mhz: float, folder: Path, *, memory: str = "") -> Clock:
+def clock_of(board: Board, mhz: float, folder: Path, *, second: str = "") -> Clock:
     """Make the clock that is the nearest to a frequency, and not above it.
 
     A PLL's steps are coarse: where the tool's nearest is above, a lower one is asked for.
 
     Parameters
     ----------
-    memory : kind of external memory, for which the PLL makes two clocks, see
-        :class:`carrysave.boards.sdram.Sdram`.
+    second : what the PLL makes a second clock for: a kind of external memory, see
+        :class:`carrysave.boards.sdram.Sdram`, or :data:`ARRAY`.
 
     Raises
     ------
     ValueError
         The family's PLL makes no such frequency.
     """
-    if mhz == board.oscillator_mhz and not memory:
+    if mhz == board.oscillator_mhz and not second:
         return Clock(mhz)
     flow, part = device.family(board.family).flow, board.part
     assert flow.bitstream is not None
     assert part is not None
     package, tool, *arguments = flow.bitstream.pll
-    times, more = flow.bitstream.pll_memory.get(memory, (1, ()))
+    if second == ARRAY and ARRAY not in flow.bitstream.pll_pairs:
+        raise ArgumentError(
+            "array_clock must be 1 on {name}, of whose PLL the tools make one clock, not 2",
+            name=board.name,
+        )
+    times, more = flow.bitstream.pll_pairs.get(second, (1, ()))
     path = folder / "pll.v"
     clock = ""
     for step in range(_STEPS):
@@ -66,7 +76,12 @@ def clock_of(board: Board, mhz: float, folder: Path, *, memory: str = "") -> Clo
         wanted = times * mhz * (1 - _STEP * step)
         words = [*arguments, *more]
         filled = [
-            word.format(mhz=f"{board.oscillator_mhz:g}", wanted=f"{wanted:g}", pll=part.names[1])
+            word.format(
+                mhz=f"{board.oscillator_mhz:g}",
+                wanted=f"{wanted:g}",
+                half=f"{wanted / 2:g}",
+                pll=part.names[1],
+            )
             for word in words
         ]
         done = place.call(package, folder, filled, tool)
@@ -79,7 +94,7 @@ def clock_of(board: Board, mhz: float, folder: Path, *, memory: str = "") -> Clo
             text = _without_comments(path.read_text())
             for word, value in board.pll_words.items():
                 text = text.replace(word, value)
-            return Clock(achieved, text)
+            return Clock(achieved, text, second == ARRAY)
     raise ValueError(
         f"clock must be one that the PLL makes of {board.oscillator_mhz:g} MHz, not {mhz:g} MHz"
         f"{clock}"
@@ -116,7 +131,7 @@ def top(
     if clock.verilog:
         assert flow.bitstream is not None
         comes, goes = flow.bitstream.pll_ports
-        second = flow.bitstream.pll_second if memory else ""
+        second = flow.bitstream.pll_second if memory or clock.pair else ""
         second = f" .{second}(second)," if second else ""
         lines += [
             "  wire first, second, locked;",
@@ -124,6 +139,9 @@ def top(
         ]
     else:
         lines += ["  wire first = clk, second = clk, locked = 1'b1;"]
+    # What is called fast is the design's clock, or of two of them that of its array.
+    design_clock = "slow" if clock.pair else "fast"
+    lines += ["  wire slow = second;"] if clock.pair else []
     lines += ["  wire fast;" if memory else "  wire fast = first;"]
     light = "!light" if board.facts["pins"]["busy"]["inverted"] else "light"
     lines += [
@@ -131,7 +149,7 @@ def top(
         f"  assign busy = {light};",
         "  reg [4:0] start = 0;",
         "  reg reset = 1;",
-        "  always @(posedge fast) begin",
+        f"  always @(posedge {design_clock}) begin",
         "    if (locked) start <= start + !start[4];",
         "    reset <= !start[4];",
         "  end",
@@ -145,8 +163,9 @@ def top(
     if flash:
         lines += _flash_clock()
         more += "".join(f", .flash_{name}(flash_{name})" for name in _FLASH)
+    clocks = f".clk({design_clock})" + (", .clk_fast(fast)" if clock.pair else "")
     lines += [
-        f"  {module} block (.clk(fast), .rst({held}), .rx(rx), .tx(tx), .busy(light){more});",
+        f"  {module} block ({clocks}, .rst({held}), .rx(rx), .tx(tx), .busy(light){more});",
         "endmodule",
     ]
     return "\n".join(lines) + "\n" + clock.verilog

@@ -12,6 +12,7 @@ from carrysave.boards.line_rate import rate_of
 from carrysave.boards.top import TOP, Clock, top
 from hw.catalog import Design
 from hw.emit import constraints
+from hw.emit.flat_ports import check_one_clock
 from hw.emit.verilog import Emission
 
 __all__ = ["write"]
@@ -32,6 +33,7 @@ def write(
     -------
     The design, and the facts of :func:`carrysave.boards.build.build`, without figures.
     """
+    check_one_clock(design, "in a project for Vivado")
     if not board.processor and design.spec.flash:
         flash_of(board.name)
     progress(f"{board.name}: writing a project for Vivado")

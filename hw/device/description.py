@@ -70,8 +70,9 @@ class Bitstream:
     pll : the same, that write a module ``pll`` into ``pll.v``; ``{mhz}`` comes in,
         ``{wanted}`` goes out, and ``{pll}`` is the part's name.
     pll_ports : of that module: the clock that comes in, and the one that goes out.
-    pll_memory : by kinds of memory: how many times the design's clock it makes then, and further
-        arguments for a second clock.
+    pll_pairs : by what needs a second clock, kinds of memory and ``array``: how many times the
+        design's clock the first one is then, and further arguments for the second; ``{half}`` is
+        half of ``{wanted}``.
     pll_second : port of the second clock.
     suffix : of the bitstream's file.
     """
@@ -81,7 +82,7 @@ class Bitstream:
     pack: tuple[str, ...]
     pll: tuple[str, ...]
     pll_ports: tuple[str, str]
-    pll_memory: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+    pll_pairs: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     pll_second: str = ""
     suffix: str = ".bit"
 

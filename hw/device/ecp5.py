@@ -75,6 +75,8 @@ _FLOW = Flow(
             # A quarter of a period behind; and a slow one, of about 24 MHz.
             "sdr": (1, ("--clkout1", "{wanted}", "--phase1", "90")),
             "ddr3": (2, ("--clkout1", "24")),
+            # Of one divider the other one is twice: their edges are the same.
+            "array": (2, ("--clkout1", "{half}")),
         },
         "clkout1",
     ),

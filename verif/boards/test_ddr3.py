@@ -200,6 +200,6 @@ def test_line_that_is_faster_than_the_memory() -> None:
 
 @pytest.mark.parametrize(("name", "mhz"), [("orangecrab_85f", 82.0), ("ecpix5_45f", 100.0)])
 def test_clock_is_half_of_what_the_pll_makes(name: str, mhz: float, tmp_path: Path) -> None:
-    clock = clock_of(BOARDS[name], mhz, tmp_path, memory="ddr3")
+    clock = clock_of(BOARDS[name], mhz, tmp_path, second="ddr3")
     assert 0.85 * mhz < clock.mhz <= mhz
     assert f'FREQUENCY_PIN_CLKOP="{2 * clock.mhz:g}"' in clock.verilog
