@@ -87,6 +87,19 @@ def test_large_products_read_no_more_than_the_sums_that_are_held_force(
     assert least <= read <= 1.05 * least
 
 
+@pytest.mark.parametrize("k", [16, 20, 64, 201, 512])
+def test_array_of_twice_the_clock_takes_half_the_beats(k: int) -> None:
+    """But a row of a tile leaves in each cycle of the bus, which is then what a tile takes."""
+    stores = replace(WIDE, latency=1, data_width=1 << 14)
+    drain = WIDE.tile_m + (WIDE.tile_m - 1) // 8
+    for clock in (1, 2):
+        blocks, size, tiles = Blocks(10, 10, k), 160, 100
+        took = cost(replace(stores, array_clock=clock), blocks, size, size, k, 8).cycles
+        # Besides its tiles it reads A first, and writes the last rows.
+        least = tiles * max(-(-k // clock), drain)
+        assert least <= took <= least + 2 * size + k
+
+
 NARROW = replace(CUBE, a_bits=2, b_bits=4, tile_n=1, tile_k=1, tile_m=2)
 SCALED = replace(CUBE, block=24)
 
