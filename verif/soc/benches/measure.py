@@ -11,6 +11,7 @@ from typing import Any
 import cocotb
 import numpy as np
 
+from carrysave.driver.registers import FIELDS
 from carrysave.sim.cocotb import system
 from carrysave.sim.cocotb.host import descriptors
 from carrysave.sim.cocotb.streams import deadline, generator
@@ -21,6 +22,7 @@ from verif.soc.uvm.modes import requantisation
 
 SPEC: CoprocessorSpec = bench_spec()
 SIZE = 1 << 22
+_MACS = FIELDS["counters_macs_lo"][0]
 
 
 @cocotb.test
@@ -36,6 +38,8 @@ async def measure(dut: Any) -> None:
         beats = memory.read_beats, memory.write_beats
         cycles = await _ended(host.time(job), m * n * k)
         assert np.array_equal(memory.data, expected), f"{m} x {k} x {n}"
+        if SPEC.counters:
+            assert await host.read(_MACS) == m * k * n & 0xFFFFFFFF
         found.append({
             "m": m,
             "k": k,
