@@ -67,7 +67,8 @@ async def drive(dut: Any, check: Callable[[UartLink], None], rate: float = 1.0) 
 async def test_registers(dut: Any) -> None:
     def check(link: UartLink) -> None:
         device = Coprocessor(link, link, clock=seconds, timeout=0.1)
-        assert device.info.peak == SPEC.inside.m * SPEC.inside.n * SPEC.inside.k
+        inside = SPEC.inside
+        assert device.info.peak == SPEC.array_clock * inside.m * inside.n * inside.k
         link.write(0x68, 0x1234)
         assert link.read(0x68) == 0x1234
         with pytest.raises(CoprocessorError, match="status 2"):
