@@ -17,6 +17,7 @@ from verif.soc.test_coprocessor_depthwise_rtl import CASES as DEPTHWISE
 from verif.soc.test_coprocessor_rings import RINGS
 from verif.soc.test_coprocessor_rtl import SMALL, STREAMS, brief, run_bench
 from verif.soc.test_coprocessor_uart_rtl import CASES as UART
+from verif.soc.test_coprocessor_vector_rtl import CASES as OF_ROWS
 from verif.support.cases import case_name, long
 
 TWICE: dict[str, Any] = SMALL | {"engine": "systolic_os(m=4,n=4)", "array_clock": 2}
@@ -77,7 +78,7 @@ def test_whatever_is_asked_for(parameters: dict[str, Any], tmp_path: Path) -> No
         (WINDOWS, "windows"),
         (SCALES, "formats"),
         (DEPTHWISE[0] | {"array_clock": 2}, "depthwise"),
-        (DEPTHWISE[0] | {"array_clock": 2}, "vector"),
+        (OF_ROWS[0] | {"array_clock": 2}, "vector"),
     ],
     ids=["windows", "scales", "depthwise", "vector"],
 )
