@@ -14,7 +14,7 @@ from golden.soc.memory_timing import BLOCK_RAM, TO_ADDRESS
 from golden.soc.ring_cycles import RingJob, ring_ends
 from hw.catalog import Design
 from verif.soc.test_coprocessor_depthwise_rtl import CASES as DEPTHWISE
-from verif.soc.test_coprocessor_rings import RINGS
+from verif.soc.test_coprocessor_rings import EIGHT, RINGS
 from verif.soc.test_coprocessor_rtl import SMALL, STREAMS, brief, run_bench
 from verif.soc.test_coprocessor_uart_rtl import CASES as UART
 from verif.soc.test_coprocessor_vector_rtl import CASES as OF_ROWS
@@ -111,10 +111,9 @@ def test_serial_line(tmp_path: Path) -> None:
 
 @pytest.mark.prove
 @pytest.mark.parametrize("latency", [8, 20, 50])
-@pytest.mark.parametrize("engine", ["systolic_os(m=8,n=8)", "systolic_os(m=4,n=4)"])
-def test_cycles(engine: str, latency: int, tmp_path: Path) -> None:
+def test_cycles(latency: int, tmp_path: Path) -> None:
     """Rings take the cycles that golden says, to 2 %; blocks are those that it chooses."""
-    parameters = {"engine": engine, "data_width": 64, "array_clock": 2}
+    parameters = EIGHT | {"array_clock": 2}
     sizes = [(64, 64, 64), (32, 100, 32), (64, 33, 64), (96, 96, 96), (64, 9, 64), (5, 300, 7)]
     rings = [*RINGS, *({"sizes": [one], "reads": ""} for one in sizes)]
     bench = "verif.soc.benches.rings"
