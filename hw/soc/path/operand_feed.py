@@ -101,15 +101,9 @@ class OperandFeed(wiring.Component):
         count = side.slices[0]
         self.slices = count if count <= slices and len(set(side.slices)) == 1 else 1
         """Slices of a word of which the store reads one."""
-        self.store = OperandStore(
-            f"{side.name}_bank",
-            side.banks,
-            side.word_bytes,
-            side.words,
-            spec.PARTS,
-            slices=self.slices,
-            reads="sync" if spec.array_clock == 1 else "fast",
-        )
+        sizes = side.banks, side.word_bytes, side.words, spec.PARTS
+        reads = "sync" if spec.array_clock == 1 else "fast"
+        self.store = OperandStore(f"{side.name}_bank", *sizes, slices=self.slices, reads=reads)
         self.request = TileRequest(spec, side)
         self.counted = side.k if spec.inside.spec.bipolar and side.name == "a" else 0
         """Codes of a beat, where the engine must know how many there are."""

@@ -254,12 +254,8 @@ async def test_counters(dut: Any) -> None:
         cycles = await run(host, memory, job)
         names = ("cycles", "compute", "stall_load", "stall_store", "read", "write", "macs")
         values = {name: await host.read(0xB0 + 8 * i) for i, name in enumerate(names)}
-        per_beat = (
-            SPEC.inside.m
-            * SPEC.inside.n
-            * SPEC.inside.k
-            * SPEC.inside.modes[job.a_format, job.b_format].codes
-        )
+        inside = SPEC.inside
+        per_beat = inside.m * inside.n * inside.k * inside.modes[job.a_format, job.b_format].codes
         assert values["macs"] == job.m * job.n * job.k
         assert values["read"] == memory.read_beats - beats[0]
         assert values["write"] == memory.write_beats - beats[1]
