@@ -123,11 +123,7 @@ def top(
     flash : the design reads the board's SPI flash.
     """
     flow = device.family(board.family).flow
-    pads = memory.pads if memory else {}
-    ports = ["input clk", "input rx", "output tx", "output busy"]
-    ports += [f"{way} {_range(width)}{name}" for name, (width, way) in pads.items()]
-    ports += ["output flash_cs_n", "output flash_mosi", "input flash_miso"] if flash else []
-    lines = [f"module {TOP}({', '.join(ports)});"]
+    lines = [f"module {TOP}({', '.join(_ports(memory, flash=flash))});"]
     if clock.verilog:
         assert flow.bitstream is not None
         comes, goes = flow.bitstream.pll_ports
@@ -169,6 +165,15 @@ def top(
         "endmodule",
     ]
     return "\n".join(lines) + "\n" + clock.verilog
+
+
+def _ports(memory: Controller | None, *, flash: bool) -> Iterator[str]:
+    """Yield the top's ports: of the clock and the serial line, of memory, of flash."""
+    yield from ("input clk", "input rx", "output tx", "output busy")
+    for name, (width, way) in memory.pads.items() if memory else ():
+        yield f"{way} {_range(width)}{name}"
+    if flash:
+        yield from ("output flash_cs_n", "output flash_mosi", "input flash_miso")
 
 
 def _flash_clock() -> Iterator[str]:

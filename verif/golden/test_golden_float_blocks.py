@@ -81,7 +81,7 @@ def test_exact_totals_of_any_width(width: int) -> None:
         else:
             assert fp32.to_float(made[number]) == due or width == 63
             assert fp32.to_float(made[number]) == pytest.approx(due, rel=2**-23)
-        start = stop
+        start = int(stop)
     assert len(made) == np.count_nonzero(last)
 
 

@@ -11,23 +11,12 @@ from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.lib.fifo import Fifo
 from hw.soc.path.expander import registered, table_of
-from hw.soc.path.operand_words import operand_words
+from hw.soc.path.operand_words import Choice, Words, operand_words
 from hw.soc.schedule.geometry import Geometry, pick
 from hw.soc.schedule.sides import Side, TileRequest, counts
 from hw.soc.stores.operand_store import OperandStore
 
-__all__ = ["OperandFeed", "Words"]
-
-
-class Words(data.StructLayout):
-    """Words of the engine, row by row; ``last`` ends the sums.
-
-    Where it `counts` them, a beat has so many ``codes`` along K.
-    """
-
-    def __init__(self, width: int, counts: int = 0):
-        codes = {"codes": range(counts + 1)} if counts else {}
-        super().__init__({"data": width, **codes, "last": 1})
+__all__ = ["OperandFeed"]
 
 
 class OperandFeed(wiring.Component):
@@ -145,7 +134,7 @@ class OperandFeed(wiring.Component):
         busy, issue, final = Signal(), Signal(), Signal(reset_less=True)
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
         # What to choose of the words that the store has read.
-        valid, layout = Signal(), self._choice
+        valid, layout = Signal(), Choice(self.spec, side, self.counted)
         choice = data.View(layout, Signal(layout.size, name="choice", reset_less=True))
         # Without a reset of their own: else masks would be gates.
         words = Signal(len(out.data), reset_less=True)
@@ -188,26 +177,13 @@ class OperandFeed(wiring.Component):
         m.d.comb += out.data.eq(words)
         return m
 
-    @property
-    def _choice(self) -> data.StructLayout:
-        """What is chosen of words that have been read: a slice, by a bit for each; and what not."""
-        side = self.side
-        return data.StructLayout({
-            "chosen": max(side.slices),
-            "mask": side.banks * side.steps,
-            "inside": side.across,
-            "last": 1,
-            "tail": 1,
-            **({"turn": range(self.spec.PARTS)} if side.expander.table_bytes else {}),
-            **({"codes": range(self.counted + 1)} if self.counted else {}),
-        })
-
     def _wait(self, m: Module, valid: Value, choice: Any) -> tuple[Signal, Any, Signal]:
         """Register words, whether there are any, and what is chosen of them.
 
         Block RAM is slow, and so is a choice, or what expands codes.
         """
-        late = data.View(self._choice, Signal(self._choice.size, name="late", reset_less=True))
+        layout = choice.shape()
+        late = data.View(layout, Signal(layout.size, name="late", reset_less=True))
         late_valid, words = Signal(), Signal(len(self.i_words), name="late_words", reset_less=True)
         m.d.sync += [late.eq(choice), late_valid.eq(valid), words.eq(self.i_words)]
         return late_valid, late, words

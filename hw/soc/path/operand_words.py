@@ -5,12 +5,40 @@ from operator import or_
 from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
 
+from golden.soc.spec import CoprocessorSpec
 from hw.soc.path.expander import expand
 from hw.soc.schedule.geometry import pick
 from hw.soc.schedule.sides import Side
 
-__all__ = ["operand_words"]
+__all__ = ["Choice", "Words", "operand_words"]
+
+
+class Words(data.StructLayout):
+    """Words of the engine, row by row; ``last`` ends the sums.
+
+    Where it `counts` them, a beat has so many ``codes`` along K.
+    """
+
+    def __init__(self, width: int, counts: int = 0):
+        codes = {"codes": range(counts + 1)} if counts else {}
+        super().__init__({"data": width, **codes, "last": 1})
+
+
+class Choice(data.StructLayout):
+    """What is chosen of words that have been read: a slice, by a bit for each; and what not."""
+
+    def __init__(self, spec: CoprocessorSpec, side: Side, counts: int):
+        super().__init__({
+            "chosen": max(side.slices),
+            "mask": side.banks * side.steps,
+            "inside": side.across,
+            "last": 1,
+            "tail": 1,
+            **({"turn": range(spec.PARTS)} if side.expander.table_bytes else {}),
+            **({"codes": range(counts + 1)} if counts else {}),
+        })
 
 
 def operand_words(m: Module, job: Any, side: Side, read: Value, choice: Any, table: Value) -> Value:

@@ -237,9 +237,9 @@ def test_elements_are_rounded_by_random_bits(name: str, axis: int) -> None:
         total += fmt.to_float(made, axis=axis)
     _, scales = fmt.parts(nearest, axis=axis)
     places = np.take(scales.to_odd(), np.arange(40) // fmt.block, axis=axis)
-    scales = places * nearest.tensor_scale
-    inside = np.abs(values) <= scales * fmt.element.bounds[1] * 2.0**fmt.element.lsb
-    error = (total / 256 - values) / (scales * 2.0 ** max(fmt.element.exponents))
+    units = places * nearest.tensor_scale
+    inside = np.abs(values) <= units * fmt.element.bounds[1] * 2.0**fmt.element.lsb
+    error = (total / 256 - values) / (units * 2.0 ** max(fmt.element.exponents))
     error = error[inside]
     assert np.abs(error).max() <= 2.0**-8
     with pytest.raises(TypeError, match="random must be RandomBits, not None"):
