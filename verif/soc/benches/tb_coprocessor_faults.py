@@ -72,7 +72,8 @@ async def test_memory_is_silent(dut: Any, channel: str) -> None:
 @cocotb.test
 async def test_memory_has_not_started(dut: Any) -> None:
     """Bytes and starts are refused, nothing is asked of memory, registers live; then all goes."""
-    line, asked = await start(dut), []
+    line = await start(dut)
+    asked: list[str] = []
     dut.memory_started.value = 0
 
     async def watch() -> None:
