@@ -155,7 +155,8 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
         elif kind in _INTEGERS:
             form, dtype = None, _INTEGERS[kind]
         else:
-            continue  # A format not used for weights here.
+            known = ", ".join((*_FLOATS, *_INTEGERS))
+            raise FileError(path, f"must be of {known}, not {kind}", f"tensor '{shown(name)}'")
         with parsing(path, f"tensor '{shown(name)}'"):
             array = np.frombuffer(facts["data"], dtype=dtype).reshape(facts["shape"])
         result[name] = Tensor(array=array, format=form)

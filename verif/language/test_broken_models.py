@@ -59,7 +59,10 @@ def test_entries_that_nobody_knows_or_that_are_wrong(kind: str, tmp_path: Path) 
         assert "\n" not in str(error.value)
         return str(error.value)
 
-    assert "fact 'new_entry': is not known here" in refusal({**config, "new_entry": 1})
+    of_granite = ("embedding", "residual", "attention")
+    names = ["new_entry", "logits_scaling", *(f"{name}_multiplier" for name in of_granite)]
+    for name in names[: None if kind != "granite" else 1]:
+        assert f"fact '{name}': is not known here" in refusal({**config, name: 1.0})
     for name in config:
         says = refusal({**config, name: {"what": ["is this"]}})
         assert name in says, says

@@ -143,8 +143,7 @@ class _Describer:
         context, ropes = ropes_of(facts, family, windows, (rotary, head))
         scale, logits = math.sqrt(width), 1.0
         if not family.rooted:
-            scale = facts.positive("embedding_multiplier", 1.0)
-            logits = facts.positive("logits_scaling", 1.0)
+            scale, logits = self._factor("embedding_multiplier"), self._factor("logits_scaling")
         shape = Shape(
             layers=layers,
             width=width,
@@ -159,7 +158,7 @@ class _Describer:
             score_scale=self._score_scale(),
             score_cap=facts.number("attn_logit_softcapping", 0.0),
             logit_cap=facts.number("final_logit_softcapping", 0.0),
-            residual_scale=facts.positive("residual_multiplier", 1.0),
+            residual_scale=self._factor("residual_multiplier"),
             logit_scale=1 / logits,
         )
         tied = facts.take("tie_word_embeddings")
@@ -194,7 +193,11 @@ class _Describer:
         """Return by what queries times keys are multiplied; 0: as the head says."""
         if self.kind in ("gemma2", "gemma3_text"):
             return 1 / math.sqrt(self.facts.positive("query_pre_attn_scalar"))
-        return self.facts.number("attention_multiplier", 0.0)
+        return self.facts.number("attention_multiplier", 0.0) if self.kind == "granite" else 0.0
+
+    def _factor(self, name: str) -> float:
+        """Return a factor of Granite's models, which no other kind has."""
+        return self.facts.positive(name, 1.0) if self.kind == "granite" else 1.0
 
     def _biases(self) -> frozenset[str]:
         """Return the matrices that have one."""
