@@ -1,7 +1,7 @@
 """Operand formats of a product, for multi-format engines."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Mode:
     exponent: int = 0
     block: int = 0
     scales: Number = BYTE
-    expander: ExpanderSpec = PLAIN
+    expander: ExpanderSpec = field(default=PLAIN, repr=False)
     table: tuple[int, ...] = ()
 
     def blocks(self, k: int) -> int:

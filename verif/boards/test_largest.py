@@ -42,7 +42,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             monkeypatch.setattr(module, "map_whole", mapping)
             monkeypatch.setattr(module, "design_of", sized)
             monkeypatch.setattr(module, "verilog_of", lambda design: "")
-            monkeypatch.setattr(module, "top", lambda *rest: "")
+            monkeypatch.setattr(module, "top", lambda *rest, **more: "")
 
     return given
 

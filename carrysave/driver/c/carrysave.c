@@ -41,7 +41,7 @@
 #define CARRYSAVE_BROKEN(device) ((void)(device), false)
 #endif
 #ifndef CARRYSAVE_WHY
-#define CARRYSAVE_WHY(device) ((void)(device), CARRYSAVE_LINK)
+#define CARRYSAVE_WHY(device) ((void)(device), (carrysave_status)CARRYSAVE_LINK)
 #endif
 #ifndef CARRYSAVE_MEND
 #define CARRYSAVE_MEND(device) ((void)(device), true)

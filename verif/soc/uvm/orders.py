@@ -121,8 +121,9 @@ class Order:
 
 
 def moved(job: Job, distance: int) -> Job:
-    """Move all that a job reads and writes."""
-    places = {name: getattr(job, name) for name in ADDRESSES}
+    """Move all that a job reads and writes; where windows are described, there is no address."""
+    names = (name for name in ADDRESSES if name != "b_scales" or job.window is None)
+    places = {name: getattr(job, name) for name in names}
     return replace(
         job, **{name: place + distance for name, place in places.items() if place is not None}
     )
