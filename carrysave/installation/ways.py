@@ -70,7 +70,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
         _PAGE,
     ),
     "estimate": (Way("", ("sklearn",)),),
-    "pack": (Way("", ()), Way("of .safetensors", ("safetensors",))),
+    "pack": (
+        Way("", ()),
+        Way("of .safetensors", ("safetensors",)),
+        Way("of K-quants", ("gguf",)),
+    ),
     "vectors": (Way("", ()),),
     "results": (Way("", ()), Way("--parquet", ("pyarrow",))),
     "reproduce": (
@@ -92,7 +96,12 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("", ("tokenizers", "safetensors", "scipy")),
         Way("--simulate layer", ("tokenizers", "safetensors", "scipy", *_SIMULATE)),
     ),
-    "chat": (Way("", ("tokenizers",)), Way("--simulate", ("tokenizers", *_SIMULATE))),
+    "chat": (
+        Way("", ("tokenizers",)),
+        Way("of K-quants", ("tokenizers", "gguf")),
+        Way("of a checkpoint", ("tokenizers", "safetensors")),
+        Way("--simulate", ("tokenizers", *_SIMULATE)),
+    ),
     "precision": (
         Way("", ("onnxruntime", "scipy", "matplotlib")),
         Way("--fine-tune", ("onnxruntime", "scipy", "matplotlib", "jax")),

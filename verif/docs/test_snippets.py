@@ -36,7 +36,7 @@ NEEDS = {
     "results of its reader",
 }
 """What tests have not."""
-PROGRAMS = {".", "cp", "iverilog", "ls", "mkdir", "python", "python3", "vvp"}
+PROGRAMS = {".", "cp", "iverilog", "ls", "mkdir", "openFPGALoader", "python", "python3", "vvp"}
 """Other commands of pages."""
 
 

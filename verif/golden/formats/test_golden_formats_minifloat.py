@@ -271,7 +271,7 @@ def test_minifloat_rejects() -> None:
         fmt.to_float(np.array([1.0]))
     with pytest.raises(TypeError, match="floats of at most 64 bits or Exact, not int"):
         fmt.encode(np.array([1]))
-    with pytest.raises(ValueError, match="rounding must be one of rne, rtz, not 'up'"):
+    with pytest.raises(ValueError, match="rounding must be one of rne, rtz, stochastic, not 'up'"):
         fmt.encode(np.array([1.0]), rounding="up")
     with pytest.raises(TypeError, match="saturate must be true or false, not 1"):
         fmt.encode(np.array([1.0]), saturate=1)  # type: ignore[arg-type]
