@@ -121,8 +121,8 @@ class Order:
 
 
 def moved(job: Job, distance: int) -> Job:
-    """Move all that a job reads and writes; where windows are described, there is no address."""
-    names = (name for name in ADDRESSES if name != "b_scales" or job.window is None)
+    """Move all that a job reads and writes; a table, which is never at 0, if there is one."""
+    names = (name for name in ADDRESSES if name != "b_scales" or job.b_scales)
     places = {name: getattr(job, name) for name in names}
     return replace(
         job, **{name: place + distance for name, place in places.items() if place is not None}

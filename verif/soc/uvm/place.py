@@ -36,6 +36,9 @@ class Placer:
         for name in self.rng.permutation([name for name in ADDRESSES if name in there]):
             matrix = matrices(self.spec, job)[str(name)]
             address, distance = self._matrix(matrix.rows, matrix.row_bytes, placing)
+            if name == "b_scales" and not address:
+                # At 0 it would be none.
+                address, distance = self._matrix(matrix.rows, matrix.row_bytes, placing)
             fields: dict[str, Any] = {str(name): address}
             if name in ("a", "b", "c"):
                 fields[f"ld{name}"] = distance
