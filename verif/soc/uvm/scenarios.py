@@ -240,8 +240,8 @@ async def overlap(env: Environment, count: int) -> None:
         await env.launch(alike(env, 7))
         await ClockCycles(env.dut.aclk, rng.randint(1, rng.choice((100, 400))))
         await (env.hard_reset() if rng.random() < 0.5 else env.soft_reset())
-    # They do overlap.
-    order = alike(env, 7, speed="immediate", k="one", **whole)
+    # They do overlap, unless they accumulate.
+    order = alike(env, 7, speed="immediate", k="one", mode="sums", **whole)
     cycles = []
     for marked in (False, True):
         await env.launch(replace(order, alike=marked))
