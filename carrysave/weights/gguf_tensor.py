@@ -69,15 +69,22 @@ class GgufTensor:
         return self.kind in _BLOCKS
 
     def floats(self) -> np.ndarray:
-        """Return float32 of `shape`; of codes scale * code + offset, each step rounded."""
+        """Return float32 of `shape`; of codes scale * code + offset, each step rounded.
+
+        Scales that are no numbers make weights that are none: who takes them looks.
+        """
+        with np.errstate(invalid="ignore", over="ignore"):
+            return self._floats().reshape(self.shape)
+
+    def _floats(self) -> np.ndarray:
         if self.kind in _LARGE:
-            return dequantised(self.kind, self._blocks(_LARGE[self.kind][2])).reshape(self.shape)
+            return dequantised(self.kind, self._blocks(_LARGE[self.kind][2]))
         if self.kind == _TRITS:
             trits, scale = self._trits()
-            return (trits.astype(np.float32) * scale).reshape(self.shape)
+            return trits.astype(np.float32) * scale
         if self.kind in _FLOATS:
             _, dtype, form = _FLOATS[self.kind]
-            array = np.frombuffer(self.data, dtype).reshape(self.shape)
+            array = np.frombuffer(self.data, dtype)
             if self.kind == "F32":
                 return array.view("<f4").astype(np.float32)
             return minifloat(form).to_float(array.astype(np.int64)).astype(np.float32)
@@ -85,7 +92,7 @@ class GgufTensor:
         values = (codes.astype(np.float32) - np.float32(zero)) * scales.astype(np.float32)[:, None]
         if offsets is not None:
             values += offsets.astype(np.float32)[:, None]
-        return values.reshape(self.shape)
+        return values
 
     def weights(self) -> GroupedWeights:
         """Return the weights of a matrix of codes, inputs x outputs.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hw.emit import tools
 
-__all__ = ["YosysError", "never", "run", "run_abc", "version", "word"]
+__all__ = ["YosysError", "never", "run", "run_abc", "verilog_of_rtlil", "version", "word"]
 
 # libyosys prints to C's stdout, aborts on errors and may crash while it is unloaded: the process
 # exits without running destructors, so C's buffers are flushed by hand. Yosys itself prints the end
@@ -157,3 +157,11 @@ def run(
         raise YosysError(errors[-1].strip())
     tail = " / ".join(done.output.strip().splitlines()[-3:])
     raise YosysError(f"Yosys ended with code {done.code}: {tail or 'no output'}")
+
+
+def verilog_of_rtlil(text: str) -> str:
+    """Return the Verilog of what Amaranth made, without attributes."""
+    with tools.workplace() as folder:
+        (folder / "circuit.il").write_text(text)
+        run("read_rtlil circuit.il\nproc\nopt_clean\nwrite_verilog -noattr circuit.v", cwd=folder)
+        return (folder / "circuit.v").read_text()

@@ -7,7 +7,6 @@ table between them, in front of `adder_tree(m=2,n=2,k=4)`.
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from amaranth import Cat, ClockDomain, ClockSignal, Module, Signal, Value
 from amaranth.back import rtlil  # type: ignore[attr-defined]
@@ -52,12 +51,7 @@ def front(kind: str) -> str:
             expand(m, code, spec, _ENTRY, held, f"number{place}") for place, code in enumerate(made)
         ]
     m.d.sync += words.eq(Cat(made))
-    text = rtlil.convert(m, name="front", ports=ports, emit_src=False)
-    with TemporaryDirectory() as folder:
-        (Path(folder) / "front.il").write_text(text)
-        steps = ("read_rtlil front.il", "hierarchy -top front", "proc", "opt_clean")
-        yosys.run("\n".join((*steps, "write_verilog -noattr front.v")), cwd=folder)
-        return (Path(folder) / "front.v").read_text()
+    return yosys.verilog_of_rtlil(rtlil.convert(m, name="front", ports=ports, emit_src=False))
 
 
 def wrapped(kind: str, engine: Emission) -> str:

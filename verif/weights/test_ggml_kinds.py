@@ -166,6 +166,19 @@ def test_scales_beyond_fp16_and_codes_of_no_trit_are_refused() -> None:
             tensor(kind, data).weights()
 
 
+@pytest.mark.parametrize("kind", ["Q8_0", "Q4_1", "TQ2_0", "Q4_K"])
+def test_scales_that_are_no_numbers_make_no_weights_and_no_warning(kind: str) -> None:
+    """An infinite scale of a code of zero is no number: the reader refuses it, by its name."""
+    data = blocks(kind)
+    if kind == "Q8_0":
+        data[2:34] = 0
+    at = SCALES.get(kind, (0,))[0]
+    data[at : at + 2] = 0x00, 0x7C
+    values = tensor(kind, data).floats()
+    assert not np.isfinite(values.ravel()[:32]).all()
+    assert np.isfinite(values.ravel()[256:]).all()
+
+
 def test_a_file_of_the_library_is_read(tmp_path: Path) -> None:
     """By its own writer: blocks of 256 are where the file says."""
     writer = gguf.GGUFWriter(tmp_path / "m.gguf", "llama")
