@@ -9,10 +9,11 @@ import pytest
 
 from carrysave.boards.board import BOARDS, design_of
 from carrysave.boards.external import controller
+from carrysave.boards.sdram import SDRAMS
 from carrysave.boards.top import clock_of
 from carrysave.errors import UsageError
 from golden.soc.serial.host_link import HostLinkFormat
-from verif.boards.simulated_board import alone, board_with, check_unstarted
+from verif.boards.simulated_board import MHZ, alone, board_with, check_unstarted
 
 DELAYS, SLIPS = 8, 4
 NOWHERE: dict[int, list[int]] = {}
@@ -146,11 +147,16 @@ def test_machine_moves_the_delays_of_the_phy(name: str) -> None:
 @pytest.mark.parametrize("name", ["orangecrab_25f", "ecpix5_85f"])
 def test_memory_is_right_and_refreshed(name: str, tmp_path: Path) -> None:
     """All bytes, a product, and no command that the data sheet forbids."""
+    from litedram import modules
+
     found = board_with(name, tmp_path, size=256, windows=[{"1": [2, 3]}, {"0": [4]}])
     assert found["ok"]
     assert found["early"] == HostLinkFormat.UNSTARTED
     assert found["commands"]["refresh"] > 10
-    assert (found["read_bytes"] + found["written_bytes"]) / found["cycles"] > 1.9
+    # A larger chip takes longer to be refreshed; besides that both are as fast.
+    timings = getattr(modules, SDRAMS[name].memory)(1e6 * MHZ, "1:2").timing_settings
+    cycles = found["cycles"] * (1 - timings.tRFC / timings.tREFI)
+    assert (found["read_bytes"] + found["written_bytes"]) / cycles > 2.2
 
 
 @pytest.mark.prove

@@ -4,7 +4,7 @@ import cocotb
 
 from carrysave.sim.cocotb.axi_memory import CHANNELS
 from carrysave.sim.parameters import bench_parameters, bench_spec
-from verif.soc.uvm import register_tests, scenarios
+from verif.soc.uvm import overlap, register_tests, scenarios
 from verif.soc.uvm.environment import Environment, coverages, within
 from verif.soc.uvm.refusals import REFUSALS, RING_REFUSALS
 from verif.soc.uvm.silence import silence
@@ -115,4 +115,4 @@ async def test_ring_of_results(env: Environment) -> None:
 @within
 async def test_overlap(env: Environment) -> None:
     """Jobs that differ only in their addresses, each begun before the last one ends."""
-    await scenarios.overlap(env, OVERLAPS)
+    await overlap.overlap(env, OVERLAPS)

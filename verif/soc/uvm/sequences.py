@@ -91,6 +91,12 @@ class StartOrder(RegisterSequence):
         assert await model.CTRL.write(1) == uvm_status_e.UVM_IS_OK
 
 
+async def ended(env: Any) -> None:
+    """Wait for the interrupt, if it is not there."""
+    if env.dut.interrupt.value == 0:
+        await with_timeout(RisingEdge(env.dut.interrupt), PATIENCE * PERIOD_NS, "ns")
+
+
 class FinishOrder(RegisterSequence):
     """Waits for the end, by interrupt or by asking, and reads all there is to know.
 
@@ -117,8 +123,8 @@ class FinishOrder(RegisterSequence):
         try:
             if self.polls:
                 await with_timeout(self._asks(), PATIENCE * PERIOD_NS, "ns")
-            elif interrupt.value == 0:
-                await with_timeout(RisingEdge(interrupt), PATIENCE * PERIOD_NS, "ns")
+            else:
+                await ended(env)
         except SimTimeoutError:
             raise AssertionError(f"no end within {PATIENCE} cycles") from None
         env.registers.locked = False
