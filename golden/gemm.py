@@ -15,6 +15,7 @@ from golden.formats.mx import MxFormat
 from golden.formats.names import FormatParameter
 from golden.formats.nvfp4 import NvFormat
 from golden.formats.product import matmul
+from golden.formats.ue5m3 import Ue5m3Format
 
 __all__ = ["GemmSpec", "gemm"]
 
@@ -31,8 +32,8 @@ class GemmSpec:
     Accumulation "exact": one exact sum over all of K, rounded once, to C. "fp32": an exact sum of
     each `group` of products, rounded to fp32 and added in fp32, in order of K, to nearest even,
     with subnormals. "aligned": as :func:`golden.aligned.aligned_sums`. "default" is exact for
-    element formats and :class:`NvFormat`, and fp32 for blocks with E8M0 scales, where OCP MX leaves
-    the choice to the implementation.
+    element formats and :class:`NvFormat`, and fp32 for blocks with scales of E8M0, where OCP MX
+    leaves the choice to the implementation, or of E5M3.
     """
 
     a_format: ElementFormat | BlockFormat = parameter(_A_FORMAT)  # noqa: RUF009
@@ -60,7 +61,7 @@ class GemmSpec:
                     f"group must be a divisor of a block, {fmt.block}, not {self.terms!r}"
                 )
             if self.policy == "aligned" and (
-                isinstance(fmt, NvFormat) or not isinstance(element, MinifloatFormat)
+                isinstance(fmt, (NvFormat, Ue5m3Format)) or not isinstance(element, MinifloatFormat)
             ):
                 raise ValueError(
                     f"accumulation must be one of exact, fp32 for {fmt.name}, not 'aligned'"
@@ -71,8 +72,9 @@ class GemmSpec:
         """The accumulation, with "default" resolved for these formats."""
         if self.accumulation != "default":
             return self.accumulation
-        mx = isinstance(self.a_format, MxFormat) or isinstance(self.b_format, MxFormat)
-        return "fp32" if mx else "exact"
+        scaled = (MxFormat, Ue5m3Format)
+        wide = isinstance(self.a_format, scaled) or isinstance(self.b_format, scaled)
+        return "fp32" if wide else "exact"
 
     @property
     def elements(self) -> tuple[ElementFormat, ElementFormat]:

@@ -30,6 +30,7 @@ from golden.formats.mx import MxFormat
 from golden.formats.names import parse
 from golden.formats.nvfp4 import NvFormat
 from golden.formats.posit import PositFormat
+from golden.formats.ue5m3 import Ue5m3Format
 from golden.lut.layout import LayoutSpec
 from golden.nest import nest
 from golden.soc import blocking
@@ -42,20 +43,10 @@ from hw.soc.registers.rdl import fields_of, parameters_of, register_map
 
 __all__ = ["BLOCKS", "NAMED", "commands", "files", "formats", "modules", "registers", "rules"]
 
-NAMED = (
-    "int2",
-    "int3",
-    "int4",
-    "int8",
-    "int16",
-    "uint4",
-    "uint8",
-    *SHORT_NAMES,
-    "posit4e1",
-    "posit8e0",
-    "posit16e1",
-)
-BLOCKS = ("mx_e4m3", "mx_e5m2", "mx_e2m3", "mx_e3m2", "mx_e2m1", "mx_int8f6", "nvfp4")
+_INTEGERS = ("int2", "int3", "int4", "int8", "int16", "uint4", "uint8")
+NAMED = (*_INTEGERS, *SHORT_NAMES, "posit4e1", "posit8e0", "posit16e1")
+BLOCKS = ("mx_e4m3", "mx_e5m2", "mx_e2m3", "mx_e3m2", "mx_e2m1", "mx_int8f6", "nvfp4", "ue5m3_int8")
+_KINDS = (IntFormat, MinifloatFormat, PositFormat, MxFormat, NvFormat, Ue5m3Format)
 
 
 def commands() -> str:
@@ -73,7 +64,7 @@ def formats() -> str:
     blocks = [
         (f"`{one.name}`", f"`{one.element.name}`", one.block, f"`{one.scale_format.name}`")
         for one in map(parse, BLOCKS)
-        if isinstance(one, (MxFormat, NvFormat))
+        if isinstance(one, BlockFormat)
     ]
     return (
         "\n\n".join([
@@ -88,7 +79,7 @@ def formats() -> str:
             table(("format", "elements", "in a block", "scale"), blocks),
             *(
                 autodoc("class", f"{one.__module__}.{one.__qualname__}", "noindex")
-                for one in (IntFormat, MinifloatFormat, PositFormat, MxFormat, NvFormat)
+                for one in _KINDS
             ),
         ])
         + "\n"

@@ -16,9 +16,8 @@ from carrysave.docs.evidence import KINDS, kinds_of, tests_of, tests_with
 from carrysave.docs.figures import tiers_of
 from carrysave.docs.markdown import table
 from carrysave.docs.reference import BLOCKS, NAMED
-from golden.formats.mx import MxFormat
+from golden.formats.block import BlockFormat
 from golden.formats.names import parse
-from golden.formats.nvfp4 import NvFormat
 from hw import device
 from hw.catalog import CATALOG, STAGES, engines
 
@@ -139,7 +138,10 @@ def kind_of(name: str) -> str:
 def _format(name: str) -> tuple[str, ...]:
     """Return the row of a format."""
     fmt = parse(name)
-    taken = fmt.scale_format.name if isinstance(fmt, (MxFormat, NvFormat)) else name
+    taken = name
+    if isinstance(fmt, BlockFormat):
+        # As designs name it: of scales without a sign, NaN is all ones.
+        taken = fmt.scale_format.name.removesuffix("nan")
     return (
         f"`{name}`",
         f"`{kind_of(name)}`",

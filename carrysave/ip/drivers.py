@@ -15,7 +15,7 @@ from hw.soc.registers.rdl import MAP, parameters_of, register_map
 
 __all__ = ["facts", "write", "write_for_line"]
 
-_ONES = {"e8m0": 127, "e4m3": 56}
+_ONES = {"e8m0": 127, "e4m3": 56, "e5m3": 120}
 """The code of 1.0, by format of scales."""
 
 

@@ -10,6 +10,7 @@ from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
 from golden.formats.mx import MxFormat
 from golden.formats.nvfp4 import NvFormat
+from golden.formats.ue5m3 import Ue5m3Format
 from hw.catalog import Design
 
 __all__ = ["BF16", "RECIPES", "Recipe", "target_of"]
@@ -69,6 +70,7 @@ RECIPES = {
     "nvfp4": Recipe(operands=NvFormat(), element="e2m1", scale="e4m3"),
     "mxfp8": Recipe(operands=MxFormat(element=_E4M3), element="e4m3", scale="e8m0"),
     "int8": Recipe(operands=MxFormat(element=IntFormat(width=8)), element="int8", scale="e8m0"),
+    "int8e5m3": Recipe(operands=Ue5m3Format(), element="int8", scale="e5m3"),
     "shiftquant": Recipe(
         operands=MxFormat(element=IntFormat(width=4), block=_WHOLE),
         element="int4",
@@ -76,8 +78,9 @@ RECIPES = {
         most=_WHOLE,
     ),
 }
-"""By the names that users say: NVFP4; MXFP8 of E4M3; int8 with a power of two for each 32; int4
-with a power of two for each row of A and column of B, as the groups of ShiftQuant."""
+"""By the names that users say: NVFP4; MXFP8 of E4M3; int8 with a power of two for each 32, or with
+an unsigned float of E5M3; int4 with a power of two for each row of A and column of B, as the groups
+of ShiftQuant."""
 
 
 def target_of(recipe: Recipe, given: Mapping[str, str]) -> Target:

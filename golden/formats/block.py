@@ -44,6 +44,11 @@ class BlockFormat:
         raise NotImplementedError
 
     @property
+    def scale_format(self) -> ElementFormat:
+        """Format of scales, or of their codes."""
+        raise NotImplementedError
+
+    @property
     def name(self) -> str:
         """Short name, such as mx_e4m3."""
         raise NotImplementedError

@@ -12,13 +12,14 @@ from golden.formats.minifloat import SHORT_NAMES, MinifloatFormat
 from golden.formats.mx import MxFormat
 from golden.formats.nvfp4 import NvFormat
 from golden.formats.posit import PositFormat
+from golden.formats.ue5m3 import Ue5m3Format
 
 __all__ = ["FormatName", "FormatParameter", "minifloat", "parse"]
 
 _INT = re.compile(r"(u?)int(\d+)(?:f(\d+))?")
 _MINIFLOAT = re.compile(r"e(\d+)m(\d+)(ieee|nan|finite|fnuz)(?:_b(-?\d+))?")
 _POSIT = re.compile(r"posit(\d+)e(\d+)")
-_MX = re.compile(r"mx_(.+?)(?:_k(\d+))?")
+_BLOCKS = re.compile(r"(mx|ue5m3)_(.+?)(?:_k(\d+))?")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,11 @@ class FormatParameter(Parameter):
     def legal(self) -> str:
         """Legal names, as text."""
         elements = "a format such as int8, e4m3, bf16 or posit8e0"
-        return f"{elements}, or of blocks, such as mx_e4m3 or nvfp4" if self.blocks else elements
+        return (
+            f"{elements}, or of blocks, such as mx_e4m3, ue5m3_int8 or nvfp4"
+            if self.blocks
+            else elements
+        )
 
     def check(self, name: str, value: Any) -> Any:
         """Refuse other values."""
@@ -90,10 +95,11 @@ def parse(name: str) -> ElementFormat | BlockFormat:
         )
     if match := _POSIT.fullmatch(name):
         return PositFormat(width=int(match[1]), exponent_bits=int(match[2]))
-    if match := _MX.fullmatch(name):
-        element = parse(match[1])
+    if match := _BLOCKS.fullmatch(name):
+        element, block = parse(match[2]), int(match[3] or 32)
         if isinstance(element, ElementFormat):
-            return MxFormat(element=element, block=int(match[2] or 32))
+            kind = MxFormat if match[1] == "mx" else Ue5m3Format
+            return kind(element=element, block=block)
     raise ValueError(f"name must be that of a format, such as int8 or e4m3, not {name!r}")
 
 

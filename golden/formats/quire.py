@@ -8,6 +8,7 @@ from golden.formats.minifloat import MinifloatFormat
 from golden.formats.mx import MxFormat
 from golden.formats.names import FormatParameter
 from golden.formats.nvfp4 import NvFormat
+from golden.formats.ue5m3 import Ue5m3Format
 
 __all__ = ["QuireSpec"]
 
@@ -32,7 +33,7 @@ class QuireSpec:
         check_fields(parameters_of(QuireSpec), vars(self))
         for name in ("a_format", "b_format"):
             value = getattr(self, name)
-            if isinstance(value, MxFormat):
+            if isinstance(value, (MxFormat, Ue5m3Format)):
                 raise ValueError(
                     f"{name} must be of fixed range, as {value.element.name}, not {value!r}"
                 )

@@ -11,10 +11,15 @@ from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
 from golden.npe.float_sum import ends_of, float_sums
 
-__all__ = ["BlockScaleSpec", "block_scale"]
+__all__ = ["SCALES", "BlockScaleSpec", "block_scale"]
 
 _FP32 = MinifloatFormat(exponent_bits=8, mantissa_bits=23, specials="ieee")
-_E4M3 = MinifloatFormat(exponent_bits=4, mantissa_bits=3, specials="nan")
+_FORMATS = {
+    "e4m3": MinifloatFormat(exponent_bits=4, mantissa_bits=3, specials="nan"),
+    "e5m3": MinifloatFormat(exponent_bits=5, mantissa_bits=3, specials="nan"),
+}
+SCALES = ("e8m0", *_FORMATS)
+"""Names of formats of scales."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,12 +27,13 @@ class BlockScaleSpec:
     """Block sums, integers / 2^fraction_width, and the scales of their two operand blocks.
 
     Scales "e8m0" (OCP MX): code x is 2^(x - 127), 255 is NaN. The scaled block sum is rounded to
-    fp32 and added to the running sum in fp32. Scales "e4m3" (NVFP4): codes 0..127 of E4M3, 127 is
-    NaN. Scaled sums of up to `depth` blocks are accumulated exactly (of more, modulo
+    fp32 and added to the running sum in fp32. So it is with scales "e5m3", codes 0..255 of E5M3
+    without its sign (UE5M3), 255 is NaN. Scales "e4m3" (NVFP4): codes 0..127 of E4M3, 127 is NaN.
+    Scaled sums of up to `depth` blocks are accumulated exactly (of more, modulo
     2^accumulator_width), and rounded to fp32 at the end.
     """
 
-    scale: str = parameter(Choice("format of scales", "e8m0", ("e8m0", "e4m3")))
+    scale: str = parameter(Choice("format of scales", "e8m0", SCALES))
     sum_width: int = parameter(
         Integer("bits of a block's sum, two's complement", 48, 4, 63, "bits")
     )
@@ -49,24 +55,40 @@ class BlockScaleSpec:
         return _FP32
 
     @property
-    def scale_format(self) -> MinifloatFormat:
-        """Format of "e4m3" scales, which have no sign."""
-        return _E4M3
+    def scale_format(self) -> MinifloatFormat | None:
+        """Format of scales that are floats, of which the sign is left out; None: powers of two."""
+        return _FORMATS.get(self.scale)
 
     @property
     def scale_width(self) -> int:
-        """Significant bits of a scale's code."""
-        return 8 if self.scale == "e8m0" else 7
+        """Significant bits of a scale's code; that of NaN is all ones."""
+        fmt = self.scale_format
+        return 8 if fmt is None else fmt.width - 1
+
+    @property
+    def exact(self) -> bool:
+        """Scaled sums are accumulated exactly."""
+        return self.scale == "e4m3"
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Smallest and largest exponent of the last bit of both scales' significands together."""
+        fmt = self.scale_format
+        if fmt is None:
+            return -254, 254
+        return 2 * fmt.exponents[0], 2 * fmt.exponents[-1]
 
     @property
     def exact_lsb(self) -> int:
         """Exponent of the last bit of the exact sum, with "e4m3" scales."""
-        return self.lsb + 2 * _E4M3.lsb
+        return self.lsb + self.bounds[0]
 
     @property
     def accumulator_width(self) -> int:
         """Bits of the exact sum, with "e4m3" scales."""
-        greatest = _E4M3.bounds[1] ** 2 << (self.sum_width - 1)
+        fmt = self.scale_format
+        assert fmt is not None
+        greatest = fmt.bounds[1] ** 2 << (self.sum_width - 1)
         return (self.depth * greatest).bit_length() + 1
 
 
@@ -96,22 +118,27 @@ def block_scale(
     int64 codes of fp32, one per `last`; NaN is the positive quiet NaN.
     """
     sums = IntFormat(width=spec.sum_width).check("sums", sums)
-    scales = IntFormat(width=spec.scale_width, signed=False)
-    a, b = scales.check("a_scales", a_scales), scales.check("b_scales", b_scales)
-    if spec.scale == "e8m0":
-        nan = invalid | (a == 255) | (b == 255)
-        terms = _FP32.to_float(
-            _FP32.encode(Exact.finite(sums, a + b - 254 + spec.lsb), saturate=False)
-        )
-        return float_sums(_FP32, np.where(nan, np.nan, terms), last)
-    decoded = [_E4M3.decode(codes) for codes in (a, b)]
-    nan = invalid | decoded[0].nan | decoded[1].nan
-    factors = [scale.fixed(_E4M3.lsb) for scale in decoded]
+    codes = IntFormat(width=spec.scale_width, signed=False)
+    a, b = codes.check("a_scales", a_scales), codes.check("b_scales", b_scales)
+    nan = invalid | (a == codes.high) | (b == codes.high)
+    fmt = spec.scale_format
+    if fmt is None:
+        return _rounded(Exact.finite(sums, a + b - 254 + spec.lsb), nan, last)
+    scales = [fmt.decode(code) for code in (a, b)]
+    if not spec.exact:
+        return _rounded(Exact.finite(sums, spec.lsb) * scales[0] * scales[1], nan, last)
+    factors = [scale.fixed(fmt.lsb) for scale in scales]
     starts, stops = ends_of(last)
     totals = _totals(spec, sums, factors, starts, stops)
     bad = np.diff(np.concatenate([[0], np.cumsum(nan)])[np.append(starts, stops[-1:])]) > 0
     exact = Exact.finite(totals, spec.exact_lsb).to_odd()
     return _FP32.encode(np.where(bad, np.nan, exact), saturate=False)
+
+
+def _rounded(products: Exact, nan: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Round scaled block sums to fp32, and add them in fp32."""
+    terms = _FP32.to_float(_FP32.encode(products, saturate=False))
+    return float_sums(_FP32, np.where(nan, np.nan, terms), last)
 
 
 def _totals(

@@ -12,7 +12,7 @@ from golden.formats.element import ROUNDING, SATURATE, ElementFormat
 from golden.formats.exact import Exact
 from golden.formats.names import parse
 from golden.formats.product import matmul, matmul_codes
-from golden.npe.block_scale import BlockScaleSpec
+from golden.npe.block_scale import SCALES, BlockScaleSpec
 from golden.npe.lane import LaneSpec
 from golden.npe.result import ResultName
 from golden.npe.scaled import block_width, check_blocks, scaled_matmul
@@ -43,7 +43,7 @@ class NpeSpec(RowsSpec):
     result: str = parameter(ResultName('format of C, or "fixed": exact sums', "fixed"))
     rounding: str = parameter(ROUNDING)
     saturate: bool = parameter(SATURATE)
-    scale: str = parameter(Choice("format of block scales", "none", ("none", "e8m0", "e4m3")))
+    scale: str = parameter(Choice("format of block scales", "none", ("none", *SCALES)))
     block: int = parameter(Integer("codes along K per scale", 32, 1, 1 << 16, "codes"))
     depth: int = parameter(_BLOCKS["depth"])
 
@@ -120,7 +120,7 @@ class NpeSpec(RowsSpec):
         """Words per tile that cannot overflow, for a pair of formats; None if unlimited."""
         if self.scale == "none":
             return self.element.k_max_words(a, b)
-        return None if self.scale == "e8m0" else self.depth * self.beats(a, b)
+        return self.depth * self.beats(a, b) if self.block_scale.exact else None
 
 
 def npe(

@@ -2,9 +2,11 @@
 
 from fractions import Fraction
 
+import gfloat  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
+from golden.formats.exact import Exact
 from golden.formats.minifloat import MinifloatFormat
 from golden.formats.mx import MxFormat
 from golden.formats.names import parse
@@ -12,6 +14,7 @@ from golden.formats.nvfp4 import NvFormat
 from golden.gemm import GemmSpec, gemm
 from golden.npe.aligned_dot import AlignedDotSpec, aligned_dot
 from golden.npe.block_scale import BlockScaleSpec, block_scale
+from verif.golden.formats.reference import UE5M3
 
 
 @pytest.mark.parametrize("name", ["mx_e4m3", "mx_e2m1", "mx_e3m2", "mx_int8f6", "mx_e2m3"])
@@ -108,8 +111,48 @@ def test_block_scale_in_numpy_float32() -> None:
     assert ((np.abs(expected) < 2.0**-126) & (expected != 0)).any()
 
 
+def test_blocks_of_e5m3_in_numpy_float32_by_the_scales_of_gfloat() -> None:
+    rng = np.random.default_rng(5)
+    sums = rng.integers(-(1 << 40), 1 << 40, 3000) >> rng.integers(0, 40, 3000)
+    a, b = rng.integers(0, 256, (2, 3000))
+    last = rng.random(3000) < 0.3
+    invalid = rng.random(3000) < 0.01
+    codes = block_scale(BlockScaleSpec(scale="e5m3"), sums, a, b, invalid, last)
+    x, y = (gfloat.decode_ndarray(UE5M3, part) for part in (a, b))
+    with np.errstate(invalid="ignore"):
+        terms = np.where(invalid, np.nan, sums * x * y / 2.0**18).astype(np.float32)
+    total, totals = np.float32(0), []
+    for term, done in zip(terms, last, strict=True):
+        total = np.float32(total + term)
+        if done:
+            totals.append(total)
+            total = np.float32(0)
+    expected = np.array(totals)
+    assert 10 < np.isnan(expected).sum() < 90
+    assert np.array_equal(codes, np.where(np.isnan(expected), 0x7FC00000, expected.view(np.uint32)))
+
+
+@pytest.mark.parametrize("width", [24, 63])
+def test_blocks_of_e5m3_at_their_ends(width: int) -> None:
+    """The greatest sums and scales, exact in no double, and the least ones; by fractions."""
+    spec = BlockScaleSpec(scale="e5m3", sum_width=width, fraction_width=64)
+    top = 1 << width - 1
+    for number in (-top, top - 1, 1, -1, 0):
+        for x, y in ((0, 254), (1, 1), (7, 8), (8, 9), (254, 254), (254, 1)):
+            one = np.array([number]), np.array([x]), np.array([y])
+            made = block_scale(spec, *one, np.array([False]), np.array([True]))
+            factors = [
+                Fraction(v % 8 + 8 * (v > 7)) * Fraction(2) ** (max(v // 8, 1) - 18) for v in (x, y)
+            ]
+            exact = number * factors[0] * factors[1] / 2**64 * 2**200
+            assert exact.denominator == 1
+            significand = np.array([int(exact)], dtype=object)
+            assert made[0] == spec.total.encode(Exact.finite(significand, -200))[0]
+
+
 def test_exact_blocks_wrap_beyond_their_depth() -> None:
     spec = BlockScaleSpec(scale="e4m3", sum_width=4, fraction_width=0, depth=1)
+    assert spec.scale_format is not None
     most = spec.scale_format.max_code
     sums, scales = np.full(3, -8), np.full(3, most)
     none, last = np.zeros(3, dtype=bool), np.array([True, False, True])
@@ -123,6 +166,7 @@ def test_invalid_blocks_and_scales_are_nan() -> None:
     for spec, nan, unit in (
         (BlockScaleSpec(), 255, 127),
         (BlockScaleSpec(scale="e4m3"), 127, 0x38),
+        (BlockScaleSpec(scale="e5m3"), 255, 0x78),
     ):
         nans, units = np.array([nan]), np.array([unit])
         assert block_scale(spec, one, nans, units, none, last).tolist() == [0x7FC00000]
@@ -135,7 +179,7 @@ def test_invalid_blocks_and_scales_are_nan() -> None:
 
 
 def test_block_scale_rejects() -> None:
-    with pytest.raises(ValueError, match="scale must be one of e8m0, e4m3, not 'x'"):
+    with pytest.raises(ValueError, match="scale must be one of e8m0, e4m3, e5m3, not 'x'"):
         BlockScaleSpec(scale="x")
     with pytest.raises(ValueError, match=r"sum_width must be 4\.\.63 bits, not 3"):
         BlockScaleSpec(sum_width=3)

@@ -12,6 +12,7 @@ from golden.formats.exact import Exact
 from golden.formats.integer import IntFormat
 from golden.formats.mx import MxFormat
 from golden.formats.nvfp4 import NvFormat
+from golden.formats.ue5m3 import Ue5m3Format
 from golden.gemm import GemmSpec, gemm
 from golden.npe.npe import NpeSpec, cycles, npe
 from verif.golden.formats.reference import element
@@ -67,6 +68,21 @@ def test_scaled_integers_are_those_of_mx_but_for_their_point() -> None:
     due = gemm(like, Blocks(codes=a, scales=a_scales), Blocks(codes=b, scales=b_scales))
     a_scales, b_scales = (np.where(x == 255, 255, x - 6) for x in (a_scales, b_scales))
     assert np.array_equal(npe(spec, a, b, 0, 0, a_scales, b_scales)[0], due)
+
+
+@pytest.mark.parametrize("name", ["int8", "int4", "e2m1", "e4m3"])
+def test_scaled_results_are_those_of_gemm_in_ue5m3(name: str) -> None:
+    spec = NpeSpec(scale="e5m3", result="fp32", saturate=False)
+    index = LANE.index(name)
+    a, b, a_scales, b_scales = drawn(np.random.default_rng(9), spec, index, 150, 255)
+    fmt = Ue5m3Format(element=LANE.elements[index])
+    like = GemmSpec(a_format=fmt, b_format=fmt, saturate=False)
+    due = gemm(like, Blocks(codes=a, scales=a_scales), Blocks(codes=b, scales=b_scales))
+    found, invalid, overflow = npe(spec, a, b, index, index, a_scales, b_scales)
+    assert np.array_equal(found, due)
+    assert invalid.sum() == 16
+    assert not overflow
+    assert spec.k_max_words(index, index) is None
 
 
 @pytest.mark.parametrize("k", [1, 16, 75, 400])

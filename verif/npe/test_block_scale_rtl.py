@@ -13,11 +13,13 @@ NVFP4 = {"scale": "e4m3", "sum_width": 13, "fraction_width": 2}
 CASES: list[dict[str, Any]] = [
     {},
     NVFP4 | {"depth": 256},
+    {"scale": "e5m3", "sum_width": 21, "fraction_width": 0},
 ]
 MORE: list[dict[str, Any]] = [
     {"sum_width": 21, "fraction_width": 12, "pipeline": 0, "adder": "ripple"},
     {"sum_width": 63, "fraction_width": 64, "pipeline": 3},
     NVFP4 | {"depth": 2, "pipeline": 0, "encoding": "booth"},
+    {"scale": "e5m3", "sum_width": 63, "fraction_width": 64, "pipeline": 3, "encoding": "booth"},
 ]
 
 

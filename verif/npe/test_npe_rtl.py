@@ -54,6 +54,7 @@ CASES: list[dict[str, Any]] = [
         "depth": 5,
     },
     {"m": 3, "n": 2, "lane": "sl16", "formats": "int8,e2m1,int16"},
+    {"m": 3, "n": 3, "formats": "int8,int4,e2m1", "result": "fp32", "scale": "e5m3", "block": 8},
 ]
 MORE: list[dict[str, Any]] = [
     {

@@ -59,7 +59,10 @@ def test_train_compares_formats_with_floats(run: Run, tmp_path: Path) -> None:
     ("given", "says"),
     [
         (("cifar",), "data must be one of digits, not 'cifar'"),
-        (("digits", "--format", "fp3"), "--format must be one of nvfp4, mxfp8, int8, shiftquant"),
+        (
+            ("digits", "--format", "fp3"),
+            "--format must be one of nvfp4, mxfp8, int8, int8e5m3, shiftquant",
+        ),
         (("digits", "--format", "int8,int8"), "--format must have each name once"),
         (("digits", "--rounding", "odd"), "--rounding must be one of stochastic, nearest"),
         (("digits", "--steps", "0"), "--steps must be 1..100000, not 0"),

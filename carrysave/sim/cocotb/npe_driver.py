@@ -101,7 +101,11 @@ class NpeDriver(Bench):
         lane = self.spec.element
         count = -(-tile.a.shape[1] // lane.codes(*tile.pair))
         beats = self.rng.integers(0, 256, (count, scales.shape[1]))
-        signs = 0 if self.spec.scale == "e8m0" else self.rng.integers(0, 2, scales.shape) << 7
+        signs = (
+            0
+            if self.spec.block_scale.scale_width == 8
+            else self.rng.integers(0, 2, scales.shape) << 7
+        )
         beats[:: self.spec.beats(*tile.pair)] = scales | signs
         return bits(beats, 8)
 

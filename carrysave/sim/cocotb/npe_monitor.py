@@ -75,7 +75,8 @@ class NpeMonitor(TileMonitor):
 
     def _scales(self, a: Beats, b: Beats, pair: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the scales, which come with the first beat of each block."""
-        every, mask = self.spec.beats(*pair), 255 if self.spec.scale == "e8m0" else 127
+        every = self.spec.beats(*pair)
+        mask = (1 << self.spec.block_scale.scale_width) - 1
         ours, theirs = (
             unpack([beat[-1] for beat in beats[::every]], _SCALE) & mask for beats in (a, b)
         )

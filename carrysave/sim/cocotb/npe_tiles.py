@@ -130,4 +130,4 @@ class TileMaker:
     @property
     def no_scale(self) -> int:
         """Code of a scale that is NaN."""
-        return 255 if self.spec.scale == "e8m0" else 127
+        return (1 << self.spec.block_scale.scale_width) - 1

@@ -21,7 +21,7 @@ __all__ = ["Scaling"]
 class Scaling:
     """Scales the sum of a block, and adds it to the accumulator.
 
-    All register places are before the addition with "e8m0" scales, one with "e4m3".
+    All register places are before the addition, but one with "e4m3" scales, whose sums are exact.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Scaling:
         self.encoding = encoding
         self.adder = adder
         self.reach = reach
-        self.exact = spec.scale == "e4m3"
+        self.exact = spec.exact
 
     @property
     def width(self) -> int:
@@ -59,10 +59,11 @@ class Scaling:
             return self._product(m, number, scales, invalid, steps)
         spec = self.spec
         exponent = Signal(signed(11), name="exponent")
-        least = scales[0] + scales[1] + (spec.lsb - 254)
+        number, fields, less, nan = self._scaled(m, number, scales, invalid)
+        least = fields + (spec.lsb - less)
         m.d.comb += exponent.eq(least if above is None else least + above)
-        bounds = spec.lsb - 254, spec.lsb + 254 + self.reach
-        nan = invalid | scales[0].all() | scales[1].all()
+        low, high = (spec.lsb + end for end in spec.bounds)
+        bounds = low, high + self.reach
         (held,) = steps.cut(nan)
         normalised = normal(m, number, exponent, minifloat_reach(spec.total), bounds, steps.keep)
         (later,) = steps.cut(held)
@@ -76,24 +77,45 @@ class Scaling:
         (code,) = steps.cut(code)
         return unpack(m, code, spec.total, "term")
 
-    def _product(
-        self, m: Module, number: Value, scales: tuple[Value, Value], invalid: Value, steps: Steps
-    ) -> data.View:
-        """Multiply a sum by its scales, as an integer times 2^exact_lsb."""
+    def _scaled(
+        self, m: Module, number: Value, scales: tuple[Value, Value], invalid: Value
+    ) -> tuple[Value, Value, int, Value]:
+        """Multiply a sum by the significands of its scales.
+
+        Returns
+        -------
+        The product; the sum of the scales' exponent fields, what it is more than the exponent of
+        both last bits together; and whether the sum is invalid, or a scale NaN.
+        """
         fmt = self.spec.scale_format
-        a, b = (unpack(m, scale, fmt, name) for scale, name in zip(scales, "ab", strict=True))
+        if fmt is None:
+            nan = invalid | scales[0].all() | scales[1].all()
+            return number, scales[0] + scales[1], 254, nan
+        # They have no sign.
+        a, b = (
+            unpack(m, Cat(scale[: fmt.width - 1], C(0, 1)), fmt, name)
+            for scale, name in zip(scales, "ab", strict=True)
+        )
         factor = multiply_integers(
             m, a.significand, b.significand, encoding=self.encoding, adder=self.adder
         )
         product = multiply_integers(
             m, number, factor, a_signed=True, encoding=self.encoding, adder=self.adder
         )
+        less = 2 * (fmt.bias + fmt.mantissa_bits)
+        return product, a.exponent + b.exponent, less, invalid | a.nan | b.nan
+
+    def _product(
+        self, m: Module, number: Value, scales: tuple[Value, Value], invalid: Value, steps: Steps
+    ) -> data.View:
+        """Multiply a sum by its scales, as an integer times 2^exact_lsb."""
+        product, fields, less, nan = self._scaled(m, number, scales, invalid)
+        low, high = self.spec.bounds
         # Shifted right from its place for the largest exponents, so that the sign fills in.
-        room = 2 * (a.shape().high - 1)
+        room = high - low
         below = Signal(range(room + 1), name="below")
-        m.d.comb += below.eq(2 * a.shape().high - a.exponent - b.exponent)
+        m.d.comb += below.eq(high + less - fields)
         shifted, _ = shift_right(m, Cat(C(0, room), product), below, "scaled", fill=product[-1])
-        nan = invalid | a.nan | b.nan
         layout = data.StructLayout({"nan": 1, "number": signed(len(shifted))})
         return data.View(layout, steps.cut(Cat(nan, shifted))[0])
 

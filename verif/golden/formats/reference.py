@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
+import gfloat  # type: ignore[import-untyped]
 import numpy as np
 
 from golden.formats.element import ElementFormat
@@ -20,9 +21,22 @@ from golden.formats.minifloat import MinifloatFormat
 from golden.formats.names import parse
 from golden.formats.posit import PositFormat
 
-__all__ = ["NAN", "dot", "draw", "element", "number", "points", "rounded", "value"]
+__all__ = ["NAN", "UE5M3", "dot", "draw", "element", "number", "points", "rounded", "value"]
 
 NAN = "nan"
+UE5M3 = gfloat.FormatInfo(
+    name="ue5m3",
+    k=8,
+    precision=4,
+    bias=15,
+    is_signed=False,
+    domain=gfloat.Domain.Finite,
+    has_nz=False,
+    num_high_nans=1,
+    has_subnormals=True,
+    is_twos_complement=False,
+)
+"""Unsigned scales: five bits of exponent, three of mantissa, and one code that is NaN."""
 Value = Fraction | float | str
 
 

@@ -17,6 +17,7 @@ from golden.formats.names import parse
 from golden.formats.posit import PositFormat
 from golden.formats.product import matmul
 from golden.formats.quire import QuireSpec
+from golden.formats.ue5m3 import Ue5m3Format
 from golden.gemm import GemmSpec, gemm
 from verif.golden.formats.reference import NAN, dot, draw, element, number, rounded, value
 
@@ -183,6 +184,8 @@ def test_gemm_rejects() -> None:
         GemmSpec(accumulation="int")
     with pytest.raises(ValueError, match="a_format must be of fixed range, as e4m3, not MxFormat"):
         QuireSpec(a_format=MxFormat())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="b_format must be of fixed range, as int8, not Ue5m3"):
+        QuireSpec(b_format=Ue5m3Format())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"k_max must be 1\.\.16777216, not 0"):
         QuireSpec(k_max=0)
     with pytest.raises(ValueError, match="a and b must be M x K and K x N"):

@@ -97,7 +97,7 @@ class Blocks:
         count = int(lengths.sum())
         top = self.spec.sum_width - 1
         sums = rng.integers(-(1 << top), 1 << top, count) >> rng.integers(0, top + 1, count)
-        nan = 255 if self.spec.scale == "e8m0" else 127
+        nan = (1 << self.spec.scale_width) - 1
         a, b = rng.integers(0, nan, (2, count))
         if kind in ("near", "cancel"):
             centre = np.repeat(rng.integers(8, nan - 8, lengths.size), lengths)

@@ -45,6 +45,11 @@ SPECS = {
         counters=False,
     ),
 }
+FINER = {
+    "ue5m3": CoprocessorSpec(
+        engine=NpeSpec(formats="int8,int4", scale="e5m3", block=32, **LANES), **SMALL
+    )
+}
 
 
 class Rig:
@@ -90,10 +95,11 @@ def test_driver_multiplies_scaled_blocks(library: Any, language: str, name: str)
 
 
 @pytest.mark.parametrize(
-    ("name", "fmt"), [("mx", "mx_e4m3"), ("mx", "mx_e2m1"), ("nvfp4", "nvfp4")]
+    ("name", "fmt"),
+    [("mx", "mx_e4m3"), ("mx", "mx_e2m1"), ("nvfp4", "nvfp4"), ("ue5m3", "ue5m3_int8")],
 )
 def test_driver_takes_what_the_encoders_of_formats_make(library: Any, name: str, fmt: str) -> None:
-    rig = Rig("python", library, SPECS[name])
+    rig = Rig("python", library, (SPECS | FINER)[name])
     blocks = parse(fmt)
     assert isinstance(blocks, BlockFormat)
     x, y = RNG(4).normal(size=(5, 70)), RNG(5).normal(size=(70, 6))
@@ -103,7 +109,7 @@ def test_driver_takes_what_the_encoders_of_formats_make(library: Any, name: str,
     due = blocks.to_float(a) @ blocks.to_float(b, axis=0)
     assert np.allclose(c * (a.tensor_scale * b.tensor_scale), due, rtol=1e-5, atol=1e-5)
     # A scale that is no number makes a row none.
-    a.scales[3, 1] = 255 if name == "mx" else 127
+    a.scales[3, 1] = 127 if name == "nvfp4" else 255
     c = rig.device.matmul(a.codes, b.codes, a_scales=a.scales, b_scales=b.scales, mode=mode)
     assert np.isnan(c[3]).all()
     assert np.isfinite(np.delete(c, 3, axis=0)).all()
