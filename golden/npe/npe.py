@@ -2,27 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
 
 import numpy as np
 
-from golden.check import Choice, Integer, Subset, check_fields, parameter, parameters_of
+from golden.check import Choice, Flag, Integer, Subset, check_fields, parameter, parameters_of
 from golden.formats.element import ROUNDING, SATURATE, ElementFormat
 from golden.formats.exact import Exact
 from golden.formats.names import parse
 from golden.formats.product import matmul, matmul_codes
 from golden.npe.block_scale import SCALES, BlockScaleSpec
 from golden.npe.lane import LaneSpec
-from golden.npe.result import ResultName
+from golden.npe.lanes import LANES, lane_of
+from golden.npe.result import ResultName, wrapped
 from golden.npe.scaled import block_width, check_blocks, scaled_matmul
 from golden.npe.sl8 import Sl8Spec
 from golden.npe.sl16 import Sl16Spec
+from golden.npe.zero_points import check_lane, differences, most_words, wider
 from golden.tpe.rows import RowsSpec, beat_cycles
 
 __all__ = ["NpeSpec", "cycles", "npe", "pack"]
 
-_LANES: dict[str, type[LaneSpec]] = {"sl8": Sl8Spec, "sl16": Sl16Spec}
 _FIELDS = parameters_of(Sl16Spec)
 _BLOCKS = parameters_of(BlockScaleSpec)
 
@@ -33,10 +32,11 @@ class NpeSpec(RowsSpec):
 
     With scales, every `block` codes along K have one scale per row of A and per column of B; the
     last block of a tile may be shorter. C is then fp32: exact block sums are scaled and accumulated
-    as by :func:`golden.npe.block_scale.block_scale`.
+    as by :func:`golden.npe.block_scale.block_scale`. With `zeros`, of integer formats alone, such a
+    block has a zero point per column of B, too, which is subtracted from its codes.
     """
 
-    lane: str = parameter(Choice("lane", "sl8", tuple(_LANES)))
+    lane: str = parameter(Choice("lane", "sl8", tuple(LANES)))
     formats: str = parameter(Subset("operand formats", ",".join(Sl8Spec.FORMATS), Sl16Spec.FORMATS))
     accumulator_width: int = parameter(_FIELDS["accumulator_width"])
     passes: int = parameter(_FIELDS["passes"])
@@ -44,13 +44,18 @@ class NpeSpec(RowsSpec):
     rounding: str = parameter(ROUNDING)
     saturate: bool = parameter(SATURATE)
     scale: str = parameter(Choice("format of block scales", "none", ("none", *SCALES)))
-    block: int = parameter(Integer("codes along K per scale", 32, 1, 1 << 16, "codes"))
+    zeros: bool = parameter(Flag("blocks of columns of B have zero points", False))
+    block: int = parameter(
+        Integer("codes along K per scale and zero point", 32, 1, 1 << 16, "codes")
+    )
     depth: int = parameter(_BLOCKS["depth"])
 
     def __post_init__(self) -> None:
         """Check all fields, and that the accumulator holds a word or block in any formats."""
         check_fields(parameters_of(NpeSpec), vars(self))
         self.element  # noqa: B018  (it checks the width)
+        if self.zeros:
+            check_lane(self.element, self.block)
         if self.scale == "none":
             return
         for name, legal in (("result", "fp32"), ("rounding", "rne")):
@@ -58,12 +63,12 @@ class NpeSpec(RowsSpec):
                 raise ValueError(
                     f"{name} must be {legal} with scales {self.scale}, not {getattr(self, name)!r}"
                 )
-        check_blocks(self.element, self.block)
+        check_blocks(self.element, self.block, self.zeros)
 
     @property
     def element(self) -> LaneSpec:
         """What one lane computes: formats, containers and limits."""
-        return _element(self.lane, self.formats, self.accumulator_width, self.passes)
+        return lane_of(self.lane, self.formats, self.accumulator_width, self.passes)
 
     @property
     def result_format(self) -> ElementFormat | None:
@@ -107,7 +112,7 @@ class NpeSpec(RowsSpec):
         """The scaler of block sums, for the pair of formats with the smallest lsb."""
         return BlockScaleSpec(
             scale=self.scale,
-            sum_width=block_width(self.element, self.block),
+            sum_width=block_width(self.element, self.block, self.zeros),
             fraction_width=-self.least_lsb,
             depth=self.depth,
         )
@@ -119,7 +124,7 @@ class NpeSpec(RowsSpec):
     def k_max_words(self, a: int, b: int) -> int | None:
         """Words per tile that cannot overflow, for a pair of formats; None if unlimited."""
         if self.scale == "none":
-            return self.element.k_max_words(a, b)
+            return most_words(self.element, a, b) if self.zeros else self.element.k_max_words(a, b)
         return self.depth * self.beats(a, b) if self.block_scale.exact else None
 
 
@@ -131,6 +136,7 @@ def npe(
     b_format: int,
     a_scales: np.ndarray | None = None,
     b_scales: np.ndarray | None = None,
+    b_zeros: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Multiply codes exactly, modulo 2^accumulator_width; with scales, block by block.
 
@@ -140,6 +146,7 @@ def npe(
     a, b : codes, M x K and K x N.
     a_format, b_format : indices of their formats, see :meth:`LaneSpec.index`.
     a_scales, b_scales : codes of scales, M x blocks and blocks x N, if there are any.
+    b_zeros : zero points, codes of B's format, blocks x N, if there are any.
 
     Returns
     -------
@@ -158,33 +165,29 @@ def npe(
     overflow = limit is not None and -(-a.shape[1] // lane.codes(a_format, b_format)) > limit
     if (a_scales is None or b_scales is None) != (spec.scale == "none"):
         raise TypeError(f"a_scales and b_scales must be there where scale is, {spec.scale}")
+    if (b_zeros is None) == spec.zeros:
+        raise TypeError(f"b_zeros must be there where zeros is, {spec.zeros}")
+    if b_zeros is not None:
+        b = differences(formats[1], b, b_zeros, spec.block)  # type: ignore[arg-type]
+        formats[1] = wider(lane, b_format)
     sums = matmul_codes(formats[0], formats[1], a, b) if a_scales is None else None
-    if sums is not None:
-        invalid = np.zeros(sums.shape, bool)
-        return _result(spec, sums, invalid, lsb), invalid, overflow
-    operands = [fmt.decode(x) for fmt, x in zip(formats, (a, b), strict=True)]
-    if a_scales is not None and b_scales is not None:
-        unit = replace(spec.block_scale, fraction_width=-lsb)
-        codes, invalid = scaled_matmul(unit, spec.block, *operands, scales=(a_scales, b_scales))
-        if spec.saturate:
-            codes = unit.total.encode(unit.total.decode(codes))
-        return codes, invalid, overflow
-    exact = matmul(*(Exact.finite(x.significand, x.exponent) for x in operands)).fixed(lsb)
-    invalid = np.logical_or.outer(operands[0].nan.any(axis=1), operands[1].nan.any(axis=0))
-    return _result(spec, exact, invalid, lsb), invalid, overflow
-
-
-def _result(spec: NpeSpec, sums: np.ndarray, invalid: np.ndarray, lsb: int) -> np.ndarray:
-    """Keep the bits of the accumulator, and round to the format of C, if there is one."""
-    half = 1 << (spec.accumulator_width - 1)
-    low, high = (int(sums.min()), int(sums.max())) if sums.size else (0, 0)
-    if not -half <= low <= high < half:
-        sums = sums.astype(object) if half > 1 << 61 else sums
-        sums = (sums + half) % (2 * half) - half
-    if spec.result_format is None:
-        return sums
-    number = replace(Exact.finite(sums, lsb), nan=invalid)
-    return spec.result_format.encode(number, rounding=spec.rounding, saturate=spec.saturate)
+    invalid = np.zeros((a.shape[0], b.shape[1]), bool)
+    if sums is None:
+        operands = [fmt.decode(x) for fmt, x in zip(formats, (a, b), strict=True)]
+        if a_scales is not None and b_scales is not None:
+            unit = replace(spec.block_scale, fraction_width=-lsb)
+            codes, invalid = scaled_matmul(unit, spec.block, *operands, scales=(a_scales, b_scales))
+            if spec.saturate:
+                codes = unit.total.encode(unit.total.decode(codes))
+            return codes, invalid, overflow
+        sums = matmul(*(Exact.finite(x.significand, x.exponent) for x in operands)).fixed(lsb)
+        invalid = np.logical_or.outer(operands[0].nan.any(axis=1), operands[1].nan.any(axis=0))
+    sums = wrapped(sums, spec.accumulator_width)
+    fmt = spec.result_format
+    if fmt is not None:
+        number = replace(Exact.finite(sums, lsb), nan=invalid)
+        sums = fmt.encode(number, rounding=spec.rounding, saturate=spec.saturate)
+    return sums, invalid, overflow
 
 
 def pack(
@@ -232,14 +235,6 @@ def cycles(
         whole, rest = divmod(beats, block)
         sums += [block * cycles] * whole + [rest * cycles] * (rest > 0)
     return beat_cycles(spec, sums, latency)
-
-
-@cache
-def _element(lane: str, formats: str, accumulator_width: int, passes: int) -> LaneSpec:
-    """Make the spec of a lane; cached, since its checks are slow."""
-    fields: dict[str, Any]
-    fields = {"formats": formats, "accumulator_width": accumulator_width, "passes": passes}
-    return _LANES[lane](**{name: fields[name] for name in parameters_of(_LANES[lane])})
 
 
 def _formats(lane: LaneSpec, *indices: int) -> list[ElementFormat]:

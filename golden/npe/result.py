@@ -3,9 +3,20 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from golden.formats.names import FormatName
 
-__all__ = ["ResultName"]
+__all__ = ["ResultName", "wrapped"]
+
+
+def wrapped(sums: np.ndarray, width: int) -> np.ndarray:
+    """Return sums modulo 2^width, two's complement; Python integers where they need more bits."""
+    half = 1 << (width - 1)
+    low, high = (int(sums.min()), int(sums.max())) if sums.size else (0, 0)
+    if -half <= low <= high < half:
+        return sums
+    return ((sums.astype(object) if half > 1 << 61 else sums) + half) % (2 * half) - half
 
 
 @dataclass(frozen=True)

@@ -7,25 +7,30 @@ from golden.formats.product import matmul
 from golden.formats.quire import QuireSpec
 from golden.npe.block_scale import BlockScaleSpec, block_scale
 from golden.npe.lane import LaneSpec
+from golden.npe.zero_points import wider
 
 __all__ = ["block_width", "check_blocks", "scaled_matmul"]
 
 
-def block_width(lane: LaneSpec, block: int) -> int:
-    """Bits of the sum of a block of codes, in any formats; at least 4."""
+def block_width(lane: LaneSpec, block: int, zeros: bool = False) -> int:
+    """Bits of the sum of a block of codes, in any formats, B's less zero points; at least 4."""
     quires = [
-        QuireSpec(a_format=lane.elements[a], b_format=lane.elements[b], k_max=block)
+        QuireSpec(
+            a_format=lane.elements[a],
+            b_format=wider(lane, b) if zeros else lane.elements[b],
+            k_max=block,
+        )
         for a, b in lane.pairs
     ]
     return max(4, *(quire.width for quire in quires))
 
 
-def check_blocks(lane: LaneSpec, block: int) -> None:
+def check_blocks(lane: LaneSpec, block: int, zeros: bool = False) -> None:
     """Refuse blocks that are not whole words, or whose sums do not fit."""
     codes = max(lane.codes(*pair) for pair in lane.pairs)
     if block % codes:
         raise ValueError(f"block must be a multiple of the {codes} codes of a word, not {block!r}")
-    width = block_width(lane, block)
+    width = block_width(lane, block, zeros)
     if width > 63:
         raise ValueError(
             f"block must be of sums of at most 63 bits, not {block!r} codes of {lane.formats}"

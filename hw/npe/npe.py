@@ -13,8 +13,9 @@ from hw.lib.array_entry import ArrayEntry
 from hw.lib.shared_module import SharedModule
 from hw.npe.array.block_scales import BlockCount, BlockScales
 from hw.npe.array.column_output import ColumnEncoder, ColumnScaler
-from hw.npe.array.ports import SCALE, AWords, BWords, CNumbers, EdgeDecoder, Scale
+from hw.npe.array.ports import AWords, BWords, CNumbers, EdgeDecoder, Scale
 from hw.npe.array.tile_flags import TileFlags
+from hw.npe.array.zero_points import differences
 from hw.npe.lane.lane8 import Lane8
 from hw.npe.lane.lane16 import Lane16
 from hw.npe.lane.sum_formats import SumFormats
@@ -102,7 +103,7 @@ class Npe(RowsArray):
         build = complete(self.BUILD, build)
         registers, adder = build.pop("encoder_pipeline"), build["adder"]
         self.element = _LANES[spec.lane](spec.element, **build)
-        self.edges = {side: EdgeDecoder(self.element, side) for side in "ab"}
+        self.edges = {side: EdgeDecoder(self.element, side, spec.zeros) for side in "ab"}
         self.encoder: ColumnEncoder | ColumnScaler | None = None
         if spec.scale != "none":
             self.encoder = ColumnScaler(spec, registers, adder)
@@ -142,10 +143,12 @@ class Npe(RowsArray):
         self._taken = feed.accept & done
         watches: list[SumFormats | BlockCount] = [state]
         last, finish = payload.last, feed.finish
-        if self.spec.scale != "none":
-            m.submodules.blocks = self._blocks = blocks = BlockCount(self.spec)
-            watches.append(blocks)
-            last, finish = blocks.o_last, finish & blocks.o_closes
+        scaled = self.spec.scale != "none"
+        if scaled or self.spec.zeros:
+            m.submodules.blocks = self._blocks = BlockCount(self.spec)
+            watches.append(self._blocks)
+        if scaled:
+            last, finish = self._blocks.o_last, finish & self._blocks.o_closes
         for watch in watches:
             m.d.comb += [
                 watch.accept.eq(self._taken),
@@ -184,14 +187,8 @@ class Npe(RowsArray):
                 encoder.i_invalid.eq(invalid),
             ]
             if scaled:
-                m.d.comb += [
-                    encoder.i_first.eq(tiles[number][-1]),
-                    encoder.i_valid.eq(scales.o_valid[number]),
-                    encoder.i_row.eq(scales.o_row.word_select(number, spec.row_width)),
-                    encoder.i_next.eq(scales.o_next.word_select(number, spec.row_width)),
-                    encoder.i_a.eq(scales.o_a.word_select(number, SCALE)),
-                    encoder.i_b.eq(scales.o_b.word_select(number, SCALE)),
-                ]
+                m.d.comb += encoder.i_first.eq(tiles[number][-1])
+                m.d.comb += scales.connected(encoder, number)
                 return Cat(encoder.o, encoder.o_invalid)
             behind = late(m, move, f"invalid{number}_", invalid, self.encoder.latency + 1)[-1]
             return Cat(encoder.o, behind)
@@ -238,10 +235,13 @@ class Npe(RowsArray):
         self, m: Module, move: ValueLike, side: str, modes: list[Value], clears: Value, flags: Value
     ) -> list[Value]:
         """Place the decoders of the rows of A, or of the columns of B, each after its delay."""
-        lane = self.spec.element
+        lane, width = self.spec.element, len(self.edges[side].i_data)
         words = (self.i_a if side == "a" else self.i_b).payload.data
+        if side == "b" and self.spec.zeros:
+            first, index = self._blocks.o_first, self._state.o_b
+            words = differences(m, self.spec, self.i_b.payload, index, first)
         operands: list[Value] = []
-        for number, word in enumerate(skew(m, move, side, words, len(flags), lane.WORD)):
+        for number, word in enumerate(skew(m, move, side, words, len(flags), width)):
             m.submodules[f"edge_{side}{number}"] = edge = self.edges[side].place()
             mode = modes[number][1:]
             m.d.comb += [

@@ -55,8 +55,18 @@ CASES: list[dict[str, Any]] = [
     },
     {"m": 3, "n": 2, "lane": "sl16", "formats": "int8,e2m1,int16"},
     {"m": 3, "n": 3, "formats": "int8,int4,e2m1", "result": "fp32", "scale": "e5m3", "block": 8},
+    {"m": 3, "n": 3, "formats": "int8,int4", "zeros": True, "block": 4},
 ]
 MORE: list[dict[str, Any]] = [
+    {
+        "m": 2, "n": 3, "formats": "int8,int4", "zeros": True, "block": 16, "result": "fp32",
+        "scale": "e5m3", "accumulation": "gated", "encoder_pipeline": 2,
+    },
+    {"m": 1, "n": 2, "formats": "int4", "zeros": True, "block": 2, "accumulator_width": 10},
+    {
+        "m": 2, "n": 2, "formats": "int8", "zeros": True, "block": 2, "result": "fp32",
+        "scale": "e4m3", "depth": 9, "pipeline": 2,
+    },
     {
         "m": 9, "n": 2, "formats": "int8,e2m1,posit4e1,e4m3", "result": "fp32", "saturate": False,
         "scale": "e8m0", "block": 4, "pipeline": 2, "encoder_pipeline": 3,

@@ -22,8 +22,8 @@ Stalls = Iterator[bool] | None
 class NpeDriver(Bench):
     """Sends tiles to an array of lanes and takes the rows of C.
 
-    What the array has to ignore is random: formats with the later beats of a tile, scales with the
-    later ones of a block, their signs if they are E4M3, and the bits of a slot above a code.
+    What the array has to ignore is random: formats with the later beats of a tile, scales and zero
+    points with the later ones of a block, signs of E4M3, and bits above a code.
     """
 
     def __init__(self, dut: Any, spec: NpeSpec, rng: np.random.Generator) -> None:
@@ -32,7 +32,8 @@ class NpeDriver(Bench):
         self.rng = rng
         scale = [] if spec.scale == "none" else ["scale"]
         self.a = Source(dut, "i_a", ["data", "format", "last", *scale])
-        self.b = Source(dut, "i_b", ["data", "format", *scale])
+        zero = ["zero"] if spec.zeros else []
+        self.b = Source(dut, "i_b", ["data", "format", *scale, *zero])
         self.c = Sink(dut, "o_c", ["data", "invalid", "overflow", "last"])
 
     def send_a(self, tiles: Sequence[Tile], stalls: Stalls = None) -> Task[None]:
@@ -54,8 +55,10 @@ class NpeDriver(Bench):
             _, words = pack(self.spec, *tile[:2], *tile.pair)
             values = self._beats(words, tile.pair[1], tile.pair[0])
             formats = self._formats(tile.pair[1], len(values))
-            scales = [] if tile.b_scales is None else [self._scales(tile, tile.b_scales)]
-            beats += zip(values, formats, *scales, strict=True)
+            more = [] if tile.b_scales is None else [self._scales(tile, tile.b_scales)]
+            if tile.b_zeros is not None:
+                more.append(self._zeros(tile, tile.b_zeros))
+            beats += zip(values, formats, *more, strict=True)
         return self.b.send(beats, stalls)
 
     def send_job(self, job: Tiles, pair: tuple[int, int]) -> None:
@@ -98,15 +101,21 @@ class NpeDriver(Bench):
 
     def _scales(self, tile: Tile, scales: np.ndarray) -> list[int]:
         """Make the scales of a tile's beats of those of its blocks, one block a row."""
-        lane = self.spec.element
-        count = -(-tile.a.shape[1] // lane.codes(*tile.pair))
-        beats = self.rng.integers(0, 256, (count, scales.shape[1]))
-        signs = (
-            0
-            if self.spec.block_scale.scale_width == 8
-            else self.rng.integers(0, 2, scales.shape) << 7
-        )
-        beats[:: self.spec.beats(*tile.pair)] = scales | signs
+        full = self.spec.block_scale.scale_width == 8
+        signs = 0 if full else self.rng.integers(0, 2, scales.shape) << 7
+        return self._sides(tile, scales | signs)
+
+    def _zeros(self, tile: Tile, zeros: np.ndarray) -> list[int]:
+        """Make the zero points of a tile's beats; bits above those of a code are random."""
+        width = self.spec.element.elements[tile.pair[1]].width
+        litter = self.rng.integers(0, 256, zeros.shape) >> width << width
+        return self._sides(tile, zeros & (1 << width) - 1 | litter)
+
+    def _sides(self, tile: Tile, rows: np.ndarray) -> list[int]:
+        """Make bytes of beats of those of blocks, a row each: with a block's first beat."""
+        count = -(-tile.a.shape[1] // self.spec.element.codes(*tile.pair))
+        beats = self.rng.integers(0, 256, (count, rows.shape[1]))
+        beats[:: self.spec.beats(*tile.pair)] = rows
         return bits(beats, 8)
 
 

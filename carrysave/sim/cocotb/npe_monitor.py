@@ -39,7 +39,7 @@ class NpeMonitor(TileMonitor):
         scale = [] if spec.scale == "none" else ["scale"]
         fields = (
             ["data", "format", "last", *scale],
-            ["data", "format", *scale],
+            ["data", "format", *scale, *["zero"] * spec.zeros],
             ["data", "invalid", "overflow", "last"],
         )
         super().__init__(block, spec, fields, clk=clk, rst=rst, was_reset=was_reset)
@@ -54,12 +54,12 @@ class NpeMonitor(TileMonitor):
             lane.unpack(unpack([beat[0] for beat in beats], word), index, pitch)
             for beats, index in zip((a, b), pair, strict=True)
         )  # beats x m or n x codes of a word
-        scales = () if self.spec.scale == "none" else self._scales(a, b, pair)
+        sides = self._sides(a, b, pair)
         tile = Tile(
             left.swapaxes(0, 1).reshape(self.spec.m, -1),
             right.swapaxes(1, 2).reshape(-1, self.spec.n),
             pair,
-            *scales,
+            *sides,
         )
         data, invalid, overflow, _ = zip(*c, strict=True)
         rows = Rows(
@@ -73,11 +73,19 @@ class NpeMonitor(TileMonitor):
             raise AssertionError(f"tile {number} is not the twin's: {error}") from None
         return tile, rows
 
-    def _scales(self, a: Beats, b: Beats, pair: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scales, which come with the first beat of each block."""
-        every = self.spec.beats(*pair)
-        mask = (1 << self.spec.block_scale.scale_width) - 1
-        ours, theirs = (
-            unpack([beat[-1] for beat in beats[::every]], _SCALE) & mask for beats in (a, b)
-        )
-        return ours.T, theirs
+    def _sides(self, a: Beats, b: Beats, pair: tuple[int, int]) -> list[np.ndarray | None]:
+        """Return scales and zero points, which come with the first beat of each block."""
+        spec, every = self.spec, self.spec.beats(*pair)
+        made: list[np.ndarray | None] = [None, None, None]
+        if spec.scale != "none":
+            mask = (1 << spec.block_scale.scale_width) - 1
+            ours, theirs = (
+                unpack([beat[place] for beat in beats[::every]], _SCALE) & mask
+                for beats, place in ((a, 3), (b, 2))
+            )
+            made[:2] = ours.T, theirs
+        if spec.zeros:
+            fmt = spec.element.elements[pair[1]]
+            codes = unpack([beat[-1] for beat in b[::every]], _SCALE) & (1 << fmt.width) - 1
+            made[2] = fmt.wrap(codes)
+        return made

@@ -12,13 +12,14 @@ __all__ = ["Numbers", "Rows", "Tile", "TileMaker", "compare"]
 
 
 class Tile(NamedTuple):
-    """Codes of A, m x K, and B, K x n, the indices of their formats, and scales of blocks."""
+    """Codes of A, m x K, and B, K x n, the indices of their formats; scales, zeros of blocks."""
 
     a: np.ndarray
     b: np.ndarray
     pair: tuple[int, int]
     a_scales: np.ndarray | None = None
     b_scales: np.ndarray | None = None
+    b_zeros: np.ndarray | None = None
 
 
 class Rows(NamedTuple):
@@ -113,10 +114,14 @@ class TileMaker:
         pair: tuple[int, int],
         rate: float = 0.0,
     ) -> Tile:
-        """Draw scales, if there are any; most near each other, some extremes, some NaN."""
-        if self.spec.scale == "none":
-            return Tile(a, b, pair)
+        """Draw scales and zero points, if there are any.
+
+        Most scales are near each other, some extremes, some NaN.
+        """
         blocks = -(-a.shape[1] // self.spec.block)
+        zeros = self.codes(rng, pair[1], (blocks, self.spec.n)) if self.spec.zeros else None
+        if self.spec.scale == "none":
+            return Tile(a, b, pair, b_zeros=zeros)
         nan = self.no_scale
         centre = int(rng.integers(0, nan)) if rng.random() < 0.5 else nan // 2
         scales = []
@@ -125,7 +130,7 @@ class TileMaker:
             edges = rng.choice([0, 1, nan - 1], shape)
             codes = np.where(rng.random(shape) < 0.05, edges, near)
             scales.append(np.where(rng.random(shape) < rate, nan, codes))
-        return Tile(a, b, pair, *scales)
+        return Tile(a, b, pair, scales[0], scales[1], zeros)
 
     @property
     def no_scale(self) -> int:

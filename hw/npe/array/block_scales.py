@@ -1,5 +1,7 @@
 """Blocks at the edge of an array of lanes: where they end, and the path of their scales."""
 
+from typing import Any
+
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -172,6 +174,17 @@ class BlockScales(wiring.Component):
                 self.o_b.word_select(number, SCALE).eq(scale),
             ]
         return m
+
+    def connected(self, scaler: Any, number: int) -> list[Any]:
+        """Connect the scaler of a column: statements."""
+        width = self.spec.row_width
+        return [
+            scaler.i_valid.eq(self.o_valid[number]),
+            scaler.i_row.eq(self.o_row.word_select(number, width)),
+            scaler.i_next.eq(self.o_next.word_select(number, width)),
+            scaler.i_a.eq(self.o_a.word_select(number, SCALE)),
+            scaler.i_b.eq(self.o_b.word_select(number, SCALE)),
+        ]
 
     def _rows(self, m: Module) -> Value:
         """Issue the rows of a block, one per cycle: valid, row number, scale."""

@@ -8,10 +8,13 @@ from golden.npe.npe import NpeSpec
 from hw.lib.shared_module import SharedModule
 from hw.npe.lane.lane8 import Lane8
 
-__all__ = ["SCALE", "AWords", "BWords", "CNumbers", "EdgeDecoder", "Scale"]
+__all__ = ["SCALE", "SIGNS", "AWords", "BWords", "CNumbers", "EdgeDecoder", "Scale"]
 
 SCALE = 8
-"""Bits of a block scale's code."""
+"""Bits of a block scale's code, and of a zero point."""
+
+SIGNS = 2
+"""Bits of a word of differences beside those of a word: a sign of each of two codes."""
 
 
 class AWords(data.StructLayout):
@@ -34,12 +37,16 @@ class AWords(data.StructLayout):
 
 
 class BWords(data.StructLayout):
-    """A word of each column of B, column 0 lowest; ``scale`` and ``format`` as those of A."""
+    """A word of each column of B, column 0 lowest; ``scale`` and ``format`` as those of A.
+
+    ``zero``, if there are zero points, has a byte for each column, as ``scale``.
+    """
 
     def __init__(self, spec: NpeSpec):
         lane = spec.element
         scale = {} if spec.scale == "none" else {"scale": spec.n * SCALE}
-        super().__init__({"data": spec.n * lane.WORD, **scale, "format": lane.format_width})
+        zero = {"zero": spec.n * SCALE} if spec.zeros else {}
+        super().__init__({"data": spec.n * lane.WORD, **scale, **zero, "format": lane.format_width})
 
 
 class CNumbers(data.StructLayout):
@@ -63,6 +70,8 @@ class EdgeDecoder(SharedModule):
         The lane that takes the operands.
     side : str
         "a" or "b".
+    zeros : bool
+        Whether words of B are differences: see :func:`hw.npe.array.zero_points.differences`.
 
     Members
     -------
@@ -93,12 +102,12 @@ class EdgeDecoder(SharedModule):
     o: Signal
     o_invalid: Signal
 
-    def __init__(self, element: Lane8, side: str):
+    def __init__(self, element: Lane8, side: str, zeros: bool = False):
         self.module = f"edge_{side}"
         self.encode = element.encode_a if side == "a" else element.encode_b
         super().__init__({
             "en": In(1),
-            "i_data": In(element.spec.WORD),
+            "i_data": In(element.spec.WORD + SIGNS * (zeros and side == "b")),
             "i_format": In(element.spec.format_width),
             "i_mode": In(element.MODE),
             "i_valid": In(1),

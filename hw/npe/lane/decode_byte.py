@@ -9,7 +9,7 @@ from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
 from golden.formats.posit import PositFormat
 from hw.arith.adder import resolve
-from hw.npe.lane.widths import NIBBLE, LaneWidths
+from hw.npe.lane.widths import BYTE, NIBBLE, LaneWidths
 
 __all__ = ["ByteDecoder", "Choices", "any_of", "constant", "join"]
 
@@ -43,7 +43,7 @@ class ByteDecoder:
     ----------
     m : where the gates go.
     plan : formats.
-    word : 8 bits.
+    word : 8 bits; or 10, with the signs of both codes, of integers with a bit more than a code.
     is_format : which format it is, by name.
     dual : the pair has two codes in 8 bits.
     top : of half a word: the sign of 16-bit codes.
@@ -62,7 +62,7 @@ class ByteDecoder:
     ) -> None:
         self.m = m
         self.plan = plan
-        self.word = word
+        self.word, self.negative = word[:BYTE], word[BYTE:]
         self.is_format = is_format
         self.dual = dual
         self.top: Value = C(0, 1) if top is None else top
@@ -106,6 +106,9 @@ class ByteDecoder:
     def _signs(self) -> list[Value]:
         """Signs of the codes in both slots."""
         signs = [Signal(name=f"negative{slot}") for slot in range(2)]
+        if len(self.negative):
+            self.m.d.comb += Cat(signs).eq(self.negative & Cat(1, self.dual))
+            return list(signs)
         widths = sorted({fmt.width for fmt in self.plan.narrow})
         terms = [
             self._any(*(fmt for fmt in self.plan.narrow if fmt.width == width))
@@ -127,7 +130,8 @@ class ByteDecoder:
         chosen = self._any(*formats)
         is_wide = self._any(*self.plan.wide) if self.plan.wide else C(0, 1)
         flips = [Signal(name=f"flip{slot}") for slot in range(2)]
-        above = Mux(is_wide, self.top, word[-1]) if self.plan.wide else word[-1]
+        last = self.negative[-1] if len(self.negative) else word[-1]
+        above = Mux(is_wide, self.top, last) if self.plan.wide else last
         m.d.comb += [flips[0].eq(signs[0] & chosen), flips[1].eq(above & chosen)]
         low = [[bit ^ flips[0]] for bit in word[:NIBBLE]]
         high = [[bit ^ flips[1]] for bit in word[NIBBLE:]]

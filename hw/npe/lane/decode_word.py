@@ -23,7 +23,7 @@ def decode(
     ----------
     m : where the gates go.
     layout : of the operand, with its formats.
-    word : codes, the first lowest.
+    word : codes, the first lowest; signs behind them, where codes are differences.
     index : of the format.
     dual : the pair of formats has two codes per word.
 

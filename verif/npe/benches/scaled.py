@@ -23,8 +23,10 @@ __all__ = [
 def filled(a: int, b: int, k: int, pair: tuple[int, int], scales: tuple[Any, Any]) -> Tile:
     """Make a tile of one code of A and one of B; scales of each block, the same for all rows."""
     parts = np.full((SPEC.m, k), a), np.full((k, SPEC.n), b)
-    own = [np.broadcast_to(np.asarray(one), -(-k // SPEC.block)) for one in scales]
-    return Tile(*parts, pair, np.tile(own[0], (SPEC.m, 1)), np.tile(own[1], (SPEC.n, 1)).T)
+    blocks = -(-k // SPEC.block)
+    own = [np.broadcast_to(np.asarray(one), blocks) for one in scales]
+    zeros = np.zeros((blocks, SPEC.n), int) if SPEC.zeros else None
+    return Tile(*parts, pair, np.tile(own[0], (SPEC.m, 1)), np.tile(own[1], (SPEC.n, 1)).T, zeros)
 
 
 @cocotb.test
@@ -111,6 +113,7 @@ async def test_large_scaled_product(dut: Any) -> None:
         scales = [
             rng.integers(centre - 9, centre + 9, size) for size in ((shape[0], 4), (4, shape[1]))
         ]
+        zeros = codes(rng, pair[1], (4, shape[1])) if SPEC.zeros else None
         tiles = [
             Tile(
                 a[i : i + SPEC.m],
@@ -118,6 +121,7 @@ async def test_large_scaled_product(dut: Any) -> None:
                 pair,
                 scales[0][i : i + SPEC.m],
                 scales[1][:, j : j + SPEC.n],
+                None if zeros is None else zeros[:, j : j + SPEC.n],
             )
             for i in range(0, shape[0], SPEC.m)
             for j in range(0, shape[1], SPEC.n)
@@ -125,6 +129,6 @@ async def test_large_scaled_product(dut: Any) -> None:
         start(engine, tiles, 1600, TRAFFIC[0])
         await deadline(engine.take(len(tiles)), len(tiles) * (k + FILL), "rows of C")
         numbers = engine.rows().numbers.reshape(4, 4, SPEC.m, SPEC.n)
-        whole, _, _ = npe(SPEC, a, b, *pair, *scales)
+        whole, _, _ = npe(SPEC, a, b, *pair, *scales[:2], zeros)
         assert np.array_equal(numbers.swapaxes(1, 2).reshape(shape), whole)
     await engine.c.silent(FILL)

@@ -25,6 +25,8 @@ from verif.npe.benches.harness import (
 )
 from verif.npe.benches.tiling import cut, join
 
+if SPEC.zeros:
+    from verif.npe.benches.zeroed import *  # noqa: F403  (the tests of zero points)
 if SPEC.scale != "none":
     from verif.npe.benches.scaled import *  # noqa: F403  (the tests of scales)
 
@@ -209,7 +211,7 @@ async def test_cycles(dut: Any) -> None:
         assert spent == stated, f"tiles of {lengths} took {spent} cycles, golden says {stated}"
 
 
-@cocotb.test(skip=SPEC.scale != "none")
+@cocotb.test(skip=SPEC.scale != "none" or SPEC.zeros)
 async def test_large_product(dut: Any) -> None:
     """64 x 64 x 64, as far as it takes at most 64 tiles, in two pairs of formats."""
     engine, rng = await begin(dut, 1100)
