@@ -32,8 +32,9 @@ def modes(spec: CoprocessorSpec) -> dict[tuple[str, str], Mode]:
     names = list(formats)
     scaled: dict[str, Any] = {}
     if block := spec.inside.block:
-        scales = Number.of(8, spec.engine.block_scale.scale_width, False)
-        scaled = {"block": block, "scales": scales}
+        scaled = {"block": block, "scales": None, "zeros": spec.engine.zeros}
+        if spec.inside.a_sides:
+            scaled["scales"] = Number.of(8, spec.engine.block_scale.scale_width, False)
     modes_of = {}
     for (a, b), how in spec.inside.modes.items():
         numbers = [
@@ -47,7 +48,7 @@ def modes(spec: CoprocessorSpec) -> dict[tuple[str, str], Mode]:
             a_format=a,
             b_format=b,
             codes=how.codes,
-            exponent=0 if scaled else lane.lsb(a, b),
+            exponent=0 if spec.inside.a_sides else lane.lsb(a, b),
             **scaled,
         )
     return modes_of

@@ -195,8 +195,7 @@ class Info:
         Raises
         ------
         CoprocessorError
-            It is another device, or has another register map, or numbers that no build has, such as
-            a broken link gives.
+            It is another device or register map, or has numbers of no build: a broken link's.
         """
         _check_build(field)
 
@@ -209,8 +208,8 @@ class Info:
         expander = read_expander(field)
         # Where B is of codes of a table, what is told of it is told of the table's numbers.
         b_bits = BYTE.bits if expander.name in CODEBOOKS else field("b_bits")
-        clock = 1 + field("features_fast_array")
         values = {name: field(name) for name in _STORES}
+        clock = 1 + field("features_fast_array")
         stores = Stores(**values, b_deep=expander.deep, array_clock=clock)
         for name, held in (
             ("a_bytes", stores.a_words),
@@ -220,6 +219,7 @@ class Info:
             if not held:
                 raise CoprocessorError(f"{name} must be those of a tile or more, not {field(name)}")
         features = frozenset(name for name in _FEATURES if field(f"features_{name}"))
+        floats = "scales" in features and not field("numbers_sum_signed")
         return cls(
             version=(field("version_major"), field("version_minor"), field("version_patch")),
             engine=field("engine"),
@@ -229,7 +229,7 @@ class Info:
             dimension_width=field("dimension_width"),
             a=number("a", field("a_bits")),
             b=number("b", b_bits),
-            sums=FP32 if "scales" in features else number("sum", 8 * field("sum_bytes")),
+            sums=FP32 if floats else number("sum", 8 * field("sum_bytes")),
             codes=number("c", field("c_bits")),
             features=features,
             stores=stores,

@@ -33,8 +33,9 @@ class Mode:
     a_format, b_format : the engine's indices of the formats.
     codes : codes per word.
     exponent : log2 of the weight of a sum's last bit.
-    block : codes along K per scale, whole words; 0: no scales.
-    scales : number format of scales.
+    block : codes along K per scale and zero point, whole words; 0: there are neither.
+    scales : number format of scales; None: there are none.
+    zeros : blocks of columns of B have zero points.
     expander : B is in memory as codes of fewer bits, in words of several along K.
     table : the numbers of these codes, of an expander that has those of a job.
     """
@@ -47,13 +48,34 @@ class Mode:
     codes: int = 1
     exponent: int = 0
     block: int = 0
-    scales: Number = BYTE
+    scales: Number | None = BYTE
+    zeros: bool = False
     expander: ExpanderSpec = field(default=PLAIN, repr=False)
     table: tuple[int, ...] = ()
 
     def blocks(self, k: int) -> int:
         """Return the number of blocks in K codes; the last one may be shorter."""
         return -(-k // self.block) if self.block else 0
+
+    @property
+    def b_sides(self) -> Number | None:
+        """Numbers of what B has for each block: scales, zero points, or :meth:`records` of both."""
+        if not self.zeros:
+            return self.scales
+        return Number.of(16, 16, False) if self.scales else replace(self.b, bits=8)
+
+    def records(self, scales: np.ndarray, zeros: np.ndarray) -> np.ndarray:
+        """Return what B has for each block, from scales and zero points, both blocks x N.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The mode has not both, or they are not of its numbers.
+        """
+        if not (self.zeros and self.scales):
+            raise ValueError("mode must have scales and zero points, not one of them or neither")
+        codes = self.b.check("zeros", zeros) & 0xFF
+        return (self.scales.check("scales", scales) | codes << 8).astype(np.uint16)
 
     @property
     def b_deep(self) -> int:
@@ -124,6 +146,7 @@ class Mode:
             a_widest=stores.a_bits,
             b_widest=stores.b_bits,
             block=self.block // self.codes,
+            alone=int(self.scales is not None),
         )
 
 

@@ -55,8 +55,11 @@ class Operands:
         return self.place(row, number, name)
 
     def place_any(self, values: Any, mode: Mode, name: str) -> Matrix | None:
-        """Copy scales, if there are any."""
-        return None if values is None else self.place(values, mode.scales, name)
+        """Copy side bytes of blocks, if there are any."""
+        number = mode.scales if name == "a_scales" else mode.b_sides
+        if values is not None and number is None:
+            raise ValueError(f"{name} must be None without scales")
+        return None if values is None or number is None else self.place(values, number, name)
 
     def noted(self, matrix: Matrix | None) -> Matrix | None:
         """Note a matrix that is not freed here."""

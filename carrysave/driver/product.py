@@ -125,15 +125,21 @@ def check_scales(
     if mode.block or any(scales):
         info.require("scales")
     blocks = mode.blocks(k)
-    for name, matrix, shape in zip(
-        ("a_scales", "b_scales"), scales, ((m, blocks), (blocks, n)), strict=True
+    for name, matrix, shape, number in zip(
+        ("a_scales", "b_scales"),
+        scales,
+        ((m, blocks), (blocks, n)),
+        (mode.scales, mode.b_sides),
+        strict=True,
     ):
         what = f"one for each block of {mode.block} codes"
         if matrix is None:
-            if mode.block:
+            if mode.block and number is not None:
                 raise ValueError(f"{name} must be given, {what}: {shape}")
             continue
-        check_number(name, matrix, mode.scales)
+        if number is None:
+            raise ValueError(f"{name} must be None without scales")
+        check_number(name, matrix, number)
         if matrix.shape != shape:
             raise ValueError(f"{name} must be {shape}, {what}, not {matrix.shape}")
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from golden.formats.element import ElementFormat
 from golden.formats.integer import IntFormat
 from golden.formats.quire import QuireSpec
 from golden.npe.lane import LaneSpec
 
-__all__ = ["check_lane", "differences", "most_words", "wider"]
+__all__ = ["check_lane", "differences", "most_words", "wider", "zeros_apart"]
 
 
 def wider(lane: LaneSpec, index: int) -> IntFormat:
@@ -65,3 +66,19 @@ def differences(fmt: IntFormat, b: np.ndarray, zeros: np.ndarray, block: int) ->
         )
     spread = np.repeat(fmt.check("b_zeros", zeros), block, axis=0)[: len(b)]
     return b - spread
+
+
+def zeros_apart(
+    fmt: ElementFormat, sides: tuple[np.ndarray, ...]
+) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray]:
+    """Return scales of A, and scales and zero points of B, of what jobs have for each block.
+
+    Parameters
+    ----------
+    fmt : of B's codes; of a zero point's byte as many bits count.
+    sides : scales of A, and records of B of 16 bits, a scale and a zero point behind it; or bytes
+        of zero points alone.
+    """
+    *of_a, of_b = sides
+    zeros = fmt.wrap((of_b >> 8 * len(of_a)) & (1 << fmt.width) - 1)
+    return (of_a[0], of_b & 0xFF, zeros) if of_a else (None, None, zeros)

@@ -27,9 +27,9 @@ class Stores:
 
     `a_bits`, `b_bits` are bits of words of A and B in memory, `a_widest`, `b_widest` their maximum;
     0 if all have the same. A word of B has `b_deep` steps along K. If `block` is not 0, every
-    `block` words along K have a scale: then a block of C is one tile, and covers whole scale blocks
-    of K. `latency` and `beat` are the memory's: cycles from a row's request to its data, of a beat.
-    The array has `array_clock` cycles in one of the memory.
+    `block` words along K have side bytes, and a block of C covers whole ones of K; with `alone`, 1,
+    it is one tile. `latency` and `beat` are the memory's: cycles from a row's request to its data,
+    of a beat. The array has `array_clock` cycles in one of the memory.
     """
 
     tile_m: int
@@ -45,6 +45,7 @@ class Stores:
     a_widest: int = 0
     b_widest: int = 0
     block: int = 0
+    alone: int = 1
     b_deep: int = 1
     latency: int = LATENCY
     beat: int = 1
@@ -87,7 +88,7 @@ class Stores:
 
     def fits(self, m: int, n: int, k: int) -> bool:
         """Return whether m x n tiles and k beats fit into the stores, with byte-aligned rows."""
-        if self.block and not (m == n == 1 and k % self.block == 0):
+        if self.block and (k % self.block or (self.alone and (m, n) != (1, 1))):
             return False
         return (
             k * self.tile_k * self.a_bits % 8 == 0
@@ -110,7 +111,7 @@ class Stores:
         """Return that of several m and n."""
         k = np.minimum(self.a_words // m * self.a_slices, self.b_words // -(-n // self.b_slices))
         fits = (n * self.tile_n * self.b_bits % 8 == 0) & (m * self.tile_m * n <= self.rows)
-        if self.block:
+        if self.block and self.alone:
             fits &= (m == 1) & (n == 1)
         return np.where(fits, k - k % self.grain, 0)
 

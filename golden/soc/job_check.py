@@ -44,11 +44,13 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         placed["a"] = _map_of(job, job.window)
     if spec.inside.block:
         blocks = -(-job.k // spec.inside.block)
-        placed["a_scales"] = Matrix(
-            address=job.a_scales, rows=job.m, columns=blocks, distance=job.ldsa, bits=8
-        )
+        if spec.inside.a_sides:
+            placed["a_scales"] = Matrix(
+                address=job.a_scales, rows=job.m, columns=blocks, distance=job.ldsa, bits=8
+            )
+        bits = 8 * spec.inside.b_sides
         placed["b_scales"] = Matrix(
-            address=job.b_scales, rows=blocks, columns=job.n, distance=job.ldsb, bits=8
+            address=job.b_scales, rows=blocks, columns=job.n, distance=job.ldsb, bits=bits
         )
     if size := spec.inside.expander.table_bytes:
         table = Matrix(address=job.b_scales, rows=1, columns=size, distance=size, bits=8)

@@ -12,6 +12,8 @@ from golden.formats.element import ElementFormat
 from golden.formats.exact import Exact
 from golden.lut.expander import PLAIN, ExpanderSpec
 from golden.npe.npe import NpeSpec, npe
+from golden.npe.zero_points import zeros_apart
+from golden.soc.containers import container, wrap
 from golden.soc.expander import BOOKS, expand_words, expander_of
 
 __all__ = ["BOOKS", "Inside", "FormatMode", "Pair", "container", "inside", "wrap"]
@@ -19,27 +21,10 @@ __all__ = ["BOOKS", "Inside", "FormatMode", "Pair", "container", "inside", "wrap
 Pair = tuple[int, int]
 """Indices of the formats of A and of B."""
 Scales = tuple[np.ndarray, ...]
-"""Of A and of B; or the table of an expander, 1 x entries bytes."""
+"""Side bytes of A and of B, or of B; or the table of an expander, 1 x entries bytes."""
 
 _MOST = (1 << 24) - 1
 """Codes along K."""
-
-_BITS = (1, 2, 4, 8, 16, 32, 64, 128)
-
-
-def container(width: int) -> int:
-    """Bits of a number in memory: the next power of two."""
-    return next(bits for bits in _BITS if bits >= width)
-
-
-def wrap(values: np.ndarray, width: int, signed: bool) -> np.ndarray:
-    """Reduce integers modulo 2^width; int64, or Python integers if they need more bits."""
-    # Python integers are slow.
-    exact = values.dtype == np.int64 and width <= 62
-    rest = (values if exact else values.astype(object)) & (1 << width) - 1
-    if signed:
-        rest = rest - ((rest >> width - 1) << width)
-    return rest if width > 63 else rest.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -73,8 +58,9 @@ class Inside(ABC):
     takes on its ports in a step along K; ``sum_width``, ``signed`` those of a sum.
     With ``flags``, a sum has a NaN bit. If ``result`` is a format, sums, in units of at least
     2^`least_exponent`, can be rounded to it; else they can be requantised. If ``block`` is not 0,
-    every `block` codes along K have an 8-bit scale per row of A and per column of B; sums are then
-    fp32, and cannot be accumulated outside the engine. An `expander` makes codes of B of words.
+    every `block` codes along K have `a_sides` bytes per row of A, a scale, and `b_sides` per column
+    of B: its scale and zero point. With scales, sums are fp32, and cannot be accumulated outside
+    the engine, so that a block of C is one tile. An `expander` makes codes of B of words.
     """
 
     spec: EngineSpec | NpeSpec
@@ -91,6 +77,8 @@ class Inside(ABC):
     saturate: bool = True
     least_exponent: int = 0
     block: int = 0
+    a_sides: int = 0
+    b_sides: int = 0
     expander: ExpanderSpec = PLAIN
 
     @property
@@ -198,8 +186,10 @@ class _Lanes(Inside):
         self.least_exponent = spec.least_lsb
         if not scaled:
             self.result = spec.result_format
+        if not (scaled or spec.zeros):
             return
         self.block = spec.block
+        self.a_sides, self.b_sides = int(scaled), scaled + spec.zeros
         if spec.block.bit_count() != 1:
             raise ValueError(f"block must be a power of two, not {spec.block}")
 
@@ -235,7 +225,9 @@ class _Lanes(Inside):
         self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: Scales = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply exactly."""
-        values, invalid, _ = npe(self.spec, a, b, *pair, *scales)
+        of_b = self.lane.elements[pair[1]]
+        sides = zeros_apart(of_b, scales) if self.spec.zeros else scales
+        values, invalid, _ = npe(self.spec, a, b, *pair, *sides)
         return values, invalid
 
 

@@ -17,6 +17,7 @@ from golden.soc.code_table import CODES
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.maps import MAPS
 from golden.soc.mode import BOOKS, FormatMode, Inside, container, inside
+from golden.soc.side_words import side_bytes, side_words
 from golden.soc.spec_checks import check_parts
 from golden.tpe.systolic_os import SystolicOsSpec
 
@@ -87,12 +88,12 @@ class CoprocessorSpec(BusSpec):
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise ValueError(f"{name} must be {value} or more, not {getattr(self, name)}")
-        if inside.block and not all(self.stores(kind).most_beats(1, 1) for kind in self.kinds):
+        if inside.a_sides and not all(self.stores(kind).most_beats(1, 1) for kind in self.kinds):
             raise ValueError(
                 f"a_bytes and b_bytes must hold a block of {inside.block} codes, and a row of a "
                 "tile must be of whole bytes, of any formats"
             )
-        if inside.block and (self.bias or self.requantise):
+        if inside.a_sides and (self.bias or self.requantise):
             raise ValueError("bias and requantise must be false where blocks have scales, not true")
         if self.requantise and inside.result is None and self._requantised_width > _WIDEST:
             raise ValueError(
@@ -164,6 +165,7 @@ class CoprocessorSpec(BusSpec):
                 a_widest=self.a_bits,
                 b_widest=self.b_bits,
                 block=inside.block // kind.codes,
+                alone=inside.a_sides > 0,
                 b_deep=kind.b_deep,
                 latency=self.memory_timing.latency,
                 array_clock=self.array_clock,
@@ -217,7 +219,7 @@ class CoprocessorSpec(BusSpec):
             self.a_words * self.a_word_bytes,
             self.b_words * self.b_word_bytes,
             self.rows // inside.m * inside.n * column,
-            self.scales,
+            side_bytes(self.scales, self.b_scale_bytes, inside),
             CODES if self.table else 128,
         )
         return min(most.bit_length(), super().length_width)
@@ -234,10 +236,8 @@ class CoprocessorSpec(BusSpec):
 
     @cached_property
     def scales(self) -> int:
-        """Scales along K in a buffer of their store; 0 if there are none."""
-        if not (block := self.inside.block):
-            return 0
-        return max(self.stores(kind).most_beats(1, 1) * kind.codes // block for kind in self.kinds)
+        """Words of a buffer of the store of B's side bytes: blocks of K; 0 without them."""
+        return side_words([(self.stores(kind), kind.codes) for kind in self.kinds], self.inside)
 
     @property
     def a_scale_bytes(self) -> int:
@@ -246,8 +246,8 @@ class CoprocessorSpec(BusSpec):
 
     @property
     def b_scale_bytes(self) -> int:
-        """Bytes of a word of the store of B's scales: one for each column of a tile, or more."""
-        return word_bytes(self.data_width, 8 * self.inside.n)
+        """Bytes of a word of the store of B's side bytes: of the columns of a tile, or more."""
+        return word_bytes(self.data_width, 8 * self.inside.b_sides * self.inside.n)
 
     @property
     def vector_in_bytes(self) -> int:
@@ -326,10 +326,10 @@ class CoprocessorSpec(BusSpec):
 
     @property
     def numbers(self) -> list[tuple[int, bool]]:
-        """Bits of words of A and of B, of sums, and of codes of C, and whether they are signed."""
+        """Bits of words of A and B, sums, codes of C, and whether signed, which floats are not."""
         inside, codes = self.inside, self.requantiser.out_format
         result = (_CODE, codes.signed) if inside.result is None else (self.code_bits, False)
-        return [*inside.words, (inside.sum_width, inside.signed), result]
+        return [*inside.words, (inside.sum_width, inside.signed and not inside.a_sides), result]
 
     @cached_property
     def requantiser(self) -> RequantiserSpec:
@@ -357,7 +357,7 @@ class CoprocessorSpec(BusSpec):
     @property
     def accumulates(self) -> bool:
         """Whether jobs can accumulate into the existing C."""
-        return self.accumulate and not (self.STREAM or self.inside.block)
+        return self.accumulate and not (self.STREAM or self.inside.a_sides)
 
     @property
     def follows_ring(self) -> bool:

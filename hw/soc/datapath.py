@@ -31,7 +31,7 @@ from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.loader import Loader, parts
 from hw.soc.schedule.row_request import Bases
-from hw.soc.schedule.sides import sides
+from hw.soc.schedule.sides import sides, stride_of
 from hw.soc.schedule.tile_walk import BlockDone, SumsRequest, TileWalk
 from hw.soc.stores.codebooks import Codebooks
 from hw.soc.stores.column_store import ColumnStore
@@ -267,7 +267,7 @@ class Datapath(wiring.Component):
 
     def _feed(self, m: Module, tiles: TileWalk, array: ArrayDomain) -> None:
         """Read operands from their stores as the walk through the tiles requests them."""
-        job = self.i_geometry
+        spec, job = self.spec, self.i_geometry
         for name, operand in self.operands.items():
             array.place(f"operand_{name}", operand)
             m.submodules[f"store_{name}"] = store = operand.store
@@ -277,11 +277,11 @@ class Datapath(wiring.Component):
             m.submodules[f"requests_{name}"] = queue
             connect(m, getattr(tiles, f"o_{name}"), queue.i)
             connect(m, queue.o, operand.i)
-            fixed = C(operand.side.words if name == "a_scales" else 1)
-            of = {"a": "a_stride", "b": "b_stride"}.get(name)
             m.d.comb += [
-                store.i_stride.eq(self.i_load_geometry[of] if of else fixed),
-                operand.i_stride.eq(array.still(job[of], of) if of else fixed),
+                store.i_stride.eq(stride_of(spec, self.i_load_geometry, operand.side)),
+                operand.i_stride.eq(
+                    array.still(stride_of(spec, job, operand.side), f"{name}_stride")
+                ),
                 store.en.eq(operand.en),
                 store.o_part.eq(operand.o_part),
                 store.o_address.eq(operand.o_address),

@@ -61,10 +61,10 @@ def test_zero_points_are_those_of_onnxruntime(name: str, kind: int, scale: str) 
     one = {"none": 0, "e8m0": 127, "e4m3": 56, "e5m3": 120}[scale]
     octave = 1 if scale == "e8m0" else 8
     powers = rng.integers(-2, 3, (3, 6))
-    more = [np.full((5, 3), one), one + octave * powers]
-    found, invalid, _ = npe(
-        spec, a, b, 1, index, *(more if scale != "none" else (None, None)), zeros
-    )
+    more: list[np.ndarray | None] = [np.full((5, 3), one), one + octave * powers]
+    if scale == "none":
+        more = [None, None]
+    found, invalid, _ = npe(spec, a, b, 1, index, more[0], more[1], zeros)
     steps = np.ones((3, 6)) if scale == "none" else 2.0**powers
     due = by_onnxruntime(a, b, steps, zeros, kind)
     values = found if scale == "none" else found.astype(np.uint32).view(np.float32)

@@ -149,6 +149,8 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->ring = CARRYSAVE_RING && FIELD(word, FEATURES__RING) != 0;
     info->ready = FIELD(word, FEATURES__RING) != 0;
     info->scales = FIELD(word, FEATURES__SCALES) != 0;
+    info->floats = info->scales && !info->sum.is_signed;
+    info->sum.is_signed |= info->floats != 0;
     info->stream = FIELD(word, FEATURES__STREAM) != 0;
     info->formats = FIELD(word, FEATURES__FORMATS) != 0;
     info->fixed_blocks = FIELD(word, FEATURES__FIXED_BLOCKS) != 0;

@@ -152,6 +152,7 @@ typedef struct {
     carrysave_rounding rounding; /* of the requantiser, if there is one */
     carrysave_vector_unit vector;
     uint32_t scratch;      /* bytes on chip at the last addresses, which only jobs see; 0: none */
+    uint32_t floats; /* 1: blocks have scales, and sums are floats, which stay in the engine */
     uint64_t scratch_base; /* the first of these addresses; no matrix is in part there */
 } carrysave_info;
 
@@ -161,7 +162,8 @@ typedef struct {
  * are followed by those of the next column. Behind the last code along K are zeros.
  *
  * Scales are bytes: of A, a row for each of A's rows, of a scale for each block along K; of B, a row
- * for each block, of a scale for each column. The last block may be shorter. C is of floats then. */
+ * for each block, of a scale for each column. The last block may be shorter. C is of floats then.
+ * Zero points are bytes, too: of B, behind the scale of the same block and column, or alone. */
 typedef struct {
     const char *a, *b; /* names of the formats */
     uint32_t a_format, b_format; /* numbers of the engine's own */
@@ -169,7 +171,8 @@ typedef struct {
     uint32_t codes; /* of a word; 0: this is no mode */
     uint32_t k_max; /* codes along K, at most */
     int32_t exponent; /* of 2: what the last bit of a sum stands for */
-    uint32_t block; /* codes along K that have a scale; 0: there are no scales */
+    uint32_t block; /* codes along K that have side bytes; 0: there are none */
+    uint32_t zeros; /* 1: these are zero points of columns of B, behind scales if there are any */
 } carrysave_mode;
 
 /* Why a job failed; code and response as register ERROR has them. */

@@ -24,7 +24,8 @@ void carrysave_job_init_mode(const carrysave *device, carrysave_job *job,
     job->ldb = row_beats(device, job, IN_B);
     job->ldc = row_beats(device, job, OUT_C);
     if (mode->block) {
-        job->ldsa = row_beats(device, job, IN_A_SCALES);
+        if (device->info.floats)
+            job->ldsa = row_beats(device, job, IN_A_SCALES);
         job->ldsb = row_beats(device, job, IN_B_SCALES);
     }
     if (requantise) {
@@ -102,6 +103,9 @@ static bool has(const carrysave_info *info, const carrysave_job *job)
     if (info->scales != (mode->block != 0) || (mode->block && !mode->codes))
         return false;
     if ((info->formats || info->scales) && !mode->codes)
+        return false;
+    if (mode->zeros > 1u || (mode->block && !info->floats && !mode->zeros)
+        || (mode->zeros && !mode->block))
         return false;
     return mode->codes * mode->a_bits <= info->a.bits && mode->codes * mode->b_bits <= info->b.bits
         && mode->a_format <= MASK(JOB__MODE__A_FORMAT)

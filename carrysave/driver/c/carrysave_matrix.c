@@ -43,12 +43,12 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
                          job->n + job->table * (CARRYSAVE_TABLE_BYTES / CARRYSAVE_RECORD_BYTES),
                          8u * CARRYSAVE_RECORD_BYTES, 0u);
     case IN_A_SCALES:
-        return matrix_of(job->a_scales, block ? job->m : 0u, block ? ceil_div(job->k, block) : 0u,
-                         8u, job->ldsa);
+        return matrix_of(job->a_scales, block && info->floats ? job->m : 0u,
+                         block ? ceil_div(job->k, block) : 0u, 8u, job->ldsa);
     default:
         if (carrysave_book_bytes(info))
             return matrix_of(job->b_scales, 1u, carrysave_book_bytes(info), 8u, 0u);
-        return matrix_of(job->b_scales, block ? ceil_div(job->k, block) : 0u, job->n, 8u,
-                         job->ldsb);
+        return matrix_of(job->b_scales, block ? ceil_div(job->k, block) : 0u, job->n,
+                         8u * (info->floats + job->mode.zeros), job->ldsb);
     }
 }

@@ -8,7 +8,8 @@
 typedef struct {
     uint32_t tile_m, tile_n, tile_k, a_bits, b_bits, data_width, outstanding;
     uint32_t a_slices, b_slices, a_words, b_words, rows;
-    uint32_t block;  /* words along K that have a scale, or 0 */
+    uint32_t block;  /* words along K that have side bytes, or 0 */
+    bool alone;      /* sums stay in the engine: blocks are of one tile */
     uint32_t b_deep; /* of them in one of B */
     uint32_t clock;  /* cycles of the array in one of the bus */
 } stores;
@@ -54,12 +55,13 @@ static stores stores_of(const carrysave *device, const carrysave_job *job)
     s.b_words = info->b_bytes / (s.tile_k / s.b_deep * (b_word / 8u));
     s.rows = info->sums / s.tile_n;
     s.block = job->mode.block ? job->mode.block / job->mode.codes : 0u;
+    s.alone = s.block && info->floats;
     return s;
 }
 
 static bool fits(const stores *s, uint32_t m, uint32_t n, uint32_t k)
 {
-    if (s->block && (m != 1u || n != 1u || k % s->block))
+    if ((s->alone && (m != 1u || n != 1u)) || (s->block && k % s->block))
         return false;
     return (uint64_t)k * s->tile_k * s->a_bits % 8u == 0
         && (uint64_t)n * s->tile_n * s->b_bits % 8u == 0
@@ -235,11 +237,11 @@ static void consider_all(const stores *s, const carrysave_job *job, uint32_t bit
     const uint32_t depth = ceil_div(job->k, s->tile_k);
     const uint32_t grain_n = grain_of(s->tile_n * s->b_bits);
     const uint32_t grain_k = s->block ? s->block : grain_of(s->tile_k * s->a_bits);
-    const uint32_t most_m = s->block ? 1u : s->a_words;
+    const uint32_t most_m = s->alone ? 1u : s->a_words;
     uint32_t m, n, k;
 
     for (m = next_size(tiles_m, most_m, 1u, 0u); m; m = next_size(tiles_m, most_m, 1u, m)) {
-        const uint32_t most_n = s->block ? 1u : s->rows / (m * s->tile_m);
+        const uint32_t most_n = s->alone ? 1u : s->rows / (m * s->tile_m);
         for (n = next_size(tiles_n, most_n, grain_n, 0u); n;
              n = next_size(tiles_n, most_n, grain_n, n)) {
             const uint32_t most_k = most_beats(s, m, n);

@@ -14,7 +14,8 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
     """
     if not spec.narrow:
         return {}
-    scaled, requantises = spec.inside.block != 0, spec.requantise and spec.inside.result is None
+    scaled, of_b = spec.inside.a_sides > 0, spec.inside.block != 0
+    requantises = spec.requantise and spec.inside.result is None
     distance = spec.distance_width
     addresses = {
         "job_a": True,
@@ -23,7 +24,7 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
         "job_bias": spec.bias or spec.row_factors,
         "job_requant": spec.requantises_columns,
         "job_a_scales": scaled or spec.windows,
-        "job_b_scales": scaled or spec.windows or spec.inside.expander.table_bytes > 0,
+        "job_b_scales": of_b or spec.windows or spec.inside.expander.table_bytes > 0,
         "ring": spec.follows_ring,
     }
     widths = {
@@ -31,7 +32,7 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
         **{f"job_{side}": spec.dimension_width + 1 for side in "mnk"},
         **{f"job_ld{matrix}": distance + 1 for matrix in "abc"},
         "job_ldsa": 32 if spec.taps else (distance + 1) * (scaled or spec.windows),
-        "job_ldsb": 32 if spec.taps else (distance + 1) * scaled,
+        "job_ldsb": 32 if spec.taps else (distance + 1) * of_b,
         **{f"job_block_{side}": 32 if spec.blocks else 1 for side in "mnk"},
     }
     for name, used in addresses.items():

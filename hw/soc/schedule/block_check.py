@@ -97,7 +97,8 @@ def unfit(
         wrong |= pick(inside_byte, widths, kind)
     if inside.block:
         each = [inside.block // mode.codes for mode in spec.kinds]
-        wrong |= (job.block_m != 1) | (job.block_n != 1)
+        if inside.a_sides:
+            wrong |= (job.block_m != 1) | (job.block_n != 1)
         wrong |= pick(lambda size: blocks.k[: size.bit_length() - 1] != 0, each, kind)
     return wrong
 

@@ -139,7 +139,7 @@ def _end_of_c(
 def _ends_of_scales(
     spec: CoprocessorSpec, job: Any, geometry: Any, rows: Value, used: Value
 ) -> list[MatrixEnd]:
-    """Return those of the scales of blocks along K, one byte each, or that of a table of B."""
+    """Return those of the side bytes of blocks along K, or that of a table of B."""
     block, table = spec.inside.block, spec.inside.expander.table_bytes
     if table:
         # Ends are in the order of addresses: none has that of scales of A.
@@ -151,10 +151,11 @@ def _ends_of_scales(
         return []
     codes = [kind.codes for kind in spec.kinds]
     scales = pick(lambda count: geometry.k // (block // count), codes, geometry.kind)
-    return [
-        MatrixEnd(Destination.A_SCALES, rows, job.ldsa, scales, used),
-        MatrixEnd(Destination.B_SCALES, scales, job.ldsb, geometry.n, used),
-    ]
+    of_a = MatrixEnd(Destination.A_SCALES, rows, job.ldsa, scales, used)
+    if not spec.inside.a_sides:
+        of_a = MatrixEnd(Destination.A_SCALES, C(0), None, C(0), C(0))
+    last = _last_byte(geometry.n, 8 * spec.inside.b_sides)
+    return [of_a, MatrixEnd(Destination.B_SCALES, scales, job.ldsb, last, used)]
 
 
 def _last_byte(above: Value, bits: int) -> Value:

@@ -80,12 +80,13 @@ def row_plans(
     if spec.windows:
         plans[Destination.A] = _of_map(plans[Destination.A], job.of_windows)
     scales = _scales(spec, job, walk.o_codes)
-    if spec.scales:
+    if spec.inside.a_sides:
         of_rows(Destination.A_SCALES, job.ldsa, _scales(spec, job, codes), scales)
     before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
     of_codes(Destination.B, walk.o_codes, job.ldb, before, length)
     if spec.scales:
-        of_codes(Destination.B_SCALES, scales, job.ldsb, columns, walk.o_columns)
+        before, length = (x * spec.inside.b_sides for x in (columns, walk.o_columns))
+        of_codes(Destination.B_SCALES, scales, job.ldsb, before, length)
     if spec.accumulates:
         plans |= _of_addends(spec, job, walk, slots, columns, turn)
     return plans

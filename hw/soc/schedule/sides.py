@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
+from amaranth import C, Value
 from amaranth.lib import data
+from amaranth.utils import exact_log2
 
 from golden.lut.expander import ExpanderSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.geometry import block_widths
 
-__all__ = ["Side", "TileRequest", "counts", "sides"]
+__all__ = ["Side", "TileRequest", "counts", "place_of", "sides", "stride_of"]
 
 
 _AS_THEY_ARE = ExpanderSpec(name="none", width=0, bits=0, table=())
@@ -50,7 +52,7 @@ class Side:
 
 
 def sides(spec: CoprocessorSpec) -> dict[str, Side]:
-    """List an engine's inputs: "a", "b" and, if codes have scales, "a_scales", "b_scales"."""
+    """List an engine's inputs: "a", "b" and, of side bytes of blocks, "a_scales", "b_scales"."""
     inside, kinds = spec.inside, spec.kinds
     inputs = [
         Side(
@@ -66,28 +68,54 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
         ),
     ]  # fmt: skip
     if inside.block:
-        common: dict[str, Any] = {"width": 8, "k": 1, "shapes": ((1, 8),) * len(kinds)}
-        inputs += [
+        if inside.a_sides:
+            inputs.append(
+                Side(
+                    name="a_scales", banks=inside.m, across=1, width=8, k=1, down=False,
+                    shapes=((1, 8),) * len(kinds), word_bytes=spec.a_scale_bytes,
+                    words=-(-spec.scales // spec.a_scale_bytes),
+                )
+            )  # fmt: skip
+        bits = 8 * inside.b_sides
+        inputs.append(
             Side(
-                name="a_scales",
-                banks=inside.m,
-                across=1,
-                down=False,
-                word_bytes=spec.a_scale_bytes,
-                words=-(-spec.scales // spec.a_scale_bytes),
-                **common,
-            ),
-            Side(
-                name="b_scales",
-                banks=1,
-                across=inside.n,
-                down=True,
-                word_bytes=spec.b_scale_bytes,
-                words=spec.scales,
-                **common,
-            ),
-        ]
+                name="b_scales", banks=1, across=inside.n, width=bits, k=1, down=True,
+                shapes=((1, bits),) * len(kinds), word_bytes=spec.b_scale_bytes, words=spec.scales,
+            )
+        )  # fmt: skip
     return {side.name: side for side in inputs}
+
+
+def stride_of(spec: CoprocessorSpec, job: Any, side: Side) -> Value:
+    """Return the words from a row of a block to the next one in its bank.
+
+    Parameters
+    ----------
+    job : :class:`~hw.soc.schedule.geometry.Geometry`.
+    side : whose rows.
+    """
+    if side.name in ("a", "b"):
+        stride: Value = job[f"{side.name}_stride"]
+        return stride
+    if not side.down or spec.inside.a_sides:
+        return C(1 if side.down else side.words)
+    slices = side.slices[0]
+    return (job.across + (slices - 1)) >> exact_log2(slices)
+
+
+def place_of(spec: CoprocessorSpec, side: Side, request: Any, column: Value) -> list[Any]:
+    """Place the side bytes of a tile's columns in their store, if blocks have several tiles.
+
+    Parameters
+    ----------
+    side : whose :class:`TileRequest` it is.
+    request : that.
+    column : the tile's index in its row.
+    """
+    if side.name != "b_scales" or spec.inside.a_sides:
+        return []
+    bits = exact_log2(side.slices[0])
+    return [request.slice.eq(column[:bits]), request.address.eq(column[bits:])]
 
 
 def counts(spec: CoprocessorSpec, side: Side) -> bool:

@@ -13,7 +13,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.geometry import Geometry, block_widths, pick, scales_of
-from hw.soc.schedule.sides import Side, TileRequest, counts
+from hw.soc.schedule.sides import Side, TileRequest, counts, place_of
 
 __all__ = ["BlockDone", "SumsRequest", "TileWalk"]
 
@@ -242,8 +242,8 @@ class TileWalk(wiring.Component):
         part = Signal(range(spec.PARTS), name=f"part_{name}")
         keep = block.keep_a if of_a else block.keep_b
         m.d.sync += part.eq(part + (leave & ~keep))
-        scaled = name.endswith("scales")
-        codes = scales_of(spec, block.codes, job.kind) if scaled else block.codes
+        codes = block.codes if name in "ab" else scales_of(spec, block.codes, job.kind)
+        m.d.comb += place_of(spec, self.sides[name], request, tile.column)
         rows, columns = (
             Mux(ends, left, most)[: bits_for(most)]
             for ends, left, most in (

@@ -129,6 +129,6 @@ async def test_large_scaled_product(dut: Any) -> None:
         start(engine, tiles, 1600, TRAFFIC[0])
         await deadline(engine.take(len(tiles)), len(tiles) * (k + FILL), "rows of C")
         numbers = engine.rows().numbers.reshape(4, 4, SPEC.m, SPEC.n)
-        whole, _, _ = npe(SPEC, a, b, *pair, *scales[:2], zeros)
+        whole, _, _ = npe(SPEC, a, b, pair[0], pair[1], scales[0], scales[1], zeros)
         assert np.array_equal(numbers.swapaxes(1, 2).reshape(shape), whole)
     await engine.c.silent(FILL)

@@ -26,10 +26,11 @@ TYPES: dict[str, Any] = {
 
 
 class Operand(NamedTuple):
-    """Codes, and codes of the scales of blocks along K, M or N first; None without."""
+    """Codes, and scales and zero points of blocks along K, M or N first; None without."""
 
     codes: np.ndarray
     scales: np.ndarray | None
+    zeros: np.ndarray | None = None
 
 
 class Pair(NamedTuple):
@@ -43,9 +44,11 @@ class Pair(NamedTuple):
     @property
     def more(self) -> dict[str, Any]:
         """What :meth:`Coprocessor.matmul` takes besides codes."""
-        if self.a.scales is None or self.b.scales is None:
-            return {"mode": self.mode}
-        return {"mode": self.mode, "a_scales": self.a.scales, "b_scales": self.b.scales.T}
+        (_, of_a, _), (_, of_b, zeros) = self.a, self.b
+        if of_a is None or of_b is None:
+            return {"mode": self.mode} | ({} if zeros is None else {"b_scales": zeros.T})
+        of_b = of_b.T if zeros is None else self.mode.records(of_b.T, zeros.T)
+        return {"mode": self.mode, "a_scales": of_a, "b_scales": of_b}
 
 
 def decode(name: str, codes: np.ndarray) -> np.ndarray:
@@ -60,15 +63,17 @@ def draw_pair(
 ) -> Pair:
     """Draw codes of numbers, and scales; sums of NVFP4's blocks are exact in doubles."""
     mode = known[names]
-    operands = []
+    operands: list[Operand] = []
     for name, number, rows in zip(names, (mode.a, mode.b), (m, n), strict=True):
         every = np.arange(number.low, number.high + 1)
         every = every[np.isfinite(decode(name, every))]
-        scales = None
-        if mode.block:
+        scales, zeros = None, None
+        if mode.scales and mode.block:
             low, high = (100, 140) if mode.scales.high == 255 else (40, 80)
             scales = rng.integers(low, high, (rows, mode.blocks(k)), dtype=np.uint8)
-        operands.append(Operand(rng.choice(every, (rows, k)), scales))
+        if mode.zeros and operands:
+            zeros = rng.integers(number.low, number.high + 1, (rows, mode.blocks(k)))
+        operands.append(Operand(rng.choice(every, (rows, k)), scales, zeros))
     return Pair(names, mode, *operands)
 
 
@@ -81,9 +86,11 @@ def reference(pair: Pair) -> np.ndarray:
     left, right = (
         decode(name, x.codes) for name, x in zip(pair.names, (pair.a, pair.b), strict=True)
     )
+    if pair.b.zeros is not None:
+        right = right - np.repeat(pair.b.zeros, mode.block, axis=1)[:, : right.shape[1]]
     if pair.a.scales is None or pair.b.scales is None:
         return left @ right.T
-    powers = mode.scales.high == 255
+    powers = mode.scales is None or mode.scales.high == 255
     kind = ml_dtypes.float8_e8m0fnu if powers else TYPES["e4m3"]
     scales = [x.view(kind).astype(np.float64) for x in (pair.a.scales, pair.b.scales)]
     total: Any = None
@@ -101,7 +108,9 @@ def place(device: Coprocessor, pair: Pair) -> Product:
     mode, more = pair.mode, pair.more
     for name in more:
         if name != "mode":
-            more[name] = device.place(more[name], mode.scales)
+            number = mode.scales if name == "a_scales" else mode.b_sides
+            assert number is not None
+            more[name] = device.place(more[name], number)
     a, b = device.place(pair.a.codes, mode.a), device.place(mode.words(pair.b.codes.T), mode.b)
     return device.product(a, b, **more)
 

@@ -38,8 +38,10 @@ def draw(
     shapes = {"a": (m, words), "b": (-(-words // mode.b_deep), n), "c": (m, n)}
     if spec.inside.block:
         blocks = -(-k // spec.inside.block)
-        bits |= {"a_scales": 8, "b_scales": 8}
-        shapes |= {"a_scales": (m, blocks), "b_scales": (blocks, n)}
+        bits |= {"b_scales": 8 * spec.inside.b_sides}
+        shapes |= {"b_scales": (blocks, n)}
+        if spec.inside.a_sides:
+            bits, shapes = bits | {"a_scales": 8}, shapes | {"a_scales": (m, blocks)}
     found: dict[str, Any] = {}
     free = int(rng.integers(0, 64))
     for name, (rows, columns) in shapes.items():

@@ -58,7 +58,7 @@ class CInfo(Structure):
         ("taps", c_uint32), ("table", c_bool), ("trits", c_bool), ("row_factors", c_bool),
         ("codebook", c_uint32), ("fast_array", c_bool), ("rounding", c_uint32),
         ("vector", CVector),
-        ("scratch", c_uint32), ("scratch_base", c_uint64),
+        ("scratch", c_uint32), ("floats", c_uint32), ("scratch_base", c_uint64),
     ]  # fmt: skip
 
 
@@ -116,12 +116,13 @@ class CMode(Structure):
         ),
         ("exponent", c_int32),
         ("block", c_uint32),
+        ("zeros", c_uint32),
     ]
 
     @classmethod
     def of(cls, mode: Mode) -> "CMode":
         """Take over a mode of the Python driver."""
-        names = "a_format", "b_format", "codes", "k_max", "exponent", "block"
+        names = "a_format", "b_format", "codes", "k_max", "exponent", "block", "zeros"
         return cls(
             a_bits=mode.a.bits, b_bits=mode.b.bits, **{name: getattr(mode, name) for name in names}
         )

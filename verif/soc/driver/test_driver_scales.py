@@ -140,6 +140,7 @@ def test_driver_refuses_other_scales(library: Any) -> None:
         device.matmul(a, b, mode=mode, a_scales=sa, b_scales=sb, out=np.zeros((3, 4), int))
     with pytest.raises(TypeError, match="values must be of float32, not of float64"):
         device.place(np.ones((2, 2)), device.info.sums)
+    assert mode.scales is not None
     with pytest.raises(ValueError, match=r"a_scales must be of Number\(bits=8"):
         device.product(
             device.place(a, mode.a),
