@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.weights.grouped_operands import grouped_operands
 from golden.formats.names import minifloat
 from golden.formats.ue5m3 import Ue5m3Format
 from golden.lut.checkpoint import from_awq, to_awq
@@ -55,9 +56,21 @@ def test_blocks_have_many_tiles_where_sums_are_integers() -> None:
         for sizes, fits in (((1, 1, 16), True), ((2, 2, 16), not alone), ((1, 1, 12), False)):
             assert stores.fits(*sizes) == fits
             job = Job(
-                a=0, b=4096, c=8192, m=m, n=n, k=k, lda=k, ldb=n, ldc=4 * n, ldsa=8, ldsb=2 * n,
-                block_m=sizes[0], block_n=sizes[1], block_k=sizes[2],
-            )  # fmt: skip
+                a=0,
+                b=4096,
+                c=8192,
+                m=m,
+                n=n,
+                k=k,
+                lda=k,
+                ldb=n,
+                ldc=4 * n,
+                ldsa=8,
+                ldsb=2 * n,
+                block_m=sizes[0],
+                block_n=sizes[1],
+                block_k=sizes[2],
+            )
             assert error_of(one, job) == (Error.NONE if fits else Error.BLOCKS)
     stores = spec.stores()
     few = [
@@ -100,7 +113,7 @@ def test_c_driver_plans_as_the_golden_planner(library: Any, name: str) -> None:
 
 
 def test_driver_takes_weights_of_awq() -> None:
-    """Their codes and zero points, less 8, with activations in int8 and scales of E5M3."""
+    """As they are, with activations in int8; scales round to E5M3."""
     made = quantise(
         QuantiseSpec(bits=4, group=16, scheme="asymmetric", scale_format="fp16"),
         RNG(5).normal(size=(64, 8)),
@@ -114,18 +127,24 @@ def test_driver_takes_weights_of_awq() -> None:
     rig, fmt = Rig("python", None, spec), Ue5m3Format(block=16)
     mode = rig.modes["int8", "int4"]
     a = fmt.quantise(RNG(6).normal(size=(3, 64)))
-    steps = minifloat("fp16").to_float(weights.scales)
-    scales = fmt.scale_format.encode(steps)
-    c = rig.device.matmul(
-        a.codes,
-        weights.codes - 8,
-        a_scales=a.scales,
-        b_scales=mode.records(scales, weights.zeros - 8),
-        mode=mode,
-    )
+    b, sides = grouped_operands(weights, mode)
+    c = rig.device.matmul(a.codes, b, a_scales=a.scales, b_scales=sides, mode=mode)
+    scales = fmt.scale_format.encode(minifloat("fp16").to_float(weights.scales))
     rounded = np.repeat(fmt.scale_format.to_float(scales), 16, axis=0)
     due = fmt.to_float(a) @ (weights.integers * rounded)
     assert np.allclose(c, due, rtol=1e-5, atol=1e-5)
+    # Without scales, sums of groups are exact; the host has one product for each.
+    alone = Rig("python", None, replace(SPECS["alone"], engine=NpeSpec(block=16, **LANES)))
+    left, mode = RNG(7).integers(-128, 128, (3, 64)), alone.modes["int8", "int4"]
+    b, sides = grouped_operands(weights, mode)
+    assert np.array_equal(
+        alone.device.matmul(left, b, b_scales=sides, mode=mode), left @ weights.integers
+    )
+    other = weights.replaced(group=32, scales=weights.scales[:2], zeros=weights.zeros[:2])
+    with pytest.raises(ValueError, match="group must be the mode's block, 16, not 32"):
+        grouped_operands(other, mode)
+    with pytest.raises(ValueError, match="weights must have zero points, and the mode blocks"):
+        grouped_operands(weights, replace(mode, zeros=False))
 
 
 def test_driver_refuses_other_zero_points() -> None:
@@ -139,8 +158,8 @@ def test_driver_refuses_other_zero_points() -> None:
             device.matmul(a, b, **given)
 
     refused(r"b_scales must be given, one for each block of 8 codes: \(3, 4\)", b_scales=None)
-    refused(r"b_scales must be \(3, 4\), one for each block of 8 codes, not \(4, 3\)",
-            b_scales=zeros.T)  # fmt: skip
+    what = r"b_scales must be \(3, 4\), one for each block of 8 codes, not \(4, 3\)"
+    refused(what, b_scales=zeros.T)
     refused(r"b_scales must be -8\.\.7, not 8", b_scales=zeros + 8)
     refused("a_scales must be None without scales", a_scales=zeros)
     refused("mode must be given to an engine with formats", mode=None)
