@@ -27,9 +27,9 @@ class Stores:
 
     `a_bits`, `b_bits` are bits of words of A and B in memory, `a_widest`, `b_widest` their maximum;
     0 if all have the same. A word of B has `b_deep` steps along K. If `block` is not 0, every
-    `block` words along K have side bytes, and a block of C covers whole ones of K; with `alone`, 1,
-    it is one tile. `latency` and `beat` are the memory's: cycles from a row's request to its data,
-    of a beat. The array has `array_clock` cycles in one of the memory.
+    `block` words along K have side bytes, and blocks of C whole ones of K; with `alone`, 1, blocks
+    are one tile. `latency` and `beat` are the memory's: cycles from a row's request to its data, of
+    a beat. The array has `array_clock` cycles in one of the memory.
     """
 
     tile_m: int
@@ -88,10 +88,9 @@ class Stores:
 
     def fits(self, m: int, n: int, k: int) -> bool:
         """Return whether m x n tiles and k beats fit into the stores, with byte-aligned rows."""
-        if self.block and (k % self.block or (self.alone and (m, n) != (1, 1))):
-            return False
         return (
-            k * self.tile_k * self.a_bits % 8 == 0
+            not (self.block and (k % self.block or (self.alone and (m, n) != (1, 1))))
+            and k * self.tile_k * self.a_bits % 8 == 0
             and n * self.tile_n * self.b_bits % 8 == 0
             and m * -(-k // self.a_slices) <= self.a_words
             and k * -(-n // self.b_slices) <= self.b_words

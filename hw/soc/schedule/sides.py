@@ -71,18 +71,31 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
         if inside.a_sides:
             inputs.append(
                 Side(
-                    name="a_scales", banks=inside.m, across=1, width=8, k=1, down=False,
-                    shapes=((1, 8),) * len(kinds), word_bytes=spec.a_scale_bytes,
+                    name="a_scales",
+                    banks=inside.m,
+                    across=1,
+                    width=8,
+                    k=1,
+                    down=False,
+                    shapes=((1, 8),) * len(kinds),
+                    word_bytes=spec.a_scale_bytes,
                     words=-(-spec.scales // spec.a_scale_bytes),
                 )
-            )  # fmt: skip
+            )
         bits = 8 * inside.b_sides
         inputs.append(
             Side(
-                name="b_scales", banks=1, across=inside.n, width=bits, k=1, down=True,
-                shapes=((1, bits),) * len(kinds), word_bytes=spec.b_scale_bytes, words=spec.scales,
+                name="b_scales",
+                banks=1,
+                across=inside.n,
+                width=bits,
+                k=1,
+                down=True,
+                shapes=((1, bits),) * len(kinds),
+                word_bytes=spec.b_scale_bytes,
+                words=spec.scales,
             )
-        )  # fmt: skip
+        )
     return {side.name: side for side in inputs}
 
 
