@@ -110,6 +110,11 @@ class EngineSpec(TileSpec, SumsSpec):
         return codes
 
     @property
+    def stored(self) -> bool:
+        """Takes what is in memory: a co-processor can hold it."""
+        return self.plain
+
+    @property
     def planes(self) -> int:
         """Cycles for which a beat of A and B is held; it is accepted in the last."""
         return 1

@@ -234,7 +234,7 @@ class EngineText(Parameter):
         if parts is None or parts[0] not in CATALOG or not _is_engine(CATALOG[parts[0]]):
             raise self.refuse(name, text)
         design = Design.parse(*parts)
-        if not getattr(design.spec, "plain", True):
+        if not getattr(design.spec, "stored", True):
             raise ValueError(f"{name} must take codes as they are, not {text!r}")
         return design
 

@@ -206,8 +206,8 @@ class Info:
             return Number.of(bits, width, bool(signed))
 
         expander = read_expander(field)
-        # Where B is of codes of a table, what is told of it is told of the table's numbers.
-        b_bits = BYTE.bits if expander.name in CODEBOOKS else field("b_bits")
+        # Where B is of codes, what is told of it is told of the numbers that they stand for.
+        of_codes = BYTE.bits if expander.name in CODEBOOKS else expander.group and expander.width
         values = {name: field(name) for name in _STORES}
         clock = 1 + field("features_fast_array")
         stores = Stores(**values, b_deep=expander.deep, array_clock=clock)
@@ -228,7 +228,7 @@ class Info:
             address_width=field("address_width"),
             dimension_width=field("dimension_width"),
             a=number("a", field("a_bits")),
-            b=number("b", b_bits),
+            b=number("b", of_codes or field("b_bits")),
             sums=FP32 if floats else number("sum", 8 * field("sum_bytes")),
             codes=number("c", field("c_bits")),
             features=features,

@@ -9,11 +9,14 @@ from .blocking import Stores
 from .errors import CoprocessorError
 from .expander import (
     CODEBOOKS,
+    MASKS,
     PLAIN,
     TRITS_OF_BYTES,
     ExpanderSpec,
     codes_of,
+    masked,
     pack_codes,
+    pack_masked,
     table_of,
 )
 from .number import BYTE, Number
@@ -88,8 +91,10 @@ class Mode:
         bits = self.expander.bits
         if not bits:
             return self.b
-        trits = self.expander == TRITS_OF_BYTES
-        return BYTE if trits else Number.of(bits, self.expander.width * self.b_deep, False)
+        if self.expander == TRITS_OF_BYTES:
+            return BYTE
+        used = bits if self.expander.group else self.expander.width * self.b_deep
+        return Number.of(bits, used, False)
 
     def tabled(self, b: np.ndarray) -> "Mode":
         """Return the mode with a table of the numbers of B, if a job has one and there is none.
@@ -125,10 +130,12 @@ class Mode:
         Raises
         ------
         TypeError, ValueError
-            A weight is none that the expander makes, if there is one.
+            A weight is none that the expander makes, if there is one, or too many are not 0.
         """
         if self.expander == TRITS_OF_BYTES:
             return pack_trits(self.b.check("b", b))
+        if self.expander.group:
+            return pack_masked(self.b.check("b", b), self.expander)
         if self.expander.bits:
             table = self.expander.table or self.table
             return pack_codes(codes_of(self.b.check("b", b), table), self.expander)
@@ -153,11 +160,16 @@ class Mode:
 def read_expander(field: Callable[[str], int]) -> ExpanderSpec:
     """Read how B is in memory, by names of fields; CoprocessorError: no build has that."""
     number, trits = field("features_codebook"), field("features_trits")
-    kinds = (PLAIN, *CODEBOOKS.values())
-    if number >= len(kinds) or (number and trits):
-        most = 0 if trits else len(kinds) - 1
+    names = (PLAIN.name, *CODEBOOKS, *MASKS)
+    if number >= len(names) or (number and trits):
+        most = 0 if trits else len(names) - 1
         raise CoprocessorError(f"features_codebook must be 0..{most}, not {number}")
-    expander = TRITS_OF_BYTES if trits else kinds[number]
+    expander = TRITS_OF_BYTES if trits else {PLAIN.name: PLAIN, **CODEBOOKS}.get(names[number])
+    if expander is None:
+        width = field("numbers_b_width")
+        if not 1 <= width <= BYTE.bits:
+            raise CoprocessorError(f"numbers_b_width must be 1..{BYTE.bits}, not {width}")
+        expander = masked(names[number], width)
     if expander.bits and field("b_bits") != expander.bits:
         raise CoprocessorError(
             f"b_bits must be {expander.bits} with {expander.name}, not {field('b_bits')}"

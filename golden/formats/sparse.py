@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from golden.check import Choice
+from golden.lut.expander import kept_places
 
 __all__ = ["DENSE", "SPARSITY", "SparseFormat"]
 
@@ -65,10 +66,7 @@ class SparseFormat:
         int64, the same shape x `count`, rising.
         """
         bits = np.asarray(masks)[..., None] >> np.arange(self.group) & 1
-        # Places of the ones in their order, behind them those of the zeros, which are too high.
-        places = np.where(bits == 1, np.arange(self.group), self.group)
-        ones = np.sort(places, axis=-1)[..., : self.count]
-        return np.minimum(ones, self.reach + np.arange(self.count))
+        return kept_places(bits == 1, self.count)
 
     def expand(self, masks: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the numbers that masks and codes stand for.

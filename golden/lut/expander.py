@@ -1,6 +1,7 @@
 """Weights that are in memory as codes of fewer bits, which a table expands; needs only numpy.
 
-As eDKM (Cho et al., 2023) has them of 3 bits, and QLoRA (Dettmers et al., 2023) of 4: NF4.
+As eDKM (Cho et al., 2023) has them of 3 bits, and QLoRA (Dettmers et al., 2023) of 4: NF4. Or as
+those that are not 0, N of each 4 along K, behind a mask of all: as AMD's AIE-ML has it (UG1603).
 """
 
 from collections.abc import Sequence
@@ -10,13 +11,17 @@ import numpy as np
 
 __all__ = [
     "CODEBOOKS",
+    "MASKS",
     "NF4",
     "PLAIN",
     "TRITS_OF_BYTES",
     "ExpanderSpec",
     "codes_of",
     "expand",
+    "kept_places",
+    "masked",
     "pack_codes",
+    "pack_masked",
     "table_of",
     "unpack_codes",
 ]
@@ -37,6 +42,7 @@ class ExpanderSpec:
     deep : codes along K of a word, the first one lowest.
     table : the numbers, by their codes; None: each job has its own, one to a byte of memory, of
         which the lowest bits that a number of B has count, two's complement if it is signed.
+    count, group : codes that a word has of each so many along K, with a mask; 0: it has all.
     """
 
     name: str
@@ -44,6 +50,18 @@ class ExpanderSpec:
     bits: int
     deep: int = 1
     table: tuple[int, ...] | None = None
+    count: int = 0
+    group: int = 0
+
+    @property
+    def present(self) -> int:
+        """Codes that are in a word."""
+        return self.deep // self.group * self.count if self.group else self.deep
+
+    @property
+    def first(self) -> int:
+        """Bit of a word at which its codes begin, the last one at its upper end; behind a mask."""
+        return self.bits - self.present * self.width if self.group else 0
 
     @property
     def entries(self) -> int:
@@ -71,6 +89,39 @@ CODEBOOKS = {
     )
 }
 """Kinds of constant tables, and of a job's, by their entries. Of signs, bit 1 is -1."""
+MASKS = {"masks_1_4": (1, 4), "masks_2_4": (2, 4)}
+"""Codes that are in memory, of each so many along K, by the names of these kinds."""
+_MASKED_BITS = 64
+"""Bits of a word of codes and their masks."""
+
+
+def masked(name: str, width: int) -> ExpanderSpec:
+    """Return one of :data:`MASKS`, of codes of so many bits, in containers of the power of two."""
+    (count, group), bits = MASKS[name], 1 << (width - 1).bit_length()
+    deep = _MASKED_BITS // (group + count * bits) * group
+    return ExpanderSpec(
+        name=name, width=bits, bits=_MASKED_BITS, deep=deep, table=(), count=count, group=group
+    )
+
+
+def kept_places(there: np.ndarray, count: int) -> np.ndarray:
+    """Return the places of the codes of a group that are kept, rising.
+
+    Code j is at ``min(p, group - count + j)``, where p is the place of the j-th that is there, or
+    infinity if there are no more: each code has a place of its own, and few to choose from.
+
+    Parameters
+    ----------
+    there : bool, any shape x the codes of a group.
+
+    Returns
+    -------
+    int64, the same shape x `count`.
+    """
+    group = there.shape[-1]
+    # Places of those that are there in their order, behind them of the others, too high.
+    ones = np.sort(np.where(there, np.arange(group), group), axis=-1)[..., :count]
+    return np.minimum(ones, group - count + np.arange(count))
 
 
 def expand(codes: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -149,3 +200,42 @@ def table_of(numbers: np.ndarray, spec: ExpanderSpec) -> tuple[int, ...]:
     if len(distinct) > spec.entries:
         raise ValueError(f"numbers must be of {spec.entries} or fewer, not of {len(distinct)}")
     return (*distinct, *(0,) * (spec.entries - len(distinct)))
+
+
+def pack_masked(numbers: np.ndarray, spec: ExpanderSpec) -> np.ndarray:
+    """Put rows of numbers into rows of words: a bit for each that is not 0, and those behind.
+
+    Parameters
+    ----------
+    numbers : K x N, of `spec.width` bits. Rows of 0 are appended up to whole words.
+    spec : the kind, of masks.
+
+    Returns
+    -------
+    uint64 words, ceil(K / deep) x N.
+
+    Raises
+    ------
+    ValueError
+        More of a group are not 0 than a word has room for.
+    """
+    padded = np.pad(numbers.astype(np.int64), ((0, -len(numbers) % spec.deep), (0, 0)))
+    groups = padded.reshape(-1, spec.group, padded.shape[1])
+    there = groups != 0
+    if (wrong := np.argwhere(there.sum(axis=1) > spec.count)).size:
+        at, column = map(int, wrong[0])
+        raise ValueError(
+            f"b must have {spec.count} of each {spec.group} along K that are not 0, or fewer, not"
+            f" {int(there[at, :, column].sum())} in column {column} from row {at * spec.group} on"
+        )
+    places = kept_places(there.swapaxes(1, 2), spec.count).swapaxes(1, 2)
+    codes = np.take_along_axis(groups, places, axis=1) & (1 << spec.width) - 1
+    parts = [
+        (there.reshape(-1, spec.deep, there.shape[2]), 0, 1),
+        (codes.reshape(-1, spec.present, there.shape[2]), spec.first, spec.width),
+    ]
+    words = np.zeros((len(padded) // spec.deep, there.shape[2]), np.uint64)
+    for values, first, bits in parts:
+        for place in range(values.shape[1]):
+            words |= values[:, place].astype(np.uint64) << np.uint64(first + place * bits)
+    return words

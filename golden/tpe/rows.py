@@ -113,6 +113,11 @@ class SparseEngineSpec(BroadcastEngineSpec):
         return self.sparse is None
 
     @property
+    def stored(self) -> bool:
+        """Takes what is in memory: codes of B, with masks or without."""
+        return self.plain or self.sparse is not None
+
+    @property
     def products(self) -> int:
         """Largest number of products in a sum."""
         return self._present(self.k_max)

@@ -243,7 +243,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         22: spec.taps,
         25: spec.table,
         26: spec.row_factors,
-        27: codes_of("features_codebook")[spec.codebook],
+        27: codes_of("features_codebook").get(spec.inside.expander.name, 0),
         30: spec.array_clock > 1,
     }
     return {

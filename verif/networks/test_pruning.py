@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from carrysave.compiler.front.pruning import prune
@@ -15,6 +16,7 @@ from verif.support.networks import MODELS, quantise
 from verif.support.schemas import check
 
 TWO_OF_FOUR = SparseFormat.parse("2:4")
+MASKED = "adder_tree(m=2,n=8,k=12,k_max=131072,sparsity=2:4)"
 
 
 def graph_of(nodes: list[onnx.NodeProto], constants: dict[str, np.ndarray]) -> Graph:
@@ -79,7 +81,9 @@ def test_only_weights_are_pruned() -> None:
     assert [(row.tensor, row.image) for row in rows] == [("b", None)]
 
 
-def test_run_reports_accuracy_beside_the_dense_model(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["systolic_os", MASKED])
+def test_run_reports_accuracy_beside_the_dense_model(run: Run, tmp_path: Path, engine: str) -> None:
+    """On an engine whose B has masks, too, beside which the dense model runs on one without."""
     task = MODELS["digits"](tmp_path)
     model = quantise(task, tmp_path / "quantised.onnx")
     np.save(tmp_path / "x.npy", task.inputs)
@@ -93,6 +97,8 @@ def test_run_reports_accuracy_beside_the_dense_model(run: Run, tmp_path: Path) -
         tmp_path / "labels.npy",
         "--prune",
         "2:4",
+        "-p",
+        f"engine={engine}",
         "--simulate",
         "none",
         "--energy",
@@ -119,6 +125,15 @@ def test_run_reports_accuracy_beside_the_dense_model(run: Run, tmp_path: Path) -
     assert output["top1_equal"] < 1
     assert facts["outputs"][0]["equal"] in (True, False)
     assert any(note.startswith("pruned 2:4: ") for note in facts["notes"])
+
+
+def test_engine_with_masks_refuses_weights_without_room(run: Run, tmp_path: Path) -> None:
+    task = MODELS["digits"](tmp_path)
+    model = quantise(task, tmp_path / "quantised.onnx")
+    np.save(tmp_path / "x.npy", task.inputs)
+    found = run("run", model, "--input", tmp_path / "x.npy", "-p", f"engine={MASKED}")
+    assert found.code
+    assert "Gemm 'layer0': b must have 2 of each 4 along K that are not 0, or fewer" in found.err
 
 
 def test_run_refuses_what_cannot_be_pruned(run: Run, tmp_path: Path) -> None:

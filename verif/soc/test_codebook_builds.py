@@ -21,6 +21,22 @@ SMALL: dict[str, Any] = {"data_width": 64, "sums": 64, "a_bytes": 256, "b_bytes"
             "a multiple of 21 along K, not job8",
         ),
         (
+            {"engine": "adder_tree(k=8,sparsity=2:4)", "codebook": "none"},
+            "k must be a multiple of 12 where B has masks of codes of 8 bits, .* not 8",
+        ),
+        (
+            {"engine": "adder_tree(k=16,sparsity=4:8)", "codebook": "none"},
+            "sparsity must be none or 1:4, 2:4 in a co-processor, not 4:8",
+        ),
+        (
+            {"engine": "cube(k=12,sparsity=2:4)", "codebook": "nf4"},
+            "codebook must be none with an engine whose B has masks, not nf4",
+        ),
+        (
+            {"engine": "ternary_core(k=40,sparsity=1:4)", "codebook": "none", "trits": True},
+            "trits must be false with an engine whose B has masks, not true",
+        ),
+        (
             {"codebook": "job16", "windows": True},
             "none or constant between streams, and where jobs",
         ),

@@ -1,4 +1,4 @@
-"""Codes of a table in Verilog: constant ones, of 4 bits and of one; of a job, of 2, 3 and 4."""
+"""Codes of a table in Verilog, constant or of a job, of 1 to 4 bits; and numbers with masks."""
 
 import json
 from pathlib import Path
@@ -32,6 +32,18 @@ CASES: list[dict[str, Any]] = [
         "address_width": 24,
         **SMALL,
         "data_width": 32,
+    },
+    # Words of masks and numbers: 12 along K of a byte, 20 of 4 bits, 64 of two.
+    SMALL | {"engine": "adder_tree(m=2,n=4,k=12,sparsity=2:4)"},
+    SMALL
+    | {"engine": "cube(m=3,n=2,k=20,b_width=3,sparsity=2:4)", "data_width": 128, "lean": True},
+    {
+        "engine": "ternary_core(m=2,n=2,k=40,sparsity=1:4)",
+        **SMALL,
+        "a_bytes": 1024,
+        "b_bytes": 1024,
+        "requantise": False,
+        "narrow": True,
     },
     # A table is less than a beat; there is one job at a time.
     {

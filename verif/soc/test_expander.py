@@ -12,6 +12,7 @@ from amaranth.sim import Simulator
 
 from golden.lut.expander import (
     CODEBOOKS,
+    MASKS,
     NF4,
     PLAIN,
     TRITS_OF_BYTES,
@@ -208,7 +209,7 @@ def test_codes_are_those_of_the_table() -> None:
 def test_coprocessor_without_codebook_is_as_it_was() -> None:
     """Of the default build, not even the digest tells of it; kinds have the numbers of FEATURES."""
     assert "codebook" not in Design("coprocessor").key
-    assert list(numbers_of("features_codebook")) == list(BOOKS)
+    assert list(numbers_of("features_codebook")) == [*BOOKS, *MASKS]
     assert CoprocessorSpec().inside.expander == PLAIN
 
 

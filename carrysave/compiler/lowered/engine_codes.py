@@ -102,9 +102,13 @@ def check_weights(target: Target, right: np.ndarray | None, *, late: bool) -> No
     mode = target.mode
     of_table = mode.expander.name in CODEBOOKS
     if right is None:
-        if of_table:
-            raise ValueError(f"B is computed, but B of {mode.expander.name} is of a table's codes")
+        if of_table or mode.expander.group:
+            what = "a table's codes" if of_table else "numbers with masks"
+            raise ValueError(f"B is computed, but B of {mode.expander.name} is of {what}")
         return
+    if mode.expander.group and not late:
+        for matrix in right.reshape(-1, *right.shape[-2:]):
+            mode.words(matrix)
     if of_table and not late:
         mode.tabled(right).words(right.reshape(-1, 1))
     check_depth(target, right.shape[-2] * (1 if late else terms_of(target, right)))

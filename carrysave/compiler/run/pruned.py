@@ -14,6 +14,7 @@ from carrysave.compiler.run.request import RunRequest
 from carrysave.errors import ArgumentError
 from carrysave.progress import Steps
 from golden.formats.sparse import DENSE, SparseFormat
+from hw.catalog import Design
 from hw.emit.user_files import shown
 
 __all__ = ["execute"]
@@ -35,7 +36,13 @@ def execute(
         return as_read.execute(request, runs, steps)
     reading = replace(request.reading, prune=DENSE)
     dense = replace(
-        request, reading=reading, simulate="none", compare=False, block=None, library=lambda: None
+        request,
+        design=_without_masks(request.design),
+        reading=reading,
+        simulate="none",
+        compare=False,
+        block=None,
+        library=lambda: None,
     )
     graph, _ = reading.read(request.model, subgraphs=request.fallback)
     _, rows = prune(graph, SparseFormat.parse(request.reading.prune))
@@ -56,6 +63,15 @@ def execute(
     }
     facts["notes"] += _sentences(facts["pruning"], rows)
     return facts, outputs
+
+
+def _without_masks(design: Design) -> Design:
+    """Return the design with an engine that takes all weights, by which the dense model runs."""
+    kind, engine = design.entry.engine, design.engine
+    if kind is None or engine is None or engine.parameters.get("sparsity", DENSE) == DENSE:
+        return design
+    text = kind.extended("engine", design.parameters["engine"], {"sparsity": DENSE})
+    return Design(design.name, {**design.changed, "engine": text})
 
 
 def _described(rows: list[Pruned]) -> Iterator[dict[str, Any]]:

@@ -82,6 +82,31 @@ static carrysave_status reported(carrysave *device, carrysave_status status)
     return CARRYSAVE_BROKEN(device) ? CARRYSAVE_WHY(device) : status;
 }
 
+/* Tell what words B is of in memory; false: of numbers that no build has. */
+static bool open_weights(carrysave_info *info)
+{
+    const uint32_t width = info->b.width;
+    const uint32_t kept = info->codebook == CARRYSAVE_CODEBOOK_MASKS_2_4 ? 2u : 1u;
+    uint32_t bits = 1u;
+
+    info->b_deep = info->trits ? CARRYSAVE_TRITS : 1u;
+    if (!info->codebook)
+        return true;
+    /* The numbers that codes stand for have a byte. */
+    if (!width || width > 8u)
+        return false;
+    if (info->codebook == CARRYSAVE_CODEBOOK_JOB8)
+        info->b_deep = CARRYSAVE_CODES;
+    if (info->codebook > CARRYSAVE_CODEBOOK_JOB16) {
+        while (bits < width)
+            bits *= 2u;
+        info->b_deep = 4u * (64u / (4u + kept * bits));
+    }
+    info->b.width = info->b.bits - (info->codebook == CARRYSAVE_CODEBOOK_JOB8);
+    info->b.is_signed = false;
+    return true;
+}
+
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
 static void open_vector(carrysave *device)
 {
@@ -161,13 +186,8 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->table = FIELD(word, FEATURES__TABLE) != 0;
     info->trits = FIELD(word, FEATURES__TRITS) != 0;
     info->codebook = (carrysave_codebook)FIELD(word, FEATURES__CODEBOOK);
-    if (info->codebook) {
-        /* The numbers that codes stand for have a byte. */
-        if (!info->b.width || info->b.width > 8u)
-            return reported(device, CARRYSAVE_BAD_DEVICE);
-        info->b.width = info->b.bits - (info->codebook == CARRYSAVE_CODEBOOK_JOB8);
-        info->b.is_signed = false;
-    }
+    if (!open_weights(info))
+        return reported(device, CARRYSAVE_BAD_DEVICE);
     info->fast_array = FIELD(word, FEATURES__FAST_ARRAY) != 0;
     info->rounding = (carrysave_rounding)FIELD(word, FEATURES__ROUNDING);
     scratch = FIELD(word, FEATURES__SCRATCH);

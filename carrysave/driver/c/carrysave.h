@@ -119,14 +119,18 @@ typedef enum {
 
 /* Codes that B consists of in memory, where it is not of numbers: of 4 bits, of 16 constants; of a
  * bit, 0 for 1 and 1 for -1; of 2, 3 or 4 bits, of a table of the job, a byte for each code, at
- * b_scales. Those of 3 bits are 21 along K in a word of 64 bits, the first one lowest. */
+ * b_scales. Those of 3 bits are 21 along K in a word of 64 bits, the first one lowest. Or of those
+ * of each 4 along K that are not 0, one or two, in words of 64 bits: a bit for each of `b_deep` along
+ * K, and behind these masks the numbers that have one, to the word's upper end. */
 typedef enum {
     CARRYSAVE_CODEBOOK_NONE,
     CARRYSAVE_CODEBOOK_NF4,
     CARRYSAVE_CODEBOOK_SIGN,
     CARRYSAVE_CODEBOOK_JOB4,
     CARRYSAVE_CODEBOOK_JOB8,
-    CARRYSAVE_CODEBOOK_JOB16
+    CARRYSAVE_CODEBOOK_JOB16,
+    CARRYSAVE_CODEBOOK_MASKS_1_4,
+    CARRYSAVE_CODEBOOK_MASKS_2_4
 } carrysave_codebook;
 
 /* What the device tells of itself. */
@@ -148,6 +152,7 @@ typedef struct {
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
+    uint32_t b_deep;   /* numbers along K that a word of B stands for */
     bool fast_array;   /* the engine's clock is twice that of the bus */
     carrysave_rounding rounding; /* of the requantiser, if there is one */
     carrysave_vector_unit vector;

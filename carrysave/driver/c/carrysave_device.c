@@ -40,8 +40,8 @@ bool carrysave_is_sensible(const carrysave *device, uint32_t sum_bytes, uint32_t
 {
     const carrysave_info *info = &device->info;
     const carrysave_vector_unit *unit = &info->vector;
-    const uint32_t deep = carrysave_deep(info);
-    static const uint8_t code_bits[] = {0, 4, 1, 2, 64, 4};
+    const uint32_t deep = info->b_deep;
+    static const uint8_t code_bits[] = {0, 4, 1, 2, 64, 4, 64, 64};
 
     if (!within(info->tile_m, 1u, MOST_TILE) || !within(info->tile_n, 1u, MOST_TILE)
         || !within(info->tile_k, 1u, MOST_TILE) || info->tile_k % deep)
@@ -63,7 +63,7 @@ bool carrysave_is_sensible(const carrysave *device, uint32_t sum_bytes, uint32_t
         return false;
     if (info->requantiser && (uint32_t)info->rounding > CARRYSAVE_ROUND_EVEN)
         return false;
-    if ((uint32_t)info->codebook > CARRYSAVE_CODEBOOK_JOB16 || (info->codebook && info->trits)
+    if ((uint32_t)info->codebook > CARRYSAVE_CODEBOOK_MASKS_2_4 || (info->codebook && info->trits)
         || (info->codebook && info->b.bits != code_bits[info->codebook])
         || (info->trits && info->b.bits != 8u))
         return false;

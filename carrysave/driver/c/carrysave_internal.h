@@ -50,19 +50,12 @@ typedef struct {
     uint32_t a_bits, b_bits, k, b_deep, b_rows;
 } words;
 
-/* Codes of B along K in a word. */
-static inline uint32_t carrysave_deep(const carrysave_info *info)
-{
-    if (info->codebook == CARRYSAVE_CODEBOOK_JOB8)
-        return CARRYSAVE_CODES;
-    return info->trits ? CARRYSAVE_TRITS : 1u;
-}
-
 /* Bytes of the table of a job; 0 if jobs have none. */
 static inline uint32_t carrysave_book_bytes(const carrysave_info *info)
 {
-    return info->codebook < CARRYSAVE_CODEBOOK_JOB4 ? 0u
-                                                     : 4u << (info->codebook - CARRYSAVE_CODEBOOK_JOB4);
+    if (info->codebook < CARRYSAVE_CODEBOOK_JOB4 || info->codebook > CARRYSAVE_CODEBOOK_JOB16)
+        return 0u;
+    return 4u << (info->codebook - CARRYSAVE_CODEBOOK_JOB4);
 }
 
 static inline words words_of(const carrysave *device, const carrysave_job *job)
@@ -73,7 +66,7 @@ static inline words words_of(const carrysave *device, const carrysave_job *job)
     w.a_bits = mode->codes ? mode->codes * mode->a_bits : device->info.a.bits;
     w.b_bits = mode->codes ? mode->codes * mode->b_bits : device->info.b.bits;
     w.k = mode->codes ? ceil_div(job->k, mode->codes) : job->k;
-    w.b_deep = carrysave_deep(&device->info);
+    w.b_deep = device->info.b_deep;
     w.b_rows = ceil_div(w.k, w.b_deep);
     return w;
 }

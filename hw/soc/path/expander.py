@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import C, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.lut.expander import ExpanderSpec
 from hw.soc.path.trits import unpack_trits
@@ -24,12 +24,14 @@ def expand(
     m : gets the logic.
     word : as it is in memory.
     spec : the kind.
-    width : bits of a number.
+    width : bits of a number; where words have masks, of a code with its share of one.
     table : numbers of the job's table, by their codes; of no bits, if that is constant.
     name : of the signals.
     """
     if spec.name == "trits":
         return unpack_trits(m, word, name)
+    if spec.group:
+        return _with_masks(word, spec, width)
     entries: list[Value] = (
         [table.word_select(code, width) for code in range(spec.entries)]
         if spec.table is None
@@ -41,6 +43,16 @@ def expand(
         m.d.comb += code.eq(word.word_select(step, spec.width))
         m.d.comb += numbers.word_select(step, width).eq(_entry(entries, code))
     return numbers
+
+
+def _with_masks(word: Value, spec: ExpanderSpec, width: int) -> Value:
+    """Put above each code its share of its group's mask, the lowest with the first code: wires."""
+    share = spec.group // spec.count
+    code = width - share
+    return Cat(
+        Cat(word[at : at + code], word[share * number : share * (number + 1)])
+        for number, at in enumerate(range(spec.first, spec.bits, spec.width))
+    )
 
 
 def _entry(entries: list[Value], code: Value) -> Value:

@@ -69,7 +69,7 @@ def operand_words(m: Module, job: Any, side: Side, read: Value, choice: Any, tab
             parts = [part.word_select(word, bits) for word in range(side.across)]
             if side.expander.bits:
                 named = [(one, f"bank{number}_weights{at}") for at, one in enumerate(parts)]
-                each = width // side.deep
+                each = width // side.numbers
                 return Cat(expand(m, one, side.expander, each, table, name) for one, name in named)
             return Cat(_spread(one, codes, width) for one in parts)
 
@@ -79,7 +79,7 @@ def operand_words(m: Module, job: Any, side: Side, read: Value, choice: Any, tab
             _masked(m, part.word_select(word, width) & mask, masks, choice.inside[word])
             for word in range(side.across)
         ])
-    step = width // side.deep
+    step = width // side.numbers
     return Cat(
         Cat(word[at : at + step] for word in row) for row in words for at in range(0, width, step)
     )

@@ -43,7 +43,12 @@ class Side:
     @property
     def steps(self) -> int:
         """Steps of a word that are masked each for itself: those of codes that are not 0 of 0."""
-        return 1 if self.expander.name == "trits" else self.deep
+        return 1 if self.expander.name == "trits" or self.expander.group else self.deep
+
+    @property
+    def numbers(self) -> int:
+        """Numbers at the engine's port of a word."""
+        return self.expander.present if self.expander.group else self.deep
 
     @property
     def slices(self) -> list[int]:
@@ -62,7 +67,7 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
         ),
         Side(
             name="b", banks=inside.k // spec.b_deep, across=inside.n, k=inside.k, down=True,
-            width=inside.b_width * spec.b_deep, deep=spec.b_deep, expander=inside.expander,
+            width=inside.b_port, deep=spec.b_deep, expander=inside.expander,
             shapes=tuple((kind.codes, kind.b_bits) for kind in kinds),
             word_bytes=spec.b_word_bytes, words=spec.b_words,
         ),

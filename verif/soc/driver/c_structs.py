@@ -56,7 +56,8 @@ class CInfo(Structure):
             "stream", "formats", "fixed_blocks", "uncounted", "sizes", "windows", "ready",
         )),
         ("taps", c_uint32), ("table", c_bool), ("trits", c_bool), ("row_factors", c_bool),
-        ("codebook", c_uint32), ("fast_array", c_bool), ("rounding", c_uint32),
+        ("codebook", c_uint32), ("b_deep", c_uint32), ("fast_array", c_bool),
+        ("rounding", c_uint32),
         ("vector", CVector),
         ("scratch", c_uint32), ("floats", c_uint32), ("scratch_base", c_uint64),
     ]  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 
 from carrysave.compiler.lowered.golden import codes
 from carrysave.driver import Coprocessor, Info, Number, Product, Requantisation
+from golden.formats.sparse import SparseFormat
 from golden.lut.expander import CODEBOOKS
 from golden.lut.trits import pack_trits
 from golden.soc.coprocessor import CoprocessorSpec
@@ -67,8 +68,10 @@ def expected(
 
 
 def draw_weights(rng: np.random.Generator, info: Info, *shape: int) -> np.ndarray:
-    """Draw numbers of B: where it is of codes, those of the table, or as many as one has."""
+    """Draw numbers of B: of a table, or as many as one has, or no more of a group than masks do."""
     expander = info.expander
+    if expander.group:
+        return SparseFormat(expander.count, expander.group).prune(draw(rng, info.mode.b, *shape))
     if expander.name not in CODEBOOKS:
         return draw(rng, info.mode.b, *shape)
     table = expander.table or draw(rng, info.mode.b, expander.entries)

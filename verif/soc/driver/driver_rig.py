@@ -7,6 +7,7 @@ import numpy as np
 from carrysave.driver import Coprocessor
 from carrysave.sim.cocotb.device_memory import Pool
 from golden.soc.coprocessor import CoprocessorSpec
+from golden.tpe.adder_tree import AdderTreeSpec
 from golden.tpe.bitserial_core import BitserialCoreSpec
 from golden.tpe.cube import CubeSpec
 from golden.tpe.systolic_os import SystolicOsSpec
@@ -45,6 +46,7 @@ SPECS = {
         engine=CubeSpec(m=2, n=3, k=21, b_width=6), codebook="job8", sums=256, data_width=64,
         a_bytes=1024, b_bytes=1024,
     ),
+    "masks, 2 of 4": CoprocessorSpec(engine=AdderTreeSpec(m=2, n=4, k=12, sparsity="2:4"), **SMALL),
     "table of 16": CoprocessorSpec(engine=CubeSpec(m=2, n=4, k=2), codebook="job16", **SMALL),
     "lean": CoprocessorSpec(
         engine=SystolicOsSpec(m=2, n=2, k_max=1000), bias=False, requantise=False,

@@ -11,7 +11,10 @@ from verif.soc.driver.driver_rig import RNG, SPECS, Rig
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"features_codebook": 6}, r"features_codebook must be 0\.\.5, not 6"),
+        ({"features_codebook": 8}, r"features_codebook must be 0\.\.7, not 8"),
+        ({"features_codebook": 6}, "b_bits must be 64 with masks_1_4, not 4"),
+        ({"features_codebook": 7, "b_bits": 64}, "tile_k must be a multiple of 12 with masks_2_4"),
+        ({"features_codebook": 7, "numbers_b_width": 9}, r"numbers_b_width must be 1\.\.8, not 9"),
         ({"features_trits": 1}, r"features_codebook must be 0\.\.0, not 5"),
         ({"b_bits": 8}, "b_bits must be 4 with job16, not 8"),
         ({"features_codebook": 4, "b_bits": 64}, "tile_k must be a multiple of 21 with job8"),
