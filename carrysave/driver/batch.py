@@ -213,8 +213,9 @@ def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Pro
     }
     if work.row_factors is None:
         return device.product(a, b, bias, **how)
-    factors = device.place(np.asarray(work.row_factors)[None], FACTOR, "row_factors")
-    return device.product(a, b, bias, out=before, accumulate=True, row_factors=factors, **how)
+    how["accumulate"] = True
+    how["row_factors"] = device.place(np.asarray(work.row_factors)[None], FACTOR, "row_factors")
+    return device.product(a, b, bias, out=before, **how)
 
 
 def _operand(

@@ -112,7 +112,7 @@ def splits_of(
         raise ArgumentError("row_factors must be true with {split_k}")
     made = {}
     for text in shares:
-        wide, narrow = (choose(bits, key=bits.__getitem__) for choose in (max, min))
+        wide, narrow = max(bits, key=bits.__getitem__), min(bits, key=bits.__getitem__)
         grain = target.modes[narrow, narrow].codes
         one = SplitFormats(wide=wide, narrow=narrow, share=_share(text), grain=grain)
         made[one.pair] = one

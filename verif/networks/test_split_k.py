@@ -91,7 +91,7 @@ def test_is_exact_but_for_one_rounding(
 
 def works(rng: np.random.Generator, m: int = 9, n: int = 8) -> list[Work]:
     """Draw both jobs of a product."""
-    made = []
+    made = list[Work]()
     for pair, k in ((WIDE, 3), (NARROW, 12)):
         a, b = (TARGET.formats[name] for name in pair)
         made.append(

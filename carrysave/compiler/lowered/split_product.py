@@ -38,7 +38,7 @@ class SplitProduct(Encoded):
     """
 
     @property
-    def split(self) -> Split:
+    def part(self) -> Split:
         """The part of K in wider formats."""
         assert self.choice.split is not None
         return self.choice.split
@@ -54,7 +54,7 @@ class SplitProduct(Encoded):
             raise ValueError("row_factors must be true for two formats along K")
 
     def _check_depth(self, target: Target, depth: int) -> None:
-        wide = len(self.split.columns)
+        wide = len(self.part.columns)
         for pair, size in zip(self.choice.pairs, (depth - wide, wide), strict=True):
             most = target.modes[pair].k_max
             if size > most:
@@ -67,13 +67,13 @@ class SplitProduct(Encoded):
         axis = 0 if self.transposed else -1
         if not a.ndim or a.shape[axis] != len(self.weights):
             raise ValueError(f"A must have K of {len(self.weights)}, not {a.shape}")
-        rest = np.delete(np.arange(len(self.weights)), self.split.columns)
+        rest = np.delete(np.arange(len(self.weights)), self.part.columns)
         works: list[Work] = []
-        for one, rows in ((self.split, np.array(self.split.columns)), (self.choice, rest)):
+        for one, rows in ((self.part, np.array(self.part.columns)), (self.choice, rest)):
             codes = encode(target.formats[one.a], np.take(a, rows, axis), one.a_step)
             cut = self.cut(codes, 0, 1)
             (left,) = cut.lefts
-            factors = np.full(len(left), self.split.factor) if works else None
+            factors = np.full(len(left), self.part.factor) if works else None
             mode = target.modes[one.a, one.b]
             works.append(Work(a=left, b=self.weights[rows], mode=mode, row_factors=factors))
 
@@ -89,7 +89,7 @@ def shares_of(product: Operands) -> dict[str, float]:
     if not isinstance(product, SplitProduct):
         return {product.formats: 1.0}
     assert product.weights is not None
-    wide = len(product.split.columns) / len(product.weights)
+    wide = len(product.part.columns) / len(product.weights)
     names = (" x ".join(pair) for pair in product.choice.pairs)
     return dict(zip(names, (1 - wide, wide), strict=True))
 
