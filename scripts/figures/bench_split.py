@@ -25,7 +25,7 @@ from scripts.tables import markdown, show
 from scripts.upkeep.pages import write_table
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "split"
-ENGINE = "npe(m=8,n=8,formats=int8,int4)"
+ENGINE = "npe(m=8,n=8,formats=int8,int4,accumulator_width=32)"
 SIZES = ((64, 512, 64), (64, 1024, 64))
 """M, K and N."""
 SHARES = (Fraction(0), Fraction(1, 16), Fraction(1, 8), Fraction(1))

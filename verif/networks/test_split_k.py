@@ -72,6 +72,8 @@ def test_is_exact_but_for_one_rounding(
     """The outliers' sums are rounded to units of the rest's, halves up."""
     proto, weights = model(kind, shape, **attributes)
     graph, x = Graph(proto), RNG(2).normal(0, 1, shape).astype(np.float32)
+    outliers: Any = (list(SPLIT.columns), ...) if attributes else (..., list(SPLIT.columns))
+    x[outliers] *= 40
     (node,) = graph.nodes
     found = evaluate(lower(graph, TARGET, {node.name: CHOICE}), {"x": x}, multiply)["y"]
     a = (x.T if attributes.get("transA") else x).reshape(-1, 12).astype(np.float64)
@@ -86,7 +88,7 @@ def test_is_exact_but_for_one_rounding(
     due = (np.array(first) + sums) * (attributes.get("alpha", 1) * 0.125 * 0.25)
     due += np.arange(5) / 8 if kind == "Gemm" else 0
     np.testing.assert_array_equal(found.reshape(-1, 5), due.astype(np.float32))
-    assert np.abs(wide).max() * 3000 > 32768  # the outliers count
+    assert np.abs(wide).max() > 8192  # 1 more of the factor is 1 more of many sums
 
 
 def works(rng: np.random.Generator, m: int = 9, n: int = 8) -> list[Work]:
