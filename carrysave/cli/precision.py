@@ -39,12 +39,21 @@ class PrecisionFlags:
 
     calibration: Annotated[Path, Parameter(help="Inputs, .npy, or .npz by name, as of `run`.")]
     budget: Annotated[
-        list[str],
+        list[str] | None,
         Parameter(
             help="bytes, cycles or energy=NUMBER, NUMBER% of the costliest formats, or FORMAT: as "
-            "much as all layers in it."
+            "much as all layers in it. Needed but with --split-k."
         ),
-    ]
+    ] = None
+    split_k: Annotated[
+        str,
+        Parameter(
+            help="Share of K, such as 1/8, in the widest format of integers, the rest in the "
+            "narrowest one: each layer that can be, or, under a budget, by choice, of several "
+            "shares, comma-separated.",
+            show_default=False,
+        ),
+    ] = ""
     input_: Annotated[
         Path | None,
         Parameter(name="--input", help="Inputs to evaluate on. [default: the calibration inputs]"),
@@ -85,11 +94,19 @@ class PrecisionFlags:
             calibration=self.calibration,
             data=self.input_,
             labels=self.labels,
-            design=Design.parse("coprocessor", {"engine": "npe", **settings(self.parameter)}),
+            design=Design.parse(
+                "coprocessor",
+                {
+                    "engine": "npe",
+                    **({"row_factors": "true"} if self.split_k else {}),
+                    **settings(self.parameter),
+                },
+            ),
             formats=[name for name in self.formats.split(",") if name],
             against=[name for name in self.against.split(",") if name],
             pairs=self.pairs,
-            budgets=self.budget,
+            budgets=self.budget or [],
+            split_k=[share for share in self.split_k.split(",") if share],
             batch=self.batch,
             fine_tune=self.fine_tune,
             reading=reading,
@@ -113,6 +130,11 @@ def precision(
     is written with its formats, for `carrysave run`. Parameters are those of `generate
     coprocessor`; the engine is `npe`.
 
+    With `--split-k`, a share of a layer's columns of activations, those with the greatest
+    magnitudes on the calibration inputs, are of a wider format with their rows of weights, as in
+    LLM.int8() and ResQ: two jobs, of which the second goes on with the first one's sums. To run
+    the model, the co-processor needs `-p row_factors=true`.
+
     With `--fine-tune`, the network then learns, rounded to the chosen formats, its own outputs in
     floats on the calibration inputs: no labels are needed. The model is written with these weights.
 
@@ -121,6 +143,7 @@ def precision(
     - `carrysave precision model.onnx --calibration images.npy --budget bytes=60%`
     - `carrysave precision model.onnx --calibration x.npy --budget cycles=20000 -p m=4 -p n=4`
     - `carrysave precision model.onnx --calibration x.npy --budget bytes=50% --fine-tune 5`
+    - `carrysave precision model.onnx --calibration x.npy --split-k 1/8 -p formats=int8,int4`
     - `carrysave precision model.onnx --calibration x.npy --formats e2m1,posit8e0 --against e4m3
       --budget bytes=int8`
     """

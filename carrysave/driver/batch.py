@@ -13,7 +13,7 @@ from .job import Job, Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
 from .number import BYTE, Number
-from .product import STRIDES
+from .product import FACTOR, STRIDES, ProductOptions
 from .vector import EXPONENT, INDEX, VectorWork
 
 __all__ = ["Rows", "Work", "placed", "run", "run_jobs"]
@@ -31,6 +31,8 @@ class Work:
     requantisation : None: C holds sums.
     mode : formats of A and B; None for an integer engine.
     wide : codes of two bytes.
+    row_factors : the sums are added to the previous work's, which C holds then, times so many 2^-15
+        for each row, if the device has such factors; without bias and requantisation of both.
     """
 
     a: np.ndarray | None
@@ -39,6 +41,12 @@ class Work:
     requantisation: Requantisation | None = None
     mode: Mode | None = None
     wide: bool = False
+    row_factors: np.ndarray | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it takes what the previous work has made."""
+        return self.a is None or self.row_factors is not None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,6 +70,11 @@ class Rows:
     requantisation: Requantisation | None = None
     narrow: bool = False
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it takes what the previous work has made."""
+        return self.a is None
+
 
 def run(
     device: Coprocessor,
@@ -81,7 +94,8 @@ def run(
 
     Returns
     -------
-    C of each, and the counters of each start.
+    C of each, and the counters of each start. In one start, the C that another work goes on with is
+    that one's.
     """
     results: list[np.ndarray] = []
     counters: list[Counters] = []
@@ -95,7 +109,7 @@ def run(
 
     try:
         for number, work in enumerate(works):
-            if work.a is not None and not one_start:
+            if not (work.goes_on or one_start):
                 free()
             chain.append(_place(device, work, _codes(chain[-1]) if chain else None))
             if one_start:
@@ -124,7 +138,8 @@ def run_jobs(
     Parameters
     ----------
     device : an opened driver.
-    jobs : of each the bytes of its matrices, rows x bytes, by name; those of C are not written.
+    jobs : of each the bytes of its matrices, rows x bytes, by name; those of C are not written, but
+        for a job that accumulates.
     progress : called with the number of completed jobs.
 
     Returns
@@ -139,7 +154,7 @@ def run_jobs(
                 matrices[name] = device.empty(data.shape, BYTE)
                 # What a lost device may still write to is not freed.
                 stack.callback(_free, device, matrices[name])
-                if name != "c":
+                if name != "c" or job.accumulate:
                     matrices[name].write_bytes(data)
             at = {name: (one.address, one.distance) for name, one in matrices.items()}
             counters = device.run_jobs([placed(job, at)])
@@ -188,12 +203,19 @@ def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Pro
             work.operation, a, b=b, requantisation=work.requantisation, narrow=work.narrow
         )
     mode = (work.mode or info.mode).tabled(work.b)
-    before = _operand(device, work, mode.a, before)
+    a = _operand(device, work, mode.a, before)
     bias = None if work.bias is None else device.place(work.bias[None], info.sums, "bias")
     b = device.place(mode.words(work.b), mode.b_stored, "b")
-    return device.product(
-        before, b, bias, requantisation=work.requantisation, mode=mode, wide=work.wide
-    )
+    how: ProductOptions = {
+        "requantisation": work.requantisation,
+        "mode": mode,
+        "wide": work.wide,
+    }
+    if work.row_factors is None:
+        return device.product(a, b, bias, **how)
+    how["accumulate"] = True
+    how["row_factors"] = device.place(np.asarray(work.row_factors)[None], FACTOR, "row_factors")
+    return device.product(a, b, bias, out=before, **how)
 
 
 def _operand(

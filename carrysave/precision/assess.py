@@ -99,7 +99,7 @@ class Judge:
         energies = [option.energy_uj for option in options if option.energy_uj is not None]
         return Outcome(
             name=name,
-            formats=[f"{option.choice.a} x {option.choice.b}" for option in options],
+            formats=[option.choice.formats for option in options],
             bits=sum(option.weight_bits for option in options) / max(weights, 1),
             bytes=sum(option.bytes for option in options),
             cycles=sum(option.cycles for option in options),

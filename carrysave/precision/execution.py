@@ -20,9 +20,10 @@ from carrysave.precision import layers as products
 from carrysave.precision import picture, sensitivity, view
 from carrysave.precision.assess import Judge
 from carrysave.precision.batches import Batches
-from carrysave.precision.options import Options, Pair
+from carrysave.precision.options import Options, Pair, is_split, name_of
 from carrysave.precision.request import PrecisionRequest
 from carrysave.precision.sensitivity import Option
+from carrysave.precision.splits import SplitFormats, splits_of
 from carrysave.progress import Steps
 
 __all__ = ["execute"]
@@ -49,15 +50,15 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
         for inputs in (calibration, data)
     )
     target = Target(request.design, golden=True)
-    pairs, every = _pairs(request, target)
+    pairs, every, splits = _pairs(request, target)
     with within_file(request.model):
         layers = products.find(graph, given)
     spent = _energy(request, target, every, steps)
     with within_file(request.model):
-        table = sensitivity.measure(graph, target, layers, every, given, energy=spent, steps=steps)
+        more: Any = {"splits": splits, "energy": spent, "steps": steps}
+        table = sensitivity.measure(graph, target, layers, every, given, **more)
     options = Options(table)
-    limits = request.limits(options, pairs)
-    taken = options.mix(pairs, limits)
+    limits, taken = _picked(request, options, pairs, splits)
     judge = Judge(graph, target, layers, judged, labels)
     outcomes = _outcomes(judge, options, table, (pairs, every), (limits, taken), steps)
     chosen = [row[pick] for row, pick in zip(table, taken, strict=True)]
@@ -90,6 +91,22 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     return _written(facts, request.model, with_choices(graph, choices), folder)
 
 
+def _picked(
+    request: PrecisionRequest,
+    options: Options,
+    pairs: Sequence[Pair],
+    splits: Mapping[Pair, SplitFormats],
+) -> tuple[dict[str, float], list[Pair]]:
+    """Return the limits, and the pair of each layer.
+
+    Without a budget, all that can be is split, by the first share; the rest has the wider format.
+    """
+    limits = request.limits(options, pairs)
+    if not limits:
+        return limits, options.first([*splits, *pairs])
+    return limits, options.mix(pairs, limits)
+
+
 def _energy(
     request: PrecisionRequest, target: Target, pairs: Sequence[Pair], steps: Steps
 ) -> energy.Energy | None:
@@ -98,7 +115,8 @@ def _energy(
         return None
     for note in () if isinstance(request.library, str) else request.library.notes:
         steps.remark(note)
-    return energy.measure(target, [" x ".join(pair) for pair in pairs], request.library, steps)
+    names = [" x ".join(pair) for pair in pairs if not is_split(pair)]
+    return energy.measure(target, names, request.library, steps)
 
 
 def _outcomes(
@@ -129,13 +147,14 @@ def _outcomes(
         for pair in every
         if pair[0] == pair[1] and options.has(pair)
     }
-    kind = next(iter(limits))
+    fronts = [(kind, options.front(pairs, kind)) for kind in [*limits][:1]]
     return {
         "chosen": assess("chosen", taken),
         "uniform": [assess(name, picks) for name, picks in alike.items()],
         "pareto": [
             assess(f"{kind} {limit:,.{3 if kind == 'energy' else 0}f}", picks)
-            for limit, picks in options.front(pairs, kind)
+            for kind, front in fronts
+            for limit, picks in front
             if picks not in (taken, *alike.values())
         ],
     }
@@ -150,7 +169,7 @@ def _layers(
             "layer": layer.name,
             "operator": layer.node.op_type,
             **_plain(option),
-            "sensitivity": {" x ".join(pair): _plain(other) for pair, other in row.items()},
+            "sensitivity": {name_of(pair): _plain(other) for pair, other in row.items()},
         }
         for layer, option, row in zip(layers, chosen, table, strict=True)
     ]
@@ -170,8 +189,13 @@ def _written(facts: dict[str, Any], path: Path, model: ModelProto, folder: Path)
     return facts
 
 
-def _pairs(request: PrecisionRequest, target: Target) -> tuple[list[Pair], list[Pair]]:
-    """List the pairs of formats to choose from, and these with those to compare with."""
+def _pairs(
+    request: PrecisionRequest, target: Target
+) -> tuple[list[Pair], list[Pair], dict[Pair, SplitFormats]]:
+    """List the pairs of formats to choose from; these with those to compare with; and the splits.
+
+    Without a budget, there are only those that splits have.
+    """
     if not target.formats:
         raise UsageError("engine must have several formats, such as npe, to choose from")
     for argument, given in (("formats", request.formats), ("against", request.against)):
@@ -180,13 +204,20 @@ def _pairs(request: PrecisionRequest, target: Target) -> tuple[list[Pair], list[
                 legal = f"of {', '.join(target.formats)}, which the engine has"
                 raise refusal(argument, legal, repr(name))
     names = list(dict.fromkeys(request.formats)) or list(target.formats)
+    splits = splits_of(request.split_k, target, names)
+    if not request.budgets:
+        names = list(
+            dict.fromkeys(name for one in splits.values() for name in (one.wide, one.narrow))
+        )
     if request.pairs == "same":
         pairs = [(name, name) for name in names]
     else:
         pairs = [(a, b) for a in names for b in names]
-    return pairs, list(dict.fromkeys([*pairs, *((name, name) for name in request.others)]))
+    pairs += splits
+    every = list(dict.fromkeys([*pairs, *((name, name) for name in request.others)]))
+    return pairs, every, splits
 
 
 def _plain(option: Option) -> dict[str, Any]:
     facts = asdict(option)
-    return {**facts.pop("choice"), **facts}
+    return {**option.choice.fields(), **{name: facts[name] for name in facts if name != "choice"}}

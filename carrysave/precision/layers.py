@@ -1,6 +1,6 @@
 """Products of a float network, and their operands."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from carrysave.compiler.passes.refusals import check_host
 from carrysave.precision.batches import Batches
 from golden.formats.element import ElementFormat
 
-__all__ = ["Layer", "find"]
+__all__ = ["Layer", "find", "step_of"]
 
 _SAMPLE = 1 << 14
 """Number of a tensor's values used to choose its scale."""
@@ -60,13 +60,21 @@ class Layer:
         return Choice(
             a=a,
             b=b,
-            a_step=_step(formats[a], self.a),
-            b_step=_step(formats[b], self.b) if self.b else 1.0,
+            a_step=step_of(formats[a], self.a),
+            b_step=step_of(formats[b], self.b) if self.b else 1.0,
         )
 
     def weight_bits(self, bits: int) -> int:
         """Return the bits of all weights."""
         return 0 if self.weights is None else self.weights.size * bits
+
+    def chosen_bits(self, choice: Choice, bits: Callable[[tuple[str, str]], int]) -> int:
+        """Return the bits of all weights, of which each has those of its pair of formats."""
+        if self.weights is None:
+            return 0
+        depth, wide = self.weights.shape[-2], len(choice.split.columns) if choice.split else 0
+        rows = zip((depth - wide, wide), choice.pairs, strict=False)
+        return sum(count * bits(pair) for count, pair in rows) * (self.weights.size // depth)
 
 
 def find(graph: Graph, given: Batches) -> list[Layer]:
@@ -127,7 +135,7 @@ def _is_product(graph: Graph, node: NodeProto) -> bool:
     return True
 
 
-def _step(fmt: ElementFormat, parts: list[np.ndarray]) -> float:
+def step_of(fmt: ElementFormat, parts: list[np.ndarray]) -> float:
     """Choose a scale for a tensor, by a sample of its values."""
     flat = np.concatenate([part.reshape(-1) for part in parts])
     part = flat[:: -(-flat.size // _SAMPLE)]

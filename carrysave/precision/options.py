@@ -8,7 +8,7 @@ import numpy as np
 
 from carrysave.precision.choose import choose
 
-__all__ = ["BUDGETS", "Options", "Pair"]
+__all__ = ["BUDGETS", "Options", "Pair", "is_split", "name_of"]
 
 BUDGETS = {"bytes": "bytes", "cycles": "cycles", "energy": "energy_uj"}
 """Kinds of budgets, and the option's member that each limits."""
@@ -17,7 +17,17 @@ _POINTS = 7
 """Number of budgets, from smallest to largest, whose choices are shown."""
 
 Pair = tuple[str, str]
-"""Formats of A and B."""
+"""Formats of A and B; or twice the name of two along K."""
+
+
+def is_split(pair: Pair) -> bool:
+    """Return whether a pair stands for two formats along K."""
+    return "+" in pair[0]
+
+
+def name_of(pair: Pair) -> str:
+    """Return the name of formats, A's first, or of two along K."""
+    return pair[0] if is_split(pair) else " x ".join(pair)
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,10 @@ class Options:
     def has(self, pair: Pair) -> bool:
         """Return whether all layers can be of a pair."""
         return all(pair in options for options in self.table)
+
+    def first(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Pick, for each layer, the first pair that it has."""
+        return [next(pair for pair in pairs if pair in options) for options in self.table]
 
     def mix(self, pairs: Sequence[Pair], limits: Mapping[str, float]) -> list[Pair]:
         """Pick a pair for each layer that minimises the total noise under all limits.

@@ -31,7 +31,10 @@ class PrecisionRequest:
     design : a co-processor around an engine of several formats.
     formats : names; empty: all of the engine's.
     pairs : one of :data:`PAIRS`.
-    budgets : such as ``bytes=50%``, ``bytes=int8``, ``cycles=20000``, ``energy=1.5``.
+    budgets : such as ``bytes=50%``, ``bytes=int8``, ``cycles=20000``, ``energy=1.5``; none only
+        with `split_k`.
+    split_k : shares of K that can have the widest format of integers, and the rest the narrowest
+        one; without budgets, each layer that can be split is, by the first share.
     against : names of formats to compare with, each for all layers.
     fine_tune : epochs in which weights are fitted to the chosen formats, on the calibration inputs.
     batch : batch size; None: the model's, or 8.
@@ -51,6 +54,7 @@ class PrecisionRequest:
     library: "str | Library | None"
     against: Sequence[str] = ()
     fine_tune: int = 0
+    split_k: Sequence[str] = ()
     reading: ReadOptions = field(default_factory=ReadOptions)
 
     def __post_init__(self) -> None:
@@ -64,8 +68,12 @@ class PrecisionRequest:
                 epochs=_EPOCHS,
                 value=self.fine_tune,
             )
-        if not self.budgets:
+        if not self.budgets and not self.split_k:
             raise ArgumentError("{budget} must be given, such as bytes=50%")
+        if self.split_k and self.fine_tune:
+            raise ArgumentError(
+                "{fine_tune} must be 0 with {split_k}, not {value}", value=self.fine_tune
+            )
         kinds = [self._budget(text)[0] for text in self.budgets]
         if len(set(kinds)) < len(kinds):
             raise ArgumentError("{budget} must be given once for each kind")

@@ -1,7 +1,8 @@
 """Cost of a layer's format, and its effect on the network's outputs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import onnx
@@ -12,6 +13,7 @@ from carrysave.compiler.graph.names import label
 from carrysave.compiler.graph.reference_runtime import Oracle, session
 from carrysave.compiler.lowered import golden
 from carrysave.compiler.lowered.encoded import Choice
+from carrysave.compiler.lowered.split_product import shares_of
 from carrysave.compiler.passes.floats import match_floats
 from carrysave.compiler.program.cost import Spent, spent_by_all
 from carrysave.compiler.run.alone import product_job
@@ -19,6 +21,8 @@ from carrysave.compiler.target.energy import Energy
 from carrysave.compiler.target.target import Target
 from carrysave.precision.batches import Arrays, Batches
 from carrysave.precision.layers import Layer
+from carrysave.precision.options import Pair
+from carrysave.precision.splits import SplitFormats
 from carrysave.progress import Steps
 
 __all__ = ["Option", "measure", "noise"]
@@ -85,12 +89,13 @@ def measure(
     graph: Graph,
     target: Target,
     layers: Sequence[Layer],
-    pairs: Sequence[tuple[str, str]],
+    pairs: Sequence[Pair],
     given: Batches,
     *,
+    splits: Mapping[Pair, SplitFormats],
     energy: Energy | None,
     steps: Steps,
-) -> list[dict[tuple[str, str], Option]]:
+) -> list[dict[Pair, Option]]:
     """Round one layer at a time to each pair of formats, all others in floats.
 
     The layer is multiplied by the golden model of the engine, what follows it by onnxruntime.
@@ -100,6 +105,7 @@ def measure(
     graph, target : the model, and what runs it.
     layers : its products.
     pairs : of formats, of A and B.
+    splits : what some of them stand for; layers that cannot be split lack it.
     given : the calibration inputs; each batch begins with the states that the network in floats
         has left.
     energy : of the engine, or None.
@@ -114,17 +120,22 @@ def measure(
     for one in (one for _, made in runs for one in made.values()):
         if one.dtype.kind == "f" and not np.isfinite(one).all():
             raise ValueError("outputs on the calibration inputs must be finite")
-    measured: list[dict[tuple[str, str], Option]] = []
+    measured: list[dict[Pair, Option]] = []
     for number, layer in enumerate(layers):
         steps.step(f"sensitivity of {layer.name}, {number + 1} of {len(layers)}")
         tail = _Tail(graph, layer)
-        fit = [pair for pair in pairs if layer.depth <= target.modes[pair].k_max]
-        if not fit:
-            most = max(target.modes[pair].k_max for pair in pairs)
+        fit = [pair for pair in pairs if pair in splits or layer.depth <= target.modes[pair].k_max]
+        if not any(pair not in splits for pair in fit):
+            most = max(target.modes[pair].k_max for pair in pairs if pair not in splits)
             raise ValueError(f"{label(layer.node)}: K must be 1..{most}, not {layer.depth}")
         of_layer = {}
         for done, pair in enumerate(fit, 1):
-            of_layer[pair] = _option(graph, target, layer, pair, tail, runs, given.count, energy)
+            choose = splits[pair].choice if pair in splits else partial(Layer.choice, pair=pair)
+            choice = choose(layer, formats=target.formats)
+            if choice is not None:
+                of_layer[pair] = _option(
+                    graph, target, layer, choice, tail, runs, given.count, energy
+                )
             steps.advance(number * len(pairs) + done, len(layers) * len(pairs))
         measured.append(of_layer)
     return measured
@@ -134,14 +145,13 @@ def _option(
     graph: Graph,
     target: Target,
     layer: Layer,
-    pair: tuple[str, str],
+    choice: Choice,
     tail: _Tail,
     runs: Sequence[tuple[Arrays, Arrays]],
     count: int,
     energy: Energy | None,
 ) -> Option:
-    """Round a layer to a pair of formats; figures are of one of a count of samples."""
-    choice = layer.choice(target.formats, pair)
+    """Round a layer to chosen formats; figures are of one of a count of samples."""
     product = match_floats(graph, layer.node, target, choice).product
     product.check(target)
     takes = Spent()
@@ -153,14 +163,13 @@ def _option(
         takes += spent_by_all(jobs, target)
         outputs += tail.run(part, golden.product(target.spec, compiled))
     reference = [one for _, made in runs for one in made.values()]
-    bits = target.formats[choice.b].width
     slots = takes.slots / count
     return Option(
         choice=choice,
         noise=noise(outputs, reference),
-        weight_bits=layer.weight_bits(bits),
-        bytes=layer.weight_bits(target.modes[pair].b.bits) / 8,
+        weight_bits=layer.chosen_bits(choice, lambda pair: target.formats[pair[1]].width),
+        bytes=layer.chosen_bits(choice, lambda pair: target.modes[pair].b.bits) / 8,
         cycles=takes.cycles / count,
         slots=slots,
-        energy_uj=slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None,
+        energy_uj=energy.uj(slots, shares_of(product)) if energy else None,
     )

@@ -56,8 +56,7 @@ def _layers(facts: Mapping[str, Any]) -> Section:
         (
             row["layer"],
             row["operator"],
-            row["a"],
-            row["b"],
+            *(_along(row, side) for side in "ab"),
             decibels(row["noise"]),
             row["bytes"] / 1024,
             row["cycles"],
@@ -65,8 +64,14 @@ def _layers(facts: Mapping[str, Any]) -> Section:
         )
         for row in facts["layers"]
     ]
-    title = f"{facts['model']} on {facts['design']}, at most {_limits(facts)}; figures per input"
+    title = f"{facts['model']} on {facts['design']}, {_limits(facts)}; figures per input"
     return Section(title, _LAYERS, rows, 4)
+
+
+def _along(row: Mapping[str, Any], side: str) -> str:
+    """Name the format of an operand of a layer, or both along K."""
+    split = row.get("split")
+    return row[side] if split is None else f"{row[side]} + {len(split['columns'])} {split[side]}"
 
 
 def _outcomes(facts: Mapping[str, Any]) -> Section:
@@ -164,7 +169,7 @@ def page(facts: Mapping[str, Any]) -> Page:
     shares = (("same class as in floats", "same"), ("accuracy", "right"))
     return Page(
         title=f"formats of {facts['model']} on {facts['design']}",
-        says=f"{judged:,} inputs; at most {_limits(facts)}",
+        says=f"{judged:,} inputs; {_limits(facts)}",
         command=facts["command"],
         versions=package_versions("numpy", "onnx", "onnxruntime", "scipy"),
         summary=[
@@ -189,4 +194,5 @@ def page(facts: Mapping[str, Any]) -> Page:
 
 def _limits(facts: Mapping[str, Any]) -> str:
     """Write the budgets."""
-    return ", ".join(f"{kind} {limit:,.6g}" for kind, limit in facts["limits"].items())
+    limits = ", ".join(f"{kind} {limit:,.6g}" for kind, limit in facts["limits"].items())
+    return f"at most {limits}" if limits else "two formats along K"

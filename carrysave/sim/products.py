@@ -132,7 +132,7 @@ def _size(spec: Any, works: Sequence[Work | Rows], one_start: bool) -> int:
     for work in works:
         if work.a is not None:
             rows, columns = work.a.shape
-            total = total if one_start else 0
+            total = total if one_start or work.goes_on else 0
         matrices: tuple[tuple[int, int, int], ...]
         if isinstance(work, Rows):
             matrices = ((3 * rows, columns + 1, 16),)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import product
+from itertools import chain, product
 from math import lcm
 from typing import NamedTuple
 
@@ -168,7 +168,7 @@ def spans(
     Parameters
     ----------
     stores, blocks : the build, and the blocks of the product.
-    bits : bits per number of each matrix in use: a, b, c, bias, records, a_scales, b_scales.
+    bits : per number of each matrix in use, by name; ``addend``: the existing C that is added to.
     m, n, words : rows and columns of C, words along K.
     """
     up, across = blocks.m * stores.tile_m, blocks.n * stores.tile_n
@@ -186,8 +186,8 @@ def spans(
     for rows, columns in places:
         a_stays = deep >= words and not blocks.by_columns and before and before[0] == rows
         b_stays = deep >= words and blocks.by_columns and before and before[1] == columns
-        for name in ("bias", "records"):
-            yield from part(name, range(1), columns)
+        yield from chain(*(part(name, range(1), columns) for name in ("bias", "records")))
+        yield from chain(part("row_factors", range(1), rows), part("addend", rows, columns))
         for along in _ranges(words, deep):
             scales = range(along.start // each, -(-along.stop // each))
             if not a_stays:

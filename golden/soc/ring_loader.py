@@ -26,7 +26,7 @@ _PLACE = 3
 """More before the first row of a block of windows, whose place is stored or fetched."""
 _BUFFERS = {
     **dict.fromkeys(("a", "b", "a_scales", "b_scales"), CoprocessorSpec.PARTS),
-    "bias": 2,
+    **dict.fromkeys(("bias", "row_factors", "addend"), 2),
     "records": 4,
 }
 """Of the stores of each matrix."""
@@ -129,7 +129,8 @@ class RingLoader:
     def load(self, span: Span) -> list[int]:
         """Read rows of a matrix; return when the last beat of each comes."""
         came, bus, name = list[int](), self._bus, span.name
-        matrix, walks = self._placed[name], self._walks if name == "a" else None
+        matrix = self._placed["c" if name == "addend" else name]
+        walks = self._walks if name == "a" else None
         self.row = max(self.row, self.free[name][0]) + NEXT - 1 + (_PLACE if walks else 0)
         for number, row in enumerate(span.rows):
             address = matrix.address + row * matrix.distance + span.first

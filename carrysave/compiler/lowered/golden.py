@@ -10,6 +10,7 @@ from carrysave.compiler.timing.golden_job import scales_of
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from golden.soc.coprocessor import requantise
+from golden.soc.row_factors import scaled
 from golden.soc.spec import CoprocessorSpec
 
 __all__ = ["codes", "product", "run"]
@@ -20,7 +21,7 @@ _COLUMNS = 256
 
 
 def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
-    """Return the results of works that do not depend on each other.
+    """Return the results of works; none depends on another but one that goes on with its C.
 
     Raises
     ------
@@ -30,7 +31,8 @@ def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
     results: list[np.ndarray] = []
     at = 0
     while at < len(works):
-        first, sums = works[at], [_sums(spec, works[at])]
+        first = works[at]
+        sums = [_sums(spec, first, results[-1] if first.row_factors is not None else None)]
         columns = sums[0].shape[1]
         for work in works[at + 1 :]:
             columns += work.b.shape[1]
@@ -47,14 +49,17 @@ def product(spec: CoprocessorSpec, compiled: Compiled) -> np.ndarray:
     return compiled.finish(run(spec, compiled.works))
 
 
-def _sums(spec: CoprocessorSpec, work: Work) -> np.ndarray:
-    """Return A x B + bias of a work."""
+def _sums(spec: CoprocessorSpec, work: Work, existing: np.ndarray | None = None) -> np.ndarray:
+    """Return A x B + bias of a work, and the existing sums times its factors, if there are any."""
     assert work.a is not None
     mode = work.mode
     pair = (0, 0) if mode is None else (mode.a_format, mode.b_format)
     sums, _ = spec.inside.multiply(work.a, work.b, pair)
     if work.bias is not None:
         sums = sums + work.bias
+    if existing is not None:
+        assert work.row_factors is not None
+        sums = sums + scaled(existing, work.row_factors)
     bits = spec.inside.sum_width
     if sums.size and not -(1 << bits - 1) <= sums.min() <= sums.max() < 1 << bits - 1:
         most = sums.flat[np.abs(sums).argmax()]

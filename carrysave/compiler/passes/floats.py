@@ -6,7 +6,7 @@ unchanged.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from itertools import chain
 
 import numpy as np
 import onnx
@@ -16,6 +16,7 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, Unsupported, arranged, attributes
 from carrysave.compiler.graph.names import key, quoted
 from carrysave.compiler.lowered.encoded import Choice, Encoded, encode, steps_of
+from carrysave.compiler.lowered.split_product import SplitProduct, split_codes
 from carrysave.compiler.passes.product_of_codes import Match, places
 from carrysave.compiler.passes.quantised_tensor import row
 from carrysave.compiler.target.target import Target
@@ -26,6 +27,7 @@ __all__ = ["match_float_codes", "match_floats", "read", "with_choices"]
 _ENTRY = "carrysave.precision"
 _CODES = {"float8_e4m3fn": "e4m3", "float4_e2m1fn": "e2m1"}
 """Formats of the engine, by numpy's names of the types of codes."""
+_SPLITS = "two formats along K are for matrix products with constant weights, of floats"
 
 
 def match_floats(graph: Graph, node: NodeProto, target: Target, choice: Choice) -> Match:
@@ -36,7 +38,7 @@ def match_floats(graph: Graph, node: NodeProto, target: Target, choice: Choice) 
     Unsupported
         It cannot be compiled.
     """
-    for name in (choice.a, choice.b):
+    for name in chain(*choice.pairs):
         if name not in target.formats:
             has = ", ".join(target.formats) or "integers alone"
             raise Unsupported(f"the engine must have the format {shown(name, 100)}; it has {has}")
@@ -62,15 +64,20 @@ def _encoded(
     if given is not None and (given.dtype.kind != "f" or not np.isfinite(given).all()):
         raise Unsupported("weights must be finite floats")
     weights, windows = arranged(node, given)
-    steps = np.full(1, choice.b_step)
-    if weights is not None:
+    steps, kind = np.full(1, choice.b_step), Encoded
+    if choice.split is not None:
+        if weights is None or weights.ndim != 2 or are_codes:
+            raise Unsupported(_SPLITS)
+        kind = SplitProduct
+        weights, steps = split_codes(target.formats, choice, weights)
+    elif weights is not None:
         fmt = target.formats[choice.b]
         columns = columns_of(weights)
         steps = np.full(columns.shape[1], choice.b_step) if are_codes else steps_of(fmt, columns)
         groups = weights.shape[0] if weights.ndim == 3 else 1
         each = steps.reshape(groups, 1, -1) if weights.ndim == 3 else steps
         weights = encode(fmt, weights, each)
-    product = Encoded(
+    product = kind(
         **places(node, a, b, weights, windows),
         choice=choice,
         b_steps=steps,
@@ -125,7 +132,7 @@ def with_choices(graph: Graph, choices: Mapping[str, Choice]) -> ModelProto:
     others = [one for one in proto.metadata_props if one.key != _ENTRY]
     del proto.metadata_props[:]
     proto.metadata_props.extend(others)
-    text = json.dumps({name: asdict(choice) for name, choice in choices.items()})
+    text = json.dumps({name: choice.fields() for name, choice in choices.items()})
     proto.metadata_props.add(key=_ENTRY, value=text)
     return proto
 
@@ -141,7 +148,9 @@ def read(graph: Graph) -> dict[str, Choice]:
     for one in graph.proto.metadata_props:
         if one.key == _ENTRY:
             try:
-                choices = {name: Choice(**fields) for name, fields in json.loads(one.value).items()}
+                choices = {
+                    name: Choice.of(fields) for name, fields in json.loads(one.value).items()
+                }
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 raise ValueError(f"the model's entry {_ENTRY} cannot be read: {error}") from None
             unknown = set(choices) - {key(node) for node in graph.nodes}

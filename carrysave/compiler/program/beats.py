@@ -47,6 +47,7 @@ def beats_of(
         "b": sum(map(len, packed)) * b_times * along("b", columns),
         "b_scales": sum(map(len, scales)) * b_times * along("b_scales", columns),
         "c": m * along("c", columns),
+        "addend": m * along("addend", columns),
         **{name: -(-m // up) * along(name, columns) for name in ("bias", "records")},
     }
 

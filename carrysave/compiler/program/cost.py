@@ -82,6 +82,9 @@ def spent(job: Job, target: Target) -> Spent:
     )
     mode, (stores, words) = mode_of(job, target), stores_of(job, target)
     bits = {name: one.bits for name, one in operands.items() if name != "records"}
+    if job.accumulate:
+        bits["addend"] = bits["c"]
+        moved += operands["c"].rows * operands["c"].row_bytes
     blocks = blocks_of(job, operands, target)
     beats = beats_of(stores, blocks, bits, (job.m, job.n, words), beat)
     slots = mode.codes
@@ -94,7 +97,7 @@ def spent(job: Job, target: Target) -> Spent:
 
 def spent_by_all(jobs: list[Job], target: Target) -> Spent:
     """Return what jobs of one product take; those of one shape, of which it has many, the same."""
-    shapes = [(job.m, job.k, job.n) for job in jobs]
+    shapes = [(job.m, job.k, job.n, job.a_format, job.b_format, job.accumulate) for job in jobs]
     of_shape = dict(zip(shapes, jobs, strict=True))
     parts = (spent(of_shape[one], target).times(count) for one, count in Counter(shapes).items())
     return sum(parts, Spent())

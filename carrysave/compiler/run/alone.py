@@ -16,9 +16,11 @@ from carrysave.driver.batch import Work, placed, run_jobs
 from carrysave.driver.device_info import Counters
 from carrysave.driver.job import TABLE_BYTES, Job
 from carrysave.driver.number import Number
+from carrysave.driver.product import FACTOR
 from golden.soc.coprocessor import coprocessor
 from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix, Space
+from golden.soc.row_factors import FACTOR_BYTES
 
 __all__ = ["Alone", "Block", "of_job", "of_work", "product_job", "simulated"]
 
@@ -36,7 +38,8 @@ class Alone:
     -------
     kind : of the job, to whoever took it.
     job : its addresses are those that it had.
-    rows : bytes of its operands, rows x bytes, by name; those of C are zeros.
+    rows : bytes of its operands, rows x bytes, by name; those of C are zeros, or what is
+        accumulated into.
     """
 
     kind: str
@@ -72,18 +75,23 @@ class Alone:
     def some_rows(self, start: int, count: int, target: Target) -> "Alone":
         """Return some rows of A, or of a gather some numbers of rows."""
         sides = {"b"} if self.job.vector == "gather" else {"a"}
+        if self.job.accumulate:
+            sides.add("c")
         if self.job.vector is not None and self.job.ldb:
             sides.add("b")
         rows = {
             name: data[start : start + count] if name in sides else data
             for name, data in self.rows.items()
         }
+        if "row_factors" in rows:
+            part = slice(FACTOR_BYTES * start, FACTOR_BYTES * (start + count))
+            rows["row_factors"] = rows["row_factors"][:, part]
         return self._of(replace(self.job, m=count), rows, target)
 
     def some_columns(self, start: int, count: int, target: Target) -> "Alone":
         """Return some columns of the B of a product; codes of less than a byte begin with one."""
         rows = dict(self.rows)
-        for side in rows.keys() & {"b", "bias", "records"}:
+        for side in rows.keys() & {"b", "bias", "records", *("c" * self.job.accumulate)}:
             whole = rows[side]
             # A table is behind the records.
             end = whole.shape[1] - TABLE_BYTES * (self.job.table and side == "records")
@@ -95,6 +103,8 @@ class Alone:
     def _of(self, job: Job, rows: Mapping[str, np.ndarray], target: Target) -> "Alone":
         """Return a job of another size, in blocks of its own."""
         job = job if job.vector is not None else planned(job, target)
+        if job.accumulate:
+            return Alone(self.kind, job, rows)
         c = matrices(target.spec, golden_job(job, target.spec))["c"]
         return Alone(self.kind, job, {**rows, "c": np.zeros((c.rows, c.row_bytes), np.uint8)})
 
@@ -151,10 +161,11 @@ def product_job(work: Work, target: Target) -> Job:
     """Return the job of a product that is nowhere in memory yet."""
     assert work.a is not None
     shape = *work.a.shape, work.b.shape[1]
-    return job_of_shape(
+    job = job_of_shape(
         target, shape, mode=work.mode, requantisation=work.requantisation, wide=work.wide,
         bias=work.bias is not None,
     )  # fmt: skip
+    return job if work.row_factors is None else replace(job, accumulate=True, row_factors=0)
 
 
 def _results(job: Job, target: Target) -> Number:
@@ -164,8 +175,12 @@ def _results(job: Job, target: Target) -> Number:
     return target.info.wide if job.c_bytes == 2 else target.info.codes
 
 
-def of_work(kind: str, work: Work, target: Target) -> Alone:
+def of_work(kind: str, work: Work, target: Target, existing: np.ndarray | None = None) -> Alone:
     """Return a product as a job with its operands.
+
+    Parameters
+    ----------
+    existing : sums that a work with factors of rows goes on with.
 
     Raises
     ------
@@ -185,6 +200,9 @@ def of_work(kind: str, work: Work, target: Target) -> Alone:
     }
     if work.bias is not None:
         rows["bias"] = info.sums.pack(info.sums.check("bias", work.bias[None]))
+    if work.row_factors is not None:
+        rows["c"] = info.sums.pack(info.sums.check("existing", existing))
+        rows["row_factors"] = FACTOR.pack(FACTOR.check("row_factors", work.row_factors[None]))
     if job.requantisation is not None and job.records is not None:
         rows["records"] = job.requantisation.records(job.n).reshape(1, -1)
     return Alone(kind, job, rows)

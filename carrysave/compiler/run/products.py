@@ -18,6 +18,7 @@ from carrysave.compiler.run.alone import Alone, Block, of_work, product_job
 from carrysave.compiler.run.compare import Comparison
 from carrysave.compiler.run.results import ProductRun, Run
 from carrysave.compiler.target.target import Target
+from carrysave.driver.job import Job
 from carrysave.errors import installed
 from carrysave.progress import Steps
 
@@ -171,18 +172,18 @@ class _Machine:
         name, target = product.name, self.target
         if self.first or name not in self.layers:
             jobs = [product_job(work, target) for work in compiled.works]
-            costs, peak = spent_by_all(jobs, target), target.peak(compiled.works[0].mode)
-            shapes = [(job.m, job.k, job.n) for job in jobs]
-            entry = ProductRun(
-                product, shapes, compiled.macs, peak, costs, sum(job.m for job in jobs)
-            )
+            costs, peak = spent_by_all(jobs, target), target.peak(compiled.works[-1].mode)
+            rows = sum(job.m for job in jobs)
+            entry = ProductRun(product, _shapes(jobs), compiled.macs, peak, costs, rows)
             before = self.layers.get(name)
             # A recurrent layer multiplies at every step.
             self.layers[name] = entry if before is None else before.with_more(entry)
-        # Works of a product are alike: sample the first.
-        last = {"all": len(results), "sample": 1, "none": 0}[self.simulation]
+        # Works of a product are alike: sample the first, with one that goes on with its sums.
+        goes_on = [work.row_factors is not None for work in compiled.works[1:]]
+        last = {"all": len(results), "sample": 1 + sum(goes_on[:1]), "none": 0}[self.simulation]
+        existing: np.ndarray | None = None
         for work, result in zip(compiled.works[:last], results, strict=False):
-            one = of_work(name, work, target)
+            one, existing = of_work(name, work, target, existing), result
             one = one if self.simulation == "all" else one.within(_CYCLES, target)
             self.jobs.append((one, result[: one.job.m]))
         return y
@@ -197,6 +198,15 @@ class _Machine:
             self._made.setdefault(product.name, deque()).append((product, (a, b), y))
         let_go(product.weights)
         return compiled, results, y
+
+
+def _shapes(jobs: list[Job]) -> list[tuple[int, int, int]]:
+    """Return M, K and N of jobs; those that go on with another's sums count as one with it."""
+    shapes: list[tuple[int, int, int]] = []
+    for job in jobs:
+        before = shapes.pop()[1] if job.accumulate else 0
+        shapes.append((job.m, before + job.k, job.n))
+    return shapes
 
 
 def _on_block(machine: _Machine, block: Block, steps: Steps) -> list[str]:

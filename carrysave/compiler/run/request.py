@@ -17,6 +17,7 @@ from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.names import label, within_file
 from carrysave.compiler.lowered.evaluate import ProductError
 from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.lowered.split_product import shares_of
 from carrysave.compiler.passes.arithmetic import arithmetic
 from carrysave.compiler.passes.pipeline import lower, rest
 from carrysave.compiler.run import view
@@ -118,7 +119,7 @@ def execute(
     notes += [f"not on the block: {text}" for text in lowered.refused]
     energy = None
     if isinstance(library, Library):
-        pairs = [product.formats for product in lowered.products]
+        pairs = [pair for product in lowered.products for pair in shares_of(product)]
         from carrysave.compiler.target.energy import measure  # loads all of synthesis
 
         energy = measure(target, pairs, library, steps)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from carrysave.compiler.lowered.operands import Operands
+from carrysave.compiler.lowered.split_product import shares_of
 from carrysave.compiler.program.cost import Spent
 from carrysave.compiler.run.compare import Comparison
 
@@ -20,7 +21,7 @@ class ProductRun:
     Members
     -------
     product : which.
-    shapes : M, K, N of its works.
+    shapes : M, K, N of its works; of those that go on with sums, K of both.
     macs : useful products.
     peak : the engine's maximum products per cycle, in its formats.
     estimate : by the cost model.
@@ -47,6 +48,11 @@ class ProductRun:
             estimate=self.estimate + other.estimate,
             rows=self.rows + other.rows,
         )
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Formats of the works, and the share of K that each has."""
+        return shares_of(self.product)
 
     @property
     def total(self) -> int:

@@ -97,7 +97,7 @@ def _row(run: Run, layer: ProductRun, energy: "Energy | None") -> dict[str, Any]
         "rows": layer.rows,
         "utilisation": layer.macs / (layer.total * layer.peak),
         "bytes": spent.moved,
-        "energy_uj": (spent.slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None),
+        "energy_uj": energy.uj(spent.slots, layer.shares) if energy else None,
         "codes": apart.codes if apart else None,
         "differ": apart.differ if apart else None,
         "judge": run.comparison.judges.get(product.name, ONNXRUNTIME)

@@ -1,6 +1,6 @@
 """Energy of a product of two codes in the engine, for each pair of formats."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from carrysave.asic import synthesis
@@ -20,7 +20,7 @@ class Energy:
     library, period_ns : cell library and clock period.
     activity : for each pair of formats, the operands of the measurement.
     pj_per_mac : for each pair of formats, named as
-        :attr:`carrysave.compiler.lowered.operands.Operands.formats`; ""
+        :func:`carrysave.compiler.lowered.split_product.shares_of`; ""
         for an integer engine.
     """
 
@@ -28,6 +28,10 @@ class Energy:
     period_ns: float
     activity: dict[str, str]
     pj_per_mac: dict[str, float]
+
+    def uj(self, slots: float, shares: Mapping[str, float]) -> float:
+        """Return the microjoules of products, of which pairs of formats have shares."""
+        return slots * sum(share * self.pj_per_mac[pair] for pair, share in shares.items()) / 1e6
 
 
 def measure(

@@ -1,0 +1,93 @@
+"""Counts the cycles of products with two formats along K, beside one format for all of it.
+
+    .venv/bin/python scripts/figures/bench_split.py           prints the table
+    .venv/bin/python scripts/figures/bench_split.py --docs    also rewrites that of docs
+
+Products of random codes on the simulated co-processor, in one start each, every result equal to
+golden's. A core: 2 minutes.
+"""
+
+import argparse
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from carrysave.compiler.lowered import golden
+from carrysave.compiler.target.target import Target
+from carrysave.driver.batch import Work
+from carrysave.sim import products
+from golden.soc.row_factors import ONE
+from hw.catalog import Design
+from scripts.tables import markdown, show
+from scripts.upkeep.pages import write_table
+
+FOLDER = Path(__file__).resolve().parents[2] / "build" / "split"
+ENGINE = "npe(m=8,n=8,formats=int8,int4,accumulator_width=32)"
+SIZES = ((64, 512, 64), (64, 1024, 64))
+"""M, K and N."""
+SHARES = (Fraction(0), Fraction(1, 16), Fraction(1, 8), Fraction(1))
+"""Of K in int8."""
+COLUMNS = {
+    "M x K x N": "{}",
+    "K in int8": "{}",
+    "jobs": "{}",
+    "cycles": "{:,}",
+    "by int4's": "{:.3f}",
+    "multipliers alone": "{:.3f}",
+}
+
+
+def works(target: Target, shape: tuple[int, int, int], share: Fraction) -> list[Work]:
+    """Draw the jobs of a product, of which a share of K has int8 and the rest int4."""
+    (m, k, n), rng, made = shape, np.random.default_rng(1), list[Work]()
+    wide = int(k * share)
+    for name, size in (("int8", wide), ("int4", k - wide)):
+        if size:
+            fmt = target.formats[name]
+            a, b = (rng.integers(fmt.low, fmt.high + 1, one) for one in ((m, size), (size, n)))
+            factors = np.full(m, ONE // 5) if made else None
+            made.append(Work(a=a, b=b, mode=target.modes[name, name], row_factors=factors))
+    return made
+
+
+def rows() -> list[dict[str, Any]]:
+    """Simulate each product."""
+    made = list[dict[str, Any]]()
+    values = {"engine": ENGINE, "row_factors": "true"}
+    target = Target(Design.parse("coprocessor", values))
+    for m, k, n in SIZES:
+        least = 0
+        for share in SHARES:
+            some = works(target, (m, k, n), share)
+            results, (counters,) = products.run_works(target.design, some, FOLDER, one_start=True)
+            if not np.array_equal(results[-1], golden.run(target.spec, some)[-1]):
+                raise RuntimeError(f"{m} x {k} x {n}, {share} in int8: not equal to golden's")
+            cycles = counters["cycles"]
+            least = least or cycles
+            cells = (
+                f"{m} x {k} x {n}",
+                share,
+                len(some),
+                cycles,
+                cycles / least,
+                float(1 + share),
+            )
+            made.append(dict(zip(COLUMNS, cells, strict=True)))
+    return made
+
+
+def main() -> None:
+    """Print the table, and write it if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--docs", action="store_true", help="rewrite the page's table")
+    docs, table = parser.parse_args().docs, rows()
+    show(Console(), "Products with two formats along K, 8 x 8 lanes", table, COLUMNS)
+    if docs:
+        write_table("split", markdown(table, COLUMNS))
+
+
+if __name__ == "__main__":
+    main()
