@@ -53,7 +53,7 @@ def with_head(model: Model, bits: int, levels: str, *, scale: float = 1.0) -> Mo
         codes=rng.integers(0, 1 << bits, (width, words)), bits=bits, levels=levels, group=32,
         scale_format="fp16", scales=halves(-0.02, 0.02), zeros=zeros,
         offsets=halves(-1, 1) if affine else None,
-    ))  # fmt: skip
+    ))
     numbers = head.integers * head.scales[:, None]
     if head.offsets is not None:
         numbers += head.offsets[:, None]
