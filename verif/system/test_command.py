@@ -67,7 +67,10 @@ def test_digits_on_the_simulated_system(run: Run, network: list[Path], tmp_path:
 
 
 @pytest.mark.prove
-@pytest.mark.parametrize("board", ["ulx3s_85f", "ulx3s_12f", "colorlight_i5", "colorlight_i9"])
+@pytest.mark.parametrize(
+    "board",
+    ["ulx3s_85f", "ulx3s_12f", "colorlight_i5", "colorlight_i9", "orangecrab_85f", "ecpix5_45f"],
+)
 def test_convolutions_on_the_simulated_system(board: str, run: Run, tmp_path: Path) -> None:
     """Jobs on one start, codes that the processor gathers, and the greatest of windows."""
     model, x = tmp_path / "model.onnx", tmp_path / "x.npy"
