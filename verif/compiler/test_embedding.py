@@ -49,11 +49,18 @@ def with_head(model: Model, bits: int, levels: str, *, scale: float = 1.0) -> Mo
 
     affine = levels == "affine"
     zeros = None if affine else np.full((width // 32, words), 1 << bits - 1)
-    head = FastWeights(GroupedWeights(
-        codes=rng.integers(0, 1 << bits, (width, words)), bits=bits, levels=levels, group=32,
-        scale_format="fp16", scales=halves(-0.02, 0.02), zeros=zeros,
-        offsets=halves(-1, 1) if affine else None,
-    ))
+    head = FastWeights(
+        GroupedWeights(
+            codes=rng.integers(0, 1 << bits, (width, words)),
+            bits=bits,
+            levels=levels,
+            group=32,
+            scale_format="fp16",
+            scales=halves(-0.02, 0.02),
+            zeros=zeros,
+            offsets=halves(-1, 1) if affine else None,
+        )
+    )
     numbers = head.integers * head.scales[:, None]
     if head.offsets is not None:
         numbers += head.offsets[:, None]
