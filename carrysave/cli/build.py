@@ -85,7 +85,6 @@ def build(
 
     - `carrysave build --board ulx3s_85f --load`
     - `carrysave build --board ulx3s_85f -p m=4 -p n=4 --clock 50 --baud 1000000`
-    - `carrysave build --board ulx3s_85f --model model.onnx`
     - `carrysave build --board ulx3s_85f -p memory=external --model model.onnx --flash`
     - `carrysave build --board orangecrab_85f -p memory=external --model model.gguf --cache 128`
     """

@@ -92,9 +92,7 @@ def chat(
 
     - `carrysave chat SmolLM2.Q4_1.gguf --prompt "Which city is the capital of France?"`
     - `carrysave chat model.gguf --prompt "Tell a story." --tokens 200 --kv 4`
-    - `carrysave chat model.gguf --prompt "Hello" --tokens 4 --simulate sample --core blocks`
     - `carrysave chat text.npz --prompt "The " --tokens 4 --simulate all --core ternary_core`
-    - `carrysave chat build/compile/model --prompt "Hello"`
     - `carrysave chat build/boards/ulx3s_85f/network --prompt "Hello" --port /dev/ttyUSB0`
     """
     if options.simulate == "none" and block.parameter:
