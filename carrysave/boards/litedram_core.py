@@ -7,14 +7,13 @@ what the board's top needs to know.
 
 import importlib
 import json
-import re
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from carrysave.boards.litedram_attached import Attached, Clocks
-from carrysave.boards.litex_parts import axi_to_sdram, pins, without_comments
+from carrysave.boards.litex_parts import axi_to_sdram, pins, with_inouts, without_comments
 
 __all__ = ["CORE", "FACTS", "Request", "main"]
 
@@ -74,11 +73,8 @@ def main(path: Path) -> None:
     writer = GenericPlatform if request.simulated else type(platform)
     output = writer.get_verilog(platform, core, name=CORE, special_overrides=attached.overrides)
     assert not output.data_files
-    text = without_comments(output.main_source)
     inouts = {output.ns.get_name(signal) for signal in attached.inouts}
-    for name in inouts:
-        # Buffers of an FPGA drive what Migen takes for an input.
-        text = re.sub(rf"\binput  wire( .*\b{name}\b)", r"inout  wire\1", text, count=1)
+    text = with_inouts(without_comments(output.main_source), inouts)
     Path(f"{CORE}.v").write_text(text)
     ports = {}
     for signal, _, _, (resource, _, part) in platform.constraint_manager.get_sig_constraints():

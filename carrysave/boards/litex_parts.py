@@ -4,13 +4,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from hw.emit import tools
 
-__all__ = ["COMMANDS", "axi_to_sdram", "pins", "run_litex", "without_comments"]
+__all__ = ["COMMANDS", "axi_to_sdram", "pins", "run_litex", "with_inouts", "without_comments"]
 
 _READS = 32
 """Beats that may wait to be read from SDRAM."""
@@ -51,6 +51,13 @@ def run_litex(program: str, folder: Path, facts: str) -> dict[str, Any]:
 def without_comments(verilog: str) -> str:
     """Drop comments, which name the time and the folder."""
     return re.sub(r"^//.*\n", "", verilog, flags=re.MULTILINE)
+
+
+def with_inouts(verilog: str, names: Iterable[str]) -> str:
+    """Make ports both ways, which buffers of an FPGA drive, and Migen takes for inputs."""
+    for name in names:
+        verilog = re.sub(rf"\binput  wire( .*\b{name}\b)", r"inout  wire\1", verilog, count=1)
+    return verilog
 
 
 def axi_to_sdram(module: Any, axi: Any, port: Any, base: int) -> None:

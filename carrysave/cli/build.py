@@ -12,41 +12,23 @@ from rich.console import Console
 from carrysave.boards.board import Board, board_of, design_of
 from carrysave.boards.build import build as build_board
 from carrysave.boards.clock_search import SEEDS
-from carrysave.boards.flash import flash_of, image_of
+from carrysave.boards.flash import image_of
 from carrysave.boards.load import load, loader_of
+from carrysave.cli.board_models import NO_NETWORK, Compiler, Network, check_text
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.options import Json, errors, print_outcome
 from carrysave.cli.reading import BY_THE_MODEL, Reading
-from carrysave.cli.text_models import is_text
-from carrysave.compiler.front.options import ReadOptions
+from carrysave.cli.text_models import BY_DEFAULT, TextFlags
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError
 from carrysave.fpga.implementation import MOST_SEEDS
 from carrysave.progress import Steps
 from carrysave.report.designs import print_line
 from carrysave.report.synthesis import print_board
-from carrysave.system.board_network import board_program, write_network
+from carrysave.system.board_network import write_network
+from carrysave.system.board_page import a_second
 
 __all__ = ["build"]
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class Network:
-    """A network that runs on a board."""
-
-    model: Annotated[
-        Path | None,
-        Parameter(help="A quantised ONNX model that it runs, or a folder of `carrysave compile`."),
-    ] = None
-    input_: Annotated[
-        Path | None,
-        Parameter(name="--input", help="Inputs of the model, as `compile` takes them."),
-    ] = None
-    batch: Annotated[int, Parameter(help="Samples of a run, if the model leaves it open.")] = 1
-    flash: Annotated[
-        bool, Parameter(help="The board fills its memory from its SPI flash at its start.")
-    ] = False
 
 
 @Parameter(name="*")
@@ -66,7 +48,6 @@ class Rates:
     ] = SEEDS
 
 
-NO_NETWORK = Network()
 DEFAULT_RATES = Rates()
 
 
@@ -77,6 +58,7 @@ def build(
     rates: Rates = DEFAULT_RATES,
     network: Network = NO_NETWORK,
     reading: Reading = BY_THE_MODEL,
+    text: TextFlags = BY_DEFAULT,
     load_: Annotated[
         bool, Parameter(name="--load", help="Load the bitstream into the board, by openFPGALoader.")
     ] = False,
@@ -96,13 +78,15 @@ def build(
     programs in Python and C that send them to the board once, then inputs, and read outputs; and
     a page of its cycles, inputs a second, GOPS, the FPGA's parts, and what bounds it. What is
     between jobs is computed by the host. `--flash`: they are an image for the board's flash, too.
+    Of a language model, `.gguf`, `.npz` or a checkpoint, the page has tokens a second, and `chat`
+    with `--port` answers by the board; the co-processor gets the vector unit that it needs.
 
     **Examples:**
 
     - `carrysave build --board ulx3s_85f --load`
     - `carrysave build --board ulx3s_85f -p m=4 -p n=4 --clock 50 --baud 1000000`
-    - `carrysave build --board ulx3s_85f --model model.onnx`
     - `carrysave build --board ulx3s_85f -p memory=external --model model.onnx --flash`
+    - `carrysave build --board orangecrab_85f -p memory=external --model model.gguf --cache 128`
     """
     chosen = board_of(board)
     if rates.baud is not None and rates.baud < 1:
@@ -117,14 +101,11 @@ def build(
         raise UsageError(
             "--input, --batch, --flash, --batch-axis, --constant and --state need --model"
         )
-    if network.model is not None and is_text(network.model):
-        raise UsageError(
-            "--model must be a quantised ONNX model, or a folder of `carrysave compile` of one, not"
-            f" {network.model.name}: the programs that are written for a board take no tokens"
-        )
+    check_text(network, text, reading)
     folder = block.folder / "boards" / board
     with Steps(errors) as steps:
-        report = _built(chosen, block.settings(), network, reading.options, rates, folder, steps)
+        compiler = Compiler(network, reading.options, text)
+        report = _built(chosen, block.settings(), compiler, rates, folder, steps)
         if load_ and report["ok"]:
             steps.step(f"{board}: loading")
             load(chosen, folder)
@@ -135,8 +116,7 @@ def build(
 def _built(
     board: Board,
     parameters: dict[str, str],
-    network: Network,
-    reading: ReadOptions,
+    compiler: Compiler,
     rates: Rates,
     folder: Path,
     steps: Steps,
@@ -144,15 +124,14 @@ def _built(
     """Build a board's co-processor, with drivers, and with the program of a network."""
     from carrysave.ip.drivers import write_for_line
 
-    model, baud = network.model, rates.baud or 0
+    model, baud = compiler.network.model, rates.baud or 0
     program = None
     if model is not None:
         steps.step(f"compile {model.name}")
-        if network.flash:
-            parameters = {"flash": str(flash_of(board.name).address)} | parameters
+        parameters = compiler.parameters(board) | parameters
         first = design_of(board, parameters, baud=baud)
-        program = board_program(model, network.input_, network.batch, reading, board, first)
-        if network.flash:
+        program = compiler.program(model, board, first)
+        if compiler.network.flash:
             image_of(board, first, program.memory.tobytes())
     design, report = build_board(
         board,
@@ -176,14 +155,16 @@ def _built(
 def _show(console: Console, report: dict[str, Any]) -> None:
     print_board(console, report)
     if taken := report.get("network"):
+        unit = f"{taken['unit']}s a second"
+        both, alone = taken["inputs_per_second"], taken["block_inputs_per_second"]
         print_line(
             console,
-            f"{taken['model']}: {taken['inputs_per_second']:,.1f} inputs a second, bound by the"
+            f"{taken['model']}: {a_second(both)} {unit}, bound by the"
             f" {taken['bound']}; {taken['bytes']:,} bytes of memory of {taken['memory_bytes']:,}",
         )
         print_line(
             console,
-            f"without the line {taken['block_inputs_per_second']:,.1f} inputs a second, bound by"
+            f"without the line {a_second(alone)} {unit}, bound by"
             f" the {taken['block_bound']}: {taken['gops_jobs']:.3g} GOPS of"
             f" {taken['gops_peak']:.3g}",
         )

@@ -11,9 +11,10 @@ from cyclopts import Parameter
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.defaults import defaults
 from carrysave.cli.options import Json, console, errors
+from carrysave.compiler.decoder.chat_options import ChatOptions
 from carrysave.compiler.decoder.summary import lines
 from carrysave.compiler.decoder.view import show
-from carrysave.compiler.decoder.write import ChatOptions, WriteRequest, write
+from carrysave.compiler.decoder.write import WriteRequest, write
 from carrysave.errors import UsageError
 
 __all__ = ["chat"]
@@ -44,6 +45,13 @@ class ChatFlags(ChatOptions):
     ]
     seed: Annotated[int, Parameter(help="Seed of the sample.")]
     weights: Annotated[int, Parameter(help="Bits to which matrices of floats are rounded: 2 to 8.")]
+    port: Annotated[
+        str | None,
+        Parameter(help="Serial port of the board for which `build --model` wrote the program."),
+    ]
+    baud: Annotated[
+        int | None, Parameter(help="Baud rate of the port. [default: that of the board's build]")
+    ]
 
 
 _FLAGS = defaults(ChatFlags)
@@ -72,7 +80,8 @@ def chat(
 
     A model of characters in .npz, as `scripts/train/train_text.py` of a checkout writes them, has
     weights that are ternary, of 2 or of 4 bits; it continues the prompt, by attention or, without a
-    cache, by a recurrent state. A folder of `carrysave compile` has the model's program.
+    cache, by a recurrent state. A folder of `carrysave compile` has the model's program; with
+    `--port` the program's jobs run on the board for which `build --model` wrote it.
 
     With `--simulate`, the model is compiled for a block, golden runs the program, and its jobs also
     run on the simulated co-processor, through its driver, and must be golden's: a few of each kind
@@ -83,9 +92,8 @@ def chat(
 
     - `carrysave chat SmolLM2.Q4_1.gguf --prompt "Which city is the capital of France?"`
     - `carrysave chat model.gguf --prompt "Tell a story." --tokens 200 --kv 4`
-    - `carrysave chat model.gguf --prompt "Hello" --tokens 4 --simulate sample --core blocks`
     - `carrysave chat text.npz --prompt "The " --tokens 4 --simulate all --core ternary_core`
-    - `carrysave chat build/compile/model --prompt "Hello"`
+    - `carrysave chat build/boards/ulx3s_85f/network --prompt "Hello" --port /dev/ttyUSB0`
     """
     if options.simulate == "none" and block.parameter:
         raise UsageError("-p needs --simulate")

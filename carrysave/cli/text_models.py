@@ -13,7 +13,15 @@ from carrysave.errors import UsageError
 if TYPE_CHECKING:
     from carrysave.compiler.program.program import Program
 
-__all__ = ["BY_DEFAULT", "TextFlags", "TextProgram", "check_no_text", "is_text", "text_program"]
+__all__ = [
+    "BY_DEFAULT",
+    "TextFlags",
+    "TextProgram",
+    "check_no_text",
+    "is_decoder",
+    "is_text",
+    "text_program",
+]
 
 _LANGUAGE = (".gguf", ".npz")
 """Suffixes of language models."""
@@ -74,12 +82,12 @@ def is_text(model: Path) -> bool:
     return model.suffix in _LANGUAGE or (model / "config.json").exists()
 
 
-def _is_decoder(model: Path) -> bool:
+def is_decoder(model: Path) -> bool:
     """Return whether a path of :func:`is_text` is a language model."""
     # Slow to load, and not needed for networks.
-    from carrysave.compiler.front.checkpoint import is_decoder
+    from carrysave.compiler.front import checkpoint
 
-    return model.suffix in _LANGUAGE or is_decoder(model)
+    return model.suffix in _LANGUAGE or checkpoint.is_decoder(model)
 
 
 def text_program(
@@ -94,12 +102,13 @@ def text_program(
     memory : behind it, as a user names it; None: nothing is known of it.
     """
     timing = None if memory is None else memory_of(memory)
-    if _is_decoder(model):
+    if is_decoder(model):
+        from carrysave.compiler.decoder.compile import block_of
         from carrysave.compiler.decoder.folder import compile_file
+        from carrysave.compiler.target.target import Target
 
-        program, more = compile_file(
-            model, parameters, cache=options.cache_, bits=options.kv, timing=timing
-        )
+        target = Target(block_of(parameters), timing=timing)
+        program, more = compile_file(model, target, cache=options.cache_, bits=options.kv)
         return TextProgram(program, more=more)
     if options.calibration is None:
         raise UsageError(f"--calibration must be given for {model.name}")

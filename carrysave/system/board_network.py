@@ -1,7 +1,6 @@
 """A network on a board without a processor: its program, who runs it there, and what it takes."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,12 @@ from carrysave.compiler.run.attached import room, traffic
 from carrysave.compiler.target.target import Target
 from carrysave.errors import ArgumentError
 from carrysave.report import page as pages
-from carrysave.report.page import Page, Text
-from carrysave.report.tables import Section
 from carrysave.system.board_files import FOLDER, SOURCE, header, python
+from carrysave.system.board_page import page
 from hw.catalog import Design
 from hw.emit.user_files import shown
 
-__all__ = ["board_program", "rates", "write_network"]
+__all__ = ["board_program", "check_room", "rates", "write_network"]
 
 _BOUNDS = {"vector": "vector unit", "start": "starts of jobs"}
 """What jobs wait for, in words, where its name is none."""
@@ -73,17 +71,7 @@ def board_program(
         program = read(model, target)
     else:
         program = program_of(model, target, reading, data, batch)
-    needed, there = room(program), int(design.spec.memory_bytes)
-    if needed > there:
-        raise ArgumentError(
-            "{model} {_name} needs {_needed:,} bytes of memory, and the co-processor of {_board}"
-            " has {_there:,}: {_more}",
-            _name=shown(model.name),
-            _needed=needed,
-            _board=board.name,
-            _there=there,
-            _more=_more_memory(board, design.spec.external),
-        )
+    check_room(program, model.name, board)
     if program.parameters:
         raise ArgumentError(
             "{model} must be a program without parameters, as what runs it on a board writes inputs"
@@ -91,6 +79,28 @@ def board_program(
             _names=", ".join(one.name for one in program.parameters),
         )
     return program
+
+
+def check_room(program: Program, model: str, board: Board, besides: str = "") -> None:
+    """Refuse a program that the memory of a board's co-processor has no room for.
+
+    Parameters
+    ----------
+    besides : what else is said of it.
+    """
+    design = program.target.design
+    needed, there = room(program), int(design.spec.memory_bytes)
+    if needed > there:
+        raise ArgumentError(
+            "{model} {_name} needs {_needed:,} bytes of memory, and the co-processor of {_board}"
+            " has {_there:,}: {_more}{_besides}",
+            _name=shown(model),
+            _needed=needed,
+            _board=board.name,
+            _there=there,
+            _more=_more_memory(board, design.spec.external),
+            _besides=besides,
+        )
 
 
 def _more_memory(board: Board, external: bool) -> str:
@@ -108,11 +118,12 @@ def rates(program: Program, clock_mhz: float, baud: int) -> dict[str, Any]:
 
     Returns
     -------
-    ``bytes memory_bytes batch jobs cycles macs host_segments sent_bytes received_bytes job_seconds
-    line_seconds inputs_per_second block_inputs_per_second gops_peak gops_jobs gops_sustained bound
-    block_bound``: jobs by the cost model, and bytes on the line, one after the other. `bound` is
-    what takes longest, the serial line or, in the co-processor, `block_bound`; GOPS are of the
-    array, while jobs run, and with the line. What the host computes is not in it.
+    ``unit bytes memory_bytes batch jobs cycles macs host_segments sent_bytes received_bytes
+    job_seconds line_seconds inputs_per_second block_inputs_per_second gops_peak gops_jobs
+    gops_sustained bound block_bound``: of inputs or of tokens, as `unit` says, jobs by the cost
+    model, and bytes on the line, one after the other. `bound` is what takes longest, the serial
+    line or, in the co-processor, `block_bound`; GOPS are of the array, while jobs run, and with the
+    line. What the host computes is not in it.
     """
     counted, line = facts(program, "", ""), traffic(program)
     jobs, wait = counted["cycles"] / (1e6 * clock_mhz), line.seconds(baud)
@@ -122,6 +133,7 @@ def rates(program: Program, clock_mhz: float, baud: int) -> dict[str, Any]:
     bound = _BOUNDS.get(bound, bound)
     macs = sum(one["macs"] for one in counted["nodes"])
     return {
+        "unit": "token" if program.parameters else "input",
         "bytes": room(program),
         "memory_bytes": int(target.design.spec.memory_bytes),
         "batch": batch,
@@ -158,9 +170,11 @@ def write_network(
         bytes command`` of the image for the board's flash; None: the design does not read it.
     """
     nodes = facts(program, command, model)
-    files = write(program, folder / FOLDER, nodes | {"baud": built["baud"]})
-    files.append(cache.write(folder / "run.py", python(built)))
-    if not program.host and len(program.sections) == 1:
+    words = {key: program.more[key] for key in ("decoder",) if key in program.more}
+    files = write(program, folder / FOLDER, {**nodes, **words, "baud": built["baud"]})
+    if not program.parameters:
+        files.append(cache.write(folder / "run.py", python(built)))
+    if not program.parameters and not program.host and len(program.sections) == 1:
         files += [
             cache.write(folder / MEMORY, program.memory.tobytes()),
             cache.write(folder / "board_program.h", header(program, built)),
@@ -170,7 +184,7 @@ def write_network(
     files += [Path(flash["image"])] if flash else []
     taken = rates(program, float(built["clock_mhz"]), int(built["baud"]))
     network = {"model": model, **taken, "flash": flash}
-    files.append(pages.write(folder / "network.html", _page(network, nodes, built)))
+    files.append(pages.write(folder / "network.html", page(network, nodes, built)))
     built["network"] = {**network, "files": [str(file) for file in files]}
     built["files"] += built["network"]["files"]
     report = folder / f"{built['board']}.json"
@@ -190,56 +204,3 @@ def _flash(program: Program, folder: Path, board: Board) -> dict[str, Any] | Non
         "bytes": len(image),
         "command": programs(board, design, path),
     }
-
-
-def _page(taken: Mapping[str, Any], nodes: Mapping[str, Any], built: Mapping[str, Any]) -> Page:
-    """Return the page of a network on a board."""
-    columns = ("node", "operator", "runs on", ("cycles", "{:,}"), ("of peak", "{:.1%}"),
-               ("bus bytes", "{:,}"), ("moved bytes", "{:,}"))  # fmt: skip
-    rows = [
-        (one["node"], one["operator"],
-         "host" if one["runs_on"] == "processor" else one["runs_on"], one["cycles"],
-         one["utilisation"], one["bus_bytes"], one["moved_bytes"])
-        for one in nodes["nodes"]
-    ]  # fmt: skip
-    jobs, line = taken["job_seconds"], taken["line_seconds"]
-    return Page(
-        title=f"{taken['model']} on {built['board']}",
-        command=nodes["command"],
-        versions=built["versions"],
-        says="Jobs by the planner's cost model; the line by its bytes, without pauses of a bridge.",
-        summary=(
-            ("inputs a second", f"{taken['inputs_per_second']:,.1f}"),
-            ("bound", taken["bound"]),
-            ("cycles a batch", f"{taken['cycles']:,}"),
-            ("GOPS, peak", f"{taken['gops_peak']:.3g}"),
-            ("GOPS while jobs run", f"{taken['gops_jobs']:.3g}"),
-            ("GOPS with the line", f"{taken['gops_sustained']:.3g}"),
-            ("memory", f"{taken['bytes']:,} of {taken['memory_bytes']:,} bytes"),
-        ),
-        parts=(
-            Section(
-                title=f"FPGA: {built['part']}",
-                columns=("part", ("used", "{:,}"), ("there", "{:,}"), ("share", "{:.0%}")),
-                rows=[
-                    (part, built[part], limit, built[part] / limit)
-                    for part, limit in built["capacity"].items()
-                    if limit
-                ],
-                names=1,
-            ),
-            Text(
-                "Where time goes",
-                (
-                    f"Jobs: {1e3 * jobs:.3f} ms for {taken['batch']} inputs, {taken['cycles']:,}"
-                    f" cycles at {built['clock_mhz']:g} MHz.",
-                    f"Serial line: {1e3 * line:.3f} ms, {taken['sent_bytes']:,} bytes to the board"
-                    f" and {taken['received_bytes']:,} back at {built['baud']:,} baud.",
-                    f"Both take turns, so that the {taken['bound']} is the bound: without the line"
-                    f" it would be {taken['block_inputs_per_second']:,.1f} inputs a second, bound"
-                    f" by the {taken['block_bound']}.",
-                ),
-            ),
-            Section(title="Nodes", columns=columns, rows=rows, names=3),
-        ),
-    )

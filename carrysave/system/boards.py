@@ -37,8 +37,17 @@ SYSTEMS = {
     "ulx3s_85f": SystemBoard(sdram=SDRAMS["ulx3s_85f"], size=8),
     "colorlight_i5": SystemBoard(sdram=SDRAMS["colorlight_i5"], size=4, phase=180),
     "colorlight_i9": SystemBoard(sdram=SDRAMS["colorlight_i9"], size=4, phase=180),
+    "orangecrab_25f": SystemBoard(sdram=SDRAMS["orangecrab_25f"], size=4),
+    "orangecrab_85f": SystemBoard(sdram=SDRAMS["orangecrab_85f"], size=8),
+    "ecpix5_45f": SystemBoard(sdram=SDRAMS["ecpix5_45f"], size=4),
+    "ecpix5_85f": SystemBoard(sdram=SDRAMS["ecpix5_85f"], size=8),
 }
 """By names of :data:`carrysave.boards.board.BOARDS`."""
+
+_WITHOUT = {
+    "tang_nano_20k": "the system's PLL and its constraints of pins are those of ECP5, not of Gowin"
+}
+"""Why boards whose SDRAM `build` uses have no system."""
 
 
 def system_board_of(name: str) -> tuple[Board, SystemBoard]:
@@ -53,7 +62,9 @@ def system_board_of(name: str) -> tuple[Board, SystemBoard]:
     """
     board = board_of(name)
     if name not in SYSTEMS:
-        raise refusal("board", f"one with SDRAM that a system uses, {', '.join(SYSTEMS)}", name)
+        why = f": {_WITHOUT[name]}" if name in _WITHOUT else ""
+        legal = f"one with SDRAM that a system uses, {', '.join(SYSTEMS)}"
+        raise refusal("board", legal, f"{name}{why}")
     return board, SYSTEMS[name]
 
 

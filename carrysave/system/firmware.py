@@ -134,7 +134,8 @@ def header(facts: Mapping[str, Any]) -> str:
         f" {step['command']['control']:d}, {step['delay']}}}"
         for step in facts["sdram"]
     ]
-    lines.append(f"#define SDRAM_STEPS {{{', '.join(steps)}}}")
+    if steps:  # else it starts by itself
+        lines.append(f"#define SDRAM_STEPS {{{', '.join(steps)}}}")
     return "#ifndef SYSTEM_H\n#define SYSTEM_H\n\n#include <stdint.h>\n\n{}\n\n#endif\n".format(
         "\n".join(lines)
     )

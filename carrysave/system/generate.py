@@ -124,6 +124,7 @@ class System:
             memory=self.chosen.sdram.memory,
             memory_bits=self.chosen.sdram.bits,
             phase=self.chosen.phase,
+            ddr3=None if self.chosen.sdram.ddr3 is None else vars(self.chosen.sdram.ddr3),
             clock_hz=self.clock_hz,
             baud=self.baud or self.clock_hz / CPUS[self.cpu].divisor,
             cpu=self.cpu,

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from carrysave.boards.litex_parts import COMMANDS, axi_to_sdram, pins, without_comments
+from carrysave.boards.litex_parts import COMMANDS, axi_to_sdram, pins, with_inouts, without_comments
 
 __all__ = ["FACTS", "PINS", "REGISTERS", "TOP", "Request", "main"]
 
@@ -39,6 +39,7 @@ class Request:
     window : bytes of its registers.
     platform, arguments : module of litex_boards.platforms, and of its Platform.
     memory, memory_bits, phase : LiteDRAM's name of SDRAM, bits of its bus, degrees its clock lags.
+    ddr3 : facts of :class:`carrysave.boards.sdram.Ddr3`; None: the memory is SDR.
     clock_hz, baud : of the system, and of its serial line.
     cpu, bus : LiteX's names of the processor, and of the standard of its bus.
     rom : bytes of block RAM for the firmware's code.
@@ -54,6 +55,7 @@ class Request:
     memory: str
     memory_bits: int
     phase: int
+    ddr3: dict[str, Any] | None
     clock_hz: float
     baud: float
     cpu: str
@@ -75,12 +77,13 @@ def main(path: Path) -> None:
     if not request.simulated:
         platform.finalize(soc)
     output = platform.get_verilog(soc, name=TOP)
-    Path(f"{TOP}.v").write_text(without_comments(output.main_source))
+    inouts = {output.ns.get_name(signal) for signal in soc.inouts}
+    Path(f"{TOP}.v").write_text(with_inouts(without_comments(output.main_source), inouts))
     for name, content in output.data_files.items():
         Path(name).write_text(content)
     if not request.simulated:
         Path(PINS).write_text(_constraints(platform, output))
-    facts = _facts(soc, platform, output)
+    facts = _facts(soc, platform, output, request)
     if request.simulated:
         facts["banks"] = _banks(soc, request, output)
     Path(FACTS).write_text(json.dumps(facts, indent=2) + "\n")
@@ -120,17 +123,21 @@ def _system(platform: Any, request: Request) -> Any:
         with_timer=True,
         timer_uptime=True,  # VexRiscv's own counter cannot be read
     )
+    soc.inouts = ()
     if request.cpu == "picorv32":
         # A line that is up until the driver has read why must not be kept after that.
         soc.cpu.cpu_params.update(p_LATCHED_IRQ=0)
-    memory = getattr(modules, request.memory)(request.clock_hz, "1:1")
+    kind = importlib.import_module(f"carrysave.system.litex_{'ddr3' if request.ddr3 else 'sdr'}")
+    memory = getattr(modules, request.memory)(request.clock_hz, kind.RATE)
     if request.simulated:
-        soc.crg, line, soc.sdrphy = _simulated(platform, request, memory)
+        soc.crg, line = _simulated(platform)
+        words = _first_words(memory, request.memory_bits)
+        soc.sdrphy = phy = kind.simulated(request, memory, words)
     else:
-        soc.crg, line, soc.sdrphy = _placed(platform, request)
+        soc.crg, line, phy = kind.placed(soc, platform, request)
     soc.add_uart("uart", uart_pads=line, baudrate=request.baud, fifo_depth=_FIFO)
     # No cache of LiteX's, which the co-processor would have to look into.
-    soc.add_sdram("sdram", phy=soc.sdrphy, module=memory, l2_cache_size=0)
+    soc.add_sdram("sdram", phy=phy, module=memory, l2_cache_size=0)
 
     spec = importlib.util.spec_from_file_location("block", f"{request.module}_litex.py")
     assert spec is not None
@@ -147,68 +154,25 @@ def _system(platform: Any, request: Request) -> Any:
     return soc
 
 
-def _simulated(platform: Any, request: Request, memory: Any) -> tuple[Any, Any, Any]:
-    """Return clock and reset, the serial line, and SDRAM of the latency that the PHY's has."""
-    from litedram.common import PhySettings, get_default_cl
-    from litedram.phy.model import SDRAMPHYModel
+def _simulated(platform: Any) -> tuple[Any, Any]:
+    """Return clock and reset, and the serial line."""
     from litex.gen import LiteXModule
     from migen import ClockDomain, Record
 
-    class Crg(LiteXModule):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self.rst = None
-            self.cd_sys = ClockDomain("sys")
-            self.comb += [
-                self.cd_sys.clk.eq(platform.request("clk")),
-                self.cd_sys.rst.eq(platform.request("rst")),
-            ]
-
+    crg = LiteXModule()
+    crg.rst, crg.cd_sys = None, ClockDomain("sys")
+    crg.comb += [
+        crg.cd_sys.clk.eq(platform.request("clk")),
+        crg.cd_sys.rst.eq(platform.request("rst")),
+    ]
     line = Record([("rx", 1), ("tx", 1)])
     line.rx, line.tx = platform.request("rx"), platform.request("tx")
-    latency = get_default_cl(memtype="SDR", tck=1 / request.clock_hz)
-    settings = PhySettings(
-        phytype="SDRAMPHYModel",
-        memtype="SDR",
-        databits=request.memory_bits,
-        dfi_databits=request.memory_bits,
-        nphases=1,
-        rdphase=0,
-        wrphase=0,
-        cl=latency,
-        read_latency=latency + 1,
-        write_latency=0,
-    )
-    # Words of row 0 that say their bank, so that each bank has a file, which then is written anew.
-    row = memory.ncols * request.memory_bits // 32
-    first = [bank for bank in range(memory.nbanks) for _ in range(row)]
-    model = SDRAMPHYModel(memory, settings=settings, clk_freq=request.clock_hz, init=first)
-    return Crg(), line, model
+    return crg, line
 
 
-def _placed(platform: Any, request: Request) -> tuple[Any, Any, Any]:
-    """Return the PLL, the serial line, and the PHY of the board's SDRAM."""
-    from litedram.phy import GENSDRPHY
-    from litex.build.io import DDROutput
-    from litex.gen import LiteXModule
-    from litex.soc.cores.clock import ECP5PLL
-    from migen import ClockDomain, ClockSignal, Signal
-
-    class Crg(LiteXModule):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self.rst = Signal()
-            self.cd_sys, self.cd_sys_ps = ClockDomain("sys"), ClockDomain("sys_ps")
-            self.pll = ECP5PLL()
-            self.comb += self.pll.reset.eq(self.rst)
-            self.pll.register_clkin(
-                platform.request(platform.default_clk_name), 1e9 / platform.default_clk_period
-            )
-            self.pll.create_clkout(self.cd_sys, request.clock_hz)
-            self.pll.create_clkout(self.cd_sys_ps, request.clock_hz, phase=request.phase)
-            late = ClockSignal("sys_ps")
-            self.specials += DDROutput(1, 0, platform.request("sdram_clock"), late)
-
-    phy = GENSDRPHY(platform.request("sdram"), request.clock_hz)
-    return Crg(), platform.request("serial"), phy
+def _first_words(memory: Any, bits: int) -> list[int]:
+    """Return words of row 0 that say their bank, so that each has a file, which is written anew."""
+    return [bank for bank in range(memory.nbanks) for _ in range(memory.ncols * bits // 32)]
 
 
 def _constraints(platform: Any, output: Any) -> str:
@@ -219,8 +183,8 @@ def _constraints(platform: Any, output: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _facts(soc: Any, platform: Any, output: Any) -> dict[str, Any]:
-    """Return addresses, how SDRAM is started, and the files that belong to the Verilog."""
+def _facts(soc: Any, platform: Any, output: Any, request: Request) -> dict[str, Any]:
+    """Return addresses, how software starts SDRAM, and the files that belong to the Verilog."""
     from litedram.init import get_sdram_phy_init_sequence
     from litex.soc.integration.export import get_csr_json
 
@@ -233,7 +197,7 @@ def _facts(soc: Any, platform: Any, output: Any) -> dict[str, Any]:
         "interrupt": soc.irq.locs["matmul"],
         "sdram": [
             {"address": address, "bank": bank, "command": _command(command), "delay": delay}
-            for _, address, bank, command, delay in steps
+            for _, address, bank, command, delay in ([] if request.ddr3 else steps)
         ],
         "sources": [str(source[0]) for source in platform.sources],
         "data": sorted(output.data_files),
@@ -243,18 +207,22 @@ def _facts(soc: Any, platform: Any, output: Any) -> dict[str, Any]:
 
 def _banks(soc: Any, request: Request, output: Any) -> dict[str, Any]:
     """Return the files of the SDRAM's banks, in their order, and the size of rows and words."""
-    geometry = soc.sdram.controller.settings.geom
-    size = (1 << geometry.colbits) * request.memory_bits // 32
+    settings = soc.sdram.controller.settings
+    geometry, phy = settings.geom, settings.phy
+    width = phy.dfi_databits * phy.nphases
+    size = (1 << geometry.colbits) * request.memory_bits // width
     by_bank = {}
     for name, content in output.data_files.items():
         words = [int(word, 16) for word in content.split()]
-        if len(words) == size * 32 // request.memory_bits and set(words) <= {words[0], 0}:
-            by_bank[max(words)] = name
+        if len(words) == size and set(words) <= {words[0], 0}:
+            by_bank[max(words) & 0xFFFFFFFF] = name
     assert sorted(by_bank) == list(range(1 << geometry.bankbits)), by_bank
     return {
         "files": [by_bank[bank] for bank in sorted(by_bank)],
-        "columns": 1 << geometry.colbits,
-        "width": request.memory_bits // 8,
+        "columns": size,
+        "width": width // 8,
+        # LiteDRAM's model has room for bursts of half as many words as this PHY's.
+        "every": 2 if request.ddr3 else 1,
     }
 
 

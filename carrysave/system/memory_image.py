@@ -29,16 +29,19 @@ class Banks:
     files : hexadecimal words of each bank, before the simulation.
     columns : words of a row of a bank.
     width : bytes of a word.
+    every : words of the model for one that it uses.
     """
 
     files: Sequence[str]
     columns: int
     width: int
+    every: int = 1
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> "Banks":
         """Return those of a system, by the facts of :mod:`carrysave.system.litex_soc`."""
-        return cls(files=tuple(facts["files"]), columns=facts["columns"], width=facts["width"])
+        sizes = {name: facts[name] for name in ("columns", "width", "every")}
+        return cls(files=tuple(facts["files"]), **sizes)
 
     def write(self, memory: np.ndarray, folder: Path) -> None:
         """Write bytes from address 0 on, for the simulator to begin with; the rest is 0."""
@@ -50,7 +53,8 @@ class Banks:
     def read(self, count: int, folder: Path) -> np.ndarray:
         """Return bytes from address 0 on that the simulator left."""
         banks = np.stack([
-            _words((folder / _after(name)).read_text(), self.width) for name in self.files
+            _words((folder / _after(name)).read_text(), self.width)[:: self.every].reshape(-1)
+            for name in self.files
         ])
         rows = banks.reshape(len(self.files), -1, self.columns * self.width)
         memory: np.ndarray = rows.swapaxes(0, 1).reshape(-1)[:count]
@@ -62,7 +66,10 @@ class Banks:
         padded = np.zeros(-(-memory.size // row) * row, np.uint8)
         padded[: memory.size] = memory
         rows = padded.reshape(-1, len(self.files), self.columns, self.width)
-        return rows.swapaxes(0, 1).reshape(len(self.files), -1, self.width)
+        words = rows.swapaxes(0, 1).reshape(len(self.files), -1, self.width)
+        spread = np.zeros((len(self.files), self.every * words.shape[1], self.width), np.uint8)
+        spread[:, :: self.every] = words
+        return spread
 
 
 def with_dump(verilog: str, banks: Banks) -> str:
@@ -95,7 +102,7 @@ def _hex(words: np.ndarray) -> str:
 
 
 def _words(text: str, width: int) -> np.ndarray:
-    """Return the bytes of words that $writememh wrote."""
+    """Return the bytes of words that $writememh wrote, words x bytes."""
     plain = "".join(line for line in text.splitlines() if not line.startswith(("@", "//")))
     raw = np.frombuffer(bytes.fromhex(plain), np.uint8).reshape(-1, width)
-    return raw[:, ::-1].reshape(-1)
+    return raw[:, ::-1]

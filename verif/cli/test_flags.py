@@ -19,7 +19,7 @@ from carrysave.cli.pack import PackFlags
 from carrysave.cli.run import RunFlags
 from carrysave.cli.train import TrainFlags
 from carrysave.cli.verify import VerifyFlags
-from carrysave.compiler.decoder.write import ChatOptions
+from carrysave.compiler.decoder.chat_options import ChatOptions
 from carrysave.compiler.encoder.request import EmbedOptions
 from carrysave.errors import ArgumentError, check_choice, option_of
 from carrysave.exploration.options import ExploreOptions

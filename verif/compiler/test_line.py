@@ -160,7 +160,7 @@ def test_memory_comes_from_flash(driver: str, library: Any) -> None:
             before, given = port.sent, inputs(5 + turn)
             if driver == "python":
                 attached = Attached(program, port)
-                memory, runner = attached.memory, attached._runner
+                memory, runner = attached.memory, attached.runner
                 assert attached.flash == says
             else:
                 memory, runner = by_c(library)(program, port)

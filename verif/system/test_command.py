@@ -67,7 +67,10 @@ def test_digits_on_the_simulated_system(run: Run, network: list[Path], tmp_path:
 
 
 @pytest.mark.prove
-@pytest.mark.parametrize("board", ["ulx3s_85f", "ulx3s_12f", "colorlight_i5", "colorlight_i9"])
+@pytest.mark.parametrize(
+    "board",
+    ["ulx3s_85f", "ulx3s_12f", "colorlight_i5", "colorlight_i9", "orangecrab_85f", "ecpix5_45f"],
+)
 def test_convolutions_on_the_simulated_system(board: str, run: Run, tmp_path: Path) -> None:
     """Jobs on one start, codes that the processor gathers, and the greatest of windows."""
     model, x = tmp_path / "model.onnx", tmp_path / "x.npy"
@@ -107,7 +110,8 @@ def test_networks_on_the_simulated_system(run: Run, network: list[Path], tmp_pat
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("--board orangecrab_25f", "--board must be one with SDRAM that a system uses, ulx3s_12f,"),
+        ("--board icebreaker", "--board must be one with SDRAM that a system uses, ulx3s_12f,"),
+        ("--board tang_nano_20k", "not tang_nano_20k: the system's PLL and its constraints"),
         ("--board ulx3s_85e", "unknown board 'ulx3s_85e'; did you mean ulx3s_85f"),
         ("--board ulx3s_85f --simulate", "--simulate needs --model and --input"),
         ("--board ulx3s_85f --port p", "--port needs --model and --input"),

@@ -1,5 +1,6 @@
 """Memory of a simulated system: in files of its banks, and addresses beyond those of a frame."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,19 @@ def test_words_of_banks(tmp_path: Path) -> None:
     assert words[0][:2] == ["0100", "0302"]
     assert words[1][0] == "1110"
     assert words[0][8] == "4140"
+
+
+def test_words_that_a_model_leaves_out(tmp_path: Path) -> None:
+    """Each second one is of the memory."""
+    banks = replace(BANKS, every=2)
+    memory = np.arange(16 * 4 * 2).astype(np.uint8)
+    banks.write(memory, tmp_path)
+    words = (tmp_path / "a.init").read_text().split()
+    assert (tmp_path / LAST).read_text() == "1f\n"
+    assert words[:5] == ["0100", "0000", "0302", "0000", "0504"]
+    for name in banks.files:
+        (tmp_path / f"{name}.after").write_text((tmp_path / name).read_text())
+    np.testing.assert_array_equal(banks.read(memory.size, tmp_path), memory)
 
 
 def test_the_simulator_writes_each_bank() -> None:

@@ -24,7 +24,15 @@ from carrysave.driver.system import Parameter
 from carrysave.errors import check_choice, refusal
 from hw.catalog import Design
 
-__all__ = ["CORES", "LOGITS", "ProgramDecoder", "block_of", "compile_decoder", "core_block"]
+__all__ = [
+    "CORES",
+    "LOGITS",
+    "ProgramDecoder",
+    "block_of",
+    "compile_decoder",
+    "core_block",
+    "needed_parameters",
+]
 
 CORES: Mapping[str, str] = {
     "lut_core": "lut_core(m=1,n=16,b_width={bits},group=2,lookups=4,folded=False,parallel=True)",
@@ -40,11 +48,15 @@ LOGITS = "logits"
 """Output of the program."""
 
 
+def needed_parameters() -> dict[str, str]:
+    """Return the parameters of a co-processor that a program needs: the vector unit."""
+    facts = ",".join(f"{name}={value}" for name, value in vars(VECTOR).items())
+    return {"vector": f"vector_unit({facts})", "requantise": "false", "accumulate": "false"}
+
+
 def block_of(parameters: Mapping[str, str]) -> Design:
     """Return a co-processor with the vector unit, and other parameters as given."""
-    facts = ",".join(f"{name}={value}" for name, value in vars(VECTOR).items())
-    options = {"vector": f"vector_unit({facts})", "requantise": "false", "accumulate": "false"}
-    return Design.parse("coprocessor", {**options, **parameters})
+    return Design.parse("coprocessor", {**needed_parameters(), **parameters})
 
 
 def core_block(core: str, parameters: Mapping[str, str], bits: int = 4) -> Design:

@@ -1,15 +1,15 @@
 """Language models and their vocabularies, from a model's file or a program's folder."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.decoder.compile import ProgramDecoder, block_of, compile_decoder
+from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, compile_decoder
 from carrysave.compiler.front.checkpoint import load_checkpoint
-from carrysave.compiler.front.decoder import Model
+from carrysave.compiler.front.decoder import CACHE_BITS, Model
 from carrysave.compiler.front.gguf import ROUNDED_BITS, load_rounded
 from carrysave.compiler.front.text import Characters, load_text
 from carrysave.compiler.front.text_tokens import (
@@ -22,11 +22,10 @@ from carrysave.compiler.front.text_tokens import (
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import read
 from carrysave.compiler.program.write import MANIFEST
-from carrysave.compiler.run.network import by_golden
+from carrysave.compiler.run.network import Runner, by_golden
 from carrysave.compiler.target.target import Target
 from carrysave.errors import needs, refusal
 from carrysave.weights.gguf import read_gguf
-from golden.soc.memory_timing import MemoryTiming
 from hw.emit.user_files import FileError, parsing
 
 __all__ = ["Loaded", "compile_file", "load_model", "load_program"]
@@ -82,22 +81,16 @@ def load_model(path: Path, bits: int = ROUNDED_BITS) -> Loaded:
 
 
 def compile_file(
-    path: Path,
-    parameters: Mapping[str, str],
-    *,
-    cache: int,
-    bits: int | None,
-    timing: MemoryTiming | None = None,
+    path: Path, target: Target, *, cache: int, bits: int | None
 ) -> tuple[Program, dict[str, Any]]:
     """Compile a model's file.
 
     Parameters
     ----------
     path : of :func:`load_model`.
-    parameters : of the co-processor.
+    target : the co-processor.
     cache, bits : of :func:`carrysave.compiler.decoder.compile.compile_decoder`; `cache` is at most
         the model's context.
-    timing : of the co-processor's memory; None: nothing is known of it.
 
     Returns
     -------
@@ -107,18 +100,27 @@ def compile_file(
     model, vocabulary = loaded.model, loaded.stored
     if bits is not None and model.form != "attention":
         raise refusal("kv", "left out, as the model has no cache", str(bits))
-    design = block_of(parameters)
+    if bits not in (None, *CACHE_BITS):
+        raise refusal("kv", "8 or 4 bits", str(bits))
     most = min(cache, model.shape.context)
-    program = compile_decoder(model, Target(design, timing=timing), cache=most, bits=bits)
+    program = compile_decoder(model, target, cache=most, bits=bits)
     return program, {"decoder": {"cache": most, "vocabulary": vocabulary}}
 
 
-def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | Characters]:
-    """Read the program of a decoder, which golden runs.
+def _on_golden(program: Program) -> tuple[np.ndarray, Runner]:
+    memory = program.memory
+    return memory, by_golden(program, memory)
+
+
+def load_program(
+    folder: Path, most: int, on: Callable[[Program], tuple[np.ndarray, Runner]] = _on_golden
+) -> tuple[ProgramDecoder, Vocabulary | Characters]:
+    """Read the program of a decoder.
 
     Parameters
     ----------
     most : tokens that are taken, if the program can.
+    on : returns the memory of a program, and what runs it: golden by default.
 
     Raises
     ------
@@ -130,9 +132,7 @@ def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | 
         facts_ = program.more["decoder"]
         cache, vocabulary = int(facts_["cache"]), dict(facts_["vocabulary"])
         (_,) = program.sections
-        runner = by_golden(program, program.memory)
-        decoder = ProgramDecoder(program, program.memory, runner, min(cache, most))
-    count = decoder.logits.shape[1]
+        count = program.results[LOGITS].columns
     if "characters" in vocabulary:
         with parsing(path, "characters"):
             words: Vocabulary | Characters = Characters(str(vocabulary["characters"]))
@@ -154,4 +154,4 @@ def load_program(folder: Path, most: int) -> tuple[ProgramDecoder, Vocabulary | 
             words = vocabulary_of(path, listed, size)
     if size != count:
         raise FileError(path, f"vocabulary must be of {count} words, not {size}")
-    return decoder, words
+    return ProgramDecoder(program, *on(program), min(cache, most)), words

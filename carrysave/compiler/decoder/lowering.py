@@ -11,21 +11,29 @@ from typing import ClassVar
 
 import numpy as np
 
+from carrysave.compiler.decoder.embedding import embed
+from carrysave.compiler.decoder.matrix import (
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    SUMS,
+    Matrix,
+    multiplied,
+    placed,
+)
 from carrysave.compiler.decoder.units import GELU, VECTOR, silu_scaling
 from carrysave.compiler.front.decoder import Layer, Model
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.build import Builder, Weights
+from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Format, Operation
 from carrysave.driver import Requantisation
-from golden.lut.grouped import FastWeights
 
 __all__ = ["F32", "F64", "I8", "I16", "I32", "SUMS", "TOKEN", "Lowering"]
 
 TOKEN = "token"
 """A parameter of the program."""
-F32, F64, I8, I16, I32 = Format.F32, Format.F64, Format.I8, Format.I16, Format.I32
-SUMS = {16: I16, 32: I32}
-"""By their bits in memory."""
 
 
 @dataclass(eq=False)
@@ -48,31 +56,35 @@ class Lowering(ABC):
         """Add all steps; return where logits are."""
         model, to = self.model, self.to
         x = to.array(F32, model.shape.width)
+        head = placed(to, model.head, beside=True)
         with to.naming("token_embd", "Gather"):
-            table = to.constant(model.embedding, F32)
-            to.floats(Operation.COPY, x, table.at(0, 1).moving(TOKEN, table.stride))
+            embed(to, x, TOKEN, model, head)
         for number, layer in enumerate(model.layers):
-            name = f"blk.{number}."
-            h = self.normed(name + "attn_norm", x, layer.attention_gain)
-            mixed = self.normed(name + "output_norm", self.mixed(name, layer, h), layer.output_gain)
-            (y,) = self.products(name, layer, mixed, self.OUTPUT)
-            y = self.normed(name + "mixed_norm", y, layer.mixed_gain)
-            self._add(name + self.OUTPUT, x, y)
-            h = self.normed(name + "ffn_norm", x, layer.feed_gain)
-            gate, up = self.products(name, layer, h, "ffn_gate", "ffn_up")
-            hidden = self._activated(name + "ffn_gate", gate, up)
-            hidden = self.normed(name + "down_norm", hidden, layer.down_gain)
-            (y,) = self.products(name, layer, hidden, "ffn_down")
-            y = self.normed(name + "fed_norm", y, layer.fed_gain)
-            self._add(name + "ffn_down", x, y)
+            with to.passing():
+                self._layer(f"blk.{number}.", x, layer)
         h = self.normed("output_norm", x, model.gain)
         codes, powers = self._aligned("output_norm", h, model.bits, model.head.group)
-        logits = self._product("output", codes, powers, model.head)
+        logits = self._product("output", codes, powers, head)
         with to.naming("output", "Mul"):
             self._times(logits, model.shape.logit_scale)
             if model.shape.logit_cap:
                 self.capped(logits, model.shape.logit_cap)
         return logits
+
+    def _layer(self, name: str, x: Buffer, layer: Layer) -> None:
+        """Add the steps of a block to a row."""
+        h = self.normed(name + "attn_norm", x, layer.attention_gain)
+        mixed = self.normed(name + "output_norm", self.mixed(name, layer, h), layer.output_gain)
+        (y,) = self.products(name, layer, mixed, self.OUTPUT)
+        y = self.normed(name + "mixed_norm", y, layer.mixed_gain)
+        self._add(name + self.OUTPUT, x, y)
+        h = self.normed(name + "ffn_norm", x, layer.feed_gain)
+        gate, up = self.products(name, layer, h, "ffn_gate", "ffn_up")
+        hidden = self._activated(name + "ffn_gate", gate, up)
+        hidden = self.normed(name + "down_norm", hidden, layer.down_gain)
+        (y,) = self.products(name, layer, hidden, "ffn_down")
+        y = self.normed(name + "fed_norm", y, layer.fed_gain)
+        self._add(name + "ffn_down", x, y)
 
     @abstractmethod
     def mixed(self, name: str, layer: Layer, h: Buffer) -> Buffer:
@@ -168,60 +180,17 @@ class Lowering(ABC):
                 rows[group] = self._aligned(name + one, h, self.model.bits, group)
         results = []
         for one in names:
-            y = self._product(name + one, *rows[layer.matrices[one].group], layer.matrices[one])
+            matrix = placed(self.to, layer.matrices[one])
+            y = self._product(name + one, *rows[matrix.weights.group], matrix)
             if one in layer.biases:
                 with self.to.naming(name + one, "Add"):
                     self.to.floats(Operation.ADD, y, y, self.to.constant(layer.biases[one], F32))
             results.append(y)
         return results
 
-    def _product(self, node: str, codes: Buffer, powers: Buffer, weights: FastWeights) -> Buffer:
-        """Multiply groups of a row by groups of weights, and add the sums, scaled."""
-        to, (groups, size, columns) = self.to, weights.integers.shape
-        with to.naming(node, "MatMul"):
-            b = to.weights(weights.integers.astype(np.int64))
-            every = [to.array(self.sums, columns, groups) for _ in b.parts]
-            for sums, part in zip(every, b.parts, strict=True):
-                for group in range(groups):
-                    to.product(
-                        codes.across(group * size, size),
-                        part.at(group * part.rows // groups, part.rows // groups),
-                        sums.at(group, 1),
-                        macs=None if sums is every[0] else 0,
-                    )
-            ones = offsets = None
-            if weights.offsets is not None or b.offset:
-                ones = to.floats(Operation.SUM, to.array(I32, groups).turned, codes.split(size))
-            sums = self._whole(every, b, ones)
-            if weights.offsets is not None:
-                offsets = to.constant(weights.offsets, Format.F16)
-            return to.floats(
-                Operation.GROUPS,
-                to.array(F32, columns),
-                sums,
-                to.constant(weights.scales, Format.F16),
-                powers.turned,
-                ones,
-                offsets,
-            )
-
-    def _whole(self, every: list[Buffer], b: Weights, ones: Buffer | None) -> Buffer:
-        """Add up the sums of digits, and what these are less."""
-        to, total = self.to, every[0]
-        if (len(every) > 1 or b.offset) and total.format != I32:
-            total = to.floats(Operation.COPY, to.array(I32, total.columns, total.rows), total)
-        for sums, shift in zip(every[1:], b.places[1:], strict=True):
-            more = sums
-            if sums.format != I32:
-                more = to.array(I32, sums.columns, sums.rows)
-            to.floats(Operation.COPY, more, sums, shift=shift)
-            to.floats(Operation.ADD, total, total, more)
-        if b.offset:
-            assert ones is not None
-            less = to.array(I32, ones.rows).turned
-            to.floats(Operation.MULTIPLY, less, ones, to.constant(b.offset, F64))
-            to.floats(Operation.ADD, total, total, less)
-        return total
+    def _product(self, node: str, codes: Buffer, powers: Buffer, matrix: Matrix) -> Buffer:
+        with self.to.naming(node, "MatMul"):
+            return multiplied(self.to, codes, powers, matrix)
 
     @property
     def sums(self) -> Format:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,64 +10,23 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.blocks import Blocks
-from carrysave.compiler.decoder.compile import CORES, ProgramDecoder, compile_decoder, core_block
+from carrysave.compiler.decoder.chat_options import ChatOptions
+from carrysave.compiler.decoder.compile import ProgramDecoder, compile_decoder, core_block
 from carrysave.compiler.decoder.folder import load_model, load_program
 from carrysave.compiler.decoder.recurrent import Recurrent, decoder_of
 from carrysave.compiler.decoder.summary import summary
-from carrysave.compiler.front.decoder import CACHE_BITS
-from carrysave.compiler.front.gguf import ROUNDED_BITS
 from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
+from carrysave.compiler.program.program import Program
+from carrysave.compiler.run.attached import on_board
+from carrysave.compiler.run.network import Runner
 from carrysave.compiler.run.sample import Sample
 from carrysave.compiler.target.target import Target
-from carrysave.errors import ArgumentError, UsageError, check_choice, refusal
-from carrysave.keywords import Options
+from carrysave.errors import ArgumentError, UsageError, refusal
 
-__all__ = ["SIMULATIONS", "ChatOptions", "WriteRequest", "write"]
-
-SIMULATIONS = ("none", "sample", "all")
+__all__ = ["WriteRequest", "write"]
 
 Decoder = Blocks | Recurrent | ProgramDecoder
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class ChatOptions(Options):
-    """How a model answers.
-
-    Parameters
-    ----------
-    tokens : the most that are written, 1 at least.
-    cache : tokens that are taken, prompt and answer; those that a cache holds.
-    kv : bits of the cache's keys and values, 8 or 4; None: for which the model was made, 8 of
-        .gguf.
-    simulate : jobs that also run on the simulated block: none, a sample, all.
-    core : the block's engine.
-    seed : of the sample, 0 or more.
-    weights : bits to which matrices of floats are rounded, 2 to 8.
-    """
-
-    tokens: int = 64
-    cache: int = 1024
-    kv: int | None = None
-    simulate: str = "none"
-    core: str = "lut_core"
-    seed: int = 0
-    weights: int = ROUNDED_BITS
-
-    def check(self) -> None:
-        """Check the numbers and choices."""
-        if self.tokens < 1:
-            raise ArgumentError("{tokens} must be 1 or more, not {_given}", _given=self.tokens)
-        if self.kv not in (None, *CACHE_BITS):
-            raise ArgumentError("{kv} must be 8 or 4 bits, not {_given}", _given=self.kv)
-        if not 1 <= self.cache <= 4096:
-            raise ArgumentError("{cache} must be 1..4096 tokens, not {_given}", _given=self.cache)
-        check_choice("simulate", self.simulate, SIMULATIONS)
-        check_choice("core", self.core, tuple(CORES))
-        if not 2 <= self.weights <= 8:
-            raise ArgumentError("{weights} must be 2..8 bits, not {_given}", _given=self.weights)
-        if self.seed < 0:
-            raise ArgumentError("{seed} must be 0 or more, not {_given}", _given=self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +73,18 @@ def write(
     ``model``, but of a program's folder: see :func:`carrysave.compiler.decoder.summary.summary`.
     ``simulation``, if there was one: see :meth:`Sample.facts`.
     """
+    with ExitStack() as opened:
+        return _written(request, tell, note, opened)
+
+
+def _written(
+    request: WriteRequest,
+    tell: Callable[[str], None],
+    note: Callable[[str], None],
+    opened: ExitStack,
+) -> dict[str, Any]:
     start = time.monotonic()
-    decoder, vocabulary, simulation, model = _decoder(request, note)
+    decoder, vocabulary, simulation, model = _decoder(request, note, opened)
     prompt = vocabulary.question(request.prompt)
     _check_room(prompt, decoder)
 
@@ -202,13 +172,23 @@ class _Answer:
 
 
 def _decoder(
-    request: WriteRequest, note: Callable[[str], None]
+    request: WriteRequest, note: Callable[[str], None], opened: ExitStack
 ) -> tuple[Decoder, Vocabulary | Characters, Sample | None, dict[str, Any] | None]:
     """Return what answers, its vocabulary, what runs its jobs on the block, too; its summary."""
     if request.model.is_dir() and not (request.model / "config.json").exists():
         if request.options.kv is not None or request.options.simulate != "none":
             raise ArgumentError("{kv} and {simulate} must be left out: the program is compiled")
-        return *load_program(request.model, request.options.cache), None, None
+        most, port = request.options.cache, request.options.port
+        if port is None:
+            return *load_program(request.model, most), None, None
+
+        def there(program: Program) -> tuple[np.ndarray, Runner]:
+            board = opened.enter_context(on_board(program, port, request.options.baud))
+            return board.memory, board.runner
+
+        return *load_program(request.model, most, there), None, None
+    if request.options.port is not None:
+        raise ArgumentError("{port} is for a program of `carrysave build`, by its folder")
     loaded = load_model(request.model, request.options.weights)
     model, vocabulary = loaded.model, loaded.words
     if request.options.kv is not None and model.form != "attention":

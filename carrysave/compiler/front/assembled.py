@@ -51,6 +51,7 @@ def assembled(description: Description, source: Source, harmless: set[str]) -> M
         layers=layers,
         gain=gain,
         head=_fast(source, name, head),
+        embedding_scale=float(scale),
     )
 
 

@@ -151,6 +151,7 @@ class Model:
     bits : of activations that meet weights.
     cache_bits : for which the cache was made, 8 or 4.
     weight_format : width and kind of all weights, which a core must have; None: any, as digits.
+    embedding_scale : by which the file's embedding was multiplied, in float32.
     """
 
     shape: Shape
@@ -162,6 +163,7 @@ class Model:
     bits: int = 8
     cache_bits: int = 8
     weight_format: tuple[int, str] | None = None
+    embedding_scale: float = 1.0
 
     def matrices(self) -> list[FastWeights]:
         """Return all weights that a product may have, experts' too."""

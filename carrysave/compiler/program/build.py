@@ -9,7 +9,7 @@ import numpy as np
 
 from carrysave.compiler.program import jobs
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.digits import digits, packed, weight_range
+from carrysave.compiler.program.digits import by_byte, digits, packed, weight_range
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import COUNTERS, Image
@@ -30,14 +30,18 @@ class Weights:
 
     Members
     -------
-    parts : of each digit the matrices B of all groups, one behind the other.
-    places : of each.
+    parts : of each digit the matrices B of all groups, one behind the other; or one of all digits.
+    places : of each digit.
     offset : of all together.
+    beside : digits of a weight that lie side by side, as columns.
+    values : weights by the byte in which all their digits are; None: they are not in one.
     """
 
     parts: tuple[Buffer, ...]
     places: tuple[int, ...]
     offset: int
+    beside: int = 1
+    values: np.ndarray | None = None
 
 
 @dataclass
@@ -55,6 +59,7 @@ class Builder:
     steps: list[SectionStep] = field(default_factory=list)
     node: str = ""
     operator: str = ""
+    _taken: list[int] | None = None
     _groups: list[tuple[JobGroup, tuple[Varies, ...], JobGroup, int]] = field(default_factory=list)
 
     @contextmanager
@@ -66,25 +71,41 @@ class Builder:
         self.run()
         self.node, self.operator = before
 
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """Give arrays that are made within a ``with`` the rooms of others that were, before it."""
+        before, self._taken = self._taken, []
+        yield
+        for address in self._taken:
+            self.image.pool.give(address)
+        self._taken = before
+
     def array(self, format_: Format, columns: int, rows: int = 1) -> Buffer:
-        """Return room for numbers, rows in whole beats."""
+        """Return room for numbers, rows in whole beats; see :meth:`passing`."""
+        made = self._room(format_, columns, rows, lasting=self._taken is None)
+        if self._taken is not None:
+            self._taken.append(made.address)
+        return made
+
+    def _room(self, format_: Format, columns: int, rows: int, *, lasting: bool = True) -> Buffer:
         bits = 8 * format_.type.itemsize
         stride = self.image.stride(bits, columns)
+        room = self.image.room if lasting else self.image.pool.take
         return Buffer(
-            name=self.node, address=self.image.room(rows * stride), rows=rows, columns=columns,
-            bits=bits, stride=stride, format=format_,
+            name=self.node, address=room(rows * stride), rows=rows, columns=columns, bits=bits,
+            stride=stride, format=format_,
         )  # fmt: skip
 
     def state(self, format_: Format, columns: int, rows: int = 1) -> Buffer:
         """Return room for numbers that are zeros before the first run."""
-        state = self.array(format_, columns, rows)
+        state = self._room(format_, columns, rows)
         self.image.parts[state.address] = bytes(state.rows * state.stride)
         return state
 
     def constant(self, values: Any, format_: Format) -> Buffer:
         """Place numbers, rows x columns or fewer axes."""
         values = np.atleast_2d(np.asarray(values, format_.type))
-        made = self.array(format_, values.shape[1], len(values))
+        made = self._room(format_, values.shape[1], len(values))
         padded = np.zeros((len(values), made.stride), np.uint8)
         padded[:, : made.row_bytes] = np.ascontiguousarray(values).view(np.uint8)
         self.image.parts[made.address] = padded.tobytes()
@@ -122,24 +143,33 @@ class Builder:
         ))  # fmt: skip
         return out
 
-    def weights(self, groups: np.ndarray) -> "Weights":
-        """Place weights, groups x K x N, as the engine takes them."""
+    def weights(self, groups: np.ndarray, *, beside: bool = False) -> "Weights":
+        """Place weights, groups x K x N, as the engine takes them.
+
+        Parameters
+        ----------
+        beside : digits that fill a byte are its columns, so that it can be read as one weight.
+        """
         target, (count, _, columns) = self.image.target, groups.shape
-        parts = digits(groups.reshape(-1, columns), *weight_range(target))
-        placed = []
-        for part in parts:
-            rows = np.concatenate([packed(target.mode, one) for one in np.split(part.codes, count)])
+        flat = groups.reshape(-1, columns)
+        parts = digits(flat, *weight_range(target))
+        every, side = [one.codes for one in parts], 1
+        wide = len(every) * columns < 1 << target.spec.dimension_width
+        if beside and wide and len(every) * target.mode.b_stored.bits == 8:
+            every, side = [np.stack(every, axis=-1).reshape(len(flat), -1)], len(every)
+        placed, values = [], None
+        for codes in every:
+            rows = np.concatenate([packed(target.mode, one) for one in np.split(codes, count)])
             stride = self.image.stride(8, rows.shape[1])
             whole = np.pad(rows, [(0, 0), (0, stride - rows.shape[1])])
             placed.append(Buffer(
                 name=self.node, address=self.image.put(whole.tobytes()), rows=len(rows),
-                columns=columns, bits=target.mode.b_stored.bits, stride=stride,
+                columns=codes.shape[1], bits=target.mode.b_stored.bits, stride=stride,
             ))  # fmt: skip
-        return Weights(
-            tuple(placed),
-            tuple(one.shift for one in parts),
-            sum(one.offset << one.shift for one in parts),
-        )
+            values = by_byte(rows, flat) if len(every) == 1 else None
+        places = tuple(one.shift for one in parts)
+        offset = sum(one.offset << one.shift for one in parts)
+        return Weights(tuple(placed), places, offset, side, values)
 
     def product(self, a: Buffer, b: Buffer, c: Buffer, *, macs: int | None = None) -> None:
         """Add a job C = A x B, of integers; it runs with those before it that follow each other.

@@ -8,7 +8,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.driver import Mode, Number
 from golden.tpe.ternary_core import TernaryCoreSpec
 
-__all__ = ["Digit", "digits", "packed", "weight_range"]
+__all__ = ["Digit", "by_byte", "digits", "packed", "weight_range"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,3 +55,23 @@ def packed(mode: Mode, codes: np.ndarray) -> np.ndarray:
     """Return the bytes of B in memory, rows x bytes."""
     stored: Number = mode.b_stored
     return stored.pack(mode.words(codes.astype(np.int64)).astype(stored.dtype))
+
+
+def by_byte(rows: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
+    """Return weights by the bytes of B; None: a byte is not one weight, or more than its digits.
+
+    Parameters
+    ----------
+    rows : bytes of B.
+    weights : K x N.
+
+    Returns
+    -------
+    The weight of each byte from -128 on, as two's complement; 0 of bytes that are not there.
+    """
+    if rows.shape != weights.shape:
+        return None
+    values = np.zeros(256, np.int64)
+    codes = rows.view(np.int8).astype(np.int64) + 128
+    values[codes] = weights
+    return values if np.array_equal(values[codes], weights) else None

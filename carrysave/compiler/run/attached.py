@@ -1,11 +1,12 @@
 """A program on a co-processor behind a serial line: run, and how long the line takes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
-from carrysave.boards.attached import opened
+from carrysave.boards.attached import TIMEOUT, opened
 from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.image import COUNTERS, DESCRIPTOR
 from carrysave.compiler.program.program import Program
@@ -16,8 +17,9 @@ from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver.descriptor import written
 from carrysave.driver.registers import JOB_BYTES
 from carrysave.driver.uart import SerialPort, near_runs
+from carrysave.errors import ArgumentError, needs
 
-__all__ = ["Attached", "Traffic", "room", "traffic", "wanted"]
+__all__ = ["Attached", "Traffic", "on_board", "room", "traffic", "wanted"]
 
 _COMMAND, _ANSWER, _MORE = 15, 8, 4
 """Bytes of a frame with a command, of the one with its answer, and of the data's CRC or word."""
@@ -39,6 +41,10 @@ class Attached:
     program : for the co-processor that is on the board.
     port : an open serial line, see :class:`carrysave.driver.uart.UartLink`.
 
+    Members
+    -------
+    memory, runner : the program's memory as the host knows it, and what runs its sections there.
+
     Raises
     ------
     LinkError, CoprocessorError
@@ -51,13 +57,36 @@ class Attached:
         self.flash = "" if link.fill(program.memory.tobytes()) else link.flash or "no flash"
         """Why its memory did not come from flash; empty: it did."""
         placed = place(device, program)
-        self.memory, self._runner = by_device(device, placed, wanted=wanted(program))
+        self.memory, self.runner = by_device(device, placed, wanted=wanted(program))
 
     def run(
         self, inputs: Mapping[str, np.ndarray], parameters: Mapping[str, int] | None = None
     ) -> dict[str, np.ndarray]:
         """Return the outputs for one batch of inputs, by name."""
-        return network.run(self._program, inputs, self.memory, self._runner, parameters)
+        return network.run(self._program, inputs, self.memory, self.runner, parameters)
+
+
+@contextmanager
+def on_board(program: Program, port: str, baud: int | None) -> Iterator[Attached]:
+    """Give a program on the board at a serial port, which is closed behind the ``with``.
+
+    Parameters
+    ----------
+    baud : None: that of the board's build, which the program's manifest has.
+
+    Raises
+    ------
+    UsageError
+        The manifest has none, either.
+    """
+    baud = baud or program.more.get("baud")
+    if not isinstance(baud, int):
+        raise ArgumentError("{baud} must be given: the program is not of `carrysave build`")
+    needs("serial")
+    from serial import Serial
+
+    with Serial(port, baud, timeout=TIMEOUT) as line:
+        yield Attached(program, line)
 
 
 @dataclass(frozen=True)

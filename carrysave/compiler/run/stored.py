@@ -10,14 +10,13 @@ import numpy as np
 from rich.console import Console
 
 from carrysave import cache
-from carrysave.boards.attached import TIMEOUT
 from carrysave.compiler.front.inputs import read_labels
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import read
 from carrysave.compiler.run import network
-from carrysave.compiler.run.attached import Attached
+from carrysave.compiler.run.attached import on_board
 from carrysave.compiler.run.block import by_block
 from carrysave.compiler.run.counted import counted_facts, counted_table
 from carrysave.compiler.run.network import by_golden
@@ -26,7 +25,7 @@ from carrysave.compiler.run.products import SIMULATIONS
 from carrysave.compiler.run.spans import Span, by_counters, by_model
 from carrysave.compiler.run.stepwise import first_difference
 from carrysave.compiler.run.timeline import check_path, write_timeline
-from carrysave.errors import ArgumentError, UsageError, check_choice, needs, refusal
+from carrysave.errors import ArgumentError, UsageError, check_choice, refusal
 from carrysave.progress import Steps
 from carrysave.report import tables
 from carrysave.weights.array_files import read_arrays
@@ -145,14 +144,7 @@ def _hardware(
 
         yield simulated
         return
-    baud = request.baud or program.more.get("baud")
-    if not isinstance(baud, int):
-        raise ArgumentError("{baud} must be given: the program is not of `carrysave build`")
-    needs("serial")
-    from serial import Serial
-
-    with Serial(request.port, baud, timeout=TIMEOUT) as line:
-        attached = Attached(program, line)
+    with on_board(program, request.port, request.baud) as attached:
 
         def there(inputs: dict[str, np.ndarray], memory: np.ndarray) -> np.ndarray:
             attached.run(inputs)

@@ -83,8 +83,10 @@ static bool sleep_until_woken(carrysave *of, void *argument)
     return true;
 }
 
+/* Where there are no steps a machine has started it before the processor runs. */
 static void start_sdram(void)
 {
+#ifdef SDRAM_STEPS
     static const struct {
         uint16_t address, bank;
         uint8_t command, control;
@@ -107,6 +109,7 @@ static void start_sdram(void)
             __asm__ volatile("nop");
     }
     SYSTEM_REGISTER(SDRAM_DFII_CONTROL) = SDRAM_HARDWARE;
+#endif
 }
 
 static void run(uint32_t start, outcome *found)

@@ -1,0 +1,59 @@
+"""How a language model answers: what a user chooses, checked before anything is computed."""
+
+from dataclasses import dataclass
+
+from carrysave.compiler.decoder.compile import CORES
+from carrysave.compiler.front.decoder import CACHE_BITS
+from carrysave.compiler.front.gguf import ROUNDED_BITS
+from carrysave.errors import ArgumentError, check_choice
+from carrysave.keywords import Options
+
+__all__ = ["SIMULATIONS", "ChatOptions"]
+
+SIMULATIONS = ("none", "sample", "all")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ChatOptions(Options):
+    """How a model answers.
+
+    Parameters
+    ----------
+    tokens : the most that are written, 1 at least.
+    cache : tokens that are taken, prompt and answer; those that a cache holds.
+    kv : bits of the cache's keys and values, 8 or 4; None: for which the model was made, 8 of
+        .gguf.
+    simulate : jobs that also run on the simulated block: none, a sample, all.
+    core : the block's engine.
+    seed : of the sample, 0 or more.
+    weights : bits to which matrices of floats are rounded, 2 to 8.
+    port, baud : serial line of a board that runs a program's jobs; None: golden does; and None: the
+        rate of the board's build.
+    """
+
+    tokens: int = 64
+    cache: int = 1024
+    kv: int | None = None
+    simulate: str = "none"
+    core: str = "lut_core"
+    seed: int = 0
+    weights: int = ROUNDED_BITS
+    port: str | None = None
+    baud: int | None = None
+
+    def check(self) -> None:
+        """Check the numbers and choices."""
+        if self.tokens < 1:
+            raise ArgumentError("{tokens} must be 1 or more, not {_given}", _given=self.tokens)
+        if self.kv not in (None, *CACHE_BITS):
+            raise ArgumentError("{kv} must be 8 or 4 bits, not {_given}", _given=self.kv)
+        if not 1 <= self.cache <= 4096:
+            raise ArgumentError("{cache} must be 1..4096 tokens, not {_given}", _given=self.cache)
+        check_choice("simulate", self.simulate, SIMULATIONS)
+        check_choice("core", self.core, tuple(CORES))
+        if not 2 <= self.weights <= 8:
+            raise ArgumentError("{weights} must be 2..8 bits, not {_given}", _given=self.weights)
+        if self.seed < 0:
+            raise ArgumentError("{seed} must be 0 or more, not {_given}", _given=self.seed)
+        if self.baud is not None and (self.port is None or self.baud < 1):
+            raise ArgumentError("{baud} must be 1 or more, and needs {port}")
