@@ -42,7 +42,7 @@ class Codes(wiring.Component):
         assert self.unit.flows
         super().__init__({
             "i": In(stream.Signature(len(self.unit.i.payload))),
-            "i_high": In(8, init=127),
+            "i_high": In(8, init=127),  # type: ignore[call-arg]
             "o": Out(stream.Signature(len(self.unit.o.payload))),
         })
 
@@ -90,7 +90,7 @@ def test_requantise_rows_stalls(stall: int, turn: int) -> None:
 def test_limits_are_those_of_the_cycle_in_which_a_sum_comes() -> None:
     """Before a job's first sum they are anything, and again when its last code has left."""
     dut, rng = Codes(), np.random.default_rng(3)
-    wanted, left = [], []
+    wanted, left = list[int](), list[int]()
 
     async def bench(ctx: Any) -> None:
         ctx.set(dut.o.ready, 1)
