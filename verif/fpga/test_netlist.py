@@ -21,9 +21,18 @@ INSIDE = "t"
 
 
 def memory(
-    width: int, depth: int, register: str, *, clock: str = "posedge clk", seen: str = "0"
+    width: int,
+    depth: int,
+    register: str,
+    *,
+    clock: str = "posedge clk",
+    behind: str = "",
+    seen: str = "0",
 ) -> str:
-    """Return Verilog of a memory, and of a register behind it; and what else is seen of both."""
+    """Return Verilog of a memory, and of a register behind it; and what else is seen of both.
+
+    The register's clock is that of what is read, if not said.
+    """
     bits = (depth - 1).bit_length() - 1
     return f"""
 module {INSIDE}(input clk, other, we, re, en, clear, input [{bits}:0] to, from,
@@ -33,7 +42,7 @@ module {INSIDE}(input clk, other, we, re, en, clear, input [{bits}:0] to, from,
   assign seen = {seen};
   always @(posedge clk) if (we) words[to] <= d;
   always @({clock}) if (re) r <= words[from];
-  always @({clock}) {register}
+  always @({behind or clock}) {register}
 endmodule
 """
 
@@ -166,6 +175,8 @@ def test_registers_behind_block_ram_are_its_own(
         ("if (~en) q <= r;", {}, 18),
         ("q <= r;", {"seen": "{17'b0, r[5]}"}, 18),
         ("q <= r;", {"clock": "negedge clk"}, 18),
+        ("q <= r;", {"behind": "negedge clk"}, 18),
+        ("q <= r;", {"behind": "posedge other"}, 18),
         ("q <= r; initial q = 1;", {}, 18),
         # What nobody looks at is not in the way.
         ("q[16:0] <= r[16:0];", {}, 0),
