@@ -10,6 +10,7 @@ from typing import Any
 from carrysave.boards.board import Board
 from carrysave.boards.pair_timing import PairTiming
 from carrysave.fpga import implementation, place
+from carrysave.fpga.netlist import finish_netlist
 from carrysave.fpga.path import Words, critical_path
 from hw import device
 from hw.emit import yosys
@@ -97,7 +98,7 @@ def mapped(
         ],
         cwd=folder,
     )
-    place.open_ports(flow, folder / "top.json")
+    finish_netlist(flow, folder / "top.json")
     cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
     taken = implementation.resources(flow, cells)
     beyond = {name: limit for name, limit in part.capacity.items() if taken[name] > limit}

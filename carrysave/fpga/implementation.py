@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.fpga.place import FpgaError, from_seeds, median, nextpnr_version, open_ports
+from carrysave.fpga.netlist import finish_netlist
+from carrysave.fpga.place import FpgaError, from_seeds, median, nextpnr_version
 from carrysave.fpga.wrapper import TOP, wrapper
 from hw.catalog import nearest
 from hw.device import NAMES, family
@@ -357,8 +358,7 @@ def _place(
     bare = "" if flow.pads else flow.bare
     synth = mapping(flow, device, work.kinds, bare, f"-top {TOP} -json wrapper.json")
     _run([*read, "read_verilog wrapper.v", *synth], folder, work.target)
-    if flow.open_ports:
-        open_ports(flow, folder / "wrapper.json")
+    finish_netlist(flow, folder / "wrapper.json")
     runs = from_seeds(
         work.target, device, folder, work.seeds, design.names, work.key, work.progress
     )

@@ -19,7 +19,7 @@ from hw.device import family
 from hw.device.description import Flow, Part
 from hw.emit import tools
 
-__all__ = ["FpgaError", "call", "from_seeds", "median", "nextpnr", "nextpnr_version", "open_ports"]
+__all__ = ["FpgaError", "call", "from_seeds", "median", "nextpnr", "nextpnr_version"]
 
 _USED = re.compile(r"^Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%", re.MULTILINE | re.ASCII)
 """nextpnr's lines of what a design takes of a part."""
@@ -153,22 +153,6 @@ def median(runs: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         (each for each in runs if each["fmax_mhz"] is not None), key=lambda each: each["fmax_mhz"]
     )
     return timed[(len(timed) - 1) // 2] if timed else None
-
-
-def open_ports(flow: Flow, path: Path) -> None:
-    """Disconnect the ports in a netlist that nextpnr wants open, where they are tied low."""
-    design = json.loads(path.read_text())
-    for module in design["modules"].values():
-        cells = module["cells"].values()
-        low = {"0", "x"} | {
-            bit for cell in cells if cell["type"] == "VLO" for bit in cell["connections"]["Z"]
-        }
-        for cell in cells:
-            port = flow.open_ports.get(cell["type"])
-            if port and set(cell["connections"].get(port, ())) <= low:
-                cell["connections"].pop(port, None)
-                cell["port_directions"].pop(port, None)
-    path.write_text(json.dumps(design))
 
 
 def nextpnr(flow: Flow, folder: Path, arguments: Sequence[str], seed: int = 1) -> dict[str, Any]:

@@ -35,7 +35,8 @@ class RingArray:
         self.clock = spec.array_clock
         latency = -(-(build.latency or m + 3) // self.clock)
         self.leaves = latency - 1 + _LEAVES[self.clock - 1]
-        self._gap = build.gap
+        # By a fast clock a tile begins a cycle after the one before, or later.
+        self._gap = build.gap or self.clock - 1
         self._drain = 0 if build.gap and self.clock == 1 else self.clock * (m + (m - 1) // 8)
         self.engine = self._tile = self._at = 0
         """When it began the last tile, and was through with it."""

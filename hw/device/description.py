@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-__all__ = ["PACKINGS", "Bitstream", "Flow", "Multiplier", "Part", "Untimed"]
+__all__ = ["PACKINGS", "Bitstream", "Flow", "Multiplier", "OutputRegister", "Part", "Untimed"]
 
 PACKINGS = ("auto", "none", "pair", "densest", "winograd")
 """Products in a multiplier block: as the family prefers, one, up to two, as many as fit, or two of
@@ -57,6 +57,32 @@ class Untimed:
     source: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class OutputRegister:
+    """The registers at a port of a block RAM that mappers leave unused.
+
+    Members
+    -------
+    cell : the block.
+    width : its parameter of the port's bits.
+    widths : for which numbers of it this is so.
+    outputs : names of what is read, less the number of the bit.
+    clock, clocks : its port for that; all that the block has.
+    modes : parameters, ``NOREG`` where the registers are not used, and ``OUTREG`` where they are.
+    enables, resets : ports of the registers.
+    """
+
+    cell: str
+    width: str
+    widths: tuple[int, ...]
+    outputs: tuple[str, ...]
+    clock: str
+    clocks: tuple[str, ...]
+    modes: tuple[str, ...]
+    enables: tuple[str, ...]
+    resets: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Bitstream:
     """How the open tools of a family make a bitstream of a board's top.
@@ -103,6 +129,7 @@ class Flow:
     parts : the first that fits is taken.
     clock : Verilog that makes ``clk`` of a measured design; a pin if empty.
     open_ports : cell -> its port that must be left open, where Yosys ties it low.
+    output_registers : that registers right behind block RAMs are moved to.
     untimed : paths of which nextpnr knows nothing.
     bitstream : how bitstreams are made; None where no open tool does.
     """
@@ -117,6 +144,7 @@ class Flow:
     parts: tuple[Part, ...] = field(default=())
     clock: str = ""
     open_ports: dict[str, str] = field(default_factory=dict)
+    output_registers: tuple[OutputRegister, ...] = ()
     untimed: tuple[Untimed, ...] = ()
     bitstream: Bitstream | None = None
 

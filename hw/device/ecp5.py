@@ -2,7 +2,7 @@
 
 from amaranth import C, Cat, ClockSignal, Instance, Module, Signal, Value, signed
 
-from hw.device.description import Bitstream, Flow, Multiplier, Part, Untimed
+from hw.device.description import Bitstream, Flow, Multiplier, OutputRegister, Part, Untimed
 from hw.device.ecp5_cells import BlockRowStore, carry_chain, carry_slice
 from hw.device.family import Family
 from hw.device.row_store import RowStore
@@ -17,6 +17,35 @@ _SIZES = {
     85: (83640, 156, 208),
 }
 """Look-up tables, multipliers and block RAMs, by thousands of the first."""
+
+_OUTPUT_REGISTERS = (
+    # Written 36 bits at a time, a block is read by its second port alone, at the outputs of both.
+    OutputRegister(
+        cell="DP16KD",
+        width="DATA_WIDTH_A",
+        widths=(36,),
+        outputs=("DOA", "DOB"),
+        clock="CLKB",
+        clocks=("CLKA", "CLKB"),
+        modes=("REGMODE_A", "REGMODE_B"),
+        enables=("OCEA", "OCEB"),
+        resets=("RSTA", "RSTB"),
+    ),
+    *(
+        OutputRegister(
+            cell="DP16KD",
+            width="DATA_WIDTH_A",
+            widths=(1, 2, 4, 9, 18),
+            outputs=(f"DO{port}",),
+            clock=f"CLK{port}",
+            clocks=(f"CLK{port}",),
+            modes=(f"REGMODE_{port}",),
+            enables=(f"OCE{port}",),
+            resets=(f"RST{port}",),
+        )
+        for port in "AB"
+    ),
+)
 
 _FLOW = Flow(
     # Fewer tables than with the multiplexers behind them, and none of the carry rows for constants.
@@ -56,6 +85,7 @@ _FLOW = Flow(
         for size in sizes
         for luts, dsps, brams in (_SIZES[size],)
     ),
+    output_registers=_OUTPUT_REGISTERS,
     untimed=(
         Untimed(cell="ALU54B", why="nextpnr has no timing of ALU54B"),
         Untimed(

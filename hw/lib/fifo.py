@@ -1,6 +1,6 @@
 """First in, first out: a queue between two streams."""
 
-from amaranth import Module, Mux, Shape, Signal, Value
+from amaranth import C, Module, Mux, Shape, Signal, Value
 from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
@@ -83,7 +83,6 @@ class Fifo(wiring.Component):
         )
         queue.submodules.storage = storage
         write, read = storage.write_port(), storage.read_port(domain="comb")
-        level = Signal.like(self.o_level, name="level")
         # What the level says to both ends, known a cycle before.
         some, full = Signal(), Signal()
         produce, consume = (Signal(range(self.depth), name=name) for name in ("produce", "consume"))
@@ -91,21 +90,35 @@ class Fifo(wiring.Component):
         m.d.comb += [
             self.i.ready.eq(~full),
             self.o.valid.eq(some),
-            self.o_level.eq(level),
             Value.cast(self.o.payload).eq(read.data),
             read.addr.eq(consume),
             write.addr.eq(produce),
             write.data.eq(self.i.payload),
             write.en.eq(writes),
         ]
-        # One adder for both ways.
-        with queue.If(writes != reads):
-            queue.d.sync += [
-                level.eq(level + Mux(reads, -1, 1)),
-                some.eq(~reads | (level != 1)),
-                full.eq(~reads & (level == self.depth - 1)),
-            ]
+        if self.depth > 2:
+            level = Signal.like(self.o_level, name="level")
+            m.d.comb += self.o_level.eq(level)
+            # One adder for both ways.
+            with queue.If(writes != reads):
+                queue.d.sync += [
+                    level.eq(level + Mux(reads, -1, 1)),
+                    some.eq(~reads | (level != 1)),
+                    full.eq(~reads & (level == self.depth - 1)),
+                ]
+        else:
+            # Both say all of the level: from a stall, which is late, there is one table to each.
+            second = full if self.depth == 2 else C(0, 1)
+            m.d.comb += self.o_level.eq(some + second)
+            queue.d.sync += some.eq(Mux(reads, second | writes, some | writes))
+            if self.depth == 2:
+                queue.d.sync += full.eq(~reads & (full | (some & writes)))
+            else:
+                m.d.comb += full.eq(some)
         for place, moves in ((produce, writes), (consume, reads)):
+            if self.depth == 2:
+                queue.d.sync += place.eq(place ^ moves)
+                continue
             with queue.If(moves):
                 queue.d.sync += place.eq(place + 1)
                 if self.depth != 1 << len(place):

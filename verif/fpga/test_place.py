@@ -117,34 +117,6 @@ def test_the_report_of_nextpnr_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert found == {"fmax": {"clk": {"achieved": 5}}}
 
 
-def test_ports_that_are_tied_low_are_opened(tmp_path: Path) -> None:
-    def cell(kind: str, **connections: list[Any]) -> dict[str, Any]:
-        directions = dict.fromkeys(connections, "input")
-        return {"type": kind, "connections": connections, "port_directions": directions}
-
-    cells = {
-        "low": cell("VLO", Z=[9]),
-        "high": cell("VHI", Z=[8]),
-        "a": cell("CCU2", CIN=["0"], A=["0"]),
-        "b": cell("CCU2", CIN=[9]),
-        "c": cell("CCU2", CIN=["x"]),
-        "d": cell("CCU2", CIN=[5]),
-        "e": cell("CCU2", CIN=[8]),
-        "f": cell("LUT4", CIN=["0"]),
-        "g": cell("CCU2", A=[3]),
-        "h": cell("CCU2", CIN=["1"]),
-        "all": cell("CCU2", CIN=["0", "x", 9]),
-    }
-    path = tmp_path / "wrapper.json"
-    path.write_text(json.dumps({"modules": {TOP: {"cells": cells}}}))
-    place.open_ports(family("nexus").flow, path)
-    found = json.loads(path.read_text())["modules"][TOP]["cells"]
-    for name, own in cells.items():
-        due = set(own["connections"]) - ({"CIN"} if name in {"a", "b", "c", "all"} else set())
-        assert (name, set(found[name]["connections"])) == (name, due)
-        assert set(found[name]["port_directions"]) == due
-
-
 def outcome(job: jobs.Job, value: Any = None, failure: Any = None) -> Any:
     """Return how a job ended."""
     return SimpleNamespace(job=job, value=value, failure=failure)

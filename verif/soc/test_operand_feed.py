@@ -14,6 +14,7 @@ from hw.soc.schedule.sides import sides
 from verif.soc.bus.partners import Part, Sink, Source, run
 
 SPEC = CoprocessorSpec(engine=SystolicOsSpec(m=2, n=8), data_width=64)
+TWICE = CoprocessorSpec(engine=SystolicOsSpec(m=2, n=8), data_width=64, array_clock=2)
 ROWS = 8
 
 
@@ -49,9 +50,17 @@ class Stalls(Sink):
         ctx.set(self.ready, self.open)
 
 
-def beats(which: str, stall: int, turn: int, *, lean: bool = False) -> tuple[list[int], list[int]]:
+def beats(
+    which: str,
+    stall: int,
+    turn: int,
+    *,
+    lean: bool = False,
+    spec: CoprocessorSpec = SPEC,
+    rate: float = 1.0,
+) -> tuple[list[int], list[int]]:
     """Return the beats of some tiles, and their cycles."""
-    dut = OperandFeed(SPEC, sides(SPEC)[which], lean=lean)
+    dut = OperandFeed(spec, sides(spec)[which], lean=lean)
     draw, side, tiles, count = random.Random(3), dut.side, list[int](), 0
     layout: Any = dut.request
     for _ in range(60):
@@ -65,7 +74,7 @@ def beats(which: str, stall: int, turn: int, *, lean: bool = False) -> tuple[lis
         tiles.append(layout.const(tile).as_bits())
         count += -(-codes // side.k)
     sink = Stalls(dut, stall, turn)
-    source = Source(dut.i, tiles, np.random.default_rng(1))
+    source = Source(dut.i, tiles, np.random.default_rng(1), rate)
     run(dut, [Store(dut), source, sink], lambda: len(sink.items) == count, deadline=4000, more=20)
     assert len(sink.items) == count
     return sink.items, sink.cycles
@@ -88,3 +97,15 @@ def test_operand_feed_stalls(which: str, stall: int, turn: int) -> None:
 @pytest.mark.parametrize("which", ["a", "b"])
 def test_operand_feed_lean_stalls(which: str) -> None:
     assert beats(which, 2, 3, lean=True)[0] == beats(which, 0, 1)[0]
+
+
+@pytest.mark.parametrize("which", ["a", "b"])
+@pytest.mark.parametrize(("stall", "turn"), [(1, 2), (2, 3), (20, 33)])
+def test_operand_feed_of_a_fast_clock_stalls(which: str, stall: int, turn: int) -> None:
+    """The same beats, with a cycle or more between tiles that all wait."""
+    free, cycles = beats(which, 0, 1, spec=TWICE)
+    assert free == beats(which, 0, 1)[0]
+    assert cycles[-1] - cycles[0] == len(free) - 1 + 59
+    assert beats(which, stall, turn, spec=TWICE)[0] == free
+    # Tiles that come late, too: what is known of each is its own.
+    assert beats(which, stall, turn, spec=TWICE, rate=0.2)[0] == free

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth import C, Module
+from amaranth import C, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.sim import Simulator
 
 from golden.soc.spec import CoprocessorSpec
 from golden.tpe.systolic_os import SystolicOsSpec
@@ -33,6 +34,7 @@ class Codes(wiring.Component):
     """Sums, the requantiser, and the queue behind it."""
 
     i: stream.Interface
+    i_high: Signal
     o: stream.Interface
 
     def __init__(self) -> None:
@@ -40,6 +42,7 @@ class Codes(wiring.Component):
         assert self.unit.flows
         super().__init__({
             "i": In(stream.Signature(len(self.unit.i.payload))),
+            "i_high": In(8, init=127),  # type: ignore[call-arg]
             "o": Out(stream.Signature(len(self.unit.o.payload))),
         })
 
@@ -60,7 +63,7 @@ class Codes(wiring.Component):
         connect(m, unit.o, words.i)
         connect(m, words.o, flipped(self.o))
         m.d.comb += [unit.i_how.multiplier.eq(1 << 29), unit.i_how.shift.eq(31)]
-        m.d.comb += [unit.i_how.low.eq(-128), unit.i_how.high.eq(127)]
+        m.d.comb += [unit.i_how.low.eq(-128), unit.i_how.high.eq(self.i_high)]
         return m
 
 
@@ -82,3 +85,30 @@ def test_requantise_rows_stalls(stall: int, turn: int) -> None:
     items, cycles = codes(stall, turn)
     assert items == free
     assert cycles == [at for at in range(cycles[0], cycles[-1] + 1) if at % turn >= stall]
+
+
+def test_limits_are_those_of_the_cycle_in_which_a_sum_comes() -> None:
+    """Before a job's first sum they are anything, and again when its last code has left."""
+    dut, rng = Codes(), np.random.default_rng(3)
+    wanted, left = list[int](), list[int]()
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(dut.o.ready, 1)
+        for high in (90, 20, 60, 0):
+            ctx.set(dut.i_high, high)
+            sums = [int(number) for number in rng.integers(500, size=40)]
+            wanted.extend(min(int(np.rint(number / 4)), high) for number in sums)
+            for at in range(len(sums) + 30):
+                ctx.set(dut.i.valid, at < len(sums))
+                ctx.set(dut.i.payload, sums[min(at, len(sums) - 1)])
+                if ctx.get(dut.o.valid):
+                    left.append(ctx.get(dut.o.payload) & 255)
+                await ctx.tick()
+            ctx.set(dut.i_high, int(rng.integers(128)))
+            await ctx.tick().repeat(3)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert left == wanted

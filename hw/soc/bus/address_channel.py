@@ -47,8 +47,8 @@ class AddressChannel(wiring.Component):
         A burst begins; its address is valid from the next cycle on. Its beats minus one.
     o_last, o_other : Out(1)
         The oldest outstanding burst ends its row; is of a row that is ``other``.
-    i_answer, i_response, i_end : In(1), In(2), In(1)
-        A response to the oldest burst; it completes the burst.
+    i_offer, i_answer, i_response, i_end : In(1), In(1), In(2), In(1)
+        A response to the oldest burst is there, and stays; it is taken; it completes the burst.
     i_late : In(1)
         There is no response to the oldest burst, for too long, nor in this cycle: an error, with 0
         as the response. The burst stays outstanding.
@@ -57,7 +57,7 @@ class AddressChannel(wiring.Component):
     o_error, o_error_other, o_response, o_address : Out(1), Out(1), Out(2), Out
         A response was SLVERR or DECERR, or late; whether its row is ``other``; the first such
         response, and its burst's address. One to a row that is not ``other`` takes the place of one
-        that is.
+        that is, as to response and address once it is there.
     """
 
     i_stop: Signal
@@ -71,6 +71,7 @@ class AddressChannel(wiring.Component):
     o_length: Signal
     o_last: Signal
     o_other: Signal
+    i_offer: Signal
     i_answer: Signal
     i_response: Signal
     i_end: Signal
@@ -102,6 +103,7 @@ class AddressChannel(wiring.Component):
             "o_length": Out(8),
             "o_last": Out(1),
             "o_other": Out(1),
+            "i_offer": In(1),
             "i_answer": In(1),
             "i_response": In(2),
             "i_end": In(1),
@@ -127,7 +129,7 @@ class AddressChannel(wiring.Component):
         # `keep`: else synthesis would merge this table with those that follow it.
         held, go = Signal(), Signal(attrs={"keep": 1})
         queued = rows.o.valid if rows.depth else C(0, 1)
-        wrong, failed = Signal(), Signal()
+        wrong, failed, counts = Signal(), Signal(), Signal()
         layout = Burst(self.spec)
         offered = data.View(layout, Signal(layout.size, name="offered", reset_less=True))
         m.d.comb += [
@@ -151,6 +153,7 @@ class AddressChannel(wiring.Component):
             self.o_other.eq(oldest.other),
             wrong.eq((self.i_answer & self.i_response[1]) | self.i_late),
             failed.eq(self.o_error & ~self.o_error_other),
+            counts.eq(~self.o_drop & ~failed & (~self.o_error | ~oldest.other)),
             self.o_final.eq(pending.o.ready & oldest.last & oldest.final & ~wrong & ~failed),
         ]
         self._split(m)
@@ -162,10 +165,12 @@ class AddressChannel(wiring.Component):
 
         with m.If(self.o_drop):
             m.d.sync += self.o_error.eq(0)
-        with m.Elif(wrong & ~failed & (~self.o_error | ~oldest.other)):
+        with m.Elif(wrong & counts):
+            m.d.sync += [self.o_error.eq(1), self.o_error_other.eq(oldest.other)]
+        # Many registers, which do not wait for stalls: what is wrong with a response that is there
+        # is so when it is taken.
+        with m.If(((self.i_offer & self.i_response[1]) | self.i_late) & counts):
             m.d.sync += [
-                self.o_error.eq(1),
-                self.o_error_other.eq(oldest.other),
                 self.o_response.eq(self.i_response & ~self.i_late.replicate(2)),
                 self.o_address.eq(oldest.address),
             ]

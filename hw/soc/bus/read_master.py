@@ -136,6 +136,7 @@ class ReadMaster(wiring.Component):
             self.o_beats.eq(axi.rvalid & axi.rready),
             self.o_owed.eq(requests.o_open & ~axi.rvalid),
             self.o_moves.eq((axi.arvalid & axi.arready) | self.o_beats),
+            requests.i_offer.eq(axi.rvalid),
             requests.i_answer.eq(self.o_beats),
             requests.i_response.eq(axi.rresp),
             requests.i_end.eq(axi.rlast),

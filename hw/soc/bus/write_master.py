@@ -142,6 +142,7 @@ class WriteMaster(wiring.Component):
                 requests.o_open & ~axi.bvalid & Mux(axi.wvalid, ~axi.wready, ~self.begun)
             ),
             self.o_moves.eq((axi.awvalid & axi.awready) | self.o_beats | axi.bvalid),
+            requests.i_offer.eq(axi.bvalid),
             requests.i_answer.eq(axi.bvalid),
             requests.i_response.eq(axi.bresp),
             requests.i_end.eq(1),

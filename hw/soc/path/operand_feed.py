@@ -11,7 +11,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.lib.fifo import Fifo
 from hw.soc.path.expander import registered, table_of
-from hw.soc.path.operand_words import Choice, Words, operand_words
+from hw.soc.path.operand_words import Choice, Words, choose, operand_words, step
 from hw.soc.schedule.geometry import Geometry, pick
 from hw.soc.schedule.sides import Side, TileRequest, counts
 from hw.soc.stores.operand_store import OperandStore
@@ -27,9 +27,9 @@ class OperandFeed(wiring.Component):
     and columns of B outside of C, words beyond K, and codes beyond K in the last word, are zeros.
     A beat waits only until its own rows are in the store.
 
-    Latency, tile to its first beat: 4 cycles, or 5 if words have several slices or codes to expand;
-    one less without the queue in which stalls of the engine end. Tiles follow each other without a
-    gap.
+    Latency, tile to its first beat: 4 cycles, or 5 if words have several slices or codes to expand,
+    or for an array of a clock of its own; one less without the queue in which stalls of the engine
+    end. Tiles follow each other without a gap; by a clock of their own, with one of a cycle.
 
     Parameters
     ----------
@@ -87,6 +87,8 @@ class OperandFeed(wiring.Component):
         self.spec = spec
         self.lean = lean
         self.side = side
+        # At a fast clock a tile waits until the one before has been read.
+        self.spaced = spec.array_clock > 1
         count = side.slices[0]
         self.slices = count if count <= slices and len(set(side.slices)) == 1 else 1
         """Slices of a word of which the store reads one."""
@@ -123,7 +125,7 @@ class OperandFeed(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         side, k, slices = self.side, self.side.k, self.side.slices
-        late = (max(slices) > 1 or side.expander.bits > 0) and not self.lean
+        late = (max(slices) > 1 or side.expander.bits > 0 or self.spaced) and not self.lean
         # Beats that have been read and have not left: those on their way, and one.
         most = 5 if late else 4
         places = 0 if self.lean else 1 << (most - 1).bit_length()
@@ -138,7 +140,8 @@ class OperandFeed(wiring.Component):
         choice = data.View(layout, Signal(layout.size, name="choice", reset_less=True))
         # Without a reset of their own: else masks would be gates.
         words = Signal(len(out.data), reset_less=True)
-        behind = self._count_rows(m, tile, busy, issue)
+        begins, short, row = self._next(m, busy, issue & final)
+        behind = self._count_rows(m, tile, row, busy, issue)
         # What is read has a place in the queue, so that nothing stops it on its way.
         moves = ~out_valid | queue.i.ready if self.lean else C(1, 1)
         room = move if self.lean else self._count_places(m, most, issue)
@@ -146,7 +149,7 @@ class OperandFeed(wiring.Component):
             queue.i.valid.eq(out_valid),
             move.eq(moves),
             issue.eq(busy & room & ~behind[-1]),
-            self.i.ready.eq(~busy | (issue & final)),
+            self.i.ready.eq(begins),
             self.en.eq(issue),
             self.o_part.eq(tile.part),
             self.o_address.eq(tile.address),
@@ -156,13 +159,14 @@ class OperandFeed(wiring.Component):
         self._count_products(m, tile, issue, final)
         with m.If(issue):
             m.d.sync += [tile.codes.eq(tile.codes - k), final.eq(tile.codes <= 2 * k)]
-            self._step(m, tile)
+            m.d.sync += [busy.eq(~final)] if self.spaced else []
+            step(m, self, tile)
         with m.If(self.i.ready):
             m.d.sync += [busy.eq(self.i.valid), tile.eq(self.i.payload)]
-            m.d.sync += final.eq(self.i.payload.codes <= k)
+            m.d.sync += final.eq(short)
         with m.If(move):
             m.d.sync += valid.eq(issue)
-            self._choose(m, choice, tile, final)
+            choose(m, self, choice, tile, final)
         read, table = self.i_words, table_of(m, self, choice)
         if late:
             table = registered(m, table, move)
@@ -176,6 +180,19 @@ class OperandFeed(wiring.Component):
             ]
         m.d.comb += out.data.eq(words)
         return m
+
+    def _next(self, m: Module, busy: Value, ends: Value) -> tuple[Value, Value, Value]:
+        """Return whether a tile may begin, and of the next one whether it is a beat, and its row.
+
+        By a fast clock, when the one before has been read; what is known of it is in registers.
+        """
+        tile = self.i.payload
+        short = tile.codes <= self.side.k
+        if not self.spaced:
+            return ~busy | ends, short, tile.row
+        waits, known, row = Signal(), Signal(reset_less=True), Signal.like(tile.row, name="row")
+        m.d.sync += [waits.eq(self.i.valid & ~self.i.ready), known.eq(short), row.eq(tile.row)]
+        return ~busy & waits, known, row
 
     def _wait(self, m: Module, valid: Value, choice: Any) -> tuple[Signal, Any, Signal]:
         """Register words, whether there are any, and what is chosen of them.
@@ -195,7 +212,9 @@ class OperandFeed(wiring.Component):
         m.d.sync += [away.eq(after), room.eq(after != most)]
         return room
 
-    def _count_rows(self, m: Module, tile: data.View, busy: Value, issue: Value) -> Signal:
+    def _count_rows(
+        self, m: Module, tile: data.View, row: Value, busy: Value, issue: Value
+    ) -> Signal:
         """Return how many rows in the store are behind that of the beat, which waits below 0.
 
         The rows are those of the current and the following blocks.
@@ -207,16 +226,24 @@ class OperandFeed(wiring.Component):
         behind_next, after = Signal.like(behind, name="behind_next"), Signal(range(-1, most + 1))
         wide = Signal(len(after))
         m.d.comb += [
-            wide.eq(self.i.payload.row),
-            after.eq(Mux(busy & tile.release, behind, rows)),
+            wide.eq(row),
+            after.eq(rows if self.spaced else Mux(busy & tile.release, behind, rows)),
             # after - row - 1 + filled, by one adder and its carry in.
             behind_next.eq((Cat(1, after) + Cat(self.i_filled, ~wide))[1:]),
         ]
-        m.d.sync += rows.eq(Mux(self.o_release, behind, rows) + self.i_filled)
+        held = Mux(self.o_release, behind, rows) + self.i_filled
+        moved = behind + self.i_filled - (issue if side.down else 0)
+        if self.spaced:
+            # What is known last chooses behind the adders.
+            moved = more = behind + self.i_filled
+            held = Mux(self.o_release, more, rows + self.i_filled)
+            if side.down:
+                moved = Mux(issue, behind - ~self.i_filled, more)
+        m.d.sync += rows.eq(held)
         with m.If(self.i.ready):
             m.d.sync += behind.eq(behind_next)
         with m.Else():
-            m.d.sync += behind.eq(behind + self.i_filled - (issue if side.down else 0))
+            m.d.sync += behind.eq(moved)
         return behind
 
     def _count_products(self, m: Module, tile: data.View, issue: Value, final: Value) -> None:
@@ -230,33 +257,3 @@ class OperandFeed(wiring.Component):
         there = codes - Mux(final & tile.tail, job.missing, 0)
         products = product_in_logic(tile.area, there[: bits_for(k * max(each))])
         m.d.sync += self.o_products.eq(Mux(issue, products, 0))
-
-    def _choose(self, m: Module, choice: data.View, tile: data.View, final: Value) -> None:
-        """Decide which slice, which banks and which words of the store are used."""
-        side = self.side
-        down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
-        unit = side.deep // side.steps
-        if side.expander.table_bytes:
-            m.d.sync += choice.turn.eq(tile.turn)
-        m.d.sync += [
-            choice.chosen.eq(Cat(tile.slice == number for number in range(max(side.slices)))),
-            choice.mask.eq(Cat(step * unit < down for step in range(side.banks * side.steps))),
-            choice.inside.eq(Cat(number < across for number in range(side.across))),
-            choice.last.eq(final & tile.last),
-            choice.tail.eq(final & tile.tail & (self.i_geometry.tail != 0)),
-        ]
-        if self.counted:
-            m.d.sync += choice.codes.eq(Mux(final, tile.codes, side.k))
-
-    def _step(self, m: Module, tile: data.View) -> None:
-        """Go to the next beat of a tile: a row down, or the next slice of a word."""
-        side, slices = self.side, self.side.slices
-        if side.down:
-            m.d.sync += tile.address.eq(tile.address + self.i_stride)
-        elif max(slices) == 1:
-            m.d.sync += tile.address.eq(tile.address + 1)
-        else:
-            ends = tile.slice == pick(lambda count: C(count - 1), slices, self.i_geometry.kind)
-            m.d.sync += tile.slice.eq(Mux(ends, 0, tile.slice + 1))
-            with m.If(ends):
-                m.d.sync += tile.address.eq(tile.address + 1)

@@ -12,7 +12,7 @@ from hw.soc.path.expander import expand
 from hw.soc.schedule.geometry import pick
 from hw.soc.schedule.sides import Side
 
-__all__ = ["Choice", "Words", "operand_words"]
+__all__ = ["Choice", "Words", "choose", "operand_words", "step"]
 
 
 class Words(data.StructLayout):
@@ -39,6 +39,52 @@ class Choice(data.StructLayout):
             **({"turn": range(spec.PARTS)} if side.expander.table_bytes else {}),
             **({"codes": range(counts + 1)} if counts else {}),
         })
+
+
+def choose(m: Module, feed: Any, choice: Any, tile: Any, final: Value) -> None:
+    """Decide which slice, which banks and which words of the store are used.
+
+    Parameters
+    ----------
+    m : of the feed.
+    feed : the :class:`hw.soc.path.operand_feed.OperandFeed`.
+    choice : registers of a :class:`Choice`.
+    tile : what is left of it.
+    final : it is its last beat.
+    """
+    side = feed.side
+    down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
+    unit = side.deep // side.steps
+    if side.expander.table_bytes:
+        m.d.sync += choice.turn.eq(tile.turn)
+    m.d.sync += [
+        choice.chosen.eq(Cat(tile.slice == number for number in range(max(side.slices)))),
+        choice.mask.eq(Cat(step * unit < down for step in range(side.banks * side.steps))),
+        choice.inside.eq(Cat(number < across for number in range(side.across))),
+        choice.last.eq(final & tile.last),
+        choice.tail.eq(final & tile.tail & (feed.i_geometry.tail != 0)),
+    ]
+    if feed.counted:
+        m.d.sync += choice.codes.eq(Mux(final, tile.codes, side.k))
+
+
+def step(m: Module, feed: Any, tile: Any) -> None:
+    """Go to the next beat of a tile: a row down, or the next slice of a word.
+
+    Parameters
+    ----------
+    m, feed, tile : as :func:`choose` takes them.
+    """
+    side, slices = feed.side, feed.side.slices
+    if side.down:
+        m.d.sync += tile.address.eq(tile.address + feed.i_stride)
+    elif max(slices) == 1:
+        m.d.sync += tile.address.eq(tile.address + 1)
+    else:
+        ends = tile.slice == pick(lambda count: C(count - 1), slices, feed.i_geometry.kind)
+        m.d.sync += tile.slice.eq(Mux(ends, 0, tile.slice + 1))
+        with m.If(ends):
+            m.d.sync += tile.address.eq(tile.address + 1)
 
 
 def operand_words(m: Module, job: Any, side: Side, read: Value, choice: Any, table: Value) -> Value:

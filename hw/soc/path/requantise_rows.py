@@ -135,9 +135,8 @@ class RequantiseRows(wiring.Component):
     @property
     def latency(self) -> int:
         """Cycles from a row of sums to its codes."""
-        if self.encoders:
+        if self.column is None:
             return self.encoders[0].latency
-        assert self.column is not None
         return 1 + self.column.pipeline + self.spec.requantises_columns
 
     def elaborate(self, platform):
@@ -153,7 +152,6 @@ class RequantiseRows(wiring.Component):
     def _encode(self, m: Module, numbers: list[Value]) -> None:
         """Place the encoders, which all work in step."""
         spec = self.spec
-        exponent = self.i_geometry.exponent
         for number, (encoder, value) in enumerate(zip(self.encoders, numbers, strict=True)):
             m.submodules[f"encoder{number}"] = encoder
             payload = encoder.i.payload
@@ -165,17 +163,15 @@ class RequantiseRows(wiring.Component):
                 self.o.payload.word_select(number, spec.code_bits).eq(encoder.o.payload.code),
             ]
             if encoder.spec.exponent_width:
-                m.d.comb += payload.exponent.eq(exponent)
+                m.d.comb += payload.exponent.eq(self.i_geometry.exponent)
         first = self.encoders[0]
         m.d.comb += [self.i.ready.eq(first.i.ready), self.o.valid.eq(first.o.valid)]
 
     def _requantise(self, m: Module, cell: RequantiseColumn, numbers: list[Value]) -> None:
         """Place the columns; with scales per row, their multipliers are recoded first."""
-        spec, unit = self.spec, self.unit
+        spec, unit, how = self.spec, self.unit, self.i_how
         valid, en = Signal(self.latency), Signal()
-        out: Any = self.o
-        if self.table is not None:
-            out = self._look_up(m, en, self.table)
+        out: Any = self.o if self.table is None else self._look_up(m, en, self.table)
         moves = out.ready if self.stops else ~out.valid | out.ready
         m.d.comb += [
             en.eq(1 if self.flows else moves),
@@ -194,7 +190,7 @@ class RequantiseRows(wiring.Component):
             return register
 
         def part(number: int, name: str, recoded: Callable[[Value], Value] | None = None) -> Value:
-            given = self.i_how[name]
+            given = how[name]
             if not unit.per_column:
                 return given if recoded is None else recoded(given)
             record = self.i_records.word_select(number, _RECORD)[_PLACES[name] :][: len(given)]
@@ -207,6 +203,10 @@ class RequantiseRows(wiring.Component):
         def coded(multiplier: Value) -> Value:
             return encode(m, multiplier, unit.multiplier_format, cell.encoding)
 
+        # They come from afar, and are used a cycle or more after the sum has come.
+        near = m.d.sync if self.stops else m.d.comb
+        limits = {name: Signal(len(how[name]), name=name, reset_less=True) for name in _LIMITS}
+        near += [limits[name].eq(how[name]) for name in _LIMITS]
         recoded = None if cell.encoding == "operator" else coded
         for number, value in enumerate(numbers):
             m.submodules[f"column{number}"] = column = cell.place()
@@ -219,7 +219,7 @@ class RequantiseRows(wiring.Component):
                 column.i_multiplier.eq(part(number, "multiplier", recoded)),
                 column.i_shift.eq(part(number, "shift")),
                 column.i_zero_point.eq(part(number, "zero_point")),
-                *(getattr(column, f"i_{name}").eq(self.i_how[name]) for name in _LIMITS),
+                *(getattr(column, f"i_{name}").eq(limits[name]) for name in _LIMITS),
                 out.payload.word_select(number, self.code_bits).eq(column.o),
             ]
 

@@ -176,8 +176,9 @@ class ResultAddresses(wiring.Component):
         """Register what the block leads to: nothing moves in the cycle before it is known."""
         job, block = self.i_geometry, self.i.payload
         on, down, done, home = (Signal(name=name) for name in ("on", "down", "done", "home"))
-        columns = Signal(BYTES_WIDTH, name="columns", reset_less=True)
+        further = Signal(BYTES_WIDTH, name="further", reset_less=True)
         ends_row = ~job.by_columns & block.last_column
+        right = ~job.by_columns | block.last_row
         ends_part = block.last_row & (job.by_columns | block.last_column)
         m.d.sync += [
             # By columns, a row of blocks continues where the one above has ended; so does a row of
@@ -186,10 +187,9 @@ class ResultAddresses(wiring.Component):
             down.eq(ends_row),
             done.eq(ends_part),
             home.eq(ends_part | (top & ~ends_row)),
-            columns.eq(self._length(job.columns)),
+            further.eq(Mux(ends_row, 0, before + Mux(right, self._length(job.columns), 0))),
         ]
-        right = ~job.by_columns | block.last_row
-        return _Next(on, down, done, home, Mux(down, 0, before + Mux(right, columns, 0)))
+        return _Next(on, down, done, home, further)
 
     def _count(self, m: Module, known: Value, moves: Value) -> tuple[Value, Signal]:
         """Count rows; return whether any begins to leave, and whether the next is its block's last.
