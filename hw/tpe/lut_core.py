@@ -12,7 +12,7 @@ from hw.lib.array_entry import ArrayEntry
 from hw.lib.evidence import ENGINE
 from hw.pe.lut_lane import LutLane, Selection
 from hw.pe.lut_table import LutTable
-from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine, Correction
+from hw.tpe.bitplane_engine import PLANE_BUILD, SELECT, BitplaneEngine, Correction
 
 __all__ = ["LutCore"]
 
@@ -55,11 +55,7 @@ class LutCore(BitplaneEngine):
             ("corrected", "subtracted"),
             on_device="subtracted",
         ),
-        "select": Choice(
-            "entries are selected by one line each, or by a multiplexer tree",
-            "lines",
-            ("lines", "tree"),
-        ),
+        "select": SELECT,
     }
 
     spec: LutCoreSpec
