@@ -50,12 +50,13 @@ def designs(most: int) -> Iterator[tuple[str, int | None, Design]]:
     twelve = TILE | {"k": 12}
     mac = twelve | {"b_width": 2, "pipeline": 1}
     yield "multipliers, the tool's", None, Design("adder_tree", **mac, encoding="operator")
-    yield "multipliers, Booth", None, Design("adder_tree", **mac, encoding="booth")
+    yield "multipliers, ours", None, Design("adder_tree", **mac)
     yield "direct", None, Design("ternary_core", **twelve)
     yield "pairs", 2, Design("ternary_core", **twelve, mode="pair", keys=True)
     for group in range(3, most + 1):
         table = TILE | {"k": CODES[group], "mode": "table", "group": group, "keys": True}
-        published = {"select": "tree", "chain": CODES[group] // group, "adder": "operator"}
+        published: dict[str, Any] = {"select": "tree", "adder": "operator"}
+        published["chain"] = CODES[group] // group
         yield "as published", group, Design("ternary_core", **table, **published)
         yield "the same, compressed sums", group, Design("ternary_core", **table, select="tree")
         yield "ours", group, Design("ternary_core", **table)

@@ -22,7 +22,6 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ZEROS = {"zeros": "odd", "zero_width": 3, "activation_width": 4}
 LUT = {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "k_max": 9}
 PAIR = {"m": 2, "n": 2, "k": 2, "a_width": 3, "k_max": 9}
-TRIPLE = PAIR | {"k": 3, "mode": "table", "group": 3, "keys": True}
 ROW = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
 # For `make prove`: designs much like those above, and units whose mutants take minutes.
 LONG: list[tuple[str, dict[str, Any]]] = [
@@ -42,8 +41,7 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("shift_add_core", PAIR | {"b_width": 3}),
     ("ternary_core", PAIR),
     ("ternary_core", PAIR | {"mode": "pair"}),
-    ("ternary_core", TRIPLE),
-    ("ternary_core", TRIPLE | {"select": "tree"}),
+    ("ternary_core", PAIR | {"k": 3, "mode": "table", "group": 3}),
     ("aligner", {"format": "e3m2", "width": 4, "block": 2, "lanes": 1}),
     ("lmul", {"format": "e4m3", "mode": "exact"}),
     ("mac", TINY),
