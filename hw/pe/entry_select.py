@@ -2,9 +2,15 @@
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 
+from golden.check import Choice
 from golden.formats.integer import IntFormat
 
-__all__ = ["choose", "gather", "lines_of", "multiplex", "multiplex_tree"]
+__all__ = ["SELECT", "choose", "gather", "lines_of", "multiplex", "multiplex_tree"]
+
+SELECT = Choice(
+    "entries are selected by one line each, or by a multiplexer tree", "lines", ("lines", "tree")
+)
+"""The parameter of a design that has tables."""
 
 
 def gather(

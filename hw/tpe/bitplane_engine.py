@@ -7,7 +7,7 @@ from amaranth.hdl import ValueLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from golden.check import Choice, Flag, Integer, Parameter
+from golden.check import Flag, Integer, Parameter
 from golden.formats.integer import IntFormat
 from golden.tpe.rows import RowsEngineSpec
 from hw.arith.bit_heap import BitHeap
@@ -22,7 +22,7 @@ from hw.tpe.broadcast import BroadcastColumn, place_columns
 from hw.tpe.rows_array import RowsArray, late, skew
 from hw.tpe.rows_column import RowsColumn
 
-__all__ = ["PLANE_BUILD", "SELECT", "Correction", "BitplaneEngine"]
+__all__ = ["PLANE_BUILD", "Correction", "BitplaneEngine"]
 
 PLANE_BUILD: dict[str, Parameter] = {
     "pipeline": replace(Element.BUILD["pipeline"], default=0),
@@ -30,11 +30,6 @@ PLANE_BUILD: dict[str, Parameter] = {
     "slack": Integer("extra adder delay allowed, for fewer carry bits", 0, 0, 64, "XOR gates"),
     "held": Flag("registers between lanes and adder; always on with more than 8 rows", True),
 }
-
-SELECT = Choice(
-    "entries are selected by one line each, or by a multiplexer tree", "lines", ("lines", "tree")
-)
-"""How entries of tables are selected."""
 
 
 @dataclass(frozen=True, kw_only=True)

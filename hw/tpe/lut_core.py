@@ -10,9 +10,10 @@ from golden.formats.integer import IntFormat
 from golden.tpe.lut_core import LutCoreSpec
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.evidence import ENGINE
+from hw.pe.entry_select import SELECT
 from hw.pe.lut_lane import LutLane, Selection
 from hw.pe.lut_table import LutTable
-from hw.tpe.bitplane_engine import PLANE_BUILD, SELECT, BitplaneEngine, Correction
+from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine, Correction
 
 __all__ = ["LutCore"]
 

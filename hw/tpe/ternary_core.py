@@ -10,12 +10,13 @@ from golden.lut.table import TableSpec
 from golden.tpe.ternary_core import TernaryCoreSpec
 from hw.lib.evidence import ENGINE
 from hw.pe.bitplane_lane import BitplaneLane
+from hw.pe.entry_select import SELECT
 from hw.pe.lut_lane import LutLane, Selection
 from hw.pe.lut_table import LutTable, Table
 from hw.pe.sparse_select import SparseSelect
 from hw.pe.ternary_lane import TernaryLane
 from hw.pe.ternary_table import TernaryTable
-from hw.tpe.bitplane_engine import PLANE_BUILD, SELECT, BitplaneEngine
+from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine
 
 __all__ = ["TernaryCore"]
 

@@ -262,26 +262,6 @@ MORE: list[tuple[str, dict[str, Any]]] = [
         "ternary_core",
         {"n": 2, "k": 9, "group": 3, "mode": "table", "a_signed": False, "chain": 3, "k_max": 30},
     ),
-    (
-        "ternary_core",
-        {"n": 3, "k": 8, "group": 4, "mode": "table", "keys": True, "select": "tree", "k_max": 50},
-    ),
-    (
-        "ternary_core",
-        {"n": 2, "k": 9, "group": 3, "mode": "table", "keys": True, "select": "tree",
-         "a_signed": False, "chain": 3, "adder": "operator", "k_max": 50},
-    ),
-    ("ternary_core", {"n": 2, "k": 4, "mode": "pair", "keys": True, "select": "tree", "k_max": 9}),
-    (
-        "ternary_core",
-        {"m": 1, "n": 1, "k": 6, "group": 6, "mode": "table", "keys": True, "k_max": 20,
-         "a_width": 2, "select": "tree"},
-    ),
-    (
-        "ternary_core",
-        {"m": 1, "n": 1, "k": 7, "group": 7, "mode": "table", "keys": True, "k_max": 20,
-         "a_width": 2},
-    ),
     ("ternary_core", {"n": 3, "k": 4, "mode": "two_plane", "k_max": 50}),
     (
         "ternary_core",
@@ -321,8 +301,6 @@ def test_lut_rejects_out_of_range() -> None:
         LutCore(LutCoreSpec(table="half"), sign="subtracted")
     with pytest.raises(ValueError, match="chain must be 0 where mode is two_plane, not 2"):
         TernaryCore(TernaryCoreSpec(mode="two_plane"), chain=2)
-    with pytest.raises(ValueError, match="select must be lines where B arrives as weights"):
-        TernaryCore(TernaryCoreSpec(mode="table", group=4), select="tree")
     with pytest.raises(ValueError, match=r"lookups must be 1\.\.32 groups, not 33"):
         Design("lut_core", {"lookups": 33})
 

@@ -116,9 +116,8 @@ def test_ternary_forms_equal_the_product() -> None:
         exact = a @ weights
         assert np.array_equal(direct(a, weights) + direct_constants(weights), exact)
         assert np.array_equal(pair_matmul(a, weights), exact)
-        for group in range(2, 8):
+        for group in (2, 3, 4, 5):
             assert np.array_equal(table_matmul(a, weights, group), exact)
-        for group in range(2, 6):
             assert np.array_equal(two_plane_matmul(TableSpec(group=group), a, weights), exact)
         core = TernaryCoreSpec(k_max=max(depth, 1))
         assert np.array_equal(ternary_core.ternary_core(core, a, weights), exact)
@@ -182,11 +181,6 @@ def test_cores_count_their_cycles() -> None:
     [
         ({"group": 3}, "group must be 2 where mode is direct, not 3"),
         ({"mode": "table", "group": 3}, "k must be a multiple of group, 3, not 16"),
-        ({"mode": "table", "group": 8, "k": 16}, r"group must be 2\.\.7 weights, not 8"),
-        (
-            {"mode": "two_plane", "group": 6, "k": 18},
-            r"group must be 2\.\.5 where mode is two_plane, not 6",
-        ),
         ({"keys": True}, "keys must be false where mode is direct, not True"),
         ({"b_signed": False}, "b_signed must be true, not False"),
         ({"b_width": 3}, r"b_width must be 2\.\.2 bits, not 3"),
