@@ -320,8 +320,8 @@ def _is_engine(entry: Entry) -> bool:
 CATALOG = Catalogue()
 _LATER = ("lean", "tap_rows", "watchdog", "row_factors", "codebook", "array_clock")
 _OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps", "table")
-ADDED_PARAMETERS = {"npe": ("zeros",)} | {
-    **dict.fromkeys(("matrix_2d", "cube", "adder_tree", "ternary_core"), ("sparsity",)),
+ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} | {
+    **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
     "coprocessor": ("vector", "id_width", *_LATER, *_OPTIONS),
     "coprocessor_stream": (*_LATER, *_OPTIONS),
     "coprocessor_uart": ("vector", "flash", *_LATER, *_OPTIONS),

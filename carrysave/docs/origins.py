@@ -21,6 +21,8 @@ AFTER: dict[str, str] = {
     "lut_tables": _LUT,
     "lut_core": _LUT,
     "lut_unit": f"the instruction LMMA of {_LUT}",
+    "ternary_core": "ternary sums in tables of 2 to 7 activations, as in arXiv 2604.25183"
+    " (ISPASS 2026) among others",
     "over_weights": "SAIL, arXiv 2509.25853",
     "requantiser": "gemmlowp and HAWQ-V3, by the rounding that is chosen",
     "shiftmax": "I-ViT, ICCV 2023",

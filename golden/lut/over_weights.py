@@ -7,7 +7,7 @@ import numpy as np
 from golden.check import Flag, Integer, check_fields, parameter, parameters_of
 from golden.formats.integer import IntFormat
 
-__all__ = ["OverWeightsSpec", "over_weights", "weight_table"]
+__all__ = ["OverWeightsSpec", "over_weights", "reads", "table_keys", "weight_table"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,31 +87,33 @@ def over_weights(
     sums : int64, M x N.
     reads : entries read per column: the cache misses.
     """
-    a = spec.a_format.check("a", a)
+    keys = table_keys(spec, a)
     entries = weight_table(spec, weights)
-    padded = np.pad(a, ((0, 0), (0, -a.shape[1] % spec.group)))
-    parts = padded.reshape(a.shape[0], -1, spec.group)
     signs = np.ones(spec.a_width, dtype=np.int64)
     if spec.a_signed:
         signs[-1] = -1
     total = np.zeros((a.shape[0], weights.shape[1]), dtype=np.int64)
-    reads = 0
     for number, table in enumerate(entries):
-        bits = parts[:, number, :, None] >> np.arange(spec.a_width) & 1
-        keys = (bits << np.arange(spec.group)[:, None]).sum(axis=1)
         for plane in range(spec.a_width):
-            total += signs[plane] * table[keys[:, plane]] << plane
-        reads += _reads(keys.reshape(-1), spec.reuse)
-    return total, reads
+            total += signs[plane] * table[keys[number, :, plane]] << plane
+    return total, reads(spec, keys)
 
 
-def _reads(keys: np.ndarray, reuse: int) -> int:
-    """Count the cache misses of a sequence of keys."""
-    if not reuse:
+def table_keys(spec: OverWeightsSpec, a: np.ndarray) -> np.ndarray:
+    """Return the keys of activations, M x K, as tables x M x planes, the lowest plane first."""
+    a = spec.a_format.check("a", a)
+    padded = np.pad(a, ((0, 0), (0, -a.shape[1] % spec.group)))
+    parts = padded.reshape(a.shape[0], -1, spec.group).swapaxes(0, 1)
+    bits = parts[..., None, :] >> np.arange(spec.a_width)[:, None] & 1
+    return (bits << np.arange(spec.group)).sum(axis=-1)
+
+
+def reads(spec: OverWeightsSpec, keys: np.ndarray) -> int:
+    """Count the cache misses of the keys of :func:`table_keys`: what is read of each column."""
+    if not spec.reuse:
         return keys.size
+    rows = keys.reshape(len(keys), -1)
     # In the order of the keys of each place, a read is where a key differs from the one before.
-    order = np.argsort(keys % reuse, kind="stable")
-    there = keys[order]
-    new = np.ones(keys.size, dtype=bool)
-    new[1:] = there[1:] != there[:-1]
-    return int(new.sum())
+    order = np.argsort(rows % spec.reuse, axis=1, kind="stable")
+    there = np.take_along_axis(rows, order, axis=1)
+    return int((there[:, 1:] != there[:, :-1]).sum()) + len(rows) * (rows.shape[1] > 0)

@@ -72,7 +72,7 @@ def reads(spec: OverWeightsEngineSpec, tiles: Sequence[tuple[np.ndarray, np.ndar
     spec : the engine.
     tiles : for each, A, m x K, and B, K x n.
     """
-    return sum(lut.over_weights(spec.tables, a, b)[1] for a, b in tiles)
+    return sum(lut.reads(spec.tables, lut.table_keys(spec.tables, a)) for a, _ in tiles)
 
 
 def cycles(

@@ -35,7 +35,7 @@ class TernaryCoreSpec(SparseEngineSpec):
             ("direct", "pair", "table", "two_plane"),
         )
     )
-    group: int = parameter(Integer("weights per table", 2, 2, 5, "weights"))
+    group: int = parameter(Integer("weights per table", 2, 2, 7, "weights"))
     keys: bool = parameter(Flag("B arrives as keys of pairs or groups", False))
 
     def __post_init__(self) -> None:
@@ -45,6 +45,8 @@ class TernaryCoreSpec(SparseEngineSpec):
             raise ValueError("b_signed must be true, not False")
         if self.mode in ("direct", "pair") and self.group != 2:
             raise ValueError(f"group must be 2 where mode is {self.mode}, not {self.group!r}")
+        if self.mode == "two_plane" and self.group > 5:
+            raise ValueError(f"group must be 2..5 where mode is two_plane, not {self.group!r}")
         if self.mode != "direct" and self.k % self.group:
             raise ValueError(f"k must be a multiple of group, {self.group}, not {self.k!r}")
         if self.sparse is not None and self.mode != "direct":

@@ -2,9 +2,15 @@
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 
+from golden.check import Choice
 from golden.formats.integer import IntFormat
 
-__all__ = ["choose", "gather", "lines_of", "multiplex", "multiplex_tree"]
+__all__ = ["SELECT", "choose", "gather", "lines_of", "multiplex", "multiplex_tree"]
+
+SELECT = Choice(
+    "entries are selected by one line each, or by a multiplexer tree", "lines", ("lines", "tree")
+)
+"""The parameter of a design that has tables."""
 
 
 def gather(
@@ -66,13 +72,25 @@ def multiplex_tree(m: Module, entries: list[Value], bits: list[Value], name: str
 
 
 def choose(
-    m: Module, bits: list[Value], entries: list[Value], formats: list[IntFormat], name: str
+    m: Module,
+    bits: list[Value],
+    entries: list[Value],
+    formats: list[IntFormat],
+    name: str,
+    *,
+    first: int = 1,
 ) -> tuple[Value, bool]:
-    """Select the entry of a full table by a tree, zero if no bit is set; tell if it is signed."""
+    """Select an entry by a tree: `bits` are its number plus `first`; zero if there is none.
+
+    Returns
+    -------
+    The entry, and whether it is two's complement.
+    """
     signed = any(fmt.signed for fmt in formats)
     width = max(fmt.width + (signed and not fmt.signed) for fmt in formats)
-    wide: list[Value] = [C(0, width)]
+    wide: list[Value] = [C(0, width)] * first
     for entry, fmt in zip(entries, formats, strict=True):
         top = entry[-1] if fmt.signed else C(0, 1)
         wide.append(Cat(entry, top.replicate(width - fmt.width)))
+    wide += [C(0, width)] * ((1 << len(bits)) - len(wide))
     return multiplex_tree(m, wide, bits, name), signed

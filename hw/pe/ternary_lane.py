@@ -8,7 +8,6 @@ from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
 from hw.pe.bitplane_lane import BitplaneLane
 from hw.pe.chained_sum import ChainedSum, chained
-from hw.pe.entry_select import gather
 from hw.pe.sparse_select import SparseSelect
 from hw.pe.ternary_table import TernaryTable
 
@@ -139,12 +138,7 @@ class TernaryLane(BitplaneLane):
         self, m: Module, table: TernaryTable, a: Value, key: Value, name: str
     ) -> tuple[Value, Value]:
         """Select an entry, its inverse, or zero; tell whether it is the inverse."""
-        if self.keys == "none":
-            codes = [key.word_select(at, 2) for at in range(table.group)]
-            lines, sign = table.select(m, codes, name)
-        else:
-            lines, sign = table.read(m, key, self.keys == "pair", name)
-        chosen, signed = gather(m, lines, table.entries(a), table.formats, name)
+        chosen, sign, signed = table.look_up(m, a, key, self.keys, name)
         extended = chosen if signed else Cat(chosen, C(0, 1))
         inverted = Signal(len(extended), name=f"{name}_inverted")
         m.d.comb += inverted.eq(extended ^ sign.replicate(len(extended)))

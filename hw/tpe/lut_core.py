@@ -10,6 +10,7 @@ from golden.formats.integer import IntFormat
 from golden.tpe.lut_core import LutCoreSpec
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.evidence import ENGINE
+from hw.pe.entry_select import SELECT
 from hw.pe.lut_lane import LutLane, Selection
 from hw.pe.lut_table import LutTable
 from hw.tpe.bitplane_engine import PLANE_BUILD, BitplaneEngine, Correction
@@ -55,11 +56,7 @@ class LutCore(BitplaneEngine):
             ("corrected", "subtracted"),
             on_device="subtracted",
         ),
-        "select": Choice(
-            "entries are selected by one line each, or by a multiplexer tree",
-            "lines",
-            ("lines", "tree"),
-        ),
+        "select": SELECT,
     }
 
     spec: LutCoreSpec

@@ -10,6 +10,7 @@ from golden.lut.table import TableSpec
 from golden.tpe.ternary_core import TernaryCoreSpec
 from hw.lib.evidence import ENGINE
 from hw.pe.bitplane_lane import BitplaneLane
+from hw.pe.entry_select import SELECT
 from hw.pe.lut_lane import LutLane, Selection
 from hw.pe.lut_table import LutTable, Table
 from hw.pe.sparse_select import SparseSelect
@@ -34,6 +35,9 @@ class TernaryCore(BitplaneEngine):
     chain : int
         How: a lane's operands are added by the tool's adders, so many one after the other, then in
         a tree, as FPGAs' carry chains do with fewest LUTs; 0: they are compressed.
+    select : str
+        How: entries are selected by "lines", one for each, or by a multiplexer "tree", whose
+        inputs are the bits of keys.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class TernaryCore(BitplaneEngine):
             80,
             "operands",
         ),
+        "select": SELECT,
     }
 
     spec: TernaryCoreSpec
@@ -71,6 +76,9 @@ class TernaryCore(BitplaneEngine):
         twice = spec.mode == "two_plane"
         if twice and build["chain"]:
             raise ValueError(f"chain must be 0 where mode is two_plane, not {build['chain']!r}")
+        tree = build["select"] == "tree"
+        if tree and not spec.keys:
+            raise ValueError("select must be lines where B arrives as weights, not 'tree'")
         more = {
             "width": spec.c_format.width + twice,
             "pipeline": build["pipeline"],
@@ -86,7 +94,7 @@ class TernaryCore(BitplaneEngine):
         else:
             table = None
             if spec.mode != "direct":
-                table = TernaryTable(spec.group, spec.a_format, build["adder"])
+                table = TernaryTable(spec.group, spec.a_format, build["adder"], tree=tree)
             keys = spec.mode if spec.keys else "none"
             if spec.sparse is not None:
                 self.select = SparseSelect(spec.sparse, spec.b_codes)

@@ -41,6 +41,7 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("shift_add_core", PAIR | {"b_width": 3}),
     ("ternary_core", PAIR),
     ("ternary_core", PAIR | {"mode": "pair"}),
+    ("ternary_core", PAIR | {"k": 3, "mode": "table", "group": 3}),
     ("aligner", {"format": "e3m2", "width": 4, "block": 2, "lanes": 1}),
     ("lmul", {"format": "e4m3", "mode": "exact"}),
     ("mac", TINY),
