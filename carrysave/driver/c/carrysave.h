@@ -147,6 +147,7 @@ typedef struct {
     bool table;        /* jobs can look codes up in a table */
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
+    bool sparse;       /* B can be packed: bitmaps, and the bytes that are not zero */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
     bool fast_array;   /* the engine's clock is twice that of the bus */
     carrysave_rounding rounding; /* of the requantiser, if there is one */
@@ -217,6 +218,9 @@ typedef struct {
      * CARRYSAVE_TABLE_BYTES, if codes of a byte are looked up in one, by codes without their sign. */
     uint64_t records;
     bool add_bias, requantise, per_column, accumulate, relu, by_columns, table;
+    /* B is an image of ldb bytes, as the Python driver and `carrysave pack` make it of the blocks
+     * of the job. */
+    bool packed;
     carrysave_mode mode; /* zeros for an engine of integers */
     uint32_t multiplier, shift;
     int32_t zero_point, low, high;
