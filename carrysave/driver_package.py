@@ -14,9 +14,9 @@ def sources(driver: Path, *golden: Path) -> dict[str, str]:
     Parameters
     ----------
     driver : the folder of :mod:`carrysave.driver`.
-    *golden : files of :mod:`golden.soc.blocking`, :mod:`golden.soc.window`,
-        :mod:`golden.lut.expander` and :mod:`golden.lut.trits`, which take the place of what
-        imports them.
+    *golden : files of :mod:`golden.soc.bitmap`, :mod:`golden.soc.blocking`,
+        :mod:`golden.soc.window`, :mod:`golden.lut.expander` and :mod:`golden.lut.trits`, which
+        take the place of what imports them.
     """
     files = {path.name: path.read_text() for path in sorted(driver.glob("*.py"))}
     return files | {path.name: path.read_text() for path in golden}

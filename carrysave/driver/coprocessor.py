@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
-from typing import Any, ClassVar, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .matrix import Matrix, OnChip, Product
 from .mode import Mode
 from .number import Number
 from .operands import Operands
+from .packed import PackedMatrix, PackingControl
 from .product import (
     FACTOR,
     ProductOptions,
@@ -28,19 +29,16 @@ from .product import (
     results_of,
     sizes_of,
 )
-from .vector import VectorControl, VectorWork
+from .vector import VectorWork
 
 __all__ = ["Coprocessor"]
 
 
-class Coprocessor(VectorControl):
+class Coprocessor(PackingControl):
     """Multiplies matrices of codes on a matmul co-processor: C = requantise(A x B + bias).
 
     Parameters and members are those of :class:`~.control.Control`.
     """
-
-    STREAM: ClassVar[bool] = False
-    """Whether matrices are on streams, not in memory."""
 
     def run(
         self, products: Sequence[Product | VectorWork], *, timeout: float | None = None
@@ -118,7 +116,7 @@ class Coprocessor(VectorControl):
         ----------
         a, b : M x K numbers of ``info.a``, and K x N of ``info.b``; with `mode`, of its numbers,
             and B as :meth:`Mode.words` arranges it, as it also must be with an expander; of one
-            that has a job's table, `mode` has it.
+            that has a job's table, `mode` has it. B may be what :meth:`pack` returns.
         bias : 1 x N sums, added to each row.
         out : M x N, of ``info.sums`` or ``info.codes``; allocated if None.
         a_scales, b_scales : M x blocks and blocks x N ``mode.scales``, one per ``mode.block``
@@ -146,6 +144,8 @@ class Coprocessor(VectorControl):
         check_beside(self.info, (m, n), bias, out, number)
         factors = options.get("row_factors")
         check_factors(self.info, m, factors, accumulates=accumulate)
+        if isinstance(b, PackedMatrix):
+            blocks = b.blocks_with(blocks)
         blocks = blocks_of(self.info, blocks, sizes, mode, number)
         c = self.empty((m, n), number) if out is None else out
         with c.freed_on_error() if out is None else nullcontext():
@@ -228,15 +228,6 @@ class Coprocessor(VectorControl):
             if not isinstance(out, Matrix):
                 out[...] = product.c.read()
             return out
-
-    def _mode(self, mode: Mode | None) -> Mode:
-        info = self.info
-        if ("stream" in info.features) != self.STREAM:
-            raise ValueError("products must be made by CoprocessorStream between streams")
-        for feature in ("formats", "scales"):
-            if mode is None and feature in info.features:
-                raise ValueError(f"mode must be given to an engine with {feature}")
-        return mode or info.mode
 
     def _check_size(self, size: int, what: str) -> None:
         most = (1 << self.info.dimension_width) - 1

@@ -53,6 +53,7 @@ def descriptor(job: Job) -> bytes:
     put("mode_order", int(job.by_columns))
     put("mode_c_bytes", job.c_bytes)
     put("mode_table", int(job.table))
+    put("mode_packed", int(job.packed))
     if job.window is not None:
         put("mode_window", 1)
         for name, value in zip(WINDOW_FIELDS, window_words(job.window), strict=True):
@@ -179,7 +180,8 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
     table = job.vector == "gather"
     of_a = job.k if table else job.m if job.window is None else job.window.height
     read = [rows(job.a, of_a, job.lda)]
-    read.append(rows(job.b, job.k, 1 if job.vector == DEPTHWISE else job.ldb))
+    one = job.vector == DEPTHWISE
+    read.append(rows(job.b, 1 if job.packed else job.k, 1 if one else job.ldb))
     if job.vector in (*SECOND, *MAPS) or table:
         row = {"scale": 1, "gather": 4}.get(job.vector or "", job.n * (job.a_format + 1))
         read.append((job.b, job.b + (job.m - 1) * job.ldb + row))

@@ -7,16 +7,14 @@ from functools import cached_property
 from .blocking import Stores
 from .errors import CoprocessorError
 from .expander import CODEBOOKS, PLAIN, ExpanderSpec
+from .features import read_features
 from .mode import Mode, read_expander
 from .number import BYTE, FP32, Number
 from .operations import DEPTHWISE, MAPS, PAIRS
-from .registers import ABI, FIELDS, MAGIC, OPERATIONS, ROUNDINGS
+from .registers import ABI, MAGIC, OPERATIONS, ROUNDINGS
 
 __all__ = ["Counters", "Info", "VectorInfo"]
 
-_FEATURES = tuple(
-    name[9:] for name in FIELDS if name.startswith("features_") and name != "features_rounding"
-)
 _TILE = ("tile_m", "tile_n", "tile_k", "a_bits", "b_bits")
 _STORES = (*_TILE, "data_width", "outstanding", "sums", "a_bytes", "b_bytes")
 
@@ -161,7 +159,8 @@ class Info:
     features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``,
         ``vector``, ``sizes`` (jobs choose the bytes of a code of C), ``scratch``, ``trits`` (five
         weights of B are in a byte), ``windows`` (A can be made of a map), ``taps`` (jobs on maps),
-        ``table`` (looks codes up), ``fast_array`` (the engine's clock is twice that of the bus);
+        ``table`` (looks codes up), ``sparse`` (B can be packed as bitmaps and what is not zero),
+        ``fast_array`` (the engine's clock is twice that of the bus);
         other than usual: ``fixed_blocks``, ``uncounted``, ``narrow``.
     scratch : bytes on chip, at the last addresses, that jobs alone read and write; 0: none.
     stores : tile and stores, which limit blocks.
@@ -218,7 +217,7 @@ class Info:
         ):
             if not held:
                 raise CoprocessorError(f"{name} must be those of a tile or more, not {field(name)}")
-        features = frozenset(name for name in _FEATURES if field(f"features_{name}"))
+        features = read_features(field)
         floats = "scales" in features and not field("numbers_sum_signed")
         return cls(
             version=(field("version_major"), field("version_minor"), field("version_patch")),

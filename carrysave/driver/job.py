@@ -126,6 +126,9 @@ class Job:
 
     With `table`, codes of a byte are looked up in :data:`TABLE_BYTES` behind the records, which a
     product has then; those of a job on maps, which has no records, in what is at `records`.
+
+    A B that is `packed` is an image of `ldb` bytes, of the blocks of the job, see
+    :func:`.bitmap.pack_image`.
     """
 
     a: int
@@ -159,3 +162,4 @@ class Job:
     zeros: tuple[int, int] = (0, 0)
     factors: tuple[int, int] = (0, 0)
     table: bool = False
+    packed: bool = False

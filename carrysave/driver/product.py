@@ -214,6 +214,7 @@ def product_job(
         by_columns=blocks.by_columns,
         c_bytes=c_bytes,
         table=requantisation is not None and requantisation.table is not None,
+        packed=hasattr(matrices["b"], "blocks"),
         **({"ldsb": 0} if mode.expander.table_bytes else {}),
     )
 

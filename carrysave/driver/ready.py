@@ -74,6 +74,7 @@ def job_of(image: bytes) -> Job:
         by_columns=bool(get("mode_order")),
         c_bytes=get("mode_c_bytes"),
         table=bool(get("mode_table")),
+        packed=bool(get("mode_packed")),
         vector=vector,
     )
 

@@ -59,6 +59,7 @@ FIELDS = {
     "job_mode_relu": (104, 12, 1),
     "job_mode_order": (104, 13, 1),
     "job_mode_window": (104, 14, 1),
+    "job_mode_packed": (104, 15, 1),
     "job_mode_vector": (104, 16, 4),
     "job_mode_c_bytes": (104, 20, 2),
     "job_mode_table": (104, 22, 1),
@@ -136,6 +137,7 @@ FIELDS = {
     "features_row_factors": (320, 26, 1),
     "features_codebook": (320, 27, 3),
     "features_fast_array": (320, 30, 1),
+    "features_more": (320, 31, 1),
     "hash_lo": (324, 0, 32),
     "hash_hi": (328, 0, 32),
     "c_bits": (332, 0, 32),
@@ -157,6 +159,7 @@ FIELDS = {
     "vector_format_signed_codes": (352, 24, 1),
     "vector_format_lanes": (352, 25, 7),
     "vector_length": (356, 0, 32),
+    "more_features_sparse": (360, 0, 1),
 }
 ERRORS = {
     0: ("none", "No error."),
@@ -201,6 +204,12 @@ ERRORS = {
         "descriptor timeout",
         "Memory did not answer the read of a job's descriptor in the cycles of the watchdog. The "
         "co-processor is idle when it has.",
+    ),
+    23: (
+        "bad offset of a packed block",
+        "The table of a packed B has an offset that goes back or is beyond LDB, or a block has "
+        "more or fewer bytes than its masks say, or too many; blocks of C before it may have "
+        "been written.",
     ),
 }
 RESPONSES = {0: "OKAY", 1: "EXOKAY", 2: "SLVERR", 3: "DECERR"}

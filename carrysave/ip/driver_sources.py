@@ -9,7 +9,7 @@ from systemrdl.node import RegfileNode
 
 from carrysave import cache, driver_package
 from golden.lut import expander, trits
-from golden.soc import blocking, window
+from golden.soc import bitmap, blocking, window
 from hw.soc.registers.rdl import EVERY, fields_of, parameters_of, register_map
 
 __all__ = ["C_SOURCES", "Constants", "c", "constants", "python", "registers"]
@@ -89,7 +89,7 @@ def python(folder: Path) -> list[Path]:
     -------
     The files.
     """
-    golden = (Path(str(module.__file__)) for module in (blocking, expander, trits, window))
+    golden = (Path(str(module.__file__)) for module in (bitmap, blocking, expander, trits, window))
     files = driver_package.sources(_FOLDER, *golden)
     return [cache.write(folder / name, text) for name, text in files.items()]
 

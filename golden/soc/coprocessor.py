@@ -13,11 +13,12 @@ from golden.npe.elements import shifted
 from golden.npe.requantiser import Requantisation, requantiser
 from golden.npe.vector import narrowed
 from golden.npe.vector_unit import vector_rows
+from golden.soc.bitmap import BlockSize, unpack_image
 from golden.soc.code_table import looked_up
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise import sums as depthwise_sums
 from golden.soc.job import Error, Job
-from golden.soc.job_check import error_of, matrices, narrows
+from golden.soc.job_check import error_of, matrices, mode_of, narrows
 from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
@@ -42,7 +43,8 @@ def coprocessor(
 
     Returns
     -------
-    The error code, or `Error.NONE`. Nothing is written of a gather with an index beyond its table.
+    The error code, or `Error.NONE`. Nothing is written of a gather with an index beyond its table,
+    and of a product whose packed B is none.
     """
     error = error_of(spec, job)
     if error:
@@ -56,7 +58,10 @@ def coprocessor(
         return _rows(spec, space, job, job.vector)
     matrix, inside = matrices(spec, job), spec.inside
     pair = job.a_format, job.b_format
-    a, b = (space.load(matrix[side]) for side in "ab")
+    a = space.load(matrix["a"])
+    b = _packed(spec, space, job) if job.packed and spec.sparse else space.load(matrix["b"])
+    if b is None:
+        return Error.OFFSET
     if job.window is not None:
         a = window_rows(job.window, a, job.m)
     scales = tuple(space.load(matrix[side]) for side in ("a_scales", "b_scales") if side in matrix)
@@ -130,6 +135,24 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
         codes = np.concatenate([codes, exponents[:, None]], axis=1)
     space.store(matrix["c"], codes)
     return Error.NONE
+
+
+def _packed(spec: CoprocessorSpec, space: Space, job: Job) -> np.ndarray | None:
+    """Read the words of a B that is packed, in the blocks of the job; None if it is none."""
+    mode, matrix = mode_of(spec, job), matrices(spec, job)["b"]
+    assert mode is not None
+    dense = matrices(spec, replace(job, packed=False, b=0, ldb=0))["b"]
+    blocks = job.block_m, job.block_n, job.block_k
+    _, across, deep = blocks if all(blocks) else spec.default_blocks(mode)
+    wide = across * spec.inside.n * mode.b_bits // 8
+    size = BlockSize(deep * spec.inside.k, wide)
+    image = space.load(matrix)[0].astype(np.uint8)
+    rows = unpack_image(
+        image, (dense.rows, dense.row_bytes), size, most=(1 << spec.length_width) - 1
+    )
+    if rows is None:
+        return None
+    return replace(dense, distance=dense.row_bytes).load(rows.reshape(-1))
 
 
 def _depthwise(spec: CoprocessorSpec, space: Space, job: Job, window: Window) -> Error:

@@ -34,6 +34,7 @@ class Error(IntEnum):
     READ_TIMEOUT = 20
     WRITE_TIMEOUT = 21
     DESCRIPTOR_TIMEOUT = 22
+    OFFSET = 23
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +86,10 @@ class Job:
     Where the build has `table`, requantised codes of a byte can be looked up in a `table` of 256
     bytes, by the code without its sign. It is behind the records of columns, which a product must
     have; of a job on maps it is at `records`.
+
+    Where the build is `sparse`, B can be `packed`: `b` is the address of an image of `ldb` bytes,
+    of the blocks that the job has, see :func:`golden.soc.bitmap.pack_image`. One that is none ends
+    the job with :attr:`Error.OFFSET`; blocks of C before it may have been written.
     """
 
     a: int
@@ -118,6 +123,7 @@ class Job:
     zeros: tuple[int, int] = (0, 0)
     factors: tuple[int, int] = (0, 0)
     table: bool = False
+    packed: bool = False
 
     @property
     def codes(self) -> bool:

@@ -40,6 +40,8 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         "b": Matrix(address=job.b, rows=deep, columns=job.n, distance=job.ldb, bits=mode.b_bits),
         "c": Matrix(address=job.c, rows=job.m, columns=job.n, distance=job.ldc, bits=bits),
     }
+    if job.packed and spec.sparse:
+        placed["b"] = Matrix(address=job.b, rows=1, columns=job.ldb, distance=job.ldb, bits=8)
     if job.window is not None:
         placed["a"] = _map_of(job, job.window)
     if spec.inside.block:
@@ -110,6 +112,7 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         or (spec.sizes and job.c_bytes > 2 * job.codes)
         or (window is not None and not spec.windows)
         or (job.table and not (spec.table and by_columns and job.c_bytes < 2))
+        or (job.packed and spec.sparse and not 0 < job.ldb < 1 << spec.distance_width)
     ):
         return Error.MODE
     if job.k > mode.k_max:
@@ -174,7 +177,7 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
         and not (job.table and job.vector in MAPS),
         job.table and not (spec.table and job.vector in of_maps and job.records is not None),
         job.accumulate or job.row_factors is not None,
-        job.by_columns,
+        job.by_columns or job.packed,
         any((job.block_m, job.block_n, job.block_k)),
         (job.window is not None) != windows,
     )

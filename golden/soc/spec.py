@@ -57,6 +57,7 @@ class CoprocessorSpec(BusSpec):
     )
     trits: bool = parameter(Flag("weights of B are in memory five to a byte, along K", False))
     codebook: str = parameter(Choice("table of the codes that B has in memory", "none", BOOKS))
+    sparse: bool = parameter(Flag("B can be in memory as bitmaps and what is not zero", False))
     windows: bool = parameter(Flag("jobs can make A of the windows of a map", False))
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     row_factors: bool = parameter(Flag("the existing C can have a factor for each row", False))
@@ -209,8 +210,7 @@ class CoprocessorSpec(BusSpec):
     @property
     def length_width(self) -> int:
         """Bits of the bytes of a row, which is at most a block's, or a descriptor."""
-        inside = self.inside
-        records = self.RECORD_BYTES if self.requantises_columns else 1
+        inside, records = self.inside, self.RECORD_BYTES * self.requantises_columns
         column = max(self.sum_bytes, self.code_bytes, records)
         rows = 0 if self.vector is None else self.vector.length + 1
         rows *= max(self.vector_in_bytes, self.vector_out_bytes, 2 * self.depthwise)
@@ -220,7 +220,7 @@ class CoprocessorSpec(BusSpec):
             self.b_words * self.b_word_bytes,
             self.rows // inside.m * inside.n * column,
             side_bytes(self.scales, self.b_scale_bytes, inside),
-            CODES if self.table else 128,
+            max(CODES if self.table else 128, 2 * self.b_bytes * self.sparse),
         )
         return min(most.bit_length(), super().length_width)
 
@@ -247,7 +247,7 @@ class CoprocessorSpec(BusSpec):
     @property
     def b_scale_bytes(self) -> int:
         """Bytes of a word of the store of B's side bytes: of the columns of a tile, or more."""
-        return word_bytes(self.data_width, 8 * self.inside.b_sides * self.inside.n)
+        return word_bytes(self.data_width, 8 * max(self.inside.b_sides, 1) * self.inside.n)
 
     @property
     def vector_in_bytes(self) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from golden.soc.bitmap import CHUNK
 from golden.soc.mode import FormatMode
 from golden.soc.row_factors import WIDEST
 
@@ -29,6 +30,8 @@ def check_parts(spec: Any) -> None:
     moves = {"transpose": spec.transpose, "gather": spec.gather}
     check_rows(moves, spec.vector_out_bytes, spec.code_bytes * (not stream))
     check_scratch(spec.scratch, spec.address_width, stream=stream)
+    if spec.sparse:
+        check_sparse(spec.data_width, spec.b_deep, others=stream or spec.windows)
     if spec.row_factors:
         check_row_factors(inside.sum_width + (not inside.signed), accumulates=spec.accumulates)
     signed = spec.rounding is not None and inside.signed and spec.vector is not None
@@ -107,6 +110,15 @@ def check_codebook(name: str, size: int, *, others: bool) -> None:
         raise ValueError(
             "codebook must be none or constant between streams, and where jobs have windows or"
             f" factors of rows, not {name}"
+        )
+
+
+def check_sparse(data_width: int, deep: int, *, others: bool) -> None:
+    """Refuse bitmaps where B is not loaded from memory, in blocks of its rows; ValueError."""
+    if others or deep > 1 or data_width > 8 * CHUNK:
+        raise ValueError(
+            "sparse must be false between streams, where jobs have windows, with words of several"
+            f" codes along K, and with beats of more than {8 * CHUNK} bits, not True"
         )
 
 

@@ -245,19 +245,19 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         26: spec.row_factors,
         27: codes_of("features_codebook").get(spec.inside.expander.name, 0),
         30: spec.array_clock > 1,
+        31: spec.sparse,
     }
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
         "engine": number,
-        "tile_m": inside.m,
-        "tile_n": inside.n,
-        "tile_k": inside.k,
+        **{f"tile_{side}": getattr(inside, side) for side in "mnk"},
         "c_bits": spec.code_bits,
         **{name: getattr(spec, name) for name in _AS_BUILT.split()},
         "k_max": min(
             (1 << spec.dimension_width) - 1, *(mode.k_max for mode in inside.modes.values())
         ),
         "features": sum(has << bit for bit, has in features.items()),
+        "more_features": int(spec.sparse),
         "hash": digest,
         "numbers": sum(
             (width | signed << 7) << 8 * byte for byte, (width, signed) in enumerate(spec.numbers)

@@ -18,7 +18,7 @@ from hw.soc.registers.coprocessor import PART, ErrorLayout, JobLayout, error_cod
 from hw.soc.schedule.control import Control
 from hw.soc.schedule.job_check import JobCheck
 from hw.soc.schedule.job_copy import JobCopy
-from hw.soc.schedule.job_counts import count_jobs
+from hw.soc.schedule.job_counts import count_jobs, wrong_reads
 from hw.soc.schedule.job_snapshot import JobSnapshot
 from hw.soc.schedule.jobs_ahead import JobsAhead
 from hw.soc.stores.scratch import Scratch
@@ -178,7 +178,7 @@ class Core(wiring.Component):
             m.submodules.jobs_ahead = ResetInserter(control.clear)(jobs_ahead)
             oldest = self._follow(m, control, jobs_ahead, job_check, job, read, write)
         else:
-            m.d.comb += [control.fails.eq(read.o_error), control.ends.eq(1)]
+            m.d.comb += [control.fails.eq(read.o_error), control.ends.eq(1), control.last.eq(1)]
             for one, other in ((path.o_row, read.i), (read.o, path.i), (path.o_rows, write.i)):
                 connect(m, one, other)
         error = data.View(ErrorLayout, Signal(ErrorLayout.as_shape().size, name="error"))
@@ -381,9 +381,9 @@ class Core(wiring.Component):
                 with m.If(failed):
                     m.d.sync += report(self.spec, error, name, master)
             self._abort(m, control)
-        if self.spec.gather:
-            with m.Elif(self.datapath.o_beyond & oldest):
-                m.d.sync += [error.valid.eq(1), error.code.eq(error_code("bad_index"))]
+        for wrong, name in wrong_reads(self.spec, self.datapath, control, oldest):
+            with m.Elif(wrong):
+                m.d.sync += [error.valid.eq(1), error.code.eq(error_code(name))]
                 self._abort(m, control)
         with m.Elif(self.datapath.o_done & read.o_idle & write.o_idle & control.ends):
             m.d.sync += control.clear.eq(1)

@@ -18,6 +18,7 @@ from hw.soc.path.column_values import add_bias, scale
 from hw.soc.path.cut_windows import cut_windows
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
+from hw.soc.path.packed_connections import PackedState, connect_packed
 from hw.soc.path.requantiser_build import RequantiserBuild, stopping_family
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.path.row_factors import RowFactors
@@ -147,6 +148,7 @@ class Datapath(wiring.Component):
         self.vector_rows = None if spec.vector is None else VectorRows(spec, vector)
         self.table_rows = table_rows(spec)
         self.codebooks = Codebooks(spec) if spec.inside.expander.table_bytes else None
+        self.packed = PackedState.make()
         self.row_factors = RowFactors(spec, build) if spec.row_factors else None
         self.columns: dict[Destination, ColumnStore] = {}
         most = parts(spec)
@@ -155,13 +157,8 @@ class Datapath(wiring.Component):
                 spec, "bias_bank", spec.sum_bytes, most[Destination.BIAS], spec.inside.n
             )
         if spec.requantises_columns:
-            self.columns[Destination.RECORD] = ColumnStore(
-                spec,
-                "record_bank",
-                spec.RECORD_BYTES,
-                most[Destination.RECORD],
-                build.requantisers,
-            )
+            of_records = spec.RECORD_BYTES, most[Destination.RECORD], build.requantisers
+            self.columns[Destination.RECORD] = ColumnStore(spec, "record_bank", *of_records)
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_job": In(JobLayout()),
@@ -297,7 +294,7 @@ class Datapath(wiring.Component):
         engine, rows, writer = self.engine, self.vector_rows, self.result_writer
         ended, computes = Signal(), Signal()
         begun = Signal(3)  # jobs that run, whose tiles have not all been requested
-        loaded: Value = loader.o_idle
+        loaded: Value = loader.o_idle & self.packed.idle if self.spec.sparse else loader.o_idle
         for tables in self.table_rows.values():
             loaded &= tables.o_ready
         asked, idle = (
@@ -351,7 +348,7 @@ class Datapath(wiring.Component):
         words |= {Destination.ROW_FACTORS: spec.bytes} if spec.row_factors else {}
         words |= {Destination.CODEBOOK: self.codebooks.word_bytes} if self.codebooks else {}
         m.submodules.load_router = router = LoadRouter(spec, words, lean=self.lean)
-        rows = cut_windows(m, self, loader, router) if spec.windows else loader.o
+        rows = (cut_windows if spec.windows else connect_packed)(m, self, loader, router)
         if self.vector_rows is not None:
             rows = connect_vector_rows(m, self, rows, router)
         rows = connect_tables(m, self, rows, router)

@@ -22,7 +22,8 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         root = Path(self.root).parents[1]
         sources = runpy.run_path(str(root / "carrysave" / "driver_package.py"))["sources"]
-        golden = (root / "golden" / name for name in ("soc/blocking.py", "soc/window.py"))
+        names = ("soc/bitmap.py", "soc/blocking.py", "soc/window.py")
+        golden = (root / "golden" / name for name in names)
         weights = (root / "golden" / "lut" / name for name in ("expander.py", "trits.py"))
         files = sources(root / "carrysave" / "driver", *golden, *weights)
         files["LICENSE"] = (root / "LICENSE").read_text()

@@ -191,6 +191,10 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->fast_array = FIELD(word, FEATURES__FAST_ARRAY) != 0;
     info->rounding = (carrysave_rounding)FIELD(word, FEATURES__ROUNDING);
     scratch = FIELD(word, FEATURES__SCRATCH);
+#ifdef CARRYSAVE_COPROCESSOR__MORE_FEATURES__SPARSE_bm
+    if (FIELD(word, FEATURES__MORE))
+        info->sparse = FIELD(get(device, REGISTER(MORE_FEATURES)), MORE_FEATURES__SPARSE) != 0;
+#endif
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
     has_vector = FIELD(word, FEATURES__VECTOR) != 0;
     if (has_vector)

@@ -151,6 +151,7 @@ typedef struct {
     bool table;        /* jobs can look codes up in a table */
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
+    bool sparse;       /* B can be packed: bitmaps, and the bytes that are not zero */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
     uint32_t b_deep;   /* numbers along K that a word of B stands for */
     bool fast_array;   /* the engine's clock is twice that of the bus */
@@ -225,6 +226,9 @@ typedef struct {
      * CARRYSAVE_TABLE_BYTES, if codes of a byte are looked up in one, by codes without their sign. */
     uint64_t records;
     bool add_bias, requantise, per_column, accumulate, relu, by_columns, table;
+    /* B is an image of ldb bytes, as the Python driver and `carrysave pack` make it of the blocks
+     * of the job. */
+    bool packed;
     carrysave_mode mode; /* zeros for an engine of integers */
     uint32_t multiplier, shift;
     int32_t zero_point, low, high;

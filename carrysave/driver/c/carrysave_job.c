@@ -96,6 +96,8 @@ static bool has(const carrysave_info *info, const carrysave_job *job)
         return false;
     if (job->table && (!info->table || !job->per_column || job->c_bytes > 1u))
         return false;
+    if (job->packed && (!info->sparse || !job->ldb))
+        return false;
     if (job->c_bytes && (!info->sizes || !job->requantise || job->c_bytes > 2u))
         return false;
     if (info->fixed_blocks && (job->block_m || job->block_n || job->block_k || job->by_columns))
@@ -196,6 +198,17 @@ static uint32_t bytes_mode(const carrysave_job *job)
 #endif
 }
 
+/* Whether B is packed, in a device that can have that. */
+static uint32_t packed_mode(const carrysave_job *job)
+{
+#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__PACKED_bm
+    return (uint32_t)job->packed << SHIFT(JOB__MODE__PACKED);
+#else
+    (void)job;
+    return 0u;
+#endif
+}
+
 void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_DESCRIPTOR_BYTES])
 {
     uint32_t mode = job->mode.a_format << SHIFT(JOB__MODE__A_FORMAT)
@@ -205,7 +218,7 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         | (uint32_t)job->per_column << SHIFT(JOB__MODE__PER_COLUMN)
         | (uint32_t)job->accumulate << SHIFT(JOB__MODE__ACCUMULATE)
         | (uint32_t)job->by_columns << SHIFT(JOB__MODE__ORDER)
-        | (uint32_t)job->table << SHIFT(JOB__MODE__TABLE) | bytes_mode(job)
+        | (uint32_t)job->table << SHIFT(JOB__MODE__TABLE) | bytes_mode(job) | packed_mode(job)
         | carrysave_vector_mode(job) | carrysave_window_mode(job);
     uint32_t window[4], number;
 

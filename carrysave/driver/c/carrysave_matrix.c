@@ -27,6 +27,8 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
             return carrysave_map(job);
         return matrix_of(job->a, job->m, w.k, w.a_bits, job->lda);
     case IN_B:
+        if (job->packed)
+            return matrix_of(job->b, 1u, job->ldb, 8u, job->ldb);
         return matrix_of(job->b, w.b_rows, job->n, w.b_bits, job->ldb);
     case OUT_C:
         return matrix_of(job->c, job->m, job->n,

@@ -161,7 +161,7 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
     if (job->of_windows != depthwise || mode->b_format || mode->codes || mode->block
         || (job->add_bias && !(depthwise && device->info.bias))
         || (job->per_column && !(depthwise && device->info.per_column)) || job->accumulate
-        || job->by_columns || job->block_m || job->block_n || job->block_k)
+        || job->packed || job->by_columns || job->block_m || job->block_n || job->block_k)
         return false;
     if (job->requantise != is_scaled(job->vector)
         || (job->table && !(device->info.table && (carrysave_is_map(job->vector) || job->per_column))))

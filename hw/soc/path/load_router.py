@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
@@ -13,7 +13,8 @@ from hw.lib.fifo import Fifo
 from hw.soc.bus.beat_gather import BeatGather
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.unpacker import Unpacker
-from hw.soc.schedule.destination import OF_A, Destination
+from hw.soc.path.packed_rows import merge_rows, packed_ports, packed_words, unpack_bitmaps
+from hw.soc.schedule.destination import OF_A, Destination, PackedDestination
 from hw.soc.schedule.row_request import RowRequest
 
 __all__ = ["LoadRouter"]
@@ -45,6 +46,11 @@ class LoadRouter(wiring.Component):
         Of windows: the code of rows that fill, and are not read.
     o_final : Out(1)
         Of windows: the last row of a job, one that fills, and all before it are complete.
+    i_block : In(stream)
+        Where B can be packed, :class:`~hw.soc.bus.bitmap_unpacker.PackedBlock`: its blocks, before
+        what is read of them, whose rows go to B.
+    o_unpacked, o_wrong : Out(1)
+        All of them have left; one has other bytes than its masks say, until a reset.
     o_end : Out
         The row whose word is taken is its block's last one; one bit per destination. Rows of the
         vector unit have no blocks.
@@ -55,6 +61,9 @@ class LoadRouter(wiring.Component):
     i: stream.Interface
     i_fill: Signal
     o_final: Signal
+    i_block: stream.Interface
+    o_unpacked: Signal
+    o_wrong: Signal
     o_end: Signal
 
     def __init__(
@@ -62,12 +71,13 @@ class LoadRouter(wiring.Component):
     ):
         self.spec = spec
         self.lean = lean
-        self.words = words
+        self.words = words = {**words, **packed_words(spec)}
         super().__init__({
             "i_row": In(stream.Signature(RowRequest(spec))),
             "o_row": Out(stream.Signature(Row(spec))),
             "i": In(stream.Signature(Beat(spec.data_width))),
             "o_end": Out(max(words) + 1),
+            **packed_ports(spec),
             **({"i_fill": In(8), "o_final": Out(1)} if spec.windows else {}),
             **{f"o{to}": Out(stream.Signature(Beat(8 * count))) for to, count in words.items()},
         })
@@ -170,9 +180,18 @@ class LoadRouter(wiring.Component):
 
     def _distribute(self, m: Module, unpack: Unpacker, to: Value) -> None:
         """Pass pieces of rows to their stores, in words where these are wider."""
-        piece = unpack.o.payload
         waits: list[Value] = []
+        # Rows of B may be bitmaps.
+        packed = unpack_bitmaps(m, self, unpack, to) if self.spec.sparse else None
+        idle: Value = C(1, 1)
         for here, (number, count) in zip(to, self.words.items(), strict=True):
+            source: Any = unpack.o
+            if packed is not None and int(number) == PackedDestination.PACKED:
+                waits.append(here & ~packed.i.ready)
+                continue
+            if packed is not None and number == Destination.B:
+                source, idle = merge_rows(m, unpack.o, packed, here), packed.o_idle
+            piece = source.payload
             words = getattr(self, f"o{number}")
             taker: Any = words
             if count == self.spec.bytes:
@@ -191,8 +210,12 @@ class LoadRouter(wiring.Component):
                     m.d.comb += self.o_end[number].eq(gather.o_end)
                 m.d.comb += gather.i.payload.as_value().eq(piece.as_value())
                 taker = gather.i
-            m.d.comb += taker.valid.eq(unpack.o.valid & here)
-            waits.append(here & ~taker.ready)
+            if source is unpack.o:
+                m.d.comb += taker.valid.eq(source.valid & here)
+                waits.append(here & ~taker.ready)
+            else:
+                m.d.comb += [taker.valid.eq(source.valid), source.ready.eq(taker.ready)]
+                waits.append(here & ~(taker.ready & idle))
         # Most takers always take.
         m.d.comb += unpack.o.ready.eq(~Cat(waits).any())
 

@@ -30,7 +30,7 @@ __all__ = [
 
 MAP = "carrysave_coprocessor"
 _SOURCE = Path(__file__).with_name("coprocessor.rdl")
-EVERY = (("vector", 1), ("features", 1 << 12 | 1 << 21))
+EVERY = (("vector", 1), ("features", 1 << 12 | 1 << 21), ("more_features", 1))
 """Parameters of a map that has every register and field."""
 
 
@@ -98,7 +98,7 @@ class MapField(NamedTuple):
 @cache
 def parameters_of() -> dict[str, Integer]:
     """Parameters of the map: the values of a build's discovery registers."""
-    widths = {"features": 31, "hash": 64, "vector": 15}
+    widths = {"features": 32, "hash": 64, "vector": 15}
     return {
         name: Integer("see the register of this name", 0, 0, (1 << widths.get(name, 32)) - 1)
         for name in _compile(MAP, EVERY).parameters

@@ -23,6 +23,7 @@ class Control(NamedTuple):
     fails : a job of a read that failed is the oldest one.
     ends : no more jobs are under way.
     on : one of several jobs is done.
+    last : all jobs but the one that began last are done.
     late : memory owes something for too long; silent : a read.
     """
 
@@ -43,6 +44,7 @@ class Control(NamedTuple):
     fails: Signal
     ends: Signal
     on: Signal
+    last: Signal
     late: Signal
     silent: Signal
 

@@ -2,7 +2,9 @@
 
 from enum import IntEnum
 
-__all__ = ["OF_A", "Destination"]
+from golden.soc.spec import CoprocessorSpec
+
+__all__ = ["OF_A", "Destination", "PackedDestination", "destinations"]
 
 
 class Destination(IntEnum):
@@ -25,6 +27,18 @@ class Destination(IntEnum):
     RECORD = 5
     ADDEND = 6
     VECTOR = 7
+
+
+class PackedDestination(IntEnum):
+    """Where else rows go in a build in which B can be packed: offsets of blocks, and blocks."""
+
+    OFFSETS = 8
+    PACKED = 9
+
+
+def destinations(spec: CoprocessorSpec) -> int:
+    """Return how many numbers a build has."""
+    return len(Destination) + len(PackedDestination) * spec.sparse
 
 
 OF_A = (Destination.A, Destination.A_SCALES)

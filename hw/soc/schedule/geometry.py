@@ -61,9 +61,10 @@ class Geometry(data.StructLayout):
     ``exponent`` is the exponent of a sum's last bit minus the smallest possible one. Where jobs
     choose the bytes of a code of C, requantised ones of a product have two if ``wide``, and those
     of a vector job one, though the unit's have two, if ``narrowed``. Rows of the existing C have
-    factors if ``factored``. Rows of A are windows of a map if ``of_windows``; ``line`` are the
-    bytes of a kernel row, if there is room for as many in a store, and pixels follow each other in
-    memory if ``dense``. ``map_row`` are the bytes of a row of a depthwise job's map, less one.
+    factors if ``factored``; B is bitmaps and what is not zero if ``packed``. Rows of A are windows
+    of a map if ``of_windows``; ``line`` are the bytes of a kernel row, if there is room for as many
+    in a store, and pixels follow each other in memory if ``dense``. ``map_row`` are the bytes of a
+    row of a depthwise job's map, less one.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -95,6 +96,7 @@ class Geometry(data.StructLayout):
             "per_column": 1,
             "accumulate": 1,
             "factored": 1,
+            **({"packed": 1} if spec.sparse else {}),
             **({"wide": 1, "narrowed": 1} if spec.sizes else {}),
             **({"of_windows": 1, "line": spec.length_width, "dense": 1} if spec.windows else {}),
             **({"map_row": spec.length_width} if spec.depthwise else {}),

@@ -75,8 +75,7 @@ class JobCheck(wiring.Component):
     o_others_written: Signal
 
     def __init__(self, spec: CoprocessorSpec, *, ahead: bool = False):
-        self.spec = spec
-        self.ahead = ahead
+        self.spec, self.ahead = spec, ahead
         super().__init__({
             "i_job": In(JobLayout()),
             "o_matrix": Out(range(ADDRESSES)),
@@ -216,6 +215,7 @@ class JobCheck(wiring.Component):
             out.per_column.eq(mode.per_column & spec.requantises_columns),
             out.accumulate.eq(mode.accumulate & spec.accumulates),
             out.factored.eq(mode.bias & mode.accumulate & spec.row_factors),
+            *([out.packed.eq(mode.packed)] if spec.sparse else []),
         ]
         if spec.sizes:
             m.d.comb += out.wide.eq(mode.c_bytes[1])

@@ -4,9 +4,10 @@ from typing import Any
 
 from amaranth import Module, Mux, Signal, Value
 
+from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.control import Control
 
-__all__ = ["count_jobs"]
+__all__ = ["count_jobs", "wrong_reads"]
 
 
 def count_jobs(
@@ -33,4 +34,23 @@ def count_jobs(
         write.i.payload.eq(path.o_rows.payload),
         path.o_rows.ready.eq(write.i.ready & ~holds),
     ]
+    if core.spec.sparse:
+        # A packed B that is none is of the job that began last, all of whose rows may be read.
+        begun = Signal(3, name="jobs_begun")
+        m.d.sync += begun.eq(Mux(control.clear, 0, begun + path.i_start))
+        m.d.sync += control.last.eq((done + 1)[:3] == begun)
     return failed, done == were_read
+
+
+def wrong_reads(
+    spec: CoprocessorSpec, path: Any, control: Control, oldest: Value
+) -> list[tuple[Value, str]]:
+    """List what is wrong with what a job has read, once those before are done, with error codes.
+
+    Parameters
+    ----------
+    path : :class:`~hw.soc.datapath.Datapath`.
+    control, oldest : what ends a run; what is read is of the oldest job.
+    """
+    wrong = [(path.o_beyond & oldest, "bad_index")] if spec.gather else []
+    return wrong + [(path.packed.wrong & control.last, "bad_offset")] * spec.sparse

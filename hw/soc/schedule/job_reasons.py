@@ -36,6 +36,8 @@ def job_reasons(
         | (mode.table & ~mode.per_column)
         | (chosen & (not spec.blocks))
     )
+    if spec.sparse:
+        unsupported |= mode.packed & ((job.ldb == 0) | (job.ldb >> spec.distance_width != 0))
     if spec.table and spec.sizes:
         unsupported |= mode.table & mode.c_bytes[1]
     if spec.sizes:

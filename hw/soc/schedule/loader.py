@@ -84,8 +84,8 @@ class Loader(wiring.Component):
     o_last_code: Signal
 
     def __init__(self, spec: CoprocessorSpec, *, lean: bool = False):
-        self.spec = spec
-        self.lean = lean
+        self.spec, self.lean = spec, lean
+        self.walk = BlockWalk(spec)
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
@@ -103,7 +103,7 @@ class Loader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         job = self.i_geometry
-        m.submodules.walk = walk = BlockWalk(self.spec)
+        m.submodules.walk = walk = self.walk
         m.d.comb += [
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),

@@ -117,6 +117,14 @@ def _end_of_b(
         fewer = Signal(size)
         m.d.sync += fewer.eq(packed)
         rows = fewer if of_rows is None else Mux(of_rows.here, geometry.m, fewer)
+    if spec.sparse:
+        # One row, of all bytes.
+        packed = job.mode.packed
+        rows, last, strided = (
+            Mux(packed, 0, rows),
+            Mux(packed, job.ldb - 1, last),
+            strided & ~packed,
+        )
     return MatrixEnd(Destination.B, rows, job.ldb, last, used, strided)
 
 

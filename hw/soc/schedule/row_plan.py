@@ -84,6 +84,10 @@ def row_plans(
         of_rows(Destination.A_SCALES, job.ldsa, _scales(spec, job, codes), scales)
     before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
     of_codes(Destination.B, walk.o_codes, job.ldb, before, length)
+    if spec.sparse:
+        # A row stands for all of a block.
+        b = plans[Destination.B]
+        plans[Destination.B] = b._replace(rows=Mux(job.packed, 1, b.rows))
     if spec.scales:
         before, length = (x * spec.inside.b_sides for x in (columns, walk.o_columns))
         of_codes(Destination.B_SCALES, scales, job.ldsb, before, length)

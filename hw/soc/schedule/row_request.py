@@ -3,7 +3,7 @@
 from amaranth.lib import data
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.schedule.destination import Destination
+from hw.soc.schedule.destination import Destination, destinations
 
 __all__ = ["Bases", "RowRequest"]
 
@@ -19,7 +19,7 @@ class RowRequest(data.StructLayout):
         super().__init__({
             "address": spec.address_width,
             "bytes": spec.length_width,
-            "to": range(len(Destination)),
+            "to": range(destinations(spec)),
             "last": 1,
             "final": 1,
             **({"fill": 1, "joins": 1} if spec.windows else {}),
@@ -30,4 +30,8 @@ class Bases(data.StructLayout):
     """The address of a matrix, by its destination; for C, the addend's."""
 
     def __init__(self, spec: CoprocessorSpec):
-        super().__init__({"valid": 1, "to": range(len(Destination)), "address": spec.address_width})
+        super().__init__({
+            "valid": 1,
+            "to": range(len(Destination)),
+            "address": spec.address_width,
+        })

@@ -9,7 +9,7 @@ from amaranth import Cat, Mux, Signal, Value
 from amaranth.hdl import ShapeLike
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.schedule.destination import Destination
+from hw.soc.schedule.destination import destinations
 from hw.soc.schedule.geometry import BYTES_WIDTH, block_widths
 
 __all__ = ["RowState", "chosen", "lowest"]
@@ -51,7 +51,7 @@ class RowState(NamedTuple):
             "at": spec.address_width,
             "after": spec.address_width,
             "step": BYTES_WIDTH,
-            "to": range(len(Destination)),
+            "to": range(destinations(spec)),
             "left": max(widths["rows"], widths["codes"]),
             "length": spec.length_width,
             **dict.fromkeys(("waiting", "following", "current", "held"), matrices),

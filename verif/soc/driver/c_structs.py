@@ -56,8 +56,8 @@ class CInfo(Structure):
             "stream", "formats", "fixed_blocks", "uncounted", "sizes", "windows", "ready",
         )),
         ("taps", c_uint32), ("table", c_bool), ("trits", c_bool), ("row_factors", c_bool),
-        ("codebook", c_uint32), ("b_deep", c_uint32), ("fast_array", c_bool),
-        ("rounding", c_uint32),
+        ("sparse", c_bool), ("codebook", c_uint32), ("b_deep", c_uint32),
+        ("fast_array", c_bool), ("rounding", c_uint32),
         ("vector", CVector),
         ("scratch", c_uint32), ("floats", c_uint32), ("scratch_base", c_uint64),
     ]  # fmt: skip
@@ -167,6 +167,7 @@ class CJob(Structure):
                 "relu",
                 "by_columns",
                 "table",
+                "packed",
             )
         ),
         ("mode", CMode),
@@ -184,7 +185,7 @@ class CJob(Structure):
         names = (
             "a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc", "accumulate", "by_columns",
             "block_m", "block_n", "block_k", "a_scales", "b_scales", "ldsa", "ldsb", "c_bytes",
-            "table",
+            "table", "packed",
         )  # fmt: skip
         made = cls(**{name: getattr(job, name) for name in names})
         if job.window is not None:

@@ -66,6 +66,7 @@ def decode(image: bytes) -> tuple[Job, Any]:
         by_columns=bool(mode.order),
         vector=_OPERATIONS[mode.vector] if mode.vector else None,
         c_bytes=mode.c_bytes,
+        packed=bool(mode.packed),
         table=bool(mode.table),
     )
     if mode.window:
