@@ -50,10 +50,8 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
             placed["a_scales"] = Matrix(
                 address=job.a_scales, rows=job.m, columns=blocks, distance=job.ldsa, bits=8
             )
-        bits = 8 * spec.inside.b_sides
-        placed["b_scales"] = Matrix(
-            address=job.b_scales, rows=blocks, columns=job.n, distance=job.ldsb, bits=bits
-        )
+        side = {"columns": job.n, "distance": job.ldsb, "bits": 8 * spec.inside.b_sides}
+        placed["b_scales"] = Matrix(address=job.b_scales, rows=blocks, **side)
     if size := spec.inside.expander.table_bytes:
         table = Matrix(address=job.b_scales, rows=1, columns=size, distance=size, bits=8)
         placed["b_scales"] = table

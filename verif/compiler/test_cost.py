@@ -207,7 +207,7 @@ def test_what_is_on_chip_does_not_move(buffers: dict[str, Buffer]) -> None:
 def test_beats_are_those_of_the_spans() -> None:
     """Of random sizes and blocks, with scales of blocks, biases and records, in any order."""
     rng = np.random.default_rng(3)
-    names = ("a", "b", "c", "bias", "records", "a_scales", "b_scales")
+    names = ("a", "b", "c", "bias", "records", "addend", "a_scales", "b_scales")
     kept = set()
     for _ in range(300):
         m, n, words = (int(one) for one in rng.integers(1, 60, 3))

@@ -81,6 +81,7 @@ TEXTS = {
     "text": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of compile": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of estimate": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
+    "calibration of build": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of embed": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "model of embed": ("carrysave/compiler/front/sentences.py", "tokenizer.json"),
 }

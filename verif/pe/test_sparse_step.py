@@ -180,8 +180,6 @@ def test_blocks_of_a_device_do_not_choose(name: str) -> None:
         Design(name, {"sparsity": "2:4", "target": "ecp5"}).component()
 
 
-def test_tables_and_co_processors_take_no_masks() -> None:
+def test_tables_take_no_masks() -> None:
     with pytest.raises(ValueError, match="sparsity must be none where mode is pair, not '2:4'"):
         Design("ternary_core", {"sparsity": "2:4", "mode": "pair"})
-    with pytest.raises(ValueError, match="engine must take codes as they are"):
-        Design("coprocessor", {"engine": "adder_tree(sparsity=2:4)"})

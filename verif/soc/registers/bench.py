@@ -57,6 +57,7 @@ BUILD = {
     "vector": 0b110,
     "vector_format": 0x11530C0A,
     "vector_length": 1234,
+    "more_features": 0,
 }
 
 

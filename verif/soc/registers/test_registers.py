@@ -171,6 +171,7 @@ def test_registers_job_layout_is_the_descriptor() -> None:
         "relu": (12, 1),
         "order": (13, 1),
         "window": (14, 1),
+        "packed": (15, 1),
         "vector": (16, 4),
         "c_bytes": (20, 2),
         "table": (22, 1),
