@@ -171,7 +171,7 @@ CASES: dict[str, tuple[Callable[[], ModelProto], str]] = {
         "operators of domain 'carrysave' are not supported",
     ),
     "loop": (looped, "'body': subgraphs are not supported"),
-    "sparse": (lambda: changed(sparse), "sparse tensors are not supported"),
+    "sparse": (lambda: changed(sparse), "must have a name and sizes"),
     "function": (lambda: changed(lambda m: m.functions.add()), "functions are not supported"),
     "long name": (
         lambda: changed(lambda m: setattr(m.graph.node[0], "name", "a" * 1001)),

@@ -11,6 +11,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 
 from carrysave.compiler.front.exported import SUFFIX, converted
 from carrysave.compiler.front.qonnx import without_bipolar_quant
+from carrysave.compiler.front.sparse_tensors import with_dense_tensors
 from carrysave.compiler.graph.graph import DOMAIN, Graph
 from carrysave.compiler.graph.memory import check_size, limited
 from carrysave.compiler.graph.names import label, quoted, within_file
@@ -57,6 +58,7 @@ def read_model(path: Path, *, subgraphs: bool = False, mapped: bool = True) -> M
         with within_file(path):
             _check_names(proto)
             _normalise(proto)
+            with_dense_tensors(path, proto)
             without_bipolar_quant(proto)
             # The first ones are initialisers.
             large = len(proto.graph.initializer) if mapped else 0
@@ -99,7 +101,8 @@ def _tensor(maker: NodeProto | None, name: str) -> str:
 def _check_names(proto: ModelProto) -> None:
     """Refuse names that no message could hold, and such as are no text."""
     graph = proto.graph
-    values = (*graph.input, *graph.output, *graph.initializer, *graph.value_info)
+    sparse = (one.values for one in graph.sparse_initializer)
+    values = (*graph.input, *graph.output, *graph.initializer, *sparse, *graph.value_info)
     names: set[str | bytes] = {one.name for one in values}
     for one in (*graph.input, *graph.output):
         names.update(size.dim_param for size in one.type.tensor_type.shape.dim)
@@ -149,8 +152,6 @@ def _check_graph(proto: ModelProto) -> None:
     graph = proto.graph
     if proto.functions:
         raise ValueError("functions are not supported; onnx.inliner replaces them")
-    if graph.sparse_initializer:
-        raise ValueError("sparse tensors are not supported")
     _check_versions(proto)
     for node in graph.node:
         _check_node(node)
