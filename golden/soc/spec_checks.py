@@ -31,7 +31,7 @@ def check_parts(spec: Any) -> None:
     check_rows(moves, spec.vector_out_bytes, spec.code_bytes * (not stream))
     check_scratch(spec.scratch, spec.address_width, stream=stream)
     if spec.sparse:
-        check_sparse(spec.data_width, spec.b_deep, others=stream or spec.windows)
+        check_sparse(spec.data_width, spec.b_deep, others=stream or spec.windows or not spec.blocks)
     if spec.row_factors:
         check_row_factors(inside.sum_width + (not inside.signed), accumulates=spec.accumulates)
     signed = spec.rounding is not None and inside.signed and spec.vector is not None
@@ -117,8 +117,9 @@ def check_sparse(data_width: int, deep: int, *, others: bool) -> None:
     """Refuse bitmaps where B is not loaded from memory, in blocks of its rows; ValueError."""
     if others or deep > 1 or data_width > 8 * CHUNK:
         raise ValueError(
-            "sparse must be false between streams, where jobs have windows, with words of several"
-            f" codes along K, and with beats of more than {8 * CHUNK} bits, not True"
+            "sparse must be false between streams, where jobs have windows or do not choose their"
+            f" blocks, with words of several codes along K, and with beats of more than {8 * CHUNK}"
+            " bits, not True"
         )
 
 

@@ -40,7 +40,6 @@ LONG: list[dict[str, Any]] = [
         "bias": False,
         "requantise": False,
         "accumulate": False,
-        "blocks": False,
         "ring": False,
         "counters": False,
         "narrow": True,

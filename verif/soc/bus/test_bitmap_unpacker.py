@@ -153,7 +153,7 @@ def test_images_hold_the_blocks_of_scipy(share: float) -> None:
 
 
 def test_builds_that_are_refused() -> None:
-    for more in ({"data_width": 512}, {"windows": True}):
+    for more in ({"data_width": 512}, {"windows": True}, {"blocks": False}):
         with pytest.raises(ValueError, match="sparse must be false between streams"):
             Design("coprocessor", {"sparse": True, "engine": "systolic_os(m=4,n=4)"} | more)
     assert "sparse" not in Design("coprocessor").key
