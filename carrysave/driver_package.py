@@ -14,7 +14,7 @@ def sources(driver: Path, *golden: Path) -> dict[str, str]:
     Parameters
     ----------
     driver : the folder of :mod:`carrysave.driver`.
-    *golden : files of :mod:`golden.soc.bitmap`, :mod:`golden.soc.blocking`,
+    *golden : files of :mod:`golden.formats.bitmap`, :mod:`golden.soc.blocking`,
         :mod:`golden.soc.window`, :mod:`golden.lut.expander` and :mod:`golden.lut.trits`, which
         take the place of what imports them.
     """

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from systemrdl.node import RegfileNode
 
 from carrysave import cache, driver_package
+from golden.formats import bitmap
 from golden.lut import expander, trits
-from golden.soc import bitmap, blocking, window
+from golden.soc import blocking, window
 from hw.soc.registers.rdl import EVERY, fields_of, parameters_of, register_map
 
 __all__ = ["C_SOURCES", "Constants", "c", "constants", "python", "registers"]

@@ -55,13 +55,7 @@ def board_program(
         The memory has no room for it: says the bytes that are needed, and those that are there. Or
         the board has a processor.
     """
-    if board.processor:
-        raise ArgumentError(
-            "{model} must be left out: {_board} has a processor, which runs the files of"
-            " `carrysave compile`",
-            _board=board.name,
-        )
-    target = Target(design, timing=timing_of(board.name, design.spec)).checked()
+    target = target_of(board, design)
     if is_program(model):
         if data is not None or batch != 1 or reading != ReadOptions():
             raise ArgumentError(
@@ -79,6 +73,17 @@ def board_program(
             _names=", ".join(one.name for one in program.parameters),
         )
     return program
+
+
+def target_of(board: Board, design: Design) -> Target:
+    """Return a board's co-processor, by which programs run; refuse a board with a processor."""
+    if board.processor:
+        raise ArgumentError(
+            "{model} must be left out: {_board} has a processor, which runs the files of"
+            " `carrysave compile`",
+            _board=board.name,
+        )
+    return Target(design, timing=timing_of(board.name, design.spec)).checked()
 
 
 def check_room(program: Program, model: str, board: Board, besides: str = "") -> None:

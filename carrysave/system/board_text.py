@@ -4,13 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from carrysave.boards.board import Board
-from carrysave.boards.sdram import timing_of
 from carrysave.compiler.decoder.folder import compile_file
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
-from carrysave.compiler.target.target import Target
-from carrysave.errors import ArgumentError
-from carrysave.system.board_network import check_room
+from carrysave.system.board_network import check_room, target_of
 from carrysave.system.board_page import a_second
 from hw.catalog import Design
 
@@ -33,13 +30,7 @@ def text_on_board(
         The memory has no room for it: says the bytes that are needed, and those that are there. Or
         the board has a processor.
     """
-    if board.processor:
-        raise ArgumentError(
-            "{model} must be left out: {_board} has a processor, which runs the files of"
-            " `carrysave compile`",
-            _board=board.name,
-        )
-    target = Target(design, timing=timing_of(board.name, design.spec)).checked()
+    target = target_of(board, design)
     program, more = compile_file(model, target, cache=cache, bits=bits)
     cycles = sum(one.cycles for one in program.steps if isinstance(one, Start))
     mhz = board.clock_mhz or board.oscillator_mhz

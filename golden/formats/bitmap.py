@@ -1,13 +1,32 @@
-"""Bytes stored without their zeros: a mask word, then the others, as AMD's AIE-ML reads them."""
+"""Bytes without their zeros: chunks of a mask and the others, as AMD's AIE-ML has them.
+
+Of an image of its blocks, B is loaded as sparse, and computed as dense. Needs only numpy.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["CHUNK", "pack_bitmap", "unpack_bitmap"]
+__all__ = [
+    "CHUNK",
+    "ENTRY_BYTES",
+    "BlockSize",
+    "pack_bitmap",
+    "pack_block",
+    "pack_image",
+    "unpack_bitmap",
+    "unpack_block",
+    "unpack_image",
+]
+
+Bytes = NDArray[np.uint8]
 
 CHUNK = 32
-"""Codes of a chunk, and bits of its mask."""
-
-_WORD = 4
+"""Bytes of a row that share a mask, and bits of that."""
+ENTRY_BYTES = 4
+"""Bytes of an entry of the table of blocks, of a mask, and what all parts are multiples of."""
+_RAW, _UNKNOWN = 1, 2
 
 
 def pack_bitmap(codes: np.ndarray) -> bytes:
@@ -26,7 +45,7 @@ def pack_bitmap(codes: np.ndarray) -> bytes:
     for chunk in np.pad(raw, (0, -len(raw) % CHUNK)).reshape(-1, CHUNK):
         stored = chunk[chunk != 0]
         parts += [np.packbits(chunk != 0, bitorder="little"), stored]
-        parts.append(np.zeros(-len(stored) % _WORD, np.uint8))
+        parts.append(np.zeros(-len(stored) % ENTRY_BYTES, np.uint8))
     return b"".join(part.tobytes() for part in parts)
 
 
@@ -43,17 +62,141 @@ def unpack_bitmap(data: bytes, count: int) -> np.ndarray:
     codes = np.zeros(count + -count % CHUNK, np.uint8)
     at = 0
     for start in range(0, len(codes), CHUNK):
-        bits = np.unpackbits(raw[at : at + _WORD], bitorder="little")
-        end = at + _WORD + int(bits.sum())
+        bits = np.unpackbits(raw[at : at + ENTRY_BYTES], bitorder="little")
+        end = at + ENTRY_BYTES + int(bits.sum())
         if len(bits) < CHUNK or end > len(raw):
             raise ValueError(f"bytes of {count} codes must not end at {len(raw)}")
-        stored = raw[at + _WORD : end]
+        stored = raw[at + ENTRY_BYTES : end]
         if not stored.all():
             raise ValueError(f"codes that a mask has must not be 0, as one at byte {at} is")
         codes[start : start + CHUNK][bits == 1] = stored
-        at = end + -end % _WORD
+        at = end + -end % ENTRY_BYTES
     if at != len(raw):
         raise ValueError(f"bytes of {count} codes must be {at}, not {len(raw)}")
     if codes[count:].any():
         raise ValueError(f"codes beyond the last, {count}, must be 0")
     return codes[:count]
+
+
+class BlockSize(NamedTuple):
+    """A block of B: rows, and bytes of each; those at the ends of B may have fewer."""
+
+    rows: int
+    bytes: int
+
+
+def pack_block(rows: Bytes, *, raw: bool = False) -> bytes:
+    """Pack the rows of a block: chunks of a mask and what it marks; or, raw, rows as they are.
+
+    A row begins with a chunk, and its last chunk may be shorter. The mask has a bit for each byte
+    of the chunk, the lowest for the first one; the bytes that are not zero follow, and zeros up to
+    a multiple of four. Raw rows end with zeros alike.
+
+    Parameters
+    ----------
+    rows : R x bytes.
+    raw : no masks, for rows that have few zeros.
+
+    Notes
+    -----
+    The layout of a chunk is that of the sparse tiles of AMD's AIE-ML (UG1603, AM020). Loaded as
+    sparse, computed as dense: Flash-LLM (Xia et al. 2023).
+    """
+    if not raw:
+        return b"".join(pack_bitmap(row) for row in rows)
+    return b"".join(row.tobytes() + bytes(-len(row) % ENTRY_BYTES) for row in rows)
+
+
+def unpack_block(packed: Bytes, size: BlockSize, *, raw: bool = False) -> Bytes | None:
+    """Return the rows of a block; None if they take more or fewer bytes than there are.
+
+    Bits of a mask beyond the end of a row mark nothing: no bytes follow for them.
+    """
+    rows, at = np.zeros(size, np.uint8), 0
+    for row in rows:
+        for start in range(0, size.bytes, size.bytes if raw else CHUNK):
+            chunk = row[start:] if raw else row[start : start + CHUNK]
+            marked = np.ones(len(chunk), bool)
+            if not raw:
+                bits = np.unpackbits(packed[at : at + ENTRY_BYTES], bitorder="little")
+                if len(bits) < CHUNK:
+                    return None
+                marked, at = bits[: len(chunk)] != 0, at + ENTRY_BYTES
+            count = int(marked.sum())
+            if at + count > len(packed):
+                return None
+            chunk[marked] = packed[at : at + count]
+            at += -(-count // ENTRY_BYTES) * ENTRY_BYTES
+    return rows if at == len(packed) else None
+
+
+def pack_image(rows: Bytes, size: BlockSize, *, most: int = (1 << 32) - 1) -> bytes:
+    """Pack a matrix of bytes in blocks, behind a table of where each one begins.
+
+    Blocks go down K first, then across. The table has an entry of 32 bits for each, and one for the
+    end: bytes from the begin of the image, a multiple of four; plus 1 if the block is raw, which it
+    is where masks would make it longer. A block of zeros has no bytes.
+
+    Parameters
+    ----------
+    rows : K x bytes of a row of B.
+    size : of a block.
+    most : bytes that a block may take.
+
+    Raises
+    ------
+    ValueError
+        A block takes more, whatever is done, as blocks with rows of a few bytes can.
+    """
+    deep, wide = rows.shape
+    blocks = list[tuple[bytes, bool]]()
+    for left in range(0, wide, size.bytes):
+        for top in range(0, deep, size.rows):
+            block = rows[top : top + size.rows, left : left + size.bytes]
+            ways = [(pack_block(block, raw=raw), raw) for raw in (False, True)]
+            chosen = min(ways, key=lambda way: len(way[0])) if block.any() else (b"", False)
+            if len(chosen[0]) > most:
+                raise ValueError(
+                    f"block of {block.shape[0]} rows of {block.shape[1]} bytes must take {most}"
+                    f" bytes or fewer, not {len(chosen[0])}: choose wider blocks"
+                )
+            blocks.append(chosen)
+    at = ENTRY_BYTES * (len(blocks) + 1)
+    entries = []
+    for packed, raw in blocks:
+        entries.append(at + raw * _RAW)
+        at += len(packed)
+    table = np.array([*entries, at], "<u4").tobytes()
+    return table + b"".join(packed for packed, _ in blocks)
+
+
+def unpack_image(
+    image: Bytes, shape: tuple[int, int], size: BlockSize, *, most: int = (1 << 32) - 1
+) -> Bytes | None:
+    """Return a matrix of bytes of its image; None if the table, or a block, is none.
+
+    No byte beyond the image is read: an entry, or where one points to, that is beyond it is an
+    error, and so is an end before a begin, a block of more than `most` bytes, and bit 1 of an
+    entry.
+    """
+    deep, wide = shape
+    rows, number = np.zeros(shape, np.uint8), 0
+    for left in range(0, wide, size.bytes):
+        for top in range(0, deep, size.rows):
+            at = ENTRY_BYTES * number
+            entries = image[at : at + 2 * ENTRY_BYTES]
+            if len(entries) < 2 * ENTRY_BYTES:
+                return None
+            first, last = (int(entry) for entry in entries.view("<u4"))
+            flags, first, last = first % ENTRY_BYTES, first & -ENTRY_BYTES, last & -ENTRY_BYTES
+            if flags & _UNKNOWN or not first <= last <= len(image) or last - first > most:
+                return None
+            block = rows[top : top + size.rows, left : left + size.bytes]
+            if first < last:
+                packed, raw = image[first:last], bool(flags & _RAW)
+                dense = unpack_block(packed, BlockSize(*block.shape), raw=raw)
+                if dense is None:
+                    return None
+                block[:] = dense
+            number += 1
+    return rows

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from golden.formats.bitmap import BlockSize, unpack_image
 from golden.formats.integer import IntFormat
 from golden.npe.elements import shifted
 from golden.npe.requantiser import Requantisation, requantiser
 from golden.npe.vector import narrowed
 from golden.npe.vector_unit import vector_rows
-from golden.soc.bitmap import BlockSize, unpack_image
 from golden.soc.code_table import looked_up
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise import sums as depthwise_sums

@@ -88,8 +88,8 @@ class Job:
     have; of a job on maps it is at `records`.
 
     Where the build is `sparse`, B can be `packed`: `b` is the address of an image of `ldb` bytes,
-    of the blocks that the job has, see :func:`golden.soc.bitmap.pack_image`. One that is none ends
-    the job with :attr:`Error.OFFSET`; blocks of C before it may have been written.
+    of the blocks that the job has, see :func:`golden.formats.bitmap.pack_image`. One that is none
+    ends the job with :attr:`Error.OFFSET`; blocks of C before it may have been written.
     """
 
     a: int

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from golden.soc.bitmap import CHUNK
+from golden.formats.bitmap import CHUNK
 from golden.soc.mode import FormatMode
 from golden.soc.row_factors import WIDEST
 

@@ -22,10 +22,9 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         root = Path(self.root).parents[1]
         sources = runpy.run_path(str(root / "carrysave" / "driver_package.py"))["sources"]
-        names = ("soc/bitmap.py", "soc/blocking.py", "soc/window.py")
-        golden = (root / "golden" / name for name in names)
-        weights = (root / "golden" / "lut" / name for name in ("expander.py", "trits.py"))
-        files = sources(root / "carrysave" / "driver", *golden, *weights)
+        names = ("formats/bitmap", "soc/blocking", "soc/window", "lut/expander", "lut/trits")
+        golden = (root / "golden" / f"{name}.py" for name in names)
+        files = sources(root / "carrysave" / "driver", *golden)
         files["LICENSE"] = (root / "LICENSE").read_text()
         for name, text in files.items():
             Path(self._folder.name, name).write_text(text)

@@ -23,6 +23,15 @@ def files(task: Task, tmp_path: Path) -> list[Any]:
     return [task.model, "--calibration", tmp_path / "cal.npy", *inputs]
 
 
+def ran(run: Run, files: list[Any], out: Path, *more: Any) -> Any:
+    """Run the model that `precision` has written; return the facts."""
+    block = ("-p", f"engine={ENGINE}", "-p", "row_factors=true", "--energy", "none")
+    model = out / "precision" / "digits" / "digits.onnx"
+    found = run("run", model, *files[3:], *block, *more, "--json", "-o", out)
+    assert found.code == 0, found.err
+    return check("run", found.out)
+
+
 def test_precision_splits_all_layers(run: Run, files: list[Any], tmp_path: Path) -> None:
     """Beside all in either format, in accuracy, bytes and cycles; and `run` runs that model."""
     out = tmp_path / "out"
@@ -51,24 +60,7 @@ def test_precision_splits_all_layers(run: Run, files: list[Any], tmp_path: Path)
     assert "two formats along K" in text
     assert "int4 + 8 int8" in text
 
-    ran = run(
-        "run",
-        out / "precision" / "digits" / "digits.onnx",
-        *files[3:],
-        "-p",
-        f"engine={ENGINE}",
-        "-p",
-        "row_factors=true",
-        "--energy",
-        "none",
-        "--simulate",
-        "none",
-        "--json",
-        "-o",
-        out,
-    )
-    assert ran.code == 0, ran.err
-    result = check("run", ran.out)
+    result = ran(run, files, out, "--simulate", "none")
     assert result["outputs"][0]["accuracy"] == facts["chosen"]["right"]
     assert [row["shapes"] for row in result["layers"]] == [[[8, 64, 32]], [[8, 32, 10]]]
 
@@ -130,26 +122,7 @@ def test_both_jobs_on_the_simulated_block(run: Run, files: list[Any], tmp_path: 
     out = tmp_path / "out"
     found = run("precision", *files, *OPTIONS, "--split-k", "1/4", "--json", "-o", out)
     assert found.code == 0, found.err
-    ran = run(
-        "run",
-        out / "precision" / "digits" / "digits.onnx",
-        *files[3:],
-        "-p",
-        f"engine={ENGINE}",
-        "-p",
-        "row_factors=true",
-        "--energy",
-        "none",
-        "--simulate",
-        "all",
-        "--batch",
-        40,
-        "--json",
-        "-o",
-        out,
-    )
-    assert ran.code == 0, ran.err
-    facts = check("run", ran.out)
+    facts = ran(run, files, out, "--simulate", "all", "--batch", 40)
     assert facts["simulation_equal"] is True
     for row in facts["layers"]:
         assert row["simulated_rows"] == row["rows"] == 80

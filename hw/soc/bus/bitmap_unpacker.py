@@ -50,7 +50,7 @@ class _Ring(NamedTuple):
 
 
 class BitmapUnpacker(wiring.Component):
-    """Puts zeros back between the bytes of blocks; :func:`golden.soc.bitmap.unpack_block`.
+    """Puts zeros back between the bytes of blocks; :func:`golden.formats.bitmap.unpack_block`.
 
     Lanes hold a beat's worth of the bytes that come next, each where it was in its beat, so that
     only what leaves is turned; a lane that is emptied takes its byte of the next beat in the same

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from golden.soc.bitmap import ENTRY_BYTES, BlockSize, pack_image
+from golden.formats.bitmap import ENTRY_BYTES, BlockSize, pack_image
 from golden.soc.job import Job
 from golden.soc.job_check import matrices
 from golden.soc.spec import CoprocessorSpec

@@ -15,7 +15,7 @@ from carrysave.sim.cocotb.axi_memory import CHANNELS, Memory
 from carrysave.sim.cocotb.host import Host, descriptors
 from carrysave.sim.cocotb.streams import SCHEDULES, generator, limited, schedule
 from carrysave.sim.parameters import bench_parameters, bench_spec
-from golden.soc.bitmap import BlockSize, pack_image
+from golden.formats.bitmap import BlockSize, pack_image
 from golden.soc.blocking import plan
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, matrices
 from verif.soc.benches.jobs import any_job, fill_records

@@ -8,7 +8,7 @@ import pytest
 from amaranth.sim import Simulator
 from scipy import sparse
 
-from golden.soc.bitmap import BlockSize, pack_block, pack_image, unpack_block, unpack_image
+from golden.formats.bitmap import BlockSize, pack_block, pack_image, unpack_block, unpack_image
 from hw.catalog import Design
 from hw.soc.bus.bitmap_unpacker import BitmapUnpacker
 
