@@ -6,10 +6,10 @@ from functools import cached_property
 
 from .blocking import Stores
 from .errors import CoprocessorError
-from .expander import CODEBOOKS, PLAIN, ExpanderSpec
+from .expander import PLAIN, ExpanderSpec
 from .features import read_features
 from .mode import Mode, read_expander
-from .number import BYTE, FP32, Number
+from .number import FP32, Number
 from .operations import DEPTHWISE, MAPS, PAIRS
 from .registers import ABI, MAGIC, OPERATIONS, ROUNDINGS
 
@@ -206,7 +206,7 @@ class Info:
 
         expander = read_expander(field)
         # Where B is of codes, what is told of it is told of the numbers that they stand for.
-        of_codes = BYTE.bits if expander.name in CODEBOOKS else expander.group and expander.width
+        b_bits = expander.number_bits if expander.bits else field("b_bits")
         values = {name: field(name) for name in _STORES}
         clock = 1 + field("features_fast_array")
         stores = Stores(**values, b_deep=expander.deep, array_clock=clock)
@@ -227,7 +227,7 @@ class Info:
             address_width=field("address_width"),
             dimension_width=field("dimension_width"),
             a=number("a", field("a_bits")),
-            b=number("b", of_codes or field("b_bits")),
+            b=number("b", b_bits),
             sums=FP32 if floats else number("sum", 8 * field("sum_bytes")),
             codes=number("c", field("c_bits")),
             features=features,

@@ -26,6 +26,7 @@ __all__ = [
     "unpack_codes",
 ]
 
+_BYTE = 8
 NF4 = (-127, -88, -67, -50, -36, -23, -12, 0, 10, 20, 31, 43, 56, 71, 92, 127)
 """Quantiles of a normal distribution, times 127, rounded: a weight is one times absmax / 127."""
 
@@ -67,6 +68,11 @@ class ExpanderSpec:
     def entries(self) -> int:
         """Numbers of a table: one for each code."""
         return 1 << self.width
+
+    @property
+    def number_bits(self) -> int:
+        """Bits in memory of a number that codes stand for: a byte, if these are none themselves."""
+        return self.width if self.group else _BYTE
 
     @property
     def table_bytes(self) -> int:
