@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from carrysave.boards.line_rate import divisor_of, rate_of
-from carrysave.boards.sdram import external_bytes
+from carrysave.boards.sdram import sdram_of
 from hw import device
 from hw.catalog import Design, nearest
 from hw.device.description import Part
@@ -230,7 +230,7 @@ def design_of(
     """
     texts = {key: str(value) for key, value in board.parameters.items()}
     if parameters.get("memory") == "external":
-        size = external_bytes(board.name)
+        size = sdram_of(board.name).bytes
         width = max(int(texts["address_width"]), (size - 1).bit_length())
         texts |= {"memory_bytes": str(size), "address_width": str(width)}
     if board.processor:

@@ -8,10 +8,7 @@ from golden.soc.coprocessor_uart import CoprocessorUartSpec
 from golden.soc.memory_timing import MEMORIES, MemoryTiming
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["SDRAMS", "WITHOUT", "Sdram", "external_bytes", "sdram_of", "timing_of"]
-
-_MOST = 1 << 24
-"""Bytes that a host on a serial line can name."""
+__all__ = ["SDRAMS", "WITHOUT", "Sdram", "sdram_of", "timing_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,11 +163,6 @@ def sdram_of(board: str) -> Sdram:
         _why=why,
         _others=", ".join(SDRAMS),
     )
-
-
-def external_bytes(board: str) -> int:
-    """Return the bytes of a board's SDRAM that a host on a serial line can name."""
-    return min(sdram_of(board).bytes, _MOST)
 
 
 def timing_of(board: str, spec: CoprocessorSpec) -> MemoryTiming | None:

@@ -10,6 +10,8 @@ from .errors import LinkError
 __all__ = ["Command", "Line", "SerialPort"]
 
 _END, _ESCAPE, _FLIP = 0x7E, 0x7D, 0x20
+_ADDRESS, _COUNT = 24, 16
+"""Bits of a header's address, and of a count of bytes in its value."""
 _RESET = 4
 """Status: the device was reset."""
 _MOST_NOISE = 1 << 16
@@ -28,6 +30,9 @@ class Command(IntEnum):
     WRITE_WORD = 6
     RUN = 7
     """Of the firmware of a system: run the program at an address."""
+
+
+_OF_REGISTERS = Command.READ_WORD, Command.WRITE_WORD
 
 
 class SerialPort(Protocol):
@@ -84,7 +89,8 @@ class Line:
 
         Parameters
         ----------
-        command, address, value : see ``HostLinkFormat``.
+        command, address, value : see ``HostLinkFormat``. Addresses of memory have 32 bits, and a
+            value that is a count of bytes 16; those of registers have 24 and 32.
         data : bytes of WRITE.
         size : bytes of data in the answer.
 
@@ -99,11 +105,13 @@ class Line:
             There is no answer: the command may have been carried out, or may yet be. Or the device
             was reset, and the command was not carried out.
         """
-        if not 0 <= address < 1 << 24:
-            raise ValueError(f"address must be 0..16777215, not {address!r}")
+        most = (1 << (_ADDRESS if command in _OF_REGISTERS else 32)) - 1
+        if not 0 <= address <= most:
+            raise ValueError(f"address must be 0..{most}, not {address!r}")
+        high, low = divmod(address, 1 << _ADDRESS)
         self._sequence = self._sequence + 1 & 0xFF
-        header = bytes([self._sequence, *address.to_bytes(3, "little"), command])
-        content = _checked(header + value.to_bytes(4, "little"))
+        header = bytes([self._sequence, *low.to_bytes(3, "little"), command])
+        content = _checked(header + (value | high << _COUNT).to_bytes(4, "little"))
         if command == Command.WRITE:
             content = _checked(content + data)
         frame = _escaped(content)

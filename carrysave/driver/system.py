@@ -30,8 +30,6 @@ _CHUNK = 1024
 """Bytes of one command: what is sent again if it is lost."""
 RUN_WORDS = ("cycles", "best", "status", "code", "moves")
 """What the firmware answers a run with, words of 32 bits."""
-_ADDRESS, _COUNT = 24, 16
-"""Bits of a frame's address, and of a count of bytes in its value."""
 
 
 def counters_of(memory: np.ndarray, addresses: Iterable[int]) -> dict[str, int]:
@@ -120,7 +118,9 @@ class System:
             self._write(self._plan.apart, int(apart).to_bytes(4, "little"))
         usual, self._port.timeout = self._port.timeout, self._patience
         try:
-            answer, failed = self._command(Command.RUN, self._plan.start, answer=4 * len(RUN_WORDS))
+            answer, failed = self._line.command(
+                Command.RUN, self._plan.start, size=4 * len(RUN_WORDS)
+            )
         finally:
             self._port.timeout = usual
         cycles, best, status, code, moves = np.frombuffer(answer, "<u4").tolist()
@@ -143,18 +143,11 @@ class System:
     def _write(self, address: int, data: bytes) -> None:
         for first in range(0, len(data), _CHUNK):
             part = data[first : first + _CHUNK]
-            self._command(Command.WRITE, address + first, len(part), part)
+            self._line.command(Command.WRITE, address + first, len(part), part)
 
     def _read(self, address: int, size: int) -> bytes:
         data = b""
         for first in range(0, size, _CHUNK):
             count = min(_CHUNK, size - first)
-            data += self._command(Command.READ, address + first, count, answer=count)[0]
+            data += self._line.command(Command.READ, address + first, count, size=count)[0]
         return data
-
-    def _command(
-        self, command: Command, address: int, count: int = 0, data: bytes = b"", *, answer: int = 0
-    ) -> tuple[bytes, int]:
-        """Send a command; the bits of its address that frames have no room for are in its value."""
-        high, low = divmod(address, 1 << _ADDRESS)
-        return self._line.command(command, low, count | high << _COUNT, data, answer)

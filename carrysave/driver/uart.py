@@ -87,7 +87,7 @@ class UartLink:
         If the device was reset, buffers are lost: they must be written again.
         """
         exponent = self._line.open()
-        if not 10 <= exponent <= 24 or self.size not in (0, 1 << exponent):
+        if not 10 <= exponent <= 32 or self.size not in (0, 1 << exponent):
             raise CoprocessorError(f"another device answers, with memory of 2^{exponent} bytes")
         self.size = 1 << exponent
 

@@ -7,7 +7,7 @@ from typing import Any
 from carrysave import cache
 from carrysave.boards.board import BOARDS, Board
 from carrysave.boards.flash import image_of, programs
-from carrysave.boards.sdram import SDRAMS, external_bytes, timing_of
+from carrysave.boards.sdram import SDRAMS, timing_of
 from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.model import program_of
@@ -112,10 +112,10 @@ def _more_memory(board: Board, external: bool) -> str:
     """Say what gives a co-processor more memory, where it has too little."""
     if board.name not in SDRAMS:
         return "-p memory_bytes=N may give it more"
-    whole, most = SDRAMS[board.name].bytes, external_bytes(board.name)
+    whole = SDRAMS[board.name].bytes
     if external:
-        return f"of {whole:,} bytes of SDRAM a host on a serial line names {most:,} at most"
-    return f"-p memory_bytes=N may give it more, and -p memory=external {most:,}"
+        return f"the board's SDRAM has {whole:,}"
+    return f"-p memory_bytes=N may give it more, and -p memory=external {whole:,}"
 
 
 def rates(program: Program, clock_mhz: float, baud: int) -> dict[str, Any]:

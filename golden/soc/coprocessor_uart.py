@@ -30,7 +30,7 @@ class CoprocessorUartSpec(CoprocessorSpec):
         Choice("where matrices are: on chip, or behind the AXI4 port m_axi", _BLOCK_RAM, MEMORIES)
     )
     memory_bytes: int = parameter(
-        Integer("memory size, a power of two", 32768, 1024, 1 << 24, "bytes")
+        Integer("memory size, a power of two", 32768, 1024, 1 << 32, "bytes")
     )
     flash: int = parameter(
         Integer(

@@ -27,6 +27,8 @@ CASES: list[dict[str, Any]] = [
 ]
 # A byte of the line takes longer than an access to this memory.
 CASES.append(CASES[0] | {"memory": "external", "divisor": 5, "outstanding": 2, "watchdog": 1024})
+WIDE = CASES[-1] | {"memory_bytes": 1 << 25}
+"""Addresses have more bits than those of a frame's header."""
 LONG: list[dict[str, Any]] = [
     {**BOARDS["icebreaker"].parameters, "divisor": 4},
     {"engine": "cube(m=2,n=3,k=4)", "data_width": 128, "divisor": 7, "memory_bytes": 65536},
@@ -43,6 +45,7 @@ LONG: list[dict[str, Any]] = [
     },
     # Each row of a matrix takes 64 of the memory's bytes.
     {"engine": "systolic_os(m=2,n=4)", "divisor": 4, "data_width": 512, "memory_bytes": 1024},
+    WIDE,
 ]
 
 

@@ -35,7 +35,7 @@ class Firmware(HostLink):
     def _answer(self) -> bytes:
         if self._code != Command.RUN:
             return super()._answer()
-        self._place, self._last = None, self._sequence
+        self._bytes, self._last = None, self._sequence
         _, _, scores, count = self.memory[self._address :][:16].view("<u4").tolist()
         best = int(np.argmax(self.memory[scores : scores + count].view(np.int8)))
         data = np.array([1000, best, 0, 0, 0], "<u4").tobytes()

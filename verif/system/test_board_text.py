@@ -35,7 +35,7 @@ def test_answer_is_the_boards(quick: None, run: Run, tmp_path: Path) -> None:
     found = check("board", done.out)
     taken, folder = found["network"], tmp_path / "boards" / BOARD.name
     assert (taken["unit"], taken["bound"], taken["host_segments"]) == ("token", "serial line", 0)
-    assert taken["memory_bytes"] == 1 << 24
+    assert taken["memory_bytes"] == 1 << 25
     assert found["parameters"]["requantisers"] == 0
     seconds = taken["cycles"] / (1e6 * found["clock_mhz"])
     assert taken["block_inputs_per_second"] == pytest.approx(1 / seconds)
@@ -71,12 +71,11 @@ def test_what_does_not_fit_is_refused_with_its_bytes(run: Run, tmp_path: Path) -
         (
             [BOARD.name],
             rf"--model m.gguf {bytes_} ulx3s_25f has 32,768: -p memory_bytes=N may give it more,"
-            rf" and -p memory=external 16,777,216{rate}",
+            rf" and -p memory=external 33,554,432{rate}",
         ),
         (
             [BOARD.name, "-p", "memory=external", "-p", "memory_bytes=2048"],
-            rf"{bytes_} ulx3s_25f has 2,048: of 33,554,432 bytes of SDRAM a host on a serial line"
-            rf" names 16,777,216 at most{rate}",
+            rf"{bytes_} ulx3s_25f has 2,048: the board's SDRAM has 33,554,432{rate}",
         ),
         (["kv260"], "--model must be left out: kv260 has a processor, which runs the files of"),
         ([BOARD.name, "--batch", "2"], "--input, --batch, .* must be left out of m.gguf"),

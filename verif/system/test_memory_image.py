@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from carrysave.driver.line import Command
-from carrysave.driver.system import Plan, System, Tensor
+from carrysave.driver.system import RUN_WORDS, Plan, System, Tensor
 from carrysave.system.memory_image import LAST, Banks, with_dump
+from golden.soc.serial.host_link import frame
 
 BANKS = Banks(files=("a.init", "b.init", "c.init", "d.init"), columns=8, width=2)
 
@@ -59,17 +59,27 @@ def test_the_simulator_writes_each_bank() -> None:
 
 
 class _Port:
-    """Notes commands."""
+    """Notes commands, and answers each with zeros."""
 
     def __init__(self) -> None:
-        self.sent: list[tuple[Any, ...]] = []
+        self.sent: list[tuple[int, ...]] = []
         self.timeout: float | None = 1.0
+        self.baudrate = 3_000_000
+        self._answer = b""
 
-    def command(
-        self, command: Command, address: int, value: int, data: bytes, size: int
-    ) -> tuple[bytes, int]:
-        self.sent.append((command, address, value))
-        return bytes(size), 0
+    def write(self, data: bytes) -> None:
+        first, *rest = data.strip(b"\x7e").split(b"\x7d")
+        header = first + b"".join(bytes([part[0] ^ 0x20]) + part[1:] for part in rest)
+        value, sequence = int.from_bytes(header[5:9], "little"), header[:1]
+        command = Command(header[4])
+        self.sent.append((command, int.from_bytes(header[1:4], "little"), value))
+        size = {Command.READ: value & 0xFFFF, Command.RUN: 4 * len(RUN_WORDS)}.get(command, 0)
+        size += command == Command.HELLO
+        self._answer = frame(sequence + bytes(size + 1))
+
+    def read(self, size: int) -> bytes:
+        taken, self._answer = self._answer[:size], self._answer[size:]
+        return taken
 
 
 def test_addresses_beyond_a_frame() -> None:
@@ -77,11 +87,11 @@ def test_addresses_beyond_a_frame() -> None:
     port = _Port()
     tensor = Tensor(np.array([0x1234567]), np.dtype(np.int8), 0)
     plan = Plan({0x1FFFFFF: b"x"}, 0x1000004, {}, [(tensor, [])], rings=(8,))
-    system = object.__new__(System)
-    system.__dict__ |= {"_port": port, "_plan": plan, "_patience": 2.0, "_line": port}
+    system = System(port, plan, 2.0)
     system.load()
     system.run({})
     assert port.sent == [
+        (Command.HELLO, 0, 0),
         (Command.WRITE, 0xFFFFFF, 1 | 1 << 16),
         (Command.RUN, 4, 1 << 16),
         (Command.READ, 0x234567, 1 | 1 << 16),

@@ -17,8 +17,9 @@ class HostLinkFormat:
     byte with bit 5 flipped. An END anywhere begins anew. All numbers are little-endian.
 
     The host sends a sequence number (1 byte), an address (3), a command (1), a value (4) and the
-    CRC-32 of these. The value is the number of bytes in memory (16 bits), or the word of a
-    register. The bytes of WRITE follow, then the CRC-32 of the whole frame before it.
+    CRC-32 of these. The value is the number of bytes in memory (16 bits, and above them bits 24 to
+    31 of the address), or the word of a register. The bytes of WRITE follow, then the CRC-32 of
+    the whole frame before it.
 
     The device answers with the sequence number, data, a status byte, and their CRC-32. Data are
     the bytes of READ, the word of READ_WORD, or log2 of the memory's bytes for HELLO and CLAIM. A
@@ -191,8 +192,13 @@ class HostLink:
             else:
                 self._status = self.registers.write(self._address, self._value)
 
+    @property
+    def _place(self) -> int:
+        """Address of the first byte in memory."""
+        return self._address | (self._value >> 16 & 0xFF) << 24
+
     def _write(self, offset: int, byte: int) -> None:
-        address = self._address + offset & 0xFFFFFF
+        address = self._place + offset & 0xFFFFFFFF
         if address >= len(self.memory):
             self._status |= 3
         elif not self.started:
@@ -208,7 +214,7 @@ class HostLink:
             data = bytes([(len(self.memory) - 1).bit_length()])
         elif self._code == _F.READ:
             # Beyond its end the memory is read from its beginning.
-            places = self._address + np.arange(self._count) & 0xFFFFFF
+            places = self._place + np.arange(self._count) & 0xFFFFFFFF
             data = self.memory[places % len(self.memory)].tobytes()
             self._status |= 3 * bool((places >= len(self.memory)).any())
             if (places < len(self.memory)).any():

@@ -14,6 +14,7 @@ class HostFrame(NamedTuple):
     -------
     header : sequence, address, code and value, in the order in which they come.
     sequence, address, command : of these.
+    place : the address in memory, whose bits 24 to 31 are above a count of bytes in the value.
     last : sequence of the command that was done last: it is not done again.
     word, byte : of registers, of memory.
     status : of the answer.
@@ -23,6 +24,7 @@ class HostFrame(NamedTuple):
     header: Value
     sequence: Signal
     address: Signal
+    place: Value
     command: Value
     last: Signal
     word: Signal
@@ -41,6 +43,7 @@ class HostFrame(NamedTuple):
             header=Cat(sequence, address, code, value),
             sequence=sequence,
             address=address,
+            place=Cat(address, value[16:24]),
             command=code[:3],
             last=Signal(8, name="last"),
             word=Signal(32, name="word"),

@@ -95,7 +95,7 @@ class HostLink(wiring.Component):
         m.submodules.crc = crc = FrameCrc()
         m.d.comb += [
             crc.i.eq(self.i),
-            memory.address.eq(frame.address),
+            memory.address.eq(frame.place),
             memory.data.eq(frame.byte),
             axi.awaddr.eq(frame.address),
             axi.araddr.eq(frame.address),
@@ -198,7 +198,7 @@ class HostLink(wiring.Component):
         """Read or write bytes of memory, one by one."""
         memory, position, command, status = self.memory, self.position, frame.command, frame.status
         bytes_left = self.count[:16]
-        next_byte = [frame.address.eq(frame.address + 1), bytes_left.eq(bytes_left - 1)]
+        next_byte = [frame.place.eq(frame.place + 1), bytes_left.eq(bytes_left - 1)]
         error = Mux(memory.error == UNSTARTED, _F.UNSTARTED, memory.error)
         next_byte.append(status.eq(status | error))
         with m.State("more"), m.Switch(command):

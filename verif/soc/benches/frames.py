@@ -51,8 +51,9 @@ class Frames:
     def header(self, command: int, address: int, value: int) -> bytes:
         """Make a header; most have the next sequence number."""
         self.sequence = self.sequence + (bool(self.first) or self.rng.random() < 0.9) & 0xFF
-        start = bytes([self.sequence]) + address.to_bytes(3, "little") + bytes([command])
-        return start + value.to_bytes(4, "little")
+        high, low = divmod(address, 1 << 24)
+        start = bytes([self.sequence]) + low.to_bytes(3, "little") + bytes([command])
+        return start + (value | high << 16).to_bytes(4, "little")
 
     def draw(self) -> tuple[bytes, bytes]:
         """Draw what goes over the line, and what comes back."""
@@ -83,6 +84,8 @@ class Frames:
             word = int(rng.choice([0x7E, 0xD7E, int(rng.integers(1 << 12))]))
             return frame(self.header(command, int(rng.choice(names)), word))
         start = int(rng.choice([0, MOST, self.memory_bytes - MOST])) + int(rng.integers(MOST))
+        if rng.random() < 0.1:
+            start += 1 << int(rng.integers(24, 32))
         count = int(rng.integers(MOST))
         header = self.header(command, start, count)
         if command != HostLinkFormat.WRITE:

@@ -74,6 +74,8 @@ async def test_registers(dut: Any) -> None:
         with pytest.raises(CoprocessorError, match="status 2"):
             link.read(0x7FC)
         assert link.read(0x68) == 0x1234
+        with pytest.raises(CoprocessorError, match="READ of 0x80000000 has status 3"):
+            link.read_memory(1 << 31, 1)
 
     await drive(dut, check)
 
@@ -96,6 +98,10 @@ async def test_memory(dut: Any, rate: float) -> None:
         buffer = link((40,))
         assert not buffer.any()
         assert link.read_memory(buffer.device_address, 41) == bytes(40) + copy[40:41].tobytes()
+        middle = link.size // 2 - 1  # with the most memory, bit 24 of an address changes there
+        link.write_memory(middle, b"\x17\x28")
+        assert link.read_memory(middle, 2) == b"\x17\x28"
+        assert link.read_memory(0, 1) == bytes(1)
         link.write_memory(link.size - 2, b"\x81\x42")
         assert link.read_memory(link.size - 2, 2) == b"\x81\x42"
         with pytest.raises(CoprocessorError, match="status 3"):

@@ -225,9 +225,8 @@ class Unplugged:
 
 
 def test_link_refuses() -> None:
-    port = Unplugged()
     with pytest.raises(LinkError, match="the serial line failed: device disconnected"):
-        UartLink(port)
+        UartLink(port := Unplugged())
     for name, value in (("tries", 0), ("burst", 0), ("burst", 65536)):
         with pytest.raises(ValueError, match=f"{name} must be .*, not {value}"):
             UartLink(port, **{name: value})
@@ -239,8 +238,11 @@ def test_link_refuses() -> None:
     link = UartLink(target.line)
     with pytest.raises(ValueError, match=r"address must be 0..16777215, not 16777216"):
         link.read(1 << 24)
-    with pytest.raises(CoprocessorError, match="READ of 0xfff has status 3"):
-        link.read_memory(4095, 2)
+    with pytest.raises(ValueError, match=r"address must be 0..4294967295, not 4294967296"):
+        link.read_memory(1 << 32, 1)
+    for beyond in (4095, 1 << 24):
+        with pytest.raises(CoprocessorError, match=f"READ of {beyond:#x} has status 3"):
+            link.read_memory(beyond, 2)
     with pytest.raises(CoprocessorError, match="WRITE_WORD of 0x80 has status 2"):
         link.write(0x80, 1)
     target.line.lost = range(1 << 60)
