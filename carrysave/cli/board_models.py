@@ -12,16 +12,16 @@ from carrysave.cli.reading import BY_THE_MODEL, Reading
 from carrysave.cli.text_models import (
     BY_DEFAULT,
     TextFlags,
+    check_decoder,
     check_no_text,
-    is_decoder,
     is_text,
 )
-from carrysave.compiler.decoder.compile import needed_parameters
 from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.program.program import Program
 from carrysave.errors import UsageError
 from carrysave.system.board_network import board_program
 from carrysave.system.board_text import text_on_board
+from carrysave.system.text import text_parameters
 from hw.catalog import Design
 
 __all__ = ["NO_NETWORK", "Compiler", "Network", "check_text"]
@@ -69,8 +69,7 @@ class Compiler:
         """Return what the co-processor of a board must have for it."""
         made: dict[str, str] = {}
         if self.is_text:
-            # All columns of a row of sums leave at once: there is no requantiser to wait for.
-            made = needed_parameters() | {"requantisers": "0"}
+            made = text_parameters()
         if self.network.flash:
             made["flash"] = str(flash_of(board.name).address)
         return made
@@ -90,11 +89,7 @@ def check_text(network: Network, text: TextFlags, reading: Reading) -> None:
     if model is None or not is_text(model):
         check_no_text(text, model or Path("a build without --model"))
         return
-    if not is_decoder(model):
-        raise UsageError(
-            f"--model must be an ONNX model or a language model, not {model.name}: text encoders"
-            " take sentences, which no program of a board does"
-        )
+    check_decoder(model)
     if (text.calibration, text.tokens) != (BY_DEFAULT.calibration, BY_DEFAULT.tokens):
         raise UsageError(f"--calibration and --tokens must be left out of {model.name}")
     if replace(network, model=None, flash=False) != NO_NETWORK or reading != BY_THE_MODEL:

@@ -14,11 +14,12 @@ from carrysave.boards.load import loader_of
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.options import Json, errors, print_outcome
 from carrysave.cli.reading import BY_THE_MODEL, Reading
+from carrysave.cli.text_models import check_decoder, is_text
 from carrysave.errors import UsageError
 from carrysave.progress import Steps
 from carrysave.system import command, view
 from carrysave.system.boards import system_board_of
-from carrysave.system.request import SystemRequest
+from carrysave.system.request import SystemRequest, TextRun
 
 __all__ = ["make_system"]
 
@@ -31,7 +32,8 @@ class NetworkFlags:
     model: Annotated[
         Path | None,
         Parameter(
-            help="A quantised ONNX model for the system, or a folder of `carrysave compile`."
+            help="A quantised ONNX model for the system, a language model, or a folder of"
+            " `carrysave compile`."
         ),
     ] = None
     input_: Annotated[
@@ -62,6 +64,22 @@ class NetworkFlags:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
+class TextRunFlags:
+    """Flags of a language model that the system runs."""
+
+    prompt: Annotated[str | None, Parameter(help="What a language model answers.")] = None
+    tokens: Annotated[int, Parameter(help="Tokens of the answer, at most.")] = 16
+    cache_: Annotated[
+        int,
+        Parameter(name="--cache", help="Tokens that its program takes, at most its context."),
+    ] = 1024
+    kv: Annotated[
+        int | None, Parameter(help="Bits of a key or value, 8, 4. [default: as `chat`]")
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class SystemFlags:
     """Flags of the system."""
 
@@ -76,13 +94,14 @@ class SystemFlags:
     bus: Annotated[str, Parameter(help="Standard of its bus: wishbone, axi.")] = "wishbone"
 
 
-_NETWORK, _SYSTEM = NetworkFlags(), SystemFlags()
+_NETWORK, _SYSTEM, _TEXT = NetworkFlags(), SystemFlags(), TextRunFlags()
 
 
 def make_system(
     *,
     board: Annotated[str, Parameter(help="A board with SDRAM, such as ulx3s_85f.")],
     network: NetworkFlags = _NETWORK,
+    text: TextRunFlags = _TEXT,
     load: Annotated[
         bool, Parameter(help="Load the bitstream into the board first, by openFPGALoader.")
     ] = False,
@@ -102,17 +121,22 @@ def make_system(
     `--port` runs the network on a board instead, with the system that was built in the same
     `--output`. Parameters are those of `generate coprocessor`.
 
+    A language model, .gguf, .npz or a checkpoint, is a program of one token, which the firmware
+    runs whole: the host sends a token, and reads what it makes of all words. `--simulate` and
+    `--port` answer `--prompt` so; `chat` does by the folder `network` that is written beside.
+
     **Examples:**
 
     - `carrysave soc --board ulx3s_85f`
     - `carrysave soc --board ulx3s_85f --model model.onnx --input images.npy --simulate --count 2`
     - `carrysave soc --board ulx3s_85f --model model.onnx --input images.npy --port /dev/ttyUSB0`
+    - `carrysave soc --board ulx3s_85f --model text.npz --cache 64 --prompt "The " --simulate`
     """
     if load:
         if network.simulate:
             raise UsageError("--load is for a board, not for --simulate")
         loader_of(system_board_of(board)[0])
-    request = _request(board, network, system, reading, block.settings())
+    request = _request(board, network, _text_of(network, text), system, reading, block.settings())
     folder = block.folder
     with Steps(errors) as steps:
         if load and network.port is not None:
@@ -133,6 +157,7 @@ def make_system(
 def _request(
     board: str,
     network: NetworkFlags,
+    text: TextRun | None,
     system: SystemFlags,
     reading: Reading,
     parameters: Mapping[str, str],
@@ -157,4 +182,18 @@ def _request(
         bus=system.bus,
         reading=reading.options,
         timeline=network.timeline,
+        text=text,
     )
+
+
+def _text_of(network: NetworkFlags, text: TextRunFlags) -> TextRun | None:
+    """Return what is asked of a language model; None: the model is a network, or there is none."""
+    model = network.model
+    if model is None or not (is_text(model) or text.prompt is not None):
+        if text != _TEXT:
+            of = "a system without --model" if model is None else model.name
+            raise UsageError(f"--prompt, --tokens, --cache and --kv must be left out of {of}")
+        return None
+    if is_text(model):
+        check_decoder(model)
+    return TextRun(prompt=text.prompt, tokens=text.tokens, cache=text.cache_, kv=text.kv)

@@ -17,6 +17,7 @@ __all__ = [
     "BY_DEFAULT",
     "TextFlags",
     "TextProgram",
+    "check_decoder",
     "check_no_text",
     "is_decoder",
     "is_text",
@@ -88,6 +89,15 @@ def is_decoder(model: Path) -> bool:
     from carrysave.compiler.front import checkpoint
 
     return model.suffix in _LANGUAGE or checkpoint.is_decoder(model)
+
+
+def check_decoder(model: Path) -> None:
+    """Refuse a text encoder, where a board runs the model."""
+    if not is_decoder(model):
+        raise UsageError(
+            f"--model must be an ONNX model or a language model, not {model.name}: text encoders"
+            " take sentences, which no program of a board does"
+        )
 
 
 def text_program(

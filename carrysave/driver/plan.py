@@ -1,7 +1,7 @@
 """What a system must know of a network: where codes, parameters and counters are."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,7 @@ class Plan:
     parameters : what is chosen for each run.
     apart : address of the word that says whether the starts of a ring run each by itself.
     rings : addresses of the counters of rings, and of starts that are in none.
+    results : address and bytes of each output that is numbers, not codes.
     """
 
     parts: dict[int, bytes]
@@ -116,3 +117,4 @@ class Plan:
     parameters: tuple[Parameter, ...] = ()
     apart: int = 0
     rings: tuple[int, ...] = ()
+    results: Mapping[str, tuple[int, int]] = field(default_factory=dict)

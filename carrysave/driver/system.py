@@ -4,7 +4,7 @@ Needs numpy and the driver's serial line only.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class Outcome:
     best : number of the greatest of the last layer's codes.
     codes : of each layer; None of one whose codes were not read.
     counters : of each layer, if its starts ran each by itself; see :data:`COUNTERS`.
+    results : bytes of each output that is numbers.
     jobs, moves : cycles of the co-processor from starts to their ends, 0 if starts ran each by
         itself; and of what the processor moves. The rest is set-up.
     """
@@ -59,6 +60,7 @@ class Outcome:
     moves: int
     codes: list[np.ndarray | None]
     counters: list[dict[str, int]]
+    results: dict[str, bytes] = field(default_factory=dict)
 
 
 class System:
@@ -85,7 +87,7 @@ class System:
         """Write the network into memory; `progress` gets bytes done, and their total."""
         total, done = sum(map(len, self._plan.parts.values())), 0
         for address, data in self._plan.parts.items():
-            self._write(address, data)
+            self.write(address, data)
             done += len(data)
             progress(done, total)
 
@@ -111,11 +113,24 @@ class System:
             A parameter that is not there, or out of its range.
         """
         for address, data in parameter_words(self._plan.parameters, parameters or {}).items():
-            self._write(address, data)
+            self.write(address, data)
         for name, tensor in self._plan.inputs.items():
-            self._write(tensor.span[0], tensor.stored(inputs[name]))
+            self.write(tensor.span[0], tensor.stored(inputs[name]))
         if self._plan.apart:
-            self._write(self._plan.apart, int(apart).to_bytes(4, "little"))
+            self.write(self._plan.apart, int(apart).to_bytes(4, "little"))
+        cycles, best, moves = self.start()
+        last = len(self._plan.layers) - 1
+        codes = [
+            tensor.codes_of(self.read(*tensor.span)) if every or number == last else None
+            for number, (tensor, _) in enumerate(self._plan.layers)
+        ]
+        counters = [self._counters(addresses) for _, addresses in self._plan.layers if apart]
+        jobs = 0 if apart or not self._plan.rings else self._counters(self._plan.rings)["cycles"]
+        results = {name: self.read(*span) for name, span in self._plan.results.items()}
+        return Outcome(cycles, best, jobs, moves, codes, counters, results)
+
+    def start(self) -> tuple[int, int, int]:
+        """Run what is in memory; return cycles, the best class, and cycles of moves."""
         usual, self._port.timeout = self._port.timeout, self._patience
         try:
             answer, failed = self._line.command(
@@ -126,26 +141,21 @@ class System:
         cycles, best, status, code, moves = np.frombuffer(answer, "<u4").tolist()
         if failed or status:
             raise CoprocessorError(f"the run failed: status {status} of the C driver, error {code}")
-        last = self._plan.layers[-1][0]
-        codes = [
-            tensor.codes_of(self._read(*tensor.span)) if every or tensor is last else None
-            for tensor, _ in self._plan.layers
-        ]
-        counters = [self._counters(addresses) for _, addresses in self._plan.layers if apart]
-        jobs = 0 if apart or not self._plan.rings else self._counters(self._plan.rings)["cycles"]
-        return Outcome(cycles, best, jobs, moves, codes, counters)
+        return cycles, best, moves
 
     def _counters(self, addresses: Sequence[int]) -> dict[str, int]:
         size = 8 * len(COUNTERS)
-        data = b"".join(self._read(address, size) for address in addresses)
+        data = b"".join(self.read(address, size) for address in addresses)
         return counters_of(np.frombuffer(data, np.uint8), range(0, len(data), size))
 
-    def _write(self, address: int, data: bytes) -> None:
+    def write(self, address: int, data: bytes) -> None:
+        """Write bytes of memory."""
         for first in range(0, len(data), _CHUNK):
             part = data[first : first + _CHUNK]
             self._line.command(Command.WRITE, address + first, len(part), part)
 
-    def _read(self, address: int, size: int) -> bytes:
+    def read(self, address: int, size: int) -> bytes:
+        """Read bytes of memory."""
         data = b""
         for first in range(0, size, _CHUNK):
             count = min(_CHUNK, size - first)

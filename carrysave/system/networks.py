@@ -1,6 +1,7 @@
-"""The network of a system: read, or compiled, with its inputs and labels."""
+"""The network or language model of a system: read, or compiled, with its inputs."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,19 +22,38 @@ from carrysave.compiler.run.stored import batches
 from carrysave.compiler.target.target import Target
 from carrysave.errors import ArgumentError, refusal
 from carrysave.progress import Steps
-from carrysave.system.request import SystemRequest
+from carrysave.system.request import SystemRequest, TextRun
+from carrysave.system.simulate import SystemInputs
+from carrysave.system.text import answer_of, text_program
 from carrysave.weights.array_files import read_arrays
 
-__all__ = ["NetworkInputs", "has_floats", "network_of", "write_network"]
+__all__ = ["SystemNetwork", "has_floats", "network_of", "write_network"]
 
 
-NetworkInputs = tuple[Program, list[dict[str, np.ndarray]], np.ndarray | None]
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SystemNetwork:
+    """What a system runs.
+
+    Members
+    -------
+    program : of it.
+    inputs : of each run.
+    labels : of inputs, or None.
+    answer : of a language model, to its prompt; else None.
+    """
+
+    program: Program
+    inputs: list[SystemInputs]
+    labels: np.ndarray | None = None
+    answer: str | None = None
 
 
-def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkInputs | None:
-    """Read and compile a network; return it with its program, inputs, and labels."""
+def network_of(request: SystemRequest, target: Target, steps: Steps) -> SystemNetwork | None:
+    """Read and compile a network, or a language model; return it with its inputs."""
     if request.model is None:
         return None
+    if request.text is not None:
+        return _answering(request, request.text, target, steps)
     assert request.data is not None
     if is_program(request.model):
         if request.reading != ReadOptions() or request.batch > 1:
@@ -63,13 +83,29 @@ def network_of(request: SystemRequest, target: Target, steps: Steps) -> NetworkI
         raise ValueError("a product must have codes as results: the firmware answers with them")
     if request.count is not None and request.count % program.batch:
         raise refusal("count", f"a multiple of {program.batch}", str(request.count))
-    each = batches(program, taken, "x", request.count)
+    each: list[SystemInputs] = [(one, {}) for one in batches(program, taken, "x", request.count)]
     if request.labels is None:
-        return program, each, None
+        return SystemNetwork(program=program, inputs=each)
     if program.batch > 1:
         raise ArgumentError("{labels} are of runs of one input, not of {_n}", _n=program.batch)
     every = batches(program, taken, "x")
-    return program, each, read_labels(request.labels, len(every))
+    labels = read_labels(request.labels, len(every))
+    return SystemNetwork(program=program, inputs=each, labels=labels)
+
+
+def _answering(
+    request: SystemRequest, text: TextRun, target: Target, steps: Steps
+) -> SystemNetwork:
+    """Compile a language model; return it with the runs of an answer, if there is a prompt."""
+    model, most = request.model, request.chosen.sdram.bytes
+    assert model is not None
+    steps.step(f"compile {model.name}")
+    program = text_program(model, target, cache=text.cache, bits=text.kv, most=most)
+    if text.prompt is None:
+        return SystemNetwork(program=program, inputs=[])
+    steps.step(f"answer by golden, {text.tokens} tokens at most")
+    runs, answer = answer_of(program, model, text.prompt, text.tokens)
+    return SystemNetwork(program=program, inputs=[({}, one) for one in runs], answer=answer)
 
 
 def has_floats(program: Program) -> bool:

@@ -19,7 +19,7 @@ from carrysave.driver.system import Outcome
 from carrysave.errors import ArgumentError, needs
 from carrysave.progress import Steps
 from carrysave.system import attached, generate
-from carrysave.system.networks import NetworkInputs, has_floats, network_of
+from carrysave.system.networks import SystemNetwork, has_floats, network_of
 from carrysave.system.request import SystemRequest
 from carrysave.system.simulate import Expected, expect, simulate
 from hw.catalog import Design
@@ -30,17 +30,17 @@ __all__ = ["run_on_board", "simulation_facts"]
 def simulation_facts(
     request: SystemRequest,
     target: Target,
-    network: NetworkInputs,
+    network: SystemNetwork,
     written: generate.Written,
     folder: Path,
     steps: Steps,
     command: str,
 ) -> dict[str, Any]:
     """Simulate a system; compare all that it made with the golden model."""
-    program, inputs, labels = network
+    program, inputs = network.program, network.inputs
     steps.step(f"compute {program.batch * len(inputs)} inputs")
     # The last one once more, with its starts apart, so that they are counted.
-    expected = expect(program, [*inputs, inputs[-1]])
+    expected, memory = expect(program, [*inputs, inputs[-1]])
     steps.step(f"simulate the system on {program.batch * len(inputs)} inputs")
     simulated = simulate(
         written,
@@ -59,41 +59,53 @@ def simulation_facts(
         title = f"{request.model.name if request.model else ''} on {request.board.title}"
         write_timeline(request.timeline, title, command, spans, says, apart=True)
     return {
-        **outcome_facts(program, simulated.outcomes, expected, labels, request.clock_mhz),
+        **outcome_facts(network, simulated.outcomes, expected, request.clock_mhz),
         "boot_cycles": simulated.boot_cycles,
         "load_cycles": simulated.load_cycles,
         "bytes": 0 if simulated.memory is None else simulated.memory.size,
         "difference": None
         if simulated.memory is None
-        else first_difference(program, simulated.memory, expected[-1].memory),
+        else first_difference(program, simulated.memory, memory),
         "seconds": simulated.seconds,
     }
 
 
 def outcome_facts(
-    program: Program,
+    network: SystemNetwork,
     outcomes: list[Outcome],
     expected: list[Expected],
-    labels: np.ndarray | None,
     clock_mhz: float,
 ) -> dict[str, Any]:
     """Compare what a system made with the golden model; and say how fast it was.
 
     The last outcome is of the last input once more, with its starts apart.
     """
+    program, labels = network.program, network.labels
     whole, batch = outcomes[:-1], program.batch
     cycles, jobs, moves = (
         float(np.mean([getattr(one, name) for one in whole])) / batch
         for name in ("cycles", "jobs", "moves")
     )
-    classes = [outcome.best for outcome in whole] if batch == 1 else []
+    of_classes = batch == 1 and network.answer is None
+    classes = [outcome.best for outcome in whole] if of_classes else []
+    numbers = {
+        name: any(
+            one.results[name] != other.results[name]
+            for one, other in zip(outcomes, expected, strict=True)
+        )
+        for name in program.results
+    }
     layers = [_layer(program, number, outcomes, expected) for number in range(len(program.layers))]
     right = None if labels is None else int(np.sum(np.array(classes) == labels[: len(classes)]))
     return {
         "inputs": batch * len(whole),
         "batch": batch,
         "layers": layers,
-        "wrong": [layer["layer"] for layer in layers if layer["differ"]],
+        "wrong": [
+            *(layer["layer"] for layer in layers if layer["differ"]),
+            *(name for name, differs in numbers.items() if differs),
+        ],
+        "answer": network.answer,
         "classes": classes,
         "right": right,
         "cycles": cycles,
@@ -126,7 +138,7 @@ def run_on_board(
     target = Target(design, timing=request.chosen.sdram.timing)
     network = network_of(request, target, steps)
     assert network is not None
-    program, inputs, labels = network
+    program, inputs = network.program, network.inputs
     if has_floats(program) and not floats:
         raise ArgumentError(
             "the system on {_board} has no floats, which the network takes: build it again with"
@@ -134,12 +146,12 @@ def run_on_board(
             _board=board.name,
         )
     steps.step(f"compute {program.batch * len(inputs)} inputs")
-    expected = expect(program, [*inputs, inputs[-1]])
+    expected, _ = expect(program, [*inputs, inputs[-1]])
     steps.step(f"load the network into {board.name}, {port}")
     outcomes, seconds = attached.run(
         port, baud, program.plan, [one.inputs for one in expected], steps.advance
     )
-    outcome = outcome_facts(program, outcomes, expected, labels, clock_mhz)
+    outcome = outcome_facts(network, outcomes, expected, clock_mhz)
     result = report.with_name("run.json")
     facts |= {
         "command": command,

@@ -11,7 +11,24 @@ from carrysave.errors import ArgumentError, refusal
 from carrysave.system import generate
 from carrysave.system.boards import SystemBoard
 
-__all__ = ["SystemRequest"]
+__all__ = ["SystemRequest", "TextRun"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextRun:
+    """What is asked of a language model.
+
+    Parameters
+    ----------
+    prompt, tokens : what it answers, and with how many tokens at most; None: nothing.
+    cache : tokens that its program takes.
+    kv : bits of a key or value; None: the model's own.
+    """
+
+    prompt: str | None = None
+    tokens: int = 16
+    cache: int = 1024
+    kv: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +50,7 @@ class SystemRequest:
     port : serial line of a board that has the system, on which the network is run instead.
     reading : how the model is read.
     timeline : file for when each part of the co-processor is busy.
+    text : the model is a language model.
     """
 
     board: Board
@@ -52,6 +70,7 @@ class SystemRequest:
     bus: str = "wishbone"
     reading: ReadOptions = field(default_factory=ReadOptions)
     timeline: Path | None = None
+    text: TextRun | None = None
 
     def __post_init__(self) -> None:
         """Check what goes together."""
@@ -67,13 +86,14 @@ class SystemRequest:
             raise refusal("baud", f"9600..{int(self.most)}", str(self.baud))
         if self.model is None and self.reading != ReadOptions():
             raise ArgumentError("{batch_axis}, {constants} and {states} need {model}")
-        if (self.model is None) != (self.data is None):
-            raise ArgumentError("{model} and {x} need each other")
+        self._check_model()
         if self.simulated and self.port is not None:
             raise ArgumentError("{simulate} is in place of a board at {port}")
         for argument, wanted in (("simulate", self.simulated), ("port", self.port is not None)):
             if wanted and self.model is None:
                 raise ArgumentError(f"{{{argument}}} needs {{model}} and {{x}}")
+            if wanted and self.text is not None and self.text.prompt is None:
+                raise ArgumentError(f"{{{argument}}} of a language model needs {{prompt}}")
         check_path(self.timeline)
         if self.timeline is not None and (not self.simulated or self.serial):
             raise ArgumentError("{timeline} is for {simulate} without {serial}")
@@ -85,6 +105,21 @@ class SystemRequest:
             raise refusal("batch", "1 or more", str(self.batch))
         if self.batch > 1 and (self.model is None or self.labels is not None):
             raise ArgumentError("{batch} needs {model}, and no {labels}: classes are of one input")
+
+    def _check_model(self) -> None:
+        """Check what the model takes."""
+        if self.text is None:
+            if (self.model is None) != (self.data is None):
+                raise ArgumentError("{model} and {x} need each other")
+            return
+        if (self.data, self.labels, self.count, self.batch) != (None, None, None, 1):
+            raise ArgumentError("{x}, {labels}, {count} and {batch} are not of a language model")
+        if self.reading != ReadOptions():
+            raise ArgumentError("{batch_axis}, {constants}, {states} are not of a language model")
+        if self.timeline is not None:
+            raise ArgumentError("{timeline} is of a network")
+        if self.text.tokens < 1:
+            raise refusal("tokens", "1 or more", str(self.text.tokens))
 
     @property
     def most(self) -> float:

@@ -18,7 +18,10 @@ from carrysave.system.generate import Written
 from carrysave.system.litex_soc import TOP
 from carrysave.system.memory_image import Banks
 
-__all__ = ["Expected", "Simulated", "expect", "simulate"]
+__all__ = ["Expected", "Simulated", "SystemInputs", "expect", "simulate"]
+
+SystemInputs = tuple[dict[str, np.ndarray], dict[str, int]]
+"""What a run of a program takes: inputs and parameters, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +30,14 @@ class Expected:
 
     Members
     -------
-    inputs : codes that go to the system, by name.
+    inputs : codes that go to the system, by name; and the run's parameters.
     codes : of each layer.
-    memory : of the network, afterwards.
+    results : bytes of each output that is numbers.
     """
 
-    inputs: dict[str, np.ndarray]
+    inputs: SystemInputs
     codes: list[np.ndarray]
-    memory: np.ndarray
+    results: dict[str, bytes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +60,22 @@ class Simulated:
     seconds: float
 
 
-def expect(program: Program, inputs: Sequence[dict[str, np.ndarray]]) -> list[Expected]:
-    """Compute inputs by the golden model, on the program's own bytes, which keep its states."""
-    memory, codes = program.memory.copy(), []
-    for one in inputs:
-        run_program(program, one, memory, by_golden(program, memory))
+def expect(program: Program, inputs: Sequence[SystemInputs]) -> tuple[list[Expected], np.ndarray]:
+    """Compute inputs by the golden model, on the program's own bytes, which keep its states.
+
+    Returns
+    -------
+    What it makes of each, and the memory afterwards.
+    """
+    memory, made = program.memory.copy(), []
+    results = program.plan.results
+    for codes, parameters in inputs:
+        run_program(program, codes, memory, by_golden(program, memory), parameters)
         taken = {name: _codes(program.tensors[name], memory) for name in program.inputs}
         layers = [_codes(layer.y, memory) for layer in program.layers]
-        codes.append(Expected(taken, layers, memory.copy()))
-    return codes
+        numbers = {name: memory[at : at + size].tobytes() for name, (at, size) in results.items()}
+        made.append(Expected((taken, parameters), layers, numbers))
+    return made, memory
 
 
 def _codes(tensor: Tensor, memory: np.ndarray) -> np.ndarray:
@@ -79,7 +89,7 @@ def _codes(tensor: Tensor, memory: np.ndarray) -> np.ndarray:
 def simulate(
     written: Written,
     plan: Plan,
-    inputs: list[dict[str, np.ndarray]],
+    inputs: list[SystemInputs],
     folder: Path,
     progress: Callable[[int, int], None] = lambda done, total: None,
     *,
@@ -96,7 +106,7 @@ def simulate(
     ----------
     written : a system for simulation, whose line has its divisor's cycles a bit.
     plan : of the network.
-    inputs : codes of each input.
+    inputs : codes and parameters of each.
     folder : in which this run gets its own new folder.
     progress : called with inputs done, and their total.
     memory : of the network, which is in SDRAM from the start; None: the network is loaded over the

@@ -18,7 +18,7 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
         f"{facts['title']}: {facts['cpu']}, {facts['bus']}, {facts['memory']}, {facts['design']}"
     )
     if (ran := facts["simulation"] or facts["attached"]) is not None:
-        console.print(_layers(title, ran["layers"]))
+        console.print(_layers(title, ran["layers"]) if ran["layers"] else title)
         lines = _of_run(facts, ran)
     else:
         console.print(_parts(title, facts["bitstream"]))
@@ -45,9 +45,12 @@ def _layers(title: str, layers: list[dict[str, Any]]) -> Table:
 
 def _of_run(facts: Mapping[str, Any], ran: Mapping[str, Any]) -> Iterator[str]:
     inputs, batch = ran["inputs"], ran["batch"]
+    if ran["answer"] is not None:
+        yield f"answer: {shown(ran['answer'], 200)}"
+    unit = "inputs" if ran["answer"] is None else "tokens, the prompt's too"
     of_runs = f", {batch} in a run, as layers are counted" if batch > 1 else ""
     yield (
-        f"{inputs} inputs{of_runs}: {ran['cycles']:,.0f} cycles each, "
+        f"{inputs} {unit}{of_runs}: {ran['cycles']:,.0f} cycles each, "
         f"{ran['frames_per_second']:,.0f} a second at {facts['clock_mhz']:g} MHz"
     )
     of = ran["cycles_of"]

@@ -102,7 +102,7 @@ def main() -> None:
     # Operands need not be there.
     parts = {at: image.parts[at] for at in (section.start, *(one.at for one in section.rings))}
     bare = Plan(parts, section.start, {}, layers, apart=section.start + APART)
-    (outcome,) = simulate(written, bare, [{}], folder / "runs", apart=True).outcomes
+    (outcome,) = simulate(written, bare, [({}, {})], folder / "runs", apart=True).outcomes
     measured = []
     apart = []
     for (job, _), counters in zip(added, outcome.counters, strict=True):

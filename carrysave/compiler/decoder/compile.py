@@ -156,13 +156,17 @@ class ProgramDecoder:
         self._known = {one.name for one in program.parameters}
         self._run = partial(network.run, program, {}, memory, runner)
 
+    def parameters(self, token: int, place: int) -> dict[str, int]:
+        """Return the parameters of the program's run for a token at a place."""
+        values = {TOKEN: token, POSITION: place}
+        return {name: values[name] for name in self._known}
+
     def step(self, tokens: np.ndarray) -> np.ndarray:
         """Append tokens; return the logits after each, float32, tokens x words."""
         check_room(len(tokens), self.length, self.cache)
         logits = []
         for token in tokens.tolist():
-            values = {TOKEN: token, POSITION: self.length}
-            self._run({name: values[name] for name in self._known})
+            self._run(self.parameters(token, self.length))
             self.length += 1
             logits.append(self.logits[0].copy())
         return np.array(logits)

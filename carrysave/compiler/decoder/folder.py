@@ -28,7 +28,7 @@ from carrysave.errors import needs, refusal
 from carrysave.weights.gguf import read_gguf
 from hw.emit.user_files import FileError, parsing
 
-__all__ = ["Loaded", "compile_file", "load_model", "load_program"]
+__all__ = ["Loaded", "compile_file", "load_model", "load_program", "words_of"]
 
 _TOKENIZER = "tokenizer."
 
@@ -127,7 +127,24 @@ def load_program(
     FileError
         It is no decoder's.
     """
-    path, program = folder / MANIFEST, read(folder)
+    program = read(folder)
+    cache, words = words_of(program, folder)
+    return ProgramDecoder(program, *on(program), min(cache, most)), words
+
+
+def words_of(program: Program, folder: Path) -> tuple[int, Vocabulary | Characters]:
+    """Return how many tokens the program of a decoder takes, and its vocabulary.
+
+    Parameters
+    ----------
+    folder : that it was read from, or the model's file, for errors.
+
+    Raises
+    ------
+    FileError
+        It is no decoder's.
+    """
+    path = folder / MANIFEST
     with parsing(path, "decoder"):
         facts_ = program.more["decoder"]
         cache, vocabulary = int(facts_["cache"]), dict(facts_["vocabulary"])
@@ -154,4 +171,4 @@ def load_program(
             words = vocabulary_of(path, listed, size)
     if size != count:
         raise FileError(path, f"vocabulary must be of {count} words, not {size}")
-    return ProgramDecoder(program, *on(program), min(cache, most)), words
+    return cache, words

@@ -173,6 +173,7 @@ class Program:
             self.parameters,
             apart,
             section.counters,
+            {name: (one.address, one.end - one.address) for name, one in self.results.items()},
         )
 
 

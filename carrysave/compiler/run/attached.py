@@ -13,6 +13,7 @@ from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import HostStep, Move
 from carrysave.compiler.run import network
 from carrysave.compiler.run.device import Spans, by_device, place, within
+from carrysave.compiler.run.on_system import by_system
 from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver.descriptor import written
 from carrysave.driver.registers import JOB_BYTES
@@ -34,7 +35,8 @@ _READS = 20
 class Attached:
     """A program on a board: its memory is sent once, then inputs, and what comes between jobs.
 
-    Memory comes from the board's flash, if it has just that.
+    Memory comes from the board's flash, if it has just that. A board with a processor runs all that
+    is between jobs itself.
 
     Parameters
     ----------
@@ -53,9 +55,13 @@ class Attached:
 
     def __init__(self, program: Program, port: SerialPort) -> None:
         self._program = program
+        self.flash = ""
+        """Why its memory did not come from flash; empty: it did, or there is none."""
+        if program.more.get("system"):
+            self.memory, self.runner = by_system(program, port)
+            return
         device, link = opened(port, program.target.design)
         self.flash = "" if link.fill(program.memory.tobytes()) else link.flash or "no flash"
-        """Why its memory did not come from flash; empty: it did."""
         placed = place(device, program)
         self.memory, self.runner = by_device(device, placed, wanted=wanted(program))
 

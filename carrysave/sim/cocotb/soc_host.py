@@ -1,8 +1,8 @@
 """Not a test but a job: run a network on a system, at the pins of its serial line.
 
-Takes plan.pickle: a plan, and the codes of each input. Parameters of the bench: `divisor`, cycles
-of a bit; `every`, whether the codes of all layers are read, not of the last alone; `apart`, whether
-starts run each by itself in the last input. Writes what came
+Takes plan.pickle: a plan, and the codes and parameters of each input. Parameters of the bench:
+`divisor`, cycles of a bit; `every`, whether codes of all layers are read, not of the last alone;
+`apart`, whether starts run each by itself in the last input. Writes what came
 back to outcomes.pickle, and the cycles that passed: to the first answer, to the last byte of the
 network, and to the end of each run; how far it is goes to progress.
 """
@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
-import numpy as np
 from cocotb.simtime import get_sim_time
 from cocotb.task import bridge
 
-from carrysave.driver.system import Outcome, Plan, System
+from carrysave.driver.system import Outcome, System
 from carrysave.sim.cocotb.serial_line import SerialLine
 from carrysave.sim.cocotb.streams import PERIOD_NS, reset, start_clock
 from carrysave.sim.parameters import bench_parameters
@@ -33,8 +32,7 @@ between them."""
 @cocotb.test
 async def network(dut: Any) -> None:
     """Boot, load, run."""
-    given: tuple[Plan, list[dict[str, np.ndarray]]] = pickle.loads(Path("plan.pickle").read_bytes())
-    plan, inputs = given
+    plan, inputs = pickle.loads(Path("plan.pickle").read_bytes())
     chosen = bench_parameters()
     line = SerialLine(dut, chosen["divisor"])
     await start_clock(dut)
@@ -51,9 +49,9 @@ async def network(dut: Any) -> None:
         system.load()
         cycles.append(now())
         outcomes: list[Outcome] = []
-        for number, codes in enumerate(inputs, 1):
+        for number, (codes, parameters) in enumerate(inputs, 1):
             apart = chosen["apart"] and number == len(inputs)
-            outcomes.append(system.run(codes, every=chosen["every"], apart=apart))
+            outcomes.append(system.run(codes, parameters, every=chosen["every"], apart=apart))
             cycles.append(now())
             Path("progress").write_text(str(len(outcomes)))
         Path("outcomes.pickle").write_bytes(pickle.dumps((outcomes, cycles)))
