@@ -23,6 +23,7 @@ _COMMANDS = (
     ("generate", "generate", "Write a design: Verilog, manifest, constraints, FuseSoC core."),
     ("verify", "verify", "Run a design's cocotb regression against its numpy twin."),
     ("regress", "regress", "Run benches of many designs, configurations and seeds."),
+    ("soak", "soak", "Run the co-processor beside hostile hosts and memories, for some time."),
     ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
     ("compare", "compare", "Compare designs, and your own Verilog, in one table and picture."),
     ("changes", "changes", "Print what changed between reports of synth, as Markdown or JSON."),

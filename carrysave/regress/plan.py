@@ -1,8 +1,8 @@
 """What a regression runs: its request, and the list of its runs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 
 from carrysave.asic.liberty.cells import Library
 from carrysave.errors import ArgumentError, UsageError, check_choice, refusal
@@ -12,7 +12,7 @@ from carrysave.regress.mutants import MOST
 from carrysave.sim import icarus, runner
 from hw.catalog import CATALOG, Design, nearest
 
-__all__ = ["RTL", "Request", "Run", "planned"]
+__all__ = ["RTL", "Request", "Run", "endless", "planned"]
 
 RTL = "rtl"
 """The level of generated Verilog; all others are netlists."""
@@ -33,6 +33,8 @@ class Request:
     shard : which part of the runs, and of how many parts.
     mutants : of each configuration.
     proof_seconds : for each way to decide whether a mutant that lives is a fault.
+    minutes : new configurations and seeds are run until these are over, in place of a list; 0: not.
+    test : that is run alone, of `transactions` at most; empty: all tests, as long as they are.
     """
 
     designs: tuple[str, ...]
@@ -44,6 +46,9 @@ class Request:
     shard: tuple[int, int] = (1, 1)
     mutants: int = 0
     proof_seconds: int = SECONDS
+    minutes: float = 0.0
+    test: str = ""
+    transactions: int = 0
 
     def __post_init__(self) -> None:
         """Check all of it, before any work is done."""
@@ -58,9 +63,11 @@ class Request:
             ("seed", self.seed, 0, (1 << 31) - self.seeds),
             ("mutants", self.mutants, 0, MOST),
             ("proof_seconds", self.proof_seconds, 1, 86_400),
+            ("minutes", self.minutes, 0, 10_000),
+            ("transactions", self.transactions, 0, 1_000_000),
         ):
             if not low <= value <= high:
-                raise refusal(name, f"{low}..{high}", str(value))
+                raise refusal(name, f"{low}..{high}", f"{value:g}")
         part, parts = self.shard
         if not 1 <= part <= parts:
             raise ArgumentError(
@@ -100,6 +107,15 @@ class Run:
         if self.simulator != "verilator":
             words += ["--simulator", self.simulator]
         return words if self.level == RTL else [*words, "--netlist", self.level]
+
+
+def endless(request: Request) -> Iterator[Run]:
+    """List runs without end: of each configuration, of each design in turn, all its seeds."""
+    drawn = [configurations(name, request.seed) for name in request.designs]
+    for first in count(request.seed, request.seeds):
+        for design in map(next, drawn):
+            for number in range(request.seeds):
+                yield Run(design, first + number)
 
 
 def planned(request: Request, tell: Callable[[str], None] = lambda text: None) -> list[Run]:

@@ -8,11 +8,14 @@ from verif.soc.uvm import overlap, register_tests, scenarios
 from verif.soc.uvm.environment import Environment, coverages, within
 from verif.soc.uvm.refusals import REFUSALS, RING_REFUSALS
 from verif.soc.uvm.silence import silence
+from verif.soc.uvm.soak import soak
 
 CLOSE: bool = bench_parameters().get("close", True)
 """Whether coverage must have no hole at the end; else there is a sample of the orders only."""
 OVERLAPS: int = bench_parameters().get("overlaps", 20 if CLOSE else 3)
 """Rounds of jobs that overlap."""
+ORDERS: int = bench_parameters().get("transactions", 100 if CLOSE else 20)
+"""Orders of all kinds, with what hosts and memories do to them: as many as the caller says."""
 SPEC = bench_spec()
 LONGEST = 4096
 """Cycles of a watchdog that is waited for."""
@@ -100,6 +103,13 @@ async def test_channel_is_silent(env: Environment, channel: str) -> None:
     """A channel of memory that does nothing more: an error that says so, and late answers."""
     for start in ("registers", "ring") if SPEC.follows_ring else ("registers",):
         await silence(env, channel, start)
+
+
+@cocotb.test
+@within
+async def test_soak(env: Environment) -> None:
+    """Orders, errors, resets, stalls, writes and flipped bits, one after the other."""
+    await soak(env, ORDERS)
 
 
 @cocotb.test

@@ -116,21 +116,32 @@ async def clearing(env: Environment) -> None:
 
 async def while_busy(env: Environment) -> None:
     """Write every argument while a job runs: that has no effect, and is told."""
-    for address in (a for a, r in env.by_address.items() if 0x10 <= a < 0xA0 and _is(r, "RW")):
-        order = env.draw(speed="long", error="none")
-        await env.launch(order)
-        strobe = 1 << env.choice.randrange(4)
-        for place in (address, env.choice.randrange(0x10, 0x9C, 4)):
-            await _write(env, place, env.choice.getrandbits(32), strobe)
-        busy = not await _read(env, CTRL) & IDLE
-        await env.finish()
-        ignored = await _read(env, ERROR) & IGNORED
-        assert bool(ignored) == busy, f"{address:#x} was written, ERROR has {ignored:#x}"
-        await _write(env, ERROR, 0)
-        assert await _read(env, ERROR) & IGNORED == ignored
-        await _write(env, ERROR, IGNORED)
-        assert not await _read(env, ERROR)
-        assert await _read(env, address) == env.by_address[address].get_mirrored_value()
+    for address in _arguments(env):
+        await written_while_busy(env, address)
+
+
+def _arguments(env: Environment) -> list[int]:
+    """List the registers of a job."""
+    return [a for a, r in env.by_address.items() if 0x10 <= a < 0xA0 and _is(r, "RW")]
+
+
+async def written_while_busy(env: Environment, address: int | None = None) -> None:
+    """Write an argument, any if none is given, while a job runs."""
+    if address is None:
+        address = env.choice.choice(_arguments(env))
+    await env.launch(env.draw(speed="long", error="none"))
+    strobe = 1 << env.choice.randrange(4)
+    for place in (address, env.choice.randrange(0x10, 0x9C, 4)):
+        await _write(env, place, env.choice.getrandbits(32), strobe)
+    busy = not await _read(env, CTRL) & IDLE
+    await env.finish()
+    ignored = await _read(env, ERROR) & IGNORED
+    assert bool(ignored) == busy, f"{address:#x} was written, ERROR has {ignored:#x}"
+    await _write(env, ERROR, 0)
+    assert await _read(env, ERROR) & IGNORED == ignored
+    await _write(env, ERROR, IGNORED)
+    assert not await _read(env, ERROR)
+    assert await _read(env, address) == env.by_address[address].get_mirrored_value()
 
 
 async def start_during_reset(env: Environment) -> None:
