@@ -276,6 +276,76 @@ static void reduce(const step *by, uint32_t operation, uint32_t row)
     store(&by->out, by, row, 0, scaled(found + 0.0, by->shift)); /* no 0 has a sign */
 }
 
+static bool is_code(format kind)
+{
+    return kind == I8 || kind == I16;
+}
+
+static bool is_integer(format kind)
+{
+    return is_code(kind) || kind == I32;
+}
+
+static int32_t clamped(int64_t value, int32_t low, int32_t high)
+{
+    return value > low ? value < high ? (int32_t)value : high : low;
+}
+
+static uint32_t bits_at(const operand *of, uint32_t row, uint32_t column)
+{
+    uint32_t bits;
+
+    memcpy(&bits, of->at + (row * of->row + column * of->column), sizeof bits);
+    return bits;
+}
+
+/* A number over 2^places, to the nearest, halves to the even one. */
+static int64_t over(int64_t number, uint32_t places)
+{
+    const int64_t whole = number >> places;
+    const int64_t twice = (number - (whole << places)) * 2, one = (int64_t)1 << places;
+
+    return whole + (twice > one || (twice == one && (whole & 1)));
+}
+
+/* The integer next to a float of 32 bits, by its bits, times 2^shift; of large ones, one so large. */
+static int64_t integer_of(uint32_t bits, int32_t shift)
+{
+    const int32_t places = 150 - shift - (int32_t)(bits >> 23 & 0xFFu);
+    const int64_t number = (bits & 0x7FFFFFu) | 0x800000u;
+    int64_t size = 0;
+
+    if (places <= 0)
+        size = places < -32 ? INT64_MAX / 2 : number << -places;
+    else if (places <= 24)
+        size = over(number, (uint32_t)places);
+    return bits >> 31 ? -size : size;
+}
+
+/* As `align` does of others, without arithmetic of floats. */
+static int32_t align_singles(const step *by, uint32_t row)
+{
+    const int32_t most = (1 << (by->width - 1)) - 1;
+    const int32_t least = at_least(least_of(by, by->out.kind), -most);
+    int32_t limit = greatest_of(by, by->out.kind), exponent;
+    uint32_t greatest = 0, column;
+
+    limit = limit < most ? limit : most;
+    for (column = 0; column < by->columns; column++) {
+        const uint32_t size = bits_at(&by->a, row, column) & 0x7FFFFFFFu;
+        if (size > greatest)
+            greatest = size;
+    }
+    exponent = (int32_t)(greatest >> 23) - 127 - (int32_t)by->width + 2;
+    for (column = 0; column < by->columns; column++) {
+        const uint32_t bits = bits_at(&by->a, row, column);
+        const int64_t value = exponent < LEAST_POWER ? 0 : integer_of(bits, -exponent);
+        store_integer(by->out.at + (row * by->out.row + column * by->out.column), by->out.kind,
+                      clamped(value, least, limit));
+    }
+    return exponent;
+}
+
 static void align(const step *by, uint32_t row)
 {
     const int32_t most = (1 << (by->width - 1)) - 1;
@@ -283,6 +353,11 @@ static void align(const step *by, uint32_t row)
     uint32_t column;
     int32_t exponent;
 
+    if (by->a.kind == F32 && is_code(by->out.kind)) {
+        exponent = align_singles(by, row);
+        store(&by->powers, by, row, 0, exponent < LEAST_POWER ? 0 : exponent);
+        return;
+    }
     for (column = 0; column < by->columns; column++) {
         const double value = load(&by->a, row, column), size = value < 0 ? -value : value;
         if (size > greatest)
@@ -298,22 +373,126 @@ static void align(const step *by, uint32_t row)
     store(&by->powers, by, row, 0, exponent < LEAST_POWER ? 0 : exponent);
 }
 
+/* A float of 32 bits times 2^shift, if neither is subnormal nor too large; else not. */
+static bool moved(float *value, int32_t shift)
+{
+    uint32_t bits;
+    int32_t exponent;
+
+    memcpy(&bits, value, sizeof bits);
+    if (!(bits << 1))
+        return true;
+    exponent = (int32_t)(bits >> 23 & 0xFFu);
+    if (exponent < 1 || exponent > 254 || exponent + shift < 1 || exponent + shift > 254)
+        return false;
+    bits += (uint32_t)shift << 23;
+    memcpy(value, &bits, sizeof bits);
+    return true;
+}
+
+/* A half as a float of 32 bits, if it is not subnormal, infinite or no number. */
+static bool single_of_half(const operand *of, uint32_t row, uint32_t column, float *value)
+{
+    const uint8_t *at = of->at + (row * of->row + column * of->column);
+    uint16_t half;
+    uint32_t bits;
+
+    memcpy(&half, at, sizeof half);
+    bits = (uint32_t)(half >> 15) << 31;
+    if (half & 0x7FFFu)
+        bits |= ((uint32_t)(half & 0x7FFFu) << 13) + (112u << 23);
+    memcpy(value, &bits, sizeof bits);
+    return !(half & 0x7FFFu) || ((half & 0x7C00u) && (half & 0x7C00u) != 0x7C00u);
+}
+
+/* An integer times a half times 2^power, rounded once: the integer has 24 bits at most. */
+static float term_of(const operand *number, const operand *half, uint32_t row, uint32_t column,
+                     const operand *powers)
+{
+    const uint8_t *at = number->at + (row * number->row + column * number->column);
+    float factor;
+
+    if (is_integer(number->kind) && powers->kind == POWER && half->kind == F16
+        && single_of_half(half, row, column, &factor)) {
+        float value = (float)integer(at, number->kind) * factor;
+        if (moved(&value, integer(powers->at + row * powers->row, POWER)))
+            return value;
+    }
+    return (float)(load(number, row, column) * load(powers, row, 0) * load(half, row, column));
+}
+
 static void add_groups(const step *by, uint32_t column)
 {
+    operand ones = by->ones;
     float total = 0;
     uint32_t row;
 
+    ones.column = 0; /* one of each row */
     for (row = 0; row < by->rows; row++) {
-        const double scale = load(&by->powers, row, 0);
-        const float term = (float)(load(&by->a, row, column) * scale * load(&by->b, row, column));
-        total = (float)((double)total + term);
-        if (by->offsets.kind) {
-            const double ones = load(&by->ones, row, 0) * scale;
-            const float more = (float)(ones * load(&by->offsets, row, column));
-            total = (float)((double)total + more);
-        }
+        total += term_of(&by->a, &by->b, row, column, &by->powers);
+        if (by->offsets.kind)
+            total += term_of(&ones, &by->offsets, row, column, &by->powers);
     }
-    store(&by->out, by, 0, column, total);
+    if (by->out.kind == F32)
+        memcpy(by->out.at + column * by->out.column, &total, sizeof total);
+    else
+        store(&by->out, by, 0, column, total);
+}
+
+/* Whether all operands of a step are integers, and what it does is exact in 64 bits. */
+static bool in_integers(const step *by, uint32_t operation)
+{
+    if (!is_integer(by->out.kind) || by->shift < -20 || by->shift > 20)
+        return false;
+    switch (operation) {
+    case BITS: return is_integer(by->a.kind);
+    case COPY: return is_integer(by->a.kind) || by->a.kind == F32;
+    case ADD:
+    case SUBTRACT: return is_integer(by->a.kind) && is_integer(by->b.kind);
+    case MULTIPLY: return is_code(by->a.kind) && is_code(by->b.kind);
+    default: return false;
+    }
+}
+
+static int64_t integer_at(const operand *of, uint32_t row, uint32_t column)
+{
+    return integer(of->at + (row * of->row + column * of->column), of->kind);
+}
+
+static int64_t shifted(int64_t value, int32_t shift)
+{
+    return shift < 0 ? over(value, (uint32_t)-shift) : value * ((int64_t)1 << shift);
+}
+
+static int64_t integer_result(const step *by, uint32_t operation, uint32_t row, uint32_t column)
+{
+    if (by->a.kind == F32)
+        return integer_of(bits_at(&by->a, row, column), by->shift);
+    switch (operation) {
+    case BITS:
+        return (int32_t)integer_at(&by->a, row, column) >> by->shift
+               & (int32_t)((1u << by->width) - 1);
+    case ADD:
+        return shifted(integer_at(&by->a, row, column) + integer_at(&by->b, row, column),
+                       by->shift);
+    case SUBTRACT:
+        return shifted(integer_at(&by->a, row, column) - integer_at(&by->b, row, column),
+                       by->shift);
+    case MULTIPLY:
+        return shifted(integer_at(&by->a, row, column) * integer_at(&by->b, row, column),
+                       by->shift);
+    default: return shifted(integer_at(&by->a, row, column), by->shift);
+    }
+}
+
+static void integers(const step *by, uint32_t operation, uint32_t row)
+{
+    const int32_t low = least_of(by, by->out.kind), high = greatest_of(by, by->out.kind);
+    uint32_t column;
+
+    for (column = 0; column < by->columns; column++)
+        store_integer(by->out.at + (row * by->out.row + column * by->out.column), by->out.kind,
+                      clamped(integer_result(by, operation, row, column), low, high));
 }
 
 static bool is_small(int32_t value)
@@ -325,16 +504,16 @@ static bool is_small(int32_t value)
  * a double first is the same float, since a double has more than twice as many bits. */
 static bool in_singles(const step *by, uint32_t operation)
 {
-    const bool codes = by->a.kind == I8 || by->a.kind == I16;
+    const bool codes = is_code(by->a.kind);
 
     switch (operation) {
     case DECODE: return codes && is_small(by->shift) && by->b.kind == F32 && by->out.kind == F32;
     case ENCODE:
         return by->a.kind == F32 && by->b.kind == F32 && (by->out.kind == I8 || by->out.kind == I16)
             && is_small(by->shift) && is_small(by->low) && is_small(by->high);
+    case MULTIPLY: return (codes || by->a.kind == F32) && by->b.kind == F32 && by->out.kind == F32;
     case ADD:
     case SUBTRACT:
-    case MULTIPLY:
     case DIVIDE:
     case QUOTIENT:
     case MAXIMUM:
@@ -357,7 +536,8 @@ static float single_at(const uint8_t *at)
 static float single_of(const step *by, uint32_t operation, const uint8_t *at, const uint8_t *other)
 {
     const float a = operation == DECODE ? (float)(integer(at, by->a.kind) + by->shift)
-                                        : single_at(at);
+        : by->a.kind == F32             ? single_at(at)
+                                        : (float)integer(at, by->a.kind);
 
     switch (operation) {
     case ADD: return a + single_at(other);
@@ -393,7 +573,9 @@ static void singles(const step *by, uint32_t operation, uint32_t row)
         if (operation == ENCODE) {
             store_integer(to, by->out.kind, code_of(by, single_at(a) / single_at(b)));
         } else {
-            const float value = single_of(by, operation, a, b);
+            float value = single_of(by, operation, a, b);
+            if (operation == MULTIPLY && !moved(&value, by->shift))
+                value = (float)one_of(by, operation, row, column);
             memcpy(to, &value, sizeof value);
         }
         a += by->a.column;
@@ -443,7 +625,7 @@ static uint32_t operands_of(uint32_t operation)
 
 static void once(const step *by, uint32_t operation)
 {
-    const bool by_singles = in_singles(by, operation);
+    const bool by_singles = in_singles(by, operation), by_integers = in_integers(by, operation);
     uint32_t row, column;
 
     if (operation == GROUPS) {
@@ -458,6 +640,8 @@ static void once(const step *by, uint32_t operation)
             align(by, row);
         else if (operation == LOOK_UP)
             look_up(by, row);
+        else if (by_integers)
+            integers(by, operation, row);
         else if (by_singles)
             singles(by, operation, row);
         else
