@@ -7,7 +7,10 @@ import numpy as np
 from carrysave.errors import UsageError
 from golden.lut.weights import GroupedWeights
 
-__all__ = ["error_of", "grouped_weights", "nearest_trits", "rounded_weights"]
+__all__ = ["error_of", "fitted", "grouped_weights", "nearest_trits", "rounded_weights"]
+
+_MOST_ROWS, _FEW_ROWS = 128, 32
+"""Of a group that stays as it is; of the parts of a larger one."""
 
 
 def grouped_weights(
@@ -49,6 +52,44 @@ def grouped_weights(
         zeros=zeros,
         offsets=None if offsets is None else _halves(offsets, "offsets"),
     )
+
+
+def fitted(weights: GroupedWeights) -> tuple[GroupedWeights, float]:
+    """Return weights with scales of fp16, in groups of 128 rows at most.
+
+    A larger group becomes several of 32 or fewer, with the same scale and zero point, so that each
+    has activations with an exponent of their own, and sums that float32 has exactly.
+
+    Parameters
+    ----------
+    weights : uniform, with a scale for each group of a column.
+
+    Returns
+    -------
+    Weights; and how far they are off, relative, as rms: 0 if scales were of fp16.
+
+    Raises
+    ------
+    UsageError
+        Rows are not whole groups, or fp16 does not have a scale.
+    """
+    depth, group = weights.codes.shape[0], weights.group
+    if depth % group:
+        raise UsageError(f"rows must be whole groups of {group}, not {depth}")
+    size = group
+    if group > _MOST_ROWS:
+        size = max(one for one in range(1, _FEW_ROWS + 1) if group % one == 0)
+    scales, zeros = weights.scales, weights.zeros
+    if weights.scale_format != "fp16":
+        scales = _halves(weights.scale_values().to_odd().T, "scales")
+    made = weights.replaced(
+        group=size,
+        scale_format="fp16",
+        scales=np.repeat(scales, group // size, axis=0),
+        zeros=None if zeros is None else np.repeat(zeros, group // size, axis=0),
+    )
+    exact = weights.scale_format == "fp16"
+    return made, 0.0 if exact else error_of(made, weights.values().T)
 
 
 def rounded_weights(values: np.ndarray, *, bits: int, group: int) -> GroupedWeights:

@@ -7,7 +7,7 @@ import numpy as np
 from golden.lut.bits import pack_fields, unpack_fields
 from golden.lut.weights import GroupedWeights
 
-__all__ = ["FORMATS", "from_awq", "from_gptq", "to_awq", "to_gptq"]
+__all__ = ["FORMATS", "from_awq", "from_gptq", "grouping", "to_awq", "to_gptq"]
 
 FORMATS = ("gptq", "gptq_v2", "awq")
 _AWQ_BITS = 4
@@ -51,7 +51,7 @@ def from_gptq(
     depth = 32 * words.shape[0] // bits
     if words.shape != (depth * bits // 32, columns) or not depth:
         raise ValueError(f"qweight must be K * {bits} / 32 x {columns}, not {words.shape}")
-    rows, group = _grouping(tensors.get("g_idx"), depth, groups)
+    rows, group = grouping(tensors.get("g_idx"), depth, groups)
     codes = unpack_fields(words.T.astype("<i4").tobytes(), bits, depth * columns)
     stored = unpack_fields(zero_words.astype("<i4").tobytes(), bits, groups * columns)
     codes = codes.reshape(columns, depth).T
@@ -117,7 +117,7 @@ def from_awq(tensors: Mapping[str, np.ndarray], scale_format: str) -> GroupedWei
     for name, array, count in (("qweight", words, words.shape[0]), ("qzeros", zero_words, groups)):
         if array.shape != (count, columns // 8) or columns % 8 or not count:
             raise ValueError(f"{name} must be {count} x {columns} / 8, not {array.shape}")
-    _, group = _grouping(None, words.shape[0], groups)
+    _, group = grouping(None, words.shape[0], groups)
     return GroupedWeights(
         codes=_nibbles(words),
         bits=_AWQ_BITS,
@@ -181,7 +181,7 @@ def _scales(tensors: Mapping[str, np.ndarray], scale_format: str) -> np.ndarray:
     return scales
 
 
-def _grouping(g_idx: np.ndarray | None, depth: int, groups: int) -> tuple[np.ndarray | None, int]:
+def grouping(g_idx: np.ndarray | None, depth: int, groups: int) -> tuple[np.ndarray | None, int]:
     """Return the rows in the order of their groups, None if they are, and rows per group."""
     group = -(-depth // groups)
     if -(-depth // group) != groups:

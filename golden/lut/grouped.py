@@ -26,6 +26,7 @@ class FastWeights:
     -------
     bits, levels, group : of a code; what codes mean; rows of a group.
     integers : that scales multiply, groups x rows of a group x N, float32.
+    rows : which number of an activation each row multiplies; None: they are in order.
     """
 
     def __init__(self, weights: GroupedWeights):
@@ -42,16 +43,21 @@ class FastWeights:
         self.greatest = int(np.abs(integers).max())
         self.integers = integers.reshape(-1, weights.group, columns).astype(np.float32)
         self.scales = weights.scales.astype(np.uint16).view(np.float16).astype(np.float32)
+        self.rows = weights.rows
         self.offsets = None
         if weights.offsets is not None:
             self.offsets = weights.offsets.astype(np.uint16).view(np.float16).astype(np.float32)
+
+    def ordered(self, a: np.ndarray) -> np.ndarray:
+        """Return rows of activations in the order of `rows`."""
+        return a if self.rows is None else a[:, self.rows]
 
     def product(self, a: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """Multiply rows of integers by the weights.
 
         Parameters
         ----------
-        a : integers of at most 8 bits, M x K.
+        a : integers of at most 8 bits, M x K, in the order of `rows`.
         powers : exponents of the powers of two that scale a group of a row, M x groups.
 
         Returns

@@ -161,6 +161,14 @@ class GroupedWeights:
         result[self.rows] = array
         return result
 
+    def columns(self, index: slice | np.ndarray) -> "GroupedWeights":
+        """Return some of the columns, of weights with a scale for each group of a column."""
+        every = {"codes": self.codes, "scales": self.scales}
+        every |= {name: getattr(self, name) for name in ("zeros", "offsets")}
+        return self.replaced(**{
+            name: array if array is None else array[:, index] for name, array in every.items()
+        })
+
     def replaced(self, **changes: object) -> "GroupedWeights":
         """Return the same with some members replaced."""
         return replace(self, **changes)  # type: ignore[arg-type]

@@ -52,17 +52,26 @@ def _floats(matrix: FastWeights) -> np.ndarray:
     values = matrix.integers * matrix.scales[:, None]
     if matrix.offsets is not None:
         values += matrix.offsets[:, None]
-    return np.asarray(values.reshape(-1, values.shape[-1]), np.float32)
+    flat = np.asarray(values.reshape(-1, values.shape[-1]), np.float32)
+    if matrix.rows is not None:
+        flat[matrix.rows] = flat.copy()
+    return flat
 
 
 class _Matrix:
-    """A matrix of a decoder, in a pair of formats or in floats."""
+    """A matrix of a decoder, in a pair of formats or in floats, whose rows are in order."""
+
+    rows = None
 
     def __init__(
         self, rounded: Rounded, name: str, pair: Pair | None, keep: dict[str, np.ndarray] | None
     ) -> None:
         self._rounded, self._name, self._pair, self._keep = rounded, name, pair, keep
         self.group = len(rounded.weights[name])
+
+    def ordered(self, x: np.ndarray) -> np.ndarray:
+        """Return activations as they are."""
+        return x
 
     def product(self, x: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """Multiply rows; `powers` are zeros, as activations come in floats."""

@@ -66,9 +66,9 @@ def test_entries_that_nobody_knows_or_that_are_wrong(kind: str, tmp_path: Path) 
     for name in config:
         says = refusal({**config, name: {"what": ["is this"]}})
         assert name in says, says
-    quantised = {"quant_method": "awq", "bits": 4}
+    quantised = {"quant_method": "hqq", "bits": 4}
     says = refusal({**config, "quantization_config": quantised})
-    assert "quant_method must be bitnet, of model_type bitnet, not 'awq'" in says
+    assert "quant_method must be one of bitnet, gptq, awq, compressed-tensors, not 'hqq'" in says
 
 
 @pytest.mark.parametrize(

@@ -201,13 +201,17 @@ def weights_of(
 
 
 def write_checkpoint(
-    folder: Path, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]
+    folder: Path,
+    config: Mapping[str, Any],
+    weights: Mapping[str, np.ndarray | tensor_files.Tensor],
 ) -> Path:
-    """Write ``config.json`` and ``model.safetensors``."""
+    """Write ``config.json`` and ``model.safetensors``: floats, bytes, and tensors as they are."""
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))
     tensors = {
-        name: tensor_files.Tensor(array=one)
+        name: one
+        if isinstance(one, tensor_files.Tensor)
+        else tensor_files.Tensor(array=one)
         if one.dtype == np.uint8
         else tensor_files.Tensor(array=np.ascontiguousarray(one).view(np.uint32), format="fp32")
         for name, one in weights.items()

@@ -1,7 +1,7 @@
 """Decoders in golden's arithmetic, token by token: all but what mixes tokens."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from carrysave.compiler.front.decoder import Layer, Model
 from carrysave.errors import UsageError
 from golden.lut.grouped import FastWeights
 
-__all__ = ["Blocks", "check_room"]
+__all__ = ["Blocks", "check_room", "like"]
 
 
 class Blocks(ABC):
@@ -57,10 +57,8 @@ class Blocks(ABC):
             y = self._fed(layer, self._normed(x, layer.feed_gain))
             x = x + times(self._normed(y, layer.fed_gain), shape.residual_scale)
         self.length += count
-        last = units.aligned(
-            self._normed(x, self.model.gain), self.model.bits, self.model.head.group
-        )
-        logits = times(self.model.head.product(*last), shape.logit_scale)
+        (logits,) = self._of(self._normed(x, self.model.gain), [self.model.head])
+        logits = times(logits, shape.logit_scale)
         return units.capped(logits, shape.logit_cap) if shape.logit_cap else logits
 
     def _normed(self, x: np.ndarray, gain: np.ndarray | None) -> np.ndarray:
@@ -105,13 +103,25 @@ class Blocks(ABC):
         self, matrices: Mapping[str, FastWeights], layer: Layer, h: np.ndarray, *names: str
     ) -> list[np.ndarray]:
         """Multiply by matrices, and add a layer's biases."""
-        groups = {matrices[name].group for name in names}
-        rows = {group: self.units.aligned(h, self.model.bits, group) for group in groups}
-        made = [matrices[name].product(*rows[matrices[name].group]) for name in names]
+        made = self._of(h, [matrices[name] for name in names])
         return [
             y + layer.biases[name] if name in layer.biases else y
             for name, y in zip(names, made, strict=True)
         ]
+
+    def _of(self, h: np.ndarray, matrices: Sequence[FastWeights]) -> list[np.ndarray]:
+        """Multiply rows by matrices; those alike in groups and order share their activations."""
+        rows = {like(one): one for one in matrices}
+        aligned = {
+            key: self.units.aligned(one.ordered(h), self.model.bits, one.group)
+            for key, one in rows.items()
+        }
+        return [one.product(*aligned[like(one)]) for one in matrices]
+
+
+def like(matrix: FastWeights) -> tuple[int, bytes]:
+    """Return what matrices have in common that take the same activations."""
+    return matrix.group, b"" if matrix.rows is None else matrix.rows.tobytes()
 
 
 def check_room(count: int, length: int, cache: int) -> None:

@@ -16,6 +16,8 @@ __all__ = ["embed", "is_tied"]
 def is_tied(model: Model) -> bool:
     """Return whether the embedding is the matrix to the words, scaled, to the last bit."""
     head, factor = model.head, np.float32(model.embedding_scale)
+    if head.rows is not None:
+        return False
     for group, rows in enumerate(head.integers):
         columns = rows * head.scales[group]
         if head.offsets is not None:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from carrysave.compiler.decoder.blocks import like
 from carrysave.compiler.decoder.embedding import embed
 from carrysave.compiler.decoder.matrix import (
     F32,
@@ -29,6 +30,7 @@ from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Format, Operation
 from carrysave.driver import Requantisation
+from golden.lut.grouped import FastWeights
 
 __all__ = ["F32", "F64", "I8", "I16", "I32", "SUMS", "TOKEN", "Lowering"]
 
@@ -63,7 +65,7 @@ class Lowering(ABC):
             with to.passing():
                 self._layer(f"blk.{number}.", x, layer)
         h = self.normed("output_norm", x, model.gain)
-        codes, powers = self._aligned("output_norm", h, model.bits, model.head.group)
+        codes, powers = self._aligned("output_norm", h, model.head)
         logits = self._product("output", codes, powers, head)
         with to.naming("output", "Mul"):
             self._times(logits, model.shape.logit_scale)
@@ -161,9 +163,12 @@ class Lowering(ABC):
             to.floats(Operation.MULTIPLY, out, made, to.constant(gain, F32), shift=shift)
         return result
 
-    def _aligned(self, node: str, x: Buffer, width: int, block: int) -> tuple[Buffer, Buffer]:
-        """Return integers of a row, and the exponent of each block."""
-        to = self.to
+    def _aligned(self, node: str, x: Buffer, matrix: FastWeights) -> tuple[Buffer, Buffer]:
+        """Return integers of a row as a matrix takes it, and the exponent of each group."""
+        to, width, block = self.to, self.model.bits, matrix.group
+        if matrix.rows is not None:
+            with to.naming(node, "Gather"):
+                x = to.gathered(x, matrix.rows)
         with to.naming(node, "QuantizeLinear"):
             codes = to.array(I8, x.columns)
             powers = to.array(Format.POWER, x.columns // block)
@@ -173,15 +178,15 @@ class Lowering(ABC):
 
     def products(self, name: str, layer: Layer, h: Buffer, *names: str) -> list[Buffer]:
         """Multiply by matrices, and add their biases."""
-        rows: dict[int, tuple[Buffer, Buffer]] = {}
+        rows: dict[tuple[int, bytes], tuple[Buffer, Buffer]] = {}
         for one in names:
-            group = layer.matrices[one].group
-            if group not in rows:
-                rows[group] = self._aligned(name + one, h, self.model.bits, group)
+            key = like(layer.matrices[one])
+            if key not in rows:
+                rows[key] = self._aligned(name + one, h, layer.matrices[one])
         results = []
         for one in names:
             matrix = placed(self.to, layer.matrices[one])
-            y = self._product(name + one, *rows[matrix.weights.group], matrix)
+            y = self._product(name + one, *rows[like(matrix.weights)], matrix)
             if one in layer.biases:
                 with self.to.naming(name + one, "Add"):
                     self.to.floats(Operation.ADD, y, y, self.to.constant(layer.biases[one], F32))

@@ -80,9 +80,11 @@ def lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _bytes(matrix: FastWeights) -> int:
-    """Return the bytes of codes, scales and offsets."""
+    """Return the bytes of codes, scales and offsets; zero points may take a bit more of a code."""
     numbers = matrix.scales.size + (0 if matrix.offsets is None else matrix.offsets.size)
-    return -(-matrix.integers.size * matrix.bits // 8) + _SCALE * numbers
+    least, most = int(matrix.integers.min()), int(matrix.integers.max())
+    bits = most.bit_length() if least >= 0 else max(most, ~least).bit_length() + 1
+    return -(-matrix.integers.size * max(bits, matrix.bits) // 8) + _SCALE * numbers
 
 
 def _unused(model: Model) -> int:

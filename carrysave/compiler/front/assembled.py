@@ -131,12 +131,7 @@ class _Reader:
         weights = self.source.matrix(whole, (outputs, self.sizes[name][1]), rows)
         order = self._order(name)
         if order is not None:
-            weights = weights.replaced(
-                codes=weights.codes[:, order],
-                scales=weights.scales[:, order],
-                zeros=None if weights.zeros is None else weights.zeros[:, order],
-                offsets=None if weights.offsets is None else weights.offsets[:, order],
-            )
+            weights = weights.columns(order)
         return _fast(self.source, whole, weights)
 
     def _bias(self, name: str) -> np.ndarray | None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from carrysave.compiler.front.assembled import assembled
+from carrysave.compiler.front.checkpoint_coding import coding_of
 from carrysave.compiler.front.checkpoint_rope import ropes_of
-from carrysave.compiler.front.checkpoint_tensors import CheckpointSource, trits_of
+from carrysave.compiler.front.checkpoint_tensors import CheckpointSource
 from carrysave.compiler.front.decoder import Model, Shape
 from carrysave.compiler.front.facts import Facts
 from carrysave.compiler.front.families import (
@@ -112,10 +113,10 @@ def load_checkpoint(folder: Path, bits: int) -> tuple[Model, dict[str, tuple[int
         raise FileError(path, "must be an object")
     facts = Facts(path, values)
     kind = facts.choice("model_type", tuple(MODEL_TYPES))
-    trits = trits_of(kind, facts)
+    coding = coding_of(kind, facts)
     description = _Describer(kind, facts).description()
     facts.check_rest(_HARMLESS)
-    source = CheckpointSource(folder, bits, kind, trits)
+    source = CheckpointSource(folder, bits, kind, coding)
     return assembled(description, source, source.harmless), source.rounded
 
 

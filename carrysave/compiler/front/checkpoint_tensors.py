@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.front.facts import Facts
+from carrysave.compiler.front.checkpoint_codes import layers_of
+from carrysave.compiler.front.checkpoint_coding import Coding
 from carrysave.compiler.front.sources import Source
 from carrysave.errors import UsageError, needs
 from carrysave.weights import tensor_files
@@ -16,7 +17,7 @@ from carrysave.weights.tensor_files import Tensor
 from golden.lut.weights import GroupedWeights
 from hw.emit.user_files import FileError, read_text, shown
 
-__all__ = ["CheckpointSource", "trits_of"]
+__all__ = ["CheckpointSource"]
 
 _INDEX = "model.safetensors.index.json"
 _NAMES = {
@@ -56,14 +57,15 @@ class CheckpointSource(Source):
     ----------
     folder, bits : where they are; to which floats are rounded.
     kind : the ``model_type``.
-    trits : matrices of layers are: "offline", four in a byte, with a scale; "online", floats that
-        are to be rounded to trits; "", floats.
+    coding : how matrices are stored. Trits are: "offline", four in a byte, with a scale; "online",
+        floats that are to be rounded to trits.
     """
 
-    def __init__(self, folder: Path, bits: int, kind: str, trits: str) -> None:
+    def __init__(self, folder: Path, bits: int, kind: str, coding: Coding) -> None:
         path, tensors = _read(folder)
         super().__init__(path, tensors, bits)
-        self.trits = trits
+        self.trits = coding.trits
+        self.layers = {f"{name}.weight": one for name, one in layers_of(coding, tensors).items()}
         self.names = dict(_NAMES)
         if kind in ("gemma2", "gemma3_text"):
             self.names["ffn_norm"] = "pre_feedforward_layernorm"
@@ -73,6 +75,13 @@ class CheckpointSource(Source):
         if self.mixtral:
             self.names["ffn_gate_inp"] = "block_sparse_moe.gate"
         self.harmless = {name for name in tensors if name.endswith("rotary_emb.inv_freq")}
+        # Tools of GPTQ write a bias to each layer, of zeros where the model has none.
+        biases = {one.removesuffix("weight") + "bias" for one in self.layers} & set(tensors)
+        self.harmless |= {name for name in biases if not tensors[name].array.any()}
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a tensor, or a layer of codes in its place."""
+        return super().has(name) or self.file_name(name) in self.layers
 
     def file_name(self, name: str) -> str:
         """Return the file's name of a tensor."""
@@ -85,6 +94,8 @@ class CheckpointSource(Source):
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a tensor that there is."""
+        if self.file_name(name) in self.layers:
+            return self.layers[self.file_name(name)].shape()
         array = self._tensor(name).array
         if self._is_packed(name):
             return (4 * array.shape[0], *array.shape[1:])
@@ -109,7 +120,14 @@ class CheckpointSource(Source):
         packed = self.trits == "offline" and name.startswith("blk.")
         return packed and self._tensor(name).array.dtype == np.uint8
 
+    def _check(self, name: str, shape: tuple[int, ...]) -> None:
+        super()._check(name, shape)
+        if layer := self.layers.get(self.file_name(name)):
+            self._taken |= {f"{layer.name}.{part}" for part in layer.members}
+
     def _values(self, name: str) -> np.ndarray:
+        if self.file_name(name) in self.layers:
+            raise FileError(self.path, "must be of floats, not codes", self._where(name))
         tensor = self._tensor(name)
         if not tensor.is_float:
             text = f"must be of floats, not {tensor.array.dtype}"
@@ -120,6 +138,9 @@ class CheckpointSource(Source):
         self, name: str, rows: tuple[int, int], part: int | None
     ) -> tuple[str, GroupedWeights, float]:
         del part
+        if layer := self.layers.get(self.file_name(name)):
+            kind, weights, error = layer.weights(self.bits)
+            return kind, weights.columns(slice(*rows)), error
         if self._is_packed(name):
             return "trits", *self._unpacked(name)
         values = self.floats(name, *self.shape(name))[rows[0] : rows[1]]
@@ -139,22 +160,6 @@ class CheckpointSource(Source):
         scale = self.floats(f"{name}_scale", 1).astype(np.float64)
         made = grouped_weights(trits, np.full((len(trits), 1), scale[0]), bits=2, ternary=True)
         return made, error_of(made, trits * scale)
-
-
-def trits_of(kind: str, facts: Facts) -> str:
-    """Return how matrices are trits: packed, to be rounded, or not; refuse other codes."""
-    entry = facts.take("quantization_config")
-    if entry is None:
-        return ""
-    inner = Facts(facts.path, entry if isinstance(entry, dict) else {"quant_method": entry})
-    method = inner.take("quant_method")
-    if kind != "bitnet" or method != "bitnet":
-        raise inner.refused("quant_method", "bitnet, of model_type bitnet", method)
-    inner.only("linear_class", "autobitlinear")
-    mode = inner.choice("quantization_mode", ("offline", "online"), "offline")
-    inner.only("use_rms_norm", False)
-    inner.check_rest(("modules_to_not_convert", "rms_norm_eps"))
-    return mode
 
 
 def _read(folder: Path) -> tuple[Path, dict[str, Tensor]]:

@@ -143,6 +143,19 @@ class Builder:
         ))  # fmt: skip
         return out
 
+    def gathered(self, x: Buffer, places: np.ndarray) -> Buffer:
+        """Add a move of a row's numbers into another order, by the place of each in `x`."""
+        self.run()
+        size = x.bits // 8
+        sources = x.places[0][places, None] + np.arange(size)
+        reason = "numbers of a row in another order"
+        to = self.image.move(self.node, self.operator, sources.reshape(-1, 1), reason=reason)
+        if self._taken is not None:
+            self._taken.append(to)
+        self.steps.append(self.image.steps.pop())
+        stride = self.image.stride(x.bits, len(places))
+        return replace(x, address=to, columns=len(places), stride=stride, column=0, moves=())
+
     def weights(self, groups: np.ndarray, *, beside: bool = False) -> "Weights":
         """Place weights, groups x K x N, as the engine takes them.
 
