@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block
 from carrysave.cli.defaults import defaults
 from carrysave.cli.options import Json, console, errors
+from carrysave.cli.sampling_flags import SamplingFlags
 from carrysave.compiler.decoder.chat_options import ChatOptions
 from carrysave.compiler.decoder.summary import lines
 from carrysave.compiler.decoder.view import show
@@ -22,7 +23,7 @@ __all__ = ["chat"]
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class ChatFlags(ChatOptions):
+class ChatFlags(SamplingFlags, ChatOptions):
     """Flags of an answer; defaults are those of the options."""
 
     tokens: Annotated[int, Parameter(help="Most tokens of the answer.")]
@@ -43,7 +44,6 @@ class ChatFlags(ChatOptions):
             "shift_add_core."
         ),
     ]
-    seed: Annotated[int, Parameter(help="Seed of the sample.")]
     weights: Annotated[int, Parameter(help="Bits to which matrices of floats are rounded: 2 to 8.")]
     port: Annotated[
         str | None,
@@ -92,6 +92,7 @@ def chat(
 
     - `carrysave chat SmolLM2.Q4_1.gguf --prompt "Which city is the capital of France?"`
     - `carrysave chat model.gguf --prompt "Tell a story." --tokens 200 --kv 4`
+    - `carrysave chat model.gguf --prompt "Tell a story." --temp 0.8 --repeat-penalty 1.1 --seed 7`
     - `carrysave chat text.npz --prompt "The " --tokens 4 --simulate all --core ternary_core`
     - `carrysave chat build/boards/ulx3s_85f/network --prompt "Hello" --port /dev/ttyUSB0`
     """

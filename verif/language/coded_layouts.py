@@ -9,7 +9,7 @@ from carrysave.weights.tensor_files import Tensor
 from verif.language import coded_layers
 from verif.language.coded_layers import codes_of
 
-__all__ = ["LAYOUTS", "Coded", "Tensors", "coded", "scheme"]
+__all__ = ["LAYOUTS", "Coded", "Tensors", "coded", "compressed", "scheme"]
 
 Tensors = dict[str, Any]
 Coded = tuple[Mapping[str, Tensor], np.ndarray]
@@ -32,15 +32,17 @@ def coded(
     return stored, values
 
 
-def order_of(count: int) -> np.ndarray:
-    return np.random.default_rng(count).permutation(count)
+def order_of(values: np.ndarray) -> np.ndarray:
+    """Return an order of inputs, another one for each matrix but the gated ones' two."""
+    seed = 1 if len(values) > 64 else int(1e6 * np.abs(values).sum())
+    return np.random.default_rng(seed).permutation(values.shape[1])
 
 
 def gptq(bits: int, size: int, *, sym: bool, act: bool, second: bool = False, **more: Any) -> Any:
     """Return what codes a matrix, and the configuration of it."""
 
     def code(values: np.ndarray) -> Coded:
-        order = order_of(values.shape[1]) if act else None
+        order = order_of(values) if act else None
         group = size if size > 0 else values.shape[1]
         how = {"symmetric": sym, "least": not second, **more}
         made = codes_of(values, bits, group, order=order, **how)
@@ -65,7 +67,7 @@ def compressed(form: str, bits: int, size: int, **more: Any) -> Any:
     sym, act, kind = more.get("sym", True), more.get("act", False), more.get("kind", "bf16")
 
     def code(values: np.ndarray) -> Coded:
-        order = order_of(values.shape[1]) if act else None
+        order = order_of(values) if act else None
         flat = values.reshape(1, -1) if size == 0 else values
         group = size if size > 0 else flat.shape[1]
         made = codes_of(flat, bits, group, symmetric=sym, order=order, kind=kind)

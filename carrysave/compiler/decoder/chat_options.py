@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from carrysave.compiler.decoder.compile import CORES
+from carrysave.compiler.decoder.sampling import Sampling
 from carrysave.compiler.front.decoder import CACHE_BITS
 from carrysave.compiler.front.gguf import ROUNDED_BITS
 from carrysave.errors import ArgumentError, check_choice
@@ -14,8 +15,8 @@ SIMULATIONS = ("none", "sample", "all")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ChatOptions(Options):
-    """How a model answers.
+class ChatOptions(Sampling, Options):
+    """How a model answers; how it chooses tokens, see :class:`Sampling`.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ class ChatOptions(Options):
         .gguf.
     simulate : jobs that also run on the simulated block: none, a sample, all.
     core : the block's engine.
-    seed : of the sample, 0 or more.
+    seed : of the sample of jobs, too.
     weights : bits to which matrices of floats are rounded, 2 to 8.
     port, baud : serial line of a board that runs a program's jobs; None: golden does; and None: the
         rate of the board's build.
@@ -36,7 +37,6 @@ class ChatOptions(Options):
     kv: int | None = None
     simulate: str = "none"
     core: str = "lut_core"
-    seed: int = 0
     weights: int = ROUNDED_BITS
     port: str | None = None
     baud: int | None = None
@@ -53,7 +53,6 @@ class ChatOptions(Options):
         check_choice("core", self.core, tuple(CORES))
         if not 2 <= self.weights <= 8:
             raise ArgumentError("{weights} must be 2..8 bits, not {_given}", _given=self.weights)
-        if self.seed < 0:
-            raise ArgumentError("{seed} must be 0 or more, not {_given}", _given=self.seed)
+        self.check_sampling()
         if self.baud is not None and (self.port is None or self.baud < 1):
             raise ArgumentError("{baud} must be 1 or more, and needs {port}")

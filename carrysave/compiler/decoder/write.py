@@ -14,6 +14,7 @@ from carrysave.compiler.decoder.chat_options import ChatOptions
 from carrysave.compiler.decoder.compile import ProgramDecoder, compile_decoder, core_block
 from carrysave.compiler.decoder.folder import load_model, load_program
 from carrysave.compiler.decoder.recurrent import Recurrent, decoder_of
+from carrysave.compiler.decoder.sampling import chosen
 from carrysave.compiler.decoder.summary import summary
 from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
@@ -57,7 +58,7 @@ class WriteRequest:
 def write(
     request: WriteRequest, tell: Callable[[str], None], note: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Answer a prompt by the likeliest token each time, until the model ends, or the room does.
+    """Answer a prompt token by token, until the model ends, or the room does.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def _written(
         return time.monotonic() - (0.0 if simulation is None else simulation.seconds)
 
     loaded = now()
-    answer = _Answer(decoder, prompt, request.options.tokens, vocabulary.ends, now)
+    answer = _Answer(decoder, prompt, request.options, vocabulary.ends, now)
     pieces = []
     for piece in vocabulary.words(answer.numbers()):
         tell(piece)
@@ -131,7 +132,7 @@ def _check_room(prompt: np.ndarray, decoder: Decoder) -> None:
 
 
 class _Answer:
-    """The likeliest token each time.
+    """Tokens, each of which is chosen by those before it.
 
     Members
     -------
@@ -144,29 +145,30 @@ class _Answer:
         self,
         decoder: Decoder,
         prompt: np.ndarray,
-        most: int,
+        options: ChatOptions,
         ends: frozenset[int],
         now: Callable[[], float],
     ) -> None:
         self.written: list[int] = []
         self.ended = "tokens"
         self.seconds: list[float] = []
-        self._decoder, self._prompt, self._most, self._ends = decoder, prompt, most, ends
+        self._decoder, self._prompt, self._options, self._ends = decoder, prompt, options, ends
         self._now = now
 
     def numbers(self) -> Iterator[int]:
         """Yield the tokens as they come."""
-        tokens = self._prompt
-        while len(self.written) < self._most:
+        tokens, before = self._prompt, self._prompt.tolist()
+        while len(self.written) < self._options.tokens:
             if self._decoder.length + len(tokens) > self._decoder.cache:
                 self.ended = "cache"
                 return
-            number = int(np.argmax(self._decoder.step(tokens)[-1]))
+            number = chosen(self._options, self._decoder.step(tokens)[-1], before)
             self.seconds.append(self._now())
             if number in self._ends:
                 self.ended = "end"
                 return
             self.written.append(number)
+            before.append(number)
             yield number
             tokens = np.array([number])
 
