@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.perplexity import losses
 from carrysave.compiler.front.decoder import Model
 from carrysave.compiler.front.gguf import load
 from carrysave.compiler.front.text_tokens import Vocabulary, vocabulary_of
@@ -16,7 +17,6 @@ from carrysave.weights.gguf import read_gguf
 from golden.formats.names import parse
 from scripts.figures.precision_text import Figure, Text
 from scripts.language.float_units import FLOATS
-from scripts.language.losses import losses
 from scripts.language.packages import package_folder
 from scripts.language.rounded import matrices, rounded_model
 from scripts.language.rounded_products import Rounded

@@ -10,13 +10,13 @@ import numpy as np
 import golden
 from carrysave import compiler, jobs, weights
 from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.perplexity import window_losses
 from carrysave.compiler.decoder.units import GOLDEN, Units
 from carrysave.compiler.front.decoder import Model
 from carrysave.compiler.front.gguf import load
 from carrysave.weights.gguf import read_gguf
 from scripts import language
 from scripts.language.float_units import FLOATS
-from scripts.language.losses import losses
 from scripts.language.rounded import matrices, rounded_model
 from scripts.language.rounded_products import Rounded
 
@@ -60,7 +60,7 @@ def loss(path: Path, setting: str, window: list[int]) -> float:
     # Activations in floats take weights in floats: sums of groups need not be apart.
     model = _in_floats(path) if units.aligned is FLOATS.aligned else _model(path)
     decoder = Decoder(model, cache=len(tokens), bits=bits, units=units)
-    return float(losses(decoder.step(tokens)[:-1], tokens[1:]).sum())
+    return float(window_losses(decoder, tokens).sum())
 
 
 @functools.cache

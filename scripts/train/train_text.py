@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from carrysave import cache
+from carrysave.compiler.decoder.perplexity import losses
 from carrysave.compiler.decoder.recurrent import decoder_of
 from carrysave.compiler.front.decoder import FORMS
 from carrysave.compiler.front.text import (
@@ -29,7 +30,6 @@ from carrysave.compiler.front.text import (
     load_text,
 )
 from carrysave.errors import remedy
-from scripts.language.losses import losses
 from scripts.language.packages import package_folder
 from scripts.language.save_text import save_text
 from scripts.tables import ROOT, markdown

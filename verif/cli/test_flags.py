@@ -11,7 +11,7 @@ from cyclopts import Parameter
 import carrysave
 from carrysave.api.options import RunOptions, VerifyOptions
 from carrysave.asic.options import CompareOptions, SynthesisOptions
-from carrysave.cli.chat import ChatFlags
+from carrysave.cli.chat_flags import ChatFlags
 from carrysave.cli.embed import EmbedFlags
 from carrysave.cli.explore import ExploreFlags
 from carrysave.cli.flags import CompareFlags, SynthesisFlags

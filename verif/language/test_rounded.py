@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.perplexity import losses
 from carrysave.compiler.front.decoder import Model
 from carrysave.compiler.front.gguf import load
 from carrysave.weights.gguf import read_gguf
 from golden.formats.names import parse
 from scripts.language.float_units import FLOATS
-from scripts.language.losses import losses
 from scripts.language.rounded import matrices, rounded_model
 from scripts.language.rounded_products import Rounded
 from verif.language.test_chat import write

@@ -60,6 +60,7 @@ CASES: list[dict[str, Any]] = [
     {"temp": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.3},
     {"temp": 2.0, "top_k": 12, "top_p": 0.8, "min_p": 0.1},
     {"temp": 0.8},
+    {"temp": 1.0, "min_p": 1.0},
     {"temp": 1.0, "top_p": 0.0},
     {"temp": 1.0, "top_k": 1},
     {"temp": 1.0, "top_p": 1.0, "min_p": 0.0, "repeat_penalty": 1.7},
@@ -118,6 +119,19 @@ def test_equal_logits_go_to_the_first_token() -> None:
         1,
         2,
     }
+
+
+def test_penalties_go_down_on_either_side_of_zero() -> None:
+    """Above it by a quotient, below by a product; and none of what was not there."""
+    for logits, penalty, wanted in (
+        ([-1.0, -1.5, -9.0], 1.4, 0),
+        ([-1.0, -1.5, -9.0], 1.6, 1),
+        ([1.5, 1.0, 0.0], 1.4, 0),
+        ([1.5, 1.0, 0.0], 1.6, 1),
+        ([-1.5, -1.0, -9.0], 0.6, 0),
+    ):
+        made = chosen(Sampling(repeat_penalty=penalty), np.array(logits, np.float32), [0])
+        assert made == wanted, (logits, penalty)
 
 
 def test_far_scores_and_small_temperatures_are_numbers() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.perplexity import losses
 from carrysave.compiler.decoder.units import rotated, turns
 from carrysave.compiler.encoder.floats import encode
 from carrysave.compiler.front.decoder import CACHE_BITS
@@ -34,7 +35,6 @@ from golden.pe.chances import normal_below
 from golden.pe.laconic import LaconicSpec
 from golden.pe.opt3 import Opt3Spec
 from golden.portable_product import product
-from scripts.language.losses import losses
 from verif.language.test_chat import write
 from verif.networks.encoder.test_integers import both, sentences
 

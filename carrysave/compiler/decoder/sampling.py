@@ -13,8 +13,6 @@ __all__ = ["Sampling", "chosen"]
 
 _BITS = 53
 """Of a draw: a double has them all."""
-_LEAST = -700.0
-"""Power of e below which a share is that of this one: it is a number above 0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -83,12 +81,12 @@ def chosen(sampling: Sampling, logits: np.ndarray, before: Sequence[int]) -> int
     words = np.argsort(-scores, kind="stable")[: sampling.top_k or None]
     scores = scores[words] - scores[words[0]]
     if sampling.top_p < 1:
-        sums = np.cumsum(_shares(scores))
+        sums = np.cumsum(exp(scores))
         count = int(np.searchsorted(sums, sampling.top_p * sums[-1], side="left")) + 1
         words, scores = words[:count], scores[:count]
     if sampling.min_p > 0:
         scores = scores[scores >= float(log(np.array(sampling.min_p)))]
-    sums = np.cumsum(_shares(scores / sampling.temp))
+    sums = np.cumsum(exp(scores / sampling.temp))
     generator = np.random.Philox(key=sampling.seed, counter=len(before))
     draw = math.ldexp(int(generator.random_raw()) >> 64 - _BITS, -_BITS)
     place = int(np.searchsorted(sums, draw * sums[-1], side="right"))
@@ -108,8 +106,3 @@ def _penalised(sampling: Sampling, scores: np.ndarray, before: Sequence[int]) ->
     less = sampling.presence_penalty + sampling.frequency_penalty * counts
     scores[words] = some - less
     return scores
-
-
-def _shares(scores: np.ndarray) -> np.ndarray:
-    """Return powers of e of scores that are 0 or less."""
-    return np.asarray(exp(np.maximum(scores, _LEAST)))

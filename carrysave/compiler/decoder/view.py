@@ -1,13 +1,14 @@
-"""What of a language model ran on the block, as a table."""
+"""What of a language model ran on the block, as a table; and how well it foresees a text."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 
+from carrysave.compiler.decoder.summary import lines
 from carrysave.report import tables
 
-__all__ = ["show"]
+__all__ = ["show", "show_perplexity"]
 
 
 def show(console: Console, facts: Mapping[str, Any]) -> None:
@@ -36,3 +37,17 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
         f"cost models; {facts['seconds']:.0f} s",
         highlight=False,
     )
+
+
+def show_perplexity(console: Console, facts: Mapping[str, Any]) -> None:
+    """Print the perplexity of a text."""
+    low, high = facts["interval"]
+    said = [
+        f"perplexity {facts['perplexity']:.4f} ({low:.4f} to {high:.4f} at 95 %), "
+        f"{facts['bits']:.4f} bits a token, {facts['bits_of_byte']:.4f} a byte of the text",
+        f"{facts['tokens']:,} tokens in {facts['windows']:,} windows of {facts['window']:,}; "
+        f"{facts['rate']:,} tokens a second",
+        *lines(facts["model"]),
+    ]
+    for line in said:
+        console.print(line, highlight=False, soft_wrap=True)
