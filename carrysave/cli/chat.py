@@ -43,26 +43,24 @@ def chat(
     """Have a language model answer, in the arithmetic of the golden models.
 
     Weights of few bits times int8 activations, summed exactly. Families: LLaMA, Mistral, Mixtral,
-    Qwen 2, 3, Gemma 1 to 3, Phi-3, SmolLM3, Granite, OLMo 2, BitNet b1.58.
-
-    A model of characters in .npz, as `scripts/train/train_text.py` of a checkout writes them,
-    continues the prompt. A folder of `carrysave compile` has the model's program, whose jobs run on
-    a board with `--port`. With `--simulate`, golden runs the program for a block, and its jobs run
-    on the simulated co-processor, too, through its driver, and must be golden's: a few of each kind
-    and, of large ones, a part; or all, in hours. Parameters are those of `generate coprocessor`.
+    Qwen 2, 3, Gemma 1 to 3, Phi-3, SmolLM3, Granite, OLMo 2, BitNet b1.58. A model of characters in
+    .npz, as `scripts/train/train_text.py` of a checkout writes them, continues the prompt. A folder
+    of `carrysave compile` has the model's program, whose jobs run on a board with `--port`. With
+    `--simulate`, golden runs the program for a block, and its jobs run on the simulated co-
+    processor, too, through its driver, and must be golden's: a few of each kind and, of large ones,
+    a part; or all, in hours. Parameters are those of `generate coprocessor`.
 
     **Examples:**
 
     - `carrysave chat SmolLM2.Q4_1.gguf --prompt "Which city is the capital of France?"`
     - `carrysave chat model.gguf --prompt "Tell a story." --temp 0.8 --repeat-penalty 1.1 --seed 7`
+    - `carrysave chat model.gguf --prompt "Shorter." --resume chat.npz --save chat.npz`
     - `carrysave chat model.gguf --perplexity text.txt --cache 512 --json`
-    - `carrysave chat text.npz --prompt "The " --tokens 4 --simulate all --core ternary_core`
+    - `carrysave chat text.npz --prompt "The " --simulate all --core ternary_core`
     - `carrysave chat build/boards/ulx3s_85f/network --prompt "Hello" --port /dev/ttyUSB0`
     """
     if task.perplexity is not None:
         return _foresee(model, task, options, block, json_)
-    if task.prompt is None:
-        raise UsageError("--prompt must be given, or --perplexity with a text")
     if options.simulate == "none" and block.parameter:
         raise UsageError("-p needs --simulate")
     request = WriteRequest(
@@ -71,6 +69,8 @@ def chat(
         options=options,
         parameters=block.settings(),
         folder=block.folder,
+        save=task.save,
+        resume=task.resume,
     )
 
     def tell(piece: str) -> None:
@@ -92,7 +92,7 @@ def _foresee(model: Path, task: Task, options: ChatFlags, block: Block, raw: boo
     used = ("kv", "cache", "weights")
     others = {name: value for name, value in differing(options).items() if name not in used}
     check_left_out(
-        {"prompt": task.prompt, "-p": block.parameter or None, **others},
+        {**vars(task), "perplexity": None, "-p": block.parameter or None, **others},
         "--perplexity has no answer",
     )
     if is_program(model):

@@ -57,3 +57,10 @@ class Task:
             help="A text, UTF-8, of which the model predicts each token, in place of a prompt."
         ),
     ] = None
+    save: Annotated[
+        Path | None, Parameter(help="Where the chat is left when it stops, for --resume: .npz.")
+    ] = None
+    resume: Annotated[
+        Path | None,
+        Parameter(help="A chat that was saved; without --prompt its last answer goes on."),
+    ] = None

@@ -126,4 +126,7 @@ def test_perplexity_is_refused_where_it_means_nothing(run: Run, tmp_path: Path) 
         code, out, err = run("chat", arguments[0], "--perplexity", *arguments[1:])
         assert (code, out) == (2, ""), arguments
         assert says in err, err
-    assert "--prompt must be given, or --perplexity" in run("chat", "m.gguf").err
+    assert (
+        "--prompt must be given, or --resume, or --perplexity with a text"
+        in run("chat", "m.gguf").err
+    )

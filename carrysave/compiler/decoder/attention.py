@@ -60,6 +60,12 @@ class Decoder(Blocks):
         }
         self._common = np.zeros((model.shape.layers, model.shape.shared, 1, model.shape.head))
 
+    def left(self, length: int) -> dict[str, np.ndarray]:
+        """Return codes, steps and offsets of keys and values, and what keys are less."""
+        every = {"codes": self._codes, "steps": self._steps, "offsets": self._offsets}
+        rows = {name: array[:, :, :, :length] for name, array in every.items()}
+        return {**rows, "common": self._common}
+
     def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
         shape, count, units = self.model.shape, len(h), self.units
         q, k, v = self._products(layer, h, "attn_q", "attn_k", "attn_v")

@@ -61,6 +61,34 @@ class Blocks(ABC):
         logits = times(logits, shape.logit_scale)
         return units.capped(logits, shape.logit_cap) if shape.logit_cap else logits
 
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what the tokens so far left, for :meth:`restore`."""
+        return {name: room.copy() for name, room in self.left(self.length).items()}
+
+    def restore(self, length: int, state: Mapping[str, np.ndarray]) -> None:
+        """Go on behind so many tokens, of which a decoder of the same model has the state.
+
+        Raises
+        ------
+        ValueError
+            The state has other arrays, or numbers that are not finite.
+        """
+        rooms = self.left(length)
+        if set(state) != set(rooms):
+            raise ValueError(f"must be {', '.join(rooms)}, not {', '.join(state)}")
+        for name, room in rooms.items():
+            if state[name].shape != room.shape:
+                raise ValueError(f"{name} must be {room.shape}, not {state[name].shape}")
+            if not np.isfinite(state[name]).all():
+                raise ValueError(f"{name} must be finite")
+        for name, room in rooms.items():
+            room[...] = state[name]
+        self.length = length
+
+    @abstractmethod
+    def left(self, length: int) -> dict[str, np.ndarray]:
+        """Return the arrays that so many tokens change, in place, by name."""
+
     def _normed(self, x: np.ndarray, gain: np.ndarray | None) -> np.ndarray:
         """Norm rows, if there is a norm."""
         if gain is None:

@@ -29,6 +29,10 @@ class Recurrent(Blocks):
         super().__init__(model, cache=cache, units=units)
         self._states = np.zeros((model.shape.layers, model.shape.width))
 
+    def left(self, length: int) -> dict[str, np.ndarray]:
+        """Return the states."""
+        return {"states": self._states}
+
     def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
         units = self.units
         forget, candidate, gate = self._products(

@@ -11,8 +11,8 @@ from golden.elementary import exp, log
 
 __all__ = ["Sampling", "chosen"]
 
-_BITS = 53
-"""Of a draw: a double has them all."""
+_WORD, _BITS = 64, 53
+"""Of a word of the generator, and of a draw: a double has them all."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -54,7 +54,7 @@ class Sampling:
             "repeat_last_n": (-1, math.inf),
             "presence_penalty": (-100, 100),
             "frequency_penalty": (-100, 100),
-            "seed": (0, (1 << 64) - 1),
+            "seed": (0, math.inf),
         }
         for name, (low, high) in legal.items():
             value = getattr(self, name)
@@ -87,8 +87,8 @@ def chosen(sampling: Sampling, logits: np.ndarray, before: Sequence[int]) -> int
     if sampling.min_p > 0:
         scores = scores[scores >= float(log(np.array(sampling.min_p)))]
     sums = np.cumsum(exp(scores / sampling.temp))
-    generator = np.random.Philox(key=sampling.seed, counter=len(before))
-    draw = math.ldexp(int(generator.random_raw()) >> 64 - _BITS, -_BITS)
+    generator = np.random.Philox(key=sampling.seed % (1 << 2 * _WORD), counter=len(before))
+    draw = math.ldexp(int(generator.random_raw()) >> _WORD - _BITS, -_BITS)
     place = int(np.searchsorted(sums, draw * sums[-1], side="right"))
     return int(words[min(place, len(scores) - 1)])
 

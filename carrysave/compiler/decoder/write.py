@@ -1,7 +1,7 @@
 """A language model answers a prompt: what is asked, checked before anything is computed."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,21 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.decoder.answer import Answer, behind
 from carrysave.compiler.decoder.blocks import Blocks
 from carrysave.compiler.decoder.chat_options import ChatOptions
 from carrysave.compiler.decoder.compile import ProgramDecoder, compile_decoder, core_block
 from carrysave.compiler.decoder.folder import load_model, load_program
 from carrysave.compiler.decoder.recurrent import Recurrent, decoder_of
-from carrysave.compiler.decoder.sampling import chosen
+from carrysave.compiler.decoder.state import SUFFIX, Stopped, load, made_by, save
 from carrysave.compiler.decoder.summary import summary
 from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.compiler.program.program import Program
+from carrysave.compiler.program.read import is_program
 from carrysave.compiler.run.attached import on_board
 from carrysave.compiler.run.network import Runner
 from carrysave.compiler.run.sample import Sample
 from carrysave.compiler.target.target import Target
 from carrysave.errors import ArgumentError, UsageError, refusal
+from hw.emit.user_files import parsing
 
 __all__ = ["WriteRequest", "write"]
 
@@ -38,21 +41,36 @@ class WriteRequest:
     ----------
     model : a .gguf file, an .npz file of characters, the folder of a checkpoint, or that of a
         program.
-    prompt : text.
+    prompt : text; None: a chat that stopped goes on.
     options : how it answers.
     parameters : of the block; after the core's own.
     folder : for the simulation.
+    save, resume : files, .npz: where the chat is left, and from which it goes on.
     """
 
     model: Path
-    prompt: str
+    prompt: str | None
     options: ChatOptions
     parameters: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path("build")
+    save: Path | None = None
+    resume: Path | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
         self.options.check()
+        if self.prompt is None and self.resume is None:
+            raise ArgumentError("{prompt} must be given, or {resume}, or {perplexity} with a text")
+        for name in ("save", "resume"):
+            path = getattr(self, name)
+            if path is None:
+                continue
+            if path.suffix != SUFFIX:
+                text = f"{{{name}}} must be a file *{SUFFIX}, not {{_given}}"
+                raise ArgumentError(text, _given=str(path))
+            if self.options.simulate != "none" or is_program(self.model):
+                text = f"{{{name}}} is of a model's file, without {{simulate}}, not of a program"
+                raise ArgumentError(text)
 
 
 def write(
@@ -86,22 +104,25 @@ def _written(
 ) -> dict[str, Any]:
     start = time.monotonic()
     decoder, vocabulary, simulation, model = _decoder(request, note, opened)
-    prompt = vocabulary.question(request.prompt)
-    _check_room(prompt, decoder)
+    stopped, made = _stopped(request, decoder)
+    asked = _asked(request, vocabulary, stopped)
+    tokens = [*(stopped.tokens if stopped else ()), *asked]
+    _check_room(len(tokens), decoder)
 
     def now() -> float:
         """Return the time, without what the simulation has taken."""
         return time.monotonic() - (0.0 if simulation is None else simulation.seconds)
 
     loaded = now()
-    answer = _Answer(decoder, prompt, request.options, vocabulary.ends, now)
+    answer = Answer(decoder, tokens, request.options, vocabulary.ends, now)
+    before = stopped.last if stopped and request.prompt is None else []
     pieces = []
-    for piece in vocabulary.words(answer.numbers()):
+    for piece in behind(vocabulary.words, before, answer.numbers()):
         tell(piece)
         pieces.append(piece)
     facts: dict[str, Any] = {
         "text": "".join(pieces),
-        "prompt_tokens": len(prompt),
+        "prompt_tokens": len(asked),
         "tokens": len(answer.written),
         "ended": answer.ended,
         "load_seconds": round(loaded - start, 3),
@@ -113,12 +134,50 @@ def _written(
     if simulation is not None:
         simulation.run()
         facts["simulation"] = simulation.facts()
+    if request.save is not None:
+        assert isinstance(decoder, Blocks)
+        save(request.save, answer.stopped(decoder, len(before)), made)
     return facts
 
 
-def _check_room(prompt: np.ndarray, decoder: Decoder) -> None:
-    """Refuse a prompt that leaves no room for an answer."""
-    if 1 <= len(prompt) < decoder.cache:
+def _stopped(request: WriteRequest, decoder: Decoder) -> tuple[Stopped | None, dict[str, Any]]:
+    """Return the chat that goes on, if one does, and what a state depends on."""
+    if request.save is None and request.resume is None:
+        return None, {}
+    assert isinstance(decoder, Blocks)
+    made = made_by(request.model, getattr(decoder, "bits", 0), request.options.weights)
+    if request.resume is None:
+        return None, made
+    stopped = load(request.resume, made, decoder.model.shape.words)
+    if stopped.length > decoder.cache:
+        raise ArgumentError(
+            "{cache} must be above the {_count} tokens of {resume}, not {_given}",
+            _count=stopped.length,
+            _given=decoder.cache,
+        )
+    with parsing(request.resume, "arrays"):
+        decoder.restore(stopped.length, stopped.arrays)
+    return stopped, made
+
+
+def _asked(
+    request: WriteRequest, vocabulary: Vocabulary | Characters, stopped: Stopped | None
+) -> list[int]:
+    """Return the tokens of the prompt; none of a chat that goes on as it is."""
+    if request.prompt is None:
+        assert stopped is not None
+        if stopped.ended == "end":
+            raise ArgumentError("{prompt} must be given: the model had ended its answer")
+        return []
+    asked: list[int] = vocabulary.question(request.prompt, follows=stopped is not None).tolist()
+    # A template ends the answer before; the model may have done so.
+    ended = stopped is not None and stopped.ended == "end"
+    return asked[1:] if ended and stopped and asked[:1] == stopped.tokens[-1:] else asked
+
+
+def _check_room(count: int, decoder: Decoder) -> None:
+    """Refuse tokens that leave no room for an answer."""
+    if 1 <= count < decoder.cache:
         return
     holds = f"the cache of {decoder.cache} holds"
     if isinstance(decoder, Recurrent):
@@ -127,50 +186,8 @@ def _check_room(prompt: np.ndarray, decoder: Decoder) -> None:
         "{prompt} must be 1..{_most} tokens, so that {_holds} it and an answer, not {_count}",
         _most=decoder.cache - 1,
         _holds=holds,
-        _count=len(prompt),
+        _count=count,
     )
-
-
-class _Answer:
-    """Tokens, each of which is chosen by those before it.
-
-    Members
-    -------
-    written : tokens so far.
-    ended : why there are no more: ``end``, ``tokens`` or ``cache``.
-    seconds : by the clock, when each token was there.
-    """
-
-    def __init__(
-        self,
-        decoder: Decoder,
-        prompt: np.ndarray,
-        options: ChatOptions,
-        ends: frozenset[int],
-        now: Callable[[], float],
-    ) -> None:
-        self.written: list[int] = []
-        self.ended = "tokens"
-        self.seconds: list[float] = []
-        self._decoder, self._prompt, self._options, self._ends = decoder, prompt, options, ends
-        self._now = now
-
-    def numbers(self) -> Iterator[int]:
-        """Yield the tokens as they come."""
-        tokens, before = self._prompt, self._prompt.tolist()
-        while len(self.written) < self._options.tokens:
-            if self._decoder.length + len(tokens) > self._decoder.cache:
-                self.ended = "cache"
-                return
-            number = chosen(self._options, self._decoder.step(tokens)[-1], before)
-            self.seconds.append(self._now())
-            if number in self._ends:
-                self.ended = "end"
-                return
-            self.written.append(number)
-            before.append(number)
-            yield number
-            tokens = np.array([number])
 
 
 def _decoder(

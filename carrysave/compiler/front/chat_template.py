@@ -1,18 +1,21 @@
 """Chat templates of other people: Jinja's sandbox, in which loops and texts end."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hw.emit.user_files import parsing
+from hw.emit.user_files import FileError, parsing
 
 if TYPE_CHECKING:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-__all__ = ["rendered"]
+__all__ = ["following", "rendered"]
 
+_SAID = "said-before"
+"""What stands for an answer."""
 _MOST = 100_000
 """Steps of all loops over ranges, and characters or items of a product."""
 
@@ -35,8 +38,26 @@ def rendered(path: Path, template: str, prompt: str, tokens: Mapping[str, str]) 
     FileError
         The template is wrong, refuses the prompt, or does not end soon.
     """
+    return _rendered(path, template, [prompt], tokens)
+
+
+def following(path: Path, template: str, prompt: str, tokens: Mapping[str, str]) -> str:
+    """Return what a template makes of a prompt behind an answer, from the end of that on.
+
+    Parameters and errors are those of :func:`rendered`; a template that does not show what a model
+    said is refused, too.
+    """
+    whole = _rendered(path, template, ["asked-before", _SAID, prompt], tokens)
+    if _SAID not in whole:
+        raise FileError(path, "must show what the model said before", "chat template")
+    return whole.partition(_SAID)[2]
+
+
+def _rendered(path: Path, template: str, texts: Sequence[str], tokens: Mapping[str, str]) -> str:
+    """Return what a template makes of what user and model say in turn."""
     with parsing(path, "chat template"):
-        messages = [{"role": "user", "content": prompt}]
+        roles = cycle(("user", "assistant"))
+        messages = [{"role": next(roles), "content": one} for one in texts]
         made = _environment().from_string(template)
         left = [_MOST]
 

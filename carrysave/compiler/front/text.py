@@ -62,8 +62,8 @@ class Characters:
                 raise ArgumentError(says, _count=len(self.characters), _one=shown(one))
         return np.array([self._numbers[one] for one in text], dtype=np.int64)
 
-    def question(self, prompt: str) -> np.ndarray:
-        """Return a prompt's characters, which the model continues."""
+    def question(self, prompt: str, *, follows: bool = False) -> np.ndarray:
+        """Return a prompt's characters, which the model continues, whatever it follows."""
         return self.tokens(prompt)
 
     def words(self, numbers: Iterator[int]) -> Iterator[str]:

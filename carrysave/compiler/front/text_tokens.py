@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from carrysave.compiler.front.chat_template import rendered
+from carrysave.compiler.front.chat_template import following, rendered
 from carrysave.compiler.front.tokenizer import (
     CONTROL,
     KINDS,
@@ -70,13 +70,18 @@ class Vocabulary:
         numbers = self.tokenizer.encode(text, add_special_tokens=False).ids
         return np.array(numbers, dtype=np.int64)
 
-    def question(self, prompt: str) -> np.ndarray:
-        """Cut a prompt into tokens, in the form that the model answers, if it has one."""
+    def question(self, prompt: str, *, follows: bool = False) -> np.ndarray:
+        """Cut a prompt into tokens, as the model answers it; one that `follows` an answer."""
         text = prompt
         if self.template is not None:
-            text = rendered(self.path, self.template, prompt, self.texts)
+            make = following if follows else rendered
+            text = make(self.path, self.template, prompt, self.texts)
         numbers = self.tokens(text)
-        if self.first is not None and (not numbers.size or numbers[0] != self.first):
+        if (
+            not follows
+            and self.first is not None
+            and (not numbers.size or numbers[0] != self.first)
+        ):
             numbers = np.concatenate([[self.first], numbers])
         return numbers
 
