@@ -89,7 +89,9 @@ class GgufTensor:
                 return array.view("<f4").astype(np.float32)
             return minifloat(form).to_float(array.astype(np.int64)).astype(np.float32)
         codes, scales, offsets, zero = self._parts()
-        values = (codes.astype(np.float32) - np.float32(zero)) * scales.astype(np.float32)[:, None]
+        values = codes.astype(np.float32)
+        values -= np.float32(zero)
+        values *= scales.astype(np.float32)[:, None]
         if offsets is not None:
             values += offsets.astype(np.float32)[:, None]
         return values
@@ -115,7 +117,7 @@ class GgufTensor:
             return values.view(np.uint16).astype(np.int64).reshape(columns, -1).T
 
         return GroupedWeights(
-            codes=codes.reshape(columns, rows).T.astype(np.int64),
+            codes=codes.reshape(columns, rows).T.astype(np.int16),
             bits=int(self.kind[1]),
             levels="uniform" if offsets is None else "affine",
             group=BLOCK,

@@ -8,8 +8,9 @@ __all__ = ["MOST_POWER", "FastWeights"]
 
 MOST_POWER = 60
 """Largest magnitude of an exponent of activations: terms are far from fp32's subnormals."""
-_SUMS = 1 << 17
-"""Sums of a group at once, rows x columns: they stay in a core's cache until they are added up."""
+_TYPES = (np.int8, np.int16, np.int32, np.int64)
+_SUMS, _WEIGHTS = 1 << 17, 1 << 16
+"""Sums of a group at once, rows x columns, and weights of a group: they stay in a core's cache."""
 
 
 class FastWeights:
@@ -25,7 +26,9 @@ class FastWeights:
     Members
     -------
     bits, levels, group : of a code; what codes mean; rows of a group.
-    integers : that scales multiply, groups x rows of a group x N, float32.
+    integers : that scales multiply, groups x rows of a group x N, of the smallest type: a product
+        makes floats of some of them at a time.
+    greatest : of their magnitudes.
     rows : which number of an activation each row multiplies; None: they are in order.
     """
 
@@ -38,10 +41,17 @@ class FastWeights:
             )
         if k % weights.group:
             raise ValueError(f"rows must be whole groups of {weights.group}, not {k}")
-        integers = weights.integers
         self.bits, self.levels, self.group = weights.bits, weights.levels, weights.group
-        self.greatest = int(np.abs(integers).max())
-        self.integers = integers.reshape(-1, weights.group, columns).astype(np.float32)
+        zeros = np.full((weights.groups, 1), int(weights.levels == "ternary"))
+        if weights.zeros is not None:
+            zeros = weights.zeros
+        low, high = -int(zeros.max()), (1 << weights.bits) - 1 - int(zeros.min())
+        kind = next(one for one in _TYPES if np.iinfo(one).min <= low and high <= np.iinfo(one).max)
+        self.integers = np.empty((weights.groups, weights.group, columns), kind)
+        for group, integers in enumerate(self.integers):
+            rows = slice(group * weights.group, (group + 1) * weights.group)
+            np.subtract(weights.codes[rows], zeros[group], out=integers, casting="unsafe")
+        self.greatest = max(-int(self.integers.min()), int(self.integers.max()))
         self.scales = weights.scales.astype(np.uint16).view(np.float16).astype(np.float32)
         self.rows = weights.rows
         self.offsets = None
@@ -81,13 +91,15 @@ class FastWeights:
         rows = np.ascontiguousarray(rows.swapaxes(0, 1))
         ones = rows.sum(axis=2)
         total = np.zeros((len(a), columns), dtype=np.float32)
-        wide = max(_SUMS // max(len(a), 1), 16)
+        wide = max(min(_SUMS // max(len(a), 1), _WEIGHTS // size), 16)
+        floats: np.ndarray = np.empty((size, min(wide, columns)), dtype=np.float32)
         for start in range(0, columns, wide):
             span = slice(start, start + wide)
             part = np.zeros(total[:, span].shape, dtype=np.float32)
-            term = np.empty_like(part)
+            term, some = np.empty_like(part), floats[:, : min(wide, columns - start)]
             for group in range(groups):
-                np.matmul(rows[group], self.integers[group, :, span], out=term)
+                some[:] = self.integers[group, :, span]
+                np.matmul(rows[group], some, out=term)
                 term *= self.scales[group, span]
                 part += term
                 if self.offsets is not None:

@@ -37,7 +37,7 @@ class GroupedWeights:
 
     Members
     -------
-    codes : int64, K x N.
+    codes : K x N, of int16 or int64: differences of codes are of the same type.
     bits : W, 1..8.
     levels : meaning of codes.
     group : rows per group; the last may be shorter.
@@ -65,7 +65,7 @@ class GroupedWeights:
         check_fields(parameters_of(GroupedWeights), vars(self))
         if self.levels == "ternary" and self.bits != 2:
             raise ValueError(f"bits must be 2 where levels are ternary, not {self.bits!r}")
-        codes = IntFormat(width=self.bits, signed=False).check("codes", self.codes)
+        codes = IntFormat(width=self.bits, signed=False).within("codes", self.codes)
         if self.levels == "ternary" and codes.max(initial=0) > 2:
             raise ValueError(f"codes must be 0..2 where levels are ternary, not {codes.max()}")
         if codes.ndim != 2 or not codes.size:

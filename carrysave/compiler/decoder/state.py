@@ -50,9 +50,8 @@ class Stopped:
 
     @property
     def last(self) -> list[int]:
-        """Tokens of the last answer."""
-        tokens = self.tokens[:-1] if self.ended == "end" else self.tokens
-        return tokens[len(tokens) - self.answer :]
+        """Tokens of the last answer, if the model did not end it."""
+        return self.tokens[len(self.tokens) - self.answer :]
 
 
 def made_by(model: Path, bits: int, weights: int) -> dict[str, Any]:

@@ -18,6 +18,10 @@ from hw.emit.user_files import FileError, shown
 __all__ = ["GgufSource", "Source", "described"]
 
 
+_OUTPUTS = 2048
+"""Of a matrix whose floats are looked at together."""
+
+
 def described(shape: tuple[int, ...]) -> str:
     """Return sizes as messages have them."""
     return " x ".join(map(str, shape)) or "a number"
@@ -80,7 +84,7 @@ class Source(ABC):
         """
         self._check(name, shape)
         with np.errstate(over="ignore"):
-            values = self._values(name).astype(np.float32)
+            values = self._values(name).astype(np.float32, copy=False)
         if not np.isfinite(values).all():
             raise FileError(self.path, "must be finite", self._where(name))
         return values
@@ -156,11 +160,24 @@ class GgufSource(Source):
             tensor = tensor.part(part, part + 1).reshaped(tensor.shape[1:])
         if rows != (0, tensor.shape[0]):
             tensor = tensor.part(*rows)
+        if tensor.grouped and tensor.exact:
+            _check_finite(tensor)
+            return tensor.kind, tensor.weights(), 0.0
         values = tensor.floats()
         if not np.isfinite(values).all():
             raise UsageError("must be finite")
-        if not tensor.grouped:
-            made = rounded_weights(values, bits=self.bits, group=BLOCK)
-            return tensor.kind, made, error_of(made, values)
-        made = tensor.weights()
-        return tensor.kind, made, 0.0 if tensor.exact else error_of(made, values)
+        made = (
+            tensor.weights()
+            if tensor.grouped
+            else rounded_weights(values, bits=self.bits, group=BLOCK)
+        )
+        return tensor.kind, made, error_of(made, values)
+
+
+def _check_finite(tensor: GgufTensor) -> None:
+    """Refuse scales that are no numbers, some outputs at a time."""
+    outputs = tensor.shape[0]
+    for start in range(0, outputs, _OUTPUTS):
+        some = tensor.part(start, min(start + _OUTPUTS, outputs))
+        if not np.isfinite(some.floats()).all():
+            raise UsageError("must be finite")

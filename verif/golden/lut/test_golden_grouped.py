@@ -41,6 +41,42 @@ def test_fast_products_are_those_of_scale_groups(levels: str, bits: int) -> None
     assert np.array_equal(found.view(np.uint32), wanted.view(np.uint32))
 
 
+@pytest.mark.parametrize(
+    ("levels", "bits", "zeros", "kind"),
+    [
+        ("uniform", 4, (0, 16), np.int8),
+        ("uniform", 8, (128, 128), np.int8),
+        ("uniform", 8, (127, 128), np.int16),
+        ("uniform", 8, (0, 256), np.int16),
+        ("uniform", 7, (1, 128), np.int8),
+        ("uniform", 7, (0, 129), np.int16),
+        ("uniform", 2, (-100, 100), np.int8),
+        ("uniform", 2, (-126, 0), np.int16),
+        ("uniform", 2, (-3000, 40), np.int16),
+        ("affine", 8, None, np.int16),
+        ("affine", 7, None, np.int8),
+        ("ternary", 2, None, np.int8),
+    ],
+)
+def test_integers_are_of_the_smallest_type(
+    levels: str, bits: int, zeros: tuple[int, int] | None, kind: type[np.integer]
+) -> None:
+    """With zero points at both ends of what they are; codes may be of 16 bits."""
+    rng = np.random.default_rng(bits)
+    whole = weights(rng, levels, bits)
+    if zeros is not None:
+        whole = whole.replaced(zeros=rng.choice(zeros, (3, 7)))
+    whole.codes[0, :2] = 0, 2 if levels == "ternary" else (1 << bits) - 1
+    fast = FastWeights(whole.replaced(codes=whole.codes.astype(np.int16)))
+    assert fast.integers.dtype == kind
+    assert np.array_equal(fast.integers.reshape(96, 7), whole.integers)
+    assert fast.greatest == np.abs(whole.integers).max()
+    a, powers = rng.integers(-40, 41, (5, 96)), rng.integers(-20, 20, (5, 3))
+    sums = group_sums(a, whole.integers, 32)
+    wanted = scale_groups(whole, sums, activation_sums(a, 32), exponents=powers.T)
+    assert np.array_equal(fast.product(a, powers).view(np.uint32), wanted.view(np.uint32))
+
+
 @pytest.mark.parametrize("levels", ["affine", "uniform"])
 def test_fast_products_of_many_columns_and_of_extremes(levels: str) -> None:
     """Columns are cut where a core's cache is full; here all of 0, few, and the last ones."""
@@ -52,6 +88,17 @@ def test_fast_products_of_many_columns_and_of_extremes(levels: str) -> None:
     a[:40], powers[:40] = np.where(rng.random((40, 96)) < 0.5, -127, 127), 60
     a[40:60] = 127
     powers[20:50], a[60] = -60, 0
+    sums = group_sums(a, whole.integers, 32)
+    wanted = scale_groups(whole, sums, activation_sums(a, 32), exponents=powers.T)
+    found = FastWeights(whole).product(a, powers)
+    assert np.array_equal(found.view(np.uint32), wanted.view(np.uint32))
+
+
+def test_fast_products_of_one_row() -> None:
+    """Columns are cut where weights, as floats, fill a core's cache."""
+    rng = np.random.default_rng(5)
+    whole = weights(rng, "uniform", 4, columns=(1 << 16) // 32 + 3)
+    a, powers = rng.integers(-127, 128, (1, 96)), rng.integers(-20, 20, (1, 3))
     sums = group_sums(a, whole.integers, 32)
     wanted = scale_groups(whole, sums, activation_sums(a, 32), exponents=powers.T)
     found = FastWeights(whole).product(a, powers)
