@@ -104,9 +104,11 @@ class Blocks(ABC):
         if layer.experts is None:
             return self._gated(layer.matrices, layer, h)
         y = np.zeros_like(h, np.float32)
-        for expert, shares in enumerate(routed(layer.experts, h, self.units).T):
-            rows = np.flatnonzero(shares)
-            if rows.size:
+        for chosen, shares in zip(
+            *(one.T for one in routed(layer.experts, h, self.units)), strict=True
+        ):
+            for expert in np.unique(chosen):
+                rows = np.flatnonzero(chosen == expert)
                 made = self._gated(layer.experts.each[expert], layer, h[rows])
                 y[rows] += times(made, shares[rows, None])
         return y

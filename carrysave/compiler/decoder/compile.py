@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from carrysave.compiler.decoder.blocks import check_room
 from carrysave.compiler.decoder.caches import POSITION
 from carrysave.compiler.decoder.lowering import SUMS, TOKEN, Lowering
 from carrysave.compiler.decoder.lowering_attention import AttentionLowering
+from carrysave.compiler.decoder.lowering_experts import why_not
 from carrysave.compiler.decoder.lowering_recurrent import RecurrentLowering
 from carrysave.compiler.decoder.units import GROUP, VECTOR
 from carrysave.compiler.front.decoder import Model
@@ -106,11 +108,12 @@ def compile_decoder(
         lowering = AttentionLowering(model, builder, cache, bits or model.cache_bits)
         parameters.append(Parameter(name=POSITION, low=0, high=cache - 1))
     logits = lowering.logits()
+    ends = [*lowering.cuts, len(builder.steps)]
     return assembled(
         image,
-        [builder.steps],
+        [builder.steps[first:last] for first, last in pairwise([0, *ends])],
         scores=(logits.address, 1),
-        parameters=parameters,
+        parameters=[*parameters, *lowering.parameters],
         results={LOGITS: logits},
     )
 
@@ -118,9 +121,8 @@ def compile_decoder(
 def _check(model: Model, target: Target, cache: int) -> None:
     """Refuse a co-processor that lacks what the program needs: all of it at once."""
     info, unit, longest = target.info, target.spec.vector, model.longest(cache)
-    wrong = []
-    if any(layer.experts for layer in model.layers):
-        wrong.append("experts must be none: which ones a token takes is not known before it runs")
+    wrong: list[str] = []
+    wrong += {text for layer in model.layers if layer.experts and (text := why_not(layer.experts))}
     if target.modes or target.info.features & {"formats", "scales"}:
         wrong.append("engine must have one format of integers")
     number = target.mode.a
@@ -153,7 +155,8 @@ class ProgramDecoder:
     def __init__(self, program: Program, memory: np.ndarray, runner: Runner, cache: int) -> None:
         self.cache, self.length = cache, 0
         self.logits = program.results[LOGITS].view(memory)
-        self._known = {one.name for one in program.parameters}
+        # Others are of experts, which the program chooses.
+        self._known = {one.name for one in program.parameters} & {TOKEN, POSITION}
         self._run = partial(network.run, program, {}, memory, runner)
 
     def parameters(self, token: int, place: int) -> dict[str, int]:

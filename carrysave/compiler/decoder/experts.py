@@ -4,26 +4,30 @@ import numpy as np
 
 from carrysave.compiler.decoder.units import Units
 from carrysave.compiler.front.decoder import Experts
-from golden.elementary import exp
+from golden import single
 
-__all__ = ["routed"]
+__all__ = ["ROUTER_BITS", "routed"]
 
-_BITS = 16
+ROUTER_BITS = 16
+"""Of activations that meet the router."""
 
 
-def routed(experts: Experts, h: np.ndarray, units: Units) -> np.ndarray:
-    """Return shares of experts, rows x experts; of those that a row does not take, 0.
+def routed(experts: Experts, h: np.ndarray, units: Units) -> tuple[np.ndarray, np.ndarray]:
+    """Return which experts each row takes, the greatest score first, and their shares.
 
     Sums are exact integers, of rows in 16 bits with an exponent for each. Of equal ones the first
-    experts are taken. The softmax is of doubles.
+    experts are taken. Powers of e are of 32 bits, their sum and quotients are doubles.
+
+    Returns
+    -------
+    Experts, and shares, rows x experts of a token.
     """
-    codes, powers = units.aligned(h, _BITS, h.shape[-1])
+    codes, powers = units.aligned(h, ROUTER_BITS, h.shape[-1])
     sums = codes.astype(np.float64) @ experts.router.T.astype(np.float64)
     scores = np.ldexp(sums, powers) * experts.scales
-    shares = exp(scores - scores.max(axis=1, keepdims=True))
-    shares /= np.cumsum(shares, axis=1)[:, -1:]
-    left = np.argsort(-scores, axis=1, kind="stable")[:, experts.used :]
-    np.put_along_axis(shares, left, 0.0, axis=1)
-    if experts.renormalised:
-        shares /= np.cumsum(shares, axis=1)[:, -1:]
-    return shares
+    differences = (scores - scores.max(axis=1, keepdims=True)).astype(np.float32)
+    every = single.exp(differences).astype(np.float64)
+    chosen = np.argsort(-scores, axis=1, kind="stable")[:, : experts.used]
+    some = np.take_along_axis(every, chosen, axis=1)
+    whole = some if experts.renormalised else every
+    return chosen, some / np.cumsum(whole, axis=1)[:, -1:]

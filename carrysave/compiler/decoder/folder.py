@@ -148,7 +148,7 @@ def words_of(program: Program, folder: Path) -> tuple[int, Vocabulary | Characte
     with parsing(path, "decoder"):
         facts_ = program.more["decoder"]
         cache, vocabulary = int(facts_["cache"]), dict(facts_["vocabulary"])
-        (_,) = program.sections
+        _first, *_more = program.sections
         count = program.results[LOGITS].columns
     if "characters" in vocabulary:
         with parsing(path, "characters"):

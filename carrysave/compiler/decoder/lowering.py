@@ -6,13 +6,16 @@ between them are steps on floats. Caches and recurrent states stay in the progra
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from carrysave.compiler.decoder.blocks import like
 from carrysave.compiler.decoder.embedding import embed
+from carrysave.compiler.decoder.lowering_activation import activated
+from carrysave.compiler.decoder.lowering_experts import choose
 from carrysave.compiler.decoder.matrix import (
     F32,
     F64,
@@ -24,12 +27,13 @@ from carrysave.compiler.decoder.matrix import (
     multiplied,
     placed,
 )
-from carrysave.compiler.decoder.units import GELU, VECTOR, silu_scaling
-from carrysave.compiler.front.decoder import Layer, Model
+from carrysave.compiler.decoder.units import VECTOR, silu_scaling
+from carrysave.compiler.front.decoder import FEED, Layer, Model
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Format, Operation
 from carrysave.driver import Requantisation
+from carrysave.driver.system import Parameter
 from golden.lut.grouped import FastWeights
 
 __all__ = ["F32", "F64", "I8", "I16", "I32", "SUMS", "TOKEN", "Lowering"]
@@ -46,10 +50,17 @@ class Lowering(ABC):
     ----------
     model : weights.
     to : the program's steps.
+
+    Members
+    -------
+    parameters : that steps of the program choose.
+    cuts : how many steps there are before each of the sections that follow the first one.
     """
 
     model: Model
     to: Builder
+    parameters: list[Parameter] = field(default_factory=list, init=False)
+    cuts: list[int] = field(default_factory=list, init=False)
 
     OUTPUT: ClassVar[str]
     """The mixer's last matrix."""
@@ -81,12 +92,33 @@ class Lowering(ABC):
         y = self.normed(name + "mixed_norm", y, layer.mixed_gain)
         self._add(name + self.OUTPUT, x, y)
         h = self.normed(name + "ffn_norm", x, layer.feed_gain)
-        gate, up = self.products(name, layer, h, "ffn_gate", "ffn_up")
+        y = self.normed(name + "fed_norm", self._fed(name, layer, h), layer.fed_gain)
+        self._add(name + "ffn_down", x, y)
+
+    def _fed(self, name: str, layer: Layer, h: Buffer) -> Buffer:
+        """Add the steps of a feed-forward; of experts, those of the ones that a router chooses."""
+        if layer.experts is None:
+            placed_ = {one: placed(self.to, layer.matrices[one]) for one in FEED}
+            return self._gated(name, layer, placed_, h)
+        to, chosen = self.to, choose(self.to, name, layer.experts, h)
+        self.parameters += chosen.parameters
+        self.cuts.append(len(to.steps))
+        total = to.array(F32, h.columns)
+        with to.naming(name + "ffn_down", "Add"):
+            to.floats(Operation.COPY, total, to.constant(0, F32))
+        for matrices, share in zip(chosen.matrices, chosen.shares, strict=True):
+            y = self._gated(name, layer, matrices, h)
+            with to.naming(name + "ffn_down", "Add"):
+                to.floats(Operation.MULTIPLY, y, y, share)
+                to.floats(Operation.ADD, total, total, y)
+        return total
+
+    def _gated(self, name: str, layer: Layer, matrices: Mapping[str, Matrix], h: Buffer) -> Buffer:
+        """Multiply by gated matrices and the last one."""
+        gate, up = self._of_matrices(name, layer, matrices, h, "ffn_gate", "ffn_up")
         hidden = self._activated(name + "ffn_gate", gate, up)
         hidden = self.normed(name + "down_norm", hidden, layer.down_gain)
-        (y,) = self.products(name, layer, hidden, "ffn_down")
-        y = self.normed(name + "fed_norm", y, layer.fed_gain)
-        self._add(name + "ffn_down", x, y)
+        return self._of_matrices(name, layer, matrices, hidden, "ffn_down")[0]
 
     @abstractmethod
     def mixed(self, name: str, layer: Layer, h: Buffer) -> Buffer:
@@ -118,19 +150,7 @@ class Lowering(ABC):
                 shift = -VECTOR.scale_width
                 return to.floats(Operation.MULTIPLY, hidden, self.gate(gate), up, shift=shift)
         with to.naming(node, "Gelu" if activation == "gelu" else "Relu"):
-            if activation == "relu2":
-                to.floats(Operation.MAXIMUM, hidden, gate, to.constant(0, F32))
-                to.floats(Operation.MULTIPLY, hidden, hidden, hidden)
-            else:
-                low, high = (to.constant(one, F32) for one in GELU)
-                to.floats(Operation.MULTIPLY, hidden, gate, gate)
-                to.floats(Operation.MULTIPLY, hidden, hidden, high)
-                to.floats(Operation.ADD, hidden, hidden, low)
-                to.floats(Operation.MULTIPLY, hidden, hidden, gate)
-                to.floats(Operation.TANH, hidden, hidden)
-                to.floats(Operation.ADD, hidden, hidden, to.constant(1, F32))
-                to.floats(Operation.MULTIPLY, hidden, hidden, gate, shift=-1)
-            return to.floats(Operation.MULTIPLY, hidden, hidden, up)
+            return activated(to, activation, gate, up)
 
     def normed(self, node: str, x: Buffer, gain: np.ndarray | None) -> Buffer:
         """Divide by the root mean square, and multiply by gains, if there are any.
@@ -177,16 +197,22 @@ class Lowering(ABC):
         return codes, powers
 
     def products(self, name: str, layer: Layer, h: Buffer, *names: str) -> list[Buffer]:
-        """Multiply by matrices, and add their biases."""
+        """Multiply by a layer's matrices, and add their biases."""
+        matrices = {one: placed(self.to, layer.matrices[one]) for one in names}
+        return self._of_matrices(name, layer, matrices, h, *names)
+
+    def _of_matrices(
+        self, name: str, layer: Layer, matrices: Mapping[str, Matrix], h: Buffer, *names: str
+    ) -> list[Buffer]:
+        """Multiply by matrices, and add a layer's biases."""
         rows: dict[tuple[int, bytes], tuple[Buffer, Buffer]] = {}
         for one in names:
-            key = like(layer.matrices[one])
-            if key not in rows:
-                rows[key] = self._aligned(name + one, h, layer.matrices[one])
+            weights = matrices[one].weights
+            if like(weights) not in rows:
+                rows[like(weights)] = self._aligned(name + one, h, weights)
         results = []
         for one in names:
-            matrix = placed(self.to, layer.matrices[one])
-            y = self._product(name + one, *rows[like(matrix.weights)], matrix)
+            y = self._product(name + one, *rows[like(matrices[one].weights)], matrices[one])
             if one in layer.biases:
                 with self.to.naming(name + one, "Add"):
                     self.to.floats(Operation.ADD, y, y, self.to.constant(layer.biases[one], F32))

@@ -66,6 +66,8 @@ def assemble(
         raise ValueError(f"parameter {min(idle)!r} must be in a step, or several")
     size = 1 + PARAMETER_WORDS * len(parameters) + 2 * len(varied)
     table = image.room(4 * size) if parameters else 0
+    values = _values(table, parameters, varied)
+    every = [[_settled(step, values) for step in steps] for steps in every]
     places: dict[str, list[tuple[int, int]]] = {name: [] for name in known}
     sections = []
     for steps in every:
@@ -87,6 +89,23 @@ def assemble(
         return sections, ()
     placed, image.parts[table] = _table(table, parameters, places)
     return sections, placed
+
+
+def _values(table: int, parameters: Sequence[Parameter], varied: Sequence[str]) -> dict[str, int]:
+    """Return the address of each parameter's value in the table."""
+    values, at = {}, table + 4
+    for one in parameters:
+        values[one.name] = at
+        at += 4 * (PARAMETER_WORDS + 2 * varied.count(one.name))
+    return values
+
+
+def _settled(step: SectionStep, values: Mapping[str, int]) -> SectionStep:
+    """Return a step that writes a parameter's value, with its address."""
+    if not isinstance(step, Floats) or not step.sets:
+        return step
+    out = replace(step.operands["out"], address=values[step.sets])
+    return replace(step, operands={**step.operands, "out": out}, sets="")
 
 
 def _table(

@@ -194,7 +194,9 @@ class Builder:
         most = jobs.product(self.image.target, a, b, c)
         job = replace(most, n=1 if b.grows else most.n, k=1 if a.grows else most.k)
         every = most.m * most.k * most.n
-        self._add(job, {"k": a.grows, "n": b.grows}, most, every if macs is None else macs)
+        (moves,) = b.moves or (("", 0),)
+        ways = {"k": (a.grows, 1), "n": (b.grows, 1), "b": moves}
+        self._add(job, ways, most, every if macs is None else macs)
 
     def multiply(self, a: Buffer, b: Buffer, c: Buffer) -> None:
         """Add the same as a step on floats."""
@@ -208,7 +210,7 @@ class Builder:
     def rows(self, operation: str, a: Buffer, c: Buffer, how: Requantisation | None = None) -> None:
         """Add a job of the vector unit on rows of integers of two bytes."""
         most = jobs.rows(self.image.target, operation, a, c, how=how)
-        self._add(replace(most, n=1 if a.grows else most.n), {"n": a.grows}, most, 0)
+        self._add(replace(most, n=1 if a.grows else most.n), {"n": (a.grows, 1)}, most, 0)
 
     def run(self) -> None:
         """Have the jobs so far run."""
@@ -226,11 +228,11 @@ class Builder:
             ))  # fmt: skip
         self._groups.clear()
 
-    def _add(self, job: Job, grows: dict[str, str], most: Job, macs: int) -> None:
+    def _add(self, job: Job, ways: dict[str, tuple[str, int]], most: Job, macs: int) -> None:
         """Add a job; `most` is that of the greatest value of a parameter."""
         varies = tuple(
-            Varies(parameter=parameter, field=name, factor=1)
-            for name, parameter in grows.items()
+            Varies(parameter=parameter, field=name, factor=factor)
+            for name, (parameter, factor) in ways.items()
             if parameter
         )
         group, greatest = JobGroup(job=job), JobGroup(job=most)

@@ -170,6 +170,8 @@ class Floats:
         operands each time, in the order of :data:`OPERANDS`.
     varies : what parameters change.
     numbers : that it computes or adds up, at most.
+    sets : parameter whose value, in the table, `out` is, once the program is assembled: sections
+        that come after have it.
     """
 
     node: str
@@ -185,6 +187,7 @@ class Floats:
     loops: tuple[tuple[int, tuple[int, ...]], ...] = ()
     varies: tuple[Varies, ...] = ()
     numbers: int = 0
+    sets: str = ""
 
     @property
     def around(self) -> int:

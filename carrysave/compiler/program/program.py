@@ -155,12 +155,14 @@ class Program:
         Raises
         ------
         ValueError
-            There are host segments: names the nodes, with reasons.
+            There are host segments: names the nodes, with reasons. Or several sections.
         """
         if self.host:
             reasons = [reason for step in self.host for reason in step.reasons]
             more = f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
             raise ValueError("; ".join(reasons[:_SHOWN]) + more)
+        if (count := len(self.sections)) > 1:
+            raise ValueError(f"a system runs one section, not {count}")
         layers = [(layer.y, layer.counters) for layer in self.layers]
         inputs = {name: self.tensors[name] for name in self.inputs}
         section = self.sections[0]
