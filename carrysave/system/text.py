@@ -38,7 +38,8 @@ def text_program(
     Raises
     ------
     ValueError
-        The program does not fit into the memory; says the bytes. Or the folder is no decoder's.
+        The program does not fit into the memory; says the bytes. Or it has experts; or the folder
+        is no decoder's.
     """
     if is_program(model):
         program = read(model, target)
@@ -47,6 +48,8 @@ def text_program(
     else:
         program, more = compile_file(model, target, cache=cache, bits=bits)
         program = replace(program, more=more)
+    if len(program.sections) > 1:
+        raise ValueError(f"{shown(model.name)} has experts, and a system runs one section alone")
     if len(program.memory) > most:
         raise ValueError(
             f"{shown(model.name)} needs {len(program.memory):,} bytes of memory, and the board has"

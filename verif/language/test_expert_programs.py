@@ -7,16 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.boards.board import BOARDS, design_of
 from carrysave.compiler.decoder.attention import Decoder
-from carrysave.compiler.decoder.compile import ProgramDecoder, block_of, compile_decoder
+from carrysave.compiler.decoder.compile import (
+    ProgramDecoder,
+    block_of,
+    compile_decoder,
+    needed_parameters,
+)
 from carrysave.compiler.decoder.experts import routed
 from carrysave.compiler.decoder.units import GOLDEN
 from carrysave.compiler.front.decoder import Experts, Model
 from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
+from carrysave.compiler.run.attached import Attached
 from carrysave.compiler.target.target import Target
 from verif.compiler import runners
+from verif.compiler.line import Port
 from verif.language.test_families import TEXT
 from verif.language.test_family_programs import checkpoint
 from verif.language.tiny_gguf import write_gguf
@@ -81,6 +89,9 @@ def test_folder_of_a_program_has_experts(run: Run, tmp_path: Path) -> None:
     by_program = run("chat", "build/compile/m", *chat)
     assert by_program.code == 0, by_program.err
     assert by_program.out == run("chat", "m.gguf", *chat).out
+    code, _, err = run("soc", "--model", "m.gguf", "--prompt", "hello", "--board", "ulx3s_85f")
+    assert code == 2
+    assert "m.gguf has experts, and a system runs one section alone" in err
 
 
 @pytest.mark.parametrize("runner", ["driver", "c"])
@@ -90,6 +101,17 @@ def test_runners_have_experts(runner: str, library: Any, tmp_path: Path) -> None
     on = {"driver": runners.on_driver, "c": runners.on_c(library)}[runner]
     own = ProgramDecoder(program, *on(program), CACHE)
     assert np.array_equal(own.step(TEXT[:4]), expected(model)[:4])
+
+
+def test_a_board_on_a_serial_line_has_experts(tmp_path: Path) -> None:
+    """Steps between jobs are the host's; what a section changes, the next one's jobs have."""
+    memory = {"memory_bytes": str(1 << 20), "engine": "systolic_os(m=4,n=4,target=ecp5)"}
+    target = Target(design_of(BOARDS["ulx3s_85f"], {**needed_parameters(), **memory}))
+    model = checkpoint(tmp_path, config_of("mixtral"))
+    program = compile_decoder(model, target, cache=CACHE)
+    attached = Attached(program, Port(program))
+    own = ProgramDecoder(program, attached.memory, attached.runner, CACHE)
+    assert np.array_equal(own.step(TEXT[:3]), expected(model)[:3])
 
 
 def test_only_experts_that_are_used_are_read(tmp_path: Path) -> None:
@@ -104,9 +126,9 @@ def test_only_experts_that_are_used_are_read(tmp_path: Path) -> None:
 
 
 def test_of_equal_scores_the_first_experts_come() -> None:
-    router = np.zeros((5, 8), np.int64)
+    router = np.zeros((40, 8), np.int64)
     router[[1, 3]] = 7
-    experts = Experts(router=router, scales=np.ones(5), used=3, renormalised=True, each=({},) * 5)
+    experts = Experts(router=router, scales=np.ones(40), used=3, renormalised=True, each=({},) * 40)
     h = np.abs(np.random.default_rng(1).normal(0, 0.02, (4, 8)))
     found, shares = routed(experts, h, GOLDEN)
     assert (found == [1, 3, 0]).all()
