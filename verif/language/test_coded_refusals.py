@@ -11,6 +11,7 @@ from carrysave.weights.tensor_files import Tensor
 from hw.emit.user_files import FileError
 from verif.language.coded_layouts import LAYOUTS, Tensors, coded, scheme
 from verif.language.tiny_models import config_of, weights_of, write_checkpoint
+from verif.support.fuzz import broken, budgets, fuzz
 
 
 def refusal(folder: Path, entry: Any, stored: Tensors) -> str:
@@ -137,3 +138,31 @@ def test_embeddings_are_no_codes(tmp_path: Path) -> None:
     code, entry = LAYOUTS["packed int4"]
     stored, _ = coded(weights_of(config_of("llama")), code, "embed")
     assert "embed_tokens.weight': must be of floats, not codes" in refusal(tmp_path, entry, stored)
+
+
+@budgets
+def test_broken_configurations(seconds: float, tmp_path: Path) -> None:
+    """Of tensors that are right: read, or refused in one line."""
+    names = (
+        "gptq in order of activations",
+        "awq",
+        "packed int4 of zero points",
+        "int8 of channels",
+    )
+    coded_ = {name: coded(weights_of(config_of("llama")), LAYOUTS[name][0])[0] for name in names}
+    folders = {}
+    for name, stored in coded_.items():
+        config = config_of("llama", quantization_config=LAYOUTS[name][1])
+        folders[name] = write_checkpoint(tmp_path / name, config, stored)
+    good = [(folder / "config.json").read_bytes() for folder in folders.values()]
+
+    def read(data: bytes) -> None:
+        for folder in folders.values():
+            (folder / "config.json").write_bytes(data)
+            try:
+                load_checkpoint(folder, 8)
+            except FileError as error:
+                last = error
+        raise last
+
+    fuzz(read, broken(good, most=3), seconds)
