@@ -1,10 +1,11 @@
 """A language model on a system: its program of a token, and the tokens of an answer."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
+from carrysave.compiler.decoder.answer import Answer
+from carrysave.compiler.decoder.chat_options import ChatOptions
 from carrysave.compiler.decoder.compile import ProgramDecoder, needed_parameters
 from carrysave.compiler.decoder.folder import compile_file, words_of
 from carrysave.compiler.program.facts import facts
@@ -85,13 +86,12 @@ def answer_of(
         )
     memory = program.memory.copy()
     decoder = ProgramDecoder(program, memory, by_golden(program, memory), cache)
-    runs = [decoder.parameters(token, place) for place, token in enumerate(asked.tolist())]
-    made = [int(np.argmax(decoder.step(asked)[-1]))]
-    while len(made) < tokens and made[-1] not in words.ends and decoder.length < cache:
-        runs.append(decoder.parameters(made[-1], decoder.length))
-        made.append(int(np.argmax(decoder.step(np.array(made[-1:]))[-1])))
-    said = [token for token in made if token not in words.ends]
-    return runs, "".join(words.words(iter(said)))
+    every = asked.tolist()
+    options = ChatOptions(tokens=tokens)
+    answer = Answer(decoder, every, options, words.ends, time.monotonic)
+    text = "".join(words.words(answer.numbers()))
+    runs = [decoder.parameters(every[place], place) for place in range(decoder.length)]
+    return runs, text
 
 
 def write_text(program: Program, model: str, folder: Path, command: str, baud: int) -> list[Path]:
