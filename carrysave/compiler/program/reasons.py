@@ -133,6 +133,8 @@ def not_a_job(product: Operands, target: Target) -> str:
             assert product.weights is not None
             wide = terms_of(target, product.weights) > 1
             return "weights must be of one code of the engine each" if wide else ""
+    if product.formats:
+        return f"{product.formats} are rounded from floats, which run does, and no program"
     if not isinstance(product, QuantisedProduct) or product.scale is None or product.late:
         return "must have constant weights, and codes as results"
     if product.b and np.size(product.b_zero) != 1:

@@ -34,9 +34,7 @@ def sizes_of(
         zeros: list[np.ndarray] = []
         for work in compiled.works:
             rows = zeros[-1] if work.a is None else work.a
-            zeros.append(
-                np.zeros((len(rows), work.b.shape[1] // (work.mode or target.mode).codes), np.int64)
-            )
+            zeros.append(np.zeros((len(rows), work.b.shape[1]), np.int64))
         return compiled.finish(zeros)
 
     def seen(name: str, values: np.ndarray) -> np.ndarray:
