@@ -33,6 +33,7 @@ class Work:
     wide : codes of two bytes.
     row_factors : the sums are added to the previous work's, which C holds then, times so many 2^-15
         for each row, if the device has such factors; without bias and requantisation of both.
+    b_zeros : zero points, blocks x N, of a mode that has them; None: all are 0.
     """
 
     a: np.ndarray | None
@@ -42,11 +43,18 @@ class Work:
     mode: Mode | None = None
     wide: bool = False
     row_factors: np.ndarray | None = None
+    b_zeros: np.ndarray | None = None
 
     @property
     def goes_on(self) -> bool:
         """Whether it takes what the previous work has made."""
         return self.a is None or self.row_factors is not None
+
+    def sides(self, mode: Mode) -> np.ndarray | None:
+        """Return the zero points of blocks of B: those given, or zeros; None: there are none."""
+        if not mode.zeros or self.b_zeros is not None:
+            return self.b_zeros
+        return np.zeros((mode.blocks(self.b.shape[0]), self.b.shape[1]), mode.b.dtype)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -211,11 +219,14 @@ def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Pro
         "mode": mode,
         "wide": work.wide,
     }
+    zeros = None
+    if (sides := work.sides(mode)) is not None and mode.b_sides is not None:
+        zeros = device.place(sides, mode.b_sides, "b_zeros")
     if work.row_factors is None:
-        return device.product(a, b, bias, **how)
+        return device.product(a, b, bias, b_scales=zeros, **how)
     how["accumulate"] = True
     how["row_factors"] = device.place(np.asarray(work.row_factors)[None], FACTOR, "row_factors")
-    return device.product(a, b, bias, out=before, **how)
+    return device.product(a, b, bias, out=before, b_scales=zeros, **how)
 
 
 def _operand(

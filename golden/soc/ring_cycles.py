@@ -219,7 +219,7 @@ def _of_matrices(spec: CoprocessorSpec, job: Job) -> int:
     if spec.inside.expander.table_bytes:
         factors += [0, 0]
     if spec.inside.block:
-        factors += [placed[name].rows - 1 for name in ("a_scales", "b_scales")]
+        factors += [placed[s].rows - 1 if s in placed else 0 for s in ("a_scales", "b_scales")]
     return _multiplied(factors)
 
 

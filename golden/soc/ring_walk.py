@@ -88,7 +88,8 @@ class RingWalk:
         else:
             deep = -(-deep * window.channels // stores.tile_k)
         split = Blocks(job.block_m, job.block_n, deep, job.by_columns)
-        bits = {n: one.bits for n, one in self._placed.items() if n not in ("table", "b_scales")}
+        tables = {"table", *(["b_scales"] if self._spec.inside.expander.table_bytes else [])}
+        bits = {name: one.bits for name, one in self._placed.items() if name not in tables}
         if job.accumulate:
             bits["addend"] = bits["c"]
         parts = blocks(spans(stores, split, bits, job.m, job.n, words))

@@ -51,8 +51,8 @@ class BlockedProduct(Operands):
         """Why values may differ."""
         if self.rounds:
             return (
-                f"rounds {self.rounds}, onnxruntime neither. Counted in units in the last place of"
-                " the largest"
+                f"rounds {self.rounds}, which onnxruntime takes as they are. Counted in units in"
+                " the last place of the largest"
             )
         return (
             "adds the floats of blocks in their order, onnxruntime in another; it multiplies floats"

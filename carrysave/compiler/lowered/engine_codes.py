@@ -8,10 +8,36 @@ import numpy as np
 
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.target.target import Target
-from carrysave.driver import Number
+from carrysave.driver import Mode, Number
 from golden.lut.expander import CODEBOOKS
 
-__all__ = ["check_depth", "check_weights", "code_offset", "moved", "stacked", "terms_of"]
+__all__ = [
+    "EngineWeights",
+    "check_depth",
+    "check_weights",
+    "code_offset",
+    "engine_weights",
+    "moved",
+    "terms_of",
+]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EngineWeights:
+    """Weights as an engine has them.
+
+    Members
+    -------
+    codes : of B: terms of the weights, one below the other along K.
+    sums : of each column of the weights.
+    mode : formats.
+    zeros : zero points that the engine takes from codes, blocks x N; None: there are none.
+    """
+
+    codes: np.ndarray
+    sums: np.ndarray
+    mode: Mode
+    zeros: np.ndarray | None = None
 
 
 def code_offset(name: str, kind: "np.dtype[Any]", number: Number) -> int:
@@ -42,17 +68,51 @@ def moved(codes: np.ndarray, offset: int, number: Number) -> np.ndarray:
 def terms_of(target: Target, right: np.ndarray) -> int:
     """Count the terms that weights come in: those wider than the engine's are sums of several.
 
-    Bipolar ones are not split.
+    Bipolar ones are not split, nor those that zero points bring into range.
     """
-    if target.bipolar:
+    matrices = right.reshape(-1, *right.shape[-2:])
+    if target.bipolar or all(_with_zeros(target, one) is not None for one in matrices):
         return 1
     return len(_split(target.mode.b.low, target.mode.b.high, right))
 
 
-def stacked(target: Target, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stack the terms of weights along K; also return the sums of the weights' columns."""
-    number = target.mode.b
-    return _stacked(number.low, number.high, _Same(right))
+def engine_weights(target: Target, right: np.ndarray) -> EngineWeights:
+    """Return weights as the engine has them.
+
+    They are of the fewest bits in which zero points hold them, if the engine has these; else terms.
+    """
+    return _engine_weights(target, _Same(right))
+
+
+def zero_points(right: np.ndarray, number: Number, block: int) -> np.ndarray | None:
+    """Return zero points with which weights plus these are numbers of a range, nearest to 0.
+
+    Parameters
+    ----------
+    right : integers, K x N.
+    number : of codes, and of zero points.
+    block : rows that share one.
+
+    Returns
+    -------
+    Blocks x N; None: the weights of a block are too far apart.
+    """
+    starts = np.arange(0, len(right), block)
+    low, high = (
+        end.reduceat(right, starts, axis=0).astype(np.int64) for end in (np.minimum, np.maximum)
+    )
+    least = np.maximum(number.low, number.low - low)
+    most = np.minimum(number.high, number.high - high)
+    return None if (least > most).any() else np.clip(0, least, most)
+
+
+def _with_zeros(target: Target, right: np.ndarray) -> tuple[Mode, np.ndarray] | None:
+    """Return the narrowest mode in which zero points hold weights, and these; None: none does."""
+    for mode in target.zero_modes:
+        zeros = zero_points(right, mode.b, mode.block)
+        if zeros is not None:
+            return mode, zeros
+    return None
 
 
 def _split(low: int, high: int, right: np.ndarray) -> list[np.ndarray]:
@@ -82,13 +142,18 @@ class _Same:
 
 
 @lru_cache(maxsize=1)
-def _stacked(low: int, high: int, right: _Same) -> tuple[np.ndarray, np.ndarray]:
-    """Stack the terms of weights along K; also return the sums of columns.
-
-    The last ones are remembered: a recurrent layer has the same at every step.
-    """
-    terms = _split(low, high, right.array)
-    return terms[0] if len(terms) == 1 else np.concatenate(terms), right.array.sum(axis=0)
+def _engine_weights(target: Target, weights: _Same) -> EngineWeights:
+    """Make them; the last ones are remembered: a recurrent layer has the same at every step."""
+    right = weights.array
+    sums = right.sum(axis=0)
+    if (known := _with_zeros(target, right)) is not None:
+        mode, zeros = known
+        spread = np.repeat(zeros, mode.block, axis=0)[: len(right)]
+        codes = (right + spread).astype(mode.b.dtype)
+        return EngineWeights(codes=codes, sums=sums, mode=mode, zeros=zeros)
+    terms = _split(target.mode.b.low, target.mode.b.high, right)
+    codes = terms[0] if len(terms) == 1 else np.concatenate(terms)
+    return EngineWeights(codes=codes, sums=sums, mode=target.mode)
 
 
 def check_weights(target: Target, right: np.ndarray | None, *, late: bool) -> None:

@@ -54,7 +54,10 @@ def _sums(spec: CoprocessorSpec, work: Work, existing: np.ndarray | None = None)
     assert work.a is not None
     mode = work.mode
     pair = (0, 0) if mode is None else (mode.a_format, mode.b_format)
-    sums, _ = spec.inside.multiply(work.a, work.b, pair)
+    zeros = None if mode is None else work.sides(mode)
+    # Of a zero point's byte as many bits count as a code has.
+    sides = () if zeros is None else (zeros.astype(np.int64) & 0xFF,)
+    sums, _ = spec.inside.multiply(work.a, work.b, pair, sides)
     if work.bias is not None:
         sums = sums + work.bias
     if existing is not None:

@@ -12,8 +12,8 @@ from carrysave.compiler.lowered.engine_codes import (
     check_depth,
     check_weights,
     code_offset,
+    engine_weights,
     moved,
-    stacked,
     terms_of,
 )
 from carrysave.compiler.lowered.operands import Compiled, Cut, Operands
@@ -248,16 +248,16 @@ class QuantisedProduct(Operands):
         offset = code_offset("A", self.a_type, target.mode.a)
         works = []
         for left, right, biases in parts:
-            b, sums = stacked(target, right)
-            check_depth(target, len(b))
-            a = moved(left, offset, target.mode.a)
+            made = engine_weights(target, right)
+            check_depth(target, len(made.codes))
+            a, terms = moved(left, offset, target.mode.a), len(made.codes) // len(right)
             works.append(
                 Work(
-                    # Terms of B are stacked along K, and A is repeated along K.
-                    a=a if len(b) == len(right) else np.tile(a, len(b) // len(right)),
-                    b=b,
-                    bias=biases - (self.a_zero - offset) * sums,
-                    mode=target.mode,
+                    a=a if terms == 1 else np.tile(a, terms),
+                    b=made.codes,
+                    bias=biases - (self.a_zero - offset) * made.sums,
+                    mode=made.mode,
+                    b_zeros=made.zeros,
                 )
             )
         return works

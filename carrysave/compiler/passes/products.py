@@ -91,7 +91,7 @@ def _matched(graph: Graph, node: NodeProto, setting: Setting) -> Match | Recurre
         if choice:
             return match_floats(graph, node, setting.target, choice)
         return (
-            match_blocked(graph, node)
+            match_blocked(graph, node, setting.target)
             or match_float_codes(graph, node, setting.target)
             or match(graph, node)
         )

@@ -155,7 +155,10 @@ def reason_of(lowered: Lowered, node: NodeProto, target: Target) -> str:
 
 
 def check_target(target: Target) -> None:
-    """Refuse a co-processor whose codes are not of int8."""
+    """Refuse a co-processor whose codes are not of int8, or whose blocks have zero points."""
+    if target.zero_modes:
+        text = "run takes engines with zeros=true product by product; programs have none of these"
+        raise ValueError(text)
     for name, number in (("A", target.mode.a), ("B", target.mode.b), ("C", target.info.codes)):
         if (number.bits, number.low, number.high) != (8, -128, 127):
             text = f"{number.low}..{number.high}"

@@ -91,7 +91,8 @@ class Alone:
     def some_columns(self, start: int, count: int, target: Target) -> "Alone":
         """Return some columns of the B of a product; codes of less than a byte begin with one."""
         rows = dict(self.rows)
-        for side in rows.keys() & {"b", "bias", "records", *("c" * self.job.accumulate)}:
+        sides = {"b", "b_scales", "bias", "records", *("c" * self.job.accumulate)}
+        for side in rows.keys() & sides:
             whole = rows[side]
             # A table is behind the records.
             end = whole.shape[1] - TABLE_BYTES * (self.job.table and side == "records")
@@ -200,6 +201,8 @@ def of_work(kind: str, work: Work, target: Target, existing: np.ndarray | None =
     }
     if work.bias is not None:
         rows["bias"] = info.sums.pack(info.sums.check("bias", work.bias[None]))
+    if (zeros := work.sides(mode)) is not None and mode.b_sides is not None:
+        rows["b_scales"] = mode.b_sides.pack(mode.b_sides.check("b_zeros", zeros))
     if work.row_factors is not None:
         rows["c"] = info.sums.pack(info.sums.check("existing", existing))
         rows["row_factors"] = FACTOR.pack(FACTOR.check("row_factors", work.row_factors[None]))

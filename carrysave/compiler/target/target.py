@@ -52,9 +52,10 @@ class Target:
         """Check that networks can run on it."""
         if not isinstance(self.design.spec, CoprocessorSpec):
             raise ValueError(f"design must be a coprocessor, not {self.design.name!r}")
-        for feature in ("stream",) if self.scaled else ("scales", "stream"):
-            if feature in self.info.features:
-                raise ValueError(f"engine must be one with matrices in memory, without {feature}")
+        if "stream" in self.info.features:
+            raise ValueError("engine must be one with matrices in memory, without stream")
+        if self.spec.inside.a_sides and not self.scaled:
+            raise ValueError("engine must be one with matrices in memory, without scales")
         if self.scaled:
             self.info.require("scales")
             return
@@ -124,6 +125,12 @@ class Target:
         if self.modes:
             return self.modes[_INTEGERS, _INTEGERS]
         return self.info.mode
+
+    @cached_property
+    def zero_modes(self) -> list[Mode]:
+        """Modes for codes whose blocks of B have zero points, B of the fewest bits first."""
+        known = [one for (a, _), one in self.modes.items() if a == _INTEGERS and one.zeros]
+        return sorted(known, key=lambda mode: mode.b.bits)
 
     @property
     def bipolar(self) -> bool:

@@ -92,13 +92,15 @@ def job_of_shape(
         low, high = how.limits(number)
         how = replace(how, low=low, high=high)
     (m, k, n), beat = shape, info.stores.data_width // 8
-    lda, ldb, ldc = (
+    sides = [] if not mode.block or mode.b_sides is None else [(mode.b_sides, n)]
+    lda, ldb, ldc, *ldsb = (
         -(-one.row_bytes(columns) // beat) * beat
-        for one, columns in ((mode.a, k), (mode.b_stored, n * mode.codes), (number, n))
+        for one, columns in ((mode.a, k), (mode.b_stored, n * mode.codes), (number, n), *sides)
     )
     return Job(
         a=0, b=0, c=0, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc,
         bias=0 if bias else None, requantisation=how,
         records=0 if how is not None and how.per_column else None,
         a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0,
+        ldsb=sum(ldsb),
     )  # fmt: skip
