@@ -72,6 +72,28 @@ class PackFlags(image.PackRequest):
             " kmeans:16."
         ),
     ]
+    zeros: Annotated[
+        bool | None,
+        Parameter(
+            negative="",
+            help="Codes and zero points of blocks, for a co-processor whose engine has zeros.",
+        ),
+    ]
+    sparse: Annotated[
+        bool | None,
+        Parameter(
+            negative="",
+            help="Bytes that are not 0, for a co-processor with sparse=true: AIE-ML's chunks.",
+        ),
+    ]
+    prune: Annotated[
+        str | None,
+        Parameter(
+            help="Leave N of each M along K, 1:4 or 2:4, for an engine with sparsity; with"
+            " --sparse 4:8, too."
+        ),
+    ]
+    depth: Annotated[int | None, Parameter(help="With --sparse: inputs per block. [default: all]")]
 
 
 _FLAGS = defaults(PackFlags)
@@ -103,7 +125,8 @@ def pack(
     JSON manifest beside the image describes its sections. `--unpack` restores codes, scales and
     zero points from the image. Of a language model (.gguf: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0) all
     matrices are packed, unchanged, with an index; or one, with `--tensor`. With `--codebook`, of
-    floats, rows of B of a co-processor are written, of codes, with their table and scales.
+    floats, `--zeros`, `--sparse` or `--prune`, rows of B of a co-processor are written, with their
+    table or zero points, and scales.
 
     **Examples:**
 
@@ -111,7 +134,8 @@ def pack(
     - `carrysave pack weights.npy --scheme ternary --group tensor --layout trits5`
     - `carrysave pack gptq.safetensors --tensor layers.0.up --from gptq -o build`
     - `carrysave pack model.gguf -o build/model`
-    - `carrysave pack model.safetensors --tensor layers.0.up.weight --codebook kmeans:8`
+    - `carrysave pack gptq.safetensors --tensor layers.0.up --zeros`
+    - `carrysave pack model.safetensors --tensor layers.0.up.weight --prune 2:4 --sparse`
     - `carrysave pack --unpack build/weights.json`
     """
     folder = output_folder(output)
@@ -128,6 +152,8 @@ def pack(
         print(json.dumps({"files": [str(path) for path in files], **manifest}, indent=2))
     elif "codebook" in manifest:
         designs.print_codebook(console, files, manifest)
+    elif "operand" in manifest:
+        designs.print_operand(console, files, manifest)
     elif "sections" in manifest:
         designs.print_packing(console, files, manifest)
     else:

@@ -15,6 +15,7 @@ __all__ = [
     "catalogue",
     "print_catalogue",
     "print_files",
+    "print_operand",
     "print_packed_model",
     "print_packing",
     "print_line",
@@ -106,6 +107,21 @@ def print_codebook(console: Console, files: Sequence[Path], manifest: dict[str, 
         f"{manifest['k']} x {manifest['n']} weights, codebook {manifest['codebook']}, table"
         f" {' '.join(map(str, manifest['table']))}; {manifest['groups']} groups of"
         f" {manifest['group']}; relative error (rms) {manifest['relative_error']:.4f}",
+    )
+    _print_sections(console, manifest)
+
+
+def print_operand(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
+    """Print the files written, what B is, and the sections of the image."""
+    for path in files:
+        print_line(console, f"{path!s}  {path.stat().st_size:>9,} bytes")
+    what = {"zeros": "with zero points", "bitmap": "without zeros"}
+    print_line(
+        console,
+        f"{manifest['k']} x {manifest['n']} weights of {manifest['bits']} bits,"
+        f" {what.get(manifest['operand'], 'with masks')}, {manifest['zero_weights']:.1%} of them 0;"
+        f" {manifest['groups']} groups of {manifest['group']}; relative error (rms)"
+        f" {manifest['relative_error']:.4f}",
     )
     _print_sections(console, manifest)
 

@@ -4,24 +4,21 @@ Tables are NF4 of QLoRA (Dettmers et al., 2023), or clusters of the weights them
 (Cho et al., 2023), which trains with them; here they are of weights that are trained already.
 """
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from carrysave.errors import ArgumentError, UsageError, needs
-from carrysave.weights.layer import PackRequest
+from carrysave.weights.request import PackRequest
+from carrysave.weights.sections import check_digest, part, relative_error, sectioned
 from carrysave.weights.tensor_files import Tensor
 from golden.lut.expander import CODEBOOKS, NF4, expand, pack_codes, unpack_codes
-from golden.lut.image import sealed
 
 __all__ = ["pack_codebook", "unpack_codebook"]
 
 _MOST = 127
 """Largest number of a table: a weight is one of them times its scale."""
-_SECTION = 64
-"""Bytes whose multiple a section begins at."""
 _KMEANS = {f"kmeans:{spec.entries}": spec for spec in CODEBOOKS.values() if spec.table is None}
 _LEGAL = ("nf4", *_KMEANS)
 
@@ -49,6 +46,7 @@ def pack_codebook(
         Another codebook, or weights that are none.
     """
     request.refuse("codebook", "bits", "scheme", "scales", "layout", "fold", "beat", "columns")
+    request.refuse("codebook", "zeros", "sparse", "prune", "depth")
     book = str(request.codebook)
     if book not in _LEGAL:
         raise ArgumentError(
@@ -68,23 +66,22 @@ def pack_codebook(
         "table": table.astype(np.int8).tobytes(),
         "scales": scales.astype("<f4").tobytes(),
     }
-    image, sections = _sections(parts)
-    return image, sealed({
-        "image": f"{name}.bin",
-        "k": depth,
-        "n": columns,
-        "codebook": spec.name,
-        "bits": spec.bits,
-        "deep": spec.deep,
-        "table": table.tolist(),
-        "group": rows,
-        "groups": len(scales),
-        "relative_error": _error(made, values),
-        "sections": sections,
-        "bytes": len(image),
-        "sha256": hashlib.sha256(image).hexdigest(),
-        "source": {"format": "float", "layer": layer, "rows": request.rows or "out"},
-    })
+    return sectioned(
+        parts,
+        {
+            "image": f"{name}.bin",
+            "k": depth,
+            "n": columns,
+            "codebook": spec.name,
+            "bits": spec.bits,
+            "deep": spec.deep,
+            "table": table.tolist(),
+            "group": rows,
+            "groups": len(scales),
+            "relative_error": relative_error(made, values),
+            "source": {"format": "float", "layer": layer, "rows": request.rows or "out"},
+        },
+    )
 
 
 def _matrix(tensor: Tensor, request: PackRequest) -> np.ndarray:
@@ -93,12 +90,6 @@ def _matrix(tensor: Tensor, request: PackRequest) -> np.ndarray:
     if values.ndim != 2 or not values.size or not np.isfinite(values).all():
         raise UsageError("weights must be a matrix of finite floats")
     return values
-
-
-def _error(made: np.ndarray, values: np.ndarray) -> float:
-    """Return the root of the mean square of what is wrong, of that of the weights."""
-    wrong, whole = (float(np.mean(np.square(one))) for one in (made - values, values))
-    return float(np.sqrt(wrong / max(whole, 1e-300)))
 
 
 def _scales(values: np.ndarray, rows: int, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -110,36 +101,20 @@ def _scales(values: np.ndarray, rows: int, *, whole: bool) -> tuple[np.ndarray, 
     return scales, np.repeat(scales, rows, axis=0)[: len(values)].astype(np.float64)
 
 
-def _sections(parts: Mapping[str, bytes]) -> tuple[bytes, dict[str, dict[str, int]]]:
-    """Put sections one after the other; return the image, and where they are."""
-    image, sections = b"", dict[str, dict[str, int]]()
-    for name, part in parts.items():
-        image += bytes(-len(image) % _SECTION)
-        sections[name] = {"offset": len(image), "bytes": len(part)}
-        image += part
-    return image, sections
-
-
 def unpack_codebook(image: bytes, manifest: Mapping[str, Any]) -> np.ndarray:
     """Return the weights of an image, float32, K x N; ValueError: it is none of this manifest."""
-    if hashlib.sha256(image).hexdigest() != manifest["sha256"]:
-        raise ValueError("sha256, which is another than the image's")
+    check_digest(image, manifest)
     spec, depth, columns = CODEBOOKS[manifest["codebook"]], manifest["k"], manifest["n"]
-
-    def part(name: str) -> bytes:
-        section = manifest["sections"][name]
-        return image[section["offset"] : section["offset"] + section["bytes"]]
-
     rows = -(-depth // spec.deep)
-    raw = np.frombuffer(part("codes"), np.uint8).reshape(rows, -1)
+    raw = np.frombuffer(part(image, manifest, "codes"), np.uint8).reshape(rows, -1)
     if spec.bits < 8:
         places = np.arange(0, 8, spec.bits)
         words = (raw[:, :, None] >> places & spec.entries - 1).reshape(rows, -1)[:, :columns]
     else:
         words = np.ascontiguousarray(raw).view("<u8")
-    table = np.frombuffer(part("table"), np.int8).astype(np.int64)
+    table = np.frombuffer(part(image, manifest, "table"), np.int8).astype(np.int64)
     numbers = expand(unpack_codes(words.astype(np.int64), spec)[:depth], table)
-    scales = np.frombuffer(part("scales"), "<f4").reshape(-1, columns)
+    scales = np.frombuffer(part(image, manifest, "scales"), "<f4").reshape(-1, columns)
     return (numbers * np.repeat(scales, manifest["group"], axis=0)[:depth]).astype(np.float32)
 
 

@@ -13,8 +13,6 @@ from carrysave.errors import ArgumentError, UsageError, check_choice
 from carrysave.weights import model_image
 from carrysave.weights.codebook import pack_codebook, unpack_codebook
 from carrysave.weights.layer import (
-    SOURCES,
-    PackRequest,
     check_finite,
     from_checkpoint,
     from_codes,
@@ -23,6 +21,8 @@ from carrysave.weights.layer import (
     to_codes,
     to_parts,
 )
+from carrysave.weights.operand_image import of_operand, pack_operand, unpack_operand
+from carrysave.weights.request import SOURCES, PackRequest
 from carrysave.weights.tensor_files import Tensor, dump, read
 from golden.formats.names import minifloat
 from golden.lut.checkpoint import FORMATS
@@ -59,12 +59,20 @@ def pack(
             raise ArgumentError("{codebook} is for floats, not for {source}", source=source)
         data, manifest = pack_codebook(tensors[layer], request, chosen, layer)
         return _written(folder, chosen, data, manifest), manifest
+    operand = of_operand(request)
+    if operand is None:
+        request.refuse("images of LUT cores", "depth")
     if source == "float":
-        weights, facts = from_float(tensors[layer], request)
+        weights, facts = from_float(tensors[layer], operand or request)
     elif source == "codes":
         weights, facts = from_codes(_members(tensors, layer), request)
     else:
         weights, facts = from_checkpoint(_members(tensors, layer), source, request)
+    if operand is not None:
+        floats = operand.turned(tensors[layer].values()) if source == "float" else weights.values()
+        described = {"format": source, "layer": layer, **facts}
+        data, manifest = pack_operand(weights, floats, operand, f"{chosen}.bin", described)
+        return _written(folder, chosen, data, manifest), manifest
     image = pack_image(weights, request.layout_of(weights))
     manifest = sealed({
         "image": f"{chosen}.bin",
@@ -116,8 +124,9 @@ def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Pat
         within(file, 8 * k * n)
     data = read_file(file.parent / image, TENSORS)
     try:
-        if "codebook" in manifest:
-            matrix = unpack_codebook(data, manifest)
+        if "codebook" in manifest or "operand" in manifest:
+            read_back = unpack_codebook if "codebook" in manifest else unpack_operand
+            matrix = read_back(data, manifest)
             turned = matrix if source.get("rows") == "in" else matrix.T
             weight = Tensor(array=np.ascontiguousarray(turned).view(np.uint32), format="fp32")
             path = folder / f"{name or file.stem + '_unpacked'}{suffix}"

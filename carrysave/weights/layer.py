@@ -1,24 +1,20 @@
 """A layer's weights: tensors of a file to groups of codes, and back to the same tensors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from carrysave.errors import ArgumentError, UsageError, check_choice
+from carrysave.weights.request import PackRequest
 from carrysave.weights.tensor_files import FLOATS, Tensor
 from golden.formats.names import minifloat
-from golden.lut.checkpoint import FORMATS, from_awq, from_gptq, to_awq, to_gptq
-from golden.lut.layout import LayoutSpec
+from golden.lut.checkpoint import from_awq, from_gptq, to_awq, to_gptq
 from golden.lut.quantise import QuantiseSpec, quantise
-from golden.lut.trits import TRITS
 from golden.lut.weights import GroupedWeights, decode_scales, encode_scales
 from hw.emit.user_files import shown
 
 __all__ = [
-    "SOURCES",
-    "PackRequest",
     "check_finite",
     "from_checkpoint",
     "from_codes",
@@ -28,75 +24,11 @@ __all__ = [
     "to_parts",
 ]
 
-SOURCES = ("auto", "float", "codes", *FORMATS)
 _OFFSETS = {"symmetric": 0, "asymmetric": 0, "odd": 0, "ternary": 1}
 _MOST = 2.0**127
 """Largest magnitude of a weight; the sums of many are still numbers."""
 _INTEGERS = ("bool", *(f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)))
 _CODED = ("fp16", "bf16", "fp32", "e8m0")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PackRequest:
-    """A pack request; None for options not given on the command line."""
-
-    tensor: str | None = None
-    source: str | None = None
-    rows: str | None = None
-    bits: int | None = None
-    group: str | None = None
-    scheme: str | None = None
-    scales: str | None = None
-    layout: str | None = None
-    fold: int | None = None
-    beat: int | None = None
-    columns: int | None = None
-    codebook: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check what no spec does."""
-        if self.source is not None:
-            check_choice("source", self.source, SOURCES)
-        if self.rows is not None:
-            check_choice("rows", self.rows, ("in", "out"))
-
-    def refuse(self, where: str, *names: str) -> None:
-        """Refuse options that do not apply: all, or those named."""
-        for field in fields(self):
-            if field.name in (names or (field.name,)) and getattr(self, field.name) is not None:
-                raise ArgumentError(f"{{{field.name}}} is not for {{_where}}", _where=where)
-
-    def turned(self, matrix: np.ndarray) -> np.ndarray:
-        """Return a matrix with inputs as rows, or such a one as it was."""
-        return matrix if self.rows == "in" else matrix.T
-
-    @property
-    def rows_per_scale(self) -> int:
-        """Rows of a group; 0 for all of a column or a matrix."""
-        if self.group in ("column", "tensor"):
-            return 0
-        text = self.group or "128"
-        if not text.isdecimal() or int(text) < 1:
-            raise ArgumentError(
-                "{group} must be 1.. rows, column or tensor, not {text!r}", text=text
-            )
-        return int(text)
-
-    def layout_of(self, weights: GroupedWeights) -> LayoutSpec:
-        """Return the layout; options not given are chosen to fit."""
-        layout = self.layout or "planes_inner"
-        fold = self.fold
-        if fold is None:
-            fold = {"trits5": 0, "keys": 5}.get(layout, 4)
-        grain = TRITS if layout == "trits5" else max(fold, 1)
-        return LayoutSpec(
-            layout=layout,
-            bits=weights.bits,
-            k=self.beat if self.beat is not None else 16 // grain * grain,
-            n=64 if self.columns is None else self.columns,
-            group=weights.group,
-            fold=fold,
-        )
 
 
 def from_float(tensor: Tensor, request: PackRequest) -> tuple[GroupedWeights, dict[str, Any]]:

@@ -12,7 +12,8 @@ from carrysave.errors import ArgumentError, UsageError
 from carrysave.weights.gguf import GgufFile, read_gguf
 from carrysave.weights.gguf_tensor import GgufTensor
 from carrysave.weights.grouped import error_of
-from carrysave.weights.layer import PackRequest, check_finite
+from carrysave.weights.layer import check_finite
+from carrysave.weights.request import PackRequest
 from carrysave.weights.tensor_files import Tensor, dump
 from golden.lut.image import pack_image, sealed
 from golden.lut.weights import GroupedWeights
@@ -21,7 +22,10 @@ from hw.emit.user_files import TENSORS, FileError, shown, within
 __all__ = ["SUFFIX", "pack_model"]
 
 SUFFIX = ".gguf"
-_FIXED = ("source", "rows", "bits", "group", "scheme", "scales")
+_FIXED = (
+    *("source", "rows", "bits", "group", "scheme", "scales"),
+    *("codebook", "zeros", "sparse", "prune", "depth"),
+)
 
 
 def pack_model(

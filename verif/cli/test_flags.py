@@ -25,7 +25,7 @@ from carrysave.errors import ArgumentError, check_choice, option_of
 from carrysave.exploration.options import ExploreOptions
 from carrysave.keywords import differing
 from carrysave.training.options import TrainOptions
-from carrysave.weights.layer import PackRequest
+from carrysave.weights.request import PackRequest
 
 
 @pytest.mark.parametrize(

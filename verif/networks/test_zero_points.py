@@ -13,7 +13,7 @@ from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.reference_runtime import session
-from carrysave.compiler.lowered.engine_codes import engine_weights, terms_of, zero_points
+from carrysave.compiler.lowered.engine_codes import engine_weights, terms_of
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.run.alone import of_work
@@ -21,6 +21,7 @@ from carrysave.compiler.run.compare import Comparison
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Number
 from carrysave.driver.batch import Work
+from carrysave.weights.zero_points import zero_points
 from hw.catalog import Design
 from verif.networks.comparing import TARGET, multiplier
 from verif.networks.graphs import Builder
@@ -172,8 +173,8 @@ def test_on_the_simulated_block(run: Run, tmp_path: Path, how: str) -> None:
     model = of_few_bits(4 if how == "QOperator" else None, bits=4, quant_format=QuantFormat[how])
     onnx.save(model, tmp_path / "m.onnx")
     np.save(tmp_path / "x.npy", inputs())
-    how = ("-p", f"engine={ENGINE}", "--simulate", "all", "--json")
-    found = run("run", "m.onnx", "--input", "x.npy", *how)
+    flags = ("-p", f"engine={ENGINE}", "--simulate", "all", "--json")
+    found = run("run", "m.onnx", "--input", "x.npy", *flags)
     assert found.code == 0, found.err
     facts = check("run", found.out)
     assert facts["simulation_equal"] is True

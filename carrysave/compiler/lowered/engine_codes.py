@@ -9,6 +9,7 @@ import numpy as np
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Mode, Number
+from carrysave.weights.zero_points import zero_points
 from golden.lut.expander import CODEBOOKS
 
 __all__ = [
@@ -82,28 +83,6 @@ def engine_weights(target: Target, right: np.ndarray) -> EngineWeights:
     They are of the fewest bits in which zero points hold them, if the engine has these; else terms.
     """
     return _engine_weights(target, _Same(right))
-
-
-def zero_points(right: np.ndarray, number: Number, block: int) -> np.ndarray | None:
-    """Return zero points with which weights plus these are numbers of a range, nearest to 0.
-
-    Parameters
-    ----------
-    right : integers, K x N.
-    number : of codes, and of zero points.
-    block : rows that share one.
-
-    Returns
-    -------
-    Blocks x N; None: the weights of a block are too far apart.
-    """
-    starts = np.arange(0, len(right), block)
-    low, high = (
-        end.reduceat(right, starts, axis=0).astype(np.int64) for end in (np.minimum, np.maximum)
-    )
-    least = np.maximum(number.low, number.low - low)
-    most = np.minimum(number.high, number.high - high)
-    return None if (least > most).any() else np.clip(0, least, most)
 
 
 def _with_zeros(target: Target, right: np.ndarray) -> tuple[Mode, np.ndarray] | None:
