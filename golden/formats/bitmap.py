@@ -40,13 +40,7 @@ def pack_bitmap(codes: np.ndarray) -> bytes:
     ----------
     codes : one axis, int8 or uint8; zeros are appended up to a multiple of 32.
     """
-    raw = np.asarray(codes).view(np.uint8)
-    parts = []
-    for chunk in np.pad(raw, (0, -len(raw) % CHUNK)).reshape(-1, CHUNK):
-        stored = chunk[chunk != 0]
-        parts += [np.packbits(chunk != 0, bitorder="little"), stored]
-        parts.append(np.zeros(-len(stored) % ENTRY_BYTES, np.uint8))
-    return b"".join(part.tobytes() for part in parts)
+    return pack_block(np.asarray(codes).view(np.uint8)[None])
 
 
 def unpack_bitmap(data: bytes, count: int) -> np.ndarray:
@@ -102,9 +96,18 @@ def pack_block(rows: Bytes, *, raw: bool = False) -> bytes:
     The layout of a chunk is that of the sparse tiles of AMD's AIE-ML (UG1603, AM020). Loaded as
     sparse, computed as dense: Flash-LLM (Xia et al. 2023).
     """
-    if not raw:
-        return b"".join(pack_bitmap(row) for row in rows)
-    return b"".join(row.tobytes() + bytes(-len(row) % ENTRY_BYTES) for row in rows)
+    whole = ENTRY_BYTES if raw else CHUNK
+    filled = np.pad(rows, ((0, 0), (0, -rows.shape[1] % whole)))
+    if raw:
+        return filled.tobytes()
+    chunks = filled.reshape(-1, CHUNK)
+    there = chunks != 0
+    # What is stored comes first, in its order, and zeros behind it.
+    stored = np.take_along_axis(chunks, np.argsort(~there, axis=1, kind="stable"), axis=1)
+    count = there.sum(axis=1)
+    used = ENTRY_BYTES + count + -count % ENTRY_BYTES
+    parts = np.hstack([np.packbits(there, axis=1, bitorder="little"), stored])
+    return parts[np.arange(parts.shape[1]) < used[:, None]].tobytes()
 
 
 def unpack_block(packed: Bytes, size: BlockSize, *, raw: bool = False) -> Bytes | None:

@@ -138,6 +138,10 @@ class RingBus:
         """Have the beats of what was read last take longer."""
         self._read += cycles
 
+    def cycles(self, start: int, beats: int) -> int:
+        """Return the cycles of beats that follow each other, of what is at an address."""
+        return beats * self._of(start)[1]
+
     def write(self, first: int, last: int, start: int, count: int) -> None:
         """Write bytes, of which beats come from one time to another."""
         latency, each = self._of(start)

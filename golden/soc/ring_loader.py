@@ -2,8 +2,10 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
+from golden.formats.bitmap import CHUNK, ENTRY_BYTES
 from golden.soc.block_rows import Parts, Span
 from golden.soc.code_table import CODES
 from golden.soc.code_table import cycles as table_cycles
@@ -30,6 +32,8 @@ _BUFFERS = {
     "records": 4,
 }
 """Of the stores of each matrix."""
+_PAIR, _BLOCK_BEGINS = 2 * ENTRY_BYTES, 6
+"""Bytes of the offsets of a block of a packed B; from those of a job's first one to its request."""
 _ASKS = 66
 """From the first job's begin to its successor's descriptor, unless all rows have been requested."""
 _TAKEN = 6
@@ -79,11 +83,17 @@ class RingLoader:
         """When the descriptor after the next one was there, in the queue; bytes of the next one."""
         self._placed: Mapping[str, Matrix] = {}
         self._walks: tuple[Window, WindowRuns] | None = None
-        """Of the job."""
+        self._share, self._offsets = 0.0, False
+        """Of the job: bytes of a packed B by those of its rows, 0 if it is not; whether offsets of
+        its first block are to be read."""
 
     def begin(self, job: Job, begin: Begin) -> None:
         """Begin a job: say which descriptors are requested, and when; read its table."""
         self._placed, window = matrices(self._spec, job), job.window
+        self._share, self._offsets = 0.0, job.packed
+        if job.packed:
+            dense = matrices(self._spec, replace(job, packed=False))["b"]
+            self._share = job.ldb / (dense.rows * dense.row_bytes)
         self._walks = None if window is None else (window, WindowRuns(window, job.lda))
         self._size = begin.alike or DESCRIPTOR
         if begin.alike:
@@ -128,6 +138,8 @@ class RingLoader:
 
     def load(self, span: Span) -> list[int]:
         """Read rows of a matrix; return when the last beat of each comes."""
+        if span.name == "b" and self._share:
+            return self._load_packed(span)
         came, bus, name = list[int](), self._bus, span.name
         matrix = self._placed["c" if name == "addend" else name]
         walks = self._walks if name == "a" else None
@@ -146,6 +158,25 @@ class RingLoader:
                 self.row, more = bus.read_rows(self.row, rows)
                 return came + more
         return came
+
+    def _load_packed(self, span: Span) -> list[int]:
+        """Read a block of a packed B, which has as many zeros as others; as :meth:`load`."""
+        bus, beat, at = self._bus, self._spec.bytes, self._placed["b"].address
+        self.row = max(self.row, self.free["b"][0], bus.room) + NEXT
+        came = bus.read(self.row, at, _PAIR)
+        if self._offsets:
+            self.row, self._offsets = came + _BLOCK_BEGINS, False
+        size = max(ENTRY_BYTES, round(len(span.rows) * span.bytes * self._share))
+        self._step()
+        last = bus.read(self.row, at, size)
+        unpacked = first = max(came, last - bus.cycles(at, -(-size // beat)))
+        each, times = -(-span.bytes // beat) + -(-span.bytes // CHUNK), list[int]()
+        for number in range(1, len(span.rows) + 1):
+            here = first + (last - first) * number // len(span.rows)
+            unpacked = max(unpacked + each, here)
+            times.append(unpacked)
+        bus.hold(unpacked - last)
+        return times
 
     def later(self, rows: int, buffers: int) -> None:
         """Have all that is under way as it is, so much later."""

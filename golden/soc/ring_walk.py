@@ -90,6 +90,7 @@ class RingWalk:
         split = Blocks(job.block_m, job.block_n, deep, job.by_columns)
         tables = {"table", *(["b_scales"] if self._spec.inside.expander.table_bytes else [])}
         bits = {name: one.bits for name, one in self._placed.items() if name not in tables}
+        bits["b"] = self._spec.inside.modes[job.a_format, job.b_format].b_bits
         if job.accumulate:
             bits["addend"] = bits["c"]
         parts = blocks(spans(stores, split, bits, job.m, job.n, words))

@@ -23,8 +23,15 @@ from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.target.target import Target
 from carrysave.system.boards import design_of, system_board_of
+from golden.soc.memory_timing import MemoryTiming
 from hw.catalog import Design
-from verif.compiler import test_dynamic, test_groups, test_recurrent_program, test_states
+from verif.compiler import (
+    test_dynamic,
+    test_groups,
+    test_packed,
+    test_recurrent_program,
+    test_states,
+)
 from verif.compiler.networks import attention, feature_maps, gates, places
 from verif.compiler.test_map_jobs import network_of
 from verif.compiler.test_program import mixed
@@ -49,6 +56,7 @@ DESIGNS: Mapping[str, Mapping[str, str]] = {
         "vector": "vector_unit(lanes=4,length=256,width=16)", "taps": "3", "requantisers": "4",
         "windows": "true", "table": "true", "scratch": "4096",
     },
+    "sparse": {"sparse": "true", "ring": "false"},
     "encoder": {"vector": SMALL, "code_bytes": "2", "transpose": "true", "gather": "true"},
     "decoder": {
         "vector": f"vector_unit({_UNIT})", "requantise": "false", "accumulate": "false",
@@ -100,6 +108,14 @@ def _network(
 def _of(make: Callable[[], ModelProto], count: int = 1, **more: Any) -> Case:
     on = more.get("on", "plain")
     return Case(on, lambda folder: _network(make(), count, **more))
+
+
+def _packed() -> tuple[Program, Runs]:
+    """Compile products of many zeros, for a memory that is slow."""
+    program, given = test_packed.compiled(
+        Target(design("sparse"), timing=MemoryTiming(latency=20, bytes=1))
+    )
+    return program, [(given, {})]
 
 
 def _encoder(folder: Path) -> tuple[Program, Runs]:
@@ -157,6 +173,7 @@ PROGRAMS: Mapping[str, Case] = {
             ("maps in other steps", ""),
         )
     },
+    "packed": Case("sparse", lambda folder: _packed()),
     "greatest codes": _of(lambda: places((1, 4, 3, 5), product=True, axis=1), on="maps"),
     "encoder": Case("encoder", _encoder),
     "encoder on chip": Case(

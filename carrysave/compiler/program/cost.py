@@ -86,7 +86,12 @@ def spent(job: Job, target: Target) -> Spent:
         bits["addend"] = bits["c"]
         moved += operands["c"].rows * operands["c"].row_bytes
     blocks = blocks_of(job, operands, target)
+    if job.packed:
+        bits["b"] = stores.b_bits
     beats = beats_of(stores, blocks, bits, (job.m, job.n, words), beat)
+    if job.packed:
+        share = job.ldb / (-(-words // stores.b_deep) * (-(-job.n * stores.b_bits // 8)))
+        beats["b"] = round(share * beats["b"])
     slots = mode.codes
     for size, tile in ((job.m, stores.tile_m), (job.n, stores.tile_n), (words, stores.tile_k)):
         slots *= -(-size // tile) * tile
@@ -97,7 +102,10 @@ def spent(job: Job, target: Target) -> Spent:
 
 def spent_by_all(jobs: list[Job], target: Target) -> Spent:
     """Return what jobs of one product take; those of one shape, of which it has many, the same."""
-    shapes = [(job.m, job.k, job.n, job.a_format, job.b_format, job.accumulate) for job in jobs]
+    shapes = [
+        (job.m, job.k, job.n, job.a_format, job.b_format, job.accumulate, job.packed and job.ldb)
+        for job in jobs
+    ]
     of_shape = dict(zip(shapes, jobs, strict=True))
     parts = (spent(of_shape[one], target).times(count) for one, count in Counter(shapes).items())
     return sum(parts, Spent())

@@ -1,5 +1,6 @@
 """Operands of products in a program's memory: as they are, moved, or known."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,10 +8,12 @@ import numpy as np
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
 
-__all__ = ["Node", "Operand", "operand", "rows", "stride_of"]
+__all__ = ["Given", "Node", "Operand", "operand", "rows", "stride_of"]
 
 Node = tuple[str, str]
 """Name and operator."""
+Given = Sequence[tuple[np.ndarray | None, np.ndarray | None]]
+"""Of an operand of each work: sources, or codes where these are None."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,7 +27,7 @@ class Operand:
 def operand(
     image: Image,
     node: Node,
-    given: list[tuple[np.ndarray | None, np.ndarray | None]],
+    given: Given,
     side: str,
     beside: bool,
 ) -> Operand:

@@ -18,6 +18,7 @@ from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product
 from carrysave.compiler.program.operands import Node, Operand, operand, rows, stride_of
+from carrysave.compiler.program.packed import stored, unplaced
 from carrysave.compiler.program.windows import Map
 from carrysave.driver import Requantisation
 
@@ -110,9 +111,11 @@ def _jobs(
     table: bytes | None,
 ) -> list[JobGroup]:
     """Place operands of works of one size."""
-    name, count = node[0], len(parts)
+    name, count, features = node[0], len(parts), image.target.info.features
     a = _left(image, node, parts, beside)
-    b = operand(image, node, [(one.b, one.work.b) for one in parts], "b", False)
+    given = [(one.b, one.work.b) for one in parts]
+    later = parts[0].b is None and not isinstance(parts[0].a, Map) and "sparse" in features
+    b = unplaced(image, node, given) if later else operand(image, node, given, "b", False)
     n = b.buffer.columns
     bits = image.target.info.sums.bits
     bias, biases = None, [0] * count
@@ -131,6 +134,8 @@ def _jobs(
         records=None if records is None else records.part(None, (0, n)),
         window=parts[0].a.window if isinstance(parts[0].a, Map) else None,
     )  # fmt: skip
+    if later:
+        first, b = stored(image, node, first, given)
     groups: tuple[JobGroup, ...] = ()
     for at in range(count):
         job = replace(first, a=a.addresses[at], b=b.addresses[at], c=results[at].address)

@@ -114,9 +114,10 @@ def _job(job: Job) -> str:
     bias = "" if job.bias is None else f" + {job.bias:#x}"
     order = " by columns" if job.by_columns else ""
     windows = "" if job.window is None else f" of {_window(job.window)}"
+    packed = " packed" if job.packed else ""
     return (
         f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = a[{job.m}x{job.k}]{windows}@{job.a:#x}"
-        f"+{job.lda} x b[{job.k}x{job.n}]@{job.b:#x}+{job.ldb}{bias}; {scale};"
+        f"+{job.lda} x b[{job.k}x{job.n}]@{job.b:#x}+{job.ldb}{packed}{bias}; {scale};"
         f" blocks {job.block_m}x{job.block_n}x{job.block_k}{order}"
     )
 

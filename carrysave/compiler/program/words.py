@@ -73,6 +73,7 @@ class _Option(IntFlag):
     RELU = 32
     WINDOW = 64
     TABLE = 128
+    PACKED = 256
 
 
 _PLACES = ("a", "b", "c", "bias", "records", "m", "n", "k", "lda", "ldb", "ldc")
@@ -112,6 +113,7 @@ def group_words(group: JobGroup) -> list[int]:
         (_Option.RELU, requantisation is not None and requantisation.relu),
         (_Option.WINDOW, job.window is not None),
         (_Option.TABLE, job.table),
+        (_Option.PACKED, job.packed),
     ):
         options |= option if given else _Option(0)
     scale = [
@@ -161,6 +163,7 @@ def group_of(words: Sequence[int]) -> JobGroup:
         bias=job.bias if _Option.BIAS in options else None,
         records=job.records if options & (_Option.PER_COLUMN | _Option.TABLE) else None,
         table=_Option.TABLE in options,
+        packed=_Option.PACKED in options,
         requantisation=requantisation if _Option.REQUANTISE in options else None,
     )
     if job.vector in MAPS:

@@ -11,6 +11,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.blocks import planned
 from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.compiler.timing.job_cycles import job_cycles
+from carrysave.compiler.timing.packed import packed_job
 from carrysave.compiler.timing.products import job_of_shape
 from carrysave.driver.batch import Work, placed, run_jobs
 from carrysave.driver.device_info import Counters
@@ -72,6 +73,16 @@ class Alone:
             one = one.some_rows(0, -(-one.job.m // 2 // tile) * tile, target)
         return one
 
+    def packed(self, target: Target) -> "Alone":
+        """Return it with B without its zeros, if that is shorter, and the build takes it."""
+        if self.job.packed or "b" not in self.rows:
+            return self
+        made = packed_job(self.job, [self.rows["b"]], target)
+        if made is None:
+            return self
+        job, (image,) = made
+        return Alone(self.kind, job, {**self.rows, "b": np.frombuffer(image, np.uint8)[None]})
+
     def some_rows(self, start: int, count: int, target: Target) -> "Alone":
         """Return some rows of A, or of a gather some numbers of rows."""
         sides = {"b"} if self.job.vector == "gather" else {"a"}
@@ -102,8 +113,8 @@ class Alone:
         return self._of(replace(self.job, n=count), rows, target)
 
     def _of(self, job: Job, rows: Mapping[str, np.ndarray], target: Target) -> "Alone":
-        """Return a job of another size, in blocks of its own."""
-        job = job if job.vector is not None else planned(job, target)
+        """Return a job of another size, in blocks of its own, but those of a B that is packed."""
+        job = job if job.vector is not None or job.packed else planned(job, target)
         if job.accumulate:
             return Alone(self.kind, job, rows)
         c = matrices(target.spec, golden_job(job, target.spec))["c"]

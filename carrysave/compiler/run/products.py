@@ -18,6 +18,7 @@ from carrysave.compiler.run.alone import Alone, Block, of_work, product_job
 from carrysave.compiler.run.compare import Comparison
 from carrysave.compiler.run.results import ProductRun, Run
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.packed import packs
 from carrysave.driver.job import Job
 from carrysave.errors import installed
 from carrysave.progress import Steps
@@ -172,6 +173,8 @@ class _Machine:
         name, target = product.name, self.target
         if self.first or name not in self.layers:
             jobs = [product_job(work, target) for work in compiled.works]
+            if packs(jobs[0], target):
+                jobs = [of_work(name, work, target).packed(target).job for work in compiled.works]
             costs, peak = spent_by_all(jobs, target), target.peak(compiled.works[-1].mode)
             rows = sum(job.m for job in jobs)
             entry = ProductRun(product, _shapes(jobs), compiled.macs, peak, costs, rows)
@@ -185,6 +188,7 @@ class _Machine:
         for work, result in zip(compiled.works[:last], results, strict=False):
             one, existing = of_work(name, work, target, existing), result
             one = one if self.simulation == "all" else one.within(_CYCLES, target)
+            one = one.packed(target)
             self.jobs.append((one, result[: one.job.m]))
         return y
 

@@ -12,10 +12,10 @@ from carrysave.compiler.timing.rows_cost import stores_of
 from carrysave.compiler.timing.timed_blocks import bounds, timed, with_blocks
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
-from golden.soc.blocking import Stores, candidates
+from golden.soc.blocking import Blocks, Stores, candidates
 from golden.soc.job_check import matrices
 
-__all__ = ["finer_windows", "least", "planned", "planned_again"]
+__all__ = ["finer_windows", "least", "planned", "planned_again", "wide_enough"]
 
 _CLOSE, _START = 1.05, 200
 """Times the array's cycles, and cycles of a start: what takes less is not planned again."""
@@ -41,10 +41,32 @@ def planned(job: Job, target: Target) -> Job:
 
 
 def planned_again(job: Job, target: Target) -> Job:
-    """Return a product whose operands are elsewhere now, with blocks for that; windows stay."""
-    if "fixed_blocks" in target.info.features:
+    """Return a product whose operands are elsewhere now, with blocks for that; windows stay.
+
+    So do the blocks of a B that is packed.
+    """
+    if "fixed_blocks" in target.info.features or job.packed:
         return job
     return _planned(job, target)[1]
+
+
+def wide_enough(job: Job, target: Target, chunk: int, most: int) -> list[Job]:
+    """Return a product with each of some blocks, whose rows of B are whole chunks of bytes, or all.
+
+    Those that take the fewest cycles, about, come first.
+
+    Parameters
+    ----------
+    chunk : bytes.
+    most : how many.
+    """
+    known, c_bits = _known(job, target)
+    stores, _ = stores_of(job, target)
+    across = known[:, 1] * stores.tile_n
+    whole = (across >= job.n) | (across * stores.b_bits % (8 * chunk) == 0)
+    known = known[whole]
+    order = np.argsort(bounds(job, known, c_bits, target), kind="stable")[:most]
+    return [with_blocks(job, Blocks.of(known[one]), target) for one in order]
 
 
 def least(job: Job, target: Target) -> int:

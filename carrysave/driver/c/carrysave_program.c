@@ -24,7 +24,7 @@
 enum { MOVE = 1, START = 2, FLOATS = 3, RING = 4 };
 enum { JOB_WORDS = 34, HEAD_WORDS = 6, PARAMETER_WORDS = 5, RING_WORDS = 9, ADDRESSES = 5 };
 enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32, WINDOW = 64,
-       TABLE = 128 };
+       TABLE = 128, PACKED = 256 };
 
 /* First address on chip. */
 #define CHIP 0x80000000u
@@ -178,6 +178,7 @@ static void describe(const machine *of, const uint32_t *word, uint32_t number, c
     job->accumulate = (flags & ACCUMULATE) != 0;
     job->relu = (flags & RELU) != 0;
     job->table = (flags & TABLE) != 0;
+    job->packed = (flags & PACKED) != 0;
     job->multiplier = word[12];
     job->shift = word[13];
     job->zero_point = (int32_t)word[14];
