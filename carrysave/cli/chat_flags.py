@@ -35,7 +35,13 @@ class ChatFlags(SamplingFlags, ChatOptions):
             "shift_add_core."
         ),
     ]
-    weights: Annotated[int, Parameter(help="Bits to which matrices of floats are rounded: 2 to 8.")]
+    weights: Annotated[
+        int | str,
+        Parameter(
+            help="Bits to which matrices of floats are rounded: 2 to 8; or a table: nf4, kmeans:4,"
+            " kmeans:8, kmeans:16."
+        ),
+    ]
     port: Annotated[
         str | None,
         Parameter(help="Serial port of the board for which `build --model` wrote the program."),

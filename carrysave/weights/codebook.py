@@ -9,18 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.errors import ArgumentError, UsageError, needs
+from carrysave.errors import UsageError, check_choice
 from carrysave.weights.request import PackRequest
 from carrysave.weights.sections import check_digest, part, relative_error, sectioned
+from carrysave.weights.tables import BOOKS, MOST, nearest, table_for
 from carrysave.weights.tensor_files import Tensor
-from golden.lut.expander import CODEBOOKS, NF4, expand, pack_codes, unpack_codes
+from golden.lut.expander import CODEBOOKS, expand, pack_codes, unpack_codes
 
 __all__ = ["pack_codebook", "unpack_codebook"]
-
-_MOST = 127
-"""Largest number of a table: a weight is one of them times its scale."""
-_KMEANS = {f"kmeans:{spec.entries}": spec for spec in CODEBOOKS.values() if spec.table is None}
-_LEGAL = ("nf4", *_KMEANS)
 
 
 def pack_codebook(
@@ -48,18 +44,14 @@ def pack_codebook(
     request.refuse("codebook", "bits", "scheme", "scales", "layout", "fold", "beat", "columns")
     request.refuse("codebook", "zeros", "sparse", "prune", "depth")
     book = str(request.codebook)
-    if book not in _LEGAL:
-        raise ArgumentError(
-            "{codebook} must be one of {legal}, not {value!r}", legal=", ".join(_LEGAL), value=book
-        )
+    check_choice("codebook", book, BOOKS)
     values = _matrix(tensor, request)
     depth, columns = values.shape
     rows = depth if request.group in ("column", "tensor") else request.rows_per_scale
     scales, spread = _scales(values, rows, whole=request.group == "tensor")
     units = np.divide(values, spread, out=np.zeros(values.shape), where=spread > 0)
-    table = np.array(NF4) if book == "nf4" else _clusters(units, _KMEANS[book].entries)
-    spec = CODEBOOKS["nf4"] if book == "nf4" else _KMEANS[book]
-    codes = _nearest(units, table)
+    spec, table = BOOKS[book], table_for(book, units)
+    codes = nearest(units, table)
     made = expand(codes, table) * spread
     parts = {
         "codes": _rows(pack_codes(codes, spec), spec.bits),
@@ -97,7 +89,7 @@ def _scales(values: np.ndarray, rows: int, *, whole: bool) -> tuple[np.ndarray, 
     most = np.maximum.reduceat(np.abs(values), np.arange(0, len(values), rows), axis=0)
     if whole:
         most = np.full_like(most, most.max())
-    scales = (most / _MOST).astype(np.float32)
+    scales = (most / MOST).astype(np.float32)
     return scales, np.repeat(scales, rows, axis=0)[: len(values)].astype(np.float64)
 
 
@@ -116,30 +108,6 @@ def unpack_codebook(image: bytes, manifest: Mapping[str, Any]) -> np.ndarray:
     numbers = expand(unpack_codes(words.astype(np.int64), spec)[:depth], table)
     scales = np.frombuffer(part(image, manifest, "scales"), "<f4").reshape(-1, columns)
     return (numbers * np.repeat(scales, manifest["group"], axis=0)[:depth]).astype(np.float32)
-
-
-def _clusters(units: np.ndarray, count: int) -> np.ndarray:
-    """Return the centres of weights, whole numbers in order.
-
-    Of the counts of whole numbers, so that it takes no longer for more weights.
-    """
-    needs("sklearn")
-    from sklearn.cluster import KMeans
-
-    numbers, weights = np.unique(np.rint(units).astype(np.int64), return_counts=True)
-    if len(numbers) <= count:
-        return np.pad(numbers, (0, count - len(numbers)), mode="edge")
-    means = KMeans(n_clusters=count, n_init=4, random_state=1)
-    means.fit(numbers[:, None].astype(np.float64), sample_weight=weights)
-    centres = np.rint(means.cluster_centers_[:, 0]).astype(np.int64)
-    return centres[np.argsort(centres, kind="stable")]
-
-
-def _nearest(units: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return the codes of the nearest entries of a table in order; of two the lower one."""
-    middles = (table[1:] + table[:-1]) / 2
-    codes: np.ndarray = np.searchsorted(middles, units, side="left")
-    return codes
 
 
 def _rows(words: np.ndarray, bits: int) -> bytes:

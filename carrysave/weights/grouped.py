@@ -5,12 +5,16 @@ import math
 import numpy as np
 
 from carrysave.errors import UsageError
+from carrysave.weights.tables import nearest, table_for
 from golden.lut.weights import GroupedWeights
 
 __all__ = ["error_of", "fitted", "grouped_weights", "nearest_trits", "rounded_weights"]
 
 _MOST_ROWS, _FEW_ROWS = 128, 32
 """Of a group that stays as it is; of the parts of a larger one."""
+
+_BYTE = 8
+"""Bits of a table's number."""
 
 
 def grouped_weights(
@@ -92,15 +96,17 @@ def fitted(weights: GroupedWeights) -> tuple[GroupedWeights, float]:
     return made, 0.0 if exact else error_of(made, weights.values().T)
 
 
-def rounded_weights(values: np.ndarray, *, bits: int, group: int) -> GroupedWeights:
+def rounded_weights(values: np.ndarray, *, bits: int | str, group: int) -> GroupedWeights:
     """Round floats to integers in groups, whose greatest magnitude has the greatest integer.
+
+    Of a table, they are its numbers, of 8 bits.
 
     Floats that are all 0 and one magnitude are trits, with a scale for all of a column.
 
     Parameters
     ----------
     values : outputs x inputs.
-    bits : of a code, 2 to 8.
+    bits : of a code, 2 to 8; or a table of :data:`.tables.BOOKS`.
     group : inputs that share a scale.
 
     Raises
@@ -110,18 +116,23 @@ def rounded_weights(values: np.ndarray, *, bits: int, group: int) -> GroupedWeig
     """
     outputs, inputs = values.shape
     scale = np.abs(values).max()
-    if scale and np.isin(np.abs(values), (0, scale)).all():
+    if scale and not isinstance(bits, str) and np.isin(np.abs(values), (0, scale)).all():
         scales = np.full((outputs, 1), scale)
         return grouped_weights(np.sign(values).astype(np.int64), scales, bits=2, ternary=True)
     if inputs % group:
         raise UsageError(f"rows must be whole groups of {group}, to be rounded, not {inputs}")
-    parts, most = values.reshape(outputs, -1, group), (1 << bits - 1) - 1
+    width = _BYTE if isinstance(bits, str) else bits
+    parts, most = values.reshape(outputs, -1, group), (1 << width - 1) - 1
     scales = np.abs(parts).max(axis=-1) / most
     with np.errstate(over="ignore"):
         steps = scales.astype(np.float16).astype(np.float64)[..., None]
     codes = np.divide(parts, steps, out=np.zeros(parts.shape), where=steps > 0)
-    integers = np.clip(np.rint(codes), -most, most).astype(np.int64)
-    return grouped_weights(integers.reshape(outputs, inputs), scales, bits=bits)
+    if isinstance(bits, str):
+        table = table_for(bits, codes)
+        integers = table[nearest(codes, table)]
+    else:
+        integers = np.clip(np.rint(codes), -most, most).astype(np.int64)
+    return grouped_weights(integers.reshape(outputs, inputs), scales, bits=width)
 
 
 def nearest_trits(values: np.ndarray) -> np.ndarray:

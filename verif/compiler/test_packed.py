@@ -85,8 +85,7 @@ def jobs_of(program: Program) -> list[Job]:
 def test_what_is_shorter_is_packed(tmp_path: Path) -> None:
     """Products of many zeros are packed, several matrices alike; the dense one is as it is."""
     program, _ = compiled(TARGET)
-    dense = Target(Design("coprocessor", WIDE | {"sparse": False}),
-                   timing=TARGET.timing)  # fmt: skip
+    dense = Target(Design("coprocessor", WIDE | {"sparse": False}), timing=TARGET.timing)
     plain, _ = compiled(dense)
     packed = {job.k: job.packed for job in jobs_of(program)}
     assert packed == {96: True, 64: False, 32: True}
@@ -95,8 +94,10 @@ def test_what_is_shorter_is_packed(tmp_path: Path) -> None:
     assert len({job.ldb for job in several}) == 1
     assert not any(job.packed for job in jobs_of(plain))
     assert len(program.memory) < 0.8 * len(plain.memory)
-    cycles = [sum(step.cycles for step in one.steps if isinstance(step, Start))
-              for one in (program, plain)]  # fmt: skip
+    cycles = [
+        sum(step.cycles for step in one.steps if isinstance(step, Start))
+        for one in (program, plain)
+    ]
     assert cycles[0] < 0.8 * cycles[1]
     # The folder has the same jobs, and its text says which.
     write(program, tmp_path, facts(program, "carrysave compile", "model"))
@@ -173,7 +174,19 @@ def test_cycles_are_the_blocks(run: Run, tmp_path: Path) -> None:
     assert (counted["different"], counted["simulated"]) == (None, 1)
     assert abs(counted["counted"]["deviation"]) < 0.02
     assert all(abs(one["deviation"]) < 0.05 for one in counted["counted"]["nodes"])
-    found = run("run", "m.onnx", "--input", "x.npy", *flags, "--memory", MEMORY, "--energy", "none",
-                "--simulate", "all", "--json")  # fmt: skip
+    found = run(
+        "run",
+        "m.onnx",
+        "--input",
+        "x.npy",
+        *flags,
+        "--memory",
+        MEMORY,
+        "--energy",
+        "none",
+        "--simulate",
+        "all",
+        "--json",
+    )
     assert found.code == 0, found.err
     assert check("run", found.out)["simulation_equal"] is True

@@ -8,6 +8,7 @@ from carrysave.compiler.front.decoder import CACHE_BITS
 from carrysave.compiler.front.gguf import ROUNDED_BITS
 from carrysave.errors import ArgumentError, check_choice
 from carrysave.keywords import Options
+from carrysave.weights.tables import BOOKS
 
 __all__ = ["SIMULATIONS", "ChatOptions"]
 
@@ -27,7 +28,8 @@ class ChatOptions(Sampling, Options):
     simulate : jobs that also run on the simulated block: none, a sample, all.
     core : the block's engine.
     seed : of the sample of jobs, too.
-    weights : bits to which matrices of floats are rounded, 2 to 8.
+    weights : bits to which matrices of floats are rounded, 2 to 8; or a table, `nf4`, `kmeans:4`,
+        `kmeans:8`, `kmeans:16`.
     port, baud : serial line of a board that runs a program's jobs; None: golden does; and None: the
         rate of the board's build.
     """
@@ -37,7 +39,7 @@ class ChatOptions(Sampling, Options):
     kv: int | None = None
     simulate: str = "none"
     core: str = "lut_core"
-    weights: int = ROUNDED_BITS
+    weights: int | str = ROUNDED_BITS
     port: str | None = None
     baud: int | None = None
 
@@ -51,8 +53,12 @@ class ChatOptions(Sampling, Options):
             raise ArgumentError("{cache} must be 1..4096 tokens, not {_given}", _given=self.cache)
         check_choice("simulate", self.simulate, SIMULATIONS)
         check_choice("core", self.core, tuple(CORES))
-        if not 2 <= self.weights <= 8:
-            raise ArgumentError("{weights} must be 2..8 bits, not {_given}", _given=self.weights)
+        if self.weights not in (*range(2, 9), *BOOKS):
+            raise ArgumentError(
+                "{weights} must be 2..8 bits, or one of {_books}, not {_given}",
+                _books=", ".join(BOOKS),
+                _given=self.weights,
+            )
         self.check_sampling()
         if self.baud is not None and (self.port is None or self.baud < 1):
             raise ArgumentError("{baud} must be 1 or more, and needs {port}")

@@ -29,6 +29,7 @@ from hw.catalog import Design
 __all__ = [
     "CORES",
     "LOGITS",
+    "NF4",
     "ProgramDecoder",
     "block_of",
     "compile_decoder",
@@ -46,6 +47,8 @@ CORES: Mapping[str, str] = {
 """Tables of activations; multiplier blocks with several narrow products each; an int8 array;
 activations added, subtracted or skipped, by weights that are five to a byte in memory; and shifted
 copies of them, added."""
+NF4 = "nf4"
+"""A table of weights, and what it is called in a co-processor."""
 LOGITS = "logits"
 """Output of the program."""
 
@@ -61,7 +64,9 @@ def block_of(parameters: Mapping[str, str]) -> Design:
     return Design.parse("coprocessor", {**needed_parameters(), **parameters})
 
 
-def core_block(core: str, parameters: Mapping[str, str], bits: int = 4) -> Design:
+def core_block(
+    core: str, parameters: Mapping[str, str], bits: int = 4, weights: int | str = 8
+) -> Design:
     """Return a co-processor with a core and the vector unit, and other parameters as given.
 
     Parameters
@@ -69,11 +74,16 @@ def core_block(core: str, parameters: Mapping[str, str], bits: int = 4) -> Desig
     core : of :data:`CORES`.
     parameters : of the co-processor, the engine too.
     bits : of a weight, unless the core has a width of its own.
+    weights : how matrices of floats were rounded: of NF4 an int8 array has codes in memory.
     """
     check_choice("core", core, tuple(CORES))
-    trits = core == "ternary_core" and "engine" not in parameters
     engine = {"engine": CORES[core].replace("{bits}", str(bits))}
-    return block_of({**engine, **({"trits": "true"} if trits else {}), **parameters})
+    more: dict[str, str] = {}
+    if core == "ternary_core" and "engine" not in parameters:
+        more["trits"] = "true"
+    if core == "int8" and "engine" not in parameters and weights == NF4:
+        more["codebook"] = NF4
+    return block_of({**engine, **more, **parameters})
 
 
 def compile_decoder(
@@ -123,6 +133,10 @@ def _check(model: Model, target: Target, cache: int) -> None:
     info, unit, longest = target.info, target.spec.vector, model.longest(cache)
     wrong: list[str] = []
     wrong += {text for layer in model.layers if layer.experts and (text := why_not(layer.experts))}
+    if target.mode.expander.name == NF4:
+        entries = np.array(target.mode.expander.table)
+        if not all(np.isin(one.integers, entries).all() for one in model.matrices()):
+            wrong.append(f"weights must be numbers of {NF4}, to which floats alone are rounded")
     if target.modes or target.info.features & {"formats", "scales"}:
         wrong.append("engine must have one format of integers")
     number = target.mode.a

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, compile_decoder
+from carrysave.compiler.decoder.compile import LOGITS, NF4, ProgramDecoder, compile_decoder
 from carrysave.compiler.front.checkpoint import load_checkpoint
 from carrysave.compiler.front.decoder import CACHE_BITS, Model
 from carrysave.compiler.front.gguf import ROUNDED_BITS, load_rounded
@@ -51,13 +51,13 @@ class Loaded:
     rounded: dict[str, tuple[int, float]] = field(default_factory=dict)
 
 
-def load_model(path: Path, bits: int = ROUNDED_BITS) -> Loaded:
+def load_model(path: Path, bits: int | str = ROUNDED_BITS) -> Loaded:
     """Read a model and its vocabulary.
 
     Parameters
     ----------
     path : .gguf, .npz of characters, or the folder of a checkpoint.
-    bits : to which matrices of floats are rounded, 2 to 8.
+    bits : to which matrices of floats are rounded, 2 to 8; or a table.
     """
     if path.suffix == ".npz":
         model, characters = load_text(path)
@@ -96,7 +96,8 @@ def compile_file(
     -------
     The program, and what its manifest has besides, for :func:`load_program`.
     """
-    loaded = load_model(path)
+    table = target.mode.expander.name == NF4
+    loaded = load_model(path, NF4 if table else ROUNDED_BITS)
     model, vocabulary = loaded.model, loaded.stored
     if bits is not None and model.form != "attention":
         raise refusal("kv", "left out, as the model has no cache", str(bits))

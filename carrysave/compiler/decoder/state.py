@@ -54,14 +54,14 @@ class Stopped:
         return self.tokens[len(self.tokens) - self.answer :]
 
 
-def made_by(model: Path, bits: int, weights: int) -> dict[str, Any]:
+def made_by(model: Path, bits: int, weights: int | str) -> dict[str, Any]:
     """Return what a state depends on.
 
     Parameters
     ----------
     model : file, or folder of a checkpoint.
     bits : of keys and values; 0: there are none.
-    weights : bits to which floats are rounded.
+    weights : bits to which floats are rounded, or a table.
     """
     files = [model]
     if model.is_dir():

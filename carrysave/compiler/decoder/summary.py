@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from carrysave.compiler.decoder.folder import Loaded
 from carrysave.compiler.decoder.units import GROUP
 from carrysave.compiler.front.decoder import FEED, Model
+from golden.lut.expander import CODEBOOKS
 from golden.lut.grouped import FastWeights
 from golden.soc.memory_timing import MEMORIES
 
@@ -16,6 +19,11 @@ CLOCK_MHZ = 100
 _FOR_MODELS = ("sdram16", "sdram32", "ddr3x16")
 """Memories that hold more than a few thousand bytes, of which bytes in a cycle are known."""
 _SCALE = 2
+_LEAST, _FIRST = 4, 1 << 12
+"""Bits of a code that no table makes fewer; weights that tell most matrices without one."""
+_ENTRIES = sorted(
+    (one for one in CODEBOOKS.values() if one.table is None), key=lambda one: one.entries
+)
 _STEP_BYTES = 4
 """Of a key or value of 8 bits the exponent; of 32 values of 4 bits a step and an offset."""
 
@@ -82,9 +90,26 @@ def lines(facts: Mapping[str, Any]) -> list[str]:
 def _bytes(matrix: FastWeights) -> int:
     """Return the bytes of codes, scales and offsets; zero points may take a bit more of a code."""
     numbers = matrix.scales.size + (0 if matrix.offsets is None else matrix.offsets.size)
+    groups = matrix.integers.size // matrix.group
+    return -(-groups * _group_bits(matrix) // 8) + _SCALE * numbers
+
+
+def _group_bits(matrix: FastWeights) -> int:
+    """Return the bits of a group's codes in memory: of a table, where a matrix has few numbers.
+
+    Words of a group are whole: codes of 3 bits, 21 in 64, are of 4 bits in groups of 32.
+    """
     least, most = int(matrix.integers.min()), int(matrix.integers.max())
     bits = most.bit_length() if least >= 0 else max(most, ~least).bit_length() + 1
-    return -(-matrix.integers.size * max(bits, matrix.bits) // 8) + _SCALE * numbers
+    whole = max(bits, matrix.bits) * matrix.group
+    if matrix.bits <= _LEAST:
+        return whole
+    flat = matrix.integers.reshape(-1)
+    count = len(np.unique(flat[:_FIRST]))
+    if count <= _ENTRIES[-1].entries:
+        count = len(np.unique(flat))
+    fitting = [one for one in _ENTRIES if one.entries >= count]
+    return min([whole, *(one.bits * -(-matrix.group // one.deep) for one in fitting)])
 
 
 def _unused(model: Model) -> int:

@@ -218,7 +218,8 @@ def _decoder(
         return decoder_of(model, cache=most, bits=request.options.kv), vocabulary, None, facts
     bits = model.weight_format[0] if model.weight_format else 4
     try:
-        target = Target(core_block(request.options.core, request.parameters, bits))
+        rounded = request.options.weights
+        target = Target(core_block(request.options.core, request.parameters, bits, rounded))
         program = compile_decoder(model, target, cache=most, bits=request.options.kv)
     except ValueError as error:
         raise UsageError(str(error)) from None

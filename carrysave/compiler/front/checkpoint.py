@@ -83,7 +83,7 @@ def is_decoder(folder: Path) -> bool:
     return kind != "bert"
 
 
-def load_checkpoint(folder: Path, bits: int) -> tuple[Model, dict[str, tuple[int, float]]]:
+def load_checkpoint(folder: Path, bits: int | str) -> tuple[Model, dict[str, tuple[int, float]]]:
     """Read a model.
 
     Parameters

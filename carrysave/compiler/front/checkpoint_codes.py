@@ -12,7 +12,8 @@ from carrysave.weights import compressed_tensors
 from carrysave.weights.compressed_tensors import Scheme
 from carrysave.weights.gguf_tensor import BLOCK
 from carrysave.weights.grouped import error_of, fitted, rounded_weights
-from carrysave.weights.layer import PackRequest, from_checkpoint
+from carrysave.weights.layer import from_checkpoint
+from carrysave.weights.request import PackRequest
 from carrysave.weights.tensor_files import Tensor
 from golden.lut.weights import GroupedWeights
 
@@ -50,12 +51,12 @@ class Layer:
             return scales.array.shape[1], depth
         return columns, 32 * depth // self.coding.bits
 
-    def weights(self, bits: int) -> tuple[str, GroupedWeights, float]:
+    def weights(self, bits: int | str) -> tuple[str, GroupedWeights, float]:
         """Return what kind it is, weights, and how far they are off, relative, as rms.
 
         Parameters
         ----------
-        bits : to which floats are rounded.
+        bits : to which floats are rounded; or a table.
 
         Raises
         ------

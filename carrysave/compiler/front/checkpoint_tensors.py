@@ -61,7 +61,7 @@ class CheckpointSource(Source):
         floats that are to be rounded to trits.
     """
 
-    def __init__(self, folder: Path, bits: int, kind: str, coding: Coding) -> None:
+    def __init__(self, folder: Path, bits: int | str, kind: str, coding: Coding) -> None:
         path, tensors = _read(folder)
         super().__init__(path, tensors, bits)
         self.trits = coding.trits

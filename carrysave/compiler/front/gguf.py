@@ -41,13 +41,13 @@ def load(file: GgufFile) -> Model:
     return load_rounded(file, ROUNDED_BITS)[0]
 
 
-def load_rounded(file: GgufFile, bits: int) -> tuple[Model, dict[str, tuple[int, float]]]:
+def load_rounded(file: GgufFile, bits: int | str) -> tuple[Model, dict[str, tuple[int, float]]]:
     """Take a model's weights out of its file.
 
     Parameters
     ----------
     file : what it says.
-    bits : to which matrices of floats are rounded, 2 to 8.
+    bits : to which matrices of floats are rounded, 2 to 8; or a table.
 
     Returns
     -------

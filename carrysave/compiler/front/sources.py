@@ -34,7 +34,7 @@ class Source(ABC):
     ----------
     path : of the file, for messages.
     tensors : of it, by its own names.
-    bits : to which floats are rounded.
+    bits : to which floats are rounded; or a table, :data:`carrysave.weights.tables.BOOKS`.
 
     Members
     -------
@@ -42,7 +42,7 @@ class Source(ABC):
         rounding made, relative to their values, as rms.
     """
 
-    def __init__(self, path: Path, tensors: Mapping[str, Any], bits: int) -> None:
+    def __init__(self, path: Path, tensors: Mapping[str, Any], bits: int | str) -> None:
         self.path, self.bits = path, bits
         self.rounded: dict[str, tuple[int, float]] = {}
         self._tensors = tensors
@@ -138,7 +138,7 @@ class GgufSource(Source):
     file, bits : see :class:`Source`.
     """
 
-    def __init__(self, file: GgufFile, bits: int) -> None:
+    def __init__(self, file: GgufFile, bits: int | str) -> None:
         super().__init__(file.path, file.tensors, bits)
 
     def shape(self, name: str) -> tuple[int, ...]:
