@@ -19,6 +19,7 @@ from carrysave.compiler.graph.reference_runtime import session
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.passes.refusals import RefusedError
+from carrysave.compiler.run.alone import of_work
 from carrysave.compiler.target.target import Target
 from golden.lut.expander import NF4
 from hw.catalog import Design
@@ -177,6 +178,20 @@ def test_magnitudes_that_are_none(bad: float) -> None:
     packed, most, numbers = drawn(64, 3, 32, IS_NF4)
     with pytest.raises(Unsupported, match="absmax must be of finite floats"):
         Bnb4Weights.read(packed, np.full_like(most, bad), numbers)
+
+
+def test_job_of_a_table_has_it() -> None:
+    """Alone, and of some of its columns: of all of them there is one table, of 16 bytes."""
+    first = lower(Graph(two_products()), OF_JOBS).products[0]
+    (work, *_) = first.compile(OF_JOBS, inputs(), None, True).works
+    one = of_work("h", work, OF_JOBS)
+    assert one.rows["b_scales"].shape == (1, 16)
+    for part in (one, one.some_columns(8, 16, OF_JOBS)):
+        sums = part.golden(OF_JOBS).reshape(len(inputs()), -1).view("<i4")
+        assert work.a is not None
+        due = work.a.astype(np.int64) @ work.b.astype(np.int64)
+        due = due + (0 if work.bias is None else work.bias)
+        assert np.array_equal(sums, due if part is one else due[:, 8:24])
 
 
 @pytest.mark.prove

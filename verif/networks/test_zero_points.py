@@ -21,10 +21,12 @@ from carrysave.compiler.run.compare import Comparison
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Number
 from carrysave.driver.batch import Work
+from carrysave.driver.batch import run as run_works
 from carrysave.weights.zero_points import zero_points
 from hw.catalog import Design
 from verif.networks.comparing import TARGET, multiplier
 from verif.networks.graphs import Builder
+from verif.soc.driver.test_driver_scales import Rig
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -156,6 +158,18 @@ def test_columns_with_zero_points_are_onnxruntimes(kind: str) -> None:
     found = evaluate(network, {"x": x}, multiplier(True, ZEROS))["y"]
     (expected,) = session(model.SerializeToString()).run(["y"], {"x": x})
     assert np.array_equal(found, expected)
+
+
+def test_driver_runs_works_with_zero_points() -> None:
+    """One by one, and those whose zero points are left out, which are 0."""
+    rig, rng = Rig("python", None, ZEROS.spec), np.random.default_rng(5)
+    a, right = rng.integers(-128, 128, (3, 40)), rng.integers(-255, 1, (40, 8))
+    made = engine_weights(ZEROS, right)
+    work = Work(a=a, b=made.codes, mode=made.mode, b_zeros=made.zeros)
+    plain = Work(a=a, b=made.codes, mode=made.mode)
+    results, _ = run_works(rig.device, [work, plain])
+    assert np.array_equal(results[0], a @ right)
+    assert np.array_equal(results[1], a @ made.codes.astype(int))
 
 
 def test_weights_too_far_apart_are_terms() -> None:

@@ -102,7 +102,9 @@ class Alone:
     def some_columns(self, start: int, count: int, target: Target) -> "Alone":
         """Return some columns of the B of a product; codes of less than a byte begin with one."""
         rows = dict(self.rows)
-        sides = {"b", "b_scales", "bias", "records", *("c" * self.job.accumulate)}
+        sides = {"b", "bias", "records", *("c" * self.job.accumulate)}
+        # A table is of all columns.
+        sides |= {"b_scales"} if self.job.ldsb else set()
         for side in rows.keys() & sides:
             whole = rows[side]
             # A table is behind the records.
@@ -201,7 +203,7 @@ def of_work(kind: str, work: Work, target: Target, existing: np.ndarray | None =
     """
     job, mode, info = (
         planned(product_job(work, target), target),
-        work.mode or target.mode,
+        (work.mode or target.mode).tabled(work.b),
         target.info,
     )
     a, b = mode.a.check("a", work.a), mode.b_stored.check("b", mode.words(work.b))
@@ -214,6 +216,8 @@ def of_work(kind: str, work: Work, target: Target, existing: np.ndarray | None =
         rows["bias"] = info.sums.pack(info.sums.check("bias", work.bias[None]))
     if (zeros := work.sides(mode)) is not None and mode.b_sides is not None:
         rows["b_scales"] = mode.b_sides.pack(mode.b_sides.check("b_zeros", zeros))
+    elif mode.table:
+        rows["b_scales"] = mode.table_bytes
     if work.row_factors is not None:
         rows["c"] = info.sums.pack(info.sums.check("existing", existing))
         rows["row_factors"] = FACTOR.pack(FACTOR.check("row_factors", work.row_factors[None]))
