@@ -57,7 +57,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "carrysave/report/bars.py": ("** math.log10", "a plot"),
     "carrysave/sim/cocotb/streams.py": ("@ rng.geometric", INTEGERS + "; pauses of a bench"),
     "carrysave/sim/operands.py": ("rng.normal", DRAWN),
-    "carrysave/weights/codebook.py": ("sklearn", "centres are rounded; the file has them"),
+    "carrysave/weights/tables.py": ("sklearn", "centres are rounded; the file has them"),
     "golden/arith/recode.py": ("** @", INTEGERS),
     "golden/engine.py": ("@", INTEGERS),
     "golden/formats/product.py": ("@", INTEGERS),
