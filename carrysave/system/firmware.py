@@ -61,7 +61,8 @@ def compile_firmware(
     ----------
     facts : of :mod:`carrysave.system.litex_soc`.
     cpu : the processor that runs it, by LiteX's name.
-    every : the co-processor has jobs that not all have, on windows or rows, which take more of it.
+    every : the co-processor has jobs that not all have, on windows, rows, or a packed B, which take
+        more of it.
     floats : programs may have steps on floats, which take more of it: arithmetic in software.
 
     Raises
