@@ -69,6 +69,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "golden/lut/ternary.py": ("@", INTEGERS),
     "golden/lut/trits.py": ("@", INTEGERS),
     "golden/npe/block_scale.py": ("**", INTEGERS),
+    "golden/npe/exps.py": ("@", INTEGERS),
     "golden/npe/vector.py": ("**", INTEGERS),
     "golden/portable_product.py": ("@", INTEGERS),
     "hw/device/packing.py": ("**", INTEGERS),

@@ -1,8 +1,7 @@
 """Vector arithmetic on rows of integers: softmax and norms; what the vector unit is built for."""
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from golden.check import Choice, Flag, Integer, Subset, check_fields, parameter, parameters_of
 from golden.formats.integer import IntFormat
 from golden.npe.activation import exp_parts
-from golden.npe.requantiser import Requantisation, RequantiserSpec, requantiser
+from golden.npe.requantiser import RequantiserSpec
 
 __all__ = [
     "GATES",
@@ -19,10 +18,11 @@ __all__ = [
     "PAIRS",
     "SCALED",
     "SECOND",
+    "SHARES",
     "VectorUnitSpec",
+    "bit_length",
+    "check_rows",
     "narrowed",
-    "norm",
-    "normalised",
     "softmax",
 ]
 
@@ -32,16 +32,18 @@ PAIRS = ("add", "multiply")
 """Operations on two rows of one length."""
 SECOND = (*PAIRS, "scale")
 """Operations of jobs that read rows of B: that of a scale is the exponent of one of A."""
-OPERATIONS = ("softmax", *NORMS, "gelu", "silu", *PAIRS, "scale")
+SHARES = ("exps", "divide")
+"""Operations of one-pass attention: shares of blocks, and what sums of them are divided by."""
+OPERATIONS = ("softmax", *NORMS, "gelu", "silu", *PAIRS, "scale", *SHARES)
 """Operations of the vector unit; each one's place is its number."""
 GATES = {"gelu": 109, "silu": 64}
 """Slope of the sigmoid's argument, in units of 2^-6: GELU is near x * sigmoid(1.702 x)."""
-SCALED = (*GATES, *PAIRS, "scale")
+SCALED = (*GATES, *PAIRS, "scale", "divide")
 """Operations whose rows say how they are requantised."""
 SUMS = {"softmax": 1, "layer_norm": 2, "rms_norm": 1}
 """Passes over a row before that which makes its codes, if any."""
-_ROWS = 256
-"""Rows of a norm at once."""
+_LOG2_E = 6196328019
+"""log2(e) * 2^32."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,8 @@ class VectorUnitSpec:
 
     Gates, sums, products, and rows as they are, are requantised as each row says, by
     :attr:`scaling`; gates take codes x that represent x * 2^-scale_width.
+
+    `exps` and `divide` are those of :mod:`golden.npe.exps`; the first takes codes as a softmax.
     """
 
     operations: str = parameter(
@@ -77,6 +81,9 @@ class VectorUnitSpec:
     quotient_bits: int = parameter(
         Integer("quotient bits of a gate per cycle, in each lane", 1, 1, 8, "bits")
     )
+    block: int = parameter(
+        Integer("codes of exps with one exponent, a power of two", 16, 1, 4096, "codes")
+    )
 
     OPERATIONS = OPERATIONS
     NORMS = NORMS
@@ -84,6 +91,7 @@ class VectorUnitSpec:
     PAIRS = PAIRS
     SCALED = SCALED
     SECOND = SECOND
+    SHARES = SHARES
     SUMS = SUMS
 
     PASS = 6
@@ -97,11 +105,27 @@ class VectorUnitSpec:
     ROOT_FRACTION = 6
     """Bits of a root after the binary point."""
 
+    OCTAVES = 7
+    """Most bits of a value of `exps` before the binary point: exponents are bytes."""
+
     def __post_init__(self) -> None:
         """Check the fields."""
         check_fields(parameters_of(type(self)), vars(self))
         if self.magnitude_width < 7:
             raise ValueError(f"out_width must be 8..16 if signed, not {self.out_width!r}")
+        if self.builds(SHARES):
+            self._check_shares()
+
+    def _check_shares(self) -> None:
+        """Refuse one of the two operations alone, and blocks that are not of whole beats."""
+        if not set(SHARES) <= set(self.built):
+            raise ValueError(f"operations must have both of {', '.join(SHARES)}, or none")
+        if self.block.bit_count() != 1 or self.block % self.lanes:
+            legal = f"a power of two of {self.lanes} codes or more"
+            raise ValueError(f"block must be {legal}, not {self.block!r}")
+        if self.width - self.scale_width > self.OCTAVES:
+            most = self.scale_width + self.OCTAVES
+            raise ValueError(f"width must be {most} or less with exps, not {self.width!r}")
 
     def check_operation(self, operation: str) -> None:
         """Refuse an operation that is not built."""
@@ -159,14 +183,16 @@ class VectorUnitSpec:
 
         Parameters
         ----------
-        operation : a softmax or a norm.
+        operation : a softmax, a norm or a division.
         count : values in the row.
         digits : of the reciprocal of a softmax, after the zeros of as many octaves as the sum has;
-            of a norm, after the binary point of the reciprocal; -1 if it is not found.
+            of others, after the binary point of the reciprocal; -1 if it is not found.
         total_width : bits of the sum that a layer norm divides.
         """
         if operation == "softmax":
             return digits + 5  # RowScale starts and ends
+        if operation == "divide":
+            return digits + 1
         count_width = self.length.bit_length()
         steps = count.bit_length() + 1 + total_width + 1
         if digits < 0:
@@ -186,6 +212,9 @@ class VectorUnitSpec:
         if operation == "softmax":
             digits = (count - 1).bit_length() + self.magnitude_width - 1
             scale = self.scale_cycles(operation, count, digits, 0)
+        elif operation == "divide":
+            digits = self.reciprocal_width - self.signed - 1 + self.width - 1
+            scale = self.scale_cycles(operation, count, digits, 0)
         elif sums:
             digits = self.reciprocal_width + self.width - 1 + self.ROOT_FRACTION
             total = self.width - 1 + count.bit_length()
@@ -202,6 +231,30 @@ class VectorUnitSpec:
     def magnitude_width(self) -> int:
         """Bits of a probability."""
         return self.out_width - self.signed
+
+    @property
+    def share_width(self) -> int:
+        """Bits of a share, of `exps`: a byte's, or less a sign."""
+        return 8 - self.signed
+
+    @property
+    def octave_factor(self) -> int:
+        """log2(e) * 2^width, rounded: octaves in a value."""
+        return (_LOG2_E >> 31 - self.width) + 1 >> 1
+
+    @property
+    def operation_width(self) -> int:
+        """Bits of the number of an operation."""
+        return 3 + self.builds(SHARES)
+
+    @property
+    def exponent_width(self) -> int:
+        """Bits of the exponent of codes: of a row, without a sign; of `exps` with one, a byte."""
+        return 8 if self.builds(SHARES) else 6
+
+    def blocks(self, count: int) -> int:
+        """Return the exponents of a row of `exps`."""
+        return -(-count // self.block)
 
     @property
     def carry_width(self) -> int:
@@ -277,12 +330,12 @@ def softmax(spec: VectorUnitSpec, x: np.ndarray) -> tuple[np.ndarray, np.ndarray
     int64 codes of `spec.out_format`, of the shape of `x`; and the exponent of each row.
     """
     spec.check_operation("softmax")
-    x = _rows(spec, x)
+    x = check_rows(spec, x)
     mantissa, whole = exp_parts(1 << spec.scale_width, x - x.max(axis=-1, keepdims=True))
     whole = np.minimum(whole, 62)
     top = spec.exponential_width
     total = (mantissa << top - spec.scale_width - 1 >> whole).sum(axis=-1, keepdims=True)
-    octaves: np.ndarray = _bit_length(total - 1 >> top)
+    octaves: np.ndarray = bit_length(total - 1 >> top)
     digits = octaves + spec.reciprocal_width - spec.signed - 1
     factor = (np.int64(1) << top + digits) // total
     products = (mantissa * factor << spec.carry_width - spec.scale_width - 5) >> whole
@@ -313,68 +366,14 @@ def narrowed(
     return np.minimum((codes + (1 << less - 1)) >> less, high), exponents - less
 
 
-def norm(spec: VectorUnitSpec, x: np.ndarray, *, centred: bool) -> np.ndarray:
-    """Divide rows by their root mean square, or by their standard deviation about the mean.
-
-    With the sum s, the sum of squares Q and s = 0 unless `centred`, D is the root of L * Q - s^2,
-    rounded down to 6 bits after the binary point, the mean that of s / L rounded towards zero to 8
-    bits, and L / D is rounded down to `spec.reciprocal_width` bits. Values minus the mean, times
-    L / D, are rounded and saturated by :func:`golden.npe.requantiser.requantiser`. Rows of D = 0
-    are zeros.
-
-    Parameters
-    ----------
-    spec : widths.
-    x : of `spec.in_format`, rows along the last axis, 1 .. length values each.
-    centred : subtract the mean: layer norm; else RMS norm.
-
-    Returns
-    -------
-    int64 codes of out_width bits, two's complement, times 2^-norm_fraction; of the shape of `x`.
-    """
-    spec.check_operation("layer_norm" if centred else "rms_norm")
-    x = _rows(spec, x)
-    length, rows = x.shape[-1], x.reshape(-1, x.shape[-1])
-    factors, shifts, means = (np.zeros(len(rows), np.int64) for _ in range(3))
-    totals = rows.sum(axis=1) * centred
-    powers = length * (rows * rows).sum(axis=1) - totals * totals
-    for row in np.flatnonzero(powers):
-        total = int(totals[row])
-        root = math.isqrt(int(powers[row]) << 2 * spec.ROOT_FRACTION)
-        means[row] = (abs(total) << spec.MEAN_FRACTION) // length * (1 if total >= 0 else -1)
-        factors[row], digits = normalised(length, root, spec.reciprocal_width)
-        shifts[row] = digits - spec.ROOT_FRACTION + spec.MEAN_FRACTION - spec.norm_fraction
-    z = (rows << spec.MEAN_FRACTION) - means[:, None]
-    codes = np.empty_like(rows)
-    for start in range(0, len(rows), _ROWS):
-        part = slice(start, start + _ROWS)
-        to = Requantisation(
-            multiplier=factors[part], shift=shifts[part], zero_point=np.zeros_like(shifts[part])
-        )
-        unit = replace(spec.norm_spec, n=len(shifts[part]), per_column=True)
-        codes[part] = requantiser(unit, z[part].T, to).T
-    return codes.reshape(x.shape)
-
-
-def _rows(spec: VectorUnitSpec, x: np.ndarray) -> np.ndarray:
+def check_rows(spec: VectorUnitSpec, x: np.ndarray) -> np.ndarray:
+    """Check rows of values, of 1 .. length each; return them as int64."""
     x = spec.in_format.check("x", x)
     if not 1 <= x.shape[-1] <= spec.length:
         raise ValueError(f"rows must be of 1..{spec.length} values, not {x.shape[-1]}")
     return x
 
 
-def _bit_length(values: np.ndarray) -> np.ndarray:
+def bit_length(values: np.ndarray) -> np.ndarray:
     """Count the bits of integers below 2^52."""
     return np.asarray(np.frexp(values.astype(np.float64))[1], dtype=np.int64)
-
-
-def normalised(dividend: int, divisor: int, width: int) -> tuple[int, int]:
-    """Divide, rounding down, so that the quotient has `width` bits.
-
-    Returns
-    -------
-    The quotient and the number of its digits after the binary point.
-    """
-    digits = width - dividend.bit_length() + divisor.bit_length()
-    quotient = (dividend << digits) // divisor
-    return (quotient, digits) if quotient < 1 << width else (quotient >> 1, digits - 1)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from golden.npe.elements import add, gate, multiply, scale
+from golden.npe.exps import divide, exps, reciprocals
+from golden.npe.norms import norm, normalised
 from golden.npe.requantiser import Requantisation
-from golden.npe.vector import PAIRS, SCALED, SUMS, VectorUnitSpec, norm, normalised, softmax
+from golden.npe.vector import PAIRS, SCALED, SUMS, VectorUnitSpec, softmax
 
 __all__ = ["PASS", "cycles", "vector_rows", "vector_unit"]
 
@@ -22,7 +24,7 @@ def vector_unit(
     to: Requantisation | None = None,
     other: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int]:
-    """Compute a row of codes; see :func:`vector_rows`.
+    """Compute a row of codes; see :func:`vector_rows`. Not of `exps`, which has more exponents.
 
     Returns
     -------
@@ -53,7 +55,7 @@ def vector_rows(
 
     Returns
     -------
-    int64 codes, as many as values, and the exponent of each row.
+    int64 codes, as many as values, and the exponent of each row; of `exps`, of each of its blocks.
     """
     spec.check_operation(operation)
     for name, given, needed in (("to", to, SCALED), ("other", other, PAIRS)):
@@ -61,6 +63,8 @@ def vector_rows(
             raise ValueError(f"{name} must be given for {', '.join(needed)}, not for {operation}")
     if operation == "softmax":
         return softmax(spec, x)
+    if operation == "exps":
+        return exps(spec, x)
     if to is None:
         codes = norm(spec, x, centred=operation == "layer_norm")
         return codes, np.full(x.shape[:-1], spec.norm_fraction)
@@ -70,7 +74,9 @@ def vector_rows(
             raise ValueError(
                 f"rows must be of 1..{spec.most(operation)} values, not {rows.shape[-1]}"
             )
-    if operation == "scale":
+    if operation == "divide":
+        codes = divide(spec, x, to)
+    elif operation == "scale":
         codes = scale(x, spec.scaling, to)
     elif other is None:
         codes = gate(spec, operation, x, spec.scaling, to)
@@ -106,7 +112,7 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
         """Return when a bank can be written, and when the last pass ends that starts then."""
         name, count = before
         reads, ends = spec.last_pass(name, count)
-        return start + (0 if name in SUMS else reads - 1), start + ends
+        return start + (0 if name in (*SUMS, "exps") else reads - 1), start + ends
 
     for operation, x in rows:
         spec.check_operation(operation)
@@ -125,7 +131,7 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
             scaled = free
         before = operation, beats
         free_sums = max(summed, scaled) + 1
-        known = free_sums + (_scale_cycles(spec, operation, x) if sums else 0)
+        known = free_sums + _scale_cycles(spec, operation, x)
     return leave(max(free, known or 0))[1] + 1
 
 
@@ -133,6 +139,10 @@ def _scale_cycles(spec: VectorUnitSpec, operation: str, x: np.ndarray) -> int:
     """Count the cycles in which the scale of a row is found."""
     if operation == "softmax":
         return spec.scale_cycles(operation, x.size, int(softmax(spec, x)[1]), 0)
+    if operation == "divide":
+        return spec.scale_cycles(operation, x.size, int(reciprocals(spec, x[-1])[1]), 0)
+    if operation not in SUMS:
+        return 0
     centred = operation == "layer_norm"
     total = abs(int(x.sum())) * centred
     power = x.size * int((x * x).sum()) - total * total

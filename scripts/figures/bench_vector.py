@@ -19,8 +19,9 @@ from rich.console import Console
 
 from carrysave import cache
 from golden.npe.elements import gate
+from golden.npe.norms import norm
 from golden.npe.requantiser import Requantisation, dyadic
-from golden.npe.vector import VectorUnitSpec, norm, softmax
+from golden.npe.vector import VectorUnitSpec, softmax
 from scripts.tables import show
 
 ROOT = Path(__file__).resolve().parents[2]

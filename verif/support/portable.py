@@ -29,8 +29,9 @@ from golden.formats.element import ElementFormat
 from golden.formats.names import parse
 from golden.gemm import GemmSpec, gemm
 from golden.lut.quantise import QuantiseSpec, quantise
+from golden.npe.norms import norm
 from golden.npe.requantiser import dyadic
-from golden.npe.vector import VectorUnitSpec, norm, softmax
+from golden.npe.vector import VectorUnitSpec, softmax
 from golden.pe.chances import normal_below
 from golden.pe.laconic import LaconicSpec
 from golden.pe.opt3 import Opt3Spec

@@ -10,8 +10,9 @@ from golden import single
 from golden.elementary import cos, sin
 from golden.lut.align import aligned_format
 from golden.npe import elements
+from golden.npe.norms import norm
 from golden.npe.requantiser import Requantisation, dyadic
-from golden.npe.vector import VectorUnitSpec, norm, softmax
+from golden.npe.vector import VectorUnitSpec, softmax
 
 __all__ = [
     "GELU", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Cached", "Units", "activated", "aligned",
