@@ -325,7 +325,7 @@ ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} |
     "coprocessor": ("vector", "id_width", *_LATER, *_OPTIONS),
     "coprocessor_stream": (*_LATER, *_OPTIONS),
     "coprocessor_uart": ("vector", "flash", *_LATER, *_OPTIONS),
-    "vector_unit": ("quotient_bits", "exponential"),
+    "vector_unit": ("quotient_bits", "exponential", "block"),
 }
 """Parameters that a design did not have at first: at their defaults its digest is as before."""
 

@@ -112,7 +112,7 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
         """Return when a bank can be written, and when the last pass ends that starts then."""
         name, count = before
         reads, ends = spec.last_pass(name, count)
-        return start + (0 if name in (*SUMS, "exps") else reads - 1), start + ends
+        return start + (0 if name in SUMS else reads - 1), start + ends
 
     for operation, x in rows:
         spec.check_operation(operation)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from amaranth import C, Mux, Value
+from amaranth import C, Cat, Mux, Value
 
-__all__ = ["pick_bit"]
+__all__ = ["pick_bit", "pick_word"]
 
 
 def pick_bit(number: Value, bits: Sequence[Value]) -> Value:
@@ -20,3 +20,8 @@ def pick_bit(number: Value, bits: Sequence[Value]) -> Value:
     half = 1 << len(number) - 1
     upper = pick_bit(number[:-1], bits[half:] or [C(0, 1)])
     return Mux(number[-1], upper, pick_bit(number[:-1], bits[:half]))
+
+
+def pick_word(number: Value, choices: Sequence[Value]) -> Value:
+    """Choose one of some values of equal widths, bit by bit."""
+    return Cat(pick_bit(number, bits) for bits in zip(*choices, strict=True))

@@ -10,7 +10,9 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Choice, Parameter, check_fields
 from golden.npe.vector import VectorUnitSpec
 from hw.arith.adder import ADDER
-from hw.npe.activations.row_banks import CodeBeat, RowBanks, ValueBeat
+from hw.npe.activations.row_banks import RowBanks
+from hw.npe.activations.row_beats import CodeBeat, ValueBeat
+from hw.npe.activations.row_connections import connect_rows, is_norm, take_sums
 from hw.npe.activations.row_elements import RowElements
 from hw.npe.activations.row_lane import RowStep
 from hw.npe.activations.row_scale import RowScale
@@ -100,6 +102,8 @@ class VectorUnit(wiring.Component):
         "add": 2,  # sum, product
         "multiply": 2,  # products
         "scale": 1,  # product
+        "exps": 3,  # product, power, sum
+        "divide": 1,  # product
     }
     """Operations on each value, by which the throughput is stated."""
 
@@ -146,7 +150,8 @@ class VectorUnit(wiring.Component):
     def latency(self) -> int:
         """Least cycles from a row of one beat to its codes."""
         least = {"softmax": 21 + self.spec.magnitude_width, "layer_norm": 27, "rms_norm": 20}
-        least |= {"add": 13, "multiply": 15, "scale": 11}
+        least |= {"add": 13, "multiply": 15, "scale": 11, "exps": 11}
+        least["divide"] = 12 + self.spec.reciprocal_width - self.spec.signed
         least |= {gate: 16 + self.spec.period(gate) for gate in self.spec.GATES}
         return min(least[operation] for operation in self.spec.built)
 
@@ -168,6 +173,7 @@ class VectorUnit(wiring.Component):
         width = spec.width
         if self.softmaxes:
             width = spec.exponential_width
+        width += spec.builds(spec.SHARES)  # twice a divisor
         if self.norms:
             width = max(width, 2 * spec.width - 2)
         if spec.scales:
@@ -190,9 +196,9 @@ class VectorUnit(wiring.Component):
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),
             banks.move.eq(move),
-            norm.eq(self._is_norm(now.operation)),
+            norm.eq(is_norm(spec, now.operation)),
         ]
-        self._connect(m, banks, schedule, row)
+        connect_rows(m, spec, banks, schedule, row)
         # Stages: the memory's output, d: difference, a: operand and factor, p: product, s: shifted,
         # t: summed up.
         valid, last = Signal(spec.PASS), Signal(spec.PASS, reset_less=True)
@@ -220,41 +226,20 @@ class VectorUnit(wiring.Component):
         m.d.comb += schedule.done.eq(move & valid[-1] & last[-1])
         data = self._offered(m)
         with m.If(move & emits):
-            m.d.sync += so_far.eq(summed)
+            m.d.sync += so_far.eq(summed if elements is None else elements.carried(summed))
             with m.If(schedule.scaling):
                 self._offer(m, data, codes, fulls)
                 m.d.sync += self.o.payload.last.eq(last[-1])
-                exponent = Mux(norm, fraction, row.shift)
+                exponent: Value = Mux(norm, fraction, row.shift)
+                if elements is not None:
+                    exponent = elements.exponent(exponent)
                 m.d.sync += self.o.payload.exponent.eq(Mux(schedule.refused, 0, exponent))
                 m.d.sync += self.o.payload.refused.eq(schedule.refused)
         m.d.comb += summed.eq(so_far.as_signed() + added.as_signed())
         with m.If(schedule.start):
             m.d.sync += so_far.eq(schedule.final << spec.carry_width - 1)
-        self._take_sums(m, schedule, row, summed)
+        take_sums(m, spec, schedule, row, summed)
         return m
-
-    def _is_norm(self, operation: Value) -> Value:
-        """Return whether an operation is a norm, if it has no other passes than a softmax."""
-        if not self.softmaxes:
-            return C(1, 1)
-        return (operation != 0) & int(self.norms or self.spec.scales)
-
-    def _connect(self, m: Module, banks: RowBanks, schedule: RowSchedule, row: RowScale) -> None:
-        """Connect the row memory, the schedule of passes, and the unit that computes scales."""
-        begins = schedule.o_summed
-        m.d.comb += [
-            schedule.full.eq(banks.full),
-            schedule.busy.eq(row.busy),
-            schedule.i_row0.eq(banks.o_row0),
-            schedule.i_row1.eq(banks.o_row1),
-            banks.start.eq(schedule.start),
-            banks.bank.eq(schedule.bank),
-            banks.final.eq(schedule.final),
-            banks.end.eq(schedule.now.end),
-            row.start.eq(schedule.begin),
-            row.norm.eq(self._is_norm(begins.operation)),
-            row.count.eq(begins.end * self.spec.lanes + begins.count + 1),
-        ]
 
     def _sum(
         self, m: Module, schedule: RowSchedule, row: RowScale, step: _Pass
@@ -295,6 +280,10 @@ class VectorUnit(wiring.Component):
             mean.eq(Mux(norm & scaling & ~elements.direct, row.mean, 0)),
             offset.eq(Mux(norm | elements.direct, mean[spec.MEAN_FRACTION :], top)),
         ]
+        blocks = elements.blocks
+        if blocks is not None:
+            with m.If(elements.exps):
+                m.d.comb += offset.eq(-1)  # all bits of values are inverted
         lane_step = RowStep(
             move=step.move,
             norm=norm,
@@ -304,6 +293,8 @@ class VectorUnit(wiring.Component):
             shift=shift,
             square=norm & schedule.squaring & ~scaling,
             elements=elements.elements,
+            shares=None if blocks is None else elements.exps,
+            block_octaves=None if blocks is None else blocks.octaves,
         )
         return elements.lanes(m, step.values, step.keep, step.carried, lane_step)
 
@@ -324,18 +315,3 @@ class VectorUnit(wiring.Component):
         for lane, full in enumerate(fulls):
             with m.If(full):
                 m.d.sync += data.word_select(lane, self.spec.out_width)[:-1].eq(-1)
-
-    def _take_sums(self, m: Module, schedule: RowSchedule, row: RowScale, summed: Value) -> None:
-        """Store the sums of a row's passes, from which its scale is computed."""
-        total, last_sum = (
-            Signal.like(out, name=name, reset_less=True)
-            for out, name in ((row.total, "total"), (row.sum, "last_sum"))
-        )
-        m.d.comb += [row.total.eq(total), row.sum.eq(last_sum)]
-        with m.If(schedule.done & ~schedule.scaling):
-            m.d.sync += last_sum.eq(summed)
-        with m.If(schedule.start & ~schedule.final):
-            # Squares come after values.
-            m.d.sync += total.eq(summed)
-        with m.If(schedule.start & ~schedule.final & ~schedule.done):
-            m.d.sync += total.eq(0)

@@ -29,8 +29,8 @@ def spec_of(**fields: Any) -> VectorUnitSpec:
 
 def near(multiplier: int = 1, shift: int = 0) -> Requantisation:
     """Return a requantisation of zero point 0."""
-    numbers = (np.array([number]) for number in (multiplier, shift, 0))
-    return Requantisation(**dict(zip(("multiplier", "shift", "zero_point"), numbers, strict=True)))
+    multipliers, shifts, zeros = (np.array([number]) for number in (multiplier, shift, 0))
+    return Requantisation(multiplier=multipliers, shift=shifts, zero_point=zeros)
 
 
 @pytest.mark.parametrize("bits", [7, 8])

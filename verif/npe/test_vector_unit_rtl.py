@@ -9,9 +9,11 @@ from amaranth import Module, Signal
 
 from carrysave.sim.runner import verify
 from golden.npe.activation import exp_parts
+from golden.npe.exps import mantissas
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles
 from hw.catalog import Design
+from hw.npe.activations.row_shares import table_of
 from hw.npe.activations.summed_step import SummedStep
 from hw.npe.activations.summed_table import SummedTable
 from hw.npe.activations.summed_widths import SummedWidths
@@ -42,6 +44,16 @@ CASES: list[dict[str, Any]] = [
     {"operations": "layer_norm,scale", "lanes": 3, "length": 20, "width": 12, "out_width": 9},
     # Rows of one value.
     {"operations": "gelu,add,multiply", "lanes": 6, "width": 16, "length": 1},
+    # One-pass attention: blocks of several beats, and of one; with nothing else, and with all.
+    {"operations": "exps,divide", "lanes": 4, "length": 70},
+    {
+        "operations": f"{SUMMED},{DIRECT},exps,divide", "lanes": 2, "length": 40, "width": 15,
+        "scale_width": 8, "out_width": 16, "signed": True, "block": 8, "quotient_bits": 5,
+    },
+    {
+        "operations": "softmax,scale,exps,divide", "lanes": 1, "length": 9, "width": 5,
+        "scale_width": 0, "block": 1,
+    },
     # As the unit of a language model on a wide bus, but for shorter rows.
     {
         "operations": "softmax,rms_norm,silu", "lanes": 16, "width": 16, "length": 200,
@@ -51,7 +63,7 @@ CASES: list[dict[str, Any]] = [
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("parameters", brief(CASES, 1, 5, -2), ids=case_name)
+@pytest.mark.parametrize("parameters", brief(CASES, 1, 5, -2, -5), ids=case_name)
 def test_vector_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     # Other ones have the carry chains of FPGAs, and what is built for them.
     adder = "sklansky" if parameters.get("lanes", 8) % 2 else "operator"
@@ -106,6 +118,13 @@ def test_vector_unit_tables_hold_all_factors(parameters: dict[str, Any]) -> None
         assert (words[count : 2 * count] == values[::-1] ** 2).all()
         differences = ~np.r_[0:count, -count:0] << spec.MEAN_FRACTION
         assert (words[2 * count :] == differences % (1 << table.width)).all()
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("scale_width", [0, 3, 4, 8])
+def test_vector_unit_has_the_mantissas_of_golden(scale_width: int, signed: bool) -> None:
+    spec = VectorUnitSpec(scale_width=scale_width, signed=signed)
+    assert table_of(spec) == mantissas(scale_width, spec.share_width)
 
 
 @pytest.mark.parametrize("parameters", CASES, ids=case_name)

@@ -4,67 +4,15 @@ from amaranth import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from golden.npe.vector import VectorUnitSpec
 from hw.lib.shared_module import NO_COLLISION
+from hw.npe.activations.row_beats import RowContext, ValueBeat, scaling_fields
 from hw.npe.activations.row_greatest import greatest
 from hw.npe.activations.row_order import RowOrder, numbers_of
 
-__all__ = ["CodeBeat", "RowBanks", "RowContext", "ValueBeat"]
-
-
-class ValueBeat(data.StructLayout):
-    """Values of a row; the last beat has ``count`` + 1, the lowest ones.
-
-    Operations: 0 softmax, 1 layer norm, 2 RMS norm, 3 GELU, 4 SiLU, 5 sum, 6 product, 7 values as
-    they are. That of a row's last beat counts, and so does its requantisation, if there is one. Of
-    a sum or a product the two operands come one after the other, as rows of one length.
-    """
-
-    def __init__(self, spec: VectorUnitSpec):
-        super().__init__({
-            "data": spec.lanes * spec.width,
-            "operation": 3,
-            "count": range(max(spec.lanes, 2)),
-            "last": 1,
-            **_scaling(spec),
-        })
-
-
-class CodeBeat(data.StructLayout):
-    """Codes of a row, zeros beyond its end; the exponent; whether the operation is not built."""
-
-    def __init__(self, spec: VectorUnitSpec):
-        super().__init__({
-            "data": spec.lanes * spec.out_width,
-            "exponent": 6,
-            "refused": 1,
-            "last": 1,
-        })
-
-
-def _scaling(spec: VectorUnitSpec) -> dict[str, int]:
-    """List the fields that say how a row is requantised, if any row is."""
-    unit = spec.scaling
-    fields = {
-        "multiplier": unit.multiplier_width,
-        "shift": unit.shift_format.width,
-        **dict.fromkeys(("zero_point", "low", "high"), unit.out_width),
-    }
-    return fields if spec.scales else {}
-
-
-class RowContext(data.StructLayout):
-    """A row's operation, values in its last beat, that beat, greatest value, requantisation."""
-
-    def __init__(self, spec: VectorUnitSpec):
-        super().__init__({
-            "operation": 3,
-            "count": range(max(spec.lanes, 2)),
-            "end": range(spec.beats),
-            "top": signed(spec.width),
-            **_scaling(spec),
-        })
+__all__ = ["RowBanks"]
 
 
 class RowBanks(wiring.Component):
@@ -103,6 +51,10 @@ class RowBanks(wiring.Component):
         Of the pass, in builds that requantise rows.
     first, other : Out(1)
         Of the beat that is read, see :class:`~hw.npe.activations.row_order.RowOrder`; likewise.
+    o_block_top : Out
+        Where shares are built: the greatest value of the block of `o_data`.
+    block_ends : Out(1)
+        The beat that is read is its block's last; likewise.
     """
 
     i: stream.Interface
@@ -120,9 +72,12 @@ class RowBanks(wiring.Component):
     operation: Signal
     first: Signal
     other: Signal
+    o_block_top: Signal
+    block_ends: Signal
 
     def __init__(self, spec: VectorUnitSpec):
         self.spec = spec
+        self.blocks = spec.builds(spec.SHARES)
         super().__init__({
             "i": In(stream.Signature(ValueBeat(spec))),
             "full": Out(2),
@@ -132,7 +87,16 @@ class RowBanks(wiring.Component):
             "end": In(range(spec.beats)),
             **dict.fromkeys(("reading", "last"), Out(1)),
             "o_data": Out(spec.lanes * spec.width),
-            **({"operation": In(3), "first": Out(1), "other": Out(1)} if spec.scales else {}),
+            **(
+                {"operation": In(spec.operation_width), "first": Out(1), "other": Out(1)}
+                if spec.scales
+                else {}
+            ),
+            **(
+                {"o_block_top": Out(signed(spec.width)), "block_ends": Out(1)}
+                if self.blocks
+                else {}
+            ),
         })
 
     def elaborate(self, platform):
@@ -153,12 +117,16 @@ class RowBanks(wiring.Component):
         rows = [self._row(bank) for bank in (0, 1)]
         most, closed = Signal(signed(spec.width)), Signal(2)
         address, read_before = (self._ordered if spec.scales else self._counted)(m, behind)
+        begins = [self._begins(behind)] if self.blocks else []
+        top, *block_tops = greatest(m, spec, layout, write.en, first, *begins)
+        for block_top in block_tops:
+            self._keep_tops(m, block_top, (write.en, Cat(behind, into)), Cat(address, source))
         m.d.comb += [
             # Beats of a row that leaves make place once they are read.
             self.i.ready.eq(
                 ~full.bit_select(into, 1) & (~draining | (source != into) | read_before)
             ),
-            most.eq(greatest(m, spec, layout, write.en, first)),
+            most.eq(top),
             write.en.eq(self.i.valid & self.i.ready),
             write.addr.eq(Cat(behind, into)),
             write.data.eq(layout.data),
@@ -192,6 +160,37 @@ class RowBanks(wiring.Component):
                 m.d.sync += full[bank].eq(0)
         return m
 
+    @property
+    def _low(self) -> int:
+        """Bits of the number of a beat within its block, in a bank that has as many."""
+        return exact_log2(self.spec.block // self.spec.lanes)
+
+    def _begins(self, behind: Value) -> Value:
+        """Return whether a beat is the first of its block."""
+        return behind[: self._low] == 0
+
+    def _keep_tops(self, m: Module, top: Value, written: tuple[Value, Value], read: Value) -> None:
+        """Keep the greatest value of each block, so far until it is complete, beside its beats."""
+        enabled, to = written
+        places = max(len(to) - 1 - self._low, 0)
+
+        def place(address: Value) -> Value:
+            return Cat(address[self._low : -1][:places], address[-1])
+
+        memory: Memory[int, Value] = Memory(
+            shape=signed(self.spec.width), depth=2 << places, init=[], attrs={NO_COLLISION: "1"}
+        )
+        m.submodules.tops = memory
+        write, out = memory.write_port(), memory.read_port()
+        m.d.sync += [write.en.eq(enabled), write.addr.eq(place(to))]
+        m.d.comb += [
+            write.data.eq(top),
+            out.en.eq(self.move),
+            out.addr.eq(place(read)),
+            self.o_block_top.eq(out.data),
+            self.block_ends.eq(~read[:-1][: self._low] == 0),
+        ]
+
     def _end(self, m: Module, behind: Value) -> tuple[Value, Value]:
         """Return whether a beat ends a row, or both of a pair, and the number of its last beat."""
         spec, beat = self.spec, self.i.payload
@@ -215,7 +214,9 @@ class RowBanks(wiring.Component):
         beat = self.i.payload
         m.d.sync += [row.end.eq(last_beat), row.operation.eq(beat.operation)]
         m.d.sync += row.count.eq(beat.count)
-        m.d.sync += [row[name].eq(beat[name]) for name in _scaling(self.spec)]
+        if self.blocks:
+            m.d.sync += row.divisor.eq(beat.data.word_select(beat.count, self.spec.width))
+        m.d.sync += [row[name].eq(beat[name]) for name in scaling_fields(self.spec)]
 
     def _counted(self, m: Module, behind: Signal) -> tuple[Value, Value]:
         """Read one beat after the other; return it, and whether there is room for the next."""
@@ -234,7 +235,8 @@ class RowBanks(wiring.Component):
         """Read in the order of operations; return the beat, and whether the next one has room."""
         spec = self.spec
         m.submodules.order = order = RowOrder(spec, len(behind))
-        direct = self.operation.matches(*numbers_of(spec, *spec.SCALED))
+        # A block's greatest value is there until all of it has been read.
+        direct = self.operation.matches(*numbers_of(spec, *spec.SCALED, "exps"))
         m.d.comb += [
             order.move.eq(self.move),
             order.start.eq(self.start),

@@ -6,6 +6,7 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.npe.vector import VectorUnitSpec
 from hw.npe.activations.row_banks import RowBanks
+from hw.npe.activations.row_blocks import RowBlocks
 from hw.npe.activations.row_codes import limits, probabilities, rounded, scaled
 from hw.npe.activations.row_gate import GateDigits, slope
 from hw.npe.activations.row_lane import Elements, LaneWidths, RowStep, row_lane
@@ -29,7 +30,7 @@ class RowElements:
     ----------
     m : where the gates go.
     spec : widths.
-    now : :class:`~hw.npe.activations.row_banks.RowContext` of the pass.
+    now : :class:`~hw.npe.activations.row_beats.RowContext` of the pass.
     banks : where beats are read.
     move : clock enable of all stages.
     valid, last : of stages: memory's output, d, a, p, s, t.
@@ -53,11 +54,16 @@ class RowElements:
         last: Signal,
         adder: str,
     ):
-        self.spec, self.now, self.adder = spec, now, adder
+        self.m, self.spec, self.now, self.adder = m, spec, now, adder
         gates, sums, products, scales = (
             self._is(*names) for names in (tuple(spec.GATES), ("add",), ("multiply",), ("scale",))
         )
         self.direct = Signal(name="direct")
+        direct = gates | sums | products | scales
+        self.blocks: RowBlocks | None = None
+        if spec.builds(spec.SHARES):
+            self.divides, self.exps = self._is("divide"), self._is("exps")
+            self.blocks, direct = RowBlocks(m, spec, banks, move, adder), direct | self.divides
         # The first time of a gate's beat; the second operand; a first of two multiplications.
         firsts, others = (
             Signal(len(valid), name=name, reset_less=True) for name in ("firsts", "others")
@@ -65,7 +71,7 @@ class RowElements:
         twice = Signal(4, reset_less=True)
         again = Signal()
         m.d.comb += [
-            self.direct.eq(gates | sums | products | scales),
+            self.direct.eq(direct),
             again.eq(valid[3] & twice[3]),
         ]
         with m.If(move):
@@ -118,6 +124,7 @@ class RowElements:
         """Choose the factor and the shift of all lanes; those of the row are of norms and sums."""
         spec, more, now = self.spec, self.elements, self.now
         widths, one = LaneWidths(spec), 1 << spec.magnitude_width + 3
+        divided = self._divided(factor, places)
         factor = Mux(scaling, Mux(norm, -factor, factor), Mux(norm, -1, one))
         places = Mux(scaling, places, spec.MEAN_FRACTION)
         # Differences have bits after the point; places that leave nothing are enough.
@@ -125,10 +132,37 @@ class RowElements:
         most = spec.scaling.shift_format.high
         direct = Mux(more.products, now.shift, Mux(shift > most, most, shift))
         scale = Mux(more.again, Mux(more.gates, one, now.multiplier), -now.multiplier)
+        if divided is not None:
+            scale, direct = (
+                Mux(self.divides, divided[0], scale),
+                Mux(self.divides, divided[1], direct),
+            )
+            factor = Mux(self.exps, one, factor)
         return (
             Mux(self.direct, scale, factor)[: widths.factor],
             Mux(self.direct, direct, places)[: widths.shift],
         )
+
+    def _divided(self, reciprocal: Value, places: Value) -> tuple[Value, Value] | None:
+        """Return the factor and the shift of a division, if it is built."""
+        if self.blocks is None:
+            return None
+        # RowScale counts digits from four below; values have bits after the point.
+        shift = Signal(range(-64, 128), name="divide_shift")
+        self.m.d.comb += shift.eq(places + 4 + self.spec.MEAN_FRACTION - self.now.shift)
+        return -reciprocal, Mux(shift < 0, 0, shift[:-1])
+
+    def exponent(self, of_row: Value) -> Value:
+        """Return the exponent of a beat in the last stage, which may be of its block."""
+        if self.blocks is None:
+            return of_row
+        return Mux(self.exps, self.blocks.exponent, of_row)
+
+    def carried(self, summed: Signal) -> Value:
+        """Return what is left of a beat for the next one: of a block's last, half a code."""
+        if self.blocks is None:
+            return summed
+        return Mux(self.exps & self.blocks.ends, 1 << self.spec.carry_width - 1, summed)
 
     def lanes(
         self, m: Module, values: list[Value], keep: list[Value], carried: Value, step: RowStep
@@ -142,7 +176,7 @@ class RowElements:
         values = [value for value, _, _ in lanes]
         starts, total = held_sums(m, step.move, values, GROUP, carried)
         probable: list[Value] = [C(0, spec.out_width)] * spec.lanes
-        if "softmax" in spec.built:
+        if spec.builds(["softmax", "exps"]):
             held: list[Value] = [
                 self._held(m, f"t{lane}", step.move, value[: spec.exponential_width + 1])
                 for lane, value in enumerate(values)

@@ -11,7 +11,9 @@ _Bounded = tuple[Value, Value]
 """A value, and whether it is beyond the row's end."""
 
 
-def greatest(m: Module, spec: VectorUnitSpec, beat: data.View, write: Value, first: Value) -> Value:
+def greatest(
+    m: Module, spec: VectorUnitSpec, beat: data.View, write: Value, first: Value, *more: Value
+) -> list[Value]:
     """Find the greatest value of a row so far, in the cycle after a beat of it is written.
 
     Groups of four lanes are compared before a register, the rest after it. Until the next beat
@@ -21,8 +23,13 @@ def greatest(m: Module, spec: VectorUnitSpec, beat: data.View, write: Value, fir
     ----------
     m : where the gates go.
     spec : lanes and widths.
-    beat : :class:`~hw.npe.activations.row_banks.ValueBeat`.
+    beat : :class:`~hw.npe.activations.row_beats.ValueBeat`.
     write, first : it is written; it is the first of its row.
+    more : it is the first of a block, of some kind.
+
+    Returns
+    -------
+    The greatest of the row, and of the blocks.
     """
     # A value after one beyond the row's end is beyond it, too.
     values: list[_Bounded] = [
@@ -44,10 +51,18 @@ def greatest(m: Module, spec: VectorUnitSpec, beat: data.View, write: Value, fir
     for depth in range(2, max((spec.lanes - 1).bit_length(), 2)):
         held = _level(m, f"most{depth}_", held)
     (beat_most, _), *_ = held
-    top, begins = Signal(signed(spec.width), reset_less=True), Signal(reset_less=True)
+    return [
+        _since(m, f"most{kind}", beat_most, write, begin)
+        for kind, begin in zip(("", "_block")[: 1 + len(more)], (first, *more), strict=True)
+    ]
+
+
+def _since(m: Module, name: str, beat: Value, write: Value, first: Value) -> Value:
+    """Find the greatest value since a first beat, from the greatest of each."""
+    top, begins = Signal(signed(len(beat)), reset_less=True), Signal(reset_less=True)
     with m.If(write):
         m.d.sync += begins.eq(first)
-    result = Mux(begins, beat_most, _level(m, "most", [(top, C(0, 1)), (beat_most, C(0, 1))])[0][0])
+    result: Value = Mux(begins, beat, _level(m, name, [(top, C(0, 1)), (beat, C(0, 1))])[0][0])
     m.d.sync += top.eq(result)
     return result
 

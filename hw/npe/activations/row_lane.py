@@ -7,6 +7,8 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from golden.npe.vector import VectorUnitSpec
 from hw.npe.activations.row_exponential import exp_parts
 from hw.npe.activations.row_gate import GateDigits
+from hw.npe.activations.row_shares import mantissa
+from hw.npe.activations.row_shares import octaves as octaves_of
 from hw.npe.rounding.requantise_column import floor_shift
 
 __all__ = ["Elements", "LaneWidths", "RowStep", "row_lane"]
@@ -87,6 +89,8 @@ class RowStep:
     factor, shift : that all lanes have.
     square : differences are multiplied by themselves.
     elements : of requantised operations, if any is built.
+    shares, block_octaves : where shares are built: the pass is of those; whole octaves of the
+        greatest value of the block, of stage d.
     """
 
     move: Value
@@ -97,6 +101,8 @@ class RowStep:
     square: Value
     shift: Value
     elements: Elements | None = None
+    shares: Value | None = None
+    block_octaves: Value | None = None
 
 
 def row_lane(
@@ -143,13 +149,7 @@ def row_lane(
     if more is not None and back is not None and spec.builds(["multiply"]):
         product = back[spec.MEAN_FRACTION : spec.MEAN_FRACTION + widths.operand]
         linear = Mux(more.again, product, linear)
-    power: Value = C(0, widths.operand)
-    octaves: Value = C(0, widths.shift)
-    if spec.builds(["softmax", *spec.GATES]):
-        mantissa, whole = exp_parts(m, 1 << spec.scale_width, argument, adder)
-        power = Cat(C(0, spec.carry_width - spec.scale_width - 5), mantissa)
-        beyond = whole[widths.shift :].any() if len(whole) > widths.shift else C(0, 1)
-        octaves = whole[: widths.shift] | beyond.replicate(widths.shift)
+    power, octaves = _power(m, spec, lane, (argument, below), step, adder)
     a = held("a", widths.operand, Mux(chosen, linear, power) & valid.replicate(widths.operand))
     factor = step.factor
     if widths.linear:
@@ -168,6 +168,41 @@ def row_lane(
     if gated is not None:
         m.d.comb += gated.eq(s[spec.exponential_width - spec.gate_width :])
     return s, held("s_half", 1, half), held("s_over", 2, Cat(over, p[-1]))
+
+
+def _power(
+    m: Module,
+    spec: VectorUnitSpec,
+    lane: int,
+    of: tuple[Value, Value],
+    step: RowStep,
+    adder: str,
+) -> tuple[Value, Value]:
+    """Return the mantissa of an exponential, as an operand, and the octaves it is shifted by.
+
+    Of a magnitude; or, of shares, of a value that all bits have been inverted of.
+    """
+    widths, (argument, below) = LaneWidths(spec), of
+    power: Value = C(0, widths.operand)
+    octaves: Value = C(0, widths.shift)
+    if spec.builds(["softmax", *spec.GATES]):
+        line, whole = exp_parts(m, 1 << spec.scale_width, argument, adder)
+        power = Cat(C(0, spec.carry_width - spec.scale_width - 5), line)
+        beyond = whole[widths.shift :].any() if len(whole) > widths.shift else C(0, 1)
+        octaves = whole[: widths.shift] | beyond.replicate(widths.shift)
+    if step.shares is None or step.block_octaves is None:
+        return power, octaves
+    whole, rest = octaves_of(m, spec, ~below[: spec.width], adder)
+    # The factor, one, has places for a probability, and a code has those of what is carried.
+    places = spec.carry_width - spec.magnitude_width - 3
+    less = Signal(8, name=f"share_octaves{lane}")
+    m.d.comb += less.eq(step.block_octaves - whole + max(-places, 0))
+    share = Cat(C(0, max(places, 0)), mantissa(m, spec, rest, f"share{lane}"))
+    beyond = less[widths.shift :].any()
+    return (
+        Mux(step.shares, share, power),
+        Mux(step.shares, less[: widths.shift] | beyond.replicate(widths.shift), octaves),
+    )
 
 
 def _factor(

@@ -55,7 +55,7 @@ class RowOrder(wiring.Component):
         self.spec = spec
         super().__init__({
             **dict.fromkeys(("move", "start"), In(1)),
-            "operation": In(3),
+            "operation": In(spec.operation_width),
             "end": In(address_width),
             **dict.fromkeys(("reading", "first", "other", "last"), Out(1)),
             "address": Out(address_width),

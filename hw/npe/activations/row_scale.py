@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
-from hw.arith.pick_bit import pick_bit
+from hw.arith.pick_bit import pick_word
 
 __all__ = ["RowScale"]
 
@@ -93,7 +93,9 @@ class RowScale(wiring.Component):
     start : In(1)
         Start.
     norm, count : In
-        Which scale: of a norm, else of a softmax; and number of values, a cycle before ``start``.
+        Which scale: of a norm, or else; and number of values, a cycle before ``start``.
+    one : In(1)
+        Where divisions are built: half of ``sum`` divides one, to ``shift`` digits and four.
     total, sum : In
         Sum of values, two's complement, of a norm about the mean, else 0; of squares, or of
         exponentials.
@@ -106,6 +108,7 @@ class RowScale(wiring.Component):
 
     start: Signal
     norm: Signal
+    one: Signal
     total: Signal
     sum: Signal
     count: Signal
@@ -127,6 +130,7 @@ class RowScale(wiring.Component):
         super().__init__({
             "start": In(1),
             "norm": In(1),
+            **({"one": In(1)} if spec.builds(spec.SHARES) else {}),
             "total": In(spec.width + spec.length.bit_length()),
             "sum": In(sum_width),
             "count": In(spec.length.bit_length()),
@@ -149,7 +153,6 @@ class RowScale(wiring.Component):
             work.negative.eq(work.total[-1]),
             work.magnitude.eq(Mux(work.negative, -work.total, work.total)),
         ]
-        # Of the total, or of the count.
         digit = Mux(dividing, work.bits[len(work.counted) - 1], work.bits[-1])
         # The one subtractor: a digit of a quotient or of a root, whose lowest bits are 01.
         divisor_width = len(work.rest)
@@ -188,6 +191,8 @@ class RowScale(wiring.Component):
             m.d.sync += work.rest.eq(0)
         with m.If(idle):
             m.d.sync += work.rest.eq(1 << spec.exponential_width + 1)
+            if spec.builds(spec.SHARES):
+                m.d.sync += work.rest.eq(Mux(self.one, 4, 1 << spec.exponential_width + 1))
         return m
 
     @property
@@ -302,7 +307,7 @@ class RowScale(wiring.Component):
             ),
         ]
         with m.If(shifts):
-            m.d.sync += work.factor.eq(_select(number, choices))
+            m.d.sync += work.factor.eq(pick_word(number, choices))
 
     def _find_mean(self, m: Module, states: _States, work: _Work, fits: Value) -> None:
         """Divide the total by the length, digit by digit."""
@@ -331,7 +336,7 @@ class RowScale(wiring.Component):
         bits = work.bits
         count = Cat(work.counted, C(0, len(bits) - len(work.counted)))
         choices = [Cat(bits[1:], C(0, 1)), work.magnitude, Cat(C(0, 1), bits[:-1]), count]
-        m.d.sync += bits.eq(_select(number, choices))
+        m.d.sync += bits.eq(pick_word(number, choices))
 
     @property
     def _first(self) -> int:
@@ -359,8 +364,3 @@ class RowScale(wiring.Component):
         with m.If(rooting):
             m.d.sync += [places.eq(1 << begin), led.eq(0)]
         return places
-
-
-def _select(number: Value, choices: list[Value]) -> Value:
-    """Select among equal-width values."""
-    return Cat(pick_bit(number, bits) for bits in zip(*choices, strict=True))

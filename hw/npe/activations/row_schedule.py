@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
-from hw.npe.activations.row_banks import RowContext
+from hw.npe.activations.row_beats import RowContext
 from hw.npe.activations.row_order import numbers_of
 
 __all__ = ["RowSchedule"]
@@ -62,6 +62,8 @@ class RowSchedule(wiring.Component):
         self.numbers = numbers_of(spec, *spec.OPERATIONS)
         # Those whose rows are summed up.
         self.summed = numbers_of(spec, "softmax", *spec.NORMS)
+        # Those whose rows have a scale.
+        self.scaled = numbers_of(spec, "softmax", *spec.NORMS, "divide")
         row = RowContext(spec)
         super().__init__({
             "full": In(2),
@@ -107,7 +109,7 @@ class RowSchedule(wiring.Component):
             self.bank.eq(Mux(self.final, known_bank, summing)),
         ]
         with m.If(summed & ~known):
-            m.d.comb += self.begin.eq(built)
+            m.d.comb += self.begin.eq(following.operation.matches(*self.scaled))
             m.d.sync += [known.eq(1), known_bank.eq(summing), summed.eq(0), summing.eq(~summing)]
         with m.If(self.final):
             m.d.comb += self.start.eq(1)

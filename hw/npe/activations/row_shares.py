@@ -1,0 +1,79 @@
+"""Shares of one-pass attention in the vector unit: powers of two of scores, by blocks of keys."""
+
+from math import isqrt
+
+from amaranth import C, Cat, Module, Signal, Value
+
+from golden.npe.vector import VectorUnitSpec
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+
+__all__ = ["mantissa", "octaves", "table_of"]
+
+
+def table_of(spec: VectorUnitSpec) -> list[int]:
+    """Return the mantissas of an octave: 2^(r / 2^scale_width + share_width - 1), rounded."""
+    table = []
+    for r in range(1 << spec.scale_width):
+        # Twice of it, rounded down: the root of a root, and so on.
+        twice = 1 << (spec.share_width << spec.scale_width) + r
+        for _ in range(spec.scale_width):
+            twice = isqrt(twice)
+        table.append(min(twice + 1 >> 1, (1 << spec.share_width) - 1))
+    return table
+
+
+def octaves(m: Module, spec: VectorUnitSpec, value: Value, adder: str) -> tuple[Value, Value]:
+    """Multiply a score by log2(e), rounding down.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    spec : widths.
+    value : two's complement, of `spec.width` bits.
+    adder : carry propagation, see :func:`hw.arith.adder.resolve`.
+
+    Returns
+    -------
+    Whole octaves, two's complement, and the bits of `spec.scale_width` after the binary point.
+    """
+    width, heap = spec.width, BitHeap(2 * spec.width + 1)
+    terms = _digits(spec.octave_factor)
+    if adder == "operator":
+        total: Value = C(0, 1)
+        for weight, digit in terms:
+            # A zero below: else Yosys makes a compressor of adders in series.
+            term = Cat(C(0, 1 + weight), value).as_signed()
+            more = Cat(C(0, 1), total).as_signed()
+            total = (more + term if digit > 0 else more - term)[1 : heap.width + 1].as_signed()
+    else:
+        for weight, digit in terms:
+            for place, bit in enumerate(value):
+                heap.add_bit(bit, weight + place, negative=(digit < 0) != (place == width - 1))
+        total = resolve(m, heap.compress(m, [2] * heap.width), adder)
+    turned = total[width : heap.width]
+    return turned[spec.scale_width :].as_signed(), turned[: spec.scale_width]
+
+
+def _digits(factor: int) -> list[tuple[int, int]]:
+    """List the weights of digits 1 and -1 of a number, none of which are adjacent."""
+    digits: list[tuple[int, int]] = []
+    while factor:
+        weight = (factor & -factor).bit_length() - 1
+        digit = 2 - (factor >> weight) % 4
+        digits.append((weight, digit))
+        factor -= digit << weight
+    return digits
+
+
+def mantissa(m: Module, spec: VectorUnitSpec, rest: Value, name: str) -> Value:
+    """Look the mantissa of a part of an octave up."""
+    table = table_of(spec)
+    if len(table) == 1:
+        return C(table[0], spec.share_width)
+    word = Signal(spec.share_width, name=name)
+    with m.Switch(rest):
+        for r, code in enumerate(table):
+            with m.Case(r):
+                m.d.comb += word.eq(code)
+    return word
