@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from .job import FACTOR_BITS, RECORD_BYTES, TABLE_BYTES, Job
 from .maps import map_word
-from .operations import DEPTHWISE, MAPS, SECOND
+from .operations import DEPTHWISE, MAPS, SECOND, SHARES
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 from .window import Window
 
@@ -59,7 +59,7 @@ def descriptor(job: Job) -> bytes:
         for name, value in zip(WINDOW_FIELDS, window_words(job.window), strict=True):
             put(name, value)
     if job.vector is not None:
-        put("mode_vector", OPERATIONS[job.vector])
+        put("mode_vector", OPERATIONS["exps" if job.vector in SHARES else job.vector])
     beside = job.row_factors if job.bias is None else job.bias
     if beside is not None:
         put("mode_bias", 1)

@@ -1,6 +1,6 @@
 """Vector jobs by what they take."""
 
-__all__ = ["DEPTHWISE", "MAPS", "PAIRS", "REQUANTISED", "SECOND"]
+__all__ = ["DEPTHWISE", "MAPS", "PAIRS", "REQUANTISED", "SECOND", "SHARES"]
 
 
 PAIRS = ("add", "multiply")
@@ -9,7 +9,10 @@ SECOND = (*PAIRS, "scale")
 """Operations of the vector unit that take a second matrix: a scale one of exponents."""
 MAPS = ("map_add", "map_multiply", "map_max")
 """Operations on two maps, bytes with zero points."""
+SHARES = ("exps", "divide")
+"""Shares of blocks, and rows by their last value: by one number, of which the second requantises.
+They are jobs of programs; :meth:`VectorControl.vector` does not make them."""
 DEPTHWISE = "depthwise"
 """Windows of a map, channel by channel: a job that has a window."""
-REQUANTISED = ("gelu", "silu", *SECOND, *MAPS)
+REQUANTISED = ("gelu", "silu", *SECOND, *MAPS, "divide")
 """Vector jobs that say how codes are made."""

@@ -45,6 +45,8 @@ def job_of(image: bytes) -> Job:
     given |= {name: get(name) for name in ("m", "n", "k", "lda", "ldb", "ldc")}
     given |= {name: get(name) for name in ("block_m", "block_n", "block_k")}
     vector = _NAMES[operation] if operation else None
+    if vector == "exps" and get("mode_requantise"):
+        vector = "divide"
     if vector in MAPS:
         pairs = map_of_word(get("ldsa")), map_of_word(get("ldsb"))
         given |= {"factors": (pairs[0][0], pairs[1][0]), "zeros": (pairs[0][1], pairs[1][1])}

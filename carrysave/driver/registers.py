@@ -228,6 +228,7 @@ OPERATIONS = {
     "map_multiply": 12,
     "map_max": 13,
     "depthwise": 14,
+    "exps": 15,
 }
 ROUNDINGS = {0: "single", 1: "double", 2: "even"}
 MAGIC = 1129535025

@@ -9,7 +9,7 @@ from .job import Job, Requantisation
 from .maps import Maps
 from .matrix import Matrix
 from .number import Number
-from .operations import DEPTHWISE, MAPS, REQUANTISED, SECOND
+from .operations import DEPTHWISE, MAPS, REQUANTISED, SECOND, SHARES
 from .product import check_out, job_of
 from .vector_checks import (
     EXPONENT,
@@ -112,8 +112,10 @@ class VectorControl(Control):
             return self._transposed(unit, a, out, narrow=narrow)
         if operation == "gather":
             return self._gathered(unit, a, b, out, narrow=narrow)
-        if operation == DEPTHWISE:
-            raise ValueError("operation must be of rows, not depthwise: that is a job of its own")
+        if operation in (DEPTHWISE, *SHARES):
+            raise ValueError(
+                f"operation must be of rows, not {operation}: that is a job of its own"
+            )
         check_maps(self.info, operation, (a, b), maps, narrow=narrow)
         work = self._rows(unit, operation, a, b, out, requantisation, narrow=narrow)
         return work if maps is None else self._of_maps(work, maps)

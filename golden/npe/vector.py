@@ -234,8 +234,8 @@ class VectorUnitSpec:
 
     @property
     def share_width(self) -> int:
-        """Bits of a share, of `exps`: a byte's, or less a sign."""
-        return 8 - self.signed
+        """Bits of a share, of `exps`: a byte's, or less a sign; no more than of a probability."""
+        return min(8 - self.signed, self.magnitude_width)
 
     @property
     def octave_factor(self) -> int:

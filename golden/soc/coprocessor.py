@@ -23,6 +23,7 @@ from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
 from golden.soc.row_factors import scaled
+from golden.soc.shares import row_of
 from golden.soc.spec import CoprocessorSpec
 from golden.soc.window import Window, window_rows
 
@@ -129,10 +130,10 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
     if "b" in matrix:
         other = np.broadcast_to(taken.wrap(space.load(matrix["b"])), rows.shape)
     codes, exponents = vector_rows(unit, operation, rows, how, other)
-    if operation == "softmax":
-        if narrows(spec, job):
-            codes, exponents = narrowed(unit, codes, exponents)
-        codes = np.concatenate([codes, exponents[:, None]], axis=1)
+    if operation == "softmax" and narrows(spec, job):
+        codes, exponents = narrowed(unit, codes, exponents)
+    if operation in ("softmax", "exps"):
+        codes = row_of(unit, codes, exponents)
     space.store(matrix["c"], codes)
     return Error.NONE
 

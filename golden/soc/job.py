@@ -74,6 +74,12 @@ class Job:
     a code. Only then k is looked at. An index of k or more ends the job with :attr:`Error.INDEX`;
     rows before it may have been written.
 
+    Where the unit has them, `exps` makes rows of shares, as :mod:`golden.npe.exps`: C has codes of
+    as many beats as n values take, zeros behind them, and then the exponents of blocks, as codes
+    of two's complement. `divide` has a requantisation, whose multiplier is not looked at; n counts
+    the last value, by which a row is divided, too. Both have one number in memory, `requantise`
+    tells the one from the other.
+
     Where the build has `taps`, those on maps are vector jobs on rows of bytes of A and of B, or one
     row of B for all if ldb is 0, see :func:`golden.soc.maps.maps`: they take codes less `zeros`,
     `map_add` adds them times `factors`, `map_max` takes the greater of these, `map_multiply`

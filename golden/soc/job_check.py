@@ -11,6 +11,7 @@ from golden.soc.maps import MAPS
 from golden.soc.memory import Matrix
 from golden.soc.mode import FormatMode
 from golden.soc.row_factors import FACTOR_BYTES
+from golden.soc.shares import share_columns
 from golden.soc.spec import CoprocessorSpec
 from golden.soc.window import Window
 
@@ -155,11 +156,8 @@ def narrows(spec: CoprocessorSpec, job: Job) -> bool:
 
 def _c_bytes(spec: CoprocessorSpec, job: Job) -> int:
     """Return the bytes of a code of C of a vector job."""
-    return (
-        1
-        if narrows(spec, job) or job.vector in (*MAPS, DEPTHWISE)
-        else max(spec.vector_out_bytes, 1)
-    )
+    byte = narrows(spec, job) or job.vector in (*MAPS, DEPTHWISE)
+    return 1 if byte else max(spec.vector_out_bytes, 1)
 
 
 def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
@@ -205,6 +203,8 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
 def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     """Lay out the matrices of a vector job."""
     bits, columns = 8 * _c_bytes(spec, job), job.n + (job.vector == "softmax")
+    if job.vector == "exps" and spec.vector is not None:
+        columns = share_columns(spec.vector, job.vector, job.n)
     read = 8 * (job.a_format + 1)
     placed = {
         "a": Matrix(address=job.a, rows=job.m, columns=job.n, distance=job.lda, bits=read),
@@ -246,5 +246,5 @@ def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
     return Error.NONE
 
 
-_NARROWS = ("softmax", "transpose", "gather")
+_NARROWS = ("softmax", "exps", "transpose", "gather")
 """Operations that can make codes of a byte of a unit whose codes have two, unrequantised."""

@@ -17,6 +17,7 @@ from golden.soc.code_table import CODES
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.maps import MAPS
 from golden.soc.mode import BOOKS, FormatMode, Inside, container, inside
+from golden.soc.shares import longest_row
 from golden.soc.side_words import side_bytes, side_words
 from golden.soc.spec_checks import check_parts
 from golden.tpe.systolic_os import SystolicOsSpec
@@ -212,8 +213,9 @@ class CoprocessorSpec(BusSpec):
         """Bits of the bytes of a row, which is at most a block's, or a descriptor."""
         inside, records = self.inside, self.RECORD_BYTES * self.requantises_columns
         column = max(self.sum_bytes, self.code_bytes, records)
-        rows = 0 if self.vector is None else self.vector.length + 1
-        rows *= max(self.vector_in_bytes, self.vector_out_bytes, 2 * self.depthwise)
+        rows = longest_row(self.vector) * max(
+            self.vector_in_bytes, self.vector_out_bytes, 2 * self.depthwise
+        )
         most = max(
             rows,
             self.a_words * self.a_word_bytes,

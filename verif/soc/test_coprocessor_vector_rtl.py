@@ -37,6 +37,17 @@ CASES: list[dict[str, Any]] = [
     },
 ]
 LONG: list[dict[str, Any]] = [
+    # One-pass attention: exponents of blocks in one word and in several, of codes of two bytes too.
+    SMALL | {
+        "engine": "systolic_os(m=4,n=4)",
+        "vector": "vector_unit(operations=softmax,scale,exps,divide,lanes=4,length=150,"
+                  "signed=True)",
+    },
+    SMALL | {
+        "engine": "systolic_os(m=4,n=4)", "code_bytes": 2, "transpose": True,
+        "vector": "vector_unit(operations=exps,divide,add,lanes=2,length=40,block=2,width=12,"
+                  "out_width=13,scale_width=6)",
+    },
     SMALL | {
         "engine": "systolic_os(m=4,n=4,target=ecp5)", "vector": "vector_unit(lanes=4,length=64)",
     },

@@ -14,6 +14,7 @@ from carrysave.driver.window import Window
 from golden.npe import requantiser as unit
 from golden.soc.job import Error
 from golden.soc.job_check import error_of
+from golden.soc.shares import share_columns
 
 __all__ = ["Scaled", "product", "rows", "scaled_product", "scaling"]
 
@@ -153,7 +154,8 @@ def rows(
     ----------
     b : of sums and products rows as those of A, or one for all; of a scale exponents, a column; of
         a gather numbers of rows, a column.
-    how : of what is requantised.
+    how : of what is requantised; of a division, the zero point, the limits, and in its shift the
+        bits of codes after the point.
     once : the only row of B is for all rows of A, even if that has one, too.
     maps : zero points and factors of maps.
 
@@ -169,7 +171,7 @@ def rows(
     if (how is None) == (operation in REQUANTISED):
         raise ValueError(f"{c.name}: only {', '.join(REQUANTISED)} are requantised")
     m, k = a.rows, 0
-    shape = m, a.columns + (operation == "softmax")
+    shape = m, share_columns(spec.vector, operation, a.columns)
     if operation == "transpose":
         shape = a.columns, m
     if operation == "gather":

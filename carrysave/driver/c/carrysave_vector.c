@@ -76,7 +76,7 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
     uint64_t most = 1u;
     uint32_t beats;
 
-    if (!operation || operation > 32u || !(unit->operations >> (operation - 1u) & 1u))
+    if (!operation || operation > CARRYSAVE_DEPTHWISE || !(unit->operations >> (operation - 1u) & 1u))
         return 0u;
     if (operation == CARRYSAVE_TRANSPOSE)
         return INT32_MAX;

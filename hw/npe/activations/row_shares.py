@@ -42,10 +42,14 @@ def octaves(m: Module, spec: VectorUnitSpec, value: Value, adder: str) -> tuple[
     if adder == "operator":
         total: Value = C(0, 1)
         for weight, digit in terms:
-            # A zero below: else Yosys makes a compressor of adders in series.
-            term = Cat(C(0, 1 + weight), value).as_signed()
-            more = Cat(C(0, 1), total).as_signed()
-            total = (more + term if digit > 0 else more - term)[1 : heap.width + 1].as_signed()
+            # Bits below a term are those of the sum. A zero below: else Yosys makes a compressor
+            # of adders in series.
+            term, sums = Cat(C(0, 1), value).as_signed(), total.as_signed()[weight:]
+            sums = Cat(C(0, 1), total[-1] if not len(sums) else sums).as_signed()
+            grown = (sums + term if digit > 0 else sums - term)[1:]
+            total = Cat(total, total[-1].replicate(max(weight - len(total), 0)))[:weight]
+            total = Cat(total, grown[: heap.width - weight])
+        total = Cat(total, total[-1].replicate(max(heap.width - len(total), 0)))
     else:
         for weight, digit in terms:
             for place, bit in enumerate(value):

@@ -35,6 +35,11 @@ def connect_vector_rows(m: Module, path: Any, others: Any, router: Any) -> Any:
         rows.i_geometry.eq(path.i_geometry),
         rows.i_mode.operation.eq(path.i_job.mode.vector),
         rows.i_mode.wide.eq(path.i_job.mode.a_format),
+        *(
+            [rows.i_mode.requantise.eq(path.i_job.mode.requantise)]
+            if rows.vector.builds(rows.vector.SHARES)
+            else []
+        ),
         rows.i_start.eq(path.i_start & path.i_load_job.mode.vector.any()),
         rows.i_base.eq(path.i_base),
         # A product is loaded when all rows of a vector job have been requested.

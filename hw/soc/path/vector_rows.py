@@ -8,12 +8,15 @@ from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.path.memory_streams import MemoryStreams, share
+from hw.soc.path.row_exponents import RowExponents, flags_of, operation_of
 from hw.soc.path.row_parts import connect_part, part_bases, part_ports, parts_of
+from hw.soc.path.row_words import exponent_words, fitted, row_words
 from hw.soc.path.word_slices import either, slices_of, word_slices
-from hw.soc.registers.rdl import codes_of
+from hw.soc.registers.rdl import vector_numbers
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
 from hw.soc.schedule.row_request import Bases
+from hw.soc.schedule.vector_check import share_columns
 
 __all__ = ["SCALE", "VectorRows"]
 
@@ -87,16 +90,17 @@ class VectorRows(wiring.Component):
         self.vector = spec.vector
         self.lanes = spec.vector.lanes
         self.word_bytes = self.lanes * spec.vector_out_bytes
-        self.numbers = codes_of("job_mode_vector")
+        self.numbers = vector_numbers()
         self.scales, self.pairs = self.vector.scales, self.vector.builds(self.vector.SECOND)
         self.shifts = self.vector.builds(["scale"])
+        self.exponents = RowExponents(spec.vector) if self.vector.builds(["exps"]) else None
         self.parts = parts_of(spec)
         """Sub-units for operations that the vector unit does not have."""
         self.ahead = 16 if self.shifts else 4
         """Rows that are requested and not complete; more where many are short."""
         super().__init__({
             "i_geometry": In(Geometry(spec)),
-            "i_mode": In(data.StructLayout({"operation": 4, "wide": 1})),
+            "i_mode": In(data.StructLayout({"operation": 4, "wide": 1, **flags_of(self.vector)})),
             **({"i_scale": In(data.StructLayout(dict.fromkeys(SCALE, 32)))} if self.scales else {}),
             **part_ports(spec),
             "i_start": In(1),
@@ -108,6 +112,8 @@ class VectorRows(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.unit = self.unit
+        if self.exponents is not None:
+            m.submodules.exponents = self.exponents
         job = self.i_geometry
         self.starts = self.i_start
         self.streams: Any = self.memory
@@ -221,6 +227,11 @@ class VectorRows(wiring.Component):
         matches: Value = self.i_mode.operation.matches(*numbers)
         return matches
 
+    @property
+    def exps(self) -> Value:
+        """Whether the job makes shares, of the two operations of its number."""
+        return self.is_("exps") & ~self.i_mode.requantise
+
     def _read(self, m: Module, left: Signal) -> Value:
         """Hand rows to the unit, beat by beat; return whether a row ends."""
         spec, unit, lanes = self.spec, self.unit, self.lanes
@@ -232,9 +243,7 @@ class VectorRows(wiring.Component):
         bits = self.streams.read.payload.data
         for word, is_last in word_slices(m, spec, bits, slice_):
             size = len(word) // lanes
-            values.append(
-                Cat(_fitted(word.word_select(lane, size), width) for lane in range(lanes))
-            )
+            values.append(Cat(fitted(word.word_select(lane, size), width) for lane in range(lanes)))
             finals.append(is_last)
         moves = Signal()
         m.d.comb += [
@@ -244,7 +253,7 @@ class VectorRows(wiring.Component):
             unit.i.valid.eq(self.streams.read.valid & ~awaits_exponent),
             self.streams.read.ready.eq(awaits_exponent | (unit.i.ready & (final | ends))),
             beat.data.eq(either(self.i_mode.wide, values)),
-            beat.operation.eq(self.i_mode.operation - self.numbers["softmax"]),
+            beat.operation.eq(operation_of(self.vector, self.i_mode, self.numbers)),
             beat.count.eq(Mux(ends, left, lanes - 1)),
             beat.last.eq(ends),
         ]
@@ -272,14 +281,22 @@ class VectorRows(wiring.Component):
     def _write(self, m: Module, base: Value, left: Signal) -> Value:
         """Write what the unit makes; return whether there is more."""
         spec, unit, lanes, row = self.spec, self.unit, self.lanes, self.streams.write_row.payload
-        codes, width, size = unit.o.payload, self.vector.out_width, 8 * spec.vector_out_bytes
         addressed, alone, ends, pops = Signal(), Signal(), Signal(), Signal()
         softmax = self.i_mode.operation == self.numbers["softmax"]
         addresses, more, sent = Signal(), Signal(), Signal()
         count = self.i_geometry.n + 1 + softmax
         narrows = spec.sizes and spec.vector_out_bytes > 1
         narrowed = self.i_geometry.narrowed if narrows else C(0, 1)
-        there, at, last = self._walk(m, "writes", base, self.i_geometry.ldc, pops & ends)
+        valid: Value = unit.o.valid
+        codes_end: Value = ends
+        moves, row_ends = sent & ~more, pops & ends
+        if self.exponents is not None:
+            behind, exps, tail = self.exponents, self.exps, self.exponents.there
+            behind.connect(m, unit.o.payload.exponent, pops & exps, ends, sent)
+            valid, moves, codes_end = valid | tail, moves & ~tail, ends & ~exps
+            row_ends = Mux(exps, behind.next & behind.last, row_ends)
+            count = Mux(exps, share_columns(self.vector, self.i_geometry.n), count)
+        there, at, last = self._walk(m, "writes", base, self.i_geometry.ldc, row_ends)
         m.d.comb += [
             addresses.eq(self.streams.write_row.valid & self.streams.write_row.ready),
             self.streams.write_row.valid.eq(unit.o.valid & ~addressed),
@@ -289,10 +306,10 @@ class VectorRows(wiring.Component):
             ends.eq(left < lanes),
             # The exponent has no place behind the codes: it follows in a word of its own.
             more.eq(softmax & (left == lanes - 1) & ~alone),
-            self.streams.write.valid.eq(unit.o.valid & (addressed | addresses)),
+            self.streams.write.valid.eq(valid & (addressed | addresses)),
             sent.eq(self.streams.write.valid & self.streams.write.ready),
-            unit.o.ready.eq(sent & ~more),
-            pops.eq(sent & ~more),
+            unit.o.ready.eq(moves),
+            pops.eq(moves),
         ]
         with m.If(addresses):
             m.d.sync += addressed.eq(1)
@@ -300,33 +317,13 @@ class VectorRows(wiring.Component):
             m.d.sync += alone.eq(more)
         with m.If(pops):
             m.d.sync += left.eq(Mux(ends, self.i_geometry.n, left - lanes))
-            with m.If(ends):
+            with m.If(codes_end):
                 m.d.sync += addressed.eq(0)
-        words, bytes_ = [], []
-        exponent: Value = codes.exponent
-        less = width - 8
-        if narrows:
-            exponent = Mux(narrowed, exponent - less, exponent)
-        for lane in range(lanes):
-            code = codes.data.word_select(lane, width)
-            extended = Cat(code, (code[-1] & ~softmax).replicate(size - width))
-            is_exponent = Mux(alone, lane == 0, ends & (left == lane - 1) if lane else 0)
-            puts_exponent, is_code = softmax & is_exponent, ~alone
-            words.append(Mux(puts_exponent, exponent, extended & is_code.replicate(size))[:size])
-            if narrows:
-                # A probability, rounded: at most the greatest.
-                high = 8 - self.vector.signed
-                rounded = code[less - 1 :] + 1 >> 1
-                share = rounded[:high] | rounded[high].replicate(high)
-                byte = Mux(softmax, share, code[:8]) & is_code.replicate(8)
-                bytes_.append(Mux(puts_exponent, exponent, byte)[:8])
-        m.d.comb += self.streams.write.payload.data.eq(Cat(words))
-        if narrows:
-            with m.If(narrowed):
-                m.d.comb += self.streams.write.payload.data.eq(Cat(bytes_))
+        words = self.streams.write.payload.data
+        row_words(m, spec, words, unit.o.payload, (left, ends, alone), (softmax, narrowed))
+        if self.exponents is not None:
+            with m.If(self.exps & row_ends):
+                m.d.sync += addressed.eq(0)
+            with m.If(tail):
+                m.d.comb += words.eq(exponent_words(spec, behind.o, narrowed))
         return there
-
-
-def _fitted(code: Value, width: int) -> Value:
-    """Return a code in two's complement of some bits."""
-    return Cat(code[:width], code[-1].replicate(max(width - len(code), 0)))

@@ -26,6 +26,7 @@ __all__ = [
     "layout_of",
     "parameters_of",
     "register_map",
+    "vector_numbers",
 ]
 
 MAP = "carrysave_coprocessor"
@@ -187,3 +188,9 @@ def layout_of(name: str) -> data.FlexibleLayout:
             whole = register.inst_name.lower()
         members[whole] = data.Field(shape, offset)
     return data.FlexibleLayout(8 * part.size, members)
+
+
+def vector_numbers() -> dict[str, int]:
+    """Return the numbers of vector jobs, by names; requantised shares are divided."""
+    codes = codes_of("job_mode_vector")
+    return {**codes, "divide": codes["exps"]}

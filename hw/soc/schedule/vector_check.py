@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 from amaranth import C, Cat, Mux, Value
 
+from golden.npe.vector import VectorUnitSpec
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.registers.rdl import codes_of
+from hw.soc.registers.rdl import vector_numbers
 
-__all__ = ["VectorCheck", "vector_check"]
+__all__ = ["VectorCheck", "share_columns", "vector_check"]
 
 
 class VectorCheck(NamedTuple):
@@ -52,7 +53,7 @@ def vector_check(
     unit, mode, size = spec.vector, job.mode, spec.dimension_width
     if unit is None:
         return None
-    numbers = codes_of("job_mode_vector")
+    numbers = vector_numbers()
     built = mode.vector.matches(*(numbers[name] for name in spec.vector_jobs))
     turned: Value = mode.vector == numbers["transpose"] if spec.transpose else C(0, 1)
     gathers: Value = mode.vector == numbers["gather"] if spec.gather else C(0, 1)
@@ -60,6 +61,10 @@ def vector_check(
         mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
         for names in (unit.SCALED, unit.PAIRS, unit.SECOND, ("scale",))
     )
+    exps: Value = C(0, 1)
+    if unit.builds(unit.SHARES):
+        of_shares = mode.vector == numbers["exps"]
+        exps, scaled = of_shares & ~mode.requantise, scaled & ~(of_shares & ~mode.requantise)
     maps, requantised, windows = C(0, 1), scaled, C(0, 1)
     most: Value = Mux(pair, unit.most("add"), unit.length) if unit.scales else C(unit.length)
     if spec.depthwise:
@@ -75,11 +80,14 @@ def vector_check(
         narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
     # A softmax has one more code, the exponent.
     bytes_c = last_c = above + softmax
+    if unit.builds(unit.SHARES):
+        bytes_c = last_c = Mux(exps, share_columns(unit, above) - 1, bytes_c)
     if spec.vector_out_bytes > 1:
         bytes_c = Mux(narrowed | maps, last_c, Cat(C(1, 1), last_c))
     bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
     wrong = _wrong_flags(spec, job, scaled, requantised, windows)
-    wrong |= _wrong_mode(spec, job, narrowed, requantised, softmax, turned, gathers)
+    shares = softmax | exps if unit.builds(unit.SHARES) else softmax
+    wrong |= _wrong_mode(spec, job, narrowed, requantised, shares, turned, gathers)
     if spec.taps:
         wrong |= maps & ((mode.a_format != 0) | (mode.c_bytes[1] if spec.sizes else 0))
     has_k = gathers | windows
@@ -97,6 +105,12 @@ def vector_check(
         gathers=gathers,
         windows=windows,
     )
+
+
+def share_columns(unit: VectorUnitSpec, last: Value) -> Value:
+    """Return the columns of a row of C, of shares, by the values of a row less one."""
+    filled, blocks = last | unit.lanes - 1, last >> unit.block.bit_length() - 1
+    return filled + blocks + 2
 
 
 def _bytes_of_b(
@@ -145,7 +159,7 @@ def _wrong_mode(
     job: Any,
     narrowed: Value,
     requantised: Value,
-    softmax: Value,
+    shares: Value,
     turned: Value,
     gathers: Value,
 ) -> Value:
@@ -154,7 +168,7 @@ def _wrong_mode(
     wrong: Value = C(0, 1)
     if spec.sizes:
         wrong |= mode.c_bytes > spec.vector_out_bytes
-        wrong |= narrowed & ~softmax & ~requantised & ~turned & ~gathers
+        wrong |= narrowed & ~shares & ~requantised & ~turned & ~gathers
     if spec.transpose:
         wrong |= turned & ((mode.a_format != 0) | (~narrowed if spec.vector_out_bytes > 1 else 0))
     if spec.gather:

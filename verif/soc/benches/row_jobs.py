@@ -35,7 +35,7 @@ def bytes_of(spec: CoprocessorSpec, rng: np.random.Generator, operation: str) ->
     legal = list(range(spec.vector_out_bytes + 1))
     if operation == "transpose" and spec.vector_out_bytes > 1:
         return 1
-    if spec.vector_out_bytes > 1 and operation not in (*SCALED, "softmax"):
+    if spec.vector_out_bytes > 1 and operation not in (*SCALED, "softmax", "exps"):
         legal.remove(1)
     return int(rng.choice(legal))
 

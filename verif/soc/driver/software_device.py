@@ -64,7 +64,7 @@ def decode(image: bytes) -> tuple[Job, Any]:
         accumulate=bool(mode.accumulate),
         requantisation=how,
         by_columns=bool(mode.order),
-        vector=_OPERATIONS[mode.vector] if mode.vector else None,
+        vector=_name(mode) if mode.vector else None,
         c_bytes=mode.c_bytes,
         packed=bool(mode.packed),
         table=bool(mode.table),
@@ -74,6 +74,12 @@ def decode(image: bytes) -> tuple[Job, Any]:
     if job.vector in MAPS:
         job = replace(job, **_of_maps(fields.ldsa, fields.ldsb))
     return job, fields
+
+
+def _name(mode: Any) -> str:
+    """Return the name of an operation; requantised shares are divided."""
+    name = _OPERATIONS[mode.vector]
+    return "divide" if name == "exps" and mode.requantise else name
 
 
 def _window(fields: Any) -> Window:
