@@ -124,7 +124,11 @@ class RowElements:
         """Choose the factor and the shift of all lanes; those of the row are of norms and sums."""
         spec, more, now = self.spec, self.elements, self.now
         widths, one = LaneWidths(spec), 1 << spec.magnitude_width + 3
-        divided = self._divided(factor, places)
+        divided = places
+        if self.blocks is not None:
+            # Shares are multiplied by one, as sums; a division's factor is its row's.
+            scaling = scaling & ~self.exps
+            divided = self._divided(places)
         factor = Mux(scaling, Mux(norm, -factor, factor), Mux(norm, -1, one))
         places = Mux(scaling, places, spec.MEAN_FRACTION)
         # Differences have bits after the point; places that leave nothing are enough.
@@ -132,25 +136,20 @@ class RowElements:
         most = spec.scaling.shift_format.high
         direct = Mux(more.products, now.shift, Mux(shift > most, most, shift))
         scale = Mux(more.again, Mux(more.gates, one, now.multiplier), -now.multiplier)
-        if divided is not None:
-            scale, direct = (
-                Mux(self.divides, divided[0], scale),
-                Mux(self.divides, divided[1], direct),
-            )
-            factor = Mux(self.exps, one, factor)
+        given: Value = self.direct
+        if self.blocks is not None:
+            given, direct = self.direct & ~self.divides, Mux(self.divides, divided, direct)
         return (
-            Mux(self.direct, scale, factor)[: widths.factor],
+            Mux(given, scale, factor)[: widths.factor],
             Mux(self.direct, direct, places)[: widths.shift],
         )
 
-    def _divided(self, reciprocal: Value, places: Value) -> tuple[Value, Value] | None:
-        """Return the factor and the shift of a division, if it is built."""
-        if self.blocks is None:
-            return None
-        # RowScale counts digits from four below; values have bits after the point.
+    def _divided(self, places: Value) -> Value:
+        """Return the shift of a division, of digits that RowScale counts from four below."""
         shift = Signal(range(-64, 128), name="divide_shift")
+        # Values have bits after the point.
         self.m.d.comb += shift.eq(places + 4 + self.spec.MEAN_FRACTION - self.now.shift)
-        return -reciprocal, Mux(shift < 0, 0, shift[:-1])
+        return Mux(shift < 0, 0, shift[:-1])
 
     def exponent(self, of_row: Value) -> Value:
         """Return the exponent of a beat in the last stage, which may be of its block."""

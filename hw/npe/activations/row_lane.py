@@ -195,14 +195,14 @@ def _power(
     whole, rest = octaves_of(m, spec, ~below[: spec.width], adder)
     # The factor, one, has places for a probability, and a code has those of what is carried.
     places = spec.carry_width - spec.magnitude_width - 3
-    less = Signal(8, name=f"share_octaves{lane}")
+    most = ((1 << spec.width) * spec.octave_factor >> spec.width + spec.scale_width) + 2
+    less = Signal(range(most + max(-places, 0)), name=f"share_octaves{lane}")
     m.d.comb += less.eq(step.block_octaves - whole + max(-places, 0))
     share = Cat(C(0, max(places, 0)), mantissa(m, spec, rest, f"share{lane}"))
-    beyond = less[widths.shift :].any()
-    return (
-        Mux(step.shares, share, power),
-        Mux(step.shares, less[: widths.shift] | beyond.replicate(widths.shift), octaves),
-    )
+    shift: Value = less
+    if len(less) > widths.shift:
+        shift = less[: widths.shift] | less[widths.shift :].any().replicate(widths.shift)
+    return Mux(step.shares, share, power), Mux(step.shares, shift, octaves)
 
 
 def _factor(
