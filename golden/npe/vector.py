@@ -123,8 +123,7 @@ class VectorUnitSpec:
         if self.block.bit_count() != 1 or self.block % self.lanes:
             legal = f"a power of two of {self.lanes} codes or more"
             raise ValueError(f"block must be {legal}, not {self.block!r}")
-        if self.width - self.scale_width > self.OCTAVES:
-            most = self.scale_width + self.OCTAVES
+        if self.width > (most := self.scale_width + self.OCTAVES):
             raise ValueError(f"width must be {most} or less with exps, not {self.width!r}")
 
     def check_operation(self, operation: str) -> None:
@@ -220,6 +219,8 @@ class VectorUnitSpec:
             total = self.width - 1 + count.bit_length()
             scale = self.scale_cycles(operation, count, digits, total * (sums - 1))
         last = self.last_pass(operation, beats)[1]
+        if operation == "divide":  # its bank is filled, and it is divided by, while others leave
+            return max(last, scale + 3, beats + 1 + -(-scale // 2))
         return last + max(sums * (beats + self.PASS) + 2, scale + 1)
 
     @property
@@ -234,7 +235,7 @@ class VectorUnitSpec:
 
     @property
     def share_width(self) -> int:
-        """Bits of a share, of `exps`: a byte's, or less a sign; no more than of a probability."""
+        """Bits of a share, of `exps`: a byte's, or less a sign."""
         return min(8 - self.signed, self.magnitude_width)
 
     @property
@@ -249,7 +250,7 @@ class VectorUnitSpec:
 
     @property
     def exponent_width(self) -> int:
-        """Bits of the exponent of codes: of a row, without a sign; of `exps` with one, a byte."""
+        """Bits of an exponent: of rows of `exps` a byte, two's complement."""
         return 8 if self.builds(SHARES) else 6
 
     def blocks(self, count: int) -> int:

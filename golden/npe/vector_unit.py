@@ -108,27 +108,31 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
     """Cycle in which the last pass of the row before can begin."""
     before = ("", 0)
 
-    def leave(start: int) -> tuple[int, int]:
-        """Return when a bank can be written, and when the last pass ends that starts then."""
+    def leave(start: int) -> tuple[int, int, int]:
+        """Return when a bank can be written, when the last pass ends, and when the next can begin.
+
+        That is, when the scale of the next row can be found.
+        """
         name, count = before
         reads, ends = spec.last_pass(name, count)
-        return start + (0 if name in SUMS else reads - 1), start + ends
+        scales = start + 2 if name == "divide" else start + ends
+        return start + (0 if name in SUMS else reads - 1), start + ends, scales
 
     for operation, x in rows:
         spec.check_operation(operation)
         beats = -(-x.size // spec.lanes)
         written = max(written, left + 2) + beats * (2 if operation in PAIRS else 1)
-        begin = max(free, written, free_sums)
+        # A division waits for no pass to find its scale.
+        passes = operation != "divide"
+        begin = max(free * passes, written, free_sums)
         if known is not None and known <= begin:
-            left, free = leave(max(free, known))
-            scaled = free
-            begin, known = max(free, begin), None
+            left, free, scaled = leave(max(free, known))
+            begin, known = max(free * passes, begin), None
         sums = SUMS.get(operation, 0)
         summed = begin + sums * (beats + PASS) + 1
-        free = summed if sums else begin
+        free = summed if sums else max(free, begin * passes)
         if known is not None:
-            left, free = leave(max(free, known))
-            scaled = free
+            left, free, scaled = leave(max(free, known))
         before = operation, beats
         free_sums = max(summed, scaled) + 1
         known = free_sums + _scale_cycles(spec, operation, x)

@@ -12,7 +12,7 @@ from golden.npe.vector import VectorUnitSpec
 from hw.arith.adder import ADDER
 from hw.npe.activations.row_banks import RowBanks
 from hw.npe.activations.row_beats import CodeBeat, ValueBeat
-from hw.npe.activations.row_connections import connect_rows, is_norm, take_sums
+from hw.npe.activations.row_connections import connect_rows, held_scale, is_norm, take_sums
 from hw.npe.activations.row_elements import RowElements
 from hw.npe.activations.row_lane import RowStep
 from hw.npe.activations.row_scale import RowScale
@@ -273,7 +273,7 @@ class VectorUnit(wiring.Component):
     ) -> tuple[list[Value], Value]:
         """Work on a beat in lanes that requantise, too; return codes and sums."""
         spec, norm, scaling = self.spec, step.norm, schedule.scaling
-        factor, shift = elements.chosen(row.factor, row.shift, norm, scaling)
+        factor, shift = elements.chosen(*held_scale(m, spec, schedule, row), norm, scaling)
         mean, offset = Signal(len(row.mean)), Signal(spec.width)
         top = schedule.now.top
         m.d.comb += [

@@ -8,7 +8,7 @@ from hw.npe.activations.row_order import numbers_of
 from hw.npe.activations.row_scale import RowScale
 from hw.npe.activations.row_schedule import RowSchedule
 
-__all__ = ["connect_rows", "is_norm", "take_sums"]
+__all__ = ["connect_rows", "held_scale", "is_norm", "take_sums"]
 
 
 def is_norm(spec: VectorUnitSpec, operation: Value) -> Value:
@@ -44,6 +44,19 @@ def connect_rows(
         row.norm.eq(norm),
         row.count.eq(begins.end * spec.lanes + begins.count + 1),
     ]
+
+
+def held_scale(
+    m: Module, spec: VectorUnitSpec, schedule: RowSchedule, row: RowScale
+) -> tuple[Value, Value]:
+    """Return the factor and the shift of a pass; while it divides, the next ones are computed."""
+    if not spec.builds(spec.SHARES):
+        return row.factor, row.shift
+    factor = Signal.like(row.factor, name="held_factor", reset_less=True)
+    shift = Signal.like(row.shift, name="held_shift", reset_less=True)
+    with m.If(schedule.start):
+        m.d.sync += [factor.eq(row.factor), shift.eq(row.shift)]
+    return factor, shift
 
 
 def take_sums(

@@ -111,9 +111,18 @@ class RowSchedule(wiring.Component):
         with m.If(summed & ~known):
             m.d.comb += self.begin.eq(following.operation.matches(*self.scaled))
             m.d.sync += [known.eq(1), known_bank.eq(summing), summed.eq(0), summing.eq(~summing)]
+        ready: Value = idle
+        early = self.spec.builds(self.spec.SHARES)
+        if early:
+            # The factor of a division is held by its pass, in which that of the next one is found.
+            ready = idle | is_(following, "divide")
+            leaves = Signal()
+            m.d.sync += leaves.eq(self.final & is_(now, "divide"))
+            with m.If(leaves):
+                m.d.sync += known.eq(0)
         with m.If(self.final):
             m.d.comb += self.start.eq(1)
-        with m.Elif(idle & self.full.bit_select(summing, 1) & ~summed):
+        with m.Elif(ready & self.full.bit_select(summing, 1) & ~summed):
             m.d.comb += self.start.eq(built)
             m.d.sync += summed.eq(~built)
         with m.If(self.start):
@@ -128,6 +137,10 @@ class RowSchedule(wiring.Component):
                 m.d.comb += again.eq(1)
             with m.Else():
                 m.d.sync += summed.eq(1)
+        if early:
+            with m.If(self.done & self.scaling & is_(self.now, "divide")):
+                # The scale of the next row may be known, or begin to be.
+                m.d.sync += known.eq(known | summed)
         with m.If(again):
             m.d.comb += self.start.eq(1)
             m.d.sync += [idle.eq(0), self.squaring.eq(1)]
