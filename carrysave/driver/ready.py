@@ -44,9 +44,7 @@ def job_of(image: bytes) -> Job:
     given: dict[str, Any] = {name: address(name) for name in ("a", "b", "c")}
     given |= {name: get(name) for name in ("m", "n", "k", "lda", "ldb", "ldc")}
     given |= {name: get(name) for name in ("block_m", "block_n", "block_k")}
-    vector = _NAMES[operation] if operation else None
-    if vector == "exps" and get("mode_requantise"):
-        vector = "divide"
+    vector = _name(operation, get("mode_requantise"))
     if vector in MAPS:
         pairs = map_of_word(get("ldsa")), map_of_word(get("ldsb"))
         given |= {"factors": (pairs[0][0], pairs[1][0]), "zeros": (pairs[0][1], pairs[1][1])}
@@ -79,6 +77,12 @@ def job_of(image: bytes) -> Job:
         packed=bool(get("mode_packed")),
         vector=vector,
     )
+
+
+def _name(operation: int, requantise: int) -> str | None:
+    """Return the name of an operation; None of a product. Requantised shares are divided."""
+    name = _NAMES[operation] if operation else None
+    return "divide" if name == "exps" and requantise else name
 
 
 def relocate(images: np.ndarray, by: int, chip: int) -> None:

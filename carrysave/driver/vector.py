@@ -113,9 +113,7 @@ class VectorControl(Control):
         if operation == "gather":
             return self._gathered(unit, a, b, out, narrow=narrow)
         if operation in (DEPTHWISE, *SHARES):
-            raise ValueError(
-                f"operation must be of rows, not {operation}: that is a job of its own"
-            )
+            raise ValueError(f"operation must be of rows, not {operation}: a job of its own")
         check_maps(self.info, operation, (a, b), maps, narrow=narrow)
         work = self._rows(unit, operation, a, b, out, requantisation, narrow=narrow)
         return work if maps is None else self._of_maps(work, maps)

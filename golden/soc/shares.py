@@ -1,5 +1,7 @@
 """Rows of C of `exps` in the co-processor: codes of whole beats, then exponents of blocks."""
 
+from typing import Any
+
 import numpy as np
 
 from golden.npe.vector import VectorUnitSpec
@@ -19,12 +21,18 @@ def share_columns(unit: VectorUnitSpec, operation: str, count: int) -> int:
     return count + (operation == "softmax")
 
 
-def longest_row(unit: VectorUnitSpec | None) -> int:
-    """Return the most columns of a row of C; 0 without a unit."""
+def longest_row(spec: Any) -> int:
+    """Return the most bytes of a row of a vector job; 0 without a unit.
+
+    Of a :class:`golden.soc.spec.CoprocessorSpec`, which is not known here.
+    """
+    unit: VectorUnitSpec | None = spec.vector
     if unit is None:
         return 0
-    operations = [name for name in ("softmax", "exps") if name in unit.built]
-    return max(unit.length + 1, *(share_columns(unit, one, unit.length) for one in operations), 0)
+    columns = unit.length + 1
+    if unit.builds(["exps"]):
+        columns = max(columns, share_columns(unit, "exps", unit.length))
+    return columns * max(spec.vector_in_bytes, spec.vector_out_bytes, 2 * spec.depthwise)
 
 
 def row_of(unit: VectorUnitSpec, codes: np.ndarray, exponents: np.ndarray) -> np.ndarray:

@@ -213,11 +213,8 @@ class CoprocessorSpec(BusSpec):
         """Bits of the bytes of a row, which is at most a block's, or a descriptor."""
         inside, records = self.inside, self.RECORD_BYTES * self.requantises_columns
         column = max(self.sum_bytes, self.code_bytes, records)
-        rows = longest_row(self.vector) * max(
-            self.vector_in_bytes, self.vector_out_bytes, 2 * self.depthwise
-        )
         most = max(
-            rows,
+            longest_row(self),
             self.a_words * self.a_word_bytes,
             self.b_words * self.b_word_bytes,
             self.rows // inside.m * inside.n * column,

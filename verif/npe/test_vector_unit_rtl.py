@@ -18,7 +18,8 @@ from hw.npe.activations.summed_step import SummedStep
 from hw.npe.activations.summed_table import SummedTable
 from hw.npe.activations.summed_widths import SummedWidths
 from hw.npe.vector_unit import VectorUnit
-from verif.support.cases import brief, case_name
+from verif.soc.test_coprocessor_rtl import run_bench
+from verif.support.cases import brief, case_name, long
 
 SUMMED = "softmax,layer_norm,rms_norm"
 DIRECT = "gelu,silu,add,multiply,scale"
@@ -69,6 +70,13 @@ def test_vector_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Pa
     adder = "sklansky" if parameters.get("lanes", 8) % 2 else "operator"
     result = verify(Design("vector_unit", parameters | {"adder": adder}), directory=tmp_path)
     assert result.ok, result
+
+
+@pytest.mark.parametrize("parameters", long(CASES[-4:-1], 0, 1), ids=case_name)
+def test_vector_unit_rtl_takes_rows_after_any_gap(
+    parameters: dict[str, Any], tmp_path: Path
+) -> None:
+    run_bench(Design("vector_unit", parameters), "verif.npe.benches.tb_vector_gaps", tmp_path)
 
 
 @pytest.mark.prove

@@ -59,11 +59,6 @@ class RowElements:
             self._is(*names) for names in (tuple(spec.GATES), ("add",), ("multiply",), ("scale",))
         )
         self.direct = Signal(name="direct")
-        direct = gates | sums | products | scales
-        self.blocks: RowBlocks | None = None
-        if spec.builds(spec.SHARES):
-            self.divides, self.exps = self._is("divide"), self._is("exps")
-            self.blocks, direct = RowBlocks(m, spec, banks, move, adder), direct | self.divides
         # The first time of a gate's beat; the second operand; a first of two multiplications.
         firsts, others = (
             Signal(len(valid), name=name, reset_less=True) for name in ("firsts", "others")
@@ -71,7 +66,7 @@ class RowElements:
         twice = Signal(4, reset_less=True)
         again = Signal()
         m.d.comb += [
-            self.direct.eq(direct),
+            self.direct.eq(self._blocks(m, banks, move, gates | sums | products | scales)),
             again.eq(valid[3] & twice[3]),
         ]
         with m.If(move):
@@ -108,6 +103,15 @@ class RowElements:
             slope=slope(spec, now.operation),
             digits=digits,
         )
+
+    def _blocks(self, m: Module, banks: RowBanks, move: Value, direct: Value) -> Value:
+        """Add what shares have along the stages; return `direct`, which divisions are, too."""
+        self.blocks: RowBlocks | None = None
+        if not self.spec.builds(self.spec.SHARES):
+            return direct
+        self.divides, self.exps = self._is("divide"), self._is("exps")
+        self.blocks = RowBlocks(m, self.spec, banks, move, self.adder)
+        return direct | self.divides
 
     def _is(self, *names: str) -> Value:
         matches: Value = self.now.operation.matches(*numbers_of(self.spec, *names))

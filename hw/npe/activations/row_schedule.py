@@ -93,6 +93,7 @@ class RowSchedule(wiring.Component):
         idle, again = Signal(init=1), Signal()
         following, now = row(summing), row(self.bank)
         built = following.operation.matches(*self.summed)
+        ready = self._ready(idle, following)
         held = Signal(layout.size, reset_less=True)
         # The greatest value of a row that has just come is there a cycle after the row.
         started, source = Signal(), Signal(reset_less=True)
@@ -111,15 +112,6 @@ class RowSchedule(wiring.Component):
         with m.If(summed & ~known):
             m.d.comb += self.begin.eq(following.operation.matches(*self.scaled))
             m.d.sync += [known.eq(1), known_bank.eq(summing), summed.eq(0), summing.eq(~summing)]
-        ready: Value = idle
-        early = self.spec.builds(self.spec.SHARES)
-        if early:
-            # The factor of a division is held by its pass, in which that of the next one is found.
-            ready = idle | is_(following, "divide")
-            leaves = Signal()
-            m.d.sync += leaves.eq(self.final & is_(now, "divide"))
-            with m.If(leaves):
-                m.d.sync += known.eq(0)
         with m.If(self.final):
             m.d.comb += self.start.eq(1)
         with m.Elif(ready & self.full.bit_select(summing, 1) & ~summed):
@@ -137,11 +129,32 @@ class RowSchedule(wiring.Component):
                 m.d.comb += again.eq(1)
             with m.Else():
                 m.d.sync += summed.eq(1)
-        if early:
-            with m.If(self.done & self.scaling & is_(self.now, "divide")):
-                # The scale of the next row may be known, or begin to be.
-                m.d.sync += known.eq(known | summed)
+        self._free_scale(m, known, summed, now)
         with m.If(again):
             m.d.comb += self.start.eq(1)
             m.d.sync += [idle.eq(0), self.squaring.eq(1)]
         return m
+
+    def _ready(self, idle: Value, row: data.View) -> Value:
+        """Return whether a row is looked at: one to be divided while another one leaves, too."""
+        if not self.spec.builds(self.spec.SHARES):
+            return idle
+        return idle | row.operation.matches(*numbers_of(self.spec, "divide"))
+
+    def _free_scale(self, m: Module, known: Signal, summed: Signal, row: data.View) -> None:
+        """Find the scale of the next row while a division, whose factor is held, is in its pass.
+
+        Parameters
+        ----------
+        known, summed : the scale of a row is, or will be, known; the next one waits for that.
+        row : whose pass starts.
+        """
+        if not self.spec.builds(self.spec.SHARES):
+            return
+        divide, leaves = numbers_of(self.spec, "divide"), Signal()
+        m.d.sync += leaves.eq(self.final & row.operation.matches(*divide))
+        with m.If(leaves):
+            m.d.sync += known.eq(0)
+        with m.If(self.done & self.scaling & self.now.operation.matches(*divide)):
+            # That of the next row may be known, or begin to be.
+            m.d.sync += known.eq(known | summed)

@@ -61,10 +61,7 @@ def vector_check(
         mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
         for names in (unit.SCALED, unit.PAIRS, unit.SECOND, ("scale",))
     )
-    exps: Value = C(0, 1)
-    if unit.builds(unit.SHARES):
-        of_shares = mode.vector == numbers["exps"]
-        exps, scaled = of_shares & ~mode.requantise, scaled & ~(of_shares & ~mode.requantise)
+    exps, scaled = _of_shares(unit, mode, scaled)
     maps, requantised, windows = C(0, 1), scaled, C(0, 1)
     most: Value = Mux(pair, unit.most("add"), unit.length) if unit.scales else C(unit.length)
     if spec.depthwise:
@@ -78,12 +75,7 @@ def vector_check(
     narrowed: Value = C(0, 1)
     if spec.sizes:
         narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
-    # A softmax has one more code, the exponent.
-    bytes_c = last_c = above + softmax
-    if unit.builds(unit.SHARES):
-        bytes_c = last_c = Mux(exps, share_columns(unit, above) - 1, bytes_c)
-    if spec.vector_out_bytes > 1:
-        bytes_c = Mux(narrowed | maps, last_c, Cat(C(1, 1), last_c))
+    bytes_c = _bytes_of_c(spec, above, (softmax, exps), narrowed | maps)
     bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
     wrong = _wrong_flags(spec, job, scaled, requantised, windows)
     shares = softmax | exps if unit.builds(unit.SHARES) else softmax
@@ -105,6 +97,33 @@ def vector_check(
         gathers=gathers,
         windows=windows,
     )
+
+
+def _of_shares(unit: VectorUnitSpec, mode: Any, scaled: Value) -> tuple[Value, Value]:
+    """Return whether a job makes shares; and whether it says how its rows are requantised."""
+    if not unit.builds(unit.SHARES):
+        return C(0, 1), scaled
+    exps = (mode.vector == vector_numbers()["exps"]) & ~mode.requantise
+    return exps, scaled & ~exps
+
+
+def _bytes_of_c(spec: CoprocessorSpec, above: Value, of: tuple[Value, Value], byte: Value) -> Value:
+    """Return the bytes of a row of C less one; of shares there are exponents, as many as blocks.
+
+    Parameters
+    ----------
+    above : N less one.
+    of : the job is a softmax, which has one more code, the exponent; it makes shares.
+    byte : codes have one.
+    """
+    softmax, exps = of
+    last: Value = above + softmax
+    assert spec.vector is not None
+    if spec.vector.builds(spec.vector.SHARES):
+        last = Mux(exps, share_columns(spec.vector, above) - 1, last)
+    if spec.vector_out_bytes == 1:
+        return last
+    return Mux(byte, last, Cat(C(1, 1), last))
 
 
 def share_columns(unit: VectorUnitSpec, last: Value) -> Value:

@@ -256,9 +256,8 @@ async def test_refused(dut: Any) -> None:
     """Whatever is wrong with a vector job, it is told, and nothing is read or written."""
     host, memory = await system.start(dut, size=SIZE)
     rng = generator(5)
-    first = next(operation for operation in BUILT if operation not in UNIT.SHARES)
+    first, high = next(one for one in BUILT if one not in UNIT.SHARES), 1 << SPEC.address_width
     good = draw(rng, 5, min(UNIT.length, 7), first, a_format=0, c_bytes=0, ldc=40)
-    high = 1 << SPEC.address_width
     longer = {"n": UNIT.length + 1, "lda": 1 << 17, "ldc": 1 << 17}
     wrong: list[tuple[Error, dict[str, Any]]] = [
         (Error.DIMENSION, {"m": 0}), (Error.DIMENSION, {"n": 0}),
