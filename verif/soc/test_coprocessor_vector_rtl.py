@@ -40,7 +40,7 @@ LONG: list[dict[str, Any]] = [
     # One-pass attention: exponents of blocks in one word and in several, of codes of two bytes too.
     SMALL | {
         "engine": "systolic_os(m=4,n=4)",
-        "vector": "vector_unit(operations=softmax,scale,exps,divide,lanes=4,length=150,"
+        "vector": "vector_unit(operations=softmax,scale,exps,divide,lanes=4,length=128,"
                   "signed=True)",
     },
     SMALL | {
