@@ -104,8 +104,7 @@ class RowBanks(wiring.Component):
         spec, layout = self.spec, self.i.payload
         behind = Signal(range(spec.beats))
         if spec.scales and not len(behind):
-            # One beat, of each of two operands.
-            behind = Signal(name="behind")
+            behind = Signal(name="behind")  # one beat, of each of two operands
         # A beat is written behind those that are still to be read.
         memory: Memory[int, Value] = Memory(
             shape=len(layout.data), depth=2 << len(behind), init=[], attrs={NO_COLLISION: "1"}
@@ -247,4 +246,5 @@ class RowBanks(wiring.Component):
             self.first.eq(order.first),
             self.other.eq(order.other),
         ]
-        return order.address, ~direct & (behind != order.at)
+        # The second row of a pair begins far from the first one: where nothing is read any more.
+        return order.address, ~direct & ((behind < order.at) | (behind > self.end))

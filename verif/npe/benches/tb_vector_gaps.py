@@ -5,8 +5,18 @@ from typing import Any
 import cocotb
 from cocotb.triggers import ClockCycles
 
-from carrysave.sim.cocotb.streams import deadline, generator
-from verif.npe.benches.tb_vector_unit import BUILT, SPEC, Row, VectorBench, beats, draw, scaled
+from carrysave.sim.cocotb.streams import deadline, generator, limited
+from golden.npe.vector_unit import cycles
+from verif.npe.benches.tb_vector_unit import (
+    BUILT,
+    MOST,
+    SPEC,
+    Row,
+    VectorBench,
+    beats,
+    draw,
+    scaled,
+)
 
 GAPS = 64
 """Cycles from the end of a row to the begin of the next one: until that has left, at least."""
@@ -35,3 +45,20 @@ async def test_rows_after_any_gap(dut: Any) -> None:
             await bench.i.send(sent[1] + sent[2])
             await deadline(taken, 2000, "codes")
             bench.compare(rows, scalings)
+
+
+@cocotb.test(skip=SPEC.length == MOST)
+async def test_rows_of_any_length(dut: Any) -> None:
+    """Pairs of rows come behind rows that are longer than these may be, while they leave."""
+    rng = generator(330)
+    bench = await VectorBench(dut).start()
+    for _ in range(limited(6)):
+        operations = [str(rng.choice(BUILT)) for _ in range(12)]
+        most = [SPEC.most(one) // int(rng.integers(1, 4)) for one in operations]
+        rows = [
+            (one, draw(rng, max(count, 1))) for one, count in zip(operations, most, strict=True)
+        ]
+        bench.i.cycles.clear()
+        await bench.check(rows)
+        found = bench.o.cycles[-1] - bench.i.cycles[0] + 1
+        assert found == cycles(SPEC, rows), rows
