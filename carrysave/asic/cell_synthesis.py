@@ -13,6 +13,7 @@ from carrysave.asic.liberty.cells import Library
 from carrysave.asic.libraries import library_of
 from carrysave.asic.mapping import Flow, Recipe
 from carrysave.asic.options import SynthesisOptions, Verilog
+from carrysave.asic.placement.floorplan import floorplan_of
 from carrysave.asic.placement.lef import read_lef
 from carrysave.asic.placement.technology import Technology, technology
 from carrysave.asic.power import activity as switching
@@ -69,6 +70,7 @@ class CellSynthesis:
         self.stored = stored
         self.design = builds.design if builds else None
         self.notes: list[str] = []
+        self.plan = floorplan_of(options)
         self.activity = "none" if library.relative else options.activity or "assumed"
         self.recipe = Recipe.checked(options.recipe, library) if options.recipe else None
         if options.objective == "energy" and self.activity == "none":
@@ -89,7 +91,7 @@ class CellSynthesis:
         timed = None
         if wires is not None:
             finalists = placing.FINALISTS if self.options.sweeps and not self.options.brief else 1
-            timed = placing.best(search, finalists, wires, self.say)
+            timed = placing.best(search, finalists, wires, self.plan, self.say)
             best = timed.point
         best = {**best, "netlist": search.netlist(best)}
         measured = self._measure(search, best, Path(best["netlist"]), best["period_ns"])
@@ -99,7 +101,7 @@ class CellSynthesis:
             self.say("power with wires")
             netlist, period = timed.placed.netlist, timed.timing["period_ns"]
             measured = self._measure(search, best, netlist, period, timed.placed.wires)
-            record["placed"] = placing.record(timed, wires, operations, measured)
+            record["placed"] = placing.record(timed, wires, self.plan, operations, measured)
         record["notes"] += dict.fromkeys(self.notes)
         if self.stored is not None:
             note = self.stored.note(record["area_um2"], record["period_ns"], record["versions"])

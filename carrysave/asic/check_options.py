@@ -6,6 +6,7 @@ from carrysave.asic.liberty.cells import Library
 from carrysave.asic.libraries import LIBRARIES, TARGETS, is_fpga
 from carrysave.asic.mapping import Recipe
 from carrysave.asic.options import CompareOptions, SynthesisOptions
+from carrysave.asic.placement.floorplan import floorplan_of
 from carrysave.asic.recipe_search import MOST_TRIALS
 from carrysave.asic.search import OBJECTIVES
 from carrysave.errors import ArgumentError, check_choice, check_positive, needs
@@ -127,6 +128,10 @@ def _check_wires(options: SynthesisOptions) -> None:
             raise ArgumentError(f"{{{name}}} needs {{place}}")
     if options.lef and not options.place:
         raise ArgumentError("{lef} needs {place}")
+    for name in ("utilisation", "aspect"):
+        if getattr(options, name) is not None and not options.place:
+            raise ArgumentError(f"{{{name}}} needs {{place}}")
+    floorplan_of(options)  # refuses what is out of range
 
 
 def check_place(placement: bool | None, target: str | Library) -> None:

@@ -76,6 +76,8 @@ class SynthesisOptions(CompareOptions):
         count resources only, and do not place and route.
     wire_cap, wire_res, row_height : of `place`, fF/um, ohm/um and um, in place of the library's.
     lef : files with what is not given of wires and rows.
+    utilisation, aspect : of `place`, share of the die that the mapped cells take, 0.7 by default,
+        and its width by its height, 1 by default.
     brief : with a sweep, only all mappings at full speed, and other sizes for the best of these:
         for arrays, each point of which takes long. The best is placed alone.
     maps : mappings to try where a period is to be met, of
@@ -92,6 +94,8 @@ class SynthesisOptions(CompareOptions):
     wire_res: float | None = None
     row_height: float | None = None
     lef: Sequence[str | PathLike[str]] = ()
+    utilisation: float | None = None
+    aspect: float | None = None
     brief: bool = False
     maps: Sequence[str] | None = None
 

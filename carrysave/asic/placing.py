@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from carrysave.asic import sta
-from carrysave.asic.placement.flow import UTILISATION, Placed, place
-from carrysave.asic.placement.technology import Technology
+from carrysave.asic.placement.floorplan import Floorplan
+from carrysave.asic.placement.flow import Placed, place
+from carrysave.asic.placement.technology import Technology, rows_and_sites
 from carrysave.asic.result import rates_of
 from carrysave.asic.search import Search
 
@@ -27,14 +28,20 @@ class Timed:
 
 
 def best(
-    search: Search, finalists: int, technology: Technology, say: Callable[[str], None]
+    search: Search,
+    finalists: int,
+    technology: Technology,
+    plan: Floorplan,
+    say: Callable[[str], None],
 ) -> Timed:
     """Place the best points of a search; return the best of them with wires.
 
     Raises
     ------
-    PlacementError
+    ArgumentError
         If cells do not fit on a die.
+    PlacementError
+        If the placer fails.
     StaError
         If OpenSTA fails.
     """
@@ -50,6 +57,7 @@ def best(
             library=flow.library,
             conditions=flow.conditions,
             technology=technology,
+            plan=plan,
             say=say,
         )
         text = placed.netlist.read_text()
@@ -77,7 +85,11 @@ def best(
 
 
 def record(
-    timed: Timed, technology: Technology, operations: float | None, power: dict[str, Any]
+    timed: Timed,
+    technology: Technology,
+    plan: Floorplan,
+    operations: float | None,
+    power: dict[str, Any],
 ) -> dict[str, Any]:
     """Return what a result has under ``placed``."""
     facts, period = timed.placed.facts, timed.timing["period_ns"]
@@ -97,7 +109,8 @@ def record(
         "gops_per_mm2_die": on_die["gops_per_mm2"],
         "critical_path": timed.timing["critical_path"],
         "technology": technology.describe(),
-        "utilisation_mapped": UTILISATION,
+        "utilisation_mapped": plan.utilisation,
+        "rows_and_sites": rows_and_sites(technology),
         "conditions": (
             "global and detailed placement, buffers and sizes by wires; a net is the shortest tree"
             " of Manhattan wires between the middles of its cells; no routing, no coupling; the"

@@ -168,5 +168,12 @@ class SynthesisFlags(CompareFlags, SynthesisOptions):
             " repeatable.",
         ),
     ]
+    utilisation: Annotated[
+        float | None,
+        Parameter(help="Share of the die that the mapped cells take, 0.05 to 0.95. [default: 0.7]"),
+    ]
+    aspect: Annotated[
+        float | None, Parameter(help="Width of the die by its height, 0.1 to 10. [default: 1]")
+    ]
     brief: Annotated[bool, Hidden]
     maps: Annotated[Sequence[str] | None, Hidden]

@@ -42,8 +42,9 @@ def cells() -> str:
         "## Wires",
         "Of `synth --place`. Figures of other libraries come from `--lef`, or from `--wire-cap`,"
         " `--wire-res` and `--row-height`; without, placing is refused. A result says its source.",
-        table(("library", "fF/um", "ohm/um", "row, um", "source"),
-              ((f"`{name}`", wires.capacitance, wires.resistance, wires.row_height, wires.source)
+        table(("library", "fF/um", "ohm/um", "row, um", "site, um", "tap cell", "source"),
+              ((f"`{name}`", wires.capacitance, wires.resistance, wires.row_height,
+                wires.site_width, f"`{wires.tap}`" if wires.tap else "none", wires.source)
                for name, wires in TECHNOLOGIES.items())),
     ]) + "\n"  # fmt: skip
 

@@ -1,18 +1,19 @@
 """A die: where the cells of a netlist and its ports are, and the wires between them."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from carrysave.asic.placement.floorplan import Floorplan, Tap, sites_of, tap_room, with_taps
 from carrysave.asic.placement.netlist import Netlist, Sink
-from carrysave.asic.placement.placer import Job, place
+from carrysave.asic.placement.placer import Job, PlacementError, place
 from carrysave.asic.placement.sizes import Sizes
 from carrysave.asic.placement.technology import Technology
 from carrysave.asic.placement.timing import Timing
 from carrysave.asic.placement.wires import Tree, joined, spef
 from carrysave.asic.sta import Conditions
+from carrysave.errors import ArgumentError
 
 __all__ = ["Die", "Point", "Pull", "congestion"]
 
@@ -26,6 +27,8 @@ _FULL = 0.85
 """Share of the die that cells take once they are spread."""
 _ROOM = 1.5
 """How much wider than it is a cell may be spread."""
+_DENSE = 0.9
+"""Share of the rows from which it may be for want of room that cells are not placed."""
 _LEAST = 200
 """Gate equivalents of a die: rows long enough for any cell."""
 _TOGETHER = 64
@@ -34,7 +37,7 @@ _TOGETHER = 64
 
 @dataclass
 class Die:
-    """A square of rows with a netlist's cells.
+    """Rows with a netlist's cells.
 
     Members
     -------
@@ -43,6 +46,7 @@ class Die:
     size : width and height, um.
     pads : where the ports are, in their order around the die, inputs before outputs.
     places : the centre of each cell, um; empty before :meth:`place`.
+    taps : cells that tie the wells, between the others in their rows.
     """
 
     netlist: Netlist
@@ -52,15 +56,23 @@ class Die:
     size: Point
     pads: dict[Sink, Point]
     places: dict[str, Point] = field(default_factory=dict)
+    taps: Sequence[Tap] = ()
 
     @classmethod
     def of(
-        cls, netlist: Netlist, conditions: Conditions, technology: Technology, utilisation: float
+        cls,
+        netlist: Netlist,
+        conditions: Conditions,
+        technology: Technology,
+        plan: Floorplan,
+        area: float | None = None,
     ) -> "Die":
-        """Return a die of which the cells take a share; a few cells take less."""
-        area = max(netlist.area / utilisation, _LEAST * netlist.library.nand2.area)
-        rows = max(math.ceil(math.sqrt(area) / technology.row_height), 1)
-        size = area / (rows * technology.row_height), rows * technology.row_height
+        """Return a die of which cells of an area (um2) take a share; a few cells take less.
+
+        The area is that of the netlist unless another is given.
+        """
+        least = _LEAST * netlist.library.nand2.area
+        size = plan.size(max((area or netlist.area) / plan.utilisation, least), technology)
         bits = [
             Sink("", name, bit)
             for name, (_, nets) in netlist.ports.items()
@@ -78,6 +90,12 @@ class Die:
         """Return where a pin is: in the middle of its cell, or on the edge."""
         return self.places[sink.cell] if sink.cell else self.pads[sink]
 
+    def width(self, kind: str) -> float:
+        """Return the width of a cell, um: whole sites, if they are known."""
+        width = self.netlist.library.cells[kind].area / self.technology.row_height
+        site = self.technology.site_width
+        return sites_of(width, site) * site if site else width
+
     def place(self, pulls: Iterable[Pull] = (), *, anew: bool = False, rough: bool = False) -> None:
         """Place all cells; what has a place moves no further than it must.
 
@@ -89,8 +107,10 @@ class Die:
 
         Raises
         ------
+        ArgumentError
+            If the cells do not fit.
         PlacementError
-            If the cells do not fit, or the placer fails.
+            If the placer fails.
         """
         netlist, height = self.netlist, self.technology.row_height
         names = list(netlist.cells)
@@ -105,8 +125,10 @@ class Die:
             if len(cells) > 1:
                 nets.append(sorted(cells))
         nets += [sorted((number[one], number[other])) for one, other in pulls]
-        widths = [netlist.cell(name).area / height for name in names]
-        start = None
+        widths = [self.width(cell.kind) for cell in netlist.cells.values()]
+        area = sum(widths) * height
+        self._check_room(area, 1.0)
+        start, site, (wide, high) = None, 0.0, self.size
         if anew or not self.places:
             # Spread, so that there is room beside each cell for what is added, and for its growth.
             room = _FULL * self.size[0] * self.size[1] / (sum(widths) * height)
@@ -117,9 +139,31 @@ class Die:
                 (self.places[name][0] - width / 2, self.places[name][1] - height / 2)
                 for name, width in corners
             ]
-        job = Job(widths, height, self.size, nets, list(self.pads.values()), start, rough)
-        placed = zip(names, widths, place(job), strict=True)
-        self.places = {name: (x + width / 2, y + height / 2) for name, width, (x, y) in placed}
+            site = self.technology.site_width
+            wide -= tap_room(wide, self.technology)
+        job = Job(widths, height, (wide, high), nets, list(self.pads.values()), start, rough, site)
+        try:
+            placed = place(job)
+        except PlacementError:
+            self._check_room(area, _DENSE)  # the cause, if rows are nearly full
+            raise
+        if site:
+            placed, self.taps = with_taps(placed, widths, self.size, self.technology)
+        self.places = {
+            name: (x + width / 2, y + height / 2)
+            for name, width, (x, y) in zip(names, widths, placed, strict=True)
+        }
+
+    def _check_room(self, area: float, share: float) -> None:
+        """Refuse a die of which cells of an area (um2) would take more than a share."""
+        wide, high = self.size
+        room = (wide - tap_room(wide, self.technology)) * high
+        if area > share * room:
+            raise ArgumentError(
+                "{utilisation} must be lower: the die of {wide:.2f} x {high:.2f} um is too small"
+                " for cells of {area:,.0f} um2, as they are once sized and buffered",
+                wide=wide, high=high, area=area,
+            )  # fmt: skip
 
     def wires(self) -> Iterator[Wire]:
         """Yield each net but those of the clock, its pins from the driver on, and its wires."""

@@ -21,6 +21,7 @@ from carrysave.asic.liberty.cells import Library
 from carrysave.asic.placement.buffers import Limits, add_buffers, bypass, isolate
 from carrysave.asic.placement.clock_tree import clock_tree
 from carrysave.asic.placement.die import Die, congestion
+from carrysave.asic.placement.floorplan import Floorplan
 from carrysave.asic.placement.netlist import Netlist
 from carrysave.asic.placement.pulls import pulls
 from carrysave.asic.placement.resize import resize
@@ -31,17 +32,16 @@ from carrysave.asic.power.clock_tree import Branch, Wires
 from carrysave.asic.sta import Conditions
 from carrysave.errors import needs
 
-__all__ = ["UTILISATION", "Placed", "place"]
+__all__ = ["Placed", "place"]
 
-UTILISATION = 0.7
-"""Share of the die that the cells of the mapped netlist take."""
+_PLAN = Floorplan()
 _LIMITS = Limits(pins=20, wire=600.0, load=150.0)
-_ROUNDS, _ANEW, _LAST = 30, (20, 40), (30, 20, 20)
+_ROUNDS, _ANEW, _LAST = 30, (20, 40), (30, 20, 20, 20, 20)
 """Rounds of sizing: before, after each time that all is placed anew, and when places are legal; of
 these the one of the least period is kept."""
 _BYPASSES, _AFTER = 3, 10
 """Times that buffers are taken out of long paths, at most, and rounds of sizing after each."""
-_FORMAT = 13  # of what is cached; raise it with any change of it
+_FORMAT = 15  # of what is cached; raise it with any change of it
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,14 @@ def place(
     library: Library,
     conditions: Conditions,
     technology: Technology,
-    utilisation: float = UTILISATION,
+    plan: Floorplan = _PLAN,
     say: Callable[[str], None] = lambda text: None,
 ) -> Placed:
     """Place and repair a netlist; cached by content.
+
+    Parameters
+    ----------
+    plan : how large the die is.
 
     Raises
     ------
@@ -83,8 +87,10 @@ def place(
         If Coloquinte is not installed.
     ValueError
         If the netlist has a loop of gates, or no cells.
-    PlacementError
+    ArgumentError
         If cells do not fit on the die.
+    PlacementError
+        If the placer fails.
     """
     needs("coloquinte")
     parts: list[str | bytes] = [
@@ -94,13 +100,13 @@ def place(
         str(library.load_ff),
         repr(conditions),
         repr(technology),
-        repr(utilisation),
+        repr(plan),
         version("coloquinte"),
     ]
 
     def make(folder: Path) -> None:
         mapped = Netlist.read(netlist, top, library)
-        _write(*_repaired(mapped, conditions, technology, utilisation, say), folder)
+        _write(*_repaired(mapped, conditions, technology, plan, say), folder)
 
     folder = cache.entry("synth/placed", parts, make)
     places = json.loads((folder / "places.json").read_text())
@@ -116,7 +122,7 @@ def _repaired(
     netlist: Netlist,
     conditions: Conditions,
     technology: Technology,
-    utilisation: float,
+    plan: Floorplan,
     say: Callable[[str], None],
 ) -> tuple[Die, Sizes]:
     """Place a netlist; buffers and sizes are those that its wires ask for."""
@@ -124,7 +130,7 @@ def _repaired(
     if not mapped:
         raise ValueError(f"{netlist.top} must have cells to place, not only wires")
     netlist.remove_buffers(netlist.clock_nets(conditions.clock))
-    die = Die.of(netlist, conditions, technology, utilisation * netlist.area / mapped)
+    die = Die.of(netlist, conditions, technology, plan, mapped)
     say(f"place {len(netlist.cells):,} cells")
     die.place(rough=True)
     add_buffers(die, _LIMITS)
@@ -184,6 +190,8 @@ def _write(die: Die, sizes: Sizes, folder: Path) -> None:
     facts = {
         "area_um2": area,
         "die_um": die.size,
+        "rows": round(die.size[1] / die.technology.row_height),
+        "tap_cells": len(die.taps),
         "utilisation": area / (die.size[0] * die.size[1]),
         "wire_um": length,
         "buffers": sum(name.startswith("buffer_") for name in netlist.cells),
@@ -198,6 +206,7 @@ def _write(die: Die, sizes: Sizes, folder: Path) -> None:
             for _, pins, tree in wires
             if pins[0].cell
         ],
+        "taps": die.taps,
         "clock": [
             (tree.driver.cell, tree.driver.pin, tree.buffers, tree.wire * farads) for tree in trees
         ],

@@ -21,12 +21,13 @@ class Lef:
     capacitance, resistance : fF/um and ohm/um, the mean of the routing layers that wires between
         cells are on: the second to the fourth, or all that there are of less. Capacitance is to
         what is below, and of the edges: other wires beside it are not in LEF.
-    row_height : um, of the site of core cells.
+    row_height, site_width : um, of the site of core cells; of several the lowest.
     """
 
     capacitance: float | None
     resistance: float | None
     row_height: float | None
+    site_width: float | None = None
 
 
 def read_lef(paths: Sequence[Path]) -> Lef:
@@ -38,21 +39,28 @@ def read_lef(paths: Sequence[Path]) -> Lef:
         A number is none or is not positive, layers or sites do not end, or there is nothing of use.
     """
     wires: dict[str, tuple[float | None, float | None]] = {}
-    heights: set[float] = set()
+    sites: dict[float, float] = {}  # width by height
     for path in paths:
         for kind, name, statements in _blocks(path):
             if kind == "LAYER" and _words(statements, "TYPE")[:1] == ["ROUTING"]:
                 wires.setdefault(name, _wire(path, name, statements))
             elif kind == "SITE" and _words(statements, "CLASS")[:1] == ["CORE"]:
-                heights.add(_number(path, f"SIZE of site {name}", _words(statements, "SIZE")[2:]))
-    if not wires and not heights:
+                size, what = _words(statements, "SIZE"), f"SIZE of site {name}"
+                sites.setdefault(_number(path, what, size[2:]), _number(path, what, size))
+    if not wires and not sites:
         raise FileError(paths[0], "no routing layer and no site of core cells in it")
-    if len(heights) > 1:
-        listed = ", ".join(f"{height:g}" for height in sorted(heights))
-        raise FileError(paths[0], f"sites of core cells must have one height, not {listed} um")
+    height = min(sites, default=None)
+    if height is not None and any(abs(one / height - round(one / height)) > 1e-6 for one in sites):
+        listed = ", ".join(f"{one:g}" for one in sorted(sites))
+        raise FileError(
+            paths[0], f"sites of core cells must have one height or multiples, not {listed} um"
+        )
     used = list(wires.values())[1:4] or list(wires.values())
     return Lef(
-        _mean([one[0] for one in used]), _mean([one[1] for one in used]), next(iter(heights), None)
+        _mean([one[0] for one in used]),
+        _mean([one[1] for one in used]),
+        height,
+        None if height is None else sites[height],
     )
 
 

@@ -8,6 +8,7 @@ from carrysave.asic import sta, synthesis
 from carrysave.asic.liberty import cells
 from carrysave.asic.placement.buffers import Limits, add_buffers, bypass
 from carrysave.asic.placement.die import Die
+from carrysave.asic.placement.floorplan import Floorplan
 from carrysave.asic.placement.netlist import Instance, Netlist, Sink
 from carrysave.asic.placement.sizes import Sizes
 from carrysave.asic.placement.technology import technology
@@ -25,7 +26,7 @@ def die() -> Die:
     netlist = Netlist.read(Path(found["netlist"]), found["module"], LIBRARY)
     conditions = sta.Conditions(clock="clk", resets=("rst",))
     netlist.remove_buffers(netlist.clock_nets("clk"))
-    own = Die.of(netlist, conditions, technology(LIBRARY), 0.5)
+    own = Die.of(netlist, conditions, technology(LIBRARY), Floorplan(0.5))
     own.places = dict.fromkeys(netlist.cells, (30.0, 30.0))
     return own
 

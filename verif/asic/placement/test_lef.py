@@ -51,7 +51,12 @@ def test_wires_are_the_mean_of_the_layers_between_cells(tmp_path: Path) -> None:
     assert found.capacitance == pytest.approx((0.085 + 0.010) / 2)
     assert found.resistance == pytest.approx((0.5 + 0.5 + 2) / 3)
     assert found.row_height == 2.72
-    assert read_lef(written(tmp_path, CELLS)) == Lef(None, None, 2.72)
+    assert read_lef(written(tmp_path, CELLS)) == Lef(None, None, 2.72, 0.46)
+
+
+def test_sites_of_two_rows_stand_beside_those_of_one(tmp_path: Path) -> None:
+    double = "SITE double CLASS CORE ; SIZE 0.92 BY 5.44 ; END double"
+    assert read_lef(written(tmp_path, double + CELLS)) == Lef(None, None, 2.72, 0.46)
 
 
 def test_what_is_given_comes_first(tmp_path: Path) -> None:
@@ -59,6 +64,7 @@ def test_what_is_given_comes_first(tmp_path: Path) -> None:
     other = cells.Library(b"", "mine", "", 1e-9, 1e-12, {}, {})
     found = technology(other, 0.3, 0.2, lef=lef)
     assert (found.capacitance, found.resistance, found.row_height) == (0.3, 0.2, 2.72)
+    assert found.site_width == 0.46
     assert found.source.startswith("LEF")
     assert technology(other, 0.3, 0.2, 5.0, lef).row_height == 5
     with pytest.raises(ValueError, match="or lef with all of them"):
@@ -73,7 +79,10 @@ def test_what_is_given_comes_first(tmp_path: Path) -> None:
         ("LAYER m1 TYPE ROUTING ; WIDTH -1 ; END m1", "WIDTH of layer m1 must be positive, not -1"),
         ("LAYER m1 TYPE ROUTING ; WIDTH 1 ;", "LAYER m1 has no END"),
         ("SITE a CLASS CORE ; END a", "SIZE of site a must be a number"),
-        (CELLS + "SITE b CLASS CORE ; SIZE 1 BY 3 ; END b", "must have one height, not 2.72, 3 um"),
+        (
+            CELLS + "SITE b CLASS CORE ; SIZE 1 BY 3 ; END b",
+            "must have one height or multiples, not 2.72, 3",
+        ),
     ],
 )
 def test_what_is_no_lef(tmp_path: Path, text: str, says: str) -> None:
@@ -88,6 +97,7 @@ def test_synth_takes_it(run: Run, tmp_path: Path) -> None:
             "--target", "osu018", "--activity", "none", "--lef", str(path))  # fmt: skip
     placed = check("synthesis", run(*line, "--place", "--json").out)["placed"]
     assert placed["technology"]["row_height"] == 5
+    assert "whole sites of 0.46 um" in placed["rows_and_sites"]
     assert placed["technology"]["source"].startswith("LEF (without capacitance between neighbours)")
     found = run(*line)
     assert (found.code, "--lef needs --place" in found.err) == (2, True)

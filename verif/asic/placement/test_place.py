@@ -12,6 +12,7 @@ from carrysave import cache
 from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
 from carrysave.asic.options import Verilog
+from carrysave.asic.placement.floorplan import sites_of
 from carrysave.asic.placement.technology import Technology, technology
 from carrysave.sim import runner
 from hw.catalog import Design
@@ -63,9 +64,12 @@ def test_cells_lie_in_rows_beside_each_other(name: str, parameters: dict[str, An
     places = json.loads(Path(found["places"]).read_text())["cells"]
     height = found["technology"]["row_height"]
     wide, high = found["die_um"]
+    site = found["technology"]["site_width"]
     rows: dict[int, list[tuple[float, float]]] = {}
     for kind, _, x, y, slack in places.values():
-        width = found["cell_areas"][kind] / height
+        width = sites_of(found["cell_areas"][kind] / height, site) * site
+        left = (x - width / 2) / site
+        assert left == pytest.approx(round(left), abs=0.01)
         row = (y - height / 2) / height
         assert row == pytest.approx(round(row), abs=0.01)
         assert slack > -1e-3

@@ -8,6 +8,7 @@ import pytest
 from carrysave.asic import sta, synthesis
 from carrysave.asic.liberty import cells
 from carrysave.asic.placement.die import Die
+from carrysave.asic.placement.floorplan import Floorplan
 from carrysave.asic.placement.netlist import Netlist
 from carrysave.asic.placement.pulls import pulls
 from carrysave.asic.placement.sizes import Sizes
@@ -24,7 +25,7 @@ def die() -> Die:
     found = synthesis.synthesise_design(DESIGN, LIBRARY, activity="none")
     netlist = Netlist.read(Path(found["netlist"]), found["module"], LIBRARY)
     conditions = sta.Conditions(clock="clk", resets=("rst",))
-    own = Die.of(netlist, conditions, technology(LIBRARY), 0.5)
+    own = Die.of(netlist, conditions, technology(LIBRARY), Floorplan(0.5))
     own.place()
     return own
 

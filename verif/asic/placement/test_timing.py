@@ -10,6 +10,7 @@ from carrysave.asic.liberty import cells
 from carrysave.asic.liberty.arcs import arcs
 from carrysave.asic.liberty.tables import Table
 from carrysave.asic.placement.die import Die
+from carrysave.asic.placement.floorplan import Floorplan
 from carrysave.asic.placement.lookup import Stack
 from carrysave.asic.placement.netlist import Netlist
 from carrysave.asic.placement.sizes import Sizes
@@ -27,7 +28,7 @@ def die(tmp_path_factory: pytest.TempPathFactory) -> Die:
     """Throw the cells of a small design on a die."""
     found = synthesis.synthesise_design(DESIGN, LIBRARY, activity="none")
     netlist = Netlist.read(Path(found["netlist"]), found["module"], LIBRARY)
-    own = Die.of(netlist, CONDITIONS, technology(LIBRARY), 0.5)
+    own = Die.of(netlist, CONDITIONS, technology(LIBRARY), Floorplan(0.5))
     rng = np.random.default_rng(1)
     own.places = {
         name: (float(x), float(y))
