@@ -99,7 +99,7 @@ class CellSynthesis:
         record = result.of_cells(search, self.target, best, operations, measured, more)
         if timed is not None and wires is not None:
             self.say("power with wires")
-            netlist, period = timed.placed.netlist, timed.timing["period_ns"]
+            netlist, period = timed.placed.logic, timed.timing["period_ns"]
             measured = self._measure(search, best, netlist, period, timed.placed.wires)
             record["placed"] = placing.record(timed, wires, self.plan, operations, measured)
         record["notes"] += dict.fromkeys(self.notes)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from carrysave.asic import sta
+from carrysave.asic import propagated
 from carrysave.asic.placement.floorplan import Floorplan
 from carrysave.asic.placement.flow import Placed, place
 from carrysave.asic.placement.technology import Technology, rows_and_sites
@@ -20,7 +20,7 @@ FINALISTS = 4
 
 @dataclass(frozen=True)
 class Timed:
-    """A point of a search, placed, and what :func:`carrysave.asic.sta.analyse` found with wires."""
+    """A point of a search, placed, and what :func:`carrysave.asic.propagated.analyse` found."""
 
     point: dict[str, Any]
     placed: Placed
@@ -62,13 +62,14 @@ def best(
         )
         text = placed.netlist.read_text()
         timings = [
-            sta.analyse(
+            propagated.analyse(
                 text,
                 top=flow.design.top,
                 library=corner,
                 conditions=flow.conditions,
                 start_ns=point["period_ns"],
-                wires=placed.wires.spef,
+                wires=placed.spef,
+                latency_ns=placed.latency,
             )
             for corner in (flow.library, *flow.library.corners)
         ]
@@ -114,8 +115,10 @@ def record(
         "conditions": (
             "global and detailed placement, buffers and sizes by wires; a net is the shortest tree"
             " of Manhattan wires between the middles of its cells; no routing, no coupling; the"
-            " clock tree is counted in area, wire and energy, and ideal in timing"
+            " clock goes through the buffers of its tree, in timing, area, wire and energy;"
+            f" {propagated.conditions_of_ports(timed.placed.latency)}"
         ),
+        "clock": timed.timing["clock"],
         "notes": [*timed.timing["notes"], *power["notes"]],
         "netlist": str(timed.placed.netlist),
         "places": str(timed.placed.places),

@@ -12,7 +12,7 @@ from hw.emit import tools
 from hw.emit.naming import naming
 from hw.emit.yosys import word
 
-__all__ = ["Conditions", "StaError", "analyse", "run", "sanitise", "version"]
+__all__ = ["Conditions", "StaError", "analyse", "path_of", "run", "sanitise", "version"]
 
 
 class StaError(RuntimeError):
@@ -184,7 +184,7 @@ def analyse(
     notes = [line.strip() for line in setup.splitlines() if line.startswith("Warning")]
     return {
         "period_ns": period,
-        "critical_path": _path(timing, unit),
+        "critical_path": path_of(timing, unit),
         "notes": notes,
     }
 
@@ -258,7 +258,7 @@ def _find(pattern: str, text: str) -> str:
 _STEP = re.compile(r"^\s*(-?[\d.]+)\s+(-?[\d.]+) [\^v] (\S+) \((\S+)\)$")
 
 
-def _path(report: str, unit: float) -> list[dict[str, Any]]:
+def path_of(report: str, unit: float) -> list[dict[str, Any]]:
     """Return the steps of the first path of a report."""
     steps: list[dict[str, Any]] = []
     for line in report.splitlines():

@@ -7,8 +7,7 @@ from carrysave.report.tables import Section
 
 __all__ = [
     "FIGURES", "NO_RATIO", "Figure", "Measures", "figures", "measures", "path_table",
-    "placed_table", "ratio", "ratios_to_first", "short_versions", "sweep_table", "tried_table",
-    "variant_of", "wires_of",
+    "ratio", "ratios_to_first", "short_versions", "sweep_table", "tried_table", "variant_of",
 ]  # fmt: skip
 
 
@@ -77,55 +76,11 @@ def figures(results: Sequence[dict[str, Any]]) -> Iterator[tuple[Figure, list[An
             yield figure, values
 
 
-_PLACED = (
-    ("area of cells", "area_um2", "{:,.0f} um2"),
-    ("minimum period", "period_ns", "{:.3f} ns"),
-    ("energy per MAC", "pj_per_mac", "{:,.2f} pJ"),
-    ("power", "power_mw", "{:,.2f} mW"),
-    ("speed", "gops", "{:,.2f} GOPS"),
-    ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
-    ("  of the die", "gops_per_mm2_die", "{:,.1f} GOPS/mm2"),
-    ("utilisation", "utilisation", "{:.1%}"),
-    ("area of the die", "die_um2", "{:,.0f} um2"),
-    ("wire", "wire_um", "{:,.0f} um"),
-    ("buffers by wires", "buffers", "{:,}"),
-    ("buffers of the clock tree", "clock_buffers", "{:,}"),
-)
-
-
 def ratios_to_first(figure: Figure, values: Sequence[Any]) -> list[float | None]:
     """Return the ratios of values to the first of them; None of that, and where there is none."""
     if figure.key in NO_RATIO:
         return [None] * len(values)
     return [None, *(ratio(value, values[0]) for value in values[1:])]
-
-
-def placed_table(result: dict[str, Any]) -> Section:
-    """Tabulate what became of a result with its wires, beside what it was before."""
-    placed = result["placed"]
-    rows = []
-    for label, key, form in _PLACED:
-        before, after = result.get(key), placed[key]
-        if after is not None:
-            rows.append((
-                label,
-                form.format(before) if before else "",
-                form.format(after),
-                after / before if before else "",
-            ))
-    most = placed["congestion"]
-    rows.append(("wire by um2 of die", "", f"{most['mean']:.2f} um, up to {most['most']:.2f}", ""))
-    columns = ("", "mapped", "placed", ("ratio", "{:.3f}"))
-    return Section(f"mapped and placed: {result['module']}", columns, rows)
-
-
-def wires_of(result: dict[str, Any]) -> str:
-    """Say what wires a result was placed with."""
-    wires, conditions = result["placed"]["technology"], result["placed"]["conditions"]
-    return (
-        f"wires: {wires['capacitance']:g} fF/um, {wires['resistance']:g} ohm/um"
-        f" ({wires['source']}); {conditions}"
-    )
 
 
 def short_versions(versions: Mapping[str, str]) -> dict[str, str]:

@@ -17,13 +17,12 @@ from carrysave.report.figures import (
     figures,
     measures,
     path_table,
-    placed_table,
     ratios_to_first,
     short_versions,
     tried_table,
     variant_of,
-    wires_of,
 )
+from carrysave.report.placed_figures import placed_table, wires_of
 from carrysave.report.tables import show, svg
 
 __all__ = ["pictures", "print_board", "print_synthesis", "write_synthesis"]

@@ -9,14 +9,13 @@ from carrysave.report.figures import (
     figures,
     measures,
     path_table,
-    placed_table,
     ratios_to_first,
     short_versions,
     sweep_table,
     tried_table,
-    wires_of,
 )
 from carrysave.report.page import Page, Part, Picture, Scatter, Text
+from carrysave.report.placed_figures import placed_table, wires_of
 from carrysave.report.tables import Section
 
 __all__ = ["compare_page", "synthesis_page"]

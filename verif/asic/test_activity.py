@@ -22,7 +22,7 @@ from carrysave.sim.parameters import describe
 from carrysave.sim.runner import run
 from carrysave.sim.verilator import build
 from hw.catalog import Design
-from verif.asic.test_synthesis import gated_osu018
+from verif.support.gated import gated_osu018
 
 VOLT = 1.8
 PERIOD = 4.0  # ns

@@ -11,7 +11,7 @@ from carrysave.asic.liberty.cells import Library
 from carrysave.asic.power.delays import timing
 from carrysave.asic.power.flat_netlist import Flat, flatten
 from hw.catalog import Design
-from verif.asic.test_synthesis import gated_osu018
+from verif.support.gated import gated_osu018
 
 # What stands in a library: delays that depend on nothing.
 CELLS = """

@@ -1,7 +1,8 @@
 """A die: where the cells of a netlist and its ports are, and the wires between them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from carrysave.asic.placement.wires import Tree, joined, spef
 from carrysave.asic.sta import Conditions
 from carrysave.errors import ArgumentError
 
-__all__ = ["Die", "Point", "Pull", "congestion"]
+__all__ = ["Die", "Point", "Pull", "Wire", "Wires"]
 
 Point = tuple[float, float]
 Pull = tuple[str, str]
@@ -23,14 +24,13 @@ Pull = tuple[str, str]
 Wire = tuple[int, list[Sink], Tree]
 """A net, its pins in the order of its tree, the driver first, and the tree."""
 Wires = Sequence[Wire]
-_FULL = 0.85
-"""Share of the die that cells take once they are spread."""
 _ROOM = 1.5
 """How much wider than it is a cell may be spread."""
 _DENSE = 0.9
 """Share of the rows from which it may be for want of room that cells are not placed."""
 _LEAST = 200
 """Gate equivalents of a die: rows long enough for any cell."""
+_ON_TIME: Mapping[str, float] = MappingProxyType({})
 _TOGETHER = 64
 """Pins of a net up to which it pulls them together; a clock or reset of more pulls at nothing."""
 
@@ -42,10 +42,11 @@ class Die:
     Members
     -------
     conditions : which port is the clock, and which are resets.
-    clocks : nets of the clock; their wires are those of its tree, which is estimated.
+    clocks : nets of the clock; :mod:`carrysave.asic.placement.clock_tree` has their wires.
     size : width and height, um.
     pads : where the ports are, in their order around the die, inputs before outputs.
     places : the centre of each cell, um; empty before :meth:`place`.
+    spread : share of the die that cells take while they are spread.
     taps : cells that tie the wells, between the others in their rows.
     """
 
@@ -57,6 +58,7 @@ class Die:
     pads: dict[Sink, Point]
     places: dict[str, Point] = field(default_factory=dict)
     taps: Sequence[Tap] = ()
+    spread: float = 0.85
 
     @classmethod
     def of(
@@ -131,7 +133,7 @@ class Die:
         start, site, (wide, high) = None, 0.0, self.size
         if anew or not self.places:
             # Spread, so that there is room beside each cell for what is added, and for its growth.
-            room = _FULL * self.size[0] * self.size[1] / (sum(widths) * height)
+            room = self.spread * self.size[0] * self.size[1] / (sum(widths) * height)
             widths = [min(max(room, 1.0), _ROOM) * width for width in widths]
         else:
             corners = zip(names, widths, strict=True)
@@ -162,8 +164,10 @@ class Die:
             raise ArgumentError(
                 "{utilisation} must be lower: the die of {wide:.2f} x {high:.2f} um is too small"
                 " for cells of {area:,.0f} um2, as they are once sized and buffered",
-                wide=wide, high=high, area=area,
-            )  # fmt: skip
+                wide=wide,
+                high=high,
+                area=area,
+            )
 
     def wires(self) -> Iterator[Wire]:
         """Yield each net but those of the clock, its pins from the driver on, and its wires."""
@@ -174,12 +178,20 @@ class Die:
                 order, above, lengths = joined([self.at(pin) for pin in pins])
                 yield net, [pins[i] for i in order], Tree(tuple(above), tuple(lengths))
 
-    def timing(self, sizes: Sizes, wires: Wires | None = None) -> Timing:
+    def timing(
+        self,
+        sizes: Sizes,
+        wires: Wires | None = None,
+        clock_late: Mapping[str, float] = _ON_TIME,
+        clock_slew: float = 0.0,
+    ) -> Timing:
         """Return a timing with the capacitance of wires, and Elmore's delay to their ends.
 
         Parameters
         ----------
         wires : those of :meth:`wires`, if they are at hand.
+        clock_late : how much later than at the ports the clock comes to each cell, ns.
+        clock_slew : its transition time there, ns.
         """
         timing = Timing(self.netlist, sizes, self.conditions)
         farads, delays = np.zeros(timing.count), np.zeros(len(timing.pin_cell) + 1)
@@ -195,6 +207,13 @@ class Die:
             delays[rows] = late
         delays[-1] = 0.0
         timing.set_wires(farads, delays)
+        after = np.array(
+            [clock_late.get(name, 0.0) for name in timing.names] + [0.0] * len(timing.inputs)
+        )
+        launched = timing.arc_from < 2
+        timing.arc_wire[launched] += after[timing.arc_cell[launched]]
+        timing.clock_slew = clock_slew
+        timing.end_wire -= np.where(timing.end_cell >= 0, after[timing.end_cell], 0.0)
         return timing
 
     def spef(self, wires: Wires) -> str:
@@ -220,24 +239,3 @@ def _on_edge(size: Sequence[float], at: float) -> Point:
     if at < 2 * high + wide:
         return wide, 2 * high + wide - at
     return 2 * (high + wide) - at, 0.0
-
-
-_SQUARE = 20.0
-
-
-def congestion(die: Die, wires: Wires) -> dict[str, float]:
-    """Return the wire of each um2 of die, um: in the mean, and in the fullest square.
-
-    The wires of a net are taken as spread evenly over the box around its pins (RUDY).
-    """
-    columns, rows = (max(round(side / _SQUARE), 1) for side in die.size)
-    wide, high = die.size[0] / columns, die.size[1] / rows
-    demand = np.zeros((columns, rows))
-    for _, pins, tree in wires:
-        xs, ys = zip(*(die.at(pin) for pin in pins), strict=True)
-        left, right = (min(int(x / wide), columns - 1) for x in (min(xs), max(xs)))
-        low, up = (min(int(y / high), rows - 1) for y in (min(ys), max(ys)))
-        squares = (right - left + 1) * (up - low + 1)
-        demand[left : right + 1, low : up + 1] += tree.length / squares
-    demand /= wide * high
-    return {"mean": float(demand.mean()), "most": float(demand.max())}

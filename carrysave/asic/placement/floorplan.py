@@ -38,8 +38,10 @@ class Floorplan:
             if not least <= value <= most:
                 raise ArgumentError(
                     f"{{{name}}} must be {{least}} to {{most}}, not {{value}}",
-                    least=f"{least:g}", most=f"{most:g}", value=f"{value:g}",
-                )  # fmt: skip
+                    least=f"{least:g}",
+                    most=f"{most:g}",
+                    value=f"{value:g}",
+                )
 
     def size(self, area: float, technology: Technology) -> tuple[float, float]:
         """Return width and height of a die of at least an area (um2): whole rows and sites, um."""

@@ -7,6 +7,7 @@ placed anew for the last time. There is no router: a net is the shortest tree of
 through the middles of its cells, and wires do not disturb each other.
 """
 
+import copy
 import json
 import math
 from collections import Counter
@@ -19,15 +20,18 @@ from typing import Any
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.placement.buffers import Limits, add_buffers, bypass, isolate
-from carrysave.asic.placement.clock_tree import clock_tree
-from carrysave.asic.placement.die import Die, congestion
+from carrysave.asic.placement.clock_timing import balance, delay_early
+from carrysave.asic.placement.clock_tree import grow
+from carrysave.asic.placement.die import Die
 from carrysave.asic.placement.floorplan import Floorplan
 from carrysave.asic.placement.netlist import Netlist
+from carrysave.asic.placement.placer import PlacementError
 from carrysave.asic.placement.pulls import pulls
-from carrysave.asic.placement.resize import resize
+from carrysave.asic.placement.resize import PRICE, Product, resize
 from carrysave.asic.placement.sizes import Sizes
 from carrysave.asic.placement.technology import Technology
 from carrysave.asic.placement.timing import Timing
+from carrysave.asic.placement.written import timing_of, write
 from carrysave.asic.power.clock_tree import Branch, Wires
 from carrysave.asic.sta import Conditions
 from carrysave.errors import needs
@@ -36,12 +40,15 @@ __all__ = ["Placed", "place"]
 
 _PLAN = Floorplan()
 _LIMITS = Limits(pins=20, wire=600.0, load=150.0)
-_ROUNDS, _ANEW, _LAST = 30, (20, 40), (30, 20, 20, 20, 20)
+_ROUNDS, _ANEW, _LAST = 30, (20, 40), (30, 20, 20, 20, 20, 20, 20)
 """Rounds of sizing: before, after each time that all is placed anew, and when places are legal; of
 these the one of the least period is kept."""
+_SPREADS, _TOGETHER = (0.85, 0.8), 9000
+"""Shares of the die that cells take while they are spread, of which each makes another placement:
+so many tries for a netlist of few cells, as far as they have so many cells together."""
 _BYPASSES, _AFTER = 3, 10
 """Times that buffers are taken out of long paths, at most, and rounds of sizing after each."""
-_FORMAT = 15  # of what is cached; raise it with any change of it
+_FORMAT = 17  # of what is cached; raise it with any change of it
 
 
 @dataclass(frozen=True)
@@ -53,15 +60,22 @@ class Placed:
     netlist : file.
     places : JSON file; its ``cells`` have of each the kind, the modules that it was in, x and y of
         its middle (um), and its slack at the least period (ns).
-    wires : for timing and power.
+    logic : file; the same without the buffers of the clock tree, which ``wires`` has.
+    spef : of all nets, those of the clock, too.
+    wires : for power.
+    latency : of the clock to the flip-flops, in the mean, ns.
     facts : ``area_um2`` of the cells, ``utilisation`` and ``wire_um`` are with the clock tree;
-        ``die_um``; ``buffers``, ``clock_buffers``; ``congestion`` (um of wire by um2 of die, in the
-        mean and in the fullest of squares of 20 um); ``cell_areas`` of the kinds used (um2).
+        ``die_um``; ``rows``, ``tap_cells``; ``buffers``, ``clock_buffers``;
+        ``clock_skew_ns`` of all flip-flops; ``congestion`` (um of wire by um2 of die, in the mean
+        and in the fullest of squares of 20 um); ``cell_areas`` of the kinds used (um2).
     """
 
     netlist: Path
     places: Path
+    logic: Path
+    spef: str
     wires: Wires
+    latency: float
     facts: dict[str, Any]
 
 
@@ -106,7 +120,7 @@ def place(
 
     def make(folder: Path) -> None:
         mapped = Netlist.read(netlist, top, library)
-        _write(*_repaired(mapped, conditions, technology, plan, say), folder)
+        write(*_best(mapped, conditions, technology, plan, say), folder)
 
     folder = cache.entry("synth/placed", parts, make)
     places = json.loads((folder / "places.json").read_text())
@@ -115,35 +129,60 @@ def place(
         {(cell, pin): farads for cell, pin, farads in places["wires"]},
         [Branch(*branch) for branch in places["clock"]],
     )
-    return Placed(folder / "netlist.v", folder / "places.json", wires, places["facts"])
+    return Placed(
+        folder / "netlist.v",
+        folder / "places.json",
+        folder / "logic.v",
+        (folder / "all.spef").read_text(),
+        wires,
+        places["latency"],
+        places["facts"],
+    )
 
 
-def _repaired(
+def _best(
     netlist: Netlist,
     conditions: Conditions,
     technology: Technology,
     plan: Floorplan,
     say: Callable[[str], None],
 ) -> tuple[Die, Sizes]:
-    """Place a netlist; buffers and sizes are those that its wires ask for."""
-    library, mapped = netlist.library, netlist.area
+    """Place a netlist; a small one several times, for the least period times area to a power."""
+    mapped = netlist.area
     if not mapped:
         raise ValueError(f"{netlist.top} must have cells to place, not only wires")
     netlist.remove_buffers(netlist.clock_nets(conditions.clock))
-    die = Die.of(netlist, conditions, technology, plan, mapped)
+    tries = list[tuple[float, Die, Sizes]]()
+    for spread in _SPREADS[: max(_TOGETHER // len(netlist.cells), 1)]:
+        die = Die.of(copy.deepcopy(netlist), conditions, technology, plan, mapped)
+        die.spread = spread
+        try:
+            sizes, period = _repaired(die, say)
+        except PlacementError:
+            if tries:
+                continue
+            raise
+        tries.append((Product(PRICE).cost(period, die.netlist.area), die, sizes))
+    return min(tries, key=lambda each: each[0])[1:]
+
+
+def _repaired(die: Die, say: Callable[[str], None]) -> tuple[Sizes, float]:
+    """Place a die's netlist; buffers and sizes are those that its wires ask for."""
+    netlist, library = die.netlist, die.netlist.library
     say(f"place {len(netlist.cells):,} cells")
     die.place(rough=True)
     add_buffers(die, _LIMITS)
     kinds = {cell.kind for cell in netlist.cells.values()} | {library.driver.name}
     sizes = Sizes(library, kinds)
-    least, best = math.inf, (die.places, [""])
+    least, best = math.inf, (die.places, die.taps, [""])
 
     def sized(rounds: int, keep: bool = False) -> Timing:
         nonlocal least, best
-        timing = die.timing(sizes)
+        timing = timing_of(die, sizes, list(die.wires()))
         period = timing.times().period
         if keep and period < least:
-            least, best = period, (die.places, [cell.kind for cell in netlist.cells.values()])
+            kinds_now = [cell.kind for cell in netlist.cells.values()]
+            least, best = period, (die.places, die.taps, kinds_now)
         say(f"size with wires, {period:.3f} ns")
         resize(timing, rounds)
         timing.adopt()
@@ -164,60 +203,15 @@ def _repaired(
         say(f"take out {gone:,} buffers")
         timing = sized(_AFTER)
     pulled = [pull for pull in pulled if all(end in netlist.cells for end in pull)]
-    say("make legal")
+    say(f"put {grow(die)} buffers into the clock, and make legal")
+    delay_early(die, sizes)
     die.place(pulled)
     for rounds in _LAST:
-        die.place(pulls(die, sized(rounds, keep=True)))
+        timing = sized(rounds, keep=True)
+        balance(die, sizes)
+        die.place(pulls(die, timing))
     sized(0, keep=True)
-    die.places = best[0]
-    for cell, kind in zip(netlist.cells.values(), best[1], strict=True):
+    die.places, die.taps, chosen = best
+    for cell, kind in zip(netlist.cells.values(), chosen, strict=True):
         cell.kind = kind
-    return die, sizes
-
-
-def _write(die: Die, sizes: Sizes, folder: Path) -> None:
-    """Write ``netlist.v``, ``wires.spef`` and ``places.json`` into a folder."""
-    netlist, farads = die.netlist, die.technology.capacitance
-    trees, wires = clock_tree(die), list(die.wires())
-    buffers = sum(tree.buffers for tree in trees)
-    area = netlist.area + buffers * netlist.library.driver.area
-    length = sum(tree.length for _, _, tree in wires) + sum(tree.wire for tree in trees)
-    kinds = {cell.kind for cell in netlist.cells.values()}
-    timing = die.timing(sizes, wires)
-    slacks = timing.cell_slacks(timing.times())
-    netlist.write(folder / "netlist.v")
-    (folder / "wires.spef").write_text(die.spef(wires))
-    facts = {
-        "area_um2": area,
-        "die_um": die.size,
-        "rows": round(die.size[1] / die.technology.row_height),
-        "tap_cells": len(die.taps),
-        "utilisation": area / (die.size[0] * die.size[1]),
-        "wire_um": length,
-        "buffers": sum(name.startswith("buffer_") for name in netlist.cells),
-        "clock_buffers": buffers,
-        "congestion": congestion(die, wires),
-        "cell_areas": {kind: netlist.library.cells[kind].area for kind in sorted(kinds)},
-    }
-    described = {
-        "facts": facts,
-        "wires": [
-            (pins[0].cell, pins[0].pin, tree.length * farads)
-            for _, pins, tree in wires
-            if pins[0].cell
-        ],
-        "taps": die.taps,
-        "clock": [
-            (tree.driver.cell, tree.driver.pin, tree.buffers, tree.wire * farads) for tree in trees
-        ],
-        "cells": {
-            name: [
-                cell.kind,
-                cell.scope,
-                *(round(at, 3) for at in die.places[name]),
-                round(slacks.get(name, 0.0), 4),
-            ]
-            for name, cell in netlist.cells.items()
-        },
-    }
-    (folder / "places.json").write_text(json.dumps(described))
+    return sizes, least

@@ -149,18 +149,19 @@ def _costs(timing: Timing, state: _State, price: float) -> tuple[Ids, Floats]:
     # Stronger ones, and pins at other places, are only worth a look where paths are long.
     late = timing.together(np.bincount(cell, slopes.arcs, count)) > _COLD
     slow = timing.together(np.bincount(cell, times.transition.value > _SLEW, count)) > 0
+    timed = np.bincount(cell, minlength=count) > 0  # not those of the clock tree
     tries = [
         *((shift, np.ones(count, bool)) for shift in timing.sizes.weaker),
         *((shift, late | slow) for shift in timing.sizes.stronger),
         *((shift, late) for shift in timing.sizes.swaps),
     ]
     for shift, where in tries:
-        can = where & (shift[timing.kind] >= 0)
+        can = where & timed & (shift[timing.kind] >= 0)
         can[timing.pseudo :] = False
         kind = np.where(can, shift[timing.kind], timing.kind)
         arcs = np.flatnonzero(can[cell])
         table = timing.sizes.rows[kind[cell[arcs]], timing.arc_slot[arcs]]
-        slews = times.slew[timing.arc_from[arcs]]
+        slews = np.where(cell[arcs] < timing.pseudo, times.slew[timing.arc_from[arcs]], 0.0)
         delay, slew = timing.sizes.tables.look_up(table, slews, load[end[arcs] // 2])
         later = _soft(state, slopes.arcs[arcs], delay.value - times.delay.value[arcs])
         before = times.transition.value[arcs]

@@ -93,7 +93,7 @@ class Timing:
         self.names = list(netlist.cells)
         graph = TimingGraph(netlist, sizes, conditions)
         self.inputs, self.nets, self.count = graph.inputs, graph.nets, len(graph.nets)
-        self.pseudo = len(self.names)  # cells from here on drive the inputs
+        self.clock_slew, self.pseudo = 0.0, len(self.names)  # cells from here on drive the inputs
         kinds = [netlist.cells[name].kind for name in self.names]
         kinds += [library.driver.name] * len(self.inputs)
         self.kind = np.array([sizes.number[kind] for kind in kinds], int)
@@ -196,17 +196,16 @@ class Timing:
         """Time the netlist with its wires and sizes as they are."""
         load = self.loads
         table = self.sizes.rows[self.kind[self.arc_cell], self.arc_slot]
-        count = len(self.arc_cell)
-        parts = [TableValue(*(np.zeros(count) for _ in range(3))) for _ in range(2)]
+        parts = [TableValue(*np.zeros((3, len(self.arc_cell)))) for _ in range(2)]
         arrival, slew = np.full(2 * self.count, _NEVER), np.zeros(2 * self.count)
-        arrival[:2] = 0.0
+        arrival[:2], slew[:2] = 0.0, self.clock_slew
         for level, heads in zip(self.levels, self.heads, strict=True):
             start, end = self.arc_from[level], self.arc_to[level]
-            looked_up = self.sizes.tables.look_up(table[level], slew[start], load[end // 2])
             free = self.arc_cell[level] >= self.pseudo
+            at_start = np.where(free, 0.0, slew[start]), load[end // 2]
+            looked_up = self.sizes.tables.look_up(table[level], *at_start)
             if free.any():  # of the cell before a port only what the load adds counts
-                nothing = np.zeros(int(free.sum()))
-                idle = self.sizes.tables.look_up(table[level][free], nothing, nothing)
+                idle = self.sizes.tables.look_up(table[level][free], *np.zeros((2, free.sum())))
                 looked_up[0].value[free] -= idle[0].value
             for part, new in zip(parts, looked_up, strict=True):
                 part.value[level], part.by_slew[level] = new.value, new.by_slew
@@ -221,7 +220,8 @@ class Timing:
         if inside.any() and self.sizes.setup is not None:
             rows = self.sizes.setup_bases[self.kind[self.end_cell[inside]]] + self.end_slot[inside]
             slews = slew[self.end_node[inside]]
-            (own_setup,) = self.sizes.setup.look_up(rows, slews, np.zeros(len(rows)))
+            edges = np.full_like(slews, self.clock_slew)
+            (own_setup,) = self.sizes.setup.look_up(rows, slews, edges)
             setup.value[inside], setup.by_slew[inside] = own_setup.value, own_setup.by_slew
         late = arrival[self.end_node] + self.end_wire + setup.value
         return Times(parts[0], parts[1], arrival, slew, late, setup)

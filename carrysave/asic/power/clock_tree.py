@@ -23,13 +23,13 @@ class Branch:
     Attributes
     ----------
     cell, pin : what drives it: a clock gate, or with no cell the clock's port.
-    buffers : of the library's driver.
+    buffers : of each its kind, and what it drives, fF.
     farads : of its wires, fF.
     """
 
     cell: str
     pin: str
-    buffers: int
+    buffers: Sequence[tuple[str, float]]
     farads: float
 
 
@@ -73,9 +73,8 @@ def clock_tree_fj(
     voltage = library.corner["voltage"]
     if not isinstance(voltage, float):
         raise LibertyError(f"{library.name} states no voltage")
-    kind = library.driver
-    load = sum(pin.capacitance for pin in kind.inputs)
-    internal = energies(library, [kind.name])[kind.name].internal
+    kinds = sorted({kind for branch in branches for kind, _ in branch.buffers})
+    known = energies(library, kinds)
     nets = {
         (cell, pin): int(flat.nets_of[name][0, ids[index]])
         for name, module in flat.modules.items()
@@ -92,16 +91,14 @@ def clock_tree_fj(
             assert clock is not None
             (net,) = flat.port(clock)
             rate, farads = density[net], branch.farads + _pins(flat, int(net))
-        farads += branch.buffers * load
-        total += 0.5 * farads * voltage * voltage * rate
-        if branch.buffers:
-            each = np.array([farads / branch.buffers])
-            energy = sum(
-                float(entry.energy(np.array([_SLEW]), each)[0])
-                for entry in internal
+        for kind, load in branch.buffers:
+            farads += sum(pin.capacitance for pin in library.cells[kind].inputs)
+            total += rate * sum(
+                float(entry.energy(np.array([_SLEW]), np.array([load]))[0])
+                for entry in known[kind].internal
                 if entry.when is None
             )
-            total += branch.buffers * energy * rate
+        total += 0.5 * farads * voltage * voltage * rate
     return total
 
 

@@ -1,0 +1,58 @@
+"""Tables of what became of a result once it was placed, and routed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from carrysave.report.tables import Section
+
+__all__ = ["placed_table", "wires_of"]
+
+_PLACED = (
+    ("area of cells", "area_um2", "{:,.0f} um2"),
+    ("minimum period", "period_ns", "{:.3f} ns"),
+    ("energy per MAC", "pj_per_mac", "{:,.2f} pJ"),
+    ("power", "power_mw", "{:,.2f} mW"),
+    ("speed", "gops", "{:,.2f} GOPS"),
+    ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
+    ("  of the die", "gops_per_mm2_die", "{:,.1f} GOPS/mm2"),
+    ("utilisation", "utilisation", "{:.1%}"),
+    ("area of the die", "die_um2", "{:,.0f} um2"),
+    ("wire", "wire_um", "{:,.0f} um"),
+    ("buffers by wires", "buffers", "{:,}"),
+    ("buffers of the clock tree", "clock_buffers", "{:,}"),
+)
+
+
+def placed_table(result: dict[str, Any]) -> Section:
+    """Tabulate what became of a result with its wires, beside what it was before."""
+    placed = result["placed"]
+    rows = []
+    for label, key, form in _PLACED:
+        before, after = result.get(key), placed[key]
+        if after is not None:
+            ratio = after / before if before else ""
+            rows.append((label, form.format(before) if before else "", form.format(after), ratio))
+    most = placed["congestion"]
+    rows.append(("wire by um2 of die", "", f"{most['mean']:.2f} um, up to {most['most']:.2f}", ""))
+    rows += [(label, "", text, "") for label, text in _clock(placed["clock"] or {})]
+    columns = ("", "mapped", "placed", ("ratio", "{:.3f}"))
+    return Section(f"mapped and placed: {result['module']}", columns, rows)
+
+
+def _clock(clock: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield rows of skew and hold, of what there is of them."""
+    if clock.get("skew_ns") is not None:
+        yield "skew of the clock", f"{clock['skew_ns']:.3f} ns"
+    for label, end in (("between registers", ""), ("from inputs", "_inputs")):
+        if clock.get(f"hold_slack{end}_ns") is not None:
+            slack, bad = clock[f"hold_slack{end}_ns"], clock[f"hold_violations{end}"]
+            yield f"hold {label}", f"{slack:.3f} ns, {bad} violations"
+
+
+def wires_of(result: dict[str, Any]) -> str:
+    """Say what wires a result was placed with."""
+    wires, conditions = result["placed"]["technology"], result["placed"]["conditions"]
+    return (
+        f"wires: {wires['capacitance']:g} fF/um, {wires['resistance']:g} ohm/um"
+        f" ({wires['source']}); {conditions}"
+    )
