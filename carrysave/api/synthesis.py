@@ -55,6 +55,7 @@ class Synthesis(Result):
     gops : float           10^9 operations a second.
     luts, ffs, dsps, brams  Resources of an FPGA.
     placed : dict or None  The same with wires, if it was placed.
+    routed : dict or None  The same with wires on tracks, if it was routed.
     """
 
     @property
@@ -122,6 +123,11 @@ class Synthesis(Result):
         """Figures with wires, by the same keys; None if it was not placed on cells."""
         return self.get("placed")
 
+    @property
+    def routed(self) -> dict[str, Any] | None:
+        """Figures with routed wires, by the same keys; None if it was not routed."""
+        return self.get("routed")
+
     def show(self, console: "Console") -> None:
         """Print figures, conditions, and the files that it was saved to."""
         report.print_synthesis(console, [self.facts])
@@ -131,11 +137,13 @@ class Synthesis(Result):
         return synthesis_page({"files": [], **self.facts})
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row: ``module target`` and every figure; a second one if it was placed."""
+        """Return one row: ``module target`` and every figure; one more if placed, or routed."""
         names = {"module": self.module, "target": self.target, "stage": "mapped"}
         rows = [{**names, **figures_of(self.facts)}]
         if self.placed:
             rows.append({**names, "stage": "placed", **figures_of(self.placed)})
+        if self.routed:
+            rows.append({**names, "stage": "routed", **figures_of(self.routed)})
         return rows
 
     def pictures(self) -> dict[str, bytes]:
@@ -180,7 +188,7 @@ def synthesise(
     """
     where = target_of(target)
     check_options(options, where)
-    if options.place and not is_fpga(where):
+    if options.places and not is_fpga(where):
         technology_of(options, library_of(where))  # what is wrong with it shows before any work
     with telling(progress) as steps:
         if isinstance(what, Verilog):

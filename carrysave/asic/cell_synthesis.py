@@ -1,6 +1,7 @@
 """Synthesis for a cell library: the search for a netlist, its placement, and its figures."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from carrysave.asic.mapping import Flow, Recipe
 from carrysave.asic.options import SynthesisOptions, Verilog
 from carrysave.asic.placement.floorplan import floorplan_of
 from carrysave.asic.placement.lef import read_lef
-from carrysave.asic.placement.technology import Technology, technology
+from carrysave.asic.placement.technology import Technology, known_technology, technology
 from carrysave.asic.power import activity as switching
 from carrysave.asic.power import power
 from carrysave.asic.power.clock_tree import Wires
@@ -23,6 +24,7 @@ from carrysave.asic.power.stimulus import UNMEASURED
 from carrysave.asic.probe import probe
 from carrysave.asic.recipe_search import search_recipes
 from carrysave.asic.recipes import StoredRecipe
+from carrysave.asic.routing import flow as routing
 from carrysave.asic.search import OBJECTIVES, Search, Variant
 from carrysave.errors import ArgumentError
 from hw.catalog import Design
@@ -32,10 +34,15 @@ __all__ = ["CellSynthesis", "technology_of"]
 
 def technology_of(options: SynthesisOptions, library: Library) -> Technology | None:
     """Return the wires of a library, but for what is given; None if nothing is placed."""
-    if not options.place:
+    if not options.places:
         return None
     lef = read_lef([Path(file) for file in options.lef]) if options.lef else None
     sizes = options.wire_cap, options.wire_res, options.row_height
+    known = known_technology(library)
+    if options.route and known is not None and sizes == (None, None, None):
+        # LEF is there for its shapes: what was fitted to routed wires has their neighbours in it.
+        wires = technology(library, known.capacitance, known.resistance, None, lef)
+        return replace(wires, source=f"{known.source}; rows and sites of LEF")
     return technology(library, *sizes, lef)
 
 
@@ -102,11 +109,34 @@ class CellSynthesis:
             netlist, period = timed.placed.logic, timed.timing["period_ns"]
             measured = self._measure(search, best, netlist, period, timed.placed.wires)
             record["placed"] = placing.record(timed, wires, self.plan, operations, measured)
+            if self.options.route:
+                record["routed"] = self._routed(search, timed, wires)
         record["notes"] += dict.fromkeys(self.notes)
         if self.stored is not None:
             note = self.stored.note(record["area_um2"], record["period_ns"], record["versions"])
             record["notes"].insert(0, note)
         return record
+
+    def _routed(
+        self, search: Search, timed: placing.Timed, technology: Technology
+    ) -> dict[str, Any]:
+        """Route what was placed; return what a result has of it."""
+        flow = search.variants[timed.point["variant"]].flow
+        routed = routing.route_placed(
+            timed.placed,
+            [Path(file) for file in self.options.lef],
+            top=flow.design.top,
+            library=flow.library,
+            technology=technology,
+            say=self.say,
+        )
+        return routing.record(
+            routed,
+            timed.placed,
+            flow=flow,
+            operations=self.verilog.operations,
+            start_ns=timed.timing["period_ns"],
+        )
 
     def _search(self, overhead: float) -> Search:
         """Return the search over the design as it was asked for and all other ways to build it."""

@@ -36,7 +36,9 @@ def check_options(options: CompareOptions, target: str | Library) -> None:
     if isinstance(options, SynthesisOptions):
         _check_recipes(options, target)
         _check_wires(options)
-        check_place(options.place, target)
+        if options.route and is_fpga(target):
+            raise ArgumentError("{route} is for cell libraries, not for {family}", family=target)
+        check_place(options.place or options.route, target)
 
 
 def _check_search(options: CompareOptions) -> None:
@@ -124,14 +126,16 @@ def _check_wires(options: SynthesisOptions) -> None:
     }
     for name, (size, unit) in sizes.items():
         check_positive(name, size, f" {unit}")
-        if size is not None and not options.place:
+        if size is not None and not options.places:
             raise ArgumentError(f"{{{name}}} needs {{place}}")
-    if options.lef and not options.place:
+    if options.lef and not options.places:
         raise ArgumentError("{lef} needs {place}")
     for name in ("utilisation", "aspect"):
-        if getattr(options, name) is not None and not options.place:
+        if getattr(options, name) is not None and not options.places:
             raise ArgumentError(f"{{{name}}} needs {{place}}")
     floorplan_of(options)  # refuses what is out of range
+    if options.route and not options.lef:
+        raise ArgumentError("{route} needs {lef}, of the technology and of its cells")
 
 
 def check_place(placement: bool | None, target: str | Library) -> None:

@@ -78,6 +78,7 @@ class SynthesisOptions(CompareOptions):
     lef : files with what is not given of wires and rows.
     utilisation, aspect : of `place`, share of the die that the mapped cells take, 0.7 by default,
         and its width by its height, 1 by default.
+    route : place, and route what is placed, with the cells of `lef`; check and time that, too.
     brief : with a sweep, only all mappings at full speed, and other sizes for the best of these:
         for arrays, each point of which takes long. The best is placed alone.
     maps : mappings to try where a period is to be met, of
@@ -96,8 +97,14 @@ class SynthesisOptions(CompareOptions):
     lef: Sequence[str | PathLike[str]] = ()
     utilisation: float | None = None
     aspect: float | None = None
+    route: bool = False
     brief: bool = False
     maps: Sequence[str] | None = None
+
+    @property
+    def places(self) -> bool:
+        """Whether the result is placed."""
+        return bool(self.place or self.route)
 
     @property
     def sweeps(self) -> bool:

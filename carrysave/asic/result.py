@@ -72,6 +72,7 @@ def of_cells(
         "hierarchy": best["hierarchy"],
         "netlist": best["netlist"],
         "placed": None,
+        "routed": None,
         **dict.fromkeys(("luts", "ffs", "dsps", "brams")),
         **({"parameters": dict(design.parameters)} if design else {}),
     }
@@ -197,7 +198,8 @@ def of_fpga(
     nothing = dict.fromkeys((
         "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac", "energy_parts",
         "area_sequential_um2", "area_combinational_um2", "kge", "corner", "library",
-        "corners", "delay_target_ns", "hierarchy_mode", "netlist", "placed", "recipe_search",
+        "corners", "delay_target_ns", "hierarchy_mode", "netlist", "placed", "routed",
+        "recipe_search",
     ))  # fmt: skip
     return {
         "design": top,

@@ -175,5 +175,13 @@ class SynthesisFlags(CompareFlags, SynthesisOptions):
     aspect: Annotated[
         float | None, Parameter(help="Width of the die by its height, 0.1 to 10. [default: 1]")
     ]
+    route: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="Place, route on the tracks of --lef, which must have technology and cells, check"
+            " that and time it with its wires.",
+        ),
+    ]
     brief: Annotated[bool, Hidden]
     maps: Annotated[Sequence[str] | None, Hidden]

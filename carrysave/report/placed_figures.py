@@ -5,7 +5,7 @@ from typing import Any
 
 from carrysave.report.tables import Section
 
-__all__ = ["placed_table", "wires_of"]
+__all__ = ["placed_table", "routed_notes", "wires_of"]
 
 _PLACED = (
     ("area of cells", "area_um2", "{:,.0f} um2"),
@@ -24,19 +24,44 @@ _PLACED = (
 
 
 def placed_table(result: dict[str, Any]) -> Section:
-    """Tabulate what became of a result with its wires, beside what it was before."""
-    placed = result["placed"]
+    """Tabulate what became of a result with its wires, and routed, beside what it was before."""
+    placed, routed = result["placed"], result.get("routed")
     rows = []
     for label, key, form in _PLACED:
-        before, after = result.get(key), placed[key]
+        before, after, last = result.get(key), placed[key], (routed or {}).get(key)
         if after is not None:
             ratio = after / before if before else ""
-            rows.append((label, form.format(before) if before else "", form.format(after), ratio))
+            row = [label, form.format(before) if before else "", form.format(after), ratio]
+            rows.append([*row, form.format(last), last / after] if last else [*row, "", ""])
     most = placed["congestion"]
-    rows.append(("wire by um2 of die", "", f"{most['mean']:.2f} um, up to {most['most']:.2f}", ""))
-    rows += [(label, "", text, "") for label, text in _clock(placed["clock"] or {})]
-    columns = ("", "mapped", "placed", ("ratio", "{:.3f}"))
-    return Section(f"mapped and placed: {result['module']}", columns, rows)
+    spread = f"{most['mean']:.2f} um, up to {most['most']:.2f}"
+    rows.append(["wire by um2 of die", "", spread, "", "", ""])
+    clocks = [dict(_clock((one or {}).get("clock") or {})) for one in (placed, routed)]
+    rows += [
+        [label, "", text, "", clocks[1].get(label, ""), ""] for label, text in clocks[0].items()
+    ]
+    columns: list[Any] = [
+        "",
+        "mapped",
+        "placed",
+        ("ratio", "{:.3f}"),
+        "routed",
+        ("to placed", "{:.3f}"),
+    ]
+    title = f"mapped and placed: {result['module']}"
+    if routed is None:
+        return Section(title, columns[:4], [tuple(row[:4]) for row in rows])
+    lost = len(routed["unrouted"])
+    more = [
+        ("vias", f"{routed['vias']:,}"),
+        ("nets routed", f"{routed['nets'] - lost:,} of {routed['nets']:,}"),
+    ]
+    more += [(f"violations: {rule}", f"{n:,}") for rule, n in routed["violations"].items()]
+    rows += [[label, "", "", "", text, ""] for label, text in more]
+    title = f"mapped, placed and routed: {result['module']}"
+    if not routed["complete"]:
+        title += " (PARTIAL)"
+    return Section(title, columns, [tuple(row) for row in rows])
 
 
 def _clock(clock: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -56,3 +81,9 @@ def wires_of(result: dict[str, Any]) -> str:
         f"wires: {wires['capacitance']:g} fF/um, {wires['resistance']:g} ohm/um"
         f" ({wires['source']}); {conditions}"
     )
+
+
+def routed_notes(result: dict[str, Any]) -> list[str]:
+    """Say how a result was routed, and what of it is missing."""
+    routed = result.get("routed")
+    return [f"routed: {routed['conditions']}", *routed["notes"]] if routed else []

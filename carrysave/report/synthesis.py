@@ -22,7 +22,7 @@ from carrysave.report.figures import (
     tried_table,
     variant_of,
 )
-from carrysave.report.placed_figures import placed_table, wires_of
+from carrysave.report.placed_figures import placed_table, routed_notes, wires_of
 from carrysave.report.tables import show, svg
 
 __all__ = ["pictures", "print_board", "print_synthesis", "write_synthesis"]
@@ -58,7 +58,8 @@ def print_synthesis(
     for result in results:
         if result.get("placed"):
             show(console, placed_table(result))
-            print_line(console, wires_of(result))
+            for line in (wires_of(result), *routed_notes(result)):
+                print_line(console, line)
     _print_notes(console, labels, results)
     _print_paths(console, labels, results if names else results[:1])
     versions = (f"{name} {text}" for name, text in short_versions(results[0]["versions"]).items())
@@ -172,6 +173,10 @@ def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
         netlist = folder / f"{stem}.placed.v"
         cache.write(netlist, Path(placed["netlist"]).read_bytes())
         files.append(netlist)
+    for source in ((result.get("routed") or {}).get("files") or {}).values():
+        path = folder / f"{stem}.routed{Path(source).suffix}"
+        cache.write(path, Path(source).read_bytes())
+        files.append(path)
     drawn = pictures(result) if installed("matplotlib") else {}
     files += [
         cache.write(folder / f"{stem}.{name}.svg", picture) for name, picture in drawn.items()

@@ -15,7 +15,7 @@ from carrysave.report.figures import (
     tried_table,
 )
 from carrysave.report.page import Page, Part, Picture, Scatter, Text
-from carrysave.report.placed_figures import placed_table, wires_of
+from carrysave.report.placed_figures import placed_table, routed_notes, wires_of
 from carrysave.report.tables import Section
 
 __all__ = ["compare_page", "synthesis_page"]
@@ -44,7 +44,7 @@ def synthesis_page(result: dict[str, Any]) -> Page:
     values = [(figure, value) for figure, (value,) in figures([result])]
     parts: list[Part] = []
     if result.get("placed"):
-        parts += [placed_table(result), Text("", [wires_of(result)])]
+        parts += [placed_table(result), Text("", [wires_of(result), *routed_notes(result)])]
     parts += _pictures(result)
     parts.append(Section("figures", ("", result["target"]), _lines(values)))
     if len(result.get("sweep") or ()) > 1:

@@ -48,7 +48,7 @@ _SPREADS, _TOGETHER = (0.85, 0.8), 9000
 so many tries for a netlist of few cells, as far as they have so many cells together."""
 _BYPASSES, _AFTER = 3, 10
 """Times that buffers are taken out of long paths, at most, and rounds of sizing after each."""
-_FORMAT = 17  # of what is cached; raise it with any change of it
+_FORMAT = 18  # of what is cached; raise it with any change of it
 
 
 @dataclass(frozen=True)

@@ -107,8 +107,12 @@ def _blocks(path: Path) -> Iterator[tuple[str, str, list[list[str]]]]:
     text = "\n".join(line.partition("#")[0] for line in read_text(path).splitlines())
     words = iter(_TOKEN.findall(text))
     for word in words:
+        if word == "PROPERTYDEFINITIONS":  # what it defines is called LAYER, too
+            while next(words, word) != word:
+                pass
+            continue
         if word not in ("LAYER", "SITE"):
-            if word == "MACRO":  # layers and sites in a cell are mentioned only
+            if word in ("MACRO", "VIA", "VIARULE"):  # mention layers and sites only
                 name = next(words, "")
                 for inner in words:
                     if inner == "END" and next(words, "") == name:

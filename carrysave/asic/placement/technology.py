@@ -8,7 +8,7 @@ from carrysave.asic.liberty.cells import Library
 from carrysave.asic.placement.lef import Lef
 from carrysave.errors import ArgumentError
 
-__all__ = ["TECHNOLOGIES", "Technology", "rows_and_sites", "technology"]
+__all__ = ["TECHNOLOGIES", "Technology", "known_technology", "rows_and_sites", "technology"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def technology(
     """
     if library.relative:
         raise ValueError(f"a library to place with must have um and ns, not {library.name}")
-    known = next((one for glob, one in TECHNOLOGIES.items() if fnmatch(library.name, glob)), None)
+    known = known_technology(library)
     source = "as given"
     if lef is not None:
         source = "LEF (without capacitance between neighbours), or as given"
@@ -115,6 +115,11 @@ def technology(
         source=source,
         site_width=known.site_width if site_width is None else site_width,
     )
+
+
+def known_technology(library: Library) -> Technology | None:
+    """Return what is known of a library; None if nothing is."""
+    return next((one for glob, one in TECHNOLOGIES.items() if fnmatch(library.name, glob)), None)
 
 
 def rows_and_sites(technology: Technology) -> str:

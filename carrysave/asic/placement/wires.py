@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from carrysave.asic.placement.technology import Technology
 
-__all__ = ["Tree", "joined", "spef"]
+__all__ = ["Tree", "joined", "spef", "spef_head"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,15 @@ def joined(points: Sequence[tuple[float, float]]) -> tuple[list[int], list[int],
     return order, above, lengths
 
 
+def spef_head(top: str) -> list[str]:
+    """Return the lines that SPEF begins with: in ns, fF and ohm."""
+    return [
+        '*SPEF "IEEE 1481-1998"', f'*DESIGN "{top}"', '*DATE ""', '*VENDOR "carrysave"',
+        '*PROGRAM "carrysave"', '*VERSION ""', '*DESIGN_FLOW ""', "*DIVIDER /", "*DELIMITER :",
+        "*BUS_DELIMITER [ ]", "*T_UNIT 1 NS", "*C_UNIT 1 FF", "*R_UNIT 1 OHM", "*L_UNIT 1 HENRY",
+    ]  # fmt: skip
+
+
 def spef(top: str, nets: Iterator[tuple[str, Sequence[str], Tree]], technology: Technology) -> str:
     """Return the wires as SPEF, in fF and ohm.
 
@@ -77,11 +86,7 @@ def spef(top: str, nets: Iterator[tuple[str, Sequence[str], Tree]], technology: 
     nets : of each its name, its pins in the order of its tree, and the tree. A pin of a cell is
         ``cell:pin``, any other a port.
     """
-    lines = [
-        '*SPEF "IEEE 1481-1998"', f'*DESIGN "{top}"', '*DATE ""', '*VENDOR "carrysave"',
-        '*PROGRAM "carrysave"', '*VERSION ""', '*DESIGN_FLOW ""', "*DIVIDER /", "*DELIMITER :",
-        "*BUS_DELIMITER [ ]", "*T_UNIT 1 NS", "*C_UNIT 1 FF", "*R_UNIT 1 OHM", "*L_UNIT 1 HENRY",
-    ]  # fmt: skip
+    lines = spef_head(top)
     for name, pins, tree in nets:
         farads = [0.0] * len(pins)
         for pin in range(1, len(pins)):

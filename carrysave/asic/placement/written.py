@@ -55,6 +55,7 @@ def write(die: Die, sizes: Sizes, folder: Path) -> None:
             if pins[0].cell
         ],
         "taps": die.taps,
+        "pads": [(pad.pin, pad.bit, *at) for pad, at in die.pads.items()],
         "clock": branches(die),
         "latency": clock.mean,
         "cells": {

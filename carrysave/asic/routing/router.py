@@ -1,0 +1,140 @@
+"""Runs the router on a problem, and makes wires of what it returns."""
+
+import ctypes
+import shutil
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carrysave import cache
+from carrysave.asic.routing.problem import Pin, Problem
+from carrysave.sim import verilator_install
+from hw.emit import tools
+
+__all__ = ["Route", "route"]
+
+_VIA = 0.9
+"""What a via costs, in um of wire."""
+_TURNS = 60
+
+
+@dataclass(frozen=True)
+class Route:
+    """The way of a net.
+
+    Attributes
+    ----------
+    edges : pairs of nodes that metal or a via joins: a tree.
+    chosen : of each pin the way that is taken; empty if there is none.
+    routed : whether it reaches all pins and is in nobody's way.
+    """
+
+    pins: list[Pin]
+    edges: list[tuple[int, int]]
+    chosen: list[int]
+    routed: bool
+
+
+class _Layer(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_int32) for name in ("horizontal", "step", "clear", "pads", "least")
+    )
+
+
+class _Problem(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_int32) for name in ("columns", "rows", "layers", "nets")),
+        ("layer", ctypes.POINTER(_Layer)),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("block", "pins", "accesses", "node", "pierced", "halos", "halo")
+        ),
+        *((name, ctypes.c_float) for name in ("wide", "high", "via")),
+        ("turns", ctypes.c_int32),
+    )
+
+
+def route(problem: Problem, turns: int = _TURNS) -> dict[int, Route]:
+    """Route the nets of a problem; those that cannot be say so.
+
+    Parameters
+    ----------
+    turns : in which nets that share something are routed anew, at most.
+    """
+    grid, nets = problem.grid, list(problem.nets.items())
+    pins = [pin for _, own in nets for pin in own]
+    nodes = [node for pin in pins for _, node, _ in pin.ways]
+    halos = [halo for pin in pins for halo in pin.halos]
+    arrays: dict[str, NDArray[np.generic]] = {
+        "block": problem.block,
+        "pins": _firsts([len(own) for _, own in nets]),
+        "accesses": _firsts([len(pin.ways) for pin in pins]),
+        "node": np.array(nodes, np.int32),
+        "pierced": np.array([way.via for pin in pins for *_, way in pin.ways], np.uint8),
+        "halos": _firsts([len(halo) for halo in halos]),
+        "halo": np.array([node for halo in halos for node in halo], np.int32),
+    }
+    layers = (_Layer * len(grid.layers))(
+        *(
+            _Layer(one.layer.horizontal, one.step, one.clear, one.pads, one.least)
+            for one in grid.layers
+        )
+    )
+    given = _Problem(
+        columns=grid.columns,
+        rows=grid.rows,
+        layers=len(grid.layers),
+        nets=len(nets),
+        layer=layers,
+        wide=grid.pitch[0],
+        high=grid.pitch[1],
+        via=_VIA,
+        turns=turns,
+        **{name: array.ctypes.data for name, array in arrays.items()},
+    )
+    library = _library()
+    library.route(ctypes.byref(given))
+    routes, first = {}, 0
+    for index, (net, own) in enumerate(nets):
+        edges = np.zeros((library.edges(index), 2), np.int32)
+        chosen = np.zeros(len(own), np.int32)
+        at = (ctypes.c_void_p(array.ctypes.data) for array in (edges, chosen))
+        routed = bool(library.fetch(index, *at))
+        ways = [len(pin.ways) for pin in own]
+        starts = [first, *(first + sum(ways[: k + 1]) for k in range(len(ways)))]
+        taken = [
+            one - start if start <= one < end else -1
+            for one, (start, end) in zip(chosen.tolist(), pairwise(starts), strict=True)
+        ]
+        first = starts[-1]
+        routes[net] = Route(own, [(a, b) for a, b in edges.tolist()], taken, routed)
+    return routes
+
+
+def _firsts(sizes: list[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(np.array(sizes, np.int64))]).astype(np.int64)
+
+
+def _library() -> ctypes.CDLL:
+    """Return the compiled router, from the cache if possible."""
+    text = Path(__file__).with_name("router.cpp").read_bytes()
+    compiler = verilator_install.compiler()
+    options = ["-O2", "-std=c++20", "-shared", "-fPIC"]
+
+    def make(folder: Path) -> None:
+        with tools.workplace() as work:
+            (work / "router.cpp").write_bytes(text)
+            done = tools.run(["c++", *options, "-o", "router.so", "router.cpp"], cwd=work)
+            if done.code:
+                raise RuntimeError(f"cannot build the router: {done.output.strip()}")
+            shutil.copy(work / "router.so", folder)
+
+    path = cache.entry("router", [text, compiler, *options], make) / "router.so"
+    library = ctypes.CDLL(str(path))
+    library.route.restype = ctypes.c_int32
+    library.edges.restype = ctypes.c_int64
+    library.fetch.restype = ctypes.c_int32
+    return library
