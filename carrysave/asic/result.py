@@ -71,9 +71,7 @@ def of_cells(
         "recipe_search": more,
         "hierarchy": best["hierarchy"],
         "netlist": best["netlist"],
-        "placed": None,
-        "routed": None,
-        **dict.fromkeys(("luts", "ffs", "dsps", "brams")),
+        **dict.fromkeys(("placed", "routed", "luts", "ffs", "dsps", "brams")),
         **({"parameters": dict(design.parameters)} if design else {}),
     }
     return _relative(record, operations) if library.relative else record

@@ -28,9 +28,13 @@ END v{lower}{upper}
 
 def made_lef(library: Library) -> str:
     """Return a technology of five layers and a macro for each cell of a library."""
-    layers = (("m1", "HORIZONTAL", 0.8, 0.0), ("m2", "VERTICAL", 0.8, 0.0),
-              ("m3", "HORIZONTAL", 0.8, 0.3), ("m4", "VERTICAL", 0.8, 0.3),
-              ("m5", "HORIZONTAL", 1.6, 0.3))  # fmt: skip
+    layers = (
+        ("m1", "HORIZONTAL", 0.8, 0.0),
+        ("m2", "VERTICAL", 0.8, 0.0),
+        ("m3", "HORIZONTAL", 0.8, 0.3),
+        ("m4", "VERTICAL", 0.8, 0.3),
+        ("m5", "HORIZONTAL", 1.6, 0.3),
+    )
     text = "VERSION 5.7 ;\nSITE core CLASS CORE ; SIZE 0.8 BY 10 ; END core\n"
     for (lower, *_), (upper, *_) in pairwise(layers):
         text += _VIA.format(lower=lower, upper=upper)

@@ -242,7 +242,8 @@ def _nearest(walk: _Walk, index: int, target: float) -> None:
 
     def cost(kind: str) -> float:
         delay, slew, _ = walk.through(index, kind)
-        far = sum((end + delay - now - target) ** 2 for end in ends) / len(ends)
+        errors = [end + delay - now - target for end in ends]
+        far = sum(error * error for error in errors) / len(ends)
         blunt = max(slew - max(_WORST, steep), 0.0)
         return far + blunt + _AREA * walk.sizes.library.cells[kind].area
 

@@ -62,7 +62,7 @@ class Accesses:
             return [(name, moved(box, *phase)) for name, box in boxes]
 
         pins = {name: lying(shapes) for name, shapes in macro.pins.items()}
-        rest = lying([*macro.blocks, *(one for own in macro.supplies.values() for one in own)])
+        rest = lying([*macro.blocks, *(one for each in macro.supplies.values() for one in each)])
         ways = {}
         for name, shapes in pins.items():
             others = [*rest, *(one for pin in pins if pin != name for one in pins[pin])]
@@ -108,10 +108,13 @@ class Accesses:
         """Return the nodes in a box that is larger by some um on all sides."""
         wide, high = self.grid.pitch
         columns, rows = (
-            [k for k in range(int(a / p) - 1, int(b / p) + 2)
-             if a - more - _EXACT <= (k + 0.5) * p <= b + more + _EXACT]
+            [
+                k
+                for k in range(int(a / p) - 1, int(b / p) + 2)
+                if a - more - _EXACT <= (k + 0.5) * p <= b + more + _EXACT
+            ]
             for a, b, p in ((box[0], box[2], wide), (box[1], box[3], high))
-        )  # fmt: skip
+        )
         return list(product(columns, rows))
 
     def _legal(
@@ -130,8 +133,10 @@ class Accesses:
             self.grid.layers[0].below,
         )
         low = [box for layer, box in shapes if layer == below.name]
-        if not any(a <= x + _EXACT and x <= c + _EXACT and b <= y + _EXACT and y <= d + _EXACT
-                   for a, b, c, d in low):  # fmt: skip
+        if not any(
+            a <= x + _EXACT and x <= c + _EXACT and b <= y + _EXACT and y <= d + _EXACT
+            for a, b, c, d in low
+        ):
             return False
         pads = [(layer, moved(via.shapes[layer.name], x, y)) for layer in (below, above)]
         if pads[0][1][0] < left - _EXACT or pads[0][1][2] > right + _EXACT:

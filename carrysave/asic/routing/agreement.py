@@ -27,13 +27,19 @@ def check_macros(netlist: Netlist, lef: RoutingLef, tap: str) -> None:
             raise ArgumentError(
                 "{lef} and {library} must agree, but {kind} is {wide:g} x {high:g} um in one and"
                 " {area:g} um2 in the other",
-                library=netlist.library.called, kind=kind, wide=wide, high=high, area=area,
-            )  # fmt: skip
+                library=netlist.library.called,
+                kind=kind,
+                wide=wide,
+                high=high,
+                area=area,
+            )
         pins = {pin.name for pin in netlist.library.cells[kind].pins}
         if lost := sorted(
-            pin for pin in pins if pin not in lef.macros[kind].pins
+            pin
+            for pin in pins
+            if pin not in lef.macros[kind].pins
             and any(cell.kind == kind and pin in cell.nets for cell in netlist.cells.values())
-        ):  # fmt: skip
+        ):
             raise ArgumentError(
                 "{lef} must have pin {pin} of {kind}, and has not", pin=lost[0], kind=kind
             )

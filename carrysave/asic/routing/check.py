@@ -73,7 +73,7 @@ def _pairs(layout: Layout, reach: dict[str, float]) -> Iterator[tuple[int, int, 
                 left, low = max(box[0], near[0]) - wide, max(box[1], near[1]) - high
                 # In several squares: the one with the corner that they share counts.
                 if (int(left // _SQUARE), int(low // _SQUARE)) == (i, j) or wide or high:
-                    yield one, other, math.hypot(wide, high)
+                    yield one, other, math.sqrt(wide * wide + high * high)
 
 
 def _neighbours(layout: Layout, lef: RoutingLef) -> Iterator[Violation]:

@@ -31,10 +31,13 @@ def write_def(
     cells = [problem.lef.macros[cell.kind] for cell in problem.cells.values()]
     rows, site = round(high / min(cell.size[1] for cell in cells)), cells[0].site
     lines = [
-        "VERSION 5.8 ;", 'DIVIDERCHAR "/" ;', 'BUSBITCHARS "[]" ;',
-        f"DESIGN {problem.netlist.top} ;", f"UNITS DISTANCE MICRONS {_UNITS} ;",
+        "VERSION 5.8 ;",
+        'DIVIDERCHAR "/" ;',
+        'BUSBITCHARS "[]" ;',
+        f"DESIGN {problem.netlist.top} ;",
+        f"UNITS DISTANCE MICRONS {_UNITS} ;",
         f"DIEAREA ( 0 0 ) ( {_unit(wide)} {_unit(high)} ) ;",
-    ]  # fmt: skip
+    ]
     lines += [
         f"ROW ROW_{row} {site} 0 {_unit(row * high / rows)} {orientation(row)}"
         f" DO {round(wide / site_width)} BY 1 STEP {_unit(site_width)} 0 ;"
@@ -49,9 +52,11 @@ def write_def(
     ]
     lines.append("END COMPONENTS")
     ports = [
-        (pin, names[net]) for net, route in routes.items() for pin in route.pins
+        (pin, names[net])
+        for net, route in routes.items()
+        for pin in route.pins
         if not pin.sink.cell
-    ]  # fmt: skip
+    ]
     lines += [f"PINS {len(ports)} ;", *(_port(problem, *port) for port in ports), "END PINS"]
     lines += _supplies(problem)
     lines.append(f"NETS {len(routes)} ;")

@@ -211,8 +211,10 @@ def record(
         "files": {
             name: str(folder / file)
             for name, file in (
-                ("netlist", "netlist.v"), ("def", "routed.def"), ("spef", "routed.spef"),
+                ("netlist", "netlist.v"),
+                ("def", "routed.def"),
+                ("spef", "routed.spef"),
                 ("sdc", "routed.sdc"),
             )
         },
-    }  # fmt: skip
+    }

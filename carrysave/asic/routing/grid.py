@@ -65,7 +65,7 @@ def gap(one: Box, other: Box) -> float:
     """Return the distance of two boxes, um; 0 if they touch."""
     wide = max(one[0] - other[2], other[0] - one[2], 0.0)
     high = max(one[1] - other[3], other[1] - one[3], 0.0)
-    return math.hypot(wide, high)
+    return math.sqrt(wide * wide + high * high)
 
 
 def grid_of(lef: RoutingLef, size: tuple[float, float]) -> Grid:
@@ -85,8 +85,9 @@ def grid_of(lef: RoutingLef, size: tuple[float, float]) -> Grid:
     if len({layer.horizontal for layer in layers}) < 2:
         raise ArgumentError(
             "{lef} must have routing layers of both directions above the pins ({bottom}), to"
-            " {route}", bottom=bottom,
-        )  # fmt: skip
+            " {route}",
+            bottom=bottom,
+        )
     try:
         vias = [
             lef.between(lower, upper.name)

@@ -100,8 +100,9 @@ def _read_cells(
 
         groups = [(macro.blocks, "")]
         groups += [(shapes, supply) for supply, shapes in macro.supplies.items()]
-        groups += [(shapes, owner.get((name, pin), f"{name}/{pin}"))
-                   for pin, shapes in macro.pins.items()]  # fmt: skip
+        groups += [
+            (shapes, owner.get((name, pin), f"{name}/{pin}")) for pin, shapes in macro.pins.items()
+        ]
         for shapes, net in groups:
             numbers = [
                 layout.add(layer, _at(lying(box), int(x) / units, int(y) / units), net)

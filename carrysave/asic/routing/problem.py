@@ -150,7 +150,7 @@ def _block_cells(problem: Problem) -> None:
 
 
 def _fixed(macro: Macro) -> list[tuple[str, Box]]:
-    return [*macro.blocks, *(shape for own in macro.supplies.values() for shape in own)]
+    return [*macro.blocks, *(shape for each in macro.supplies.values() for shape in each)]
 
 
 def _find_nets(problem: Problem, pads: list[tuple[str, int, float, float]]) -> None:
@@ -182,10 +182,12 @@ def _find_nets(problem: Problem, pads: list[tuple[str, int, float, float]]) -> N
 def _cell_pin(problem: Problem, sink: Sink, ways: list[Access]) -> Pin:
     grid, cell = problem.grid, problem.cells[sink.cell]
     legal = [
-        way for way in ways
-        if 0 <= way.column < grid.columns and 0 <= way.row < grid.rows
+        way
+        for way in ways
+        if 0 <= way.column < grid.columns
+        and 0 <= way.row < grid.rows
         and not problem.block[grid.node(0, way.column, way.row)] & (3 if way.via else 1)
-    ]  # fmt: skip
+    ]
     if not legal:
         raise ArgumentError(
             "{lef}: a router gets at no place of pin {pin} of {kind}", pin=sink.pin, kind=cell.kind

@@ -65,12 +65,12 @@ def route(problem: Problem, turns: int = _TURNS) -> dict[int, Route]:
     turns : in which nets that share something are routed anew, at most.
     """
     grid, nets = problem.grid, list(problem.nets.items())
-    pins = [pin for _, own in nets for pin in own]
+    pins = [pin for _, each in nets for pin in each]
     nodes = [node for pin in pins for _, node, _ in pin.ways]
     halos = [halo for pin in pins for halo in pin.halos]
     arrays: dict[str, NDArray[np.generic]] = {
         "block": problem.block,
-        "pins": _firsts([len(own) for _, own in nets]),
+        "pins": _firsts([len(each) for _, each in nets]),
         "accesses": _firsts([len(pin.ways) for pin in pins]),
         "node": np.array(nodes, np.int32),
         "pierced": np.array([way.via for pin in pins for *_, way in pin.ways], np.uint8),
@@ -98,19 +98,19 @@ def route(problem: Problem, turns: int = _TURNS) -> dict[int, Route]:
     library = _library()
     library.route(ctypes.byref(given))
     routes, first = {}, 0
-    for index, (net, own) in enumerate(nets):
+    for index, (net, each) in enumerate(nets):
         edges = np.zeros((library.edges(index), 2), np.int32)
-        chosen = np.zeros(len(own), np.int32)
+        chosen = np.zeros(len(each), np.int32)
         at = (ctypes.c_void_p(array.ctypes.data) for array in (edges, chosen))
         routed = bool(library.fetch(index, *at))
-        ways = [len(pin.ways) for pin in own]
+        ways = [len(pin.ways) for pin in each]
         starts = [first, *(first + sum(ways[: k + 1]) for k in range(len(ways)))]
         taken = [
             one - start if start <= one < end else -1
             for one, (start, end) in zip(chosen.tolist(), pairwise(starts), strict=True)
         ]
         first = starts[-1]
-        routes[net] = Route(own, [(a, b) for a, b in edges.tolist()], taken, routed)
+        routes[net] = Route(each, [(a, b) for a, b in edges.tolist()], taken, routed)
     return routes
 
 

@@ -71,10 +71,17 @@ def straps(
             shapes += [(on, moved(box, at_x, at_y)) for on, box in known[via].shapes.items()]
         bars = [bar for _, _, y in vias[:: len(grid.layers) - 1] for bar in _bars(grid, x, y)]
         shapes += [
-            (on, (min(x0, x1) - (y0 != y1) * wide / 2, min(y0, y1) - (x0 != x1) * wide / 2,
-                  max(x0, x1) + (y0 != y1) * wide / 2, max(y0, y1) + (x0 != x1) * wide / 2))
+            (
+                on,
+                (
+                    min(x0, x1) - (y0 != y1) * wide / 2,
+                    min(y0, y1) - (x0 != x1) * wide / 2,
+                    max(x0, x1) + (y0 != y1) * wide / 2,
+                    max(y0, y1) + (x0 != x1) * wide / 2,
+                ),
+            )
             for on, wide, x0, y0, x1, y1 in bars
-        ]  # fmt: skip
+        ]
         made.append(Strap(names[number % 2], top.name, x, vias, shapes, bars))
     return made
 
