@@ -35,6 +35,10 @@ struct Net {
     int tries = 0;
 };
 
+struct Place {
+    int16_t layer, x, y;
+};
+
 struct Step {
     float guess, cost;
     int32_t node;
@@ -48,6 +52,9 @@ class Router {
         used.assign(count, 0), piercing.assign(count, 0), history.assign(count, 0);
         cost.assign(count, 0), stamp.assign(count, 0), from.assign(count, 0), target.assign(count, 0), pin_of.assign(count, 0);
         nets.resize(p.nets);
+        for (int l = 0; l < p.layers; l++)
+            for (int y = 0; y < p.rows; y++)
+                for (int x = 0; x < p.columns; x++) places.push_back({int16_t(l), int16_t(x), int16_t(y)});
     }
 
     int run() {
@@ -94,15 +101,16 @@ class Router {
   private:
     const Problem& p;
     const int64_t plane;
-    std::vector<uint16_t> used, piercing;
+    std::vector<Place> places;
+    std::vector<uint16_t> used, piercing;  // of a node: by nets, by vias of nets, that others must keep off
     std::vector<float> history, cost;
     std::vector<int32_t> stamp, from, target, pin_of;
     int32_t now = 0;
     float present = 0.5f;
 
-    int layer_of(int32_t u) const { return int(u / plane); }
-    int x_of(int32_t u) const { return int(u % p.columns); }
-    int y_of(int32_t u) const { return int((u / p.columns) % p.rows); }
+    int layer_of(int32_t u) const { return places[u].layer; }
+    int x_of(int32_t u) const { return places[u].x; }
+    int y_of(int32_t u) const { return places[u].y; }
 
     bool on_grid(int l, int x, int y) const {
         if (l < 0 || l >= p.layers || x < 0 || x >= p.columns || y < 0 || y >= p.rows) return false;
@@ -111,31 +119,24 @@ class Router {
     int32_t at(int l, int x, int y) const { return int32_t(l * plane + int64_t(y) * p.columns + x); }
 
     void mark(const Net& net, int by) {
-        for (int32_t u : net.nodes) used[u] += by;
-        for (int32_t u : net.vias) piercing[u] += by;
+        for (int32_t u : net.nodes) {  // what is on a node is on those that are too near along its track, too
+            const Layer& layer = p.layer[layer_of(u)];
+            const int place = layer.horizontal ? x_of(u) : y_of(u), end = layer.horizontal ? p.columns : p.rows;
+            const int32_t stride = layer.horizontal ? 1 : p.columns;
+            for (int k = -std::min(layer.clear, place); k <= std::min(layer.clear, end - 1 - place); k++) used[u + k * stride] += by;
+        }
+        for (int32_t u : net.vias) {  // and vias on those across the tracks, where pads do not pass each other
+            const Layer& layer = p.layer[layer_of(u)];
+            if (!layer.pads) continue;
+            const int place = layer.horizontal ? y_of(u) : x_of(u), end = layer.horizontal ? p.rows : p.columns;
+            const int32_t stride = (layer.horizontal ? p.columns : 1) * layer.step;
+            if (place >= layer.step) piercing[u - stride] += by;
+            if (place + layer.step < end) piercing[u + stride] += by;
+        }
     }
 
-    int others(int32_t u) const {  // nets on a node, or too near along its track
-        const Layer& layer = p.layer[layer_of(u)];
-        int count = used[u];
-        const int place = layer.horizontal ? x_of(u) : y_of(u), end = layer.horizontal ? p.columns : p.rows;
-        const int64_t stride = layer.horizontal ? 1 : p.columns;
-        for (int k = 1; k <= layer.clear; k++) {
-            if (place - k >= 0) count += used[u - k * stride];
-            if (place + k < end) count += used[u + k * stride];
-        }
-        return count;
-    }
-    int near_vias(int32_t u) const {  // vias of other nets across the tracks, where pads do not pass each other
-        const Layer& layer = p.layer[layer_of(u)];
-        if (!layer.pads) return 0;
-        const int place = layer.horizontal ? y_of(u) : x_of(u), end = layer.horizontal ? p.rows : p.columns;
-        const int64_t stride = (layer.horizontal ? p.columns : 1) * int64_t(layer.step);
-        int count = 0;
-        if (place >= layer.step) count += piercing[u - stride];
-        if (place + layer.step < end) count += piercing[u + stride];
-        return count;
-    }
+    int others(int32_t u) const { return used[u]; }  // nets on a node, or too near, but for the one that is routed
+    int near_vias(int32_t u) const { return piercing[u]; }
     bool conflicts(const Net& net) const {
         for (int32_t u : net.nodes) if (others(u)) return true;
         for (int32_t u : net.vias) if (near_vias(u)) return true;
