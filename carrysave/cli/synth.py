@@ -88,16 +88,17 @@ def synthesise(
     """Synthesise a design, or your own Verilog, and report area, timing and power.
 
     Cell libraries: Yosys, ABC and OpenSTA; with --place Coloquinte, buffers and sizes by the wires,
-    and all figures with them, too. FPGAs: Yosys, and nextpnr for ecp5, ice40, gowin and nexus; a
-    design of the catalogue is then built for the target, unless `-p target=...` says otherwise.
-    Results are cached by content. Where a search's best recipe is stored in the project, it is
-    used, and the report says so.
+    and all figures with them, too; with --route a router, a check of what it did, DEF and SPEF.
+    FPGAs: Yosys, and nextpnr for ecp5, ice40, gowin and nexus; a design of the catalogue is then
+    built for the target, unless `-p target=...` says otherwise. Results are cached by content.
+    Where a search's best recipe is stored in the project, it is used, and the report says so.
 
     **Examples:**
 
     - `carrysave synth opt1 --sweep --html opt1.html`
     - `carrysave synth opt1 --search-recipes 200`
     - `carrysave synth systolic_os --liberty sky130_fd_sc_hd__tt_025C_1v80.lib --place`
+    - `carrysave synth opt1 --liberty my.lib --lef tech.lef --lef cells.lef --route`
     - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
     - `carrysave synth opt1 --liberty my.lib.gz --period 2.5 --objective energy --sweep`
     - `carrysave synth opt1 --liberty typical.lib --liberty slow.lib`

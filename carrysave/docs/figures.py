@@ -9,7 +9,7 @@ from hw.catalog import CATALOG
 
 __all__ = ["Figures", "figures_of", "tiers_of"]
 
-TIERS = ("mapped", "placed", "timed", "simulated", "bounded")
+TIERS = ("mapped", "placed", "routed", "timed", "simulated", "bounded")
 
 
 class Figures(NamedTuple):

@@ -65,11 +65,9 @@ def route_placed(
     RuntimeError
         If the router cannot be built.
     """
-    source = Path(__file__)
-    code = [path.read_bytes() for path in sorted(source.parent.glob("*.[pc]*")) if path.is_file()]
     parts: list[str | bytes] = [
         str(_FORMAT),
-        *code,
+        Path(__file__).with_name("router.cpp").read_bytes(),
         placed.netlist.read_bytes(),
         placed.places.read_bytes(),
         library.key,

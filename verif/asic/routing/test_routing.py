@@ -9,11 +9,19 @@ from typing import Any
 
 import pytest
 
-from carrysave.asic import synthesis
+from carrysave.asic import sta, synthesis
+from carrysave.asic.elaborate import elaborate
 from carrysave.asic.liberty import cells
+from carrysave.asic.mapping import Flow
+from carrysave.asic.placement.flow import Placed
+from carrysave.asic.placement.netlist import Netlist
+from carrysave.asic.placement.technology import technology
+from carrysave.asic.power.clock_tree import Wires
+from carrysave.asic.routing import flow, router
 from carrysave.asic.routing.check import check
 from carrysave.asic.routing.grid import grid_of
 from carrysave.asic.routing.lef import read_routing_lef
+from carrysave.asic.routing.problem import problem_of
 from carrysave.errors import ArgumentError
 from hw.catalog import Design
 from verif.asic.placement.equivalence import prove
@@ -148,6 +156,34 @@ def test_router_makes_short_wires_longer(lef: Path) -> None:
     assert [one.least for one in grid.layers] == [1, 2, 2, 2]
     assert [one.layer.name for one in grid.layers] == ["m2", "m3", "m4", "m5"]
     assert [one.step for one in grid.layers] == [1, 1, 1, 2]
+
+
+def test_nets_without_a_way_are_named(result: dict[str, Any], lef: Path, tmp_path: Path) -> None:
+    """After one turn nets are in each other's way: those have no wires, and the rest is legal."""
+    places = json.loads(Path(result["placed"]["places"]).read_text())
+    netlist = Netlist.read(Path(result["placed"]["netlist"]), result["module"], LIBRARY, named=True)
+    problem = problem_of(netlist, places, read_routing_lef([lef]), "")
+    routes = router.route(problem, turns=1)
+    assert 0 < sum(one.routed for one in routes.values()) < len(routes)
+    flow._write(problem, routes, technology(LIBRARY), tmp_path)
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    lost = set(facts["unrouted"])
+    assert len(lost) == sum(not one.routed for one in routes.values())
+    found = check((tmp_path / "routed.def").read_text(), problem.lef)
+    assert {one.net for one in found if one.rule == "open"} == lost
+    assert not any(facts["violations"].values())
+    (tmp_path / "t.v").write_text("module t(input a, output y); assign y = ~a; endmodule")
+    elaborated = elaborate([tmp_path / "t.v"], "t")
+    placed = Placed(Path(), Path(), Path(), "", Wires("", {}, []), 0.0, result["placed"])
+    own = flow.record(
+        flow.Routed(tmp_path, facts),
+        placed,
+        flow=Flow(elaborated, (), LIBRARY, sta.Conditions()),
+        operations=2.0,
+        start_ns=2.0,
+    )
+    assert (own["complete"], own["period_ns"]) == (False, None)
+    assert "partial, and not timed" in own["notes"][0]
 
 
 @pytest.mark.parametrize(
