@@ -13,7 +13,7 @@ import carrysave
 ROOT = Path(carrysave.__file__).parents[1]
 README = ROOT / "README.md"
 FIGURES = sorted((ROOT / "docs" / "figures").glob("*.md"))
-TIERS = ("mapped", "placed", "timed", "simulated", "bounded")
+TIERS = ("mapped", "placed", "routed", "timed", "simulated", "bounded")
 # Names of files in the tree, as `hw/pe/opt1.py`.
 NAMED = re.compile(r"`((?:carrysave|constraints|docs|examples|golden|hw|scripts|verif)/[\w./]+)`")
 
