@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,10 @@ def sdc(conditions: Conditions, library: Library, period_ns: float, latency_ns: 
     ])
 
 
+def _write_sdc(text: str, folder: Path) -> None:
+    (folder / "routed.sdc").write_text(text)
+
+
 def record(
     routed: Routed,
     placed: Placed,
@@ -185,9 +190,9 @@ def record(
         ]
         timing = max(corners, key=lambda each: each["period_ns"])
     period = timing["period_ns"]
-    (folder / "routed.sdc").write_text(
-        sdc(flow.conditions, library, period or start_ns, placed.latency)
-    )
+    text = sdc(flow.conditions, library, period or start_ns, placed.latency)
+    # Not beside the others: what is in the cache must stay as it was made.
+    constraints = cache.entry("synth/sdc", [text], partial(_write_sdc, text))
     rates = rates_of(operations, period, area, None)
     return {
         "complete": not facts["unrouted"] and not any(facts["violations"].values()),
@@ -207,12 +212,9 @@ def record(
         "opensta": version(),
         "notes": timing["notes"],
         "files": {
-            name: str(folder / file)
-            for name, file in (
-                ("netlist", "netlist.v"),
-                ("def", "routed.def"),
-                ("spef", "routed.spef"),
-                ("sdc", "routed.sdc"),
-            )
+            "netlist": str(folder / "netlist.v"),
+            "def": str(folder / "routed.def"),
+            "spef": str(folder / "routed.spef"),
+            "sdc": str(constraints / "routed.sdc"),
         },
     }

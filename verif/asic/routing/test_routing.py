@@ -225,6 +225,8 @@ def test_command(run: Run, lef: Path, result: dict[str, Any], tmp_path: Path) ->
     assert (refused.code, "--route needs --lef" in refused.err) == (2, True)
     options = ("--lef", str(lef), "--utilisation", "0.5", "-o", str(tmp_path / "out"))
     done = run(*line, *options, "--json")
+    again = run(*line, *options, "--json")
+    assert "damaged" not in again.err
     facts = check_schema("synthesis", done.out)
     assert facts["routed"]["complete"]
     suffixes = {Path(file).suffix for file in facts["files"] if ".routed." in file}
