@@ -7,6 +7,7 @@ from carrysave.boards.board import BOARDS
 from carrysave.compiler.graph.bit_weights import MATMUL_N_BITS
 from carrysave.compiler.graph.bnb4_weights import MATMUL_BNB4
 from carrysave.compiler.graph.graph import MICROSOFT
+from carrysave.compiler.graph.host_attention import ATTENTIONS
 from carrysave.compiler.graph.host_operators import OPERATORS
 from carrysave.compiler.graph.host_versions import BY_EVALUATOR, BY_RUNTIME
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, TRANSPOSED
@@ -180,6 +181,7 @@ def _operators() -> Iterator[tuple[str, ...]]:
             for name, to in (expand.BINARY | expand.UNARY | {expand.CONCAT: "Concat"}).items()
         },
         **{(one.op_domain, one.__name__): "host, by an evaluator of ours" for one in OPERATORS},
+        **{(MICROSOFT, one.__name__): "host, by onnxruntime" for one in ATTENTIONS},
     }
     for (domain, name), runs in ({**host, **block}).items():
         yield f"`{name}`", domain or "ai.onnx", runs, _names(tests_with(rf"\b{name}\b"))

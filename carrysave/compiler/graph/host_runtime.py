@@ -23,6 +23,8 @@ _SESSIONS = 512
 """Sessions that stay open; nodes that differ in names alone share one."""
 _OLDEST = 7
 """The oldest set of operators that onnxruntime promises to run."""
+_PLAIN = 21
+"""The set beside operators of another domain, of which it has no nodes."""
 
 
 _KINDS = frozenset(
@@ -64,12 +66,12 @@ def since(name: str, version: int) -> int:
 
 
 def run(node: NodeProto, version: int, given: Sequence[Any]) -> list[Any]:
-    """Run an operator of ONNX.
+    """Run an operator of ONNX, or of onnxruntime.
 
     Parameters
     ----------
     node : of the model.
-    version : of the operator, as :func:`since` returns it.
+    version : of the operator, as :func:`since` returns it; onnxruntime's own have one.
     given : inputs; None: it is left out.
 
     Raises
@@ -82,7 +84,7 @@ def run(node: NodeProto, version: int, given: Sequence[Any]) -> list[Any]:
     if any(one is not None and getattr(one, "dtype", None) not in _NUMBERS for one in given):
         raise NoKernelError("inputs must be tensors of numbers")
     kinds = tuple(None if one is None else (one.dtype.str, one.ndim) for one in given)
-    unnamed = NodeProto(op_type=node.op_type)
+    unnamed = NodeProto(op_type=node.op_type, domain=node.domain)
     unnamed.attribute.extend(node.attribute)
     unnamed.input.extend("" if one is None else f"i{at}" for at, one in enumerate(given))
     unnamed.output.extend(f"o{at}" if name else "" for at, name in enumerate(node.output))
@@ -101,7 +103,9 @@ def _opened(node: bytes, version: int, kinds: tuple[tuple[str, int] | None, ...]
         f"i{at}": (np.dtype(one[0]), one[1]) for at, one in enumerate(kinds) if one is not None
     }
     try:
-        opened = session(one_node(parsed, inputs, {"": max(version, _OLDEST)}), threads=1)
+        opsets = {parsed.domain: version} if parsed.domain else {}
+        opsets[""] = _PLAIN if parsed.domain else max(version, _OLDEST)
+        opened = session(one_node(parsed, inputs, opsets), threads=1)
     except ValueError as error:
         raise NoKernelError(str(error)) from None
     # onnxruntime hands out the bits of those that numpy has not.

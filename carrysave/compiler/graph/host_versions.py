@@ -8,6 +8,7 @@ against the results that ONNX gives. What is not in these tables is refused.
 from onnx import NodeProto
 
 from carrysave.compiler.graph.host_runtime import since
+from carrysave.compiler.graph.kernels import attributes
 from carrysave.errors import installed, remedy
 
 __all__ = ["BY_EVALUATOR", "BY_RUNTIME", "refusal"]
@@ -70,6 +71,14 @@ Softmax 1 11; Unsqueeze 1 11; Upsample 7
 """Those that ONNX's evaluator gets wrong, at least with some attributes: onnxruntime runs them."""
 
 
+def _has_raw_scores(node: NodeProto) -> bool:
+    """Return whether attention with a soft cap gives scores before it: the evaluator caps them."""
+    if node.op_type != "Attention" or not any(node.output[3:]):
+        return False
+    values = attributes(node)
+    return bool(values.get("softcap", 0)) and not values.get("qk_matmul_output_mode", 0)
+
+
 def refusal(node: NodeProto, version: int) -> str:
     """Return why the host does not run an operator of ONNX; empty if it does.
 
@@ -84,6 +93,8 @@ def refusal(node: NodeProto, version: int) -> str:
     except ValueError as error:
         return str(error)
     if number in BY_EVALUATOR.get(name, ()):
+        if _has_raw_scores(node) and not installed("onnxruntime"):
+            return f"for scores before their soft cap the host needs {remedy('onnxruntime')}"
         return ""
     legal = BY_RUNTIME.get(name, ())
     if number in legal:

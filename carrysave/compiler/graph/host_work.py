@@ -58,11 +58,28 @@ def share(host: Mapping[str, int], macs: int) -> float:
     return total / (total + 2 * macs)
 
 
+def _attention(given: list[np.ndarray], made: list[np.ndarray], node: NodeProto) -> int:
+    """Count both products: every query and every number of the result, times the keys."""
+    past = 3 if node.op_type == "GroupQueryAttention" else 6 if node.domain else 4
+    names = [name for name in node.input if name]
+    tensors = dict(zip(names, given, strict=True))
+    if len(node.input) < 2 or not node.input[1]:  # packed
+        return max(sum(one.size for one in part) for part in (given, made))
+    key = tensors[node.input[1]]
+    keys = key.shape[2 if key.ndim == 4 else 1]
+    if len(node.input) > past and node.input[past]:
+        keys += tensors[node.input[past]].shape[2]
+    return int((tensors[node.input[0]].size + made[0].size) * keys)
+
+
 def _matmul(given: list[np.ndarray], made: list[np.ndarray], node: NodeProto) -> int:
     return int(made[0].size * given[0].shape[-1])
 
 
 _PRODUCTS: dict[str, Callable[[list[np.ndarray], list[np.ndarray], NodeProto], int]] = {
+    "Attention": _attention,
+    "MultiHeadAttention": _attention,
+    "GroupQueryAttention": _attention,
     "MatMul": _matmul,
     "Gemm": lambda given, made, node: (
         made[0].size * given[0].shape[0 if attributes(node).get("transA") else 1]

@@ -13,6 +13,7 @@ from carrysave.compiler.graph import host_quantisers
 from carrysave.compiler.graph.arithmetic import ARITHMETIC, ArithmeticNode
 from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.graph.graph import DOMAIN
+from carrysave.compiler.graph.host_attention import ATTENTIONS
 from carrysave.compiler.graph.host_operators import OPERATORS
 from carrysave.compiler.graph.host_runtime import alone, on_host
 from carrysave.compiler.graph.host_work import operations
@@ -102,6 +103,7 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         *_by_number(lowered, observe),
         *_quantisers(observe),
         *OPERATORS,
+        *ATTENTIONS,
     ]
     proto, mapped = without_mapped(lowered.proto)
     machine: Any = ReferenceEvaluator(proto, new_ops=operators)

@@ -14,6 +14,7 @@ from carrysave.compiler.graph.bnb4_weights import MATMUL_BNB4
 from carrysave.compiler.graph.code_table import TABLE, CodeTable
 from carrysave.compiler.graph.fallback import Fallback
 from carrysave.compiler.graph.graph import DOMAIN, Graph
+from carrysave.compiler.graph.host_attention import GROUP_QUERY, MULTI_HEAD
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, attributes
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.recurrent import KIND, Recurrent
@@ -32,6 +33,9 @@ _IN_FLOATS = (
     "LSTM",
     "GRU",
     "RNN",
+    "Attention",
+    MULTI_HEAD,
+    GROUP_QUERY,
     MATMUL_N_BITS,
     MATMUL_BNB4,
 )

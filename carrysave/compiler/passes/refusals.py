@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from onnx import ModelProto, NodeProto
 
-from carrysave.compiler.graph.graph import DOMAIN, Graph
+from carrysave.compiler.graph.graph import DOMAIN, MICROSOFT, Graph
+from carrysave.compiler.graph.host_attention import ATTENTIONS, attention_refusal
 from carrysave.compiler.graph.host_operators import OPERATORS
 from carrysave.compiler.graph.host_versions import refusal
 from carrysave.compiler.graph.names import label
@@ -16,6 +17,7 @@ __all__ = ["Refusal", "RefusedError", "check_host", "reason_of", "refused_nodes"
 
 _ADDED = {(one.op_domain, one.__name__) for one in OPERATORS}
 """Operators that the host has besides those of ONNX's evaluator."""
+_ATTENTIONS = frozenset(one.__name__ for one in ATTENTIONS)
 
 
 _NAMED = 20
@@ -93,6 +95,8 @@ def reason_of(node: NodeProto, version: int) -> str:
         return ""
     if why := undecided(node):
         return why
+    if node.domain == MICROSOFT and node.op_type in _ATTENTIONS:
+        return attention_refusal(node)
     if node.domain:
         return f"operators of domain {node.domain!r} are not supported"
     return refusal(node, version)
