@@ -202,7 +202,7 @@ def _command() -> str:
 
 def _passed(graph: Graph, target: Target, to: Path | None, stop_after: str | None) -> Lowered:
     """Run the passes; write what each made."""
-    setting = Setting(target=target, choices=read(graph))
+    setting = Setting(target=target, choices=read(graph), program=True)
     until = PASSES[-1].name if stop_after is None else stop_after
     lowered = Lowered(graph, graph.proto)
     _dump(to, 0, "model", lowered)

@@ -122,7 +122,7 @@ def _compiled(
 ) -> Program:
     """Compile a network; refuse one with host segments before anything is computed."""
     check_target(target)
-    lowered = lower(graph, target, until=PASSES[-1].name)
+    lowered = lower(graph, target, until=PASSES[-1].name, program=True)
     if reasons := between(lowered, target):
         raise ValueError("; ".join(reasons))
     most = request.chosen.sdram.bytes

@@ -84,7 +84,6 @@ TEXTS = {
     "calibration of build": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of embed": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "model of embed": ("carrysave/compiler/front/sentences.py", "tokenizer.json"),
-    "perplexity of chat": ("carrysave/compiler/decoder/perplexity.py", "sentences.txt"),
 }
 """Options with a path to a text: who reads it, and what of `KINDS` it is."""
 OTHERS = {
@@ -104,8 +103,6 @@ OTHERS = {
     "model of chat",
     "model of precision",
     "model of soc",
-    "resume of chat",
-    "save of chat",
 }
 """What is written, or is no text."""
 

@@ -9,6 +9,7 @@ from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.affine import affine
 from carrysave.compiler.passes.arg_max import arg_max
 from carrysave.compiler.passes.arithmetic import arithmetic
+from carrysave.compiler.passes.attention import attention
 from carrysave.compiler.passes.branches import branches
 from carrysave.compiler.passes.concatenate import concatenate
 from carrysave.compiler.passes.expand import expand
@@ -57,6 +58,13 @@ def _of_graph(change: Callable[[Graph], Graph]) -> Callable[[Lowered, Setting], 
 PASSES = (
     Pass(name="expand", run=_of_graph(expand)),
     Pass(name="fold", run=_of_graph(fold)),
+    Pass(
+        name="attention",
+        run=lambda lowered, setting: (
+            lowered if setting.program else _of_graph(attention)(lowered, setting)
+        ),
+        exact=False,
+    ),
     Pass(name="branches", run=_of_graph(branches)),
     Pass(name="recurrent", run=_of_graph(quantise_recurrent), exact=False),
     Pass(
@@ -117,6 +125,7 @@ def lower(
     fallback: bool = False,
     without: Mapping[str, str] | None = None,
     until: str = "products",
+    program: bool = False,
 ) -> Lowered:
     """Run the passes up to one of them; see :class:`.setting.Setting`.
 
@@ -135,6 +144,7 @@ def lower(
         choices=read(graph) if choices is None else choices,
         fallback=fallback,
         without=without or {},
+        program=program,
     )
     *_, (_, lowered) = passed(graph, setting, until)
     return lowered

@@ -20,9 +20,12 @@ class Setting:
     fallback : nodes that can run neither on the block nor on the host go to onnxruntime.
     without : products that go there, too, by name, with reasons: a run has shown that the block
         cannot run them.
+    program : the model becomes a program, which keeps attention whole: its scores are no job, and
+        a file for the host has no products of the block.
     """
 
     target: Target
     choices: Mapping[str, Choice] = field(default_factory=dict)
     fallback: bool = False
     without: Mapping[str, str] = field(default_factory=dict)
+    program: bool = False

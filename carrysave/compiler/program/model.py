@@ -37,5 +37,5 @@ def program_of(
     inputs = reading.batch(graph, samples, data, batch)
     graph = sized(graph, inputs)
     with within_file(model):
-        lowered = lower(graph, target, until=PASSES[-1].name)
+        lowered = lower(graph, target, until=PASSES[-1].name, program=True)
         return compile_network(lowered, target, inputs, samples=samples)
