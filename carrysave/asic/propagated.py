@@ -8,10 +8,10 @@ from carrysave.asic.liberty.cells import Library
 from carrysave.asic.sta import Conditions
 from hw.emit.yosys import word
 
-__all__ = ["analyse", "conditions_of_ports"]
+__all__ = ["analyse", "conditions_of_ports", "early_inputs"]
 
 # Ports are of registers elsewhere, at the end of a tree that is as long as this one in the mean.
-_BODY = """
+_CONSTRAIN = """
 proc constrain {{period}} {{
   global inputs
   make_clock $period
@@ -26,6 +26,8 @@ proc constrain {{period}} {{
   set_load {load} [all_outputs]
 }}
 set period {period}
+"""
+_BODY = """
 for {{set i 0}} {{$i < 12}} {{incr i}} {{
   constrain $period
   set slack [find_slack]
@@ -57,6 +59,19 @@ if {{[llength [all_registers -clock_pins]]}} {{
   foreach pin $clocks {{ puts "clock pin [get_property $pin full_name]" }}
   report_checks -path_delay min -endpoint_count 1 -group_count 1000000 -from $clocks \
     -to [all_registers -data_pins] -format full_clock_expanded -digits 5
+}}
+"""
+_EARLY = """
+constrain $period
+set each "-path_delay min -endpoint_count 1 -group_count 1000000"
+if {{[llength $inputs] && [llength [all_registers -data_pins]]}} {{
+  set ends [all_registers -data_pins]
+  foreach path [eval find_timing_paths $each -from {{$inputs}} -to {{$ends}}] {{
+    set slack [get_property $path slack]
+    if {{![string is double -strict $slack] || $slack >= {margin}}} continue
+    set port [get_property [get_property $path startpoint] full_name]
+    puts "carrysave early $port [get_property [get_property $path endpoint] full_name]"
+  }}
 }}
 """
 _ARRIVAL = re.compile(r"^\s*-?[\d.]+\s+(-?[\d.]+) [\^v] (\S+) \(")
@@ -106,12 +121,7 @@ def analyse(
         )
         return {**facts, "clock": None}
     unit = library.time_unit / 1e-9
-    body = _BODY.format(
-        period=start_ns / unit,
-        latency=latency_ns / unit,
-        driver=word(library.driver.name),
-        load=library.load_ff * 1e-15 / library.capacitance_unit,
-    )
+    body = _constrain(library, start_ns, latency_ns) + _BODY.format()
     log = sta.run(netlist, top, library, conditions, body, (), wires)
     whole, _, rest = log.partition("carrysave setup")
     setup, _, hold = rest.partition("carrysave hold")
@@ -122,6 +132,46 @@ def analyse(
         "notes": [line.strip() for line in setup.splitlines() if line.startswith("Warning")],
         "clock": {**_hold(hold, unit), "skew_ns": _skew(hold, unit), "latency_ns": latency_ns},
     }
+
+
+def early_inputs(
+    netlist: str,
+    *,
+    top: str,
+    library: Library,
+    conditions: Conditions,
+    wires: str,
+    latency_ns: float,
+    margin_ns: float,
+) -> list[tuple[str, str, str]]:
+    """Return where data from a port have less hold slack than a margin.
+
+    Parameters are those of :func:`analyse`. One entry for each pin at most, of the port whose data
+    are the first there: port, cell, pin.
+
+    Raises
+    ------
+    StaError
+        If OpenSTA is missing or fails; the text is its own.
+    """
+    if conditions.clock is None:
+        return []
+    unit = library.time_unit / 1e-9
+    # Hold does not look at the period.
+    body = _constrain(library, 100.0, latency_ns) + _EARLY.format(margin=margin_ns / unit)
+    log = sta.run(netlist, top, library, conditions, body, (), wires).replace("\\", "")
+    lines = re.findall(r"^carrysave early (\S+) (\S+)/(\S+)$", log, re.M)
+    return [(port, cell, pin) for port, cell, pin in lines]
+
+
+def _constrain(library: Library, period_ns: float, latency_ns: float) -> str:
+    unit = library.time_unit / 1e-9
+    return _CONSTRAIN.format(
+        period=period_ns / unit,
+        latency=latency_ns / unit,
+        driver=word(library.driver.name),
+        load=library.load_ff * 1e-15 / library.capacitance_unit,
+    )
 
 
 def _hold(text: str, unit: float) -> dict[str, Any]:

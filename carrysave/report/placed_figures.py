@@ -20,6 +20,7 @@ _PLACED = (
     ("wire", "wire_um", "{:,.0f} um"),
     ("buffers by wires", "buffers", "{:,}"),
     ("buffers of the clock tree", "clock_buffers", "{:,}"),
+    ("buffers for hold at ports", "hold_buffers", "{:,}"),
 )
 
 
@@ -28,7 +29,7 @@ def placed_table(result: dict[str, Any]) -> Section:
     placed, routed = result["placed"], result.get("routed")
     rows = []
     for label, key, form in _PLACED:
-        before, after, last = result.get(key), placed[key], (routed or {}).get(key)
+        before, after, last = result.get(key), placed.get(key), (routed or {}).get(key)
         if after is not None:
             ratio = after / before if before else ""
             row = [label, form.format(before) if before else "", form.format(after), ratio]

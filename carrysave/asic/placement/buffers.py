@@ -10,7 +10,7 @@ from carrysave.asic.placement.netlist import Instance, Sink
 from carrysave.asic.placement.resize import PRICE
 from carrysave.asic.placement.timing import Timing
 
-__all__ = ["Limits", "add_buffers", "bypass", "clusters", "isolate"]
+__all__ = ["Limits", "add_buffers", "bypass", "clusters", "insert", "isolate"]
 
 _WAITS = 0.3
 """ns that a pin may wait, at least, to get a buffer of its own kind."""
@@ -66,7 +66,7 @@ def add_buffers(die: Die, limits: Limits) -> int:
             # Of clusters of one pin a buffer on the way to each would be no tree.
             if len(groups) == 1 or len(groups) == len(sinks):
                 break
-            sinks = [_insert(die, net, [sinks[index] for index in group]) for group in groups]
+            sinks = [insert(die, net, [sinks[index] for index in group]) for group in groups]
             added += len(sinks)
     return added
 
@@ -96,7 +96,7 @@ def isolate(die: Die, timing: Timing) -> int:
         gone = float(loads[late].sum()) - before
         gone += timing.wire[number] * len(late) / len(sinks) / 2  # wires that go: half, at a guess
         if slopes.load[number] * gone > price:
-            _insert(die, numbers[number], [timing.sink(pin) for pin in late])
+            insert(die, numbers[number], [timing.sink(pin) for pin in late])
             added += 1
     return added
 
@@ -142,13 +142,13 @@ def bypass(die: Die, timing: Timing) -> int:
     return gone
 
 
-def _insert(die: Die, net: int, sinks: Sequence[Sink]) -> Sink:
+def insert(die: Die, net: int, sinks: Sequence[Sink], prefix: str = "buffer_") -> Sink:
     """Put the library's driver between a net and some of its pins, in their middle."""
     netlist, kind = die.netlist, die.netlist.library.driver
     points = [die.at(sink) for sink in sinks]
     scope = next((netlist.cells[sink.cell].scope for sink in sinks if sink.cell), "")
     after = netlist.fresh()
-    name = f"buffer_{after}"
+    name = f"{prefix}{after}"
     nets: dict[str, int | str] = {kind.inputs[0].name: net, kind.outputs[0].name: after}
     netlist.cells[name] = Instance(kind.name, nets, scope)
     die.places[name] = (

@@ -219,10 +219,11 @@ class Die:
     def spef(self, wires: Wires) -> str:
         """Return the wires of :meth:`wires` as SPEF, for the netlist as it is written."""
         names = self.netlist.net_names()
-        nets = ((names[net], [self._word(pin) for pin in pins], tree) for net, pins, tree in wires)
+        nets = ((names[net], [self.word(pin) for pin in pins], tree) for net, pins, tree in wires)
         return spef(self.netlist.top, nets, self.technology)
 
-    def _word(self, sink: Sink) -> str:
+    def word(self, sink: Sink) -> str:
+        """Return a pin as SPEF has it."""
         if sink.cell:
             return f"{sink.cell}:{sink.pin}"
         bits = self.netlist.ports[sink.pin][1]

@@ -2,9 +2,10 @@
 
 The order is that of OpenROAD's flow: place, buffer for load, size for slack, place anew with short
 wires on the longest paths, size, take out buffers that are of no use there, legal again, a clock
-tree, then timing with the capacitance and resistance of every net. Places are rough until all is
-placed anew for the last time. There is no router: a net is the shortest tree of Manhattan wires
-through the middles of its cells, and wires do not disturb each other.
+tree, buffers behind ports for hold, then timing with the capacitance and resistance of every net.
+Places are rough until all is placed anew for the last time. There is no router: a net is the
+shortest tree of Manhattan wires through the middles of its cells, and wires do not disturb each
+other.
 """
 
 import copy
@@ -24,6 +25,7 @@ from carrysave.asic.placement.clock_timing import balance, delay_early
 from carrysave.asic.placement.clock_tree import grow
 from carrysave.asic.placement.die import Die
 from carrysave.asic.placement.floorplan import Floorplan
+from carrysave.asic.placement.hold import delay_ports
 from carrysave.asic.placement.netlist import Netlist
 from carrysave.asic.placement.placer import PlacementError
 from carrysave.asic.placement.pulls import pulls
@@ -48,7 +50,7 @@ _SPREADS, _TOGETHER = (0.85, 0.8), 9000
 so many tries for a netlist of few cells, as far as they have so many cells together."""
 _BYPASSES, _AFTER = 3, 10
 """Times that buffers are taken out of long paths, at most, and rounds of sizing after each."""
-_FORMAT = 18  # of what is cached; raise it with any change of it
+_FORMAT = 19  # of what is cached; raise it with any change of it
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Placed:
     wires : for power.
     latency : of the clock to the flip-flops, in the mean, ns.
     facts : ``area_um2`` of the cells, ``utilisation`` and ``wire_um`` are with the clock tree;
-        ``die_um``; ``rows``, ``tap_cells``; ``buffers``, ``clock_buffers``;
+        ``die_um``; ``rows``, ``tap_cells``; ``buffers``, ``clock_buffers``, ``hold_buffers``;
         ``clock_skew_ns`` of all flip-flops; ``congestion`` (um of wire by um2 of die, in the mean
         and in the fullest of squares of 20 um); ``cell_areas`` of the kinds used (um2).
     """
@@ -103,8 +105,8 @@ def place(
         If the netlist has a loop of gates, or no cells.
     ArgumentError
         If cells do not fit on the die.
-    PlacementError
-        If the placer fails.
+    PlacementError, StaError
+        If the placer, or OpenSTA, fails.
     """
     needs("coloquinte")
     parts: list[str | bytes] = [
@@ -163,7 +165,10 @@ def _best(
                 continue
             raise
         tries.append((Product(PRICE).cost(period, die.netlist.area), die, sizes))
-    return min(tries, key=lambda each: each[0])[1:]
+    _, die, sizes = min(tries, key=lambda each: each[0])
+    if added := delay_ports(die, sizes):
+        say(f"put {added} buffers behind ports, for hold")
+    return die, sizes
 
 
 def _repaired(die: Die, say: Callable[[str], None]) -> tuple[Sizes, float]:

@@ -8,6 +8,7 @@ from carrysave.asic.placement.clock_timing import clock_times
 from carrysave.asic.placement.clock_tree import PREFIX, branches, clock_nets, without
 from carrysave.asic.placement.congestion import congestion
 from carrysave.asic.placement.die import Die, Wire
+from carrysave.asic.placement.hold import PREFIX as HOLD
 from carrysave.asic.placement.sizes import Sizes
 from carrysave.asic.placement.timing import Timing
 
@@ -43,6 +44,7 @@ def write(die: Die, sizes: Sizes, folder: Path) -> None:
         "wire_um": sum(tree.length for _, _, tree in every),
         "buffers": sum(name.startswith("buffer_") for name in netlist.cells),
         "clock_buffers": sum(name.startswith(PREFIX) for name in netlist.cells),
+        "hold_buffers": sum(name.startswith(HOLD) for name in netlist.cells),
         "clock_skew_ns": clock.skew,
         "congestion": congestion(die, wires),
         "cell_areas": {kind: netlist.library.cells[kind].area for kind in sorted(kinds)},
