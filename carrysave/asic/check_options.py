@@ -1,5 +1,7 @@
 """Options of syntheses, checked before any work is done."""
 
+from pathlib import Path
+
 from carrysave.asic.abc_scripts import MAPS
 from carrysave.asic.elaborate import HIERARCHIES
 from carrysave.asic.liberty.cells import Library
@@ -8,6 +10,7 @@ from carrysave.asic.mapping import Recipe
 from carrysave.asic.options import CompareOptions, SynthesisOptions
 from carrysave.asic.placement.floorplan import floorplan_of
 from carrysave.asic.recipe_search import MOST_TRIALS
+from carrysave.asic.routing.gds_layers import gds_files
 from carrysave.asic.search import OBJECTIVES
 from carrysave.errors import ArgumentError, check_choice, check_positive, needs
 from carrysave.fpga import implementation
@@ -136,6 +139,11 @@ def _check_wires(options: SynthesisOptions) -> None:
     floorplan_of(options)  # refuses what is out of range
     if options.route and not options.lef:
         raise ArgumentError("{route} needs {lef}, of the technology and of its cells")
+    if options.gds:
+        if not options.route:
+            raise ArgumentError("{gds} needs {route}")
+        needs("gdstk")
+        gds_files([Path(file) for file in options.gds])  # refuses what is neither GDS nor layers
 
 
 def check_place(placement: bool | None, target: str | Library) -> None:

@@ -79,6 +79,8 @@ class SynthesisOptions(CompareOptions):
     utilisation, aspect : of `place`, share of the die that the mapped cells take, 0.7 by default,
         and its width by its height, 1 by default.
     route : place, and route what is placed, with the cells of `lef`; check and time that, too.
+    gds : of `route`, GDS of the cells, to write that of the die, and a file of numbers of layers,
+        with lines of ``name drawing|label|boundary layer type``; sky130's if there is none.
     brief : with a sweep, only all mappings at full speed, and other sizes for the best of these:
         for arrays, each point of which takes long. The best is placed alone.
     maps : mappings to try where a period is to be met, of
@@ -98,6 +100,7 @@ class SynthesisOptions(CompareOptions):
     utilisation: float | None = None
     aspect: float | None = None
     route: bool = False
+    gds: Sequence[str | PathLike[str]] = ()
     brief: bool = False
     maps: Sequence[str] | None = None
 

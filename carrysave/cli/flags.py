@@ -183,5 +183,14 @@ class SynthesisFlags(CompareFlags, SynthesisOptions):
             " that and time it with its wires.",
         ),
     ]
+    gds: Annotated[
+        Sequence[ExistingFile],
+        Parameter(
+            show_default=False,
+            help="GDS of the cells, to write GDS of what --route made; and a file of numbers of"
+            " layers, with lines of NAME drawing|label|boundary LAYER TYPE, but for sky130;"
+            " repeatable.",
+        ),
+    ]
     brief: Annotated[bool, Hidden]
     maps: Annotated[Sequence[str] | None, Hidden]

@@ -58,6 +58,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("", _CELLS),
         Way("--target osu018", ("osu018", *_CELLS)),
         Way("--place", ("coloquinte", *_CELLS)),
+        Way("--gds", ("gdstk", *_CELLS)),
         *_FPGAS,
         _PAGE,
     ),

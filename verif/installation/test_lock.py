@@ -26,6 +26,7 @@ COMPILED = {
     "cocotb==2.1.0",
     "coloquinte==0.4.1",
     "fastcrc==0.5.0",
+    "gdstk==1.0.2",
     "markupsafe==3.0.4",
     "ml-dtypes==0.6.0",
     "msgpack==1.2.4",

@@ -16,17 +16,19 @@ from carrysave.asic.placement.flow import Placed
 from carrysave.asic.placement.netlist import Netlist, Sink
 from carrysave.asic.placement.technology import Technology
 from carrysave.asic.result import rates_of
+from carrysave.asic.routing.abstract import write_abstract
 from carrysave.asic.routing.check import check
 from carrysave.asic.routing.def_file import write_def
 from carrysave.asic.routing.lef import read_routing_lef
 from carrysave.asic.routing.problem import Problem, problem_of
 from carrysave.asic.routing.router import Route, route
+from carrysave.asic.routing.shapes import shapes_of
 from carrysave.asic.routing.wires import spef, wiring_of
 from carrysave.asic.sta import Conditions, version
 
 __all__ = ["Routed", "record", "route_placed", "sdc"]
 
-_FORMAT = 1  # of what is cached; raise it with any change of it
+_FORMAT = 2  # of what is cached; raise it with any change of it
 _RULES = ("open", "short", "track", "spacing", "area")
 _SHOWN = 20
 
@@ -37,7 +39,7 @@ class Routed:
 
     Attributes
     ----------
-    folder : has ``netlist.v``, ``routed.def``, ``routed.spef``.
+    folder : has ``netlist.v``, ``routed.def``, ``routed.spef``, ``routed.lef``, ``shapes.json``.
     facts : ``wire_um``, ``vias``, ``nets``, ``unrouted`` (names of nets that could not be routed),
         ``violations`` by rule, and ``where``: the first of these.
     """
@@ -109,6 +111,9 @@ def _write(
     (folder / "routed.def").write_text(text)
     wires = spef(netlist.top, words, problem.grid, technology.capacitance)
     (folder / "routed.spef").write_text(wires)
+    shapes = shapes_of(problem, routes, wiring)
+    (folder / "shapes.json").write_text(json.dumps(shapes))
+    (folder / "routed.lef").write_text(write_abstract(shapes))
     unrouted = {names[net] for net, one in routes.items() if not one.routed}
     broken = [one for one in violations if not (one.rule == "open" and one.net in unrouted)]
     rules = Counter(one.rule for one in broken)
@@ -211,10 +216,12 @@ def record(
         ),
         "opensta": version(),
         "notes": timing["notes"],
+        "shapes": str(folder / "shapes.json"),
         "files": {
             "netlist": str(folder / "netlist.v"),
             "def": str(folder / "routed.def"),
             "spef": str(folder / "routed.spef"),
             "sdc": str(constraints / "routed.sdc"),
+            "lef": str(folder / "routed.lef"),
         },
     }

@@ -230,7 +230,7 @@ def test_command(run: Run, lef: Path, result: dict[str, Any], tmp_path: Path) ->
     facts = check_schema("synthesis", done.out)
     assert facts["routed"]["complete"]
     suffixes = {Path(file).suffix for file in facts["files"] if ".routed." in file}
-    assert suffixes == {".v", ".def", ".spef", ".sdc"}
+    assert suffixes == {".v", ".def", ".spef", ".sdc", ".lef"}
     refused = run("synth", "mac", "--target", "ecp5", "--route", "--lef", str(lef))
     assert (refused.code, "--route" in refused.err) == (2, True)
 
