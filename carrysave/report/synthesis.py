@@ -11,7 +11,7 @@ from rich.table import Table
 
 from carrysave import cache
 from carrysave.errors import installed, remedy
-from carrysave.report import floor_plan
+from carrysave.report import floor_plan, routed_layout
 from carrysave.report.designs import print_line
 from carrysave.report.figures import (
     figures,
@@ -191,7 +191,7 @@ def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
 
 
 def pictures(result: dict[str, Any]) -> dict[str, bytes]:
-    """Draw what a result has pictures of, SVG by name: ``sweep`` and ``floor``."""
+    """Draw what a result has pictures of, SVG by name: ``sweep``, ``floor``, ``layout``."""
     return {name: draw(result) for name, draw in _drawers(result).items()}
 
 
@@ -202,6 +202,8 @@ def _drawers(result: dict[str, Any]) -> dict[str, Callable[[dict[str, Any]], byt
         drawers["sweep"] = draw_sweep
     if result.get("placed"):
         drawers["floor"] = floor_plan.draw
+    if result.get("routed"):
+        drawers["layout"] = routed_layout.draw
     return drawers
 
 

@@ -180,10 +180,20 @@ def _sweep(result: dict[str, Any]) -> Scatter:
 
 
 def _pictures(result: dict[str, Any]) -> list[Picture]:
-    """Return the floor plan, if it was drawn."""
-    says = "The placed cells, coloured by module and by slack, with the critical path."
+    """Return the floor plan and the routed layout, if they were drawn."""
+    drawn = {
+        ".floor.svg": (
+            "floor plan",
+            "The placed cells, coloured by module and by slack, with the critical path.",
+        ),
+        ".layout.svg": (
+            "routed layout",
+            "The wires of each layer over the cells, and the ports, as dots.",
+        ),
+    }
     return [
-        Picture("floor plan", Path(file).read_bytes(), says, width=640)
+        Picture(title, Path(file).read_bytes(), says, width=640)
+        for end, (title, says) in drawn.items()
         for file in result["files"]
-        if file.endswith(".floor.svg")
+        if file.endswith(end)
     ]

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from carrysave.asic import synthesis
@@ -18,6 +19,7 @@ from carrysave.asic.routing.gds_layers import gds_files
 from carrysave.asic.routing.lef import read_routing_lef
 from carrysave.asic.routing.stream import stream
 from carrysave.errors import ArgumentError
+from carrysave.report import routed_layout
 from hw.catalog import Design
 from hw.emit.user_files import FileError
 from verif.support.command import Run
@@ -217,6 +219,20 @@ def test_sky130_is_known() -> None:
         files.number("Metal1")
 
 
+def test_picture_has_the_wires(result: dict[str, Any]) -> None:
+    """Each layer's colour is where it has metal alone; cells that lack wires are grey."""
+    pytest.importorskip("matplotlib")
+    picture = routed_layout.draw(result).decode()
+    assert "um of wire" in picture
+    for name in ("m2", "m3", "m4", "m5"):
+        assert f">{name}<" in picture
+    image = np.ones((8, 10, 3))
+    routed_layout._paint(image, np.array([[2.0, 1.0, 5.0, 1.2]]), (1.0, 0.0, 0.0), 0.5)
+    red = np.argwhere((image == [1.0, 0.5, 0.5]).all(axis=2))
+    assert red.tolist() == [[1, 2], [1, 3], [1, 4]]
+    assert (image == 1).all(axis=2).sum() == 77
+
+
 def test_command(run: Run, result: dict[str, Any], lef: Path, gds: list[Path]) -> None:
     words = [word for name, value in SMALL.items() for word in ("-p", f"{name}={value}")]
     line = ("synth", "mac", *words, "--target", "osu018", "--activity", "none")
@@ -227,5 +243,6 @@ def test_command(run: Run, result: dict[str, Any], lef: Path, gds: list[Path]) -
     done = run(*line, "--route", "--gds", str(gds[1]), "-o", out, "--json")
     assert done.code == 0, done.err
     every = [Path(file) for file in json.loads(done.out)["files"]]
+    assert any(file.name.endswith(".layout.svg") for file in every)
     files = [file for file in every if ".routed." in file.name]
     assert {file.suffix for file in files} == {".v", ".def", ".spef", ".sdc", ".lef", ".gds"}
