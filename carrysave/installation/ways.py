@@ -54,6 +54,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("--simulators icarus", _ICARUS),
         Way("--netlist osu018", ("osu018", *_CELLS)),
     ),
+    "soak": (Way("", _SIMULATE),),
     "synth": (
         Way("", _CELLS),
         Way("--target osu018", ("osu018", *_CELLS)),

@@ -73,7 +73,7 @@ TEXTS = {
     "before": ("carrysave/report/changes.py", "report.json"),
     "after": ("carrysave/report/changes.py", "report.json"),
     "liberty": ("carrysave/asic/liberty/cells.py", "cells.lib"),
-    "lef": ("carrysave/asic/placement/lef.py", "cells.lef"),
+    "lef": ("carrysave/asic/lef_text.py", "cells.lef"),
     "verilog": ("hw/emit/sources.py", "top.v"),
     "verilog of prove": ("carrysave/prove/circuit.py", "top.v"),
     "verilog of verify": ("carrysave/sim/verilator.py", "top.v"),  # its test has both simulators
@@ -84,6 +84,7 @@ TEXTS = {
     "calibration of build": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of embed": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "model of embed": ("carrysave/compiler/front/sentences.py", "tokenizer.json"),
+    "perplexity of chat": ("carrysave/compiler/decoder/perplexity.py", "sentences.txt"),
 }
 """Options with a path to a text: who reads it, and what of `KINDS` it is."""
 OTHERS = {
@@ -103,6 +104,9 @@ OTHERS = {
     "model of chat",
     "model of precision",
     "model of soc",
+    "gds",
+    "resume of chat",
+    "save of chat",
 }
 """What is written, or is no text."""
 

@@ -1,15 +1,13 @@
 """Reads wires and rows from LEF, in which makers write what routers must know."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.emit.user_files import FileError, read_text
+from carrysave.asic.lef_text import blocks, statements
+from hw.emit.user_files import FileError
 
 __all__ = ["Lef", "read_lef"]
-
-_TOKEN = re.compile(r'"[^"]*"|;|[^\s;"]+')
 
 
 @dataclass(frozen=True)
@@ -41,11 +39,12 @@ def read_lef(paths: Sequence[Path]) -> Lef:
     wires: dict[str, tuple[float | None, float | None]] = {}
     sites: dict[float, float] = {}  # width by height
     for path in paths:
-        for kind, name, statements in _blocks(path):
-            if kind == "LAYER" and _words(statements, "TYPE")[:1] == ["ROUTING"]:
-                wires.setdefault(name, _wire(path, name, statements))
-            elif kind == "SITE" and _words(statements, "CLASS")[:1] == ["CORE"]:
-                size, what = _words(statements, "SIZE"), f"SIZE of site {name}"
+        for kind, name, words in blocks(path):
+            inside = statements(words)
+            if kind == "LAYER" and _words(inside, "TYPE")[:1] == ["ROUTING"]:
+                wires.setdefault(name, _wire(path, name, inside))
+            elif kind == "SITE" and _words(inside, "CLASS")[:1] == ["CORE"]:
+                size, what = _words(inside, "SIZE"), f"SIZE of site {name}"
                 sites.setdefault(_number(path, what, size[2:]), _number(path, what, size))
     if not wires and not sites:
         raise FileError(paths[0], "no routing layer and no site of core cells in it")
@@ -69,11 +68,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _wire(path: Path, name: str, statements: list[list[str]]) -> tuple[float | None, float | None]:
+def _wire(path: Path, name: str, inside: list[list[str]]) -> tuple[float | None, float | None]:
     """Return capacitance and resistance of a layer, for a wire of its usual width."""
 
     def number(*words: str) -> float | None:
-        words_found = _words(statements, words[0])
+        words_found = _words(inside, words[0])
         if not words_found or words_found[: len(words) - 1] != list(words[1:]):
             return None
         return _number(path, f"{words[0]} of layer {name}", words_found[len(words) - 1 :])
@@ -87,9 +86,9 @@ def _wire(path: Path, name: str, statements: list[list[str]]) -> tuple[float | N
     return farads, None if square is None else square / width
 
 
-def _words(statements: list[list[str]], key: str) -> list[str]:
+def _words(inside: list[list[str]], key: str) -> list[str]:
     """Return what follows a word in the statement that it begins."""
-    return next((words[1:] for words in statements if words[0] == key), [])
+    return next((words[1:] for words in inside if words[0] == key), [])
 
 
 def _number(path: Path, what: str, words: list[str]) -> float:
@@ -100,36 +99,3 @@ def _number(path: Path, what: str, words: list[str]) -> float:
     if not 0 < value < 1e9:
         raise FileError(path, f"{what} must be positive, not {words[0]}")
     return value
-
-
-def _blocks(path: Path) -> Iterator[tuple[str, str, list[list[str]]]]:
-    """Yield layers and sites: kind, name, and statements as words."""
-    text = "\n".join(line.partition("#")[0] for line in read_text(path).splitlines())
-    words = iter(_TOKEN.findall(text))
-    for word in words:
-        if word == "PROPERTYDEFINITIONS":  # what it defines is called LAYER, too
-            while next(words, word) != word:
-                pass
-            continue
-        if word not in ("LAYER", "SITE"):
-            if word in ("MACRO", "VIA", "VIARULE"):  # mention layers and sites only
-                name = next(words, "")
-                for inner in words:
-                    if inner == "END" and next(words, "") == name:
-                        break
-            continue
-        name = next(words, "")
-        statements: list[list[str]] = [[]]
-        for inner in words:
-            if inner == "END" and not statements[-1]:
-                last = next(words, "")
-                if last == name:
-                    break
-                statements.append([])  # of a table inside
-            elif inner == ";":
-                statements.append([])
-            else:
-                statements[-1].append(inner)
-        else:
-            raise FileError(path, f"{word} {name} has no END")
-        yield word, name, [statement for statement in statements if statement]

@@ -1,18 +1,17 @@
 """Reads what a router must know from LEF: layers, vias, and the pins and metal of cells."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hw.emit.user_files import FileError, read_text
+from carrysave.asic.lef_text import blocks, statements
+from hw.emit.user_files import FileError
 
 __all__ = ["Box", "Layer", "Macro", "RoutingLef", "Via", "read_routing_lef"]
 
 Box = tuple[float, float, float, float]
 """Left, lower, right and upper edge, um."""
 Shapes = list[tuple[str, Box]]
-_TOKEN = re.compile(r'"[^"]*"|;|[^\s;"]+')
 
 
 @dataclass(frozen=True)
@@ -77,11 +76,10 @@ def read_routing_lef(paths: Sequence[Path]) -> RoutingLef:
     vias: dict[str, Via] = {}
     macros: dict[str, Macro] = {}
     for path in paths:
-        text = "\n".join(line.partition("#")[0] for line in read_text(path).splitlines())
         try:
-            for kind, name, words in _blocks(path, iter(_TOKEN.findall(text))):
+            for kind, name, words in blocks(path):
                 if kind == "LAYER":
-                    _read_layer(name, _statements(words), layers, cuts)
+                    _read_layer(name, statements(words), layers, cuts)
                 elif kind == "VIA" and "DEFAULT" in words[:3]:
                     vias.setdefault(name, _via(name, words, cuts))
                 elif kind == "MACRO":
@@ -91,38 +89,10 @@ def read_routing_lef(paths: Sequence[Path]) -> RoutingLef:
     return RoutingLef(list(layers.values()), list(vias.values()), macros)
 
 
-def _blocks(path: Path, words: Iterator[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield layers, vias and macros: kind, name, words up to their END."""
-    for word in words:
-        if word == "PROPERTYDEFINITIONS":  # has words that begin blocks elsewhere
-            while next(words, word) != word:
-                pass
-        if word not in ("LAYER", "VIA", "VIARULE", "MACRO", "SITE"):
-            continue
-        name, inside = next(words, ""), list[str]()
-        for inner in words:
-            if inner == name and inside and inside[-1] == "END":
-                yield word, name, inside[:-1]
-                break
-            inside.append(inner)
-        else:
-            raise FileError(path, f"{word} {name} has no END")
-
-
-def _statements(words: list[str]) -> list[list[str]]:
-    statements: list[list[str]] = [[]]
-    for word in words:
-        if word == ";":
-            statements.append([])
-        else:
-            statements[-1].append(word)
-    return [one for one in statements if one]
-
-
 def _read_layer(
-    name: str, statements: list[list[str]], layers: dict[str, Layer], cuts: dict[str, float]
+    name: str, inside: list[list[str]], layers: dict[str, Layer], cuts: dict[str, float]
 ) -> None:
-    facts = {one[0]: one[1:] for one in reversed(statements)}
+    facts = {one[0]: one[1:] for one in reversed(inside)}
     kind = facts.get("TYPE", [""])[0]
     if kind == "CUT":
         cuts.setdefault(name, float(facts.get("RESISTANCE", ["0"])[-1]))
@@ -152,7 +122,7 @@ def _via(name: str, words: list[str], cuts: dict[str, float]) -> Via:
 def _shapes(words: list[str]) -> Shapes:
     shapes: Shapes = []
     layer = ""
-    for statement in _statements(words):
+    for statement in statements(words):
         for key in ("LAYER", "RECT"):
             if key in statement:
                 statement = statement[statement.index(key) :]

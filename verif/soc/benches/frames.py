@@ -57,8 +57,8 @@ class Frames:
 
     def draw(self) -> tuple[bytes, bytes]:
         """Draw what goes over the line, and what comes back."""
-        rng = self.rng
-        if self.first:
+        rng, begins = self.rng, bool(self.first)
+        if begins:
             sent = frame(self.header(*self.first[0]))
             del self.first[0]
         elif rng.random() < 0.2:
@@ -66,7 +66,7 @@ class Frames:
         else:
             sent = self.frame(int(rng.integers(2, 7)) if rng.random() < 0.95 else 0)
         self.sent = sent
-        if rng.random() < 0.5 and not self.first:
+        if rng.random() < 0.5 and not begins:
             sent = damage(rng, sent)
         for used, byte in enumerate(sent):
             answer = self.golden.take(byte)
