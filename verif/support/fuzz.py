@@ -4,12 +4,14 @@ Hypothesis breaks good files and shrinks what a reader fails on. In `make test` 
 them alike; in `make prove` by the date, for minutes.
 """
 
+import copy
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -17,7 +19,18 @@ from hypothesis import strategies as st
 
 from carrysave.errors import UsageError
 
-__all__ = ["LONG", "NUMBERS", "SHORT", "broken", "budgets", "fuzz", "little_memory"]
+__all__ = [
+    "LONG",
+    "MINUTE",
+    "NUMBERS",
+    "SHORT",
+    "broken",
+    "budgets",
+    "edited",
+    "fuzz",
+    "little_memory",
+    "minutes",
+]
 
 NUMBERS = (
     b"0", b"-1", b"1", b"2", b"255", b"65536", b"4294967296", b"9223372036854775808",
@@ -31,14 +44,40 @@ _MARKS = (
     b"(", b")", b":", b";", b",", b"../", b"/dev/zero", b"(" * 3000, b"[" * 3000, b"{" * 3000,
     b"null", b"\x7f\xff\xff\xff", b"\xff" * 8, b"\0" * 8,
 )  # fmt: skip
+_VALUES: tuple[Any, ...] = (
+    *(
+        None,
+        True,
+        0,
+        -1,
+        1,
+        2,
+        7,
+        1 << 31,
+        1 << 40,
+        1 << 80,
+        1.5,
+        float("nan"),
+        float("inf"),
+        "",
+        "a",
+    ),
+    *("U99999999", "../x", "/dev/zero", "\x1b\n", [], [None], {}, {"a": 1}),
+)
 _SECONDS = 5
 _BYTES = 1 << 30
 
-SHORT, LONG = 1, 600
-"""Seconds of one format in `make test` and in `make prove`."""
-budgets = pytest.mark.parametrize(
-    "seconds", [SHORT, pytest.param(LONG, marks=pytest.mark.prove)], ids=["short", "long"]
-)
+SHORT, MINUTE, LONG = 1, 60, 600
+"""Seconds of one format in `make test`, and in `make prove`: of small formats, and of others."""
+
+
+def _budgets(long: int) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        "seconds", [SHORT, pytest.param(long, marks=pytest.mark.prove)], ids=["short", "long"]
+    )
+
+
+budgets, minutes = _budgets(LONG), _budgets(MINUTE)
 
 
 @st.composite
@@ -77,6 +116,40 @@ def broken(
     return bytes(data)
 
 
+@st.composite
+def edited(draw: st.DrawFn, good: Sequence[Any], values: Sequence[Any] = ()) -> Any:
+    """Change what JSON holds in a few places, by another value, or by leaving something out.
+
+    Parameters
+    ----------
+    good : values to begin with, as of ``json.loads``; they stay as they are.
+    values : that mean something to the reader, beside others.
+    """
+    whole = copy.deepcopy(draw(st.sampled_from(good)))
+    for _ in range(draw(st.integers(0, 3))):
+        if not (within := _places(whole)):
+            break
+        *path, last = draw(st.sampled_from(within))
+        inside = whole
+        for step in path:
+            inside = inside[step]
+        if draw(st.booleans()):
+            inside[last] = copy.deepcopy(draw(st.sampled_from((*values, *_VALUES))))
+        else:
+            del inside[last]
+    return whole
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the ways to all that is in a value."""
+    inside: Any = ()
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list):
+        inside = enumerate(value)
+    return [*([path] if path else []), *(p for key, v in inside for p in _places(v, (*path, key)))]
+
+
 def fuzz(
     read: Callable[[bytes], object],
     files: st.SearchStrategy[bytes],
@@ -90,7 +163,7 @@ def fuzz(
     ----------
     read : takes the bytes of a file.
     files : see :func:`broken`.
-    seconds : :data:`SHORT` or :data:`LONG`.
+    seconds : :data:`SHORT`, :data:`MINUTE` or :data:`LONG`.
     known : files that once were failed on; they come first.
     refusals : what it may raise.
     """
@@ -111,7 +184,7 @@ def fuzz(
         for data in known:
             check(data)
     end = time.monotonic() + seconds
-    number = int(date.today().strftime("%Y%m%d")) if seconds == LONG else 1
+    number = int(date.today().strftime("%Y%m%d")) if seconds > SHORT else 1
     while time.monotonic() < end:
         print(f"seed {number}")
         # What Hypothesis keeps of a hundred files is not what the next one takes.
