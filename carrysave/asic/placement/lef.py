@@ -9,6 +9,9 @@ from hw.emit.user_files import FileError
 
 __all__ = ["Lef", "read_lef"]
 
+_LEAST, _MOST = 1e-12, 1e9
+"""Of any number: far beyond what is made, and quotients of two are finite."""
+
 
 @dataclass(frozen=True)
 class Lef:
@@ -34,7 +37,7 @@ def read_lef(paths: Sequence[Path]) -> Lef:
     Raises
     ------
     FileError
-        A number is none or is not positive, layers or sites do not end, or there is nothing of use.
+        A number is none or out of range, layers or sites do not end, or there is nothing of use.
     """
     wires: dict[str, tuple[float | None, float | None]] = {}
     sites: dict[float, float] = {}  # width by height
@@ -96,6 +99,6 @@ def _number(path: Path, what: str, words: list[str]) -> float:
         value = float(words[0])
     except (IndexError, ValueError):
         raise FileError(path, f"{what} must be a number, not {' '.join(words)!r}") from None
-    if not 0 < value < 1e9:
-        raise FileError(path, f"{what} must be positive, not {words[0]}")
+    if not _LEAST <= value <= _MOST:
+        raise FileError(path, f"{what} must be {_LEAST:g}..{_MOST:g}, not {words[0]}")
     return value

@@ -11,6 +11,8 @@ __all__ = ["Grid", "GridLayer", "gap", "grid_of"]
 _LAYERS = 4
 """Routing layers above that of the pins; what is above these is left to supplies."""
 _EXACT = 1e-6
+_NODES = 1 << 28
+"""More are no die that fits into memory with its nets."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def grid_of(lef: RoutingLef, size: tuple[float, float]) -> Grid:
     Raises
     ------
     ArgumentError
-        If LEF lacks layers or vias for it.
+        If LEF lacks layers or vias for it, or has pitches that are not of such a die.
     """
     names = [layer.name for layer in lef.layers]
     on = [layer for macro in lef.macros.values() for pin in macro.pins.values() for layer, _ in pin]
@@ -99,6 +101,16 @@ def grid_of(lef: RoutingLef, size: tuple[float, float]) -> Grid:
         next(one.pitch for one in layers if one.horizontal == way) for way in (False, True)
     )
     columns, rows = (int(length / one + _EXACT) for length, one in zip(size, pitch, strict=True))
+    if not 0 < columns * rows * len(layers) <= _NODES:
+        raise ArgumentError(
+            "{lef} must have pitches by which a die of {wide:g} x {high:g} um has 1..{most}"
+            " crossings, to {route}, not {columns} x {rows} of each layer",
+            wide=size[0],
+            high=size[1],
+            most=_NODES,
+            columns=columns,
+            rows=rows,
+        )
     grid_layers = [_layer(one, index, layers, vias, pitch) for index, one in enumerate(layers)]
     pin_layer = lef.layers[names.index(bottom)]
     return Grid((pitch[0], pitch[1]), columns, rows, grid_layers, pin_layer)
@@ -115,9 +127,11 @@ def _layer(
     end = max(layer.width / 2, *(side[0] for side in sides))
     wide = max(layer.width / 2, *(side[1] for side in sides))
     step = max(math.ceil(layer.pitch / across - _EXACT), 1)
+    # Each count begins just below what the rule needs: rules of a hostile file may need millions.
+    step = max(step, int((layer.spacing + wide + layer.width / 2) / across) - 1)
     while step * across - wide - layer.width / 2 < layer.spacing - _EXACT:
         step += 1
-    clear = 0
+    clear = max(int((layer.spacing + 2 * end) / along) - 2, 0)
     while (clear + 1) * along - 2 * end < layer.spacing - _EXACT:
         clear += 1
     area = max(4 * half[0] * half[1] for half in halves)
@@ -125,6 +139,7 @@ def _layer(
         area = min(4 * half[0] * half[1] for half in halves)
     least = 1
     if area < layer.area:
+        least = max(int((layer.area / layer.width - 2 * end) / along) - 1, 1)
         while ((least - 1) * along + 2 * end) * layer.width < layer.area - _EXACT:
             least += 1
     pads = step * across - 2 * wide < layer.spacing - _EXACT

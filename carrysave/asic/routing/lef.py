@@ -1,5 +1,6 @@
 """Reads what a router must know from LEF: layers, vias, and the pins and metal of cells."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,8 @@ __all__ = ["Box", "Layer", "Macro", "RoutingLef", "Via", "read_routing_lef"]
 Box = tuple[float, float, float, float]
 """Left, lower, right and upper edge, um."""
 Shapes = list[tuple[str, Box]]
+_FINEST, _LARGEST = 1e-3, 1e6
+"""um: what DEF can tell apart, and more than any die has."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def read_routing_lef(paths: Sequence[Path]) -> RoutingLef:
     Raises
     ------
     FileError
-        A block does not end, or a number is none.
+        A block does not end, a layer lacks what it must have, or a number is none or out of range.
     """
     layers: dict[str, Layer] = {}
     cuts: dict[str, float] = {}
@@ -93,24 +96,34 @@ def _read_layer(
     name: str, inside: list[list[str]], layers: dict[str, Layer], cuts: dict[str, float]
 ) -> None:
     facts = {one[0]: one[1:] for one in reversed(inside)}
-    kind = facts.get("TYPE", [""])[0]
+    kind = next(iter(facts.get("TYPE", [])), "")
     if kind == "CUT":
-        cuts.setdefault(name, float(facts.get("RESISTANCE", ["0"])[-1]))
+        cuts.setdefault(name, _number(facts.get("RESISTANCE", ["0"])[-1], 0))
     if kind != "ROUTING" or name in layers:
         return
     table = facts.get("SPACINGTABLE", [])
-    spacing = float(table[table.index("WIDTH") + 2] if table else facts["SPACING"][0])
+    needed = ("DIRECTION", "PITCH", "WIDTH", *(() if table else ("SPACING",)))
+    for key in needed:
+        if not facts.get(key):
+            raise ValueError(f"layer {name} must have {key}")
     horizontal = facts["DIRECTION"][0] == "HORIZONTAL"
-    pitch = [float(one) for one in facts["PITCH"]]
     layers[name] = Layer(
         name,
         horizontal,
-        pitch[-1] if horizontal else pitch[0],
-        float(facts["WIDTH"][0]),
-        spacing,
-        float(facts.get("AREA", ["0"])[0]),
-        float(facts.get("RESISTANCE", ["RPERSQ", "0"])[-1]),
+        _number(facts["PITCH"][-1 if horizontal else 0], _FINEST),
+        _number(facts["WIDTH"][0], _FINEST),
+        _number(table[table.index("WIDTH") + 2] if table else facts["SPACING"][0], 0),
+        _number(facts.get("AREA", ["0"])[0], 0),
+        _number(facts.get("RESISTANCE", ["RPERSQ", "0"])[-1], 0),
     )
+
+
+def _number(word: str, least: float = -_LARGEST) -> float:
+    """Return a number, which is finite and not beyond what a die can have."""
+    value = float(word)
+    if not math.isfinite(value) or not least <= value <= _LARGEST:
+        raise ValueError(f"a number must be {least:g}..{_LARGEST:g}, not {word}")
+    return value
 
 
 def _via(name: str, words: list[str], cuts: dict[str, float]) -> Via:
@@ -129,7 +142,7 @@ def _shapes(words: list[str]) -> Shapes:
         if statement[0] == "LAYER":
             layer = statement[1]
         elif statement[0] == "RECT":
-            left, low, right, up = (float(one) for one in statement[-4:])
+            left, low, right, up = (_number(one) for one in statement[-4:])
             shapes.append((layer, (left, low, right, up)))
     return shapes
 
@@ -138,7 +151,7 @@ def _macro(words: list[str]) -> Macro:
     macro, at = Macro(), 0
     while at < len(words):
         if words[at] == "SIZE":
-            macro.size = float(words[at + 1]), float(words[at + 3])
+            macro.size = _number(words[at + 1], 0), _number(words[at + 3], 0)
         elif words[at] == "SITE":
             macro.site = words[at + 1]
         elif words[at] == "PIN" or words[at] == "OBS":
@@ -154,7 +167,17 @@ def _macro(words: list[str]) -> Macro:
                 macro.pins[name] = _shapes(inside)
             at = end
         at += 1
+    _check_shapes(macro)
     return macro
+
+
+def _check_shapes(macro: Macro) -> None:
+    """Refuse shapes that are not at their cell; rails are half outside."""
+    most = 2 * max(macro.size)
+    every = [*macro.pins.values(), *macro.supplies.values(), macro.blocks]
+    for _, box in (shape for shapes in every for shape in shapes):
+        if most and max(map(abs, box)) > most:
+            raise ValueError(f"a RECT must be at its cell, not up to {max(map(abs, box)):g} um")
 
 
 def _end(words: list[str], start: int, name: str) -> int:

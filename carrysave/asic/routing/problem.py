@@ -102,12 +102,16 @@ def _near(grid: Grid, layer: int, box: Box) -> Iterable[tuple[int, int, int]]:
     pad = tuple(max(abs(box[side]) for box in pads) for side in (0, 1))
     reach = one.layer.spacing + max(half, *pad)
     columns, rows = (
-        range(max(int((low - reach) / pitch - 0.5), 0), int((high + reach) / pitch + 0.5) + 1)
-        for low, high, pitch in ((box[0], box[2], grid.pitch[0]), (box[1], box[3], grid.pitch[1]))
+        range(
+            max(int((low - reach) / pitch - 0.5), 0),
+            min(int((high + reach) / pitch + 0.5) + 1, count),
+        )
+        for low, high, pitch, count in (
+            (box[0], box[2], grid.pitch[0], grid.columns),
+            (box[1], box[3], grid.pitch[1], grid.rows),
+        )
     )
     for i, j in product(columns, rows):
-        if i >= grid.columns or j >= grid.rows:
-            continue
         x, y = grid.place(i, j)
         far = gap((x - pad[0], y - pad[1], x + pad[0], y + pad[1]), box)
         if far < one.layer.spacing - _EXACT:

@@ -78,7 +78,8 @@ def test_what_is_given_comes_first(tmp_path: Path) -> None:
     [
         ("VERSION 5.7 ;", "no routing layer and no site of core cells in it"),
         ("LAYER m1 TYPE ROUTING ; WIDTH wide ; END m1", "WIDTH of layer m1 must be a number"),
-        ("LAYER m1 TYPE ROUTING ; WIDTH -1 ; END m1", "WIDTH of layer m1 must be positive, not -1"),
+        ("LAYER m1 TYPE ROUTING ; WIDTH -1 ; END m1", r"must be 1e-12\.\.1e\+09, not -1"),
+        ("LAYER m1 TYPE ROUTING ; WIDTH 1e-93 ; END m1", "WIDTH of layer m1 must be 1e-12"),
         ("LAYER m1 TYPE ROUTING ; WIDTH 1 ;", "LAYER m1 has no END"),
         ("SITE a CLASS CORE ; END a", "SIZE of site a must be a number"),
         (
