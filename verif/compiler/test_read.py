@@ -129,6 +129,9 @@ CHANGES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda found: found["parts"][0]["steps"].pop(), r"must have \d+ steps, not \d+"),
     (lambda found: found["parts"][0]["steps"].reverse(), "a step must be a "),
     (lambda found: found["parts"][0].update(section=2), "must begin at a word of memory, not at 2"),
+    (lambda found: found["inputs"][0].update(name="z"), "input 'z' must be a tensor or a buffer"),
+    (lambda found: found["tensors"][0].update(shape=[1 << 40, 1, 1, 1]), "'x' must have 0.*codes"),
+    (lambda found: found["tensors"][0].update(shape=[-1, 1, 1, 1]), r"shape of \[-1, 1, 1, 1\]"),
     (lambda found: found["host"].update(lacking=["Product 'p'"]), "the host has Product 'p'"),
 ]
 

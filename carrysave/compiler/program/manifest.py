@@ -1,6 +1,7 @@
 """Where things are in a program's memory, as JSON has it, and back."""
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver.system import Tensor
 
 __all__ = ["layout", "placed"]
+
+_REPEATED, _FEW = 16, 1 << 24
+"""Codes of a tensor for a byte of memory, at most, and what it may have whatever that is: axes
+without a stride repeat codes, and each code's address takes memory here."""
 
 
 def layout(program: Program, name: str) -> dict[str, Any]:
@@ -62,9 +67,12 @@ def placed(one: Mapping[str, Any], size: int, chip: int) -> Tensor | Buffer:
     Raises
     ------
     ValueError
-        It is not within either.
+        It is not within either, or of more codes than fit into memory here.
     """
     name, shape, first = str(one["name"]), [int(each) for each in one["shape"]], int(one["address"])
+    most = max(_REPEATED * size, _FEW)
+    if min(shape, default=0) < 0 or prod(shape) > most:
+        raise ValueError(f"{name!r} must have 0..{most:,} codes, not a shape of {shape}")
     if one["kind"] == "tensor":
         if one["addresses"] is None:
             sources = places_of(first, shape, [int(each) for each in one["strides"]])

@@ -14,6 +14,7 @@ from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.graph import DOMAIN, Graph
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.program.buffers import Buffer
+from carrysave.compiler.program.checked import check_section
 from carrysave.compiler.program.decode import decoded
 from carrysave.compiler.program.host_model import SECTION
 from carrysave.compiler.program.image import Image
@@ -141,6 +142,10 @@ def _program(
     tensors = {name: one for name, one in zip(names, every, strict=True) if isinstance(one, Tensor)}
     outputs = {str(one["name"]): placed(one, size, chip) for one in manifest["outputs"]}
     results = {name: one for name, one in outputs.items() if isinstance(one, Buffer) and one.format}
+    inputs = tuple(str(one["name"]) for one in manifest["inputs"])
+    for name in inputs:
+        if name not in tensors and name not in image.buffers:
+            raise ValueError(f"input {name!r} must be a tensor or a buffer")
     constants = {}
     if lowered is not None:
         for one in lowered.proto.graph.initializer:
@@ -150,11 +155,11 @@ def _program(
     return Program(
         target=target, image=image, ring=int(manifest["ring"]), tensors=tensors, results=results,
         parts=tuple(
-            _part(one, words, lowered, tensors, parameters, target.info.memory_end)
+            _part(one, words, lowered, tensors, parameters, target)
             for one in manifest["parts"]
         ),
         constants=constants, lowered=lowered,
-        inputs=tuple(str(one["name"]) for one in manifest["inputs"]),
+        inputs=inputs,
         outputs=tuple(manifest["results"]),
         layers=tuple(_layer(one, tensors) for one in manifest["layers"]),
         scores=int(manifest["scores"][0]), classes=int(manifest["scores"][1]),
@@ -175,11 +180,13 @@ def _part(
     lowered: Lowered | None,
     tensors: Mapping[str, Any],
     parameters: tuple[Parameter, ...],
-    chip: int,
+    target: Target,
 ) -> Section | HostStep:
     if "section" in one:
         start = int(one["section"])
-        return decoded(words, start, one["steps"], parameters, chip)
+        section = decoded(words, start, one["steps"], parameters, target.info.memory_end)
+        check_section(section, words, target.spec)
+        return section
     proto = [] if lowered is None else lowered.proto.graph.node
     makers = {tuple(node.output): node for node in proto}
     for name in (*one["reads"], *one["writes"]):
