@@ -17,7 +17,6 @@ from hw.emit.user_files import FileError
 from verif.language import test_text
 from verif.language.test_chat import TOKENS, write
 from verif.support.command import Run
-from verif.support.fuzz import broken, budgets, fuzz
 
 HOT = ("--temp", "2", "--top-k", "0", "--top-p", "1", "--min-p", "0", "--repeat-penalty", "1.3")
 
@@ -223,18 +222,6 @@ def test_damaged_states_are_refused(tmp_path: Path) -> None:
         np.savez(path, **changed)
         with pytest.raises(FileError, match="as it was written"):
             state.load(path, made, 5)
-
-
-@budgets
-def test_broken_states(seconds: float, tmp_path: Path) -> None:
-    path, made, _ = stopped_chat(tmp_path)
-    good = path.read_bytes()
-
-    def read(data: bytes) -> None:
-        path.write_bytes(data)
-        state.load(path, made, 5)
-
-    fuzz(read, broken([good], []), seconds)
 
 
 def test_decoders_refuse_states_of_other_shapes(tmp_path: Path) -> None:

@@ -81,8 +81,7 @@ def save(path: Path, stopped: Stopped, made: Mapping[str, Any]) -> None:
     """
     arrays = {_TOKENS: np.array(stopped.tokens, np.int64)}
     for name, array in stopped.arrays.items():
-        # Codes have 8 bits at most.
-        arrays[name] = array.astype(np.int8 if name == _CODES else np.float64)
+        arrays[name] = array.astype(_type_of(name))
     facts = {"kind": _KIND, **made}
     facts |= {name: getattr(stopped, name) for name in ("length", "answer", "ended")}
     header = json.dumps({**facts, "sha256": _sum(facts, arrays)}).encode()
@@ -120,20 +119,30 @@ def load(path: Path, made: Mapping[str, Any], words: int) -> Stopped:
         if facts.get(name) != made[name]:
             given = shown(str(facts.get(name)))
             raise FileError(path, f"{text} must be {made[name]}, as of this chat, not {given}")
-    tokens, length, answer = arrays.pop(_TOKENS), facts["length"], facts["answer"]
+    tokens, length, answer = arrays.pop(_TOKENS), facts.get("length"), facts.get("answer")
     right = tokens.ndim == 1 and tokens.dtype == np.int64 and bool(tokens.size)
     if not right or tokens.min() < 0 or tokens.max() >= words:
         raise FileError(path, f"tokens must be 0..{words - 1}, one or more")
     for name, count in (("length", length), ("answer", answer)):
         if type(count) is not int or not 0 <= count <= len(tokens):
             raise FileError(path, f"{name} must be 0..{len(tokens)}, not {shown(repr(count))}")
+    if not isinstance(facts.get("ended"), str):
+        raise FileError(path, f"ended must be a text, not {shown(repr(facts.get('ended')))}")
+    for name, array in arrays.items():
+        if array.dtype != _type_of(name):
+            raise FileError(path, f"{shown(name)} must be of {_type_of(name)}, not {array.dtype}")
     return Stopped(
         tokens=tokens.tolist(),
-        length=length,
-        answer=answer,
-        ended=str(facts["ended"]),
+        length=facts["length"],
+        answer=facts["answer"],
+        ended=facts["ended"],
         arrays=arrays,
     )
+
+
+def _type_of(name: str) -> np.dtype:
+    """Return the type of an array of a state: codes have 8 bits at most."""
+    return np.dtype(np.int8 if name == _CODES else np.float64)
 
 
 def _sum(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
