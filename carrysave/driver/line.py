@@ -184,6 +184,9 @@ class Line:
             noise -= len(got)
             patience -= not got
             self._came += got
+            # Noise without an end: so much is no answer, whatever follows, and would be searched
+            # again with each byte.
+            del self._came[: -2 * (length + 1)]
         return None
 
 

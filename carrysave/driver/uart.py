@@ -98,8 +98,16 @@ class UartLink:
 
     @property
     def flash(self) -> str:
-        """What came from the board's flash into memory; empty: the design does not read it."""
-        return _FLASHES[self._greeted() // _FLASH]
+        """What came from the board's flash into memory; empty: the design does not read it.
+
+        Raises
+        ------
+        CoprocessorError
+            Another device answers.
+        """
+        if (status := self._greeted() // _FLASH) >= len(_FLASHES):
+            raise CoprocessorError(f"another device answers, whose flash has status {status}")
+        return _FLASHES[status]
 
     def _greeted(self) -> int:
         """Return the status of a greeting."""

@@ -15,7 +15,10 @@ from carrysave.ip import driver_sources as driver
 from verif.soc.driver import c_driver
 from verif.soc.driver.c_structs import CCounters, CDeviceState, CJob
 
-__all__ = ["CLineDevice", "CLink", "compile_link"]
+__all__ = ["SANITISED", "CLineDevice", "CLink", "compile_link"]
+
+SANITISED = ("-g", "-O0", "-fsanitize=undefined,float-cast-overflow")
+"""Flags with which the driver says on stderr what it does that C leaves undefined, and goes on."""
 
 _LINK, _UNSTARTED = 16, 22
 """Statuses."""
@@ -44,8 +47,8 @@ class CUart(Structure):
     ]
 
 
-def compile_link(folder: Path) -> Any:
-    """Make a library of the driver for a line, and load it."""
+def compile_link(folder: Path, flags: Sequence[str] = ()) -> Any:
+    """Make a library of the driver for a line, by more flags of the compiler, and load it."""
     c_driver.write_driver(folder)
     driver.c(folder, uart=True)
     library = folder / "carrysave_uart.so"
@@ -65,6 +68,7 @@ def compile_link(folder: Path) -> Any:
         str(library),
         *map(str, c_driver.sources(folder)),
         str(folder / "carrysave_uart.c"),
+        *flags,
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
