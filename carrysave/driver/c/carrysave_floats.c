@@ -94,8 +94,8 @@ static uint16_t to_half(double value)
     const double size = value < 0 ? -value : value;
     int32_t exponent = exponent_of(size);
 
-    if (size >= 65520.0)
-        return sign | 0x7C00u;
+    if (!(size < 65520.0)) /* too large, or no number */
+        return (uint16_t)(sign | (size >= 65520.0 ? 0x7C00u : 0x7E00u));
     if (exponent < -14)
         exponent = -14;
     /* A mantissa that is rounded up to the next power of two raises the exponent. */
@@ -303,7 +303,8 @@ static uint32_t bits_at(const operand *of, uint32_t row, uint32_t column)
 static int64_t over(int64_t number, uint32_t places)
 {
     const int64_t whole = number >> places;
-    const int64_t twice = (number - (whole << places)) * 2, one = (int64_t)1 << places;
+    const int64_t below = (int64_t)((uint64_t)whole << places); /* what is negative is not shifted */
+    const int64_t twice = (number - below) * 2, one = (int64_t)1 << places;
 
     return whole + (twice > one || (twice == one && (whole & 1)));
 }
