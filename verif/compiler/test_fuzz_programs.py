@@ -87,6 +87,7 @@ def programs(draw: st.DrawFn, good: list[list[bytes]]) -> bytes:
     return BETWEEN.join((manifest, memory, host))
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @minutes
 def test_broken_programs(folders: list[Path], tmp_path: Path, seconds: float) -> None:
     good = [contents(folder) for folder in folders]
