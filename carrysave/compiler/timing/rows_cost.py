@@ -43,7 +43,10 @@ def blocks_of(job: Job, operands: dict[str, Matrix], target: Target) -> Blocks:
         if job.window is not None:
             depth = -(-depth * job.window.channels // stores.tile_k)
         return Blocks(job.block_m, job.block_n, depth, job.by_columns)
-    return plan(stores, job.m, job.n, words, operands["c"].bits)
+    try:
+        return plan(stores, job.m, job.n, words, operands["c"].bits)
+    except IndexError:  # there are none to choose from
+        raise ValueError(f"no blocks of a product of {job.m} x {job.n} fit") from None
 
 
 def rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: Target) -> int:
