@@ -1,7 +1,6 @@
 """Replays what the inputs of a design do on its netlist, with the delays of its gates."""
 
 import ctypes
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from carrysave import cache
+from carrysave.asic.native import compiled
 from carrysave.asic.power.delays import Delays
 from carrysave.asic.power.flat_netlist import ONE, ZERO, Flat, Ids, SimulationError
 from carrysave.asic.power.gates import Logic, logic
-from carrysave.sim import verilator_install
-from hw.emit import tools
 
 __all__ = ["Switching", "Trace", "replay"]
 
@@ -177,19 +174,6 @@ def _at(array: NDArray[Any]) -> ctypes.c_void_p:
 
 def _library() -> ctypes.CDLL:
     """Return the compiled replay, from the cache if possible."""
-    text = Path(__file__).with_name("replay.cpp").read_bytes()
-    compiler = verilator_install.compiler()
-    options = ["-O2", "-std=c++20", "-shared", "-fPIC"]
-
-    def make(folder: Path) -> None:
-        with tools.workplace() as work:
-            (work / "replay.cpp").write_bytes(text)
-            done = tools.run(["c++", *options, "-o", "replay.so", "replay.cpp"], cwd=work)
-            if done.code:
-                raise RuntimeError(f"cannot build the replay of netlists: {done.output.strip()}")
-            shutil.copy(work / "replay.so", folder)
-
-    path = cache.entry("replay", [text, compiler, *options], make) / "replay.so"
-    library = ctypes.CDLL(str(path))
+    library = compiled(Path(__file__).with_name("replay.cpp"), "the replay of netlists")
     library.replay.restype = ctypes.c_int64
     return library

@@ -1,7 +1,6 @@
 """Runs the router on a problem, and makes wires of what it returns."""
 
 import ctypes
-import shutil
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -9,10 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from carrysave import cache
+from carrysave.asic.native import compiled
 from carrysave.asic.routing.problem import Pin, Problem
-from carrysave.sim import verilator_install
-from hw.emit import tools
 
 __all__ = ["Route", "route"]
 
@@ -120,20 +117,7 @@ def _firsts(sizes: list[int]) -> NDArray[np.int64]:
 
 def _library() -> ctypes.CDLL:
     """Return the compiled router, from the cache if possible."""
-    text = Path(__file__).with_name("router.cpp").read_bytes()
-    compiler = verilator_install.compiler()
-    options = ["-O2", "-std=c++20", "-shared", "-fPIC"]
-
-    def make(folder: Path) -> None:
-        with tools.workplace() as work:
-            (work / "router.cpp").write_bytes(text)
-            done = tools.run(["c++", *options, "-o", "router.so", "router.cpp"], cwd=work)
-            if done.code:
-                raise RuntimeError(f"cannot build the router: {done.output.strip()}")
-            shutil.copy(work / "router.so", folder)
-
-    path = cache.entry("router", [text, compiler, *options], make) / "router.so"
-    library = ctypes.CDLL(str(path))
+    library = compiled(Path(__file__).with_name("router.cpp"), "the router")
     library.route.restype = ctypes.c_int32
     library.edges.restype = ctypes.c_int64
     library.fetch.restype = ctypes.c_int32
