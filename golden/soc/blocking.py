@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "LATENCY", "Blocks", "Cost", "Part", "Stores", "candidates", "cost", "costs", "order", "plan",
-    "spans", "word_bytes",
+    "ranges", "spans", "word_bytes",
 ]  # fmt: skip
 
 Numbers = NDArray[np.int64]
@@ -179,7 +179,7 @@ def spans(
             low, high = along.start * bits[name] // 8, -(-along.stop * bits[name] // 8)
             yield name, down, low, high - low
 
-    places = list(product(_ranges(m, up), _ranges(n, across)))
+    places = list(product(ranges(m, up), ranges(n, across)))
     if blocks.by_columns:
         places.sort(key=lambda place: (place[1].start, place[0].start))
     before: tuple[range, range] | None = None
@@ -188,7 +188,7 @@ def spans(
         b_stays = deep >= words and blocks.by_columns and before and before[1] == columns
         yield from chain(*(part(name, range(1), columns) for name in ("bias", "records")))
         yield from chain(part("row_factors", range(1), rows), part("addend", rows, columns))
-        for along in _ranges(words, deep):
+        for along in ranges(words, deep):
             scales = range(along.start // each, -(-along.stop // each))
             if not a_stays:
                 yield from part("a", rows, along)
@@ -201,16 +201,14 @@ def spans(
         yield from part("c", rows, columns)
 
 
-def _ranges(size: int, part: int) -> list[range]:
+def ranges(size: int, part: int) -> list[range]:
     """Split a side into parts; the last one may be shorter."""
     return [range(start, min(start + part, size)) for start in range(0, size, part)]
 
 
 def word_bytes(beat: int, bits: int) -> int:
     """Return the bytes of a word of slices, whose bits are a power of two: a beat or more."""
-    count = 1
-    while count * bits < beat or count * bits % 8:
-        count *= 2
+    count = max(_grain(bits), 1 << (-(-beat // bits) - 1).bit_length())
     return count * bits // 8
 
 
@@ -236,18 +234,22 @@ def costs(
     tile_m, tile_n, tile_k = stores.tile_m, stores.tile_n, stores.tile_k
     of_m, of_n, of_k, by_columns = blocks.T
     rows, columns, codes = of_m * tile_m, of_n * tile_n, of_k * tile_k
-    sides = (m, rows), (n, columns), (k, codes)
-    ups, acrosses, depths = (-(-size // part) for size, part in sides)
+    ups, acrosses, depths = -(-m // rows), -(-n // columns), -(-k // codes)
 
     def beats(
         count: Numbers | int, length: Numbers | int, part: Numbers, bits: int, *, timed: bool = True
     ) -> Numbers:
         """Return the beats of rows that are read in parts, or the cycles that they take."""
-        each, least = (stores.beat, -(-stores.latency // stores.outstanding)) if timed else (1, 1)
-        whole, rest = np.divmod(length, part)
-        beats_of_part = whole * np.maximum(each * -(-part * bits // stores.data_width), least)
-        last = np.maximum(each * -(-rest * bits // stores.data_width), least)
-        return np.asarray(count * (beats_of_part + np.where(rest > 0, last, 0)))
+        width, least = stores.data_width, -(-stores.latency // stores.outstanding)
+        if timed:
+            whole, rest = np.divmod(length, part)
+            each, last = (
+                np.maximum(stores.beat * -(-one * bits // width), least) for one in (part, rest)
+            )
+            return np.asarray(count * (whole * each + np.where(rest > 0, last, 0)))
+        inside = -(-length // part) - 1  # ends of parts; a beat that has one in it is read twice
+        inside -= inside // (width // np.gcd(part * bits, width))
+        return np.asarray(count * (-(-length * bits // width) + inside))
 
     times_a: Numbers = np.where((depths == 1) & (by_columns == 0), 1, acrosses)
     times_b: Numbers = np.where((depths == 1) & (by_columns == 1), 1, ups)
@@ -260,14 +262,12 @@ def costs(
     first_b = beats(-(-deep // stores.b_deep), np.minimum(n, columns), columns, stores.b_bits)
     up, across = -(-np.minimum(m, rows) // tile_m), -(-np.minimum(n, columns) // tile_n)
     drain = tile_m + (tile_m - 1) // 8
-    all_k = -(-k // tile_k)
-    whole, rest = np.divmod(all_k, of_k)
+    whole, rest = np.divmod(all_k := -(-k // tile_k), of_k)
     # Cycles of a tile in the first block of K, in the last one, in any, in all of K; and in total.
     sizes = np.minimum(all_k, of_k), np.where(rest > 0, rest, of_k), of_k, np.array(all_k)
     step, final, each, at_once = (np.maximum(-(-one // stores.array_clock), drain) for one in sizes)
     tile = whole * each + np.where(rest > 0, final, 0)
-    alone = (up == 1) & (across == 1)
-    tile, final = (np.where(alone, at_once, one) for one in (tile, final))
+    tile, final = (np.where((up == 1) & (across == 1), at_once, one) for one in (tile, final))
     first = first_a + np.maximum(first_b - step, 0)
     tiles = -(-m // tile_m) * -(-n // tile_n)
     last = beats(min(m, tile_m), np.minimum(n, columns), columns, c_bits)

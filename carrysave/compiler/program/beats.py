@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from golden.soc.blocking import Blocks, Stores
+from golden.soc.blocking import Blocks, Stores, ranges
 
 __all__ = ["beats_of"]
 
@@ -10,9 +10,10 @@ __all__ = ["beats_of"]
 def beats_of(
     stores: Stores, blocks: Blocks, bits: Mapping[str, int], sizes: tuple[int, int, int], beat: int
 ) -> dict[str, int]:
-    """Return the beats that each matrix takes on the bus, a row's bytes in whole ones.
+    """Return the beats that each matrix takes on the bus; each row begins with one.
 
-    They are those of :func:`golden.soc.blocking.spans`, counted by side.
+    A part of a row that begins or ends inside a beat takes all of it. Rows are those of
+    :func:`golden.soc.blocking.spans`, counted by side.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def beats_of(
             strict=True,
         )
     )
-    columns, depths = _parts(n, across), _parts(words, deep)
+    columns, depths = ranges(n, across), ranges(words, deep)
     scales = [_parted(one, max(stores.block, 1)) for one in depths]
     packed = [_parted(one, stores.b_deep) for one in depths]
     whole = deep >= words  # then A or B stays from block to block
@@ -39,7 +40,7 @@ def beats_of(
     def along(name: str, parts: list[range]) -> int:
         each = bits.get(name, 0)
         rows = ((one.start * each // 8, -(-one.stop * each // 8)) for one in parts)
-        return sum(-(-(end - start) // beat) for start, end in rows)
+        return sum(-(-end // beat) - start // beat for start, end in rows)
 
     return {
         "a": m * a_times * along("a", depths),
@@ -50,11 +51,6 @@ def beats_of(
         "addend": m * along("addend", columns),
         **{name: -(-m // up) * along(name, columns) for name in ("bias", "records")},
     }
-
-
-def _parts(size: int, part: int) -> list[range]:
-    """Split a side into parts; the last one may be shorter."""
-    return [range(start, min(start + part, size)) for start in range(0, size, part)]
 
 
 def _parted(part: range, each: int) -> range:

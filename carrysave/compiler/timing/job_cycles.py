@@ -12,6 +12,7 @@ from golden.soc.depthwise import DEPTHWISE
 from golden.soc.job import Job as GoldenJob
 from golden.soc.job_check import matrices
 from golden.soc.maps import MAPS
+from golden.soc.ring_bus import NEAR
 from golden.soc.ring_cycles import RingJob, ring_ends
 
 __all__ = ["ends_of", "job_cycles", "ring_job", "with_golden_blocks"]
@@ -46,7 +47,8 @@ def ring_job(job: Job, target: Target) -> RingJob:
         return RingJob(with_golden_blocks(golden, blocks_of(job, operands, target)))
     begins = _DEPTHWISE + _TABLE * job.table if job.vector == DEPTHWISE else _ROWS
     took = rows_cycles(job, job.vector, operands, target)
-    return RingJob(golden, begins + target.memory.answer + took)
+    near = all(operands[name].address >= target.spec.scratch_base for name in "ac")
+    return RingJob(golden, begins + (NEAR if near else target.memory.answer) + took)
 
 
 def with_golden_blocks(job: GoldenJob, blocks: Blocks) -> GoldenJob:

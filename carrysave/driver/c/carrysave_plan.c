@@ -108,7 +108,20 @@ static uint64_t tile_cycles(const stores *s, uint32_t depth)
     return most(ceil_div(depth, s->clock), s->tile_m + (s->tile_m - 1u) / 8u);
 }
 
-/* Beats of `count` rows, each of `length` numbers, read by parts. */
+/* Beats of `count` rows, each of `length` numbers, read by parts: one in which a part ends and
+ * another begins is read twice. */
+static uint64_t beats_read(const stores *s, uint32_t count, uint32_t length, uint32_t part,
+                           uint32_t bits)
+{
+    const uint64_t size = (uint64_t)part * bits, inside = ceil_div(length, part) - 1u;
+    const uint64_t all = ((uint64_t)length * bits + s->data_width - 1u) / s->data_width;
+    uint32_t whole = s->data_width; /* as many parts end with a beat */
+    while (whole > 1u && size * (whole / 2u) % s->data_width == 0u)
+        whole /= 2u;
+    return count * (all + inside - inside / whole);
+}
+
+/* Cycles in which beats of `count` rows, each of `length` numbers, are read by parts. */
 static uint64_t beats(const stores *s, uint32_t count, uint32_t length, uint32_t part,
                       uint32_t bits, uint32_t fewest)
 {
@@ -158,8 +171,8 @@ static cost cost_of(const stores *s, const carrysave_job *job, uint32_t bits, bl
         found.cycles = most(found.cycles,
                             load - first + ((uint64_t)up * across - 1u) * final + last);
     found.cycles += first;
-    found.read_beats = times_a * beats(s, m, k, codes, s->a_bits, 1u)
-        + times_b * beats(s, deep, n, columns, s->b_bits, 1u);
+    found.read_beats = times_a * beats_read(s, m, k, codes, s->a_bits)
+        + times_b * beats_read(s, deep, n, columns, s->b_bits);
     return found;
 }
 
