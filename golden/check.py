@@ -84,12 +84,14 @@ class Choice(Parameter):
 
     A search may try the others where ``searched``: they change neither results nor ports nor
     latency, and which of them is best depends on the technology. On an FPGA ``on_device`` is the
-    best that is known, if it is not the default.
+    best that is known, if it is not the default. Text may have other names in place of some:
+    ``aliases``, each with the name it is for.
     """
 
     options: tuple[str, ...]
     searched: bool = False
     on_device: str | None = None
+    aliases: tuple[tuple[str, str], ...] = ()
 
     @property
     def legal(self) -> str:
@@ -105,7 +107,8 @@ class Choice(Parameter):
         return value
 
     def parse(self, name: str, text: str) -> str:
-        """Return the text unchanged."""
+        """Return the text, or what it is an alias of."""
+        text = dict(self.aliases).get(text, text)
         self.check(name, text)
         return text
 

@@ -1,5 +1,6 @@
 """Syntheses: of a design, or of somebody's Verilog."""
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,11 @@ from carrysave.api.targets import target_of
 from carrysave.asic import synthesis
 from carrysave.asic.cell_synthesis import technology_of
 from carrysave.asic.check_options import check_options
+from carrysave.asic.kits import lef_of
+from carrysave.asic.liberty.cells import Library
 from carrysave.asic.libraries import is_fpga, library_of
 from carrysave.asic.options import SynthesisOptions, Verilog
+from carrysave.asic.placement.technology import known_technology
 from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
 from carrysave.asic.recipes import PROJECT, USER
 from carrysave.errors import ArgumentError, check_positive, installed
@@ -187,6 +191,7 @@ def synthesise(
         Arguments out of range, or that exclude each other.
     """
     where = target_of(target)
+    options = _with_lef(options, where)
     check_options(options, where)
     if options.places and not is_fpga(where):
         technology_of(options, library_of(where))  # what is wrong with it shows before any work
@@ -211,6 +216,14 @@ def synthesise(
             search_parameters=free if options.sweeps and not options.brief else (),
         )
     return Synthesis({**facts, "command": ""})
+
+
+def _with_lef(options: SynthesisOptions, where: str | Library) -> SynthesisOptions:
+    """Return options with LEF of a process's kit, if they need some and name none."""
+    if options.lef or not options.places or not isinstance(where, Library):
+        return options
+    needed = options.route or known_technology(where) is None
+    return replace(options, lef=lef_of(where)) if needed else options
 
 
 def _check_verilog(verilog: Verilog, options: SynthesisOptions) -> None:

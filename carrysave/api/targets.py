@@ -21,10 +21,13 @@ def target_of(target: "Target") -> "cells.Library | str":
 
     Parameters
     ----------
-    target : a library or a family of FPGAs by its name; a Liberty file, or one for each corner, of
-        which the first is mapped to; a library; None: osu018 if it is there, else the generic one.
+    target : a library, an open process or a family of FPGAs by its name; a Liberty file, or one for
+        each corner, of which the first is mapped to; a library; None: osu018 if it is there, else
+        the generic one.
     """
+    from carrysave.asic.kits import KITS
     from carrysave.asic.liberty import cells  # slow to load, and not always needed
+    from hw.device import DEVICES
 
     if target is None:
         return cells.default()
@@ -32,8 +35,10 @@ def target_of(target: "Target") -> "cells.Library | str":
         return target
     if isinstance(target, str | PathLike):
         name = fspath(target)
+        if name in KITS:
+            return KITS[name].library()
         if Path(name).suffix not in _SUFFIXES:
-            return name
+            return DEVICES.get(name, name)
         return cells.Library.load(Path(name))
     for file in target:
         check_suffix(fspath(file), "target", "a name")
@@ -51,14 +56,18 @@ def check_suffix(name: str, argument: str, names: str) -> None:
 
 def library_of(target: str, argument: str = "netlist") -> "cells.Library":
     """Load the cell library that an argument names."""
+    from carrysave.asic.kits import KITS
     from carrysave.asic.liberty import cells  # slow to load, and not always needed
 
+    if target in KITS:
+        return KITS[target].library()
     if target == "osu018":
         return cells.osu018()
     energies = argument == "energy"  # which the generic library has not
     if target == "generic" and not energies:
         return cells.generic()
-    check_suffix(target, argument, "osu018" if energies else "osu018, generic")
+    names = "osu018", *(() if energies else ("generic",)), *KITS
+    check_suffix(target, argument, ", ".join(names))
     path = Path(target)
     try:
         return cells.Library.load(path)

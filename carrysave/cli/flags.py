@@ -9,9 +9,11 @@ from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
 from carrysave.asic import synthesis
+from carrysave.asic.kits import KITS
 from carrysave.asic.options import CompareOptions, SynthesisOptions
 from carrysave.cli.defaults import Hidden
 from carrysave.errors import UsageError, check_choice
+from hw.device import DEVICES
 
 __all__ = [
     "Clock",
@@ -29,7 +31,8 @@ __all__ = [
 Target = Annotated[
     str | None,
     Parameter(
-        help=f"One of {', '.join(synthesis.TARGETS)}. [default: osu018 if it is installed, else"
+        help=f"One of {', '.join(synthesis.TARGETS)}; or {', '.join(KITS)}: kits in PDK_ROOT or"
+        " where ciel, volare and open_pdks put it. [default: osu018 if it is installed, else"
         " generic: gate equivalents and FO4, no technology]"
     ),
 ]
@@ -67,7 +70,9 @@ def check_libraries(target: str | None, liberty: Sequence[Path] | None) -> None:
     if target is not None and liberty is not None:
         raise UsageError("--target and --liberty exclude each other")
     if target is not None:
-        check_choice("target", target, synthesis.TARGETS)
+        known = *KITS, *synthesis.TARGETS
+        if target not in DEVICES:
+            check_choice("target", target, known)
 
 
 @Parameter(name="*")
@@ -180,7 +185,7 @@ class SynthesisFlags(CompareFlags, SynthesisOptions):
         Parameter(
             show_default=False,
             help="Place, route on the tracks of --lef, which must have technology and cells, check"
-            " that and time it with its wires.",
+            " that and time it with its wires. [default of --lef: that of a process's kit]",
         ),
     ]
     gds: Annotated[

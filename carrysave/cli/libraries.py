@@ -24,18 +24,19 @@ def target_of(
     In this order: ``--target``, ``--liberty``, ``library`` of the settings file or of that in the
     working folder, osu018 if it is there, the generic library.
     """
+    from carrysave.asic.kits import KITS
     from carrysave.asic.liberty import cells  # slow to load, and not always needed
 
     if target is not None:
-        return target
+        return targets.target_of(target)
     if liberty:
         return cells.Library.load(*liberty)
     file = config if config is not None or not _SETTINGS.is_file() else _SETTINGS
     named: list[str] = read_settings(file).get("library", []) if file is not None else []
     if file is None or not named:
         return cells.default()
-    if named in (["osu018"], ["generic"]):
-        return named[0]
+    if len(named) == 1 and named[0] in (*KITS, "osu018", "generic"):
+        return targets.target_of(named[0])
     for name in named:
-        targets.check_suffix(name, f"{file}: library", "osu018, generic")
+        targets.check_suffix(name, f"{file}: library", ", ".join(("osu018", "generic", *KITS)))
     return cells.Library.load(*(file.parent / name for name in named))

@@ -11,13 +11,27 @@ from pathlib import Path
 from hw.device.description import PACKINGS
 from hw.device.family import Family
 
-__all__ = ["GENERIC", "NAMES", "PACKINGS", "Family", "family", "models_of"]
+__all__ = ["DEVICES", "GENERIC", "NAMES", "PACKINGS", "Family", "family", "models_of"]
 
 GENERIC = "generic"
 """No device: logic that every tool maps."""
 
 NAMES = ("ecp5", "ice40", "gowin", "nexus", "xilinx7", "ultrascale")
 """Families, each a module of this package with a ``FAMILY``."""
+
+DEVICES = {
+    name: family
+    for family, names in {
+        "ecp5": ("lfe5u", "lfe5um", "ecp5-12", "ecp5-25", "ecp5-45", "ecp5-85"),
+        "ice40": ("ice40up5k", "up5k", "ice40hx", "ice40lp"),
+        "gowin": ("gw1n", "gw2a", "littlebee", "arora"),
+        "nexus": ("certuspro-nx", "certus-nx", "crosslink-nx", "lifcl"),
+        "xilinx7": ("artix7", "kintex7", "spartan7", "virtex7", "zynq", "zynq7000"),
+        "ultrascale": ("ultrascale+", "ultrascaleplus", "kintexu", "zynqmp", "zynqu"),
+    }.items()
+    for name in names
+}
+"""What makers and users call devices, and the family of each."""
 
 
 @cache

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from golden.check import Choice, Integer, Parameter
-from hw.device import GENERIC, NAMES, PACKINGS
+from hw.device import DEVICES, GENERIC, NAMES, PACKINGS
 
 __all__ = ["DSPS", "TARGET", "TARGET_BUILD", "check_target", "groups_of_blocks"]
 
-TARGET = Choice("device whose own blocks are used", GENERIC, (GENERIC, *NAMES))
+TARGET = Choice(
+    "device whose own blocks are used",
+    GENERIC,
+    (GENERIC, *NAMES),
+    aliases=tuple(DEVICES.items()),
+)
 
 _PACKING = Choice("products in one multiplier block of the device", PACKINGS[0], PACKINGS)
 

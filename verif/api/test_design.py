@@ -158,7 +158,7 @@ def test_verify_tells_of_tests(tmp_path: Path) -> None:
         ({"simulator": "vcs"}, "simulator must be one of verilator, icarus, not 'vcs'"),
         ({"transactions": 1}, "transactions is for one test: "),
         ({"verilog": "a.v", "netlist": "osu018"}, "verilog is in place of a netlist"),
-        ({"netlist": "ecp5"}, "netlist must be osu018, generic or a Liberty file"),
+        ({"netlist": "ecp5"}, "netlist must be osu018, generic, sky130, gf180"),
     ],
 )
 def test_errors_name_arguments(options: dict[str, object], says: str, tmp_path: Path) -> None:

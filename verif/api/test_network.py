@@ -87,7 +87,7 @@ def test_a_run_is_that_of_the_command(run: Run, tmp_path: Path) -> None:
         ({"labels": [1, 2]}, "labels must be 3 integers, one for each input"),
         ({"x": {"z": X}}, "inputs must be x, not z"),
         ({"x": X[:0]}, "x must hold as many inputs, one or more, in each array"),
-        ({"energy": "ecp5"}, "energy must be osu018 or a Liberty file"),
+        ({"energy": "ecp5"}, "energy must be osu018, sky130, gf180"),
     ],
 )
 def test_what_cannot_run(options: dict[str, Any], says: str, tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def test_settings_name_the_library(run: Run, tmp_path: Path) -> None:
     for text, says in (
         ("library = 5", "library must be a string, or a list of them, not 5"),
         ("library = [5]", "library must be a string, or a list of them, not [5]"),
-        ('library = "tsmc"', "library must be osu018, generic or a Liberty file"),
+        ('library = "tsmc"', "library must be osu018, generic, sky130, gf180"),
         ('library = "none.lib"', "none.lib: Liberty file not found"),
     ):
         settings.write_text(text)

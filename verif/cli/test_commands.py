@@ -253,7 +253,7 @@ def refused(outcome: Outcome, says: str) -> None:
         ),
         ("verify mac --verilog none.v", '"none.v" does not exist'),
         ("verify mac --verilog file --netlist osu018", "--verilog is in place of a --netlist"),
-        ("verify mac --netlist ecp5", "--netlist must be osu018, generic or a Liberty file"),
+        ("verify mac --netlist ecp5", "--netlist must be osu018, generic, sky130, gf180"),
         ("verify mac --netlist none.lib", "--netlist: no such file: none.lib"),
         (
             "synth mac --target ecp4",

@@ -282,7 +282,7 @@ def test_refused(
         (("--simulate", "some"), "--simulate must be one of all, sample, none, not 'some'"),
         (("--requantise", "x"), "--requantise must be one of hardware, host, not 'x'"),
         (("--batch", "0"), "--batch must be 1 or more, not 0"),
-        (("--energy", "foo"), "--energy must be osu018 or a Liberty file"),
+        (("--energy", "foo"), "--energy must be osu018, sky130, gf180"),
         (("-p", "engine=npe", "-p", "formats=int4,e4m3"), "engine must have the format int8"),
         (("--board", "ulx3"), "unknown board 'ulx3'; did you mean ulx3s_85f"),
         (("-p", "bias=false"), "bias must be true"),

@@ -233,7 +233,7 @@ def test_shards_are_a_partition() -> None:
         ("--shard 0/8", "--shard must be 1/N..N/N, not 0/8"),
         ("--shard 8", "--shard must be K/N, such as 3/8, not '8'"),
         ("--simulators vcs", "--simulators must be one of verilator, icarus, not 'vcs'"),
-        ("--netlist ecp5", "--netlist must be osu018, generic or a Liberty file"),
+        ("--netlist ecp5", "--netlist must be osu018, generic, sky130, gf180"),
         ("--html .", "--html must be a file, not the folder '.'"),
         ("--jobs 0", "--jobs must be at least 1, not 0"),
     ],

@@ -53,13 +53,13 @@ DONT_USE = {
         "*__clkdly*",
         "*__clkbuf*",
         "*__clkinv*",
-        "*__sdf*",
-        "*__edf*",
+        "*__[es]df*",
         "*__sed*",
         "*__ebuf*",
         "*__einv*",
     ),
     "gf180mcu_*": ("*__dly*", "*__clk*", "*__sdf*", "*__bufz*", "*__invz*", "*__hold*"),
+    "sg13g2_*": ("*_dlygate*", "*_sdf*", "*_slgcp*", "*_ebufn*", "*_einvn*", "*_sighold*"),
     "osu0*": ("CLKBUF*", "TBUF*", "PAD*"),
 }
 
