@@ -8,7 +8,6 @@ the design's, its value a component: ``my_mac = "my_package.hw.pe.my_mac:MyMac"`
 """
 
 import contextlib
-import difflib
 import hashlib
 import importlib
 import json
@@ -22,6 +21,7 @@ from typing import Any, ClassVar, Self
 
 from carrysave.deprecation import Deprecation, former_attribute, renamed
 from golden.check import Choice, Parameter, parameters_of, spelled
+from hw.unknown import nearest
 
 __all__ = [
     "ADDED_PARAMETERS",
@@ -31,7 +31,6 @@ __all__ = [
     "Catalogue",
     "Design",
     "Entry",
-    "nearest",
 ]
 
 STAGES: dict[str, dict[str, int]] = {
@@ -331,13 +330,6 @@ ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} |
 
 _LONGEST = 120
 """Longest module name, characters; Verilator replaces names longer than 127."""
-
-
-def nearest(name: str, known: Mapping[str, object], what: str) -> ValueError:
-    """Make the error for an unknown name, with similar known names."""
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
-    return ValueError(f"unknown {what} {name!r}; {hint}")
 
 
 @dataclass(frozen=True, eq=False)

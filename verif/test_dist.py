@@ -42,6 +42,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     "pack": ("@weights.npy", "--bits", "2", "--group", "64"),
     "vectors": ("vectors", "--formats", "e2m1"),
     "results": (),
+    "man": ("-o", "man1"),
     "run": ("@model.onnx", "--input", "@images.npy", "-p", "m=4", "-p", "n=4"),
     "embed": ("@all-MiniLM-L6-v2", "@text.txt"),
     "chat": ("@model.gguf", "--prompt", "Hi", "--tokens", "1"),
@@ -187,7 +188,7 @@ def files(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_all_commands_are_here() -> None:
-    assert {*RUNS, *NEED_MORE} == {name for name, _, _ in _COMMANDS}
+    assert {*RUNS, *NEED_MORE, "completion"} == {name for name, _, _ in _COMMANDS}
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -26,6 +26,7 @@ from carrysave.report.comparison import compared, draw, write_comparison
 from carrysave.report.designs import print_line
 from carrysave.report.synthesis import print_synthesis
 from carrysave.report.synthesis_page import compare_page
+from golden.check import spelled
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +95,7 @@ class Comparison(Result):
 @public
 @by_name(CompareOptions)
 def compare(
-    *entrants: Design | Verilog,
+    *entrants: Design | Verilog | str,
     names: Sequence[str] | None = None,
     target: "Target" = None,
     options: CompareOptions = DEFAULTS,
@@ -104,8 +105,9 @@ def compare(
 
     Parameters
     ----------
-    entrants : two or more; the first is the reference.
-    names : of the entrants; by default modules' names.
+    entrants : two or more; the first is the reference. A text is a design by its name, with
+        parameters in brackets, such as ``opt1(encoding=booth)``.
+    names : of the entrants; by default modules' names, and texts as they are.
     target : as for :func:`carrysave.synthesise`.
     options : see :class:`CompareOptions`; its fields may be given by name instead. Power is by
         default for ``normal`` operands, if all are designs that can be simulated, else for the same
@@ -115,6 +117,18 @@ def compare(
     names = [_name(one) for one in entrants] if names is None else list(names)
     if len(entrants) < 2:
         raise UsageError(f"compare needs two designs or more, not {len(entrants)}")
+    read = [_design(one) if isinstance(one, str) else one for one in entrants]
+    return _compare(read, names, target, options, progress=progress)
+
+
+def _compare(
+    entrants: Sequence[Design | Verilog],
+    names: Sequence[str],
+    target: "Target",
+    options: CompareOptions,
+    *,
+    progress: Steps | bool,
+) -> Comparison:
     if len(names) != len(entrants):
         raise ValueError(f"names must be {len(entrants)}, one for each, not {len(names)}")
     if len(set(names)) < len(names):
@@ -140,7 +154,43 @@ def compare(
             else:
                 facts = synthesis.synthesise(one, where, every, progress=steps.note)
             results.append(facts)
-    return Comparison(compared(names, results, ""))
+    facts = compared(names, results, "")
+    facts["notes"] = [*_differences(names, entrants), *_at(options.period_ns, names, results)]
+    return Comparison(facts)
+
+
+def _differences(names: Sequence[str], entrants: Sequence[Design | Verilog]) -> list[str]:
+    """Name numbers that all designs have and that differ, but not because all of them say so.
+
+    Variants of one design are meant to differ.
+    """
+    designs = [one for one in entrants if isinstance(one, Design)]
+    if len(designs) < len(entrants) or len({one.name for one in designs}) == 1:
+        return []
+    notes = []
+    for key in designs[0].parameters:
+        if any(key not in one.parameters for one in designs):
+            continue
+        values = [one.parameters[key] for one in designs]
+        known = all(key in one.explicit for one in designs)
+        if len({str(value) for value in values}) > 1 and isinstance(values[0], int) and not known:
+            each = ", ".join(
+                f"{value} of {name}" for name, value in zip(names, values, strict=True)
+            )
+            notes.append(f"{key} differs: {each}; give it in all of them to have it alike")
+    return notes
+
+
+def _at(period: float | None, names: Sequence[str], results: Sequence[dict[str, Any]]) -> list[str]:
+    """Say which designs run at a period that was asked for, and what limits the others."""
+    if period is None or any(facts["period_ns"] is None for facts in results):
+        return []
+    least = dict(zip(names, (facts["period_ns"] for facts in results), strict=True))
+    meet = [name for name, ns in least.items() if ns <= period]
+    others = [name for name in names if name not in meet]
+    notes = [f"at {period:g} ns: {', '.join(meet) or 'no design'}"]
+    misses = (f"{name} misses that: its least period is {least[name]:.3f} ns" for name in others)
+    return [*notes, *misses]
 
 
 def _check(entrant: Design | Verilog, target: "Library | str") -> None:
@@ -153,7 +203,17 @@ def _check(entrant: Design | Verilog, target: "Library | str") -> None:
         clock_of(elaborate(files, entrant.top, entrant.parameters), entrant.clock)
 
 
-def _name(entrant: Design | Verilog) -> str:
+def _design(text: str) -> Design:
+    """Read a design such as ``mac(k=2)``."""
+    parts = spelled("a design", text)
+    if parts is None:
+        raise UsageError(f"design must be like NAME or NAME(KEY=VALUE,...), not {text!r}")
+    return Design.parse(*parts)
+
+
+def _name(entrant: Design | Verilog | str) -> str:
+    if isinstance(entrant, str):
+        return entrant
     return entrant.module if isinstance(entrant, Design) else entrant.top
 
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from carrysave.deprecation import former_attribute
 from hw import catalog
+from hw.unknown import nearest
 
 __all__ = ["ExplicitDesign", "check_once"]
 
@@ -72,7 +73,7 @@ class ExplicitDesign(catalog.Design):
 def _with_engine(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters in which those of the engine are in its text."""
     if name not in catalog.CATALOG:
-        raise catalog.nearest(name, catalog.CATALOG, "design")
+        raise nearest(name, catalog.CATALOG, "design")
     kinds, kind = catalog.CATALOG[name].parameters, catalog.CATALOG[name].engine
     merged = dict(values)
     if kind is None:

@@ -9,9 +9,10 @@ from typing import Any
 from carrysave.boards.line_rate import divisor_of, rate_of
 from carrysave.boards.sdram import sdram_of
 from hw import device
-from hw.catalog import Design, nearest
+from hw.catalog import Design
 from hw.device.description import Part
 from hw.emit import constraints
+from hw.unknown import nearest
 
 __all__ = ["BOARDS", "Board", "board_of", "design_of"]
 

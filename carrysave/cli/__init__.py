@@ -2,52 +2,68 @@
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import NoReturn
 
 import cyclopts
-from cyclopts import App, Parameter
+from cyclopts import App, Group, Parameter
 
 import carrysave
 from carrysave.errors import ArgumentError, UsageError, option_of, remedy
 
 __all__ = ["main"]
 
-_COMMANDS = (
-    ("list", "list_designs", "List the designs."),
-    ("show", "show_nest", "Print the loop nest of a bit-weight design."),
-    ("contract", "contract", "Print what a design's timing depends on, with proofs."),
-    ("prove", "prove", "Prove by algebra that an element multiplies and adds, at any width."),
-    ("generate", "generate", "Write a design: Verilog, manifest, constraints, FuseSoC core."),
-    ("verify", "verify", "Run a design's cocotb regression against its numpy twin."),
-    ("regress", "regress", "Run benches of many designs, configurations and seeds."),
-    ("soak", "soak", "Run the co-processor beside hostile hosts and memories, for some time."),
-    ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
-    ("compare", "compare", "Compare designs, and your own Verilog, in one table and picture."),
-    ("changes", "changes", "Print what changed between reports of synth, as Markdown or JSON."),
-    ("explore", "explore", "Search designs and parameters for several objectives."),
-    ("estimate", "estimate", "Estimate area, period and power before anything is built."),
-    ("pack", "pack", "Pack low-bit weights into the memory image of the LUT cores."),
-    ("vectors", "vectors", "Write test vectors of number formats, for others to check theirs."),
-    ("results", "results", "Print what all jobs found, as a table, CSV, JSON or Parquet."),
-    ("reproduce", "reproduce", "Reproduce a paper's table."),
-    ("compile", "compile_model", "Compile a quantised network to a program of jobs."),
-    ("run", "run_model", "Run a quantised network on the co-processor."),
-    ("embed", "embed", "Turn sentences into vectors by a text encoder in int8."),
-    ("chat", "chat", "Have a language model answer, in golden's arithmetic."),
-    ("precision", "precision", "Choose a number format for each layer of a network."),
-    ("train", "train", "Train a small network in few bits, beside floats."),
-    ("boards", "list_boards", "List the boards that build knows."),
-    ("board", "board", "Test the memory of a board that is attached."),
-    ("build", "build", "Build the bitstream of a co-processor for a board."),
-    ("soc", "make_system", "Build a system for a board: processor, SDRAM, firmware."),
-    ("doctor", "doctor", "Say what is installed, and what each command still needs."),
-    ("selftest", "selftest", "Prove an installation in a minute."),
-    ("demo", "demo", "Run the demo: Verilog, regression, digits on the hardware, figures."),
-)
-"""Commands in the order of first use: file, function, help text."""
+_GROUPS = {
+    "Designs": (
+        ("list", "list_designs", "List the designs."),
+        ("show", "show_nest", "Print the loop nest of a bit-weight design."),
+        ("generate", "generate", "Write a design: Verilog, manifest, constraints, FuseSoC core."),
+    ),
+    "Tests and proofs": (
+        ("verify", "verify", "Run a design's cocotb regression against its numpy twin."),
+        ("regress", "regress", "Run benches of many designs, configurations and seeds."),
+        ("soak", "soak", "Run the co-processor beside hostile hosts and memories, for some time."),
+        ("prove", "prove", "Prove by algebra that an element multiplies and adds, at any width."),
+        ("contract", "contract", "Print what a design's timing depends on, with proofs."),
+        ("vectors", "vectors", "Write test vectors of number formats, for others to check theirs."),
+    ),
+    "Area, timing, power": (
+        ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
+        ("compare", "compare", "Compare designs, and your own Verilog, in one table and picture."),
+        ("changes", "changes", "Print what changed between reports of synth, Markdown or JSON."),
+        ("estimate", "estimate", "Estimate area, period and power before anything is built."),
+        ("explore", "explore", "Search designs and parameters for several objectives."),
+        ("results", "results", "Print what all jobs found, as a table, CSV, JSON or Parquet."),
+        ("reproduce", "reproduce", "Reproduce a paper's table."),
+    ),
+    "Networks and language models": (
+        ("run", "run_model", "Run a quantised network on the co-processor."),
+        ("compile", "compile_model", "Compile a quantised network to a program of jobs."),
+        ("precision", "precision", "Choose a number format for each layer of a network."),
+        ("train", "train", "Train a small network in few bits, beside floats."),
+        ("embed", "embed", "Turn sentences into vectors by a text encoder in int8."),
+        ("chat", "chat", "Have a language model answer, in golden's arithmetic."),
+        ("pack", "pack", "Pack low-bit weights into the memory image of the LUT cores."),
+    ),
+    "Boards": (
+        ("boards", "list_boards", "List the boards that build knows."),
+        ("build", "build", "Build the bitstream of a co-processor for a board."),
+        ("soc", "make_system", "Build a system for a board: processor, SDRAM, firmware."),
+        ("board", "board", "Test the memory of a board that is attached."),
+    ),
+    "This installation": (
+        ("demo", "demo", "Run the demo: Verilog, regression, digits on the hardware, figures."),
+        ("doctor", "doctor", "Say what is installed, and what each command still needs."),
+        ("selftest", "selftest", "Prove an installation in a minute."),
+        ("completion", "completion", "Print what has a shell complete commands and options."),
+        ("man", "man", "Write manual pages."),
+    ),
+}
+"""Commands by what they are for, in the order of first use: file, function, help text."""
+_COMMANDS = tuple(command for commands in _GROUPS.values() for command in commands)
 
 
 def command_line(arguments: Sequence[str]) -> App:
@@ -68,17 +84,20 @@ def command_line(arguments: Sequence[str]) -> App:
         default_parameter=Parameter(negative=()),
         suppress_keyboard_interrupt=False,
     )
-    for position, (name, function, text) in enumerate(_COMMANDS):
-        # The called command is loaded anyway, and its docstring says more.
-        known = None if name in arguments[:1] else text
-        app.command(
-            f"{__name__}.{name}:{function}",
-            name=name,
-            help=known,
-            sort_key=position,
-            help_epilogue="",
-            help_format="markdown",
-        )
+    for place, (group, commands) in enumerate(_GROUPS.items()):
+        panel = Group(group, sort_key=place)
+        for position, (name, function, text) in enumerate(commands):
+            # The called command is loaded anyway, and its docstring says more.
+            known = None if name in arguments[:1] else text
+            app.command(
+                f"{__name__}.{name}:{function}",
+                name=name,
+                help=known,
+                group=panel,
+                sort_key=position,
+                help_epilogue="",
+                help_format="markdown",
+            )
     return app
 
 
@@ -94,6 +113,8 @@ def main() -> None:
         code = command_line(sys.argv[1:])(
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
         )
+    except cyclopts.UnknownOptionError as error:
+        _exit(2, f"{error}{_of_designs(error)}")
     except (UsageError, cyclopts.CycloptsError, ValueError, TypeError) as error:
         _exit(2, error.naming(option_of) if isinstance(error, ArgumentError) else error)
     except FileNotFoundError as error:
@@ -115,6 +136,15 @@ def main() -> None:
     except (RuntimeError, OSError) as error:
         _exit(1, error)
     sys.exit(code)
+
+
+def _of_designs(error: cyclopts.UnknownOptionError) -> str:
+    """Say how parameters of designs are given, if an unknown option may be one."""
+    named = re.match(r"--?(\w+)", error.token.keyword or "")
+    commands = {"generate", "verify", "synth", "prove", "contract", "estimate", "run", "build"}
+    if named is None or not commands.intersection(sys.argv[1:2]):
+        return ""
+    return f" A design's parameters are given as -p {named[1]}=VALUE."
 
 
 def _exit(code: int, what: object) -> NoReturn:

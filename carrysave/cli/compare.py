@@ -27,7 +27,8 @@ from carrysave.cli.options import (
 from carrysave.errors import UsageError, check_positive
 from carrysave.progress import Steps
 from golden.check import spelled
-from hw.catalog import CATALOG, nearest
+from hw.catalog import CATALOG
+from hw.unknown import nearest
 
 __all__ = ["compare"]
 

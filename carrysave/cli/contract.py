@@ -11,7 +11,7 @@ from carrysave.contract.handshakes import handshakes_of
 from carrysave.contract.miter import Verdict
 from carrysave.errors import UsageError, check_positive
 from carrysave.progress import Steps
-from hw.catalog import nearest
+from hw.unknown import nearest
 
 __all__ = ["contract"]
 

@@ -17,7 +17,7 @@ import golden
 import hw
 from carrysave import cache
 from carrysave.cli.options import Json, console
-from hw.catalog import nearest
+from hw.unknown import nearest
 
 __all__ = ["list_designs"]
 

@@ -199,7 +199,7 @@ class Choice:
         chosen = read_settings(self.config) if self.config is not None else {}
         name = name or chosen.get("design")
         if name is None:
-            raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
+            raise UsageError(f"name a design (`carrysave list` says more): {', '.join(CATALOG)}")
         texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
         design = Design.parse(name, texts | settings(self.parameter))
         # A file's name is bytes, and those that it is here are those of the settings' text.

@@ -23,7 +23,7 @@ from carrysave.cli.options import (
     write_page,
 )
 from carrysave.progress import Steps
-from hw.catalog import nearest
+from hw.unknown import nearest
 
 __all__ = ["reproduce"]
 

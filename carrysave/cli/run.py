@@ -1,5 +1,6 @@
 """``carrysave run``."""
 
+import errno
 import shlex
 import sys
 from collections.abc import Mapping
@@ -100,11 +101,11 @@ def run_model(
     /,
     *,
     input_: Annotated[
-        Path,
+        Path | None,
         Parameter(
             name="--input", help="Inputs, .npy, or .npz by name; the first axis is the sample."
         ),
-    ],
+    ] = None,
     options: RunFlags = _FLAGS,
     reading: Reading = BY_THE_MODEL,
     block: Block = DEFAULT_BLOCK,
@@ -137,22 +138,34 @@ def run_model(
     - `carrysave run build/compile/model --input images.npy --simulate all --timeline run.html`
     - `carrysave run build/boards/ulx3s_85f/network --input images.npy --port /dev/ttyUSB0`
     """
-    folder = block.folder
     check_page(view.html)
+    data = _given(model, input_)
     options = _as_read(options, reading)
     if is_program(model):
         given = {"-p": block.parameter, "html": view.html, **differing(options)}
         for name in ("labels", "simulate", "port", "baud"):
             given.pop(name, None)
         check_left_out(given, "the program is compiled")
-        return _program(model, input_, options, timeline, folder, raw=view.json_)
+        return _program(model, data, options, timeline, block.folder, raw=view.json_)
     if timeline is not None:
         raise UsageError("--timeline is for the folder of a program: see `carrysave compile`")
     if options.port is not None and block.parameter:
         raise UsageError("-p is not for --port: the design is the one that was built")
-    result = _run(model, input_, options, block)
-    view.present(result, folder / "run" / folder_name(model))
+    result = _run(model, data, options, block)
+    view.present(result, block.folder / "run" / folder_name(model))
     return 0 if result.ok else 1
+
+
+def _given(model: Path, data: Path | None) -> Path:
+    """Refuse a model that is not there, and then none of its inputs."""
+    if not model.exists():
+        raise FileNotFoundError(errno.ENOENT, "no such model", str(model))
+    if data is None:
+        raise UsageError(
+            "run needs --input: a file .npy, or .npz with an array for each input by its name; the"
+            " first axis is the sample"
+        )
+    return data
 
 
 def _as_read(options: RunFlags, reading: Reading) -> RunFlags:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from carrysave.errors import ArgumentError, UsageError
-from hw.catalog import Design, nearest
+from hw.catalog import Design
 from hw.emit import user_files
+from hw.unknown import nearest
 
 __all__ = [
     "CELLS",

@@ -11,8 +11,9 @@ from carrysave.errors import UsageError, needs
 from carrysave.exploration.constraint import CONSTRAINTS, STEPS, Constraint
 from carrysave.exploration.front import CELLS, DEVICES
 from golden.check import Parameter
-from hw.catalog import CATALOG, Design, nearest
+from hw.catalog import CATALOG, Design
 from hw.emit import user_files
+from hw.unknown import nearest
 
 __all__ = ["BUILT", "MOST", "Point", "Space"]
 
@@ -281,11 +282,8 @@ def _values(name: str, given: Any) -> tuple[Value, ...]:
             raise UsageError(f"step of {name} must be 1 or more, not {step}")
         values: Sequence[Any] = range(low, high + 1, step)
         if factor is not None:
-            values = list(
-                itertools.takewhile(
-                    lambda value: value <= high, (low * factor**power for power in range(64))
-                )
-            )
+            powers = (low * factor**power for power in range(64))
+            values = list(itertools.takewhile(lambda value: value <= high, powers))
     else:
         values = given if isinstance(given, list) else [given]
     if not len(values):

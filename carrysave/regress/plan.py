@@ -10,7 +10,8 @@ from carrysave.regress.configurations import configurations, options
 from carrysave.regress.deciding.equivalence import SECONDS
 from carrysave.regress.mutants import MOST
 from carrysave.sim import icarus, runner
-from hw.catalog import CATALOG, Design, nearest
+from hw.catalog import CATALOG, Design
+from hw.unknown import nearest
 
 __all__ = ["RTL", "Request", "Run", "endless", "planned"]
 

@@ -164,5 +164,5 @@ def test_doctor_refuses_a_cache_that_cannot_be_written(
 def test_doctor_refuses_what_is_no_command(run: Run) -> None:
     outcome = run("doctor", "verfy")
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("carrysave: command must be one of list, show, contract,")
+    assert outcome.err.startswith("carrysave: command must be one of list, show, generate,")
     assert outcome.err.endswith(", not 'verfy'\n")
