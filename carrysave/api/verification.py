@@ -1,11 +1,12 @@
 """Runs of a design's bench."""
 
-from functools import partial
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import telling
+from carrysave.api.failures import alike, shortest_failure
 from carrysave.api.options import VerifyOptions
 from carrysave.api.result import Result
 from carrysave.api.targets import library_of
@@ -39,6 +40,8 @@ class Verification(Result):
     ok : bool             At least one test ran, and none failed.
     tests : int           Tests that ran.
     failures : list       Names of those that failed.
+    shortest : dict       The shortest stimulus that fails: ``test transactions why command``; None
+                          if none failed.
     seed : int            Of the stimulus: the same gives the same run.
     seconds : float       Of the simulation, the build excluded.
     junit, log : Path     Results, and what the simulator printed.
@@ -65,6 +68,11 @@ class Verification(Result):
     def failures(self) -> list[str]:
         """Names of the tests that failed."""
         return list(self._run.failed)
+
+    @property
+    def shortest(self) -> dict[str, Any] | None:
+        """The shortest stimulus that fails."""
+        return self.get("shortest")
 
     @property
     def seed(self) -> int:
@@ -98,7 +106,11 @@ class Verification(Result):
 
     def show(self, console: "Console") -> None:
         """Print the outcome, and the tests that failed."""
-        designs.print_verification(console, self._design, self._run, self["of"])
+        lines = alike(self._run)
+        designs.print_verification(console, self._design, self._run, self["of"], lines)
+        if self.shortest is not None:
+            designs.print_line(console, f"  least:  {self.shortest['command']}")
+            designs.print_line(console, f"          {self.shortest['why']}")
         if "html" in self:
             designs.print_line(console, f"wrote {self['html']}")
 
@@ -148,23 +160,33 @@ def verify(
         if library is not None:
             sources = _netlist(design, library, Path(folder), steps)
         steps.step(f"verify {design.module}")
-        count = options.transactions
-        again = partial(
-            runner.verify,
-            design,
-            netlist=sources,
-            simulator=options.simulator,
-            bench_parameters={} if count is None else {"transactions": count},
-            directory=Path(folder) / "runs",
-        )
-        tests = None if test is None else runner.named(test)
-        result = again(BenchOptions(seed=options.seed, waves=options.waves, tests=tests))
-        seen = result
+
+        def again(how: BenchOptions, count: int | None) -> runner.Result:
+            return runner.verify(
+                design,
+                how,
+                netlist=sources,
+                simulator=options.simulator,
+                bench_parameters={} if count is None else {"transactions": count},
+                directory=Path(folder) / "runs",
+            )
+
+        count, tests = options.transactions, None if test is None else runner.named(test)
+        result = again(BenchOptions(seed=options.seed, waves=options.waves, tests=tests), count)
+        seen, least = result, None
+        if not result.ok and count is None:
+            steps.step("look for the shortest stimulus that fails")
+            least = shortest_failure(design, options, result, again)
         name = verification_page.first_failure(result.xml)
         if options.show_failure and name is not None and result.waves is None:
+            if least is not None:
+                name, count = least.test, least.transactions
             steps.step(f"record waves of {name}")
-            seen = again(BenchOptions(seed=result.seed, waves=True, tests=runner.named(name)))
-    return Verification(designs.verification(design, result, of), result, seen, design)
+            how = BenchOptions(seed=result.seed, waves=True, tests=runner.named(name))
+            seen = again(how, count)
+    facts = designs.verification(design, result, of)
+    facts["shortest"] = None if least is None else asdict(least)
+    return Verification(facts, result, seen, design)
 
 
 def _check(design: Design, options: VerifyOptions) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from golden.check import Integer, Parameter
 from hw.catalog import Design, EngineText
 
-__all__ = ["shortest", "smallest"]
+__all__ = ["reason", "shortest", "smallest"]
 
 _MOST = 60
 """Designs that are tried for a failure."""
@@ -117,7 +117,7 @@ def shortest(
         fewer = run([(test["name"], count) for count in counts])
         for count, one in zip(counts, fewer, strict=True):
             for case in _failed(one) if one else ():
-                if _reason(case) == _reason(test) and _length(case) < _length(test):
+                if reason(case["why"]) == reason(test["why"]) and _length(case) < _length(test):
                     return case, count
     return test, None
 
@@ -131,6 +131,6 @@ def _length(case: dict[str, Any]) -> float:
     return float("inf") if case["stop"] is None else case["stop"] - case["start"]
 
 
-def _reason(case: dict[str, Any]) -> str:
+def reason(why: str) -> str:
     """Return why a test failed, without numbers."""
-    return re.sub(r"-?\d+", "#", case["why"])
+    return re.sub(r"-?\d+", "#", why)

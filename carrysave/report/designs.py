@@ -177,9 +177,9 @@ def verification(design: Design, result: "Result", of: str = "verilog") -> dict[
 
 
 def print_verification(
-    console: Console, design: Design, result: "Result", of: str = "verilog"
+    console: Console, design: Design, result: "Result", of: str, failures: Sequence[str]
 ) -> None:
-    """Print the outcome of a bench."""
+    """Print the outcome of a bench, and what is said of its failures."""
     of = "" if of == "verilog" else f" ({of})"
     style, word = ("green", "passed") if result.ok else ("red", "FAILED")
     console.print(
@@ -188,8 +188,8 @@ def print_verification(
         highlight=False,
         soft_wrap=True,
     )
-    for name in result.failed:
-        print_line(console, f"  failed: {name}")
+    for line in failures:
+        print_line(console, f"          {line}" if line.startswith(" ") else f"  failed: {line}")
     for label, path in (("junit", result.xml), ("log", result.log), ("waves", result.waves)):
         if path is not None:
             print_line(console, f"  {label:6} {path}")

@@ -80,4 +80,6 @@ def waves_of(xml: Path, dump: Path | None) -> list[Part]:
 def _files(report: dict[str, Any], dump: Path | None) -> Text:
     """List the files of the run, and the waves that are shown."""
     lines = [f"{kind}: {report[kind]}" for kind in ("junit", "log")]
+    if report["shortest"] is not None:
+        lines.insert(0, f"the shortest stimulus that fails: {report['shortest']['command']}")
     return Text("files", [*lines, *([f"waves: {dump}"] if dump else ())])

@@ -40,7 +40,10 @@ def test_failure_has_a_page_with_its_waves(
     assert found["html"] == "a.html"
     assert found["waves"] is None  # of this run; another one has them
     text = browser.check(tmp_path / "a.html", charts=0)
-    assert f"Waves before {found['failures'][0]} failed" in text
+    least = found["shortest"]
+    assert least["test"] in found["failures"]
+    assert f"Waves before {least['test']} failed" in text
+    assert least["command"] in text
     names = browser.ask(
         "[...document.querySelectorAll('.waves .name')].map((n) => n.firstChild.data)"
     )

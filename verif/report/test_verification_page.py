@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from carrysave.report.page import Picture, render
+from carrysave.report.page import Picture, Text, render
 from carrysave.report.tables import Section
 from carrysave.report.verification_page import first_failure, make
 from carrysave.sim.results import Case, cases
@@ -40,6 +40,7 @@ def results(folder: Path, *texts: str) -> dict[str, Any]:
         "seed": 7,
         "junit": str(folder / "a.xml"),
         "log": "a.log",
+        "shortest": None,
     }
 
 
@@ -77,4 +78,8 @@ def test_page_of_a_failure_begins_with_it(tmp_path: Path) -> None:
     assert b">340 ns</text>" in picture.svg
     assert isinstance(table, Section)
     assert [line[0] for line in table.lines] == ["test_c", "simulation", "test_a/kind=1", "test_b"]
+    facts["shortest"] = {"command": "carrysave verify mac --test test_c"}
+    files = make(facts, command="c", seen=(tmp_path / "a.xml", None)).parts[-1]
+    assert isinstance(files, Text)
+    assert files.lines[0].endswith(": carrysave verify mac --test test_c")
     assert table.lines[0] == ["test_c", "failed", "0.250 s", "240 ns", "1 differs"]
