@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from carrysave.api.call import telling
 from carrysave.api.result import Result
 from carrysave.errors import ArgumentError, check_positive
+from carrysave.fpga.fitting import fitting
 from carrysave.ip import has_pack
 from carrysave.progress import Steps
 from carrysave.report import design_page, designs
@@ -32,6 +33,10 @@ class Files(Result):
     latency : int           Cycles, as the design's documentation counts them.
     operations_per_cycle    Two per multiply-accumulate.
     """
+
+    def __init__(self, facts: dict[str, Any], blocks: str | None) -> None:
+        super().__init__(facts)
+        self._blocks = blocks
 
     @property
     def files(self) -> list[Path]:
@@ -60,7 +65,7 @@ class Files(Result):
 
     def show(self, console: "Console") -> None:
         """Print the files, by folder."""
-        designs.print_files(console, self.files, self.facts)
+        designs.print_files(console, self.files, self.facts, self._blocks)
 
     def page(self) -> "Page":
         """Return files and ports as a page."""
@@ -95,4 +100,4 @@ def generate(
         else:
             files = write_files(design, Path(folder), period_ns=period_ns)
     manifest = json.loads(next(path for path in files if path.suffix == ".json").read_text())
-    return Files({"files": [str(path) for path in files], **manifest})
+    return Files({"files": [str(path) for path in files], **manifest}, fitting(design))

@@ -63,8 +63,10 @@ def print_catalogue(console: Console, rows: Sequence[dict[str, Any]]) -> None:
         console.print()
 
 
-def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
-    """Print the files written: those beside the first one, and folders."""
+def print_files(
+    console: Console, files: Sequence[Path], manifest: dict[str, Any], blocks: str | None
+) -> None:
+    """Print files: those beside the first one, folders, and which blocks the design takes."""
     root = files[0].parent
     sizes: dict[str, list[int]] = {}
     for path in files:
@@ -81,6 +83,8 @@ def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any
         f" {manifest['throughput']['operations_per_cycle']} operations per cycle,"
         f" {len(manifest['modules'])} generated modules",
     )
+    if blocks is not None:
+        print_line(console, blocks)
 
 
 def print_packing(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:

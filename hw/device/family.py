@@ -36,6 +36,7 @@ class Family:
     reads_slices : most slices of a word that is written to block RAM at once, of which one is read
         at a time; mappers make that of a memory of slices with as many write ports.
     board_arguments : more arguments of nextpnr for a board's co-processor.
+    sizes : multiplier blocks of devices that no part of the flow has, as their maker lists them.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Family:
     stops: bool = False
     reads_slices: int = 1
     board_arguments: tuple[str, ...] = ()
+    sizes: tuple[tuple[str, int], ...] = ()
 
     def next_b(self, register: Value, beat: Value, b: Value) -> Value:
         """Return what a register of operands of B takes; A is zero without a `beat`.

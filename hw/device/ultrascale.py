@@ -23,4 +23,8 @@ FAMILY = Dsp48(
     adds_three=True,
     packs="pair",
     chains=True,
+    sizes=(
+        *(("XCZU2", 240), ("XCZU3", 360), ("XCZU4", 728), ("XCZU5", 1248), ("XCZU7", 1728)),
+        *(("XCZU9", 2520), ("XCKU3P", 1368), ("XCKU5P", 1824), ("XCKU15P", 1968)),
+    ),
 )
