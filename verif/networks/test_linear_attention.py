@@ -1,0 +1,208 @@
+"""Linear attention of codes: against ONNX's evaluator, onnxruntime, and double precision."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.lowered import Lowered
+from carrysave.compiler.passes.pipeline import lower
+from carrysave.compiler.passes.refusals import RefusedError
+from carrysave.compiler.run.compare import Comparison
+from carrysave.compiler.target.target import Target
+from hw.catalog import Design
+from verif.networks.comparing import TARGET, draw, multiplier
+from verif.networks.linear_models import Linear
+from verif.support.command import Run
+from verif.support.schemas import check
+
+FACTORS = Target(Design("coprocessor", {"engine": "systolic_os(m=4,n=4)", "row_factors": True}))
+NAMES = ["a state", "a read", "a scores", "a context"]
+
+
+def computed(linear: Linear, target: Target, x: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the outputs; all products are on the block."""
+    network = lower(Graph(linear.model()), target)
+    assert [one.name for one in network.products] == NAMES
+    assert not network.floats
+    return evaluate(network, {"x": x}, multiplier(True, target))
+
+
+def drawn(linear: Linear) -> np.ndarray:
+    return draw(np.random.default_rng(1), linear.shape, linear.coding[0])
+
+
+EXACT: dict[str, dict[str, Any]] = {
+    "groups": {},
+    "heads": {"heads": (2, 2)},
+    "whole chunks": {"tokens": 8},
+    "one chunk": {"chunk_size": 64},
+    "past": {"past": True},
+    "token": {"tokens": 1, "past": True},
+    "first token": {"tokens": 1},
+    "tokens": {"chunk_size": 1, "tokens": 3},
+    "one behind": {"tokens": 9, "past": True},
+    "zero": {"coding": (np.uint8, 117), "tokens": 3},
+    "moved": {"moved": True},
+    "steps": {"steps": (0.5, 0.25, 2.0), "scale": 0.0},
+}
+
+
+@pytest.mark.parametrize("target", [TARGET, FACTORS], ids=["plain", "factors"])
+@pytest.mark.parametrize("name", EXACT)
+def test_linear_is_exact(name: str, target: Target) -> None:
+    """Bit for bit, as long as the floats of the reference are exact."""
+    linear = Linear(**EXACT[name])
+    x = drawn(linear)
+    found = computed(linear, target, x)
+    expected = ReferenceEvaluator(linear.model()).run(None, {"x": x})
+    for one, values in zip("ys", expected, strict=True):
+        np.testing.assert_array_equal(found[one], values)
+    y, state = linear.expected(x)
+    np.testing.assert_array_equal(found["y"], y.astype(np.float32))
+    np.testing.assert_array_equal(found["s"], state.astype(np.float32))
+
+
+GATED: dict[str, dict[str, Any]] = {
+    "groups": {},
+    "past": {"past": True, "chunk_size": 10},
+    "by number": {"by_number": True},
+    "zero": {"coding": (np.uint8, 117), "past": True},
+    "zero by number": {"coding": (np.uint8, 117), "past": True, "by_number": True},
+    "token": {"tokens": 1, "past": True},
+    "chunks": {"tokens": 130, "chunk_size": 64},
+}
+
+
+@pytest.mark.parametrize("target", [TARGET, FACTORS], ids=["plain", "factors"])
+@pytest.mark.parametrize("name", GATED)
+def test_gated_errors(name: str, target: Target) -> None:
+    """Against double precision, relative to the root mean square of outputs."""
+    linear = Linear(update_rule="gated", **GATED[name])
+    x = drawn(linear)
+    found = computed(linear, target, x)
+    for one, values in zip("ys", linear.expected(x), strict=True):
+        error = np.sqrt(np.mean((found[one] - values) ** 2) / np.mean(values**2))
+        assert error < 2e-4
+
+
+def test_forgets() -> None:
+    """A factor of 0 in the middle of a chunk, whose logarithm is minus infinity."""
+    linear = Linear(update_rule="gated", heads=(1, 1))
+    assert linear.decay is not None
+    linear.decay[:, 2] = -np.inf
+    model = linear.model()
+    (node,) = (one for one in model.graph.node if one.op_type == "LinearAttention")
+    given = next(one for one in model.graph.initializer if one.name == node.input[4])
+    given.CopyFrom(onnx.numpy_helper.from_array(linear.decay, given.name))
+    x = drawn(linear)
+    found = evaluate(lower(Graph(model), FACTORS), {"x": x}, multiplier(True, FACTORS))
+    y, state = linear.expected(x)
+    np.testing.assert_allclose(found["y"], y, atol=1e-3 * np.abs(y).max())
+    np.testing.assert_allclose(found["s"], state, atol=1e-3 * np.abs(state).max())
+
+
+def test_against_onnxruntime() -> None:
+    """Which adds floats; a difference is counted in units in the last place of the largest."""
+    cases: tuple[tuple[dict[str, Any], int], ...]
+    cases = ({}, 0), ({"steps": (0.3, 0.1, 0.7), "scale": 0.0}, 4)
+    for more, most in cases:
+        linear = Linear(**more)
+        comparison = Comparison(lower(Graph(linear.model()), TARGET))
+        comparison.run({"x": drawn(linear)}, multiplier(True))
+        counted = comparison.differences["LinearAttention", True]
+        assert counted.codes == 2 * 10 * 10 + 2 * 4 * 5
+        assert counted.most <= most
+
+
+def test_of_floats_stays_on_the_host() -> None:
+    linear = Linear()
+    model = linear.model()
+    (node,) = (one for one in model.graph.node if one.op_type == "LinearAttention")
+    node.input[1] = linear.b.constant(np.ones((2, 10, 4)))
+    model.graph.initializer.append(linear.b.constants[-1])
+    with pytest.raises(RefusedError, match="no quantised product"):
+        lower(Graph(model), TARGET)
+    graph = Graph(model)
+    assert Lowered(graph, model).floats == {"LinearAttention": 1}
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"update_rule": "delta"}, "update_rule must be linear or gated, not delta"),
+        ({"update_rule": "gated_delta"}, "update_rule must be linear or gated, not gated_delta"),
+        ({"scale": float("inf")}, "scale must be finite, not inf"),
+        ({"chunk_size": -1}, "chunk_size must be 0 or more, not -1"),
+    ],
+)
+def test_refused(more: dict[str, Any], says: str) -> None:
+    with pytest.raises(RefusedError, match=f"LinearAttention 'a': {says}"):
+        lower(Graph(Linear(**more).model()), TARGET)
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"engine": "ternary_core(m=2,n=2)"}, "must have B in two's complement of 4 bits or more"),
+        ({"engine": "systolic_os(m=2,n=2)", "codebook": "nf4"}, "B of nf4 is of a table's codes"),
+    ],
+)
+def test_refused_engines(how: dict[str, str], says: str) -> None:
+    with pytest.raises(RefusedError, match=says):
+        lower(Graph(Linear().model()), Target(Design.parse("coprocessor", how)))
+
+
+def test_refused_as_it_runs() -> None:
+    linear = Linear(update_rule="gated")
+    assert linear.decay is not None
+    model = linear.model()
+    (node,) = (one for one in model.graph.node if one.op_type == "LinearAttention")
+    given = next(one for one in model.graph.initializer if one.name == node.input[4])
+    given.CopyFrom(onnx.numpy_helper.from_array(-linear.decay, given.name))
+    network = lower(Graph(model), TARGET)
+    with pytest.raises(ValueError, match="LinearAttention 'a': decay must be 0 at most, not 0"):
+        evaluate(network, {"x": drawn(linear)}, multiplier(True))
+
+
+def test_a_program_leaves_it_to_the_host() -> None:
+    with pytest.raises(RefusedError, match="LinearAttention has jobs in run, none in a program"):
+        lower(Graph(Linear().model()), TARGET, program=True)
+
+
+def test_the_host_counts_digits_and_sums() -> None:
+    """Beside what attention takes and makes: two chains, in chunks of 4, 4 and 2 tokens."""
+    linear = Linear(heads=(1, 1))
+    host: Counter[str] = Counter()
+    network = lower(Graph(linear.model()), TARGET)
+    evaluate(network, {"x": drawn(linear)}, multiplier(True), host=host)
+    whole, rest = (
+        # State, read, scores and context of a chunk: digits, or sums if they are more.
+        max(4 * n + 5 * n, 4 * 5) + (4 * n + 4 * 20) + 8 * n + max(3 * n * n + 5 * n, 3 * n * 5)
+        for n in (4, 2)
+    )
+    assert host["LinearAttention"] == 2 * (2 * whole + rest) + 2 * 10 * 13
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("rule", ["linear", "gated"])
+def test_on_the_simulated_block(run: Run, tmp_path: Path, rule: str) -> None:
+    """Every product, of chunks that go on with the state of the one before."""
+    linear = Linear(update_rule=rule, past=True)
+    onnx.save(linear.model(), tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", drawn(linear))
+    built = ["-p", "engine=systolic_os(m=4,n=4)", "-p", "row_factors=true"]
+    how = ["--energy", "none", "--simulate", "all", "--json"]
+    found = run("run", "m.onnx", "--input", "x.npy", *built, *how)
+    assert found.code == 0, found.err
+    facts = check("run", found.out)
+    assert facts["simulation_equal"] is True
+    assert [one["layer"] for one in facts["layers"]] == NAMES
+    # Two chunks and a rest, which go on: K is that of all tokens.
+    assert [shape[1] for shape in facts["layers"][0]["shapes"]] == [8, 8, 2, 2]
