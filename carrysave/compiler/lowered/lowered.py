@@ -18,7 +18,7 @@ from carrysave.compiler.graph.host_attention import GROUP_QUERY, MULTI_HEAD
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, attributes
 from carrysave.compiler.lowered.layer import Layer
 from carrysave.compiler.lowered.operands import Operands
-from carrysave.compiler.lowered.recurrent import KIND, Recurrent
+from carrysave.compiler.lowered.recurrent import GRU, KIND, Recurrent
 
 __all__ = ["FALLBACK", "PRODUCT", "RECURRENT", "Lowered"]
 
@@ -78,7 +78,7 @@ class Lowered:
     @cached_property
     def quantised_on_reading(self) -> dict[str, str]:
         """Operators of the recurrent layers that the model has in floats, by name of the node."""
-        kinds = {KIND: "LSTM"}
+        kinds = {KIND: "LSTM", GRU: "GRU"}
         return {
             name: kinds.get(layer.node.op_type, layer.node.op_type)
             for name, layer in self.recurrent.items()
