@@ -41,7 +41,7 @@ class Linear:
     tokens : of each of two samples.
     heads : of queries, and of keys and values; values are one wider than keys.
     past : there is a past state, of integers.
-    by_number : each number of a key has a decay of its own.
+    by_number : each number of a key has a decay of its own, of such a mean; 0: a head has one.
     moved : tokens are moved between codes and attention.
     coding : type and zero point of codes.
     values : attributes.
@@ -54,7 +54,7 @@ class Linear:
         tokens: int = 10,
         heads: tuple[int, int] = (2, 1),
         past: bool = False,
-        by_number: bool = False,
+        by_number: float = 0,
         moved: bool = False,
         coding: tuple[Any, int] = (np.int8, 0),
         steps: tuple[float, ...] = (1, 1, 1),
@@ -78,7 +78,7 @@ class Linear:
         inputs = ["q", "k", "v", self.b.constant(self.past) if past else ""]
         if self.values["update_rule"] in ("gated", "gated_delta"):
             size = heads[1] * (WIDTH if by_number else 1)
-            self.decay = -rng.exponential(0.1, (2, tokens, size)).astype(np.float32)
+            self.decay = -rng.exponential(by_number or 0.1, (2, tokens, size)).astype(np.float32)
             inputs.append(self.b.constant(self.decay))
         if "delta" in self.values["update_rule"]:
             inputs += ["", self.b.constant(np.ones((2, tokens, 1)))][len(inputs) - 4 :]

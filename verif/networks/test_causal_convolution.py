@@ -30,7 +30,7 @@ def model(
     state: bool = True,
     activation: str = "none",
 ) -> onnx.ModelProto:
-    """Make one whose past state is of `codes` of the input's step, of `others`, or `floats`."""
+    """Make one whose past state is of `codes` as the input, of others, or of `floats`."""
     b = Builder(np.random.default_rng(7), opset=27)
     how = [b.constant(0.25), b.constant(7, np.uint8)]
     ends = [b.constant([one], np.int64) for one in (0, taps - 1, taps - 1 + length, 2)]
@@ -43,8 +43,9 @@ def model(
     inputs = ["f", "w", b.constant(np.arange(CHANNELS)) if bias else ""]
     if past:
         b.node("Slice", ["x", *ends[:2], ends[3]], "before")
-        zero = b.constant(9 if past == "others" else 7, np.uint8)
-        inputs.append(b.node("DequantizeLinear", ["before", how[0], zero], "past"))
+        zero = b.constant(9 if past == "zero" else 7, np.uint8)
+        step = b.constant(0.5) if past == "step" else how[0]
+        inputs.append(b.node("DequantizeLinear", ["before", step, zero], "past"))
     if past == "floats":
         inputs[-1] = b.node("Relu", ["past"], "floats")
     outputs = ["y", "s"]
@@ -91,7 +92,9 @@ def test_is_a_convolution(name: str) -> None:
     assert not comparison.causes()
 
 
-@pytest.mark.parametrize("changed", [{"past": "others"}, {"past": "floats"}, {"taps": 1}], ids=str)
+@pytest.mark.parametrize(
+    "changed", [*({"past": one} for one in ("zero", "step", "floats")), {"taps": 1}], ids=str
+)
 def test_others_stay_on_the_host(changed: dict[str, Any]) -> None:
     proto = model(**changed)
     graph = Graph(proto)

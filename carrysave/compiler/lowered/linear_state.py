@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.lowered.layer import Layer, Product
-from carrysave.compiler.lowered.linear_chunks import Chunks, Tokens
+from carrysave.compiler.lowered.linear_chunks import Chunks
+from carrysave.compiler.lowered.linear_tokens import Tokens
 from carrysave.compiler.lowered.operands import Operands
 
 __all__ = ["Codes", "LinearState"]
@@ -45,12 +46,13 @@ class LinearState(Layer):
 
     A chunk has four products, by head: Q K^T, of which what is not causal becomes 0, times V; Q S;
     and S = gamma * S + K^T V. Integers wider than the engine's are digits, so that each product is
-    exact. Where each number of a key has a decay of its own, and for single tokens, a chunk is one
-    token: it adds to S first, and then reads Q S.
+    exact. A single token adds to S first, and then reads Q S. Where each number of a key has its
+    own decay, queries and keys are weighted by that from the middle of the chunk, which is as short
+    as keeps weights within 2^-3 and 2^3.
 
     Without decay results are rounded once, to float32, and nothing else is. With decay, gamma is
-    rounded to 2^-15, weighted keys to 2^-4 of a step or less, scores to the product of two steps,
-    and the state, at each chunk, to units of its digits.
+    rounded to 2^-15, weighted queries and keys to 2^-4 of a step or less, scores to the product of
+    two steps or less, and the state, at each chunk, to units of its digits.
 
     Parameters
     ----------
@@ -104,9 +106,8 @@ class LinearState(Layer):
         state = None if past is None else self._state(past, whole, unit)
         most = count * self.codes[1].most * self.codes[2].most
         if state is not None:
-            most += int(np.abs(state).max(initial=0)) >> self.chunks.guard
-        by_number = whole.decay is not None and whole.decay.shape[-1] > 1
-        chunk = 1 if by_number else min(self.chunk, count)
+            most += int(np.abs(state).max(initial=0)) >> self.chunks.weighted.bits
+        chunk = whole.chunk(min(self.chunk, count))
         made = []
         # All whole chunks, and what is left.
         ends = count // chunk * chunk, count
@@ -119,7 +120,7 @@ class LinearState(Layer):
         scale = self.scale or 1 / sqrt(whole.keys.shape[-1])
         y = np.concatenate(made, axis=2) * (scale * unit * self.codes[0].step)
         y = y.reshape(batch, self.heads, count, -1).transpose(0, 2, 1, 3)
-        behind = state * (unit / (1 << self.chunks.guard))
+        behind = state * (unit / (1 << self.chunks.weighted.bits))
         behind = behind.reshape(batch, self.key_heads, *state.shape[1:])
         return y.reshape(batch, count, -1).astype(np.float32), behind.astype(np.float32)
 
@@ -175,7 +176,7 @@ class LinearState(Layer):
         wanted = (chains // self.key_heads, self.key_heads, size, tokens.values.shape[-1])
         if past.shape != wanted:
             raise ValueError(f"past_state must be {wanted}, not {past.shape}")
-        units = np.rint(past.astype(np.float64) / unit * (1 << self.chunks.guard))
+        units = np.rint(past.astype(np.float64) / unit * (1 << self.chunks.weighted.bits))
         if not (np.abs(units) < 1 << 62).all():
             raise ValueError(f"past_state must be finite, and less than 2^62 units of {unit}")
         return units.astype(np.int64).reshape(chains, *wanted[2:])

@@ -10,6 +10,7 @@ from carrysave.compiler.graph.names import key
 from carrysave.compiler.lowered.digits import digit_count
 from carrysave.compiler.lowered.linear_chunks import Chunks
 from carrysave.compiler.lowered.linear_state import Codes, LinearState
+from carrysave.compiler.lowered.linear_tokens import SPREAD, Digits
 from carrysave.compiler.lowered.state_product import StateProduct
 from carrysave.compiler.passes.quantised_tensor import codes_of_one_scale
 from carrysave.compiler.target.target import Target
@@ -21,8 +22,6 @@ _OPERATOR = "LinearAttention"
 _RULES = (b"linear", b"gated")
 _CHUNK = 64
 """Tokens of a chunk, where the node says none."""
-_GUARD, _LEAST_GUARD = 7, 4
-"""Bits of weighted keys behind the binary point, at most; a digit is added for the least."""
 
 
 def match_state(graph: Graph, node: NodeProto, target: Target) -> LinearState | None:
@@ -99,16 +98,17 @@ def _chunks(
         )
         for name in ("state", "read", "scores", "context")
     }
-    guard, digits = _weighted(codes[1].ends, target.mode.a, gated)
+    (queries, keys, _), (a, b) = (one.ends for one in codes), (target.mode.a, target.mode.b)
+    weighted = Digits.weighted(keys, a) if gated else Digits(digit_count(*keys, a))
     least, most = codes[2].ends
-    offset = _offset(least, most, target.mode.b)
+    offset = _offset(least, most, b)
     return Chunks(
         ends=(codes[0].ends, codes[1].ends, (least - offset, most - offset)),
         offset=offset,
-        a=target.mode.a,
-        b=target.mode.b,
-        guard=guard,
-        digits=digits,
+        a=a,
+        b=b,
+        weighted=weighted,
+        spread=(Digits.weighted(queries, a, SPREAD), Digits.weighted(keys, b, SPREAD)),
         **parts,
     )
 
@@ -118,15 +118,3 @@ def _offset(least: int, most: int, number: Number) -> int:
     if most - least > number.high - number.low:
         return 0
     return max(min(0, least - number.low), most - number.high)
-
-
-def _weighted(ends: tuple[int, int], number: Number, gated: bool) -> tuple[int, int]:
-    """Return bits of weighted keys behind the binary point, and their digits."""
-    count = digit_count(*ends, number)
-    if not gated:
-        return 0, count
-    while True:
-        for bits in range(_GUARD, _LEAST_GUARD - 1, -1):
-            if digit_count(ends[0] << bits, ends[1] << bits, number) <= count:
-                return bits, count
-        count += 1
