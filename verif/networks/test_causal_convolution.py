@@ -92,8 +92,23 @@ def test_is_a_convolution(name: str) -> None:
     assert not comparison.causes()
 
 
+@pytest.mark.parametrize("past", ["zero", "step", "floats"])
+@pytest.mark.parametrize("length", [1, 3, LENGTH])
+def test_another_past_state_is_added(past: str, length: int) -> None:
+    """What it gives to the first results: a product of its own codes, or one of floats."""
+    proto = model(past=past, length=length, bias=True)
+    network = lower(Graph(proto), TARGET)
+    more = [] if past == "floats" else ["a/of past"]
+    assert [one.name for one in network.products] == ["a/convolution", *more]
+    assert network.floats == ({} if more else {"Conv": 1})
+    x = draw(np.random.default_rng(1), (2, CHANNELS, 3 + length), np.uint8)
+    found = evaluate(network, {"x": x}, multiplier(True))
+    for one, values in zip("ys", ReferenceEvaluator(proto).run(None, {"x": x}), strict=True):
+        np.testing.assert_array_equal(found[one], values)
+
+
 @pytest.mark.parametrize(
-    "changed", [*({"past": one} for one in ("zero", "step", "floats")), {"taps": 1}], ids=str
+    "changed", [{"taps": 1}, {"taps": 1, "state": False, "past": "floats"}], ids=str
 )
 def test_others_stay_on_the_host(changed: dict[str, Any]) -> None:
     proto = model(**changed)

@@ -1,8 +1,9 @@
 """ONNX's operators with a state, whose inputs are codes.
 
 CausalConvWithState becomes a Conv of groups of one channel, with padding or behind its past state,
-if that is of codes with the same scale and zero point; its activation is that of floats. Others
-stay as they are, on the host. LinearAttention takes codes as they are moved, where the model moves
+if that is of codes with the same scale and zero point. What another past state gives to the first
+results is a Conv of its own, added by the host. Its activation is that of floats. Others stay as
+they are, on the host. LinearAttention takes codes as they are moved, where the model moves
 their floats: :mod:`.match_state` has its products.
 """
 
@@ -60,30 +61,55 @@ def _convolution(graph: Graph, node: NodeProto) -> Made | None:
     gate = _ACTIVATIONS.get(attributes(node).get("activation", b"none"))
     if codes is None or its_weights is None or its_weights.values is None or gate is None:
         return None
-    if its_weights.values.ndim != 3 or (past and not _alike(codes, before)):
+    if its_weights.values.ndim != 3:
         return None
     channels, _, taps = its_weights.values.shape
+    apart = bool(past) and not _alike(codes, before)
+    length = graph.shapes.get(x, [None])[-1]
+    if apart and (taps < 2 or not length):
+        return None
     behind = node.output[1]
     used = behind in graph.outputs or behind in graph.readers
     if used and taps < 2:  # a state without numbers
         return None
     made = Made(graph=graph, node=node)
     source, pad = made.codes(codes, "input"), taps - 1
-    if before is not None:
+    if before is not None and not apart:
         state = made.codes(before, "past")
         source, pad = made.add("Concat", [state, source], "both", axis=2), 0
     source = made.floats(source, codes, "input")
     inputs = [source, weights, *([bias] if bias else [])]
     how = {"group": channels, "kernel_shape": [taps], "pads": [pad, 0]}
     y = made.add("Conv", inputs, "convolution", **how)
+    if apart and length:
+        how["pads"] = [0, taps - 1]
+        more = made.add("Conv", [past, weights], "of past", **how)
+        y = made.add("Add", [y, _long(made, more, taps - 1, length)], "both")
     if gate:
         part = made.add("Sigmoid", [y], "gate")
         made.add("Mul", [y, part], "gated")
     made.nodes[-1].output[0] = node.output[0]
     if used:
+        if apart:
+            source, pad = made.add("Concat", [past, source], "past and input", axis=2), 0
         _state(made, source, pad, taps - 1)
         made.nodes[-1].output[0] = behind
     return made
+
+
+def _long(made: Made, name: str, size: int, length: int) -> str:
+    """Cut so many numbers, or add zeros behind them, to make them another number."""
+    if size < length:
+        ends = made.constant(np.array([0, 0, 0, 0, 0, length - size], np.int64), "past/pads")
+        return made.add("Pad", [name, ends], "past/padded")
+    return name if size == length else _part(made, name, 0, length, "past")
+
+
+def _part(made: Made, name: str, start: int, end: int, what: str) -> str:
+    """Take a part along the last axis."""
+    ends = (("start", start), ("end", end), ("axis", 2))
+    places = [made.constant(np.array([at], np.int64), f"{what}/{part}") for part, at in ends]
+    return made.add("Slice", [name, *places], what)
 
 
 def _alike(codes: MovedCodes, past: MovedCodes | None) -> bool:
@@ -99,11 +125,7 @@ def _state(made: Made, source: str, pad: int, size: int) -> None:
     if pad:
         ends = made.constant(np.array([0, 0, pad, 0, 0, 0], np.int64), "state/pads")
         source = made.add("Pad", [source, ends], "state/padded")
-    start, end, axis = (
-        made.constant(np.array([value], np.int64), f"state/{what}")
-        for value, what in ((-size, "start"), (_TO_THE_END, "end"), (2, "axis"))
-    )
-    made.add("Slice", [source, start, end, axis], "state")
+    _part(made, source, -size, _TO_THE_END, "state")
 
 
 _OPERATORS = {"CausalConvWithState": _convolution, "LinearAttention": _attention}
