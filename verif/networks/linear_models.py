@@ -9,7 +9,7 @@ from onnx import helper
 from verif.networks.attending import WIDTH, joined, split
 from verif.networks.graphs import Builder
 
-__all__ = ["Linear", "attended"]
+__all__ = ["Linear", "attended", "projected"]
 
 
 def attended(
@@ -120,3 +120,39 @@ class Linear:
         y, state = attended(parts[0], parts[1], parts[2], decay, self.past.astype(np.float64))
         scale = self.values["scale"] or parts[0].shape[-1] ** -0.5
         return joined(y) * scale, state
+
+
+def projected(channels: int = 8) -> onnx.ModelProto:
+    """Return a network of a causal convolution and linear attention between products of codes.
+
+    Steps are powers of two, so that sums of attention are exact in floats of 32 bits.
+    """
+    b = Builder(np.random.default_rng(1), opset=27)
+    step, zero = b.constant(2.0**-4), b.constant(128, np.uint8)
+
+    def coded(source: str, name: str) -> str:
+        b.node("QuantizeLinear", [source, step, zero], f"{name}/codes")
+        return b.node("DequantizeLinear", [f"{name}/codes", step, zero], name)
+
+    def weights(shape: tuple[int, ...], name: str) -> str:
+        given = [b.judged_weights(shape), b.constant(2.0**-9), b.constant(0, np.int8)]
+        return b.node("DequantizeLinear", given, f"{name}/weights")
+
+    b.node("DequantizeLinear", ["x", step, zero], "f")
+    given = ["f", weights((channels, 1, 4), "conv")]
+    b.nodes.append(helper.make_node("CausalConvWithState", given, ["conv", "behind"], "conv"))
+    b.node("Transpose", [coded("conv", "mixed")], "rows", perm=[0, 2, 1])
+    rows = coded("rows", "tokens")
+    parts = [
+        coded(b.node("MatMul", [rows, weights((channels, channels), one)], f"{one}/sums"), one)
+        for one in "qkv"
+    ]
+    how: dict[str, Any] = {"q_num_heads": 2, "kv_num_heads": 2, "chunk_size": 4}
+    node = helper.make_node(
+        "LinearAttention", parts, ["a", "s"], "lin", update_rule="linear", **how
+    )
+    b.nodes.append(node)
+    last = coded("a", "attended")
+    b.node("MatMul", [last, weights((channels, channels), "o")], "o/sums")
+    b.node("QuantizeLinear", ["o/sums", step, zero], "y")
+    return b.model((2, channels, 6), np.uint8, np.uint8, [2, 6, channels])

@@ -16,7 +16,7 @@ from carrysave.compiler.run.compare import Comparison
 from carrysave.compiler.target.target import Target
 from hw.catalog import Design
 from verif.networks.comparing import TARGET, draw, multiplier
-from verif.networks.linear_models import Linear
+from verif.networks.linear_models import Linear, projected
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -34,6 +34,14 @@ def computed(linear: Linear, target: Target, x: np.ndarray) -> dict[str, np.ndar
 
 def drawn(linear: Linear) -> np.ndarray:
     return draw(np.random.default_rng(1), linear.shape, linear.coding[0])
+
+
+def given(model: onnx.ModelProto, place: int, values: np.ndarray) -> onnx.ModelProto:
+    """Set a constant that attention takes."""
+    (node,) = (one for one in model.graph.node if one.op_type == "LinearAttention")
+    tensor = next(one for one in model.graph.initializer if one.name == node.input[place])
+    tensor.CopyFrom(onnx.numpy_helper.from_array(values.astype(np.float32), tensor.name))
+    return model
 
 
 EXACT: dict[str, dict[str, Any]] = {
@@ -99,10 +107,7 @@ def test_a_past_state_of_more_than_32_bits() -> None:
     target = Target(Design("coprocessor", {"engine": "npe(m=2,n=2,formats=int8,int4)"}))
     linear = Linear(past=True)
     linear.past *= 1 << 24
-    model = linear.model()
-    (node,) = (one for one in model.graph.node if one.op_type == "LinearAttention")
-    given = next(one for one in model.graph.initializer if one.name == node.input[3])
-    given.CopyFrom(onnx.numpy_helper.from_array(linear.past.astype(np.float32), given.name))
+    model = given(linear.model(), 3, linear.past)
     x = drawn(linear)
     found = evaluate(lower(Graph(model), target), {"x": x}, multiplier(True, target))
     for one, values in zip("ys", linear.expected(x), strict=True):
@@ -114,10 +119,7 @@ def test_forgets() -> None:
     linear = Linear(update_rule="gated", heads=(1, 1))
     assert linear.decay is not None
     linear.decay[:, 2] = -np.inf
-    model = linear.model()
-    (node,) = (one for one in model.graph.node if one.op_type == "LinearAttention")
-    given = next(one for one in model.graph.initializer if one.name == node.input[4])
-    given.CopyFrom(onnx.numpy_helper.from_array(linear.decay, given.name))
+    model = given(linear.model(), 4, linear.decay)
     x = drawn(linear)
     found = evaluate(lower(Graph(model), FACTORS), {"x": x}, multiplier(True, FACTORS))
     y, state = linear.expected(x)
@@ -136,6 +138,39 @@ def test_against_onnxruntime() -> None:
         counted = comparison.differences["LinearAttention", True]
         assert counted.codes == 2 * 10 * 10 + 2 * 4 * 5
         assert counted.most <= most
+
+
+def test_goes_on_with_its_state() -> None:
+    """Tokens in two parts, the second one token by token, are those of all at once."""
+    whole = Linear(tokens=7, past=True)
+    x = drawn(whole)
+    due = computed(whole, FACTORS, x)
+    parts, state = [], whole.past
+    for start, end in ((0, 5), (5, 6), (6, 7)):
+        linear = Linear(tokens=end - start, past=True)
+        network = lower(Graph(given(linear.model(), 3, state)), FACTORS)
+        made = evaluate(network, {"x": x[:, start:end]}, multiplier(True, FACTORS))
+        parts.append(made["y"])
+        state = made["s"]
+    np.testing.assert_array_equal(np.concatenate(parts, axis=1), due["y"])
+    np.testing.assert_array_equal(state, due["s"])
+
+
+def test_a_product_of_networks() -> None:
+    """Between quantisers all products are on the block, and codes are onnxruntime's."""
+    network = lower(Graph(projected()), TARGET)
+    names = ["conv/convolution", *(f"MatMul_{one}/sums" for one in "qkvo")]
+    assert sorted(one.name for one in network.products) == sorted([
+        *names,
+        *(one.replace("a ", "lin ") for one in NAMES),
+    ])
+    assert not network.floats
+    x = draw(np.random.default_rng(2), (2, 8, 6), np.uint8)
+    comparison = Comparison(network)
+    expected = comparison.run({"x": x}, multiplier(True))
+    found = evaluate(network, {"x": x}, multiplier(True))
+    np.testing.assert_array_equal(found["y"], expected["y"])
+    assert not comparison.causes()
 
 
 def test_the_host_counts_digits_and_sums() -> None:

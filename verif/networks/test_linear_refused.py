@@ -96,5 +96,5 @@ def test_refused_as_it_runs() -> None:
 
 
 def test_a_program_leaves_it_to_the_host() -> None:
-    with pytest.raises(RefusedError, match="LinearAttention has jobs in run, none in a program"):
+    with pytest.raises(RefusedError, match="LinearAttention is products in run alone"):
         lower(Graph(Linear().model()), TARGET, program=True)

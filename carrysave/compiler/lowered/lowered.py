@@ -126,7 +126,7 @@ class Lowered:
         if MATMUL_BNB4 in self.host:
             return f"{MATMUL_BNB4} has blocks that share fewer than 16 codes along K"
         if _LINEAR in self.host:
-            return f"{_LINEAR} has jobs in run, none in a program, if what it takes are codes"
+            return f"{_LINEAR} is products in run alone, of codes, with rule linear or gated"
         read = {
             name
             for node in self.proto.graph.node
