@@ -107,6 +107,15 @@ def test_another_past_state_is_added(past: str, length: int) -> None:
         np.testing.assert_array_equal(found[one], values)
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_another_past_state_is_added_before_the_activation() -> None:
+    proto = model(past="zero", activation="silu")
+    x = draw(np.random.default_rng(1), (2, CHANNELS, 3 + LENGTH), np.uint8)
+    found = evaluate(lower(Graph(proto), TARGET), {"x": x}, multiplier(True))
+    for values in list(ReferenceEvaluator(proto).run(None, {"x": x}))[:1]:
+        np.testing.assert_allclose(found["y"], np.asarray(values), rtol=2e-6, atol=2e-6)
+
+
 @pytest.mark.parametrize(
     "changed", [{"taps": 1}, {"taps": 1, "state": False, "past": "floats"}], ids=str
 )

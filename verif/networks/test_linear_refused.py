@@ -95,6 +95,18 @@ def test_refused_as_it_runs() -> None:
         )
 
 
+def test_a_past_state_must_be_finite() -> None:
+    linear = Linear(past=True)
+    model = linear.model()
+    (node,) = (one for one in model.graph.node if one.op_type == "LinearAttention")
+    given = next(one for one in model.graph.initializer if one.name == node.input[3])
+    past = np.where(linear.past > 0, np.inf, 0).astype(np.float32)
+    given.CopyFrom(onnx.numpy_helper.from_array(past, given.name))
+    x = draw(np.random.default_rng(1), linear.shape, np.int8)
+    with pytest.raises(ValueError, match="LinearAttention 'a': past_state must be finite"):
+        evaluate(lower(Graph(model), TARGET), {"x": x}, multiplier(True))
+
+
 def test_a_program_leaves_it_to_the_host() -> None:
     with pytest.raises(RefusedError, match="LinearAttention is products in run alone"):
         lower(Graph(Linear().model()), TARGET, program=True)
