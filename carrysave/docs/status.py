@@ -173,7 +173,15 @@ def _operators() -> Iterator[tuple[str, ...]]:
         },
         (MICROSOFT, MATMUL_N_BITS): "block, a product for each block of B",
         (MICROSOFT, MATMUL_BNB4): "block, a product for each block of B",
-        (MICROSOFT, recurrent.KIND): "products on the block, gates on the host",
+        **dict.fromkeys(
+            (("", "LSTM"), ("", "GRU"), (MICROSOFT, recurrent.KIND)),
+            "products on the block, gates on the host",
+        ),
+        (
+            "",
+            "LinearAttention",
+        ): "products on the block, of codes, linear or gated",
+        ("", "CausalConvWithState"): "block, of codes",
     }
     host = {
         **{

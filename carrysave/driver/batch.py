@@ -33,6 +33,7 @@ class Work:
     wide : codes of two bytes.
     row_factors : the sums are added to the previous work's, which C holds then, times so many 2^-15
         for each row, if the device has such factors; without bias and requantisation of both.
+    existing : M x N sums in place of the previous work's, for factors of rows.
     b_zeros : zero points, blocks x N, of a mode that has them; None: all are 0.
     """
 
@@ -43,12 +44,13 @@ class Work:
     mode: Mode | None = None
     wide: bool = False
     row_factors: np.ndarray | None = None
+    existing: np.ndarray | None = None
     b_zeros: np.ndarray | None = None
 
     @property
     def goes_on(self) -> bool:
         """Whether it takes what the previous work has made."""
-        return self.a is None or self.row_factors is not None
+        return self.a is None or (self.row_factors is not None and self.existing is None)
 
     def sides(self, mode: Mode) -> np.ndarray | None:
         """Return the zero points of blocks of B: those given, or zeros; None: there are none."""
@@ -224,6 +226,8 @@ def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Pro
         zeros = device.place(sides, mode.b_sides, "b_zeros")
     if work.row_factors is None:
         return device.product(a, b, bias, b_scales=zeros, **how)
+    if work.existing is not None:
+        before = device.place(work.existing, info.sums, "existing")
     how["accumulate"] = True
     how["row_factors"] = device.place(np.asarray(work.row_factors)[None], FACTOR, "row_factors")
     return device.product(a, b, bias, out=before, b_scales=zeros, **how)

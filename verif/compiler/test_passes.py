@@ -28,6 +28,7 @@ from verif.compiler.test_recurrent_program import inputs
 from verif.compiler.test_recurrent_program import network as recurrent
 from verif.networks.attending import projected
 from verif.networks.graphs import Builder
+from verif.networks.test_causal_convolution import model as convolution
 from verif.support.command import Run
 from verif.support.networks import MODELS, quantise
 
@@ -109,6 +110,7 @@ def test_each_pass_changes_a_model() -> None:
         changed |= check(graph, given, target)
     network, x = projected(causal=1)
     changed |= check(Graph(network), {"x": x})
+    changed |= {one.name for one, _, _ in changed_by(Graph(convolution(past="codes")))}
     for network, given in (_branches(), (recurrent({}), inputs(0))):
         changed |= {one.name for one, _, _ in changed_by(sized(Graph(network), given))}
     # What onnxruntime runs instead has tests in verif/networks/test_fallback.py.
@@ -137,12 +139,12 @@ def test_dump(run: Run, tmp_path: Path) -> None:
     arguments = ["compile", tmp_path / "model.onnx", "-p", "engine=systolic_os(m=4,n=4)"]
     done = run(*arguments, "--dump", tmp_path / "dump", "--stop-after", "products")
     assert done.code == 0, done.err
-    names = ["model", "expand", "fold", "attention", "branches", "recurrent", "subgraphs"]
+    names = ["model", "expand", "fold", "attention", "states", "branches", "recurrent", "subgraphs"]
     names += ["arg_max", "affine", "linear"]
     names = [f"{at}-{name}" for at, name in enumerate([*names, "products"])]
     files = sorted(one.name for one in (tmp_path / "dump").iterdir())
     assert files == sorted(f"{name}.{end}" for name in names for end in ("txt", "svg"))
-    assert done.out == (tmp_path / "dump" / "10-products.txt").read_text()
+    assert done.out == (tmp_path / "dump" / "11-products.txt").read_text()
     lines = done.out.splitlines()
     assert lines[0] == "input   x  uint8 [2, 4, 6, 5]"
     assert lines[-1] == "output  y"
@@ -152,7 +154,7 @@ def test_dump(run: Run, tmp_path: Path) -> None:
     before = (tmp_path / "dump" / "0-model.txt").read_text().splitlines()
     assert len(before) == len(model.graph.node) + 2
     assert not any(line.startswith("block") for line in before)
-    drawn = ElementTree.parse(tmp_path / "dump" / "10-products.svg").getroot()
+    drawn = ElementTree.parse(tmp_path / "dump" / "11-products.svg").getroot()
     boxes = [one for one in drawn if one.tag.endswith("rect")]
     assert len(boxes) == len(lines)
     assert not (tmp_path / "compile").exists()

@@ -23,6 +23,7 @@ from verif.compiler.test_program import mixed
 from verif.compiler.test_recurrent_program import MORE
 from verif.compiler.test_recurrent_program import network as recurrent
 from verif.networks.graphs import Builder
+from verif.networks.linear_models import projected
 from verif.system.networks import convolutions
 
 MAPS = {
@@ -63,6 +64,7 @@ NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {
     "sums of maps": lambda: network_of(1, "Add", 7, np.uint8),
     "softmax": lambda: softmax(1, 2.0),
     "a power that a processor lacks": lambda: softmax(1, 1.5),
+    "linear attention": projected,
     "LSTM": lambda: recurrent(MORE["both"]),
     "GRU": lambda: recurrent(MORE["both 1"]),
 }

@@ -1,5 +1,6 @@
 """LSTMs that onnxruntime quantises, on the block, against onnxruntime."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from onnx import ModelProto, helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.graph.reference_runtime import session
 from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.passes.pipeline import lower
 from carrysave.compiler.run.compare import Comparison
 from verif.networks.comparing import TARGET, multiplier
@@ -99,6 +102,36 @@ def test_as_quantised(tmp_path: Path, name: str, how: str) -> None:
         return
     assert counted.codes == 7 * 3 * HIDDEN * ways + 2 * 3 * HIDDEN * ways
     assert counted.most < 100
+
+
+FLOATS: dict[str, dict[str, Any]] = {
+    "LSTM": {"use": ("h", "c", "peepholes"), "direction": "bidirectional"},
+    "GRU": {"kind": "GRU", "use": ("h",)},
+    "GRU linear": {"kind": "GRU", "linear_before_reset": 1, "direction": "reverse"},
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_in_floats(name: str) -> None:
+    """Weights of all steps' inputs are one job, those of states one a step; floats are near."""
+    model = layer(FLOATS[name])
+    network = lower(Graph(model), TARGET)
+    works: Counter[str] = Counter()
+
+    def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        works[product.name.removeprefix(f"{name.split()[0]}_s ").split()[0]] += 1
+        return multiplier(True)(product, a, b)
+
+    x = np.random.default_rng(2).normal(size=(3, 7, INPUTS)).astype(F32)
+    found = evaluate(network, {"x": x}, multiply)
+    ways = 1 + (FLOATS[name].get("direction") == "bidirectional")
+    resets = {"reset": 7} if name == "GRU" else {}
+    assert works == {"input": ways, "recurrence": 7 * ways} | resets
+    names = [one.name for one in model.graph.output]
+    expected = session(model.SerializeToString()).run(names, {"x": x})
+    for one, values in zip(names, expected, strict=True):
+        np.testing.assert_allclose(found[one], values, atol=0.03, err_msg=one)
+    assert list(network.quantised_on_reading.values()) == [name.split()[0]]
 
 
 @pytest.mark.prove

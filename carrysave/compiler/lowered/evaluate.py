@@ -83,7 +83,7 @@ def evaluate(
             if host is not None and proto.op_type != PRODUCT:
                 model_node = of_model(lowered, proto)
                 kind = lowered.quantised_on_reading.get(proto.name, model_node.op_type)
-                host[kind] += operations(model_node, given, made)
+                host[kind] += operations(model_node, given, made) + getattr(node, "between", 0)
             values |= {name: one for name, one in zip(node.output, made, strict=False) if name}
             for name in {*node.input, *node.output} - {""}:
                 if last_use.get(name, at) <= at:
@@ -136,11 +136,21 @@ def _multiplying(lowered: Lowered, multiply: Multiply, observe: Observe) -> list
     class Recurrent(OpRun):
         op_domain = DOMAIN
 
-        def _run(self, x: np.ndarray, *given: Any) -> tuple[np.ndarray, ...]:
+        between: int
+        """Numbers that the host makes for products, or reads of them, whichever are more."""
+
+        def _multiplied(
+            self, product: Operands, a: np.ndarray, b: np.ndarray | None = None
+        ) -> np.ndarray:
+            y = multiply(product, a, b)
+            self.between += max(a.size + (0 if b is None else b.size), y.size)
+            return y
+
+        def _run(self, *given: Any) -> tuple[np.ndarray, ...]:
             layer = lowered.recurrent[self.onnx_node.name]
-            states = (*given, None, None, None)[:3]
+            self.between = 0
             try:
-                results = layer.run(lambda operators, a: multiply(operators, a, None), x, *states)
+                results = layer.run(self._multiplied, *given)
             except ValueError as error:
                 text = f"{label(layer.node)}: {error}"
                 raise ProductError(self.onnx_node.name, text) from None

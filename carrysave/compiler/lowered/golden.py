@@ -32,7 +32,7 @@ def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
     at = 0
     while at < len(works):
         first = works[at]
-        sums = [_sums(spec, first, results[-1] if first.row_factors is not None else None)]
+        sums = [_sums(spec, first, results[-1] if first.goes_on else first.existing)]
         columns = sums[0].shape[1]
         for work in works[at + 1 :]:
             columns += work.b.shape[1]

@@ -16,14 +16,16 @@ from carrysave.compiler.graph.fallback import Fallback
 from carrysave.compiler.graph.graph import DOMAIN, Graph
 from carrysave.compiler.graph.host_attention import GROUP_QUERY, MULTI_HEAD
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, attributes
+from carrysave.compiler.lowered.layer import Layer
 from carrysave.compiler.lowered.operands import Operands
-from carrysave.compiler.lowered.recurrent import KIND, Recurrent
+from carrysave.compiler.lowered.recurrent import GRU, KIND, Recurrent
 
 __all__ = ["FALLBACK", "PRODUCT", "RECURRENT", "Lowered"]
 
 FALLBACK, PRODUCT, RECURRENT = "Fallback", "Product", "Recurrent"
 """Operators of :data:`DOMAIN`, beside tables and arithmetic."""
 
+_LINEAR = "LinearAttention"
 _IN_FLOATS = (
     "MatMul",
     "Gemm",
@@ -34,6 +36,8 @@ _IN_FLOATS = (
     "GRU",
     "RNN",
     "Attention",
+    _LINEAR,
+    "CausalConvWithState",
     MULTI_HEAD,
     GROUP_QUERY,
     MATMUL_N_BITS,
@@ -60,7 +64,7 @@ class Lowered:
     graph: Graph
     proto: ModelProto
     products: Sequence[Operands] = ()
-    recurrent: Mapping[str, Recurrent] = field(default_factory=dict)
+    recurrent: Mapping[str, Layer] = field(default_factory=dict)
     fallbacks: Sequence[Fallback] = ()
     refused: Sequence[str] = ()
     tables: Sequence[CodeTable] = ()
@@ -74,10 +78,11 @@ class Lowered:
     @cached_property
     def quantised_on_reading(self) -> dict[str, str]:
         """Operators of the recurrent layers that the model has in floats, by name of the node."""
-        kinds = {KIND: "LSTM"}
+        kinds = {KIND: "LSTM", GRU: "GRU"}
         return {
             name: kinds.get(layer.node.op_type, layer.node.op_type)
             for name, layer in self.recurrent.items()
+            if isinstance(layer, Recurrent)
             for made in [next((one for one in layer.node.output if one), "")]
             if made not in self.graph.makers or self.graph.makers[made].op_type != KIND
         }
@@ -92,7 +97,7 @@ class Lowered:
 
     def of(
         self, node: NodeProto
-    ) -> Operands | Recurrent | Fallback | CodeTable | ArithmeticNode | None:
+    ) -> Operands | Layer | Fallback | CodeTable | ArithmeticNode | None:
         """Return what a node of :data:`DOMAIN` stands for; None: it is the model's own."""
         if node.domain != DOMAIN:
             return None
@@ -120,6 +125,8 @@ class Lowered:
             return f"{MATMUL_N_BITS} has activations in floats, without accuracy_level=4"
         if MATMUL_BNB4 in self.host:
             return f"{MATMUL_BNB4} has blocks that share fewer than 16 codes along K"
+        if _LINEAR in self.host:
+            return f"{_LINEAR} is products in run alone, of codes, with rule linear or gated"
         read = {
             name
             for node in self.proto.graph.node

@@ -1,14 +1,14 @@
 """Recurrent layers of codes: products on the co-processor, gates on the host."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto
 
 from carrysave.compiler.graph.arithmetic import Arrays, Numbers
 from carrysave.compiler.graph.host_quantisers import dynamic_codes
+from carrysave.compiler.lowered.layer import Layer, Product
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 
 __all__ = ["GRU", "KIND", "Direction", "Gru", "Recurrent"]
@@ -17,8 +17,6 @@ KIND = "DynamicQuantizeLSTM"
 GRU = "DynamicQuantizeGRU"
 """What a GRU in floats becomes; no file has it."""
 
-Product = Callable[[QuantisedProduct, np.ndarray], np.ndarray]
-"""Multiplies codes by the weights of a product; returns sums."""
 Multiplied = Callable[[int, Any], Any]
 """Multiplies floats, quantised, by the weights of a product with a number; returns floats."""
 _ARRAYS = Numbers(Arrays())
@@ -48,18 +46,17 @@ class Direction:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Recurrent:
+class Recurrent(Layer):
     """DynamicQuantizeLSTM: before each product, activations are quantised by their range.
 
     Parameters
     ----------
-    node : in the model.
     directions : one or two.
     clip : limit of sums before activations; None: no limit.
     coupled : the forget gate is 1 - the input gate.
+    more : those of :class:`.layer.Layer`.
     """
 
-    node: NodeProto
     directions: tuple[Direction, ...]
     clip: float | None
     coupled: bool
@@ -68,6 +65,12 @@ class Recurrent:
     def products(self) -> list[QuantisedProduct]:
         """All of its products."""
         return [product for one in self.directions for product in one.products]
+
+    @property
+    def inputs(self) -> Sequence[str]:
+        """X, sequence_lens, initial_h and initial_c; others are constants."""
+        given = [*self.node.input, *[""] * 7]
+        return [given[at] for at in (0, 4, 5, 6)]
 
     @property
     def why(self) -> str:
@@ -81,9 +84,9 @@ class Recurrent:
         self,
         multiply: Product,
         x: np.ndarray,
-        lengths: np.ndarray | None,
-        first_h: np.ndarray | None,
-        first_c: np.ndarray | None,
+        lengths: np.ndarray | None = None,
+        first_h: np.ndarray | None = None,
+        first_c: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return Y, Y_h and Y_c.
 

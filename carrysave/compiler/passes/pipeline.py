@@ -21,6 +21,7 @@ from carrysave.compiler.passes.maps import maps
 from carrysave.compiler.passes.products import products
 from carrysave.compiler.passes.quantise_recurrent import quantise_recurrent
 from carrysave.compiler.passes.setting import Setting
+from carrysave.compiler.passes.states import states
 from carrysave.compiler.passes.tables import tables
 from carrysave.compiler.target.target import Target
 from carrysave.errors import check_choice
@@ -65,6 +66,7 @@ PASSES = (
         ),
         exact=False,
     ),
+    Pass(name="states", run=_of_graph(states), exact=False),
     Pass(name="branches", run=_of_graph(branches)),
     Pass(name="recurrent", run=_of_graph(quantise_recurrent), exact=False),
     Pass(

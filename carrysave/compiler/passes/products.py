@@ -8,14 +8,15 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 from carrysave.compiler.graph.graph import DOMAIN, Graph, with_nodes
 from carrysave.compiler.graph.names import key, label
 from carrysave.compiler.lowered.gate import GateProduct
+from carrysave.compiler.lowered.layer import Layer
 from carrysave.compiler.lowered.lowered import FALLBACK, PRODUCT, RECURRENT, Lowered
 from carrysave.compiler.lowered.mean import MeanProduct
-from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.passes.fall_back import with_fallbacks
 from carrysave.compiler.passes.floats import match_float_codes, match_floats
 from carrysave.compiler.passes.match_blocked import match_blocked
 from carrysave.compiler.passes.match_products import match
 from carrysave.compiler.passes.match_recurrent import match_recurrent
+from carrysave.compiler.passes.match_state import match_state
 from carrysave.compiler.passes.product_of_codes import Match
 from carrysave.compiler.passes.refusals import Refusal, RefusedError, refused_nodes
 from carrysave.compiler.passes.setting import Setting
@@ -38,7 +39,7 @@ def products(lowered: Lowered, setting: Setting) -> Lowered:
         Nodes that cannot run, each with its reason; a model without quantised products.
     """
     matches: list[Match] = []
-    recurrent: dict[str, Recurrent] = {}
+    recurrent: dict[str, Layer] = {}
     wrong: list[Refusal] = []
     for node in lowered.now.nodes:
         try:
@@ -46,7 +47,7 @@ def products(lowered: Lowered, setting: Setting) -> Lowered:
         except ValueError as error:
             wrong.append(Refusal("", str(error)))
             continue
-        if isinstance(match_, Recurrent):
+        if isinstance(match_, Layer):
             recurrent[key(node)] = match_
         elif isinstance(match_, Match):
             matches.append(match_)
@@ -77,12 +78,14 @@ def products(lowered: Lowered, setting: Setting) -> Lowered:
     return made
 
 
-def _matched(graph: Graph, node: NodeProto, setting: Setting) -> Match | Recurrent | None:
+def _matched(graph: Graph, node: NodeProto, setting: Setting) -> Match | Layer | None:
     """Return the product or the layer that a node is; None: neither."""
     if setting.without and key(node) in setting.without:
         raise ValueError(setting.without[key(node)])
     try:
-        layer = match_recurrent(graph, node)
+        layer: Layer | None = match_recurrent(graph, node)
+        if layer is None and not setting.program:
+            layer = match_state(graph, node, setting.target)
         if layer is not None:
             for one in layer.products:
                 one.check(setting.target)
@@ -108,7 +111,7 @@ def _unsupported(match_: Match, target: Target) -> str:
     return ""
 
 
-def _replaced(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurrent]) -> ModelProto:
+def _replaced(graph: Graph, matches: list[Match], recurrent: Mapping[str, Layer]) -> ModelProto:
     """Replace each product by a node, and remove unused nodes."""
     at = {id(match_.node): (index, match_) for index, match_ in enumerate(matches)}
     dropped = {id(node) for match_ in matches for node in (match_.node, *match_.behind)}
@@ -129,8 +132,7 @@ def _replaced(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurr
             nodes += match_.after
             constants += [numpy_helper.from_array(*one) for one in match_.constants]
         elif key(node) in recurrent:
-            # X, sequence_lens, initial_h, initial_c: the others are constants.
-            inputs = [[*node.input, *[""] * 7][at] for at in (0, 4, 5, 6)]
+            inputs = [*recurrent[key(node)].inputs]
             nodes.append(helper.make_node(RECURRENT, inputs, node.output, key(node), domain=DOMAIN))
         elif id(node) not in dropped:
             nodes.append(node)

@@ -194,7 +194,7 @@ def of_work(kind: str, work: Work, target: Target, existing: np.ndarray | None =
 
     Parameters
     ----------
-    existing : sums that a work with factors of rows goes on with.
+    existing : sums that a work with factors of rows goes on with, if it has none of its own.
 
     Raises
     ------
@@ -219,7 +219,8 @@ def of_work(kind: str, work: Work, target: Target, existing: np.ndarray | None =
     elif mode.table:
         rows["b_scales"] = mode.table_bytes
     if work.row_factors is not None:
-        rows["c"] = info.sums.pack(info.sums.check("existing", existing))
+        sums = existing if work.existing is None else work.existing
+        rows["c"] = info.sums.pack(info.sums.check("existing", sums))
         rows["row_factors"] = FACTOR.pack(FACTOR.check("row_factors", work.row_factors[None]))
     if job.requantisation is not None and job.records is not None:
         rows["records"] = job.requantisation.records(job.n).reshape(1, -1)

@@ -15,9 +15,9 @@ from carrysave.compiler.graph.code_types import steps_apart
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.reference_runtime import Oracle
 from carrysave.compiler.lowered.evaluate import Multiply, evaluate, of_model
+from carrysave.compiler.lowered.layer import Layer
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
-from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.run.exact_product import INTEGERS, ONNXRUNTIME, exact, may_saturate
 
 __all__ = ["Comparison", "Difference"]
@@ -82,7 +82,7 @@ class Comparison:
             if node.op_type == "DynamicQuantizeLinear":
                 types = (np.uint8, np.float32, np.uint8)
                 host |= dict(zip(node.output, map(np.dtype, types), strict=False))
-        self._layers: dict[str, tuple[str, Recurrent]] = {}
+        self._layers: dict[str, tuple[str, Layer]] = {}
         for key, layer in lowered.recurrent.items():
             in_floats = lowered.quantised_on_reading.get(key)
             operator = in_floats or layer.node.op_type

@@ -19,6 +19,7 @@ from carrysave.compiler.run.compare import Comparison
 from carrysave.compiler.run.results import ProductRun, Run
 from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.packed import packs
+from carrysave.driver.batch import Work
 from carrysave.driver.job import Job
 from carrysave.errors import installed
 from carrysave.progress import Steps
@@ -157,7 +158,7 @@ class _Machine:
         same = all(
             getattr(before, name, 0) is getattr(product, name, 0)
             or np.array_equal(getattr(before, name, 0), getattr(product, name, 0))
-            for name in ("a_zero", "b_zero", "weights")
+            for name in ("a_zero", "b_zero", "weights", "first", "factors")
         )
         same = same and all(
             one is other or (one is not None and other is not None and np.array_equal(one, other))
@@ -177,12 +178,14 @@ class _Machine:
                 jobs = [of_work(name, work, target).packed(target).job for work in compiled.works]
             costs, peak = spent_by_all(jobs, target), target.peak(compiled.works[-1].mode)
             rows = sum(job.m for job in jobs)
-            entry = ProductRun(product, _shapes(jobs), compiled.macs, peak, costs, rows)
+            entry = ProductRun(
+                product, _shapes(jobs, compiled.works), compiled.macs, peak, costs, rows
+            )
             before = self.layers.get(name)
             # A recurrent layer multiplies at every step.
             self.layers[name] = entry if before is None else before.with_more(entry)
         # Works of a product are alike: sample the first, with one that goes on with its sums.
-        goes_on = [work.row_factors is not None for work in compiled.works[1:]]
+        goes_on = [work.goes_on for work in compiled.works[1:]]
         last = {"all": len(results), "sample": 1 + sum(goes_on[:1]), "none": 0}[self.simulation]
         existing: np.ndarray | None = None
         for work, result in zip(compiled.works[:last], results, strict=False):
@@ -204,11 +207,11 @@ class _Machine:
         return compiled, results, y
 
 
-def _shapes(jobs: list[Job]) -> list[tuple[int, int, int]]:
+def _shapes(jobs: list[Job], works: list[Work]) -> list[tuple[int, int, int]]:
     """Return M, K and N of jobs; those that go on with another's sums count as one with it."""
     shapes: list[tuple[int, int, int]] = []
-    for job in jobs:
-        before = shapes.pop()[1] if job.accumulate else 0
+    for job, work in zip(jobs, works, strict=True):
+        before = shapes.pop()[1] if work.goes_on else 0
         shapes.append((job.m, before + job.k, job.n))
     return shapes
 
