@@ -8,6 +8,7 @@ import pytest
 
 from carrysave.asic import synthesis
 from carrysave.papers import eight_bits
+from golden.formats.element import ElementFormat
 from golden.formats.names import parse
 from hw.catalog import Design
 from verif.papers.test_ratios import call
@@ -34,7 +35,9 @@ def test_lanes_take_a_pair_of_eight_bits_a_cycle() -> None:
     assert lanes[0][:2] == ("int8", "exact, 32 bits")
     assert len({lane[:2] for lane in lanes}) == len(lanes) == 7
     for name, _, designs in lanes:
-        assert parse(name).width == 8
+        number = parse(name)
+        assert isinstance(number, ElementFormat)
+        assert number.width == 8
         for design in designs:
             assert design.component().operations_per_cycle == 2
             formats = {design.parameters.get(key, name) for key in ("formats", "a_format")}
