@@ -65,6 +65,13 @@ def test_a_name_is_found(name: str) -> None:
     assert sum(one.casefold().startswith(name.casefold()) for one in bold) == 1
 
 
+def test_whole_names_come_before_parts() -> None:
+    assert [known.find(name) for p in PAPERS for name in (p.short, p.title)] == [
+        p for p in PAPERS for _ in range(2)
+    ]
+    assert known.find("attention") is None  # of several papers
+
+
 def anchors(page: Path) -> set[str]:
     """Return the anchors that Sphinx makes of headings."""
     heads = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
