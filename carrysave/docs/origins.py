@@ -40,6 +40,7 @@ COMPARED: dict[str, tuple[str, ...]] = {
     "ent": ("systolic_os", "matrix_2d"),
     "xr-npe": ("sl8", "npe", "opt1"),
     "lut-tensor-core": ("lut_core", *_RIVALS),
+    "fp8-int8": ("sl8", "float_mac", "opt1"),
 }
 """By table of ``carrysave reproduce``: the designs that it measures by their names."""
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from carrysave.errors import needs
-from carrysave.papers import lanes, luts, luts_view, ratios
+from carrysave.papers import eight_bits, lanes, luts, luts_view, ratios
 from carrysave.progress import Steps
 from carrysave.report import tables
 from carrysave.report.figures import short_versions
@@ -88,6 +88,16 @@ TABLES = {
         luts_view.draw,
         ("um2 per MAC per cycle", "pJ/MAC", "unit"),
         needs=("sklearn",),
+    ),
+    "fp8-int8": Table(
+        'arXiv 2303.17951, "FP8 versus INT8 for efficient deep learning inference", its abstract:'
+        ' "the FP formats are somewhere between 50-180% less efficient in terms of compute in'
+        ' dedicated hardware than the INT format"',
+        eight_bits.measure,
+        eight_bits.sections,
+        eight_bits.remarks,
+        eight_bits.draw,
+        ("period ns", "area um2", "operands"),
     ),
 }
 

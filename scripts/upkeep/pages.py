@@ -1,7 +1,7 @@
 """Tables of the documentation that benchmarks write, and README's, which is taken from them.
 
-    .venv/bin/python scripts/upkeep/pages.py           writes README's table of figures
-    .venv/bin/python scripts/upkeep/pages.py --check   fails if it is not that of the pages
+    .venv/bin/python scripts/upkeep/pages.py           writes README's table of figures, and papers
+    .venv/bin/python scripts/upkeep/pages.py --check   fails if they are not what they are made of
 
 A table is on the page in docs/figures that has its two marks, `<!-- NAME -->` and
 `<!-- end of NAME -->`. The line `Tier: ...` above a table says what its figures are.
@@ -14,11 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from carrysave.papers import known
+
 __all__ = ["PAGES", "write_table"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "figures"
 README = ROOT / "README.md"
+PAPERS = ROOT / "docs" / "papers.md"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,15 +199,19 @@ def _figures() -> str:
 
 
 def main() -> None:
-    """Write README's table, or check it."""
+    """Write README's table and that of papers, or check them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only compare")
     arguments = parser.parse_args()
-    wanted = _replace(README, "figures", _figures())
-    if not arguments.check:
-        README.write_text(wanted)
-    elif wanted != README.read_text():
-        sys.exit("README.md: its table is not that of docs/figures; run scripts/upkeep/pages.py")
+    for page, name, text in (
+        (README, "figures", _figures()),
+        (PAPERS, "papers", known.markdown()),
+    ):
+        wanted = _replace(page, name, text)
+        if not arguments.check:
+            page.write_text(wanted)
+        elif wanted != page.read_text():
+            sys.exit(f"{page.name}: its table is out of date; run scripts/upkeep/pages.py")
 
 
 if __name__ == "__main__":

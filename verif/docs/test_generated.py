@@ -16,7 +16,7 @@ from carrysave.docs.samples import command_of, sample
 from carrysave.docs.sources import ROOT
 from carrysave.docs.structure import LOGIC, Link, structure_of
 from carrysave.jobs.store import COLUMNS
-from carrysave.papers import lanes, layer, ratios, rivals
+from carrysave.papers import eight_bits, lanes, layer, ratios, rivals
 from carrysave.vectors.tables import MEANINGS
 from golden.engine import EngineSpec
 from golden.npe.npe import NpeSpec
@@ -159,6 +159,7 @@ def test_tables_of_papers_compare_what_origins_say() -> None:
     for name, modules, parts in (
         ("xr-npe", (lanes,), set()),
         ("lut-tensor-core", (rivals, layer), {"mac"}),  # the element of `adder_tree`
+        ("fp8-int8", (eight_bits,), set()),
     ):
         text = "".join(inspect.getsource(module) for module in modules)
         found[name] = set(CATALOG) & set(re.findall(r'"(\w+)"', text)) - parts

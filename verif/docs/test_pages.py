@@ -80,3 +80,11 @@ def test_every_figure_in_the_text_has_its_tier(page: Path) -> None:
     for part in re.split(r"\n## " if whole else r"\n\n", text):
         if FIGURE.search(part):
             assert re.search(rf"\b({'|'.join(TIERS)})\b", part, re.I), part[:300]
+
+
+def test_pages_have_names_of_their_own() -> None:
+    """A search shows titles alone."""
+    titles = [page.read_text().partition("\n")[0] for page in pages() if page != README]
+    titles = [title for title in titles if title.startswith("# ")]
+    assert len(titles) >= 55
+    assert sorted(title for title in set(titles) if titles.count(title) > 1) == []
