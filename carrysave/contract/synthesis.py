@@ -120,7 +120,8 @@ def atoms_of(
         verdict = answer.verdict
         if answer.witness is not None:
             solved += 1
-            if any(learner.add(answer.witness) >> number & 1 for number in chosen):
+            differ = learner.add(answer.witness)
+            if any(differ >> number & 1 for number in chosen):
                 raise RuntimeError(f"gates of {named(atoms)} are not what they should be")
     without = {
         template[number].name: min(
