@@ -77,7 +77,7 @@ def _answer(core: Handshakes, name: str, answer: Answer) -> dict[str, Any]:
         and {
             "cycles": witness.cycles,
             "inputs": [dict(values) for values in witness.inputs],
-            "other": list(witness.other),
+            "other": [values[name] for values in witness.other],
         },
     }
 
@@ -100,9 +100,9 @@ def _runs(name: str, answer: Answer) -> str:
     if witness is None:
         return ""
     differing = [
-        f"0x{values[name]:x} or 0x{other:x} in cycle {cycle}"
+        f"0x{values[name]:x} or 0x{other[name]:x} in cycle {cycle}"
         for cycle, (values, other) in enumerate(zip(witness.inputs, witness.other, strict=True))
-        if values[name] != other
+        if values[name] != other[name]
     ]
     more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
     return f": {differing[0]}{more} shows in cycle {witness.cycles - 1}"

@@ -60,6 +60,16 @@ class Handshakes:
         }
         return {valid: name for valid, name in ready.items() if name in self.outputs}
 
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Fields that a contract of atoms takes as known: they end a sum or a burst."""
+        return tuple(name for name in self.reaching if name.endswith("last"))
+
+    def channel(self, field: str) -> str | None:
+        """Name valid of the stream that a field belongs to, if it does to one."""
+        valids = (each for each in self.streams if field.startswith(each.removesuffix("valid")))
+        return next(valids, None)
+
 
 def handshakes_of(design: Design) -> Handshakes:
     """Cut the logic of the handshakes out of a design.

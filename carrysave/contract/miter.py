@@ -7,11 +7,23 @@ from enum import Enum
 from math import ceil
 from pathlib import Path
 
-from carrysave.contract.handshakes import CORE, Handshakes
+from carrysave.contract.copies import MITER, Second, in_run
+from carrysave.contract.handshakes import Handshakes
 from hw.emit import tools, yosys
 
-__all__ = ["DEPTH", "Answer", "Verdict", "Witness", "compare"]
+__all__ = [
+    "AIGER",
+    "DEPTH",
+    "Answer",
+    "Verdict",
+    "Witness",
+    "compare",
+    "read_witness",
+    "shortest",
+    "write_miter",
+]
 
+AIGER = "miter.aig"
 DEPTH = 64
 """Cycles in which the shortest counterexample is looked for."""
 
@@ -31,12 +43,12 @@ class Witness:
 
     Members
     -------
-    inputs : of each cycle, values by name; those of the first run for the field.
-    other : of each cycle, the field's value in the second run.
+    inputs : of each cycle, values by name, in the first run.
+    other : of each cycle, values in the second run of those inputs that may differ.
     """
 
     inputs: tuple[Mapping[str, int], ...]
-    other: tuple[int, ...]
+    other: tuple[Mapping[str, int], ...]
 
     @property
     def cycles(self) -> int:
@@ -71,96 +83,74 @@ def compare(
     """
     if field not in core.reaching:
         return Answer(Verdict.STRUCTURE)
+    second = Second((field,))
     with tools.workplace() as folder:
-        (folder / "core.il").write_text(core.netlist)
-        (folder / "miter.v").write_text(_miter(core, field))
-        yosys.run(
-            "read_rtlil core.il\nread_verilog miter.v\nhierarchy -top miter__\nproc\nflatten\n"
-            "setundef -zero\nopt -full\nopt_clean -purge\nmemory_map\nopt -full\n"
-            "techmap\nopt -full\ndffunmap\naigmap\nopt_clean -purge\n"
-            "write_aiger -zinit -map miter.map miter.aig",
-            cwd=folder,
-        )
-        shortest = f"read_aiger miter.aig; bmc3 -F {DEPTH} -T {ceil(seconds)}; write_cex -a cex"
-        # Not all of its commands look at the clock.
-        output = yosys.run_abc(shortest, cwd=folder, deadline=seconds + 10)
-        if "was asserted" in output:
-            return Answer(Verdict.DEPENDS, _witness(core, field, folder))
-        through = f"No output asserted in {DEPTH} frames" in output
-        if not through and (witness := search(field, seconds)):
+        write_miter(core, second, folder)
+        witness, through = shortest(core, second, seconds, folder)
+        if witness is None and not through:
+            witness = search(field, seconds)
+        if witness is not None:
             return Answer(Verdict.DEPENDS, witness)
-        proven = yosys.never("miter.aig", seconds, cwd=folder)
+        proven = yosys.never(AIGER, seconds, cwd=folder)
         if proven is False:
-            return Answer(Verdict.DEPENDS, _witness(core, field, folder))
+            return Answer(Verdict.DEPENDS, read_witness(core, second, folder))
     if proven:
         return Answer(Verdict.INDUCTION)
     witness = search(field, seconds) if through else None
     return Answer(Verdict.DEPENDS if witness else Verdict.OPEN, witness)
 
 
-def _miter(core: Handshakes, field: str) -> str:
-    """Write the Verilog of both copies and of what compares them."""
-    widths = core.widths
-    ports = {**widths, "other__": widths[field]}
-    lines = [f"module miter__ (differ__, {', '.join(ports)});", "output differ__;"]
-    lines += [f"input [{width - 1}:0] {yosys.word(name)};" for name, width in ports.items()]
-    last = len(core.outputs) - 1
-    for copy, value in (("one__", field), ("two__", "other__")):
-        lines.append(f"wire [{last}:0] {copy};")
-        pins = [f".{name}({value if name == field else name})" for name in widths]
-        pins += [f".{name}({copy}[{number}])" for number, name in enumerate(core.outputs)]
-        lines.append(f"{CORE} copy_{copy} ({', '.join(pins)});")
-    broken = []
-    for valid, ready in core.streams.items():
-        lines += _rule(core, field, valid, core.outputs.index(ready))
-        broken.append(f"broken_{valid}__")
-    return "\n".join([
-        *lines,
-        f"wire broken__ = {' || '.join(broken) or 0};",
-        "reg before__ = 0;",
-        f"always @(posedge {core.clock}) before__ <= before__ || broken__;",
-        "assign differ__ = !before__ && !broken__ && one__ != two__;",
-        "endmodule\n",
-    ])
+def write_miter(core: Handshakes, second: Second, folder: Path) -> None:
+    """Write the gates of both copies to the file :data:`AIGER`."""
+    (folder / "core.il").write_text(core.netlist)
+    (folder / "atoms.il").write_text(second.logic(core))
+    (folder / "miter.v").write_text(second.verilog(core))
+    yosys.run(
+        "read_rtlil core.il\nread_rtlil atoms.il\nread_verilog miter.v\n"
+        f"hierarchy -top {MITER}\nproc\nflatten\n"
+        "setundef -zero\nopt -full\nopt_clean -purge\nmemory_map\nopt -full\n"
+        "techmap\nopt -full\ndffunmap\naigmap\nopt_clean -purge\n"
+        f"write_aiger -zinit -map miter.map {AIGER}",
+        cwd=folder,
+    )
 
 
-def _rule(core: Handshakes, field: str, valid: str, ready: int) -> list[str]:
-    """Check that a sender keeps what it offers until it is taken; `ready` is an output's place.
+def shortest(
+    core: Handshakes, second: Second, seconds: float, folder: Path
+) -> tuple[Witness | None, bool]:
+    """Look for the shortest counterexample; return it, and whether all of :data:`DEPTH` is."""
+    script = f"read_aiger {AIGER}; bmc3 -F {DEPTH} -T {ceil(seconds)}; write_cex -a cex"
+    # Not all of its commands look at the clock.
+    output = yosys.run_abc(script, cwd=folder, deadline=seconds + 10)
+    if "was asserted" in output:
+        return read_witness(core, second, folder), False
+    return None, f"No output asserted in {DEPTH} frames" in output
 
-    Until handshakes differ, the second copy is ready when the first one is.
+
+def read_witness(core: Handshakes, second: Second, folder: Path) -> Witness:
+    """Read ABC's counterexample: a line of bits for each cycle, after one of registers.
+
+    Of stages it is one of the first and the last.
     """
-    prefix = valid.removesuffix("valid")
-    parts = [valid, *(name for name in core.reaching if name.startswith(prefix))]
-    parts += ["other__"] if field in parts else []
-    bits = sum(core.widths[field if part == "other__" else part] for part in parts)
-    payload = f"{{{', '.join(parts)}}}"
-    active = f"!{core.reset}" if core.reset.endswith("n") else core.reset
-    waits, held = f"waits_{valid}__", f"held_{valid}__"
-    return [
-        f"reg [{bits - 1}:0] {held};\nreg {waits} = 0;",
-        f"always @(posedge {core.clock}) {held} <= {payload};",
-        f"always @(posedge {core.clock}) {waits} <= {valid} && !one__[{ready}] && !({active});",
-        f"wire broken_{valid}__ = {waits} && {payload} != {held};",
-    ]
-
-
-def _witness(core: Handshakes, field: str, folder: Path) -> Witness:
-    """Read ABC's counterexample: a line of bits for each cycle, after one of registers."""
     places = {
         int(position): (name, int(bit))
         for position, bit, name in re.findall(
             r"^input (\d+) (\d+) (\S+)$", (folder / "miter.map").read_text(), re.MULTILINE
         )
     }
+    free = [] if second.stages else [in_run(name, "two") for name in second.fields]
     # The first line is of registers, and empty if none are left.
     lines = (folder / "cex").read_text().splitlines()[1:]
-    cycles = []
+    cycles, others = [], []
     for line in (line for line in lines if re.fullmatch("[01x]+", line)):
-        values = dict.fromkeys(core.widths | {"other__": 1}, 0)
+        values = dict.fromkeys([*core.widths, *free], 0)
         for position, (name, bit) in places.items():
             values[name] |= (line[position] == "1") << bit
-        cycles.append(values)
-    other = tuple(values.pop("other__") for values in cycles)
-    for values in cycles:
         del values[core.clock]
-    return Witness(tuple(cycles), other)
+        others.append([values.pop(name) for name in free])
+        cycles.append(values)
+    if second.stages is None:
+        other = [dict(zip(second.fields, each, strict=True)) for each in others]
+    else:
+        other = second.examples(core, cycles)
+    return Witness(tuple(cycles), tuple(other))

@@ -73,7 +73,8 @@ class Pairs:
                 cycle = self._simulate(part, field, other)
                 tried += 1
                 if cycle is not None:
-                    return Witness(part.inputs[: cycle + 1], tuple(other[: cycle + 1]))
+                    values = tuple({field: value} for value in other[: cycle + 1])
+                    return Witness(part.inputs[: cycle + 1], values)
                 if time.monotonic() - start > left:
                     break
             left -= time.monotonic() - start
@@ -147,33 +148,25 @@ def second_runs(
         yield [value ^ (mask if cycle >= start else 0) for cycle, value in enumerate(values)]
 
 
-def _channel(core: Handshakes, field: str) -> tuple[str, str] | None:
-    """Name valid and ready of the stream that a field belongs to, if it does to one."""
-    return next(
-        (pair for pair in core.streams.items() if field.startswith(pair[0].removesuffix("valid"))),
-        None,
-    )
-
-
 def _transfers(core: Handshakes, recording: Recording, field: str) -> Iterator[int]:
     """Yield the cycles in which a field is taken; all of them if it belongs to no stream."""
-    channel, high = _channel(core, field), not core.reset.endswith("n")
+    channel, high = core.channel(field), not core.reset.endswith("n")
     for cycle, (inputs, outputs) in enumerate(
         zip(recording.inputs, recording.outputs, strict=True)
     ):
         if inputs[core.reset] == high:
             continue
-        if channel is None or (inputs[channel[0]] and _bit(core, outputs, channel[1])):
+        if channel is None or (inputs[channel] and _bit(core, outputs, core.streams[channel])):
             yield cycle
 
 
 def _waits(core: Handshakes, recording: Recording, field: str, cycle: int) -> bool:
     """Return whether the sender of a field still offers what was not taken in the cycle before."""
-    channel = _channel(core, field)
+    channel = core.channel(field)
     if channel is None or not cycle:
         return False
     before, outputs = recording.inputs[cycle - 1], recording.outputs[cycle - 1]
-    return bool(before[channel[0]] and not _bit(core, outputs, channel[1]))
+    return bool(before[channel] and not _bit(core, outputs, core.streams[channel]))
 
 
 def _bit(core: Handshakes, outputs: int, name: str) -> int:

@@ -90,12 +90,12 @@ def test_counterexample_is_one_in_simulation(
     for field in fields:
         answer = compare(core, field, SECONDS)
         assert answer.verdict is Verdict.DEPENDS
-        check_witness(design, core, field, answer.witness)
+        check_witness(design, core, answer.witness)
 
 
-def check_witness(design: Design, core: Handshakes, field: str, witness: Witness | None) -> None:
+def check_witness(design: Design, core: Handshakes, witness: Witness | None) -> None:
     assert witness is not None
-    one, two = (simulate(design, run, core.outputs) for run in runs(witness, field))
+    one, two = (simulate(design, run, core.outputs) for run in runs(witness))
     assert one[:-1] == two[:-1]
     assert one[-1] != two[-1]
 
@@ -106,9 +106,9 @@ def test_counterexample_is_found_by_the_bench() -> None:
     core = handshakes_of(design)
     with Pairs(design, core) as pairs:
         witness = pairs.differing("i_a", SECONDS)
-    check_witness(design, core, "i_a", witness)
+    check_witness(design, core, witness)
     assert witness is not None
-    one, two = runs(witness, "i_a")
+    one, two = runs(witness)
     for cycles in (one, two):
         told = simulate(design, cycles, ("i_ready",))
         for before, after, ready in zip(cycles, cycles[1:], told, strict=False):
@@ -186,7 +186,7 @@ def test_coprocessors_are_decided(name: str, parameters: dict[str, Any], depends
     assert set(found.named(Verdict.DEPENDS)) == depends
     assert not found.named(Verdict.OPEN)
     for field in depends:
-        check_witness(design, core, field, found.answers[field].witness)
+        check_witness(design, core, found.answers[field].witness)
 
 
 @pytest.mark.sample(1)
@@ -209,10 +209,10 @@ def test_other_operands_take_the_same_time(
     assert len(set(one)) > 2
 
 
-def runs(witness: Witness, field: str) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
+def runs(witness: Witness) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
     first = [dict(values) for values in witness.inputs]
     pairs = zip(first, witness.other, strict=True)
-    return first, [values | {field: other} for values, other in pairs]
+    return first, [{**values, **other} for values, other in pairs]
 
 
 def simulate(design: Design, cycles: list[dict[str, int]], outputs: tuple[str, ...]) -> list[str]:
