@@ -20,8 +20,8 @@ UNIT = (
 QUERIES, WIDTH = 9, 12
 
 
-def target_of(block: int, unit: str = UNIT) -> Target:
-    engine = {"m": "4", "n": "4", "code_bytes": "2"}
+def target_of(block: int, unit: str = UNIT, *, shares: bool = False) -> Target:
+    engine = {"m": "4", "n": "4", "code_bytes": "2", "shares": str(shares).lower()}
     return Target(Design.parse("coprocessor", engine | {"vector": unit.format(block=block)}))
 
 
@@ -63,6 +63,26 @@ def test_one_pass_is_near_attention(keys: int) -> None:
     # The last column is that of the ones.
     assert abs(made[:, -1] - ONE).max() <= 1
     assert np.sqrt(((made - right)[:, :-1] ** 2).mean()) < 0.05 * right[:, :-1].std() + 0.4
+
+
+@pytest.mark.parametrize(("keys", "most"), [(5, None), (16, 4), (50, 2), (64, None), (300, 4)])
+def test_one_pass_of_several_blocks_is_near_attention(keys: int, most: int | None) -> None:
+    """Nearer than one block: each has an octave of its own; rows are computed some at a time."""
+    image = Image(target_of(16, UNIT.replace("length=64", "length=320"), shares=True))
+    head, (_, _, v) = head_of(image, keys)
+    one_pass(image, "0.", head, most)
+    program = assembled(image, [image.steps])
+    memory = program.memory.copy()
+    by_golden(program, memory)(program.sections[0])
+    count = most or QUERIES
+    last = slice((QUERIES - 1) // count * count, QUERIES)
+    scores = program.buffers["0.scores"].read(memory)[: len(range(QUERIES)[last])]
+    weights = np.exp((scores - scores.max(axis=1, keepdims=True)) / 2.0**8)
+    right = weights / weights.sum(axis=1, keepdims=True) @ v
+    made = program.buffers["context"].read(memory)
+    assert abs(made[:, -1] - ONE).max() <= 1
+    wrong = (made[last] - right)[:, :-1]
+    assert np.sqrt((wrong**2).mean()) < 0.025 * right[:, :-1].std() + 0.4
 
 
 def test_one_pass_refuses_rows_of_several_blocks() -> None:
