@@ -11,7 +11,7 @@ from golden.lut.expander import ExpanderSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.geometry import block_widths
 
-__all__ = ["Side", "TileRequest", "counts", "place_of", "shifts", "sides", "stride_of"]
+__all__ = ["Side", "TileRequest", "counts", "place_of", "sides", "stride_of", "where_shifted"]
 
 
 _AS_THEY_ARE = ExpanderSpec(name="none", width=0, bits=0, table=())
@@ -154,10 +154,9 @@ def counts(spec: CoprocessorSpec, side: Side) -> bool:
     return spec.counters and side.name == "a"
 
 
-def shifts(spec: CoprocessorSpec, side: str, job: Any) -> Value:
-    """Return whether a job has a side: only some have octaves of blocks of A."""
-    some: Value = job.shifted if spec.shares and side == "a_scales" else C(1, 1)
-    return some
+def where_shifted(spec: CoprocessorSpec, side: str, job: Any, value: Value) -> Value:
+    """Return a condition of a side, or 0 if it is octaves, and the job has none."""
+    return value & job.shifted if spec.shares and side == "a_scales" else value
 
 
 class TileRequest(data.StructLayout):

@@ -13,7 +13,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.geometry import Geometry, block_widths, pick, scales_of
-from hw.soc.schedule.sides import Side, TileRequest, counts, place_of, shifts
+from hw.soc.schedule.sides import Side, TileRequest, counts, place_of, where_shifted
 
 __all__ = ["BlockDone", "SumsRequest", "TileWalk"]
 
@@ -179,7 +179,7 @@ class TileWalk(wiring.Component):
                 m.next = "TILES"
             with m.State("TILES"):
                 ports = [getattr(self, f"o_{name}") for name in (*self.sides, "sums", "done")]
-                of = [shifts(self.spec, name, job) for name in self.sides]
+                of = [where_shifted(self.spec, name, job, C(1)) for name in self.sides]
                 m.d.comb += step.eq(_issue(m, ports, [*of, tile.ends, tile.first & tile.last_code]))
                 with m.If(step):
                     self._step(m, tile)
@@ -241,7 +241,7 @@ class TileWalk(wiring.Component):
         engine, request, of_a = spec.inside, getattr(self, f"o_{name}").payload, name[0] == "a"
         part = Signal(range(spec.PARTS), name=f"part_{name}")
         keep = block.keep_a if of_a else block.keep_b
-        m.d.sync += part.eq(part + (leave & ~keep & shifts(spec, name, job)))
+        m.d.sync += part.eq(part + where_shifted(spec, name, job, leave & ~keep))
         codes = block.codes if name in "ab" else scales_of(spec, block.codes, job.kind)
         m.d.comb += place_of(spec, self.sides[name], request, tile)
         rows, columns = (
