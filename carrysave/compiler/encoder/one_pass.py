@@ -107,7 +107,7 @@ def averaging(target: Target, keys: int, factor: float = 1.0) -> Requantisation:
     Parameters
     ----------
     keys : codes of a row.
-    factor : of 1 or less, which sums are multiplied by.
+    factor : sums are multiplied by it; what is too large then is so as a result, too.
     """
     unit = target.spec.vector
     assert unit is not None
@@ -118,9 +118,9 @@ def averaging(target: Target, keys: int, factor: float = 1.0) -> Requantisation:
     return scaled(min(high / most, 1.0) * factor, high)
 
 
-def dividing(unit: VectorUnitSpec) -> Requantisation:
-    """Return how rows are divided by the sum of shares times :data:`ONE`, to codes."""
-    limit = (1 << unit.out_width - 1) - 1
+def dividing(unit: VectorUnitSpec, bits: int | None = None) -> Requantisation:
+    """Return how rows are divided by the sum of shares times :data:`ONE`, to codes of some bits."""
+    limit = (1 << (bits or unit.out_width) - 1) - 1
     return Requantisation(
         multiplier=1, shift=ONE.bit_length() - 1, zero_point=0, low=-limit - 1, high=limit
     )
