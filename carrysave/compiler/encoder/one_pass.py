@@ -1,17 +1,20 @@
 """Attention in one pass over scores, as jobs: shares by blocks, their sums, and one division."""
 
+import hashlib
 from dataclasses import dataclass
+
+import numpy as np
 
 from carrysave.compiler.encoder.codes import scaled
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.jobs import product, rows
+from carrysave.compiler.program.jobs import product, rows, scaling
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from golden.npe.vector import VectorUnitSpec
 from golden.soc.shares import first_exponent, share_columns, share_fraction
 
-__all__ = ["ONE", "Head", "averaging", "dividing", "one_pass", "share_parts", "unit_of"]
+__all__ = ["ONE", "Head", "Mask", "averaging", "dividing", "one_pass", "share_parts", "unit_of"]
 
 ONE = 64
 """Code of the column of ones, by whose sum a row is divided: outputs are in units of 1 / ONE."""
@@ -37,12 +40,39 @@ class Head:
     scoring: Requantisation
 
 
-def one_pass(image: Image, node: str, head: Head, most: int | None = None) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Mask:
+    """Which keys a query sees: none behind its own place, and of those before it the last ones.
+
+    Queries are the last places that have keys.
+
+    Members
+    -------
+    window : how many keys a query sees, its own among them; None: all.
+    sinks : the first keys, which all queries see besides; what is between is computed, and hidden.
+    group : queries of one place, which follow each other: heads that share keys and values.
+    """
+
+    window: int | None = None
+    sinks: int = 0
+    group: int = 1
+
+    def seen(self, queries: range, rows: int, keys: int) -> np.ndarray:
+        """Return which keys some of the rows of queries see: booleans, queries x keys."""
+        places = np.array(queries)[:, None] // self.group + keys - rows // self.group
+        behind, first = places - np.arange(keys), np.arange(keys) < self.sinks
+        return (behind >= 0) & ((behind < (self.window or keys)) | first)
+
+
+def one_pass(
+    image: Image, node: str, head: Head, most: int | None = None, mask: Mask | None = None
+) -> None:
     """Add the jobs of a head to an image: two products, and one pass over rows behind each.
 
     Where products shift sums of shares by octaves, rows may have several blocks; else they must be
     one, whose exponent cancels in the division. Rows are computed some at a time, in buffers of
-    these.
+    these. Keys that none of these rows sees are left out; those that some see get the least score
+    in the others.
 
     Parameters
     ----------
@@ -50,6 +80,7 @@ def one_pass(image: Image, node: str, head: Head, most: int | None = None) -> No
     node : what the jobs are of.
     head : its operands.
     most : rows at a time; None: all.
+    mask : which keys a query sees; None: all.
 
     Raises
     ------
@@ -69,17 +100,50 @@ def one_pass(image: Image, node: str, head: Head, most: int | None = None) -> No
     sums = image.reserve(f"{node}sums", count, head.values.columns, size)
     for first in range(0, head.queries.rows, count):
         here = first, min(first + count, head.queries.rows)
-        some = 0, here[1] - first
-        c = scores.part(some)
-        job = product(target, head.queries.part(here), head.keys, c, how=head.scoring)
+        seen = np.ones((here[1] - first, keys), bool)
+        if mask is not None:
+            seen = mask.seen(range(*here), head.queries.rows, keys)
+        columns = np.flatnonzero(seen.any(axis=0))
+        low, high = int(columns[0]), int(columns[-1]) + 1
+        some, wide = (0, here[1] - first), high - low
+        c = scores.part(some, (0, wide))
+        of_keys = head.keys.part(None, (low, high))
+        job = product(target, head.queries.part(here), of_keys, c, how=head.scoring)
         image.start(node, "product", job)
-        image.start(node, "exps", rows(target, "exps", c, shares.part(some)))
-        codes, octaves = share_parts(shares.part(some), keys, target)
-        averaged, how = sums.part(some), averaging(target, keys)
-        job = product(target, codes, head.values, averaged, how=how, octaves=octaves)
+        _hide(image, node, c, seen[:, low:high])
+        share = shares.part(some, (0, share_columns(unit, "exps", wide)))
+        image.start(node, "exps", rows(target, "exps", c, share))
+        codes, octaves = share_parts(share, wide, target)
+        averaged, how = sums.part(some), averaging(target, wide)
+        values = head.values.part((low, high))
+        job = product(target, codes, values, averaged, how=how, octaves=octaves)
         image.start(node, "product", job)
         job = rows(target, "divide", averaged, head.context.part(here), how=dividing(unit))
         image.start(node, "divide", job)
+
+
+def _hide(image: Image, node: str, scores: Buffer, seen: np.ndarray) -> None:
+    """Give the least score to what is not seen, in the columns that have any such."""
+    unit = unit_of(image.target, node)
+    hidden = np.flatnonzero(~seen.all(axis=0))
+    if len(hidden) and not (unit.builds(["add"]) and unit.out_width >= unit.width):
+        raise ValueError(
+            f"{node}: a mask takes add, and codes as wide as scores, of the vector unit"
+        )
+    # Behind the window, and behind the queries' own places; in rows that the unit has room for.
+    cuts = np.flatnonzero(np.diff(hidden) > 1) + 1
+    most = unit.most("add")
+    runs = [
+        run[at : at + most] for run in np.split(hidden, cuts) for at in range(0, len(run), most)
+    ]
+    for run in runs:
+        part = int(run[0]), int(run[-1]) + 1
+        least = np.where(seen[:, slice(*part)], 0, -(1 << unit.width - 1))
+        digest = hashlib.sha256(least.tobytes()).hexdigest()[:16]
+        name = f"mask.{least.shape[0]}x{least.shape[1]}.{digest}"
+        given = image.buffers.get(name) or image.place(name, least, scores.bits)
+        c, how = scores.part(None, part), scaling(1.0, unit.width)
+        image.start(node, "add", rows(image.target, "add", c, c, b=given, how=how))
 
 
 def unit_of(target: Target, node: str) -> VectorUnitSpec:

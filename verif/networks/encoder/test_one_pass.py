@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from carrysave.compiler.encoder.codes import scaled
-from carrysave.compiler.encoder.one_pass import ONE, Head, one_pass
+from carrysave.compiler.encoder.one_pass import ONE, Head, Mask, one_pass
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.run.network import by_golden
@@ -25,7 +25,9 @@ def target_of(block: int, unit: str = UNIT, *, shares: bool = False) -> Target:
     return Target(Design.parse("coprocessor", engine | {"vector": unit.format(block=block)}))
 
 
-def head_of(image: Image, keys: int) -> tuple[Head, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def head_of(
+    image: Image, keys: int, context: int = 8
+) -> tuple[Head, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Place random operands; scores have a deviation of 2."""
     rng = np.random.default_rng(keys)
     q, k = rng.integers(-128, 128, (QUERIES, WIDTH)), rng.integers(-128, 128, (WIDTH, keys))
@@ -34,7 +36,7 @@ def head_of(image: Image, keys: int) -> tuple[Head, tuple[np.ndarray, np.ndarray
         queries=image.place("queries", q, 8),
         keys=image.place("keys", k, 8),
         values=image.place("values", v, 8),
-        context=image.reserve("context", QUERIES, WIDTH + 1, 8),
+        context=image.reserve("context", QUERIES, WIDTH + 1, context),
         scoring=scaled(2.0 * 2**8 / float((q @ k).std()), (1 << 14) - 1),
     )
     return head, (q, k, v)
@@ -83,6 +85,54 @@ def test_one_pass_of_several_blocks_is_near_attention(keys: int, most: int | Non
     assert abs(made[:, -1] - ONE).max() <= 1
     wrong = (made[last] - right)[:, :-1]
     assert np.sqrt((wrong**2).mean()) < 0.025 * right[:, :-1].std() + 0.4
+
+
+MASKED = (
+    "vector_unit(operations=add,exps,divide,lanes=4,length=64,width=15,scale_width=8,out_width=16,"
+    "signed=true,block={block})"
+)
+
+
+@pytest.mark.parametrize(
+    ("keys", "most", "mask"),
+    [
+        (9, None, Mask()),
+        (50, 4, Mask()),
+        (50, 2, Mask(window=7)),
+        (61, 9, Mask(window=20)),
+        (40, 3, Mask(group=3)),
+        (33, 6, Mask(window=5, group=3)),
+        (20, 1, Mask(window=1)),
+        (45, 4, Mask(window=6, sinks=3)),
+    ],
+)
+def test_masked_keys_have_no_share(keys: int, most: int | None, mask: Mask) -> None:
+    """Against float64 of what each query sees; keys that no row sees are not multiplied."""
+    image = Image(target_of(16, MASKED, shares=True))
+    head, (q, k, v) = head_of(image, keys, context=16)
+    one_pass(image, "0.", head, most, mask)
+    program = assembled(image, [image.steps])
+    memory = program.memory.copy()
+    by_golden(program, memory)(program.sections[0])
+    places = np.arange(QUERIES) // mask.group + keys - QUERIES // mask.group
+    scores = q @ k * 2.0 / float((q @ k).std())
+    for query, place in enumerate(places):
+        first = 0 if mask.window is None else max(0, place - mask.window + 1)
+        seen = np.array(sorted({*range(mask.sinks), *range(first, place + 1)}))
+        weights = np.exp(scores[query, seen] - scores[query, seen].max())
+        right = weights / weights.sum() @ v[seen]
+        made = program.buffers["context"].read(memory)[query]
+        assert abs(made - right)[:-1].max() < 3
+        assert abs(made[-1] - ONE) <= 1
+    widest = max(job.n for step in image.steps for job in step.jobs if job.vector == "exps")
+    if mask.window is not None and not mask.sinks:
+        assert widest <= mask.window + (most or QUERIES) // mask.group
+
+
+def test_one_pass_refuses_a_mask_without_add() -> None:
+    image = Image(target_of(16, shares=True))
+    with pytest.raises(ValueError, match="a mask takes add, and codes as wide as scores"):
+        one_pass(image, "0.", head_of(image, 20)[0], None, Mask())
 
 
 def test_one_pass_refuses_rows_of_several_blocks() -> None:
