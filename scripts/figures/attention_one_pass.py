@@ -36,7 +36,7 @@ QUERIES, WIDTH, LENGTHS, SIDES = 128, 64, (128, 512, 2048), (8, 16)
 DEVIATION, BITS, SCALE_WIDTH = 2.0, 15, 8
 NAMES = {False: "one_pass_cycles", True: "one_pass_blocks"}
 BLOCK, ONE_BLOCK, WHOLE = "blocks of 16", "one pass", "whole rows"
-COLUMNS = {"array": "{}", "keys": "{:,}", "way": "{}", "cycles": "{:,}", "model": "{:,}"}
+COLUMNS = {"array": "{}", "keys": "{:,}", "way": "{}", "cycles": "{:,}"}
 COLUMNS |= {"a key": "{:.1f}", "of the array": "{:.1%}", "error": "{:.2%}"}
 
 
@@ -132,9 +132,10 @@ def main() -> None:
     ways = (BLOCK,) if arguments.blocks else (WHOLE, ONE_BLOCK)
     kinds = [(s, n, way) for s in arguments.sides for n in arguments.keys for way in ways]
     made = [measure(*kind, simulate=not arguments.modelled) for kind in kinds]
-    show(Console(), f"A head of {QUERIES} queries x {WIDTH}", made, COLUMNS)
+    columns = COLUMNS | ({"model": "{:,}"} if arguments.blocks else {})
+    show(Console(), f"A head of {QUERIES} queries x {WIDTH}", made, columns)
     if arguments.docs:
-        write_table(NAMES[arguments.blocks], markdown(made, COLUMNS))
+        write_table(NAMES[arguments.blocks], markdown(made, columns))
 
 
 if __name__ == "__main__":

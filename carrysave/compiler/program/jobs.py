@@ -1,6 +1,7 @@
 """Jobs on buffers: products, and operations of the vector unit on rows."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.target.target import Target
@@ -77,7 +78,7 @@ def product(
         low, high = how.limits(codes)
         how = Requantisation(how.multiplier, how.shift, how.zero_point, low, high, how.relu)
     one = int(window is not None)
-    shifted: dict[str, int] = {} if octaves is None else _shifted(target, a, octaves)
+    shifted: dict[str, Any] = {} if octaves is None else _shifted(target, a, octaves)
     return planned(_checked(target, c.name, "a product", Job(
         a=a.address, b=b.address, c=c.address, m=a.rows, n=c.columns, k=a.columns, lda=a.stride,
         ldb=b.stride, ldc=c.stride, bias=None if bias is None else bias.address,
@@ -87,7 +88,7 @@ def product(
     )), target)  # fmt: skip
 
 
-def _shifted(target: Target, a: Buffer, octaves: Buffer) -> dict[str, int]:
+def _shifted(target: Target, a: Buffer, octaves: Buffer) -> dict[str, Any]:
     """Return what a job has of octaves of A, in the smallest blocks."""
     unit = target.spec.vector
     if unit is None or not target.spec.shares:

@@ -52,9 +52,6 @@ class ShareShift(wiring.Component):
         of_b = engine.b_format
         self.fraction = inside.sum_width - 2 - unit.share_width - (of_b.width - of_b.signed)
         """Bits of a unit below the last one of a code times a value."""
-        block = (unit.block - 1).bit_length()
-        self.width = min(engine.a_format.width + of_b.width + block, inside.sum_width)
-        """Bits of a sum of one block."""
         row = StoredRow(spec)
         super().__init__({
             "i_shifted": In(1),
@@ -67,7 +64,7 @@ class ShareShift(wiring.Component):
         m = Module()
         size, row = self.spec.inside.sum_width, self.i.payload
         line, octaves = Signal(range(self.spec.inside.m)), Signal(8)
-        places = Signal(range(_LAST + 1))
+        places, shifts = Signal(range(_LAST + 1)), Signal(8)
         moves, takes = Signal(), Signal()
         m.d.comb += [
             moves.eq(~self.o.valid | self.o.ready),
@@ -75,15 +72,16 @@ class ShareShift(wiring.Component):
             takes.eq(self.i.valid & self.i.ready),
             self.i_octaves.ready.eq(takes & row.last & self.i_shifted),
             octaves.eq(self.i_octaves.payload.word_select(line, 8)),
-            places.eq(Mux(octaves > _LAST, _LAST, octaves)),
+            # Of other jobs sums stay where they are, in units of one.
+            shifts.eq(Mux(self.i_shifted, octaves, self.fraction)),
+            places.eq(Mux(shifts > _LAST, _LAST, shifts)),
         ]
         with m.If(takes):
             m.d.sync += line.eq(Mux(row.last, 0, line + 1))
         numbers = []
         for number in range(self.spec.inside.n):
             value = row.data.word_select(number, size)
-            shifted = self._shift(m, value[: self.width], places, f"number{number}")
-            numbers.append(Mux(self.i_shifted, shifted, value))
+            numbers.append(self._shift(m, value, places, f"number{number}"))
         with m.If(moves):
             m.d.sync += [
                 self.o.valid.eq(takes),

@@ -127,7 +127,7 @@ async def test_refused(dut: Any) -> None:
         if job.k > UNIT.block and job.m > 1:
             break
     high = 1 << SPEC.address_width
-    bad = [
+    bad: list[tuple[Error, dict[str, Any]]] = [
         (Error.BLOCKS, {"block_k": DEEP + 1}),
         (Error.BLOCKS, {"block_k": DEEP // 2}),
         (Error.BLOCKS, {"block_m": 0, "block_n": 0, "block_k": 0}),
