@@ -142,7 +142,7 @@ def test_products_of_other_blocks_are_refused() -> None:
     job: dict[str, Any] = {"a": 0, "b": 512, "c": 1024, "m": 3, "n": 5, "k": 37, "lda": 64}
     job |= {"ldb": 5, "ldc": 20, "a_scales": 48, "ldsa": 64}
     for blocks in ((1, 1, 8), (1, 1, 32), (0, 0, 0), (0, 1, 16)):
-        given = dict(zip(("block_m", "block_n", "block_k"), blocks, strict=True))
+        given: dict[str, Any] = dict(zip(("block_m", "block_n", "block_k"), blocks, strict=True))
         assert error_of(spec_of(), Job(**job, **given)) is Error.BLOCKS
         # Without octaves, and where there are none, they are blocks as others.
         assert error_of(spec_of(), Job(**job | {"ldsa": 0}, **given)) is Error.NONE

@@ -9,7 +9,7 @@ from carrysave.compiler.encoder.on_chip import Held, held
 from carrysave.compiler.encoder.one_pass import ONE, averaging, dividing, share_parts, unit_of
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.jobs import product, rows, scaling
+from carrysave.compiler.program.jobs import product, rows, scaling, share_product
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 from golden.soc.shares import share_columns
@@ -142,7 +142,7 @@ class Attention:
             for start, b, factor in ((0, values, self.block.context), (self.each, ones, 1.0)):
                 c = of_head.part(None, (start, start + b.columns))
                 how = averaging(self.target, length, factor)
-                job = product(self.target, share, b, c, how=how, octaves=octaves)
+                job = share_product(self.target, share, octaves, b, c, how)
                 self._start("context", "product", job)
             # The last column of a head is where the next one begins, which comes after it.
             c = self.context.across(head * self.each, wide)

@@ -8,7 +8,7 @@ import numpy as np
 from carrysave.compiler.encoder.codes import scaled
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.jobs import product, rows, scaling
+from carrysave.compiler.program.jobs import product, rows, scaling, share_product
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from golden.npe.vector import VectorUnitSpec
@@ -116,7 +116,7 @@ def one_pass(
         codes, octaves = share_parts(share, wide, target)
         averaged, how = sums.part(some), averaging(target, wide)
         values = head.values.part((low, high))
-        job = product(target, codes, values, averaged, how=how, octaves=octaves)
+        job = share_product(target, codes, octaves, values, averaged, how)
         image.start(node, "product", job)
         job = rows(target, "divide", averaged, head.context.part(here), how=dividing(unit))
         image.start(node, "divide", job)

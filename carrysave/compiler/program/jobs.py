@@ -1,7 +1,6 @@
 """Jobs on buffers: products, and operations of the vector unit on rows."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.target.target import Target
@@ -17,7 +16,7 @@ from golden.soc.job import Error
 from golden.soc.job_check import error_of
 from golden.soc.shares import share_columns
 
-__all__ = ["Scaled", "product", "rows", "scaled_product", "scaling"]
+__all__ = ["Scaled", "product", "rows", "scaled_product", "scaling", "share_product"]
 
 _FACTOR = 15
 """Bits of a multiplier of the vector unit, but of a gate's."""
@@ -45,13 +44,12 @@ def scaling(
 def product(
     target: Target, a: Buffer, b: Buffer, c: Buffer, *, bias: Buffer | None = None,
     how: Requantisation | None = None, records: Buffer | None = None,
-    window: Window | None = None, octaves: Buffer | None = None,
+    window: Window | None = None,
 ) -> Job:  # fmt: skip
     """Return C = A x B + bias, as sums, or requantised to codes of a byte or two, in its blocks.
 
     Parameters
     ----------
-    octaves : of A, which are shares of exps: in each row one for each block along K.
     records : of columns, if `how` is not the same for all.
     window : of which A's rows are made; A's stride is that of the map's rows.
 
@@ -78,26 +76,40 @@ def product(
         low, high = how.limits(codes)
         how = Requantisation(how.multiplier, how.shift, how.zero_point, low, high, how.relu)
     one = int(window is not None)
-    shifted: dict[str, Any] = {} if octaves is None else _shifted(target, a, octaves)
     return planned(_checked(target, c.name, "a product", Job(
         a=a.address, b=b.address, c=c.address, m=a.rows, n=c.columns, k=a.columns, lda=a.stride,
         ldb=b.stride, ldc=c.stride, bias=None if bias is None else bias.address,
         records=None if records is None else records.address, requantisation=how,
         a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0, window=window,
-        **{"block_m": one, "block_n": one, "block_k": one, "table": table} | shifted,
+        block_m=one, block_n=one, block_k=one, table=table,
     )), target)  # fmt: skip
 
 
-def _shifted(target: Target, a: Buffer, octaves: Buffer) -> dict[str, Any]:
-    """Return what a job has of octaves of A, in the smallest blocks."""
-    unit = target.spec.vector
+def share_product(
+    target: Target, a: Buffer, octaves: Buffer | None, b: Buffer, c: Buffer, how: Requantisation
+) -> Job:
+    """Return C = A x B of shares, requantised, whose blocks are shifted by octaves, if there are.
+
+    Parameters
+    ----------
+    octaves : in rows of A one for each block of exps along K; None: rows are of one block.
+    """
+    job, unit = product(target, a, b, c, how=how), target.spec.vector
+    if octaves is None:
+        return job
     if unit is None or not target.spec.shares:
         raise ValueError(f"{octaves.name}: the co-processor must have shares")
     wanted = a.rows, unit.blocks(a.columns), 8
     _same(octaves, "must have octaves'", (octaves.rows, octaves.columns, octaves.bits), wanted)
-    deep = unit.block // target.spec.inside.k
-    places = {"a_scales": octaves.address, "ldsa": octaves.stride}
-    return places | {"block_m": 1, "block_n": 1, "block_k": deep}
+    job = replace(
+        job,
+        a_scales=octaves.address,
+        ldsa=octaves.stride,
+        block_m=1,
+        block_n=1,
+        block_k=unit.block // target.spec.inside.k,
+    )
+    return planned(_checked(target, c.name, "a product of shares", job), target)
 
 
 @dataclass(frozen=True, kw_only=True)

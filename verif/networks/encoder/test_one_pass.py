@@ -1,13 +1,18 @@
 """Jobs of attention in one pass, by golden, against float64 and the functions they are of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from carrysave.compiler.encoder.codes import scaled
 from carrysave.compiler.encoder.one_pass import ONE, Head, Mask, one_pass
 from carrysave.compiler.program.assemble import assembled
+from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.jobs import share_product
 from carrysave.compiler.program.steps import Start
+from carrysave.compiler.program.words import group_of, group_words
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
 from golden.npe.exps import exps
@@ -129,6 +134,37 @@ def test_masked_keys_have_no_share(keys: int, most: int | None, mask: Mask) -> N
     widest = max(job.n for step in steps for job in step.jobs if job.vector == "exps")
     if mask.window is not None and not mask.sinks:
         assert widest <= mask.window + (most or QUERIES) // mask.group
+
+
+def test_octaves_are_in_the_words_of_a_program() -> None:
+    """Of jobs of a group, too, whose octaves are in the rows of each one's A."""
+    image = Image(target_of(16, shares=True))
+    head, _ = head_of(image, 50)
+    one_pass(image, "0.", head, 3)
+    jobs = [job for step in image.steps if isinstance(step, Start) for job in step.jobs]
+    (job, *_) = [job for job in jobs if job.ldsa]
+    following = replace(job, a=job.a + 64, a_scales=job.a_scales + 64)
+    (group,) = appended((JobGroup(job=job),), JobGroup(job=following))
+    assert group.jobs == [job, following]
+    assert group_of(group_words(group)).jobs == group.jobs
+    other = replace(job, a=job.a + 64, a_scales=job.a_scales + 65)
+    assert len(appended((JobGroup(job=job),), JobGroup(job=other))) == 2
+    with pytest.raises(ValueError, match="must be without a_scales, ldsa, ldsb"):
+        group_words(JobGroup(job=replace(job, ldsb=4)))
+
+
+def test_products_of_shares_are_refused_by_name() -> None:
+    image = Image(target_of(16, shares=True))
+    shares = image.reserve("shares", 4, 48 + 3, 8)
+    values, c = image.reserve("values", 48, 5, 8), image.reserve("c", 4, 5, 16)
+    codes, how = shares.part(None, (0, 48)), scaled(0.1, 100)
+    for columns in ((48, 50), (47, 51)):
+        with pytest.raises(ValueError, match="shares: must have octaves' 4 x 3 x 8, not 4 x"):
+            share_product(image.target, codes, shares.part(None, columns), values, c, how)
+    octaves = shares.part(None, (48, 51))
+    assert share_product(image.target, codes, octaves, values, c, how).block_k == 16
+    with pytest.raises(ValueError, match="shares: the co-processor must have shares"):
+        share_product(target_of(16), codes, octaves, values, c, how)
 
 
 def test_one_pass_refuses_a_mask_without_add() -> None:
