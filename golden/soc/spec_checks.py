@@ -110,10 +110,11 @@ def check_shares(spec: Any) -> None:
             "shares must be false between streams, where jobs have windows or do not choose their"
             " blocks, and with an array of a clock of its own, not True"
         )
-    if len(spec.kinds) * kind.codes * kind.b_deep > 1 or inside.block or not inside.signed:
+    plain = len(spec.kinds) * kind.codes * kind.b_deep == 1 and kind.a_bits == _CODE
+    if not plain or inside.block or not inside.signed:
         raise ValueError(
-            "shares must be false where words of A or B have several codes along K, or scales or"
-            " formats of their own, and with sums without a sign, not True"
+            "shares must be false where codes of A are no bytes, words of B have several along K,"
+            " or scales or formats of their own, and with sums without a sign, not True"
         )
     if inside.m < _SUM_CYCLES or unit.block % inside.k or unit.block // inside.k < inside.m:
         raise ValueError(

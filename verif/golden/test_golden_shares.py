@@ -129,6 +129,7 @@ def test_jobs_of_exps_have_octaves_and_products_use_them() -> None:
         ({"array_clock": 2}, "with an array of a clock of its own"),
         ({"engine": SystolicOsSpec(m=2, n=4)}, "tiles of fewer than 3 rows"),
         ({"engine": SystolicOsSpec(m=32, n=4), "sums": 8192}, "a tile's rows or more"),
+        ({"engine": SystolicOsSpec(m=4, n=4, a_width=9)}, "codes of A are no bytes"),
         ({"engine": SystolicOsSpec(m=4, n=4, a_width=7)}, "codes of A do not hold 7 bits"),
         ({"vector": unit_of(signed=False)}, "codes of A do not hold 8 bits"),
     ],

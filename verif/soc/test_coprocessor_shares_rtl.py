@@ -21,10 +21,10 @@ CASES: list[dict[str, Any]] = [
     }
 ]
 LONG: list[dict[str, Any]] = [
-    # Sums of 48 bits, several codes along K at once, registers of few bits.
+    # Sums of 40 bits, shares of 8, two codes along K at once, registers of few bits.
     SMALL
     | {
-        "engine": "cube(m=3,n=5,k=2,a_width=9,k_max=16777216)",
+        "engine": "cube(m=3,n=5,k=2,a_signed=false,k_max=16777216)",
         "shares": True,
         "narrow": True,
         "a_bytes": 1024,
