@@ -22,7 +22,7 @@ from hw.soc.path.packed_connections import PackedState, connect_packed
 from hw.soc.path.requantiser_build import RequantiserBuild, stopping_family
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.path.row_factors import RowFactors
-from hw.soc.path.share_shift import share_shift
+from hw.soc.path.share_shift import check_lean, share_shift
 from hw.soc.path.table_rows import connect_tables, table_rows
 from hw.soc.path.vector_connections import connect_vector_rows
 from hw.soc.path.vector_rows import VectorRows
@@ -135,6 +135,7 @@ class Datapath(wiring.Component):
     ):
         self.spec = spec
         self.lean = lean = build.lean
+        check_lean(spec, lean)
         self.ahead = spec.follows_ring and not lean
         """A job is loaded while the one before runs."""
         self.engine = engine

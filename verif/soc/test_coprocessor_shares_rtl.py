@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hw.catalog import Design
+from hw.emit.verilog import verilog_of
 from verif.soc.test_coprocessor_rtl import SMALL, brief, run_bench
 from verif.support.cases import case_name, long
 
@@ -36,7 +37,6 @@ LONG: list[dict[str, Any]] = [
     | {
         "lean": True,
         "sum_copies": 2,
-        "table": True,
         "code_bytes": 1,
         "row_factors": False,
         "vector": UNIT.format(100, ""),
@@ -51,3 +51,8 @@ def test_coprocessor_shares_rtl_matches_golden(
     options: dict[str, Any] = brief(request, transactions=6)
     bench = "verif.soc.benches.tb_coprocessor_shares"
     run_bench(Design("coprocessor", parameters), bench, tmp_path, **options)
+
+
+def test_lean_builds_with_tables_are_refused() -> None:
+    with pytest.raises(ValueError, match="shares must be false in a lean build"):
+        verilog_of(Design("coprocessor", LONG[-1] | {"table": True}))
