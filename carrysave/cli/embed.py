@@ -39,6 +39,13 @@ class EmbedFlags(EmbedOptions):
             " (parts), none.",
         ),
     ]
+    attention: Annotated[
+        str,
+        Parameter(
+            help="one-pass (by blocks of keys: a vector unit with exps and divide, and shares),"
+            " rows (a softmax of whole rows), auto (of fewer cycles by the cost model).",
+        ),
+    ]
 
 
 _FLAGS = defaults(EmbedFlags)
@@ -86,7 +93,7 @@ def embed(
             made = embed_by_program(model, text, folder, command_, steps)
         print_outcome(made, view.show_program, json_)
         return 0
-    texts = parameters(block.settings())
+    texts = parameters(block.settings(), options.attention)
     request = EmbedRequest(
         model=model, text=text, design=Design.parse("coprocessor", texts), options=options
     )

@@ -160,6 +160,7 @@ FIELDS = {
     "vector_format_lanes": (352, 25, 7),
     "vector_length": (356, 0, 32),
     "more_features_sparse": (360, 0, 1),
+    "more_features_shares": (360, 1, 1),
 }
 ERRORS = {
     0: ("none", "No error."),

@@ -16,6 +16,8 @@ from golden.npe.vector import VectorUnitSpec, bit_length, check_rows
 
 __all__ = ["Shares", "divide", "exps", "least_exponent", "mantissas", "reciprocals", "sums"]
 
+_EXPONENTS = -128, 127
+"""Limits of whole octaves: of a byte."""
 _ROWS = 256
 """Rows that are divided at once."""
 
@@ -58,7 +60,8 @@ def exps(spec: VectorUnitSpec, x: np.ndarray) -> Shares:
     """Compute shares of rows of scores: their exponentials, by a power of two for each block.
 
     Scores are multiplied by log2(e), rounded down to `spec.scale_width` bits after the binary
-    point: whole octaves w, and the rest, whose mantissa is of :func:`mantissas`. A block's exponent
+    point: whole octaves w, -128..127 at most, and the rest, whose mantissa is of
+    :func:`mantissas`. A block's exponent
     is its greatest w. Codes are mantissas shifted right by what w is below that, rounded: what
     rounding leaves is carried to the next code of the block, as in a softmax, so that errors do not
     add up. No code exceeds 2^share_width - 1, and no block depends on another.
@@ -79,6 +82,7 @@ def exps(spec: VectorUnitSpec, x: np.ndarray) -> Shares:
     table = np.array(mantissas(spec.scale_width, spec.share_width))
     turned = x * spec.octave_factor >> spec.width
     whole, rest = turned >> spec.scale_width, turned & (1 << spec.scale_width) - 1
+    whole = np.clip(whole, *_EXPONENTS)
     # What is behind a row's end is no greatest value, and leaves no code.
     behind = [(0, 0)] * (x.ndim - 1) + [(0, blocks * spec.block - count)]
     cut = (*x.shape[:-1], blocks, spec.block)
@@ -120,7 +124,8 @@ def sums(spec: VectorUnitSpec, shares: Shares, values: np.ndarray) -> np.ndarray
 
 def least_exponent(spec: VectorUnitSpec) -> int:
     """Return the least exponent that a block can have: that of the least score."""
-    return spec.in_format.low * spec.octave_factor >> spec.width + spec.scale_width
+    least = spec.in_format.low * spec.octave_factor >> spec.width + spec.scale_width
+    return max(least, _EXPONENTS[0])
 
 
 def reciprocals(spec: VectorUnitSpec, divisors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -105,8 +105,8 @@ class VectorUnitSpec:
     ROOT_FRACTION = 6
     """Bits of a root after the binary point."""
 
-    OCTAVES = 7
-    """Most bits of a value of `exps` before the binary point: exponents are bytes."""
+    OCTAVES = 8
+    """Most bits of a value of `exps` before the binary point: exponents are bytes, at a limit."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -220,7 +220,7 @@ class VectorUnitSpec:
             scale = self.scale_cycles(operation, count, digits, total * (sums - 1))
         last = self.last_pass(operation, beats)[1]
         if operation == "divide":  # its bank is filled, and it is divided by, while others leave
-            return max(last, scale + 3, beats + 1 + -(-scale // 2))
+            return max(last, scale + 3, beats + 2 + -(-scale // 2))
         return last + max(sums * (beats + self.PASS) + 2, scale + 1)
 
     @property

@@ -21,7 +21,8 @@ class Span(NamedTuple):
 class Chunk(NamedTuple):
     """A block's part of K: rows that are read, of A and of B if they are new, and rows of C.
 
-    There are rows of C if it is the block's last part; `first` are biases and records.
+    There are rows of C if it is the block's last part; `first` are biases and records. With A,
+    there may be octaves of its blocks.
     """
 
     beats: int
@@ -29,6 +30,7 @@ class Chunk(NamedTuple):
     a: Span | None
     b: Span | None
     c: Span | None
+    octaves: Span | None = None
 
     @property
     def kind(self) -> tuple[int, ...]:
@@ -63,10 +65,10 @@ def chunks(block: Iterable[Parts], deep: int, beats: int) -> list[Chunk]:
     block : its spans.
     deep, beats : of K, of a part at most, and in all.
     """
-    first, sides = list[Span](), dict[str, list[Span]](a=[], b=[], c=[])
+    first, sides = list[Span](), dict[str, list[Span]](a=[], b=[], c=[], a_scales=[])
     for one in block:
         sides.get(one[0], first).append(Span(*one))
-    (a, b, c), count = sides.values(), -(-beats // deep)
+    (a, b, c, octaves), count = sides.values(), -(-beats // deep)
     if count > 1 and not len(a) == len(b) == count:
         raise ValueError(f"a block of {count} parts must load A and B for each")
     return [
@@ -76,6 +78,7 @@ def chunks(block: Iterable[Parts], deep: int, beats: int) -> list[Chunk]:
             a[number] if a else None,
             b[number] if b else None,
             c[0] if number == count - 1 else None,
+            octaves[number] if octaves else None,
         )
         for number in range(count)
     ]

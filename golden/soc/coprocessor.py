@@ -23,7 +23,7 @@ from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
 from golden.soc.row_factors import scaled
-from golden.soc.shares import row_of
+from golden.soc.shares import octaves, row_of, shifted_sums, shifts
 from golden.soc.spec import CoprocessorSpec
 from golden.soc.window import Window, window_rows
 
@@ -66,7 +66,10 @@ def coprocessor(
     if job.window is not None:
         a = window_rows(job.window, a, job.m)
     scales = tuple(space.load(matrix[side]) for side in ("a_scales", "b_scales") if side in matrix)
-    sums, invalid = inside.sums(a, b, job.k, pair, scales)
+    if shifts(spec, job):
+        sums, invalid = shifted_sums(spec, a, b, scales[0])
+    else:
+        sums, invalid = inside.sums(a, b, job.k, pair, scales)
     for name, added in (("bias", "bias" in matrix), ("c", job.accumulate)):
         if added:
             more = space.load(matrix[name])
@@ -132,6 +135,8 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
     codes, exponents = vector_rows(unit, operation, rows, how, other)
     if operation == "softmax" and narrows(spec, job):
         codes, exponents = narrowed(unit, codes, exponents)
+    if operation == "exps" and spec.shares:
+        exponents = octaves(unit, codes, exponents)
     if operation in ("softmax", "exps"):
         codes = row_of(unit, codes, exponents)
     space.store(matrix["c"], codes)

@@ -11,7 +11,7 @@ from golden.soc.maps import MAPS
 from golden.soc.memory import Matrix
 from golden.soc.mode import FormatMode
 from golden.soc.row_factors import FACTOR_BYTES
-from golden.soc.shares import share_columns
+from golden.soc.shares import octave_rows, share_columns, shares_blocks
 from golden.soc.spec import CoprocessorSpec
 from golden.soc.window import Window
 
@@ -54,9 +54,9 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         side = {"columns": job.n, "distance": job.ldsb, "bits": 8 * spec.inside.b_sides}
         placed["b_scales"] = Matrix(address=job.b_scales, rows=blocks, **side)
     if size := spec.inside.expander.table_bytes:
-        table = Matrix(address=job.b_scales, rows=1, columns=size, distance=size, bits=8)
-        placed["b_scales"] = table
-    return placed | _of_columns(spec, job)
+        side = {"columns": size, "distance": size, "bits": 8}
+        placed["b_scales"] = Matrix(address=job.b_scales, rows=1, **side)
+    return placed | octave_rows(spec, job) | _of_columns(spec, job)
 
 
 def _map_of(job: Job, window: Window) -> Matrix:
@@ -125,11 +125,11 @@ def _blocks_of(spec: CoprocessorSpec, job: Job, mode: FormatMode) -> Error:
     """Check the blocks of a product; those of windows have whole pixels."""
     blocks = job.block_m, job.block_n, job.block_k
     if job.window is not None:
-        beats = -(-job.block_k * job.window.channels // spec.inside.k)
-        blocks = job.block_m, job.block_n, beats
+        blocks = (*blocks[:2], -(-job.block_k * job.window.channels // spec.inside.k))
         if not all(blocks):
             return Error.BLOCKS
-    return Error.NONE if not all(blocks) or spec.fits(*blocks, mode) else Error.BLOCKS
+    fits = not all(blocks) or spec.fits(*blocks, mode)
+    return Error.NONE if fits and shares_blocks(spec, job) else Error.BLOCKS
 
 
 def _depthwise_error(spec: CoprocessorSpec, job: Job, window: Window) -> Error:

@@ -218,6 +218,8 @@ def _of_matrices(spec: CoprocessorSpec, job: Job) -> int:
     factors = [placed[name].rows - 1 for name in ("a", "b", "c") if name in placed] + [0, 0]
     if spec.inside.expander.table_bytes:
         factors += [0, 0]
+    if spec.shares:
+        factors += [placed["a_scales"].rows - 1 if "a_scales" in placed else 0]
     if spec.inside.block:
         factors += [placed[s].rows - 1 if s in placed else 0 for s in ("a_scales", "b_scales")]
     return _multiplied(factors)

@@ -1,6 +1,7 @@
 """When the jobs of a ring load, multiply and write, block by block."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from golden.soc.block_rows import Chunk, Parts, Span, blocks, chunks, kind_of
@@ -14,6 +15,7 @@ from golden.soc.ring_build import RingBuild
 from golden.soc.ring_loader import NEXT, Begin, RingLoader
 from golden.soc.ring_marks import LEAST, Mark, left_out, mean
 from golden.soc.ring_sdram import bus_of
+from golden.soc.shares import shifts
 from golden.soc.spec import CoprocessorSpec
 
 __all__ = ["RingWalk"]
@@ -62,6 +64,8 @@ class RingWalk:
         """Of the job."""
         self._a = list[int]()
         """When rows of A in the stores came."""
+        self._shifts = False
+        """The job has octaves: no tile stays in the engine."""
 
     def rows(self, job: Job, begin: Begin, cycles: int | None) -> tuple[int, int]:
         """Run a vector job, on maps or of so many cycles; return what :meth:`product` does."""
@@ -93,6 +97,9 @@ class RingWalk:
         bits["b"] = self._spec.inside.modes[job.a_format, job.b_format].b_bits
         if job.accumulate:
             bits["addend"] = bits["c"]
+        self._shifts, unit = shifts(self._spec, job), self._spec.vector
+        if self._shifts and unit is not None:
+            stores = replace(stores, block=unit.block // stores.tile_k, alone=0)
         parts = blocks(spans(stores, split, bits, job.m, job.n, words))
         loader.begin(job, begin)
         self._array.begin(begin.run + _RUNS)
@@ -192,6 +199,8 @@ class RingWalk:
         """Load rows of A, if there are new ones."""
         if chunk.a is not None:
             self._a = self._loader.load(chunk.a)
+        if chunk.octaves is not None:
+            self._loader.load(chunk.octaves)
 
     def _load_b(self, chunk: Chunk) -> None:
         """Load rows of B, if there are new ones."""
@@ -211,7 +220,7 @@ class RingWalk:
         inside, rows = self._spec.inside, len(c.rows)
         across = -(-c.bytes * 8 // self._placed["c"].bits // inside.n)
         up = -(-rows // inside.m)
-        alone = across == up == 1
+        alone = across == up == 1 and not self._shifts
         array, goes_on = self._array, alone and chunk.c is None
         if not (alone and number):
             array.first_tile()
@@ -223,7 +232,7 @@ class RingWalk:
             first = array.tiles(came, chunk.beats, across, goes_on=goes_on) + array.leaves
             ready += range(first, first + min(inside.m, rows - top * inside.m))
         self.freed = array.through
-        for name, loaded in (("a", chunk.a), ("b", chunk.b)):
+        for name, loaded in (("a", chunk.a), ("b", chunk.b), ("a_scales", chunk.octaves)):
             if loaded is not None:
                 self._loader.free[name].append(array.through)
         # The last row waits for the rows of its tile that are below C.

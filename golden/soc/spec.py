@@ -62,6 +62,7 @@ class CoprocessorSpec(BusSpec):
     windows: bool = parameter(Flag("jobs can make A of the windows of a map", False))
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     row_factors: bool = parameter(Flag("the existing C can have a factor for each row", False))
+    shares: bool = parameter(Flag("products can shift sums of blocks of exps by octaves", False))
     blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
     ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
     counters: bool = parameter(Flag("performance counters", True))

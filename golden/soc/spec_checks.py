@@ -6,6 +6,7 @@ from typing import Any
 from golden.formats.bitmap import CHUNK
 from golden.soc.mode import FormatMode
 from golden.soc.row_factors import WIDEST
+from golden.soc.shares import share_fraction
 
 __all__ = ["check_parts"]
 
@@ -15,6 +16,8 @@ _SCRATCH = 1 << 20
 """Most bytes on chip."""
 _CODE = 8
 """Bits of a code of a map."""
+_SUM_CYCLES = 3
+"""Cycles from a row of sums that is read to when it has been added to."""
 
 
 def check_parts(spec: Any) -> None:
@@ -41,6 +44,8 @@ def check_parts(spec: Any) -> None:
             "tap_rows must be 1 where jobs on maps have no windows: without windows, taps, or lanes"
             f" that are a power of two, not {spec.tap_rows}"
         )
+    if spec.shares:
+        check_shares(spec)
     if spec.windows:
         check_windows(spec.kinds, fixed=stream or not spec.blocks or inside.block > 0)
 
@@ -92,6 +97,35 @@ def check_row_factors(width: int, *, accumulates: bool) -> None:
         raise ValueError(
             "row_factors must be false between streams, without accumulate, and with sums that are"
             f" no integers of {WIDEST} bits or fewer, sign included, not True"
+        )
+
+
+def check_shares(spec: Any) -> None:
+    """Refuse shares that no product can take, or whose sums are not shifted; ValueError."""
+    unit, inside, kind = spec.vector, spec.inside, spec.kinds[0]
+    if unit is None or not unit.builds(["exps"]):
+        raise ValueError("shares must be false without a vector unit that has exps, not True")
+    if spec.STREAM or spec.windows or not spec.blocks or spec.array_clock > 1:
+        raise ValueError(
+            "shares must be false between streams, where jobs have windows or do not choose their"
+            " blocks, and with an array of a clock of its own, not True"
+        )
+    plain = len(spec.kinds) * kind.codes * kind.b_deep == 1 and kind.a_bits == _CODE
+    if not plain or inside.block or not inside.signed:
+        raise ValueError(
+            "shares must be false where codes of A are no bytes, words of B have several along K,"
+            " or scales or formats of their own, and with sums without a sign, not True"
+        )
+    if inside.m < _SUM_CYCLES or unit.block % inside.k or unit.block // inside.k < inside.m:
+        raise ValueError(
+            f"shares must be false with tiles of fewer than {_SUM_CYCLES} rows, and where a block"
+            f" of exps, {unit.block} codes, is not whole beats of K, of a tile's rows or more"
+        )
+    code, width = inside.spec.a_format, inside.sum_width
+    if code.high < (1 << unit.share_width) - 1 or width > WIDEST or share_fraction(spec) < 0:
+        raise ValueError(
+            f"shares must be false where codes of A do not hold {unit.share_width} bits beside a"
+            f" sign, and with sums of {width} bits, of more than {WIDEST} or too few, not True"
         )
 
 

@@ -245,7 +245,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         26: spec.row_factors,
         27: codes_of("features_codebook").get(spec.inside.expander.name, 0),
         30: spec.array_clock > 1,
-        31: spec.sparse,
+        31: spec.sparse or spec.shares,
     }
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
@@ -257,7 +257,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
             (1 << spec.dimension_width) - 1, *(mode.k_max for mode in inside.modes.values())
         ),
         "features": sum(has << bit for bit, has in features.items()),
-        "more_features": int(spec.sparse),
+        "more_features": spec.sparse | spec.shares << 1,
         "hash": digest,
         "numbers": sum(
             (width | signed << 7) << 8 * byte for byte, (width, signed) in enumerate(spec.numbers)

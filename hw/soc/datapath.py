@@ -22,6 +22,7 @@ from hw.soc.path.packed_connections import PackedState, connect_packed
 from hw.soc.path.requantiser_build import RequantiserBuild, stopping_family
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.path.row_factors import RowFactors
+from hw.soc.path.share_shift import check_lean, share_shift
 from hw.soc.path.table_rows import connect_tables, table_rows
 from hw.soc.path.vector_connections import connect_vector_rows
 from hw.soc.path.vector_rows import VectorRows
@@ -134,6 +135,7 @@ class Datapath(wiring.Component):
     ):
         self.spec = spec
         self.lean = lean = build.lean
+        check_lean(spec, lean)
         self.ahead = spec.follows_ring and not lean
         """A job is loaded while the one before runs."""
         self.engine = engine
@@ -234,7 +236,7 @@ class Datapath(wiring.Component):
         connect(m, blocks.o, writer.i)
         self._feed(m, tiles, array)
         self._receive(m, loader, tiles)
-        array.multiply(self, of_array)
+        array.multiply(self, of_array, share_shift(m, self))
         m.d.comb += [
             loader.i_free[_DESTINATIONS[name]].eq(array.released(operand.o_release, name))
             for name, operand in self.operands.items()

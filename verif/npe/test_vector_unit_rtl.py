@@ -55,6 +55,11 @@ CASES: list[dict[str, Any]] = [
         "operations": "softmax,scale,exps,divide", "lanes": 1, "length": 9, "width": 5,
         "scale_width": 0, "block": 1,
     },
+    # Exponents that are at their limit.
+    {
+        "operations": "exps,divide", "lanes": 2, "length": 40, "width": 16, "scale_width": 8,
+        "out_width": 16, "signed": True, "block": 8,
+    },
     # As the unit of a language model on a wide bus, but for shorter rows.
     {
         "operations": "softmax,rms_norm,silu", "lanes": 16, "width": 16, "length": 200,

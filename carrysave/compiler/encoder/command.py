@@ -23,7 +23,7 @@ from carrysave.compiler.encoder.evaluate import (
 from carrysave.compiler.encoder.floats import encode
 from carrysave.compiler.encoder.integers import quantise
 from carrysave.compiler.encoder.ranges import ranges
-from carrysave.compiler.encoder.request import EmbedRequest, unit_of
+from carrysave.compiler.encoder.request import EmbedOptions, EmbedRequest, asked, unit_of
 from carrysave.compiler.front.encoder_weights import Encoder, read_encoder
 from carrysave.compiler.front.sentences import read_tokens
 from carrysave.compiler.program.program import Program
@@ -63,7 +63,7 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     began = time.monotonic()
     integers = quantise(encoder, ranges(encoder, chosen), unit_of(target))
     middle = time.monotonic()
-    made, counted = _vectors(integers, sentences, options.batch, target, steps)
+    made, counted = _vectors(integers, sentences, options, target, steps)
     ended = time.monotonic()
     steps.step("compute them in floats")
     wanted = np.concatenate([encode(encoder, part) for part in batches(sentences, options.batch)])
@@ -109,18 +109,22 @@ def _read(
 
 
 def _vectors(
-    integers: IntegerEncoder, sentences: list[np.ndarray], batch: int, target: Target, steps: Steps
+    integers: IntegerEncoder,
+    sentences: list[np.ndarray],
+    options: EmbedOptions,
+    target: Target,
+    steps: Steps,
 ) -> tuple[np.ndarray, Taken]:
     """Return all vectors, and what the first program takes."""
-    first, *rest = batches(sentences, batch)
+    (first, *rest), way = batches(sentences, options.batch), asked(options)
     steps.step(f"compute sentences 1 to {len(first)} of {len(sentences)}, and count cycles")
-    program = compiled(integers, first, target)
+    program = compiled(integers, first, target, attention=way)
     counted = taken(program)
     made = [normalised(vectors(program))]
     for part in rest:
         done = sum(map(len, made))
         steps.step(f"compute sentences {done + 1} to {done + len(part)} of {len(sentences)}")
-        made.append(normalised(vectors(compiled(integers, part, target))))
+        made.append(normalised(vectors(compiled(integers, part, target, attention=way))))
     return np.concatenate(made), counted
 
 
@@ -135,7 +139,8 @@ def _simulated(
     names = ("simulated", "simulated_cycles", "whole_cycles", "whole_modelled")
     if request.options.simulate == "none":
         return {**dict.fromkeys(names, 0), "wrong": []}
-    program = compiled(integers, sentence, Target(request.design))
+    target, way = Target(request.design), asked(request.options)
+    program = compiled(integers, sentence, target, attention=way)
     sample = sample_of(program, request.options.simulate, runs, steps.step)
     sample.execute(program.memory.copy(), program.sections[0].start)
     sample.run()

@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from carrysave.compiler.encoder.attention import Attention
+from carrysave.compiler.encoder.attention import ONE_PASS, ROWS, Attention
+from carrysave.compiler.encoder.attention_way import chosen_way
 from carrysave.compiler.encoder.codes import (
-    WIDE,
     DenseCodes,
     IntegerBlock,
     IntegerEncoder,
     NormCodes,
     Row,
-    scaled,
 )
 from carrysave.compiler.encoder.floats import rows_of
+from carrysave.compiler.encoder.pooling import VECTORS, add_pool
 from carrysave.compiler.program.affine import affine
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.buffers import Buffer
@@ -27,14 +27,14 @@ __all__ = ["TOKENS", "VECTORS", "compiled", "compiled_for"]
 
 TOKENS = "tokens"
 """Parameter of a program of one sentence: how many tokens it has."""
-VECTORS = "vectors"
-"""Buffer of the vectors of sentences, one each in a row, of codes of 16 bits."""
-_MEAN = 1 << 7
-"""Codes of 16 bits that the mean of a sentence's codes of 8 bits becomes."""
 
 
 def compiled(
-    encoder: IntegerEncoder, sentences: list[np.ndarray], target: Target, chip: int | None = None
+    encoder: IntegerEncoder,
+    sentences: list[np.ndarray],
+    target: Target,
+    chip: int | None = None,
+    attention: str | None = None,
 ) -> Program:
     """Compile sentences; where no job can gather, embeddings are gathered here.
 
@@ -44,9 +44,12 @@ def compiled(
     sentences : numbers of the tokens of each.
     target : the co-processor.
     chip : bytes on chip that are used; None: all.
+    attention : its way; None: that of fewer cycles, of those there are.
     """
+    longest = max(map(len, sentences))
     places = [(rows.start, rows.stop) for rows in rows_of(sentences)]
     compiler = _Compiler(encoder, places[-1][1], target, chip)
+    compiler.way = chosen_way(encoder, longest, target, chip, attention)
     compiler.add(np.concatenate(sentences), places)
     return assembled(
         compiler.image, [compiler.image.steps], inputs=compiler.inputs, outputs=(VECTORS,)
@@ -91,6 +94,7 @@ class _Compiler:
         self, encoder: IntegerEncoder, tokens: int, target: Target, chip: int | None
     ) -> None:
         self.encoder, self.target, self.chip, self.tokens = encoder, target, chip, tokens
+        self.way = ROWS
         self.width = encoder.words.shape[1]
         self.image = Image(target)
         self.inputs: tuple[str, ...] = ()
@@ -120,7 +124,7 @@ class _Compiler:
         for number, block in enumerate(encoder.blocks):
             after = [*[one.before for one in encoder.blocks[1:]], encoder.last][number]
             x, residual = self.block(number, block, after, x, residual)
-        self.pool(x)
+        add_pool(self, x)
 
     @property
     def count(self) -> int:
@@ -223,39 +227,12 @@ class _Compiler:
 
     def attention(self, b: str, block: IntegerBlock, qkv: Buffer) -> Buffer:
         """Add the jobs of attention, sentence by sentence."""
-        context = self.room(f"{b}context", self.width, 8)
+        # What the last head's divisor makes is in a beat of its own.
+        behind = self.target.info.stores.data_width // 8 * (self.way == ONE_PASS)
+        context = self.room(f"{b}context", self.width + behind, 8).part(None, (0, self.width))
         for span in self.places:
             Attention(
                 self.image, self.encoder, b, block, qkv.part(span), context.part(span), self.chip,
-                self.most,
+                self.most, self.way,
             ).add()  # fmt: skip
         return context
-
-    def pool(self, x: Buffer) -> None:
-        """Sum the codes of each sentence, and scale columns, to its mean."""
-        encoder, sums = self.encoder, self.target.info.sums.bits
-        vectors = self.image.buffers.get(VECTORS) or self.image.reserve(
-            VECTORS, len(self.places), self.width, 16
-        )
-        of_sentences = [stop - start for start, stop in self.places]
-        # A row of biases and records for each sentence, or for each length that it may have.
-        lengths = of_sentences if self.most is None else range(1, self.most + 1)
-        ones = self.placed("ones", np.ones((1, max(lengths)), np.int64), 8)
-        steps = encoder.last.steps / encoder.last.steps.max()
-        requantisations = [scaled(steps * _MEAN / length, WIDE) for length in lengths]
-        biases = np.rint(encoder.beta.reshape(1, -1) * np.array([*lengths])[:, None])
-        bias = self.placed("pool.bias", biases.astype(np.int64), sums)
-        records = self.records("pool", requantisations, self.width)
-        for number, (span, length) in enumerate(zip(self.places, of_sentences, strict=True)):
-            row = number if self.most is None else length - 1
-            one = row, row + 1
-            job = product(
-                self.target,
-                ones.part(None, (0, length)),
-                x.part(span),
-                vectors.part((number, number + 1)),
-                bias=bias.part(one),
-                how=requantisations[row],
-                records=records.part(one),
-            )
-            self.image.start("pool", "product", job)

@@ -38,6 +38,9 @@ class JobGroup:
             for name in ADDRESSES
             if getattr(self.job, name) is not None
         }
+        if self.job.ldsa:
+            # They are in the rows of A.
+            moved["a_scales"] = self.job.a_scales + number * self.a
         return replace(self.job, **moved)
 
     @property
@@ -78,6 +81,8 @@ def _alike(one: Job, other: Job) -> bool:
         ours, theirs = getattr(one, member.name), getattr(other, member.name)
         if member.name in ADDRESSES:
             same = (ours is None) == (theirs is None)
+        elif member.name == "a_scales" and one.ldsa:
+            same = ours - one.a == theirs - other.a
         elif member.name == "requantisation":
             same = _scale(one) == _scale(other)
         else:

@@ -1,6 +1,6 @@
 """Jobs on buffers: products, and operations of the vector unit on rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.target.target import Target
@@ -16,7 +16,7 @@ from golden.soc.job import Error
 from golden.soc.job_check import error_of
 from golden.soc.shares import share_columns
 
-__all__ = ["Scaled", "product", "rows", "scaled_product", "scaling"]
+__all__ = ["Scaled", "product", "rows", "scaled_product", "scaling", "share_product"]
 
 _FACTOR = 15
 """Bits of a multiplier of the vector unit, but of a gate's."""
@@ -83,6 +83,33 @@ def product(
         a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0, window=window,
         block_m=one, block_n=one, block_k=one, table=table,
     )), target)  # fmt: skip
+
+
+def share_product(
+    target: Target, a: Buffer, octaves: Buffer | None, b: Buffer, c: Buffer, how: Requantisation
+) -> Job:
+    """Return C = A x B of shares, requantised, whose blocks are shifted by octaves, if there are.
+
+    Parameters
+    ----------
+    octaves : in rows of A one for each block of exps along K; None: rows are of one block.
+    """
+    job, unit = product(target, a, b, c, how=how), target.spec.vector
+    if octaves is None:
+        return job
+    if unit is None or not target.spec.shares:
+        raise ValueError(f"{octaves.name}: the co-processor must have shares")
+    wanted = a.rows, unit.blocks(a.columns), 8
+    _same(octaves, "must have octaves'", (octaves.rows, octaves.columns, octaves.bits), wanted)
+    job = replace(
+        job,
+        a_scales=octaves.address,
+        ldsa=octaves.stride,
+        block_m=1,
+        block_n=1,
+        block_k=unit.block // target.spec.inside.k,
+    )
+    return planned(_checked(target, c.name, "a product of shares", job), target)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ starts of rings are to run each by itself, 0 or 1.
 A step begins with its kind. A start has its count of groups, the address of its counters, and for
 each group :data:`JOB_WORDS` words, in the order of :data:`JOB_FIELDS`: those of its first job, its
 count of jobs, what is added to each address from a job to the next, and the words of windows or of
-maps as the descriptor of a job has them. A move has :data:`MOVE_FIELDS`: the address that it writes
+maps as the descriptor of a job has them; of a product with octaves, the bytes from A to these, and
+from a row of them to the next. A move has :data:`MOVE_FIELDS`: the address that it writes
 to, that of its records and loops and the count of their words, the sources of a byte, and the
 address of a table, or 0. Addresses are from the memory's start; from :data:`.golden_job.CHIP` on,
 those of a job are on chip. A record is a count of bytes, and for each source an address, which goes
@@ -86,6 +87,8 @@ JOB_WORDS = len(JOB_FIELDS)
 MOVE_FIELDS = ("to", "at", "words", "taps", "table")
 RING_FIELDS = ("at", "base_lo", "base_hi", "counters", "low", "high", "count", "spans", "starts")
 _LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb")
+_OF_A = ("a_scales", "ldsa")
+"""Of a product whose B has no scales, these are of octaves in the rows of A."""
 _NAMES = {number: name for name, number in OPERATIONS.items()}
 
 
@@ -98,7 +101,8 @@ def group_words(group: JobGroup) -> list[int]:
         It has what words have no place for: several formats, block scales, or factors of rows.
     """
     job = group.job
-    lacking = [name for name in _LACKING if getattr(job, name)]
+    octaves = _OF_A if _has_octaves(job) else ()
+    lacking = [name for name in _LACKING if getattr(job, name) and name not in octaves]
     lacking += ["row_factors"] * (job.row_factors is not None)
     if lacking:
         raise ValueError(f"a job of a program must be without {', '.join(lacking)}")
@@ -169,12 +173,21 @@ def group_of(words: Sequence[int]) -> JobGroup:
     if job.vector in MAPS:
         (first, zero), (second, other) = map(map_of_word, more[:2])
         job = replace(job, zeros=(zero, other), factors=(first, second))
+    if job.vector is None and job.window is None and more[1]:
+        job = replace(job, a_scales=job.a + more[0] & 0xFFFFFFFF, ldsa=more[1])
     return JobGroup(job=job, count=count, **steps)
 
 
+def _has_octaves(job: Job) -> bool:
+    """Return whether blocks of A have octaves, which are not scales of a product of floats."""
+    return job.vector is None and job.window is None and job.ldsa > 0 and not job.ldsb
+
+
 def _more_words(job: Job) -> list[int]:
-    """Write what windows are, or how maps meet."""
+    """Write what windows are, how maps meet, or where in rows of A octaves are."""
     words = [] if job.window is None else window_words(job.window)
     if job.vector in MAPS:
         words = [map_word(*pair) for pair in zip(job.factors, job.zeros, strict=True)]
+    if _has_octaves(job):
+        words = [job.a_scales - job.a, job.ldsa]
     return [*words, *[0] * (len(_MORE_WORDS) - len(words))]

@@ -60,7 +60,7 @@ def timed(job: Job, known: np.ndarray, c_bits: int, target: Target) -> tuple[int
     shape = (
         on_chip, job.m, job.k, job.n, job.lda, job.ldb, job.ldc, job.window, job.bias is None,
         job.records is None, job.table, job.a_format, job.b_format, job.accumulate,
-        job.row_factors is None, target.spec, target.memory, target.ring_build,
+        job.row_factors is None, job.ldsa, target.spec, target.memory, target.ring_build,
     )  # fmt: skip
     return _timed(_Product(shape, c_bits, job, target), known.tobytes(), known.shape[1])
 

@@ -239,8 +239,10 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         store_wide(descriptor + JOB(B_SCALES_LO), job->b_scales);
         store(descriptor + JOB(LDSA), job->ldsa);
         store(descriptor + JOB(LDSB), job->ldsb);
-    } else if (job->b_scales) {
+    } else {
+        store_wide(descriptor + JOB(A_SCALES_LO), job->a_scales);
         store_wide(descriptor + JOB(B_SCALES_LO), job->b_scales);
+        store(descriptor + JOB(LDSA), job->ldsa);
     }
     if (job->of_windows) {
         carrysave_window_words(&job->window, window);

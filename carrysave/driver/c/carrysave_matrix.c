@@ -16,6 +16,8 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
 {
     const carrysave_info *info = &device->info;
     const uint32_t block = job->mode.block;
+    /* In rows of A, of as many bytes as the build's blocks: one at least. */
+    const uint32_t octaves = !block && job->ldsa && !job->of_windows;
     const words w = words_of(device, job);
 
     if (job->vector)
@@ -45,8 +47,10 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
                          job->n + job->table * (CARRYSAVE_TABLE_BYTES / CARRYSAVE_RECORD_BYTES),
                          8u * CARRYSAVE_RECORD_BYTES, 0u);
     case IN_A_SCALES:
-        return matrix_of(job->a_scales, block && info->floats ? job->m : 0u,
-                         block ? ceil_div(job->k, block) : 0u, 8u, job->ldsa);
+        if (!block)
+            return matrix_of(job->a_scales, octaves ? job->m : 0u, octaves, 8u, job->ldsa);
+        return matrix_of(job->a_scales, info->floats ? job->m : 0u,
+                         ceil_div(job->k, block), 8u, job->ldsa);
     default:
         if (carrysave_book_bytes(info))
             return matrix_of(job->b_scales, 1u, carrysave_book_bytes(info), 8u, 0u);

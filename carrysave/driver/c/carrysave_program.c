@@ -193,6 +193,10 @@ static void describe(const machine *of, const uint32_t *word, uint32_t number, c
     job->of_windows = (flags & WINDOW) != 0;
     if (job->of_windows)
         carrysave_read_window(word + 29, &job->window);
+    if (!job->vector && !job->of_windows && word[30]) {
+        job->a_scales = job->a + word[29];
+        job->ldsa = word[30];
+    }
     if (carrysave_is_map(job->vector)) {
         carrysave_read_map(word[29], job, 0);
         carrysave_read_map(word[30], job, 1);

@@ -2,13 +2,16 @@
 
 from math import isqrt
 
-from amaranth import C, Cat, Module, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.npe.vector import VectorUnitSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 
 __all__ = ["mantissa", "octaves", "table_of"]
+
+_EXPONENT = 8
+"""Bits of the exponent of a block."""
 
 
 def table_of(spec: VectorUnitSpec) -> list[int]:
@@ -35,7 +38,8 @@ def octaves(m: Module, spec: VectorUnitSpec, value: Value, adder: str) -> tuple[
 
     Returns
     -------
-    Whole octaves, two's complement, and the bits of `spec.scale_width` after the binary point.
+    Whole octaves, two's complement, of 8 bits at most, and the bits of `spec.scale_width` after the
+    binary point.
     """
     width, heap = spec.width, BitHeap(2 * spec.width + 1)
     terms = _digits(spec.octave_factor)
@@ -56,7 +60,17 @@ def octaves(m: Module, spec: VectorUnitSpec, value: Value, adder: str) -> tuple[
                 heap.add_bit(bit, weight + place, negative=(digit < 0) != (place == width - 1))
         total = resolve(m, heap.compress(m, [2] * heap.width), adder)
     turned = total[width : heap.width]
-    return turned[spec.scale_width :].as_signed(), turned[: spec.scale_width]
+    return _limited(turned[spec.scale_width :]), turned[: spec.scale_width]
+
+
+def _limited(whole: Value) -> Value:
+    """Return octaves in two's complement as a byte at most: at its limit if they are beyond."""
+    if len(whole) <= _EXPONENT:
+        return whole.as_signed()
+    low, sign = whole[:_EXPONENT], whole[-1]
+    beyond = whole[_EXPONENT - 1 :].any() & ~whole[_EXPONENT - 1 :].all()
+    limit = Cat((~sign).replicate(_EXPONENT - 1), sign)
+    return Value.cast(Mux(beyond, limit, low)).as_signed()
 
 
 def _digits(factor: int) -> list[tuple[int, int]]:

@@ -81,13 +81,14 @@ class ArrayDomain:
         self._m.d.comb += total.i.eq(number)
         return total.o
 
-    def multiply(self, path: Any, geometry: Any) -> None:
+    def multiply(self, path: Any, geometry: Any, sums: Any) -> None:
         """Connect the engine of a datapath: to the feeds, and to the store of sums.
 
         Parameters
         ----------
         path : the :class:`hw.soc.datapath.Datapath`.
         geometry : of the job, for the array.
+        sums : what takes rows of them.
         """
         m, engine, spec = self._m, path.engine, self._spec
         inside = spec.inside
@@ -105,7 +106,7 @@ class ArrayDomain:
             if len(inside.modes) > 1:
                 name = f"{side}_format"
                 m.d.comb += port.payload.format.eq(self.still(path.i_job.mode[name], name))
-        row, rows = engine.o_c.payload, self._rows(path.sum_store.i_rows)
+        row, rows = engine.o_c.payload, self._rows(sums)
         numbers: list[Value] = [
             row.data.word_select(number, inside.sum_width) for number in range(inside.n)
         ]

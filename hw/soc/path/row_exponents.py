@@ -1,4 +1,4 @@
-"""Exponents of the blocks of a row of shares, which follow the row's codes."""
+"""Exponents of the blocks of a row of shares, or octaves, which follow the row's codes."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
+from hw.soc.path.row_octaves import RowOctaves
 
 __all__ = ["RowExponents", "flags_of", "operation_of"]
 
@@ -15,45 +16,65 @@ __all__ = ["RowExponents", "flags_of", "operation_of"]
 class RowExponents(wiring.Component):
     """Collects an exponent of each block of a row, and gives them as words when its codes are out.
 
+    Where products take shares, words are of octaves: :func:`golden.soc.shares.octaves`.
     Throughput: a beat of codes, or a word of exponents, in each cycle. The first word is there in
-    the cycle after the row's last beat.
+    the cycle after the row's last beat; of octaves, :data:`hw.soc.path.row_octaves.LATENCY` later.
 
     Parameters
     ----------
     spec : VectorUnitSpec
         What: lanes, codes of a block, length.
+    shares : bool
+        What: octaves, not exponents.
 
     Members
     -------
-    i, take, ends : In
-        The exponent of a beat's block; a beat of codes leaves; it is the row's last.
-    there : Out(1)
-        Words are to leave, before the next row's codes.
+    i, i_codes, take, ends : In
+        The exponent of a beat's block; its codes; a beat of codes leaves; it is the row's last.
+    there, valid : Out(1), Out(1)
+        Words are to leave, before the next row's codes; there is one.
     o, last, next : Out, Out, In
         A word of an exponent for each lane; the row has no more; it leaves.
     """
 
     i: Signal
+    i_codes: Signal
     take: Signal
     ends: Signal
     there: Signal
+    valid: Signal
     o: Signal
     last: Signal
     next: Signal
 
-    def __init__(self, spec: VectorUnitSpec):
+    def __init__(self, spec: VectorUnitSpec, *, shares: bool = False):
         self.spec = spec
+        self.octaves = RowOctaves(spec) if shares else None
         super().__init__({
             "i": In(8),
+            **({"i_codes": In(spec.lanes * spec.out_width), "valid": Out(1)} if shares else {}),
             **dict.fromkeys(("take", "ends", "next"), In(1)),
             **dict.fromkeys(("there", "last"), Out(1)),
             "o": Out(8 * spec.lanes),
         })
 
-    def connect(self, m: Module, exponent: Value, take: Value, ends: Value, sent: Value) -> None:
-        """Connect a beat of codes that leaves, and a word that does."""
-        m.d.comb += [self.i.eq(exponent), self.take.eq(take), self.ends.eq(ends)]
+    def connect(self, m: Module, beat: Any, take: Value, ends: Value, sent: Value) -> Value:
+        """Connect a beat of codes that leaves, and a word that does; return whether there is any.
+
+        Parameters
+        ----------
+        m : where.
+        beat : :class:`~hw.npe.activations.row_beats.CodeBeat`, as a stream.
+        take, ends : it leaves; it is the row's last.
+        sent : it, or a word, leaves.
+        """
+        m.d.comb += [self.i.eq(beat.payload.exponent), self.take.eq(take), self.ends.eq(ends)]
         m.d.comb += self.next.eq(sent & self.there)
+        if self.octaves is None:
+            some: Value = beat.valid | self.there
+            return some
+        m.d.comb += self.i_codes.eq(beat.payload.data)
+        return Mux(self.there, self.valid, beat.valid)
 
     def elaborate(self, platform):
         m = Module()
@@ -78,7 +99,7 @@ class RowExponents(wiring.Component):
             write.addr.eq(word),
             write.data.eq(grown),
             read.addr.eq(word),
-            self.o.eq(read.data),
+            self.o.eq(read.data if self.octaves is None else self._octaves(m, read.data)),
             self.last.eq(word == final),
         ]
         with m.If(self.take):
@@ -95,6 +116,21 @@ class RowExponents(wiring.Component):
             with m.If(self.last):
                 m.d.sync += [word.eq(0), self.there.eq(0)]
         return m
+
+    def _octaves(self, m: Module, exponents: Value) -> Value:
+        """Return octaves of a word of exponents."""
+        assert self.octaves is not None
+        m.submodules.octaves = octaves = self.octaves
+        m.d.comb += [
+            octaves.i.eq(self.i),
+            octaves.i_codes.eq(self.i_codes),
+            octaves.take.eq(self.take),
+            octaves.ends.eq(self.ends),
+            octaves.i_word.eq(exponents),
+            self.valid.eq(octaves.valid),
+        ]
+        word: Value = octaves.o
+        return word
 
 
 def flags_of(spec: VectorUnitSpec) -> dict[str, int]:

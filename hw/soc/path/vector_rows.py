@@ -93,7 +93,8 @@ class VectorRows(wiring.Component):
         self.numbers = vector_numbers()
         self.scales, self.pairs = self.vector.scales, self.vector.builds(self.vector.SECOND)
         self.shifts = self.vector.builds(["scale"])
-        self.exponents = RowExponents(spec.vector) if self.vector.builds(["exps"]) else None
+        behind = RowExponents(spec.vector, shares=spec.shares)
+        self.exponents = behind if self.vector.builds(["exps"]) else None
         self.parts = parts_of(spec)
         """Sub-units for operations that the vector unit does not have."""
         self.ahead = 16 if self.shifts else 4
@@ -292,8 +293,8 @@ class VectorRows(wiring.Component):
         moves, row_ends = sent & ~more, pops & ends
         if self.exponents is not None:
             behind, exps, tail = self.exponents, self.exps, self.exponents.there
-            behind.connect(m, unit.o.payload.exponent, pops & exps, ends, sent)
-            valid, moves, codes_end = valid | tail, moves & ~tail, ends & ~exps
+            valid = behind.connect(m, unit.o, pops & exps, ends, sent)
+            moves, codes_end = moves & ~tail, ends & ~exps
             row_ends = Mux(exps, behind.next & behind.last, row_ends)
             count = Mux(exps, share_columns(self.vector, self.i_geometry.n), count)
         there, at, last = self._walk(m, "writes", base, self.i_geometry.ldc, row_ends)

@@ -14,7 +14,7 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
     """
     if not spec.narrow:
         return {}
-    scaled, of_b = spec.inside.a_sides > 0, spec.inside.block != 0
+    scaled, of_b = spec.inside.a_sides > 0 or spec.shares, spec.inside.block != 0
     requantises = spec.requantise and spec.inside.result is None
     distance = spec.distance_width
     addresses = {

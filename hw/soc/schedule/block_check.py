@@ -95,6 +95,8 @@ def unfit(
             beyond = Mux(job.mode.window, codes.beyond, beyond)
         wrong |= beyond
         wrong |= pick(inside_byte, widths, kind)
+    if spec.shares and spec.vector is not None:
+        wrong |= job.ldsa.any() & (blocks.k != spec.vector.block // inside.k)
     if inside.block:
         each = [inside.block // mode.codes for mode in spec.kinds]
         if inside.a_sides:

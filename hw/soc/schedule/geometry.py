@@ -64,7 +64,7 @@ class Geometry(data.StructLayout):
     factors if ``factored``; B is bitmaps and what is not zero if ``packed``. Rows of A are windows
     of a map if ``of_windows``; ``line`` are the bytes of a kernel row, if there is room for as many
     in a store, and pixels follow each other in memory if ``dense``. ``map_row`` are the bytes of a
-    row of a depthwise job's map, less one.
+    row of a depthwise job's map, less one. Sums of each block along K are ``shifted`` by octaves.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -99,6 +99,7 @@ class Geometry(data.StructLayout):
             **({"packed": 1} if spec.sparse else {}),
             **({"wide": 1, "narrowed": 1} if spec.sizes else {}),
             **({"of_windows": 1, "line": spec.length_width, "dense": 1} if spec.windows else {}),
+            **({"shifted": 1} if spec.shares else {}),
             **({"map_row": spec.length_width} if spec.depthwise else {}),
         })
 
@@ -124,5 +125,6 @@ def words_bytes(spec: CoprocessorSpec, side: str, words: Value, kind: Value) -> 
 
 def scales_of(spec: CoprocessorSpec, words: Value, kind: Value) -> Value:
     """Return the scales of a count of words along K."""
-    each = [spec.inside.block // mode.codes for mode in spec.kinds]
+    of_shares = spec.vector.block if spec.shares and spec.vector is not None else 0
+    each = [(of_shares or spec.inside.block) // mode.codes for mode in spec.kinds]
     return pick(lambda size: (words + (size - 1)) // size, each, kind)

@@ -154,8 +154,7 @@ class JobCheck(wiring.Component):
     def _block_sizes(self, m: Module, codes: WindowCodes | None) -> BlockSizes:
         """Choose blocks: those of the job, or the build's."""
         spec, job, kind = self.spec, self.i_job, self.o_geometry.kind
-        widths = block_bits(spec)
-        blocks = [Signal(width, name=f"block_{side}") for side, width in widths.items()]
+        blocks = [Signal(width, name=f"block_{side}") for side, width in block_bits(spec).items()]
         chosen = (job.block_m, job.block_n, job.block_k)
         given = Signal()
         m.d.sync += given.eq(Cat(size != 0 for size in chosen).all() & spec.blocks)
@@ -216,6 +215,7 @@ class JobCheck(wiring.Component):
             out.accumulate.eq(mode.accumulate & spec.accumulates),
             out.factored.eq(mode.bias & mode.accumulate & spec.row_factors),
             *([out.packed.eq(mode.packed)] if spec.sparse else []),
+            *([out.shifted.eq(job.ldsa.any())] if spec.shares else []),
         ]
         if spec.sizes:
             m.d.comb += out.wide.eq(mode.c_bytes[1])
@@ -333,6 +333,7 @@ class JobCheck(wiring.Component):
         m.d.sync += products.beyond.eq(products.beyond | (ending & outside))
         with m.If((step == len(ends)) & (~given | splits)):
             chosen = given | self.i_job.mode.window if spec.windows else given
+            chosen = given | self.i_job.ldsa.any() if spec.shares else chosen
             with m.If(chosen & (self.i_job.mode.vector == 0)):
                 m.d.sync += self.o_error.eq(error_code("bad_block"))
             m.next = "DONE"
@@ -365,8 +366,7 @@ class JobCheck(wiring.Component):
         """Look up a pair of formats; return whether it exists, and its largest K."""
         modes = self.spec.inside.modes
         known, limit = Signal(), Signal(self.spec.dimension_width + 1)
-        out = self.o_geometry
-        numbers = self.i_job.mode.a_format, self.i_job.mode.b_format
+        out, numbers = self.o_geometry, (self.i_job.mode.a_format, self.i_job.mode.b_format)
         m.d.sync += known.eq(0)
         with m.Switch(Cat(*numbers)):
             for (a, b), mode in modes.items():

@@ -126,7 +126,7 @@ class Loader(wiring.Component):
         m.d.comb += state.held.eq(Cat(self.i_hold & (to in OF_A) for to in plans))
         rooms = ((free[to] != 0) & ~held for to, held in zip(plans, state.held, strict=True))
         m.d.sync += state.room.eq(chosen(state.current, rooms))
-        operands = (Destination.A, Destination.B)
+        operands = (Destination.A, Destination.B, *[Destination.A_SCALES] * self.spec.shares)
         m.d.comb += self.o_free.eq(Cat(free[to] == parts(self.spec)[to] for to in operands).all())
         # Whether a block is the last one along K is known late: both choices are made.
         needed, again = Cat(p.needed for p in plans.values()), Cat(p.again for p in plans.values())

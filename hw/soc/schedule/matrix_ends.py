@@ -149,6 +149,10 @@ def _ends_of_scales(
 ) -> list[MatrixEnd]:
     """Return those of the side bytes of blocks along K, or that of a table of B."""
     block, table = spec.inside.block, spec.inside.expander.table_bytes
+    if spec.shares and spec.vector is not None:
+        octaves = geometry.k // spec.vector.block
+        used &= job.ldsa.any()
+        return [MatrixEnd(Destination.A_SCALES, rows, job.ldsa, octaves, used)]
     if table:
         # Ends are in the order of addresses: none has that of scales of A.
         return [

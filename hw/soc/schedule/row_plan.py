@@ -80,8 +80,11 @@ def row_plans(
     if spec.windows:
         plans[Destination.A] = _of_map(plans[Destination.A], job.of_windows)
     scales = _scales(spec, job, walk.o_codes)
-    if spec.inside.a_sides:
+    if spec.inside.a_sides or spec.shares:
         of_rows(Destination.A_SCALES, job.ldsa, _scales(spec, job, codes), scales)
+    if spec.shares:
+        of_a = plans[Destination.A_SCALES]
+        plans[Destination.A_SCALES] = of_a._replace(needed=job.shifted)
     before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
     of_codes(Destination.B, walk.o_codes, job.ldb, before, length)
     if spec.sparse:
@@ -133,7 +136,7 @@ def _of_map(plan: RowPlan, here: Value) -> RowPlan:
 
 def _scales(spec: CoprocessorSpec, job: Any, words: Value) -> Value:
     """Return the scales of a count of words along K; 0 if codes have none."""
-    if not spec.inside.block:
+    if not (spec.inside.block or spec.shares):
         return C(0)
     return scales_of(spec, words, job.kind)
 

@@ -11,7 +11,7 @@ from golden.lut.expander import ExpanderSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.geometry import block_widths
 
-__all__ = ["Side", "TileRequest", "counts", "place_of", "sides", "stride_of"]
+__all__ = ["Side", "TileRequest", "counts", "place_of", "sides", "stride_of", "where_shifted"]
 
 
 _AS_THEY_ARE = ExpanderSpec(name="none", width=0, bits=0, table=())
@@ -72,21 +72,14 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
             word_bytes=spec.b_word_bytes, words=spec.b_words,
         ),
     ]  # fmt: skip
+    if spec.shares:
+        # A byte of a beat, for each row of a tile.
+        one = ((1, 8 * spec.a_scale_bytes),)
+        inputs.append(_of_rows(spec, one, min(spec.a_words, spec.rows // inside.m)))
     if inside.block:
         if inside.a_sides:
-            inputs.append(
-                Side(
-                    name="a_scales",
-                    banks=inside.m,
-                    across=1,
-                    width=8,
-                    k=1,
-                    down=False,
-                    shapes=((1, 8),) * len(kinds),
-                    word_bytes=spec.a_scale_bytes,
-                    words=-(-spec.scales // spec.a_scale_bytes),
-                )
-            )
+            words = -(-spec.scales // spec.a_scale_bytes)
+            inputs.append(_of_rows(spec, ((1, 8),) * len(kinds), words))
         bits = 8 * inside.b_sides
         inputs.append(
             Side(
@@ -104,6 +97,21 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
     return {side.name: side for side in inputs}
 
 
+def _of_rows(spec: CoprocessorSpec, shapes: tuple[tuple[int, int], ...], words: int) -> Side:
+    """Return the side bytes of rows of A."""
+    return Side(
+        name="a_scales",
+        banks=spec.inside.m,
+        across=1,
+        width=8,
+        k=1,
+        down=False,
+        shapes=shapes,
+        word_bytes=spec.a_scale_bytes,
+        words=words,
+    )
+
+
 def stride_of(spec: CoprocessorSpec, job: Any, side: Side) -> Value:
     """Return the words from a row of a block to the next one in its bank.
 
@@ -115,21 +123,26 @@ def stride_of(spec: CoprocessorSpec, job: Any, side: Side) -> Value:
     if side.name in ("a", "b"):
         stride: Value = job[f"{side.name}_stride"]
         return stride
+    if spec.shares:
+        return C(1)
     if not side.down or spec.inside.a_sides:
         return C(1 if side.down else side.words)
     slices = side.slices[0]
     return (job.across + (slices - 1)) >> exact_log2(slices)
 
 
-def place_of(spec: CoprocessorSpec, side: Side, request: Any, column: Value) -> list[Any]:
-    """Place the side bytes of a tile's columns in their store, if blocks have several tiles.
+def place_of(spec: CoprocessorSpec, side: Side, request: Any, tile: Any) -> list[Any]:
+    """Place the side bytes of a tile's columns, or rows, in their store, if there are several.
 
     Parameters
     ----------
     side : whose :class:`TileRequest` it is.
     request : that.
-    column : the tile's index in its row.
+    tile : its indices in its block: its row, and its column.
     """
+    column = tile.column
+    if spec.shares and side.name == "a_scales":
+        return [request.address.eq(tile.row)]
     if side.name != "b_scales" or spec.inside.a_sides:
         return []
     bits = exact_log2(side.slices[0])
@@ -139,6 +152,11 @@ def place_of(spec: CoprocessorSpec, side: Side, request: Any, column: Value) -> 
 def counts(spec: CoprocessorSpec, side: Side) -> bool:
     """Return whether products are counted by the words of a side."""
     return spec.counters and side.name == "a"
+
+
+def where_shifted(spec: CoprocessorSpec, side: str, job: Any, value: Value) -> Value:
+    """Return a condition of a side, or 0 if it is octaves, and the job has none."""
+    return value & job.shifted if spec.shares and side == "a_scales" else value
 
 
 class TileRequest(data.StructLayout):

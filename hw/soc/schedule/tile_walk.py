@@ -13,7 +13,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.geometry import Geometry, block_widths, pick, scales_of
-from hw.soc.schedule.sides import Side, TileRequest, counts, place_of
+from hw.soc.schedule.sides import Side, TileRequest, counts, place_of, where_shifted
 
 __all__ = ["BlockDone", "SumsRequest", "TileWalk"]
 
@@ -178,9 +178,9 @@ class TileWalk(wiring.Component):
                 self._begin(m, tile)
                 m.next = "TILES"
             with m.State("TILES"):
-                sides = [getattr(self, f"o_{name}") for name in self.sides]
-                wanted = [*(C(1) for _ in sides), tile.ends, tile.first & tile.last_code]
-                m.d.comb += step.eq(_issue(m, [*sides, self.o_sums, self.o_done], wanted))
+                ports = [getattr(self, f"o_{name}") for name in (*self.sides, "sums", "done")]
+                of = [where_shifted(self.spec, name, job, C(1)) for name in self.sides]
+                m.d.comb += step.eq(_issue(m, ports, [*of, tile.ends, tile.first & tile.last_code]))
                 with m.If(step):
                     self._step(m, tile)
                 with m.If(leave):
@@ -212,10 +212,10 @@ class TileWalk(wiring.Component):
         """Go to the first tile of a block."""
         block, engine = self.i_block.payload, self.spec.inside
         thin, low = block.columns <= engine.n, block.rows <= engine.m
-        m.d.sync += [tile.rows.eq(block.rows), tile.columns.eq(block.columns)]
+        alone = thin & low & ~self.i_geometry.shifted if self.spec.shares else thin & low
+        m.d.sync += [tile.rows.eq(block.rows), tile.columns.eq(block.columns), tile.first.eq(1)]
         m.d.sync += [tile.below.eq(low), tile.right.eq(thin), tile.narrow.eq(thin)]
-        m.d.sync += tile.single.eq(thin & low)
-        m.d.sync += [tile.ends.eq(block.last_code | ~(thin & low)), tile.first.eq(1)]
+        m.d.sync += [tile.single.eq(alone), tile.ends.eq(block.last_code | ~alone)]
         starts = (tile.a_address, tile.row_address, tile.row, tile.word, tile.slice, tile.column)
         m.d.sync += [tile.last_code.eq(block.last_code), *(one.eq(0) for one in starts)]
 
@@ -241,9 +241,9 @@ class TileWalk(wiring.Component):
         engine, request, of_a = spec.inside, getattr(self, f"o_{name}").payload, name[0] == "a"
         part = Signal(range(spec.PARTS), name=f"part_{name}")
         keep = block.keep_a if of_a else block.keep_b
-        m.d.sync += part.eq(part + (leave & ~keep))
+        m.d.sync += part.eq(part + where_shifted(spec, name, job, leave & ~keep))
         codes = block.codes if name in "ab" else scales_of(spec, block.codes, job.kind)
-        m.d.comb += place_of(spec, self.sides[name], request, tile.column)
+        m.d.comb += place_of(spec, self.sides[name], request, tile)
         rows, columns = (
             Mux(ends, left, most)[: bits_for(most)]
             for ends, left, most in (

@@ -42,6 +42,8 @@ def draw(
         shapes |= {"b_scales": (blocks, n)}
         if spec.inside.a_sides:
             bits, shapes = bits | {"a_scales": 8}, shapes | {"a_scales": (m, blocks)}
+    if octaves := more.pop("octaves", 0):
+        bits, shapes = bits | {"a_scales": 8}, shapes | {"a_scales": (m, octaves)}
     found: dict[str, Any] = {}
     free = int(rng.integers(0, 64))
     for name, (rows, columns) in shapes.items():
