@@ -321,9 +321,9 @@ _LATER = ("lean", "tap_rows", "watchdog", "row_factors", "codebook", "array_cloc
 _OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps", "table")
 ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} | {
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
-    "coprocessor": ("vector", "id_width", *_LATER, *_OPTIONS),
-    "coprocessor_stream": (*_LATER, *_OPTIONS),
-    "coprocessor_uart": ("vector", "flash", *_LATER, *_OPTIONS),
+    "coprocessor": ("vector", "id_width", "lists", *_LATER, *_OPTIONS),
+    "coprocessor_stream": ("lists", *_LATER, *_OPTIONS),
+    "coprocessor_uart": ("vector", "flash", "lists", *_LATER, *_OPTIONS),
     "vector_unit": ("quotient_bits", "exponential", "block"),
 }
 """Parameters that a design did not have at first: at their defaults its digest is as before."""

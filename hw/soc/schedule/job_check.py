@@ -215,7 +215,7 @@ class JobCheck(wiring.Component):
             out.per_column.eq(mode.per_column & spec.requantises_columns),
             out.accumulate.eq(mode.accumulate & spec.accumulates),
             out.factored.eq(mode.bias & mode.accumulate & spec.row_factors),
-            *([out.packed.eq(mode.packed)] if spec.sparse else []),
+            *(out[flag].eq(mode[flag]) for flag in ("packed", "listed") if flag in dict(layout)),
         ]
         if spec.sizes:
             m.d.comb += out.wide.eq(mode.c_bytes[1])
