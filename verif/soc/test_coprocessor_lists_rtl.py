@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from carrysave.compiler.decoder.compile import core_block
 from hw.catalog import Design
 from verif.soc.test_coprocessor_rtl import SMALL, brief, run_bench
 from verif.support.cases import case_name, long
 
 BENCH = "verif.soc.benches.tb_coprocessor_lists"
+CYCLES = "verif.soc.benches.tb_coprocessor_list_cycles"
 LISTS = SMALL | {"lists": 80}
 CASES: list[dict[str, Any]] = [
     LISTS
@@ -84,7 +86,7 @@ def test_a_list_takes_its_share_of_b(share: float, pause: int, tmp_path: Path) -
     wide: dict[str, Any] = {"engine": engine, "data_width": 64, "b_bytes": 32768, "lists": 1024}
     run_bench(
         Design("coprocessor", wide),
-        BENCH,
+        CYCLES,
         tmp_path,
         share=share,
         pause=pause,
@@ -93,3 +95,13 @@ def test_a_list_takes_its_share_of_b(share: float, pause: int, tmp_path: Path) -
     )
     whole, part = json.loads((tmp_path / "beats.json").read_text())
     assert part["cycles"] <= 1.15 * share * whole["cycles"], (whole, part)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize(("pause", "most"), [(0, 0.75), (3, 0.65)])
+def test_groups_of_a_decoder_by_lists(pause: int, most: float, tmp_path: Path) -> None:
+    """A quarter of SmolLM2's last matrix of a feed-forward, half of it skipped, lists included."""
+    design = core_block("lut_core", {"lists": "32", "data_width": "64"})
+    run_bench(design, CYCLES, tmp_path, share=0.5, pause=pause, sizes=(32, 576), groups=12)
+    took = json.loads((tmp_path / "groups.json").read_text())
+    assert took["lists"]["cycles"] <= most * took["dense"]["cycles"], took

@@ -147,6 +147,11 @@ def capped(x: np.ndarray, cap: float) -> np.ndarray:
     return (single.tanh(inner).astype(np.float64) * cap).astype(x.dtype)
 
 
+def kept(x: np.ndarray, least: float) -> np.ndarray:
+    """Return numbers whose magnitude is above `least`, and zeros for others; float32."""
+    return np.where(np.abs(x) > np.float32(least), x, np.float32(0))
+
+
 def times(x: np.ndarray, factor: float | np.ndarray) -> np.ndarray:
     """Multiply by a double, and round to float32."""
     if isinstance(factor, float) and factor == 1:
@@ -223,6 +228,7 @@ class Units:
     gated : gates and values to the SiLU of the gates times the values.
     activated : an activation that is no SiLU, gates and values, likewise.
     capped : numbers and a cap to cap * tanh(x / cap).
+    kept : rows and a magnitude to those numbers that are above it.
     probabilities : rows of scores to their softmax.
     cached : keys or values to those that the cache has, of some bits, scaled by blocks.
     sigmoid : values to their sigmoid.
@@ -235,6 +241,7 @@ class Units:
     gated: Callable[[np.ndarray, np.ndarray], np.ndarray] = gated
     activated: Callable[[str, np.ndarray, np.ndarray], np.ndarray] = activated
     capped: Callable[[np.ndarray, float], np.ndarray] = capped
+    kept: Callable[[np.ndarray, float], np.ndarray] = kept
     probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
     cached: Callable[[np.ndarray, int, int], Cached] = cached
     sigmoid: Callable[[np.ndarray], np.ndarray] = sigmoid

@@ -14,6 +14,7 @@ from carrysave.driver.window import Window
 from golden.npe import requantiser as unit
 from golden.soc.job import Error
 from golden.soc.job_check import error_of
+from golden.soc.lists import INDEX, PLACE_BYTES, list_columns
 from golden.soc.shares import share_columns
 
 __all__ = ["Scaled", "product", "rows", "scaled_product", "scaling"]
@@ -44,7 +45,7 @@ def scaling(
 def product(
     target: Target, a: Buffer, b: Buffer, c: Buffer, *, bias: Buffer | None = None,
     how: Requantisation | None = None, records: Buffer | None = None,
-    window: Window | None = None,
+    window: Window | None = None, places: Buffer | None = None,
 ) -> Job:  # fmt: skip
     """Return C = A x B + bias, as sums, or requantised to codes of a byte or two, in its blocks.
 
@@ -52,6 +53,7 @@ def product(
     ----------
     records : of columns, if `how` is not the same for all.
     window : of which A's rows are made; A's stride is that of the map's rows.
+    places : a row of :func:`rows` that lists those of K that count.
 
     Raises
     ------
@@ -75,6 +77,9 @@ def product(
         how.check(codes, c.columns)
         low, high = how.limits(codes)
         how = Requantisation(how.multiplier, how.shift, how.zero_point, low, high, how.relu)
+    if places is not None:
+        shape = 1, list_columns(a.columns), 8 * PLACE_BYTES
+        _same(places, "must have a list's", (places.rows, places.columns, places.bits), shape)
     one = int(window is not None)
     return planned(_checked(target, c.name, "a product", Job(
         a=a.address, b=b.address, c=c.address, m=a.rows, n=c.columns, k=a.columns, lda=a.stride,
@@ -82,6 +87,7 @@ def product(
         records=None if records is None else records.address, requantisation=how,
         a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0, window=window,
         block_m=one, block_n=one, block_k=one, table=table,
+        places=None if places is None else places.address,
     )), target)  # fmt: skip
 
 
@@ -148,7 +154,7 @@ def rows(
     target: Target, operation: str, a: Buffer, c: Buffer, *, b: Buffer | None = None,
     how: Requantisation | None = None, once: bool = False, maps: Maps | None = None,
 ) -> Job:  # fmt: skip
-    """Return an operation of the vector unit on each row of A.
+    """Return an operation of the vector unit on each row of A; an index lists what is not zero.
 
     Parameters
     ----------
@@ -174,6 +180,8 @@ def rows(
     shape = m, share_columns(spec.vector, operation, a.columns)
     if operation == "transpose":
         shape = a.columns, m
+    if operation == INDEX:
+        shape = m, list_columns(a.columns)
     if operation == "gather":
         assert b is not None
         m, k = b.rows, a.rows
@@ -185,7 +193,9 @@ def rows(
         _same(b, "must have the operand's", (b.rows, b.columns, b.bits), (one, across, bits))
     small = spec.sizes and c.bits == 8 < spec.vector.out_width
     bits = (
-        a.bits
+        8 * PLACE_BYTES
+        if operation == INDEX
+        else a.bits
         if operation == "gather" or operation in MAPS
         else 8
         if small
@@ -196,7 +206,7 @@ def rows(
         a=a.address, b=0 if b is None else b.address, c=c.address, m=m, n=a.columns, k=k,
         lda=a.stride, ldb=0 if b is None or once or b.rows != m else b.stride, ldc=c.stride,
         a_format=a.bits // 8 - 1, vector=operation, requantisation=how, c_bytes=int(small),
-        zeros=(0, 0) if maps is None else maps.zeros,
+        least=int(operation == INDEX), zeros=(0, 0) if maps is None else maps.zeros,
         factors=(0, 0) if maps is None else maps.factors,
     ))  # fmt: skip
 

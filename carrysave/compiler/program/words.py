@@ -38,7 +38,7 @@ from carrysave.compiler.program.groups import ADDRESSES, JobGroup
 from carrysave.driver.descriptor import window_of, window_words
 from carrysave.driver.job import Job, Requantisation
 from carrysave.driver.maps import map_of_word, map_word
-from carrysave.driver.operations import MAPS
+from carrysave.driver.operations import INDEX, MAPS, OTHERS
 from carrysave.driver.registers import OPERATIONS
 
 __all__ = [
@@ -74,6 +74,7 @@ class _Option(IntFlag):
     WINDOW = 64
     TABLE = 128
     PACKED = 256
+    LISTED = 512
 
 
 _PLACES = ("a", "b", "c", "bias", "records", "m", "n", "k", "lda", "ldb", "ldc")
@@ -114,6 +115,7 @@ def group_words(group: JobGroup) -> list[int]:
         (_Option.WINDOW, job.window is not None),
         (_Option.TABLE, job.table),
         (_Option.PACKED, job.packed),
+        (_Option.LISTED, job.places is not None or job.vector == INDEX),
     ):
         options |= option if given else _Option(0)
     scale = [
@@ -124,7 +126,7 @@ def group_words(group: JobGroup) -> list[int]:
         int(options),
         *scale,
         *(getattr(job, name) for name in _MORE),
-        OPERATIONS[job.vector] if job.vector else 0,
+        OPERATIONS[OTHERS.get(job.vector, job.vector)] if job.vector else 0,
         group.count,
         *(getattr(group, name) for name in ADDRESSES),
         *_more_words(job),
@@ -166,6 +168,12 @@ def group_of(words: Sequence[int]) -> JobGroup:
         packed=_Option.PACKED in options,
         requantisation=requantisation if _Option.REQUANTISE in options else None,
     )
+    if _Option.LISTED in options:
+        places, least = (None, more[1]) if job.vector else (more[0], 0)
+        named = INDEX if job.vector else None
+        return JobGroup(
+            job=replace(job, places=places, least=least, vector=named), count=count, **steps
+        )
     if job.vector in MAPS:
         (first, zero), (second, other) = map(map_of_word, more[:2])
         job = replace(job, zeros=(zero, other), factors=(first, second))
@@ -173,8 +181,8 @@ def group_of(words: Sequence[int]) -> JobGroup:
 
 
 def _more_words(job: Job) -> list[int]:
-    """Write what windows are, or how maps meet."""
-    words = [] if job.window is None else window_words(job.window)
+    """Write what windows are, or how maps meet, or a list: its address and the least magnitude."""
+    words = [job.places or 0, job.least] if job.window is None else window_words(job.window)
     if job.vector in MAPS:
         words = [map_word(*pair) for pair in zip(job.factors, job.zeros, strict=True)]
     return [*words, *[0] * (len(_MORE_WORDS) - len(words))]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -128,14 +128,15 @@ class IndexRows(wiring.Component):
         """Return whether the code that comes is listed, and its word's last one; its number."""
         word = self.memory.read.payload.data
         number = Signal(range(self.spec.vector_word_bytes))
-        codes, lasts = [], []
+        values: list[Value] = []
+        lasts: list[Value] = []
         for size in range(1, self.spec.vector_in_bytes + 1):
             count = len(word) // (8 * size)
-            place = number[: (count - 1).bit_length()] if count > 1 else 0
-            codes.append(word.word_select(place, 8 * size).as_signed())
-            lasts.append(place == count - 1 if count > 1 else Value.cast(1))
+            place = number[: (count - 1).bit_length()] if count > 1 else C(0, 1)
+            code = word.word_select(place, 8 * size)
+            values.append(Cat(code, code[-1].replicate(17 - len(code))))
+            lasts.append(place == count - 1 if count > 1 else C(1, 1))
         magnitude = Signal(17)
-        values = [Cat(code, code[-1].replicate(17 - len(code))) for code in codes]
         code = either(self.i_wide, values)
         m.d.comb += magnitude.eq(Mux(code[-1], -code, code))
         return magnitude >= self.i_least, either(self.i_wide, lasts), number

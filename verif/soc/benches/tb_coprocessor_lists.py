@@ -1,9 +1,6 @@
 """Bench of products by lists of places: every byte of memory is compared with the twin's."""
 
-import itertools
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import cocotb
@@ -14,12 +11,11 @@ from carrysave.sim.cocotb import system
 from carrysave.sim.cocotb.axi_memory import CHANNELS, Memory
 from carrysave.sim.cocotb.host import Host, descriptors
 from carrysave.sim.cocotb.streams import SCHEDULES, generator, limited, schedule
-from carrysave.sim.parameters import bench_parameters, bench_spec
-from golden.soc.blocking import plan
+from carrysave.sim.parameters import bench_spec
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, error_of, matrices
 from golden.soc.lists import index, list_bytes
 from verif.soc.benches.jobs import any_job, fill_records
-from verif.soc.benches.listed import SLOT, index_job, listed_job, put, spoiled
+from verif.soc.benches.listed import SLOT, index_job, listed_job, spoiled
 from verif.soc.uvm.orders import moved
 
 SPEC: CoprocessorSpec = bench_spec()
@@ -167,7 +163,7 @@ async def test_refused(dut: Any) -> None:
     wrong = [replace(product, **change) for change in changes]
     if SPEC.vector is not None:
         makes = index_job(SPEC, rng, memory.data, 1)
-        made = [
+        made: list[dict[str, Any]] = [
             {"n": SPEC.lists + 1, "lda": 1 << 15, "ldc": 1 << 15},
             {"ldc": list_bytes(makes.n) - 1},
             {"c": high - list_bytes(makes.n) + 1, "m": 1},
@@ -196,31 +192,3 @@ async def test_soft_resets(dut: Any) -> None:
         while await host.read(0) & 1 << 31:
             pass
         await _run(host, memory, [_draw(rng, memory, 0)])
-
-
-@cocotb.test(skip="share" not in bench_parameters())
-async def test_beats(dut: Any) -> None:
-    """A row by a matrix, all of K and by a list, with a memory that gives a beat in some cycles."""
-    parameters = bench_parameters()
-    slow = itertools.cycle([True] + [False] * (parameters["pause"]))
-    size = 1 << 20
-    host, memory = await system.start(dut, size=size, latency=20, stalls={"r": slow})
-    m, k, n = parameters["sizes"]
-    rng, blocks = generator(53), plan(SPEC.stores(), m, n, k, 32)
-    b = 1 << 14
-    job = Job(a=0, b=b, c=1 << 13, m=m, n=n, k=k, lda=k, ldb=n * SPEC.b_bits // 8, ldc=4 * n)
-    job = replace(job, block_m=blocks.m, block_n=blocks.n, block_k=blocks.k)
-    memory.data[: size // 2] = rng.integers(256, size=size // 2)
-    words = np.zeros(k + 1, np.int64)
-    places = np.flatnonzero(rng.random(k) < parameters["share"])
-    words[: len(places)], words[k] = places, len(places)
-    by_list = replace(job, places=size - (1 << 14))
-    put(memory.data, by_list, words)
-    took = []
-    for one in (job, by_list):
-        expected, before = memory.data.copy(), memory.read_beats
-        assert not coprocessor(SPEC, expected, one)
-        cycles = await host.time(one)
-        assert np.array_equal(memory.data, expected)
-        took.append({"cycles": cycles, "beats": memory.read_beats - before})
-    Path("beats.json").write_text(json.dumps(took))
