@@ -89,7 +89,9 @@ def spoiled(rng: np.random.Generator, memory: np.ndarray, job: Job) -> str:
     if how == "count" or count < 2:
         words[job.k] = job.k + 1 + int(rng.choice([0, 5, 1 << 31]))
     else:
-        place = int(rng.integers(1, count))
+        # Of those that go beyond K, only the last one rises.
+        last = how in ("beyond", "huge")
+        place = count - 1 if last else int(rng.integers(1, count))
         words[place] = {
             "beyond": job.k,
             "twice": words[place - 1],

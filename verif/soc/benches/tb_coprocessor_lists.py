@@ -70,6 +70,14 @@ async def _run(host: Host, memory: Memory, jobs: list[Job]) -> None:
     assert not len(wrong), (jobs, wrong[:8], expected[wrong[:8]], memory.data[wrong[:8]])
 
 
+def _check_reads(memory: Memory, first: int, jobs: list[Job]) -> None:
+    """Check that beats are read of matrices alone, and of descriptors, which are at the end."""
+    places = [one for job in jobs for one in matrices(SPEC, job).values()]
+    for kind, at, *_ in memory.bursts[first:]:
+        inside = any(one.address - SPEC.bytes < at < one.end for one in places)
+        assert kind != "ar" or inside or at >= JOBS * SLOT, (at, jobs)
+
+
 @cocotb.test
 @cocotb.parametrize(kind=list(SCHEDULES))
 async def test_any_jobs(dut: Any, kind: str) -> None:
@@ -112,7 +120,9 @@ async def test_lists_of_jobs_before(dut: Any, kind: str) -> None:
         kept = np.where(np.abs(signed) >= least, codes, 0)
         matrices(SPEC, product)["a"].store(dense, kept)
         assert not coprocessor(SPEC, dense, replace(product, places=None))
+        bursts = len(memory.bursts)
         await _run(host, memory, [makes, product])
+        _check_reads(memory, bursts, [makes, product])
         c = matrices(SPEC, product)["c"]
         assert np.array_equal(c.load(memory.data), c.load(dense)), (makes, product)
         words = matrices(SPEC, makes)["c"].load(memory.data)
