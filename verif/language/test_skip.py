@@ -13,7 +13,7 @@ from carrysave.compiler.decoder.folder import load_model
 from carrysave.compiler.decoder.recurrent import decoder_of
 from carrysave.compiler.decoder.skip import Skipped, skipping, with_skips
 from carrysave.compiler.decoder.summary import lines, summary
-from carrysave.compiler.decoder.units import GOLDEN, kept
+from carrysave.compiler.decoder.units import GOLDEN, thresholded
 from carrysave.compiler.front.decoder import Model
 from carrysave.compiler.front.gguf import load
 from carrysave.compiler.program.program import Program
@@ -63,11 +63,11 @@ def test_a_layer_skips_its_share_of_the_text(share: float, tmp_path: Path) -> No
     counts: dict[float, list[float]] = {}
 
     def count(x: np.ndarray, least: float) -> np.ndarray:
-        made = kept(x, least)
+        made = thresholded(x, least)
         counts.setdefault(least, []).append(float((made == 0).mean()))
         return made
 
-    decoder_of(model, cache=8, bits=None, units=replace(GOLDEN, kept=count)).step(TEXT)
+    decoder_of(model, cache=8, bits=None, units=replace(GOLDEN, thresholded=count)).step(TEXT)
     assert len(counts) == 4
     # Of the first layer, whose inputs are those of the text; others have what it makes of them.
     first = model.layers[0].skip
@@ -82,7 +82,7 @@ def test_what_is_skipped_is_zero_before_it_is_rounded(tmp_path: Path) -> None:
     assert layer.skip is not None
     x = np.random.default_rng(1).normal(size=(1, 64)).astype(np.float32)
     x[0, :2] = layer.skip.inputs, -layer.skip.inputs
-    made = kept(x, layer.skip.inputs)
+    made = thresholded(x, layer.skip.inputs)
     assert not made[0, :2].any()
     assert np.array_equal(made != 0, np.abs(x) > layer.skip.inputs)
 

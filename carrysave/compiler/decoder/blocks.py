@@ -118,7 +118,7 @@ class Blocks(ABC):
     ) -> np.ndarray:
         """Multiply rows by gated matrices and the last one."""
         if layer.skip is not None:
-            h = self.units.kept(h, layer.skip.inputs)
+            h = self.units.thresholded(h, layer.skip.inputs)
         gates, values = self._multiplied(matrices, layer, h, "ffn_gate", "ffn_up")
         if (activation := self.model.shape.activation) == "silu":
             hidden = self.units.gated(gates, values)
@@ -126,7 +126,7 @@ class Blocks(ABC):
             hidden = self.units.activated(activation, gates, values)
         hidden = self._normed(hidden, layer.down_gain)
         if layer.skip is not None:
-            hidden = self.units.kept(hidden, layer.skip.hidden)
+            hidden = self.units.thresholded(hidden, layer.skip.hidden)
         return self._multiplied(matrices, layer, hidden, "ffn_down")[0]
 
     def _products(self, layer: Layer, h: np.ndarray, *names: str) -> list[np.ndarray]:

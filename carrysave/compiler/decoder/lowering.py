@@ -16,7 +16,7 @@ from carrysave.compiler.decoder.blocks import like
 from carrysave.compiler.decoder.embedding import embed
 from carrysave.compiler.decoder.lowering_activation import activated, capped
 from carrysave.compiler.decoder.lowering_experts import choose
-from carrysave.compiler.decoder.lowering_skip import kept, listed
+from carrysave.compiler.decoder.lowering_skip import listed, thresholded
 from carrysave.compiler.decoder.matrix import (
     F32,
     F64,
@@ -116,11 +116,11 @@ class Lowering(ABC):
 
     def _gated(self, name: str, layer: Layer, matrices: Mapping[str, Matrix], h: Buffer) -> Buffer:
         """Multiply by gated matrices and the last one."""
-        h = kept(self.to, name + "ffn_gate", h, layer, "inputs")
+        h = thresholded(self.to, name + "ffn_gate", h, layer, "inputs")
         gate, up = self._of_matrices(name, layer, matrices, h, "ffn_gate", "ffn_up")
         hidden = self._activated(name + "ffn_gate", gate, up)
         hidden = self.normed(name + "down_norm", hidden, layer.down_gain)
-        hidden = kept(self.to, name + "ffn_down", hidden, layer, "hidden")
+        hidden = thresholded(self.to, name + "ffn_down", hidden, layer, "hidden")
         return self._of_matrices(name, layer, matrices, hidden, "ffn_down")[0]
 
     @abstractmethod

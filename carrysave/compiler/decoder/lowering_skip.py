@@ -7,10 +7,10 @@ from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Operation
 from golden.soc.lists import INDEX, list_columns
 
-__all__ = ["kept", "listed"]
+__all__ = ["thresholded", "listed"]
 
 
-def kept(to: Builder, node: str, x: Buffer, layer: Layer, name: str) -> Buffer:
+def thresholded(to: Builder, node: str, x: Buffer, layer: Layer, name: str) -> Buffer:
     """Return a row with zeros for what a layer skips, `inputs` or `hidden`, as golden's units do.
 
     A square less that of the magnitude has the sign of their difference, whatever it is rounded

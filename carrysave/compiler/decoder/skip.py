@@ -60,7 +60,7 @@ def skipping(model: Model, tokens: np.ndarray, share: float) -> Model:
         replace(layer, skip=Skip(inputs=_SIDES * number, hidden=_SIDES * number + 1))
         for number, layer in enumerate(model.layers)
     ]
-    units = replace(GOLDEN, kept=watch)
+    units = replace(GOLDEN, thresholded=watch)
     watched = replace(model, layers=numbered)
     decoder_of(watched, cache=len(tokens), bits=None, units=units).step(tokens)
     levels = [_level(np.concatenate(one), share) if one else 0.0 for one in seen]

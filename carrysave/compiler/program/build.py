@@ -193,7 +193,7 @@ class Builder:
         ----------
         macs, at : products that the model needs; places of K, of a list. None: all.
         """
-        most = jobs.product(self.image.target, a, b, c, places=at)
+        most = jobs.listed_product(self.image.target, a, b, c, at)
         job = replace(most, n=1 if b.grows else most.n, k=1 if a.grows else most.k)
         (moves,) = b.moves or (("", 0),)
         ways = {"k": (a.grows, 1), "n": (b.grows, 1), "b": moves}

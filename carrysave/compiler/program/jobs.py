@@ -1,6 +1,6 @@
 """Jobs on buffers: products, and operations of the vector unit on rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.target.target import Target
@@ -17,7 +17,7 @@ from golden.soc.job_check import error_of
 from golden.soc.lists import INDEX, PLACE_BYTES, list_columns
 from golden.soc.shares import share_columns
 
-__all__ = ["Scaled", "product", "rows", "scaled_product", "scaling"]
+__all__ = ["Scaled", "listed_product", "product", "rows", "scaled_product", "scaling"]
 
 _FACTOR = 15
 """Bits of a multiplier of the vector unit, but of a gate's."""
@@ -45,7 +45,7 @@ def scaling(
 def product(
     target: Target, a: Buffer, b: Buffer, c: Buffer, *, bias: Buffer | None = None,
     how: Requantisation | None = None, records: Buffer | None = None,
-    window: Window | None = None, places: Buffer | None = None,
+    window: Window | None = None,
 ) -> Job:  # fmt: skip
     """Return C = A x B + bias, as sums, or requantised to codes of a byte or two, in its blocks.
 
@@ -53,7 +53,6 @@ def product(
     ----------
     records : of columns, if `how` is not the same for all.
     window : of which A's rows are made; A's stride is that of the map's rows.
-    places : a row of :func:`rows` that lists those of K that count.
 
     Raises
     ------
@@ -77,9 +76,6 @@ def product(
         how.check(codes, c.columns)
         low, high = how.limits(codes)
         how = Requantisation(how.multiplier, how.shift, how.zero_point, low, high, how.relu)
-    if places is not None:
-        shape = 1, list_columns(a.columns), 8 * PLACE_BYTES
-        _same(places, "must have a list's", (places.rows, places.columns, places.bits), shape)
     one = int(window is not None)
     return planned(_checked(target, c.name, "a product", Job(
         a=a.address, b=b.address, c=c.address, m=a.rows, n=c.columns, k=a.columns, lda=a.stride,
@@ -87,8 +83,23 @@ def product(
         records=None if records is None else records.address, requantisation=how,
         a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0, window=window,
         block_m=one, block_n=one, block_k=one, table=table,
-        places=None if places is None else places.address,
     )), target)  # fmt: skip
+
+
+def listed_product(target: Target, a: Buffer, b: Buffer, c: Buffer, places: Buffer | None) -> Job:
+    """Return C = A x B at the places of K that an index of :func:`rows` lists; None: at all.
+
+    Raises
+    ------
+    ValueError
+        Buffers of other sizes, or what the co-processor cannot do.
+    """
+    job = product(target, a, b, c)
+    if places is None:
+        return job
+    shape = 1, list_columns(a.columns), 8 * PLACE_BYTES
+    _same(places, "must have a list's", (places.rows, places.columns, places.bits), shape)
+    return _checked(target, c.name, "a product", replace(job, places=places.address))
 
 
 @dataclass(frozen=True, kw_only=True)

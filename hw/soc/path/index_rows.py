@@ -22,16 +22,17 @@ class _Row:
 
     Members
     -------
-    left : codes that are to come, less one.
-    place, made : of the code that comes; words of the row so far.
-    pads, ends : all codes have come; the word is the last one, the count.
-    count : places so far.
+    left, came : codes that are to come, less one; all have.
+    here, listed : a code has come, and is large enough.
+    place, count : its place; how many were large enough before it.
+    made, pads : words of the row so far; no more of them are places.
     """
 
     def __init__(self, size: int):
         self.left, self.place = Signal(size, name="left"), Signal(size, name="place")
         self.made, self.count = Signal(size + 1, name="made"), Signal(size + 1, name="count")
-        self.pads, self.ends = Signal(name="pads"), Signal(name="ends")
+        self.came, self.here = Signal(name="came"), Signal(name="here")
+        self.listed, self.pads = Signal(name="listed"), Signal(name="pads")
 
 
 class IndexRows(wiring.Component):
@@ -147,44 +148,58 @@ class IndexRows(wiring.Component):
         each = self.word_bytes // PLACE_BYTES
         writing, rows = Signal(), Signal(size, name="written_left")
         at, addressed, addresses = Signal(self.spec.address_width), Signal(), Signal()
-        # The word of the list, its place in one that is written, and those before it there.
-        slot, words = Signal(range(each)), Signal(8 * self.word_bytes)
-        word, makes, fills, moves, takes = Signal(_BITS), Signal(), Signal(), Signal(), Signal()
-        listed, last_of_word, number = self._code(m)
-        full = (slot == each - 1) | row.ends
+        # Words of the list in one that is written; behind the count they are filled up.
+        slot, words, ends = Signal(range(each)), Signal(8 * self.word_bytes), Signal()
+        word, makes, fills, moves, row_ends = (
+            Signal(_BITS if name == "word" else 1, name=name)
+            for name in ("word", "makes", "fills", "moves", "row_ends")
+        )
+        self._read(m, row, writing, moves, row_ends)
         m.d.comb += [
             memory.write_row.valid.eq(writing & ~addressed),
             memory.write_row.payload.address.eq(at),
             memory.write_row.payload.bytes.eq(last_of_list(job.n) + 1),
             memory.write_row.payload.final.eq(rows == 0),
             addresses.eq(memory.write_row.valid & memory.write_row.ready),
-            row.ends.eq(row.pads & (row.made == job.n + 1)),
-            makes.eq(writing & Mux(row.pads, 1, memory.read.valid & listed)),
-            word.eq(Mux(row.pads, Mux(row.ends, row.count, 0), row.place)),
-            fills.eq(makes & full),
+            ends.eq(row.made == job.n + 1),
+            makes.eq(writing & (row.pads | (row.here & row.listed))),
+            word.eq(Mux(row.pads, Mux(ends, row.count, 0), row.place)),
+            fills.eq(makes & (slot == each - 1)),
             memory.write.valid.eq(fills & (addressed | addresses)),
-            memory.write.payload.data.eq(words),
-            memory.write.payload.data.word_select(slot, _BITS).eq(word),
+            memory.write.payload.data.eq(Cat(words[_BITS:], word)),
             moves.eq(~fills | (memory.write.valid & memory.write.ready)),
-            takes.eq(writing & ~row.pads & memory.read.valid & moves),
-            memory.read.ready.eq(takes & (last_of_word | (row.left == 0))),
+            row_ends.eq(fills & moves & row.pads & (row.made > job.n)),
         ]
         with m.If(addresses):
             m.d.sync += addressed.eq(1)
         with m.If(makes & moves):
-            m.d.sync += [slot.eq(Mux(full, 0, slot + 1)), row.made.eq(row.made + 1)]
-            m.d.sync += words.word_select(slot, _BITS).eq(word)
-        with m.If(takes):
-            m.d.sync += [row.count.eq(row.count + listed), row.place.eq(row.place + 1)]
-            m.d.sync += [row.left.eq(row.left - 1), row.pads.eq(row.left == 0)]
-            m.d.sync += number.eq(Mux(memory.read.ready, 0, number + 1))
-        row_ends = row.ends & moves
+            m.d.sync += [slot.eq(Mux(slot == each - 1, 0, slot + 1)), row.made.eq(row.made + 1)]
+            m.d.sync += words.eq(memory.write.payload.data)
         with m.If(row_ends):
             m.d.sync += [rows.eq(rows - 1), writing.eq(rows != 0), addressed.eq(0)]
             m.d.sync += at.eq(at + job.ldc[:BYTES_WIDTH])
         with m.If(self.i_start):
             m.d.sync += [writing.eq(1), rows.eq(job.m), at.eq(self.i_c)]
         with m.If(self.i_start | row_ends):
-            m.d.sync += [row.left.eq(job.n), row.place.eq(0), row.made.eq(0), row.count.eq(0)]
-            m.d.sync += row.pads.eq(0)
+            m.d.sync += row.made.eq(0)
         return writing, row_ends
+
+    def _read(self, m: Module, row: _Row, writing: Value, moves: Value, row_ends: Value) -> None:
+        """Take codes, and look at each a cycle before its place may be written."""
+        takes, read = Signal(), self.memory.read
+        listed, last_of_word, number = self._code(m)
+        m.d.comb += [
+            takes.eq(writing & ~row.came & read.valid & (~row.here | moves)),
+            read.ready.eq(takes & (last_of_word | (row.left == 0))),
+        ]
+        with m.If(takes):
+            m.d.sync += [row.here.eq(1), row.listed.eq(listed), row.came.eq(row.left == 0)]
+            m.d.sync += [row.left.eq(row.left - 1), number.eq(Mux(read.ready, 0, number + 1))]
+        with m.Elif(moves):
+            m.d.sync += row.here.eq(0)
+        with m.If(row.here & moves):
+            m.d.sync += [row.count.eq(row.count + row.listed), row.place.eq(row.place + 1)]
+            m.d.sync += row.pads.eq(row.place == self.i_geometry.n)
+        with m.If(self.i_start | row_ends):
+            m.d.sync += [row.left.eq(self.i_geometry.n), row.place.eq(0), row.count.eq(0)]
+            m.d.sync += [row.pads.eq(0), row.came.eq(0), row.here.eq(0)]
