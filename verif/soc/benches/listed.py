@@ -11,7 +11,7 @@ from golden.soc.spec import CoprocessorSpec
 from verif.soc.benches.jobs import any_job
 from verif.soc.uvm.orders import moved
 
-__all__ = ["SLOT", "index_job", "listed_job", "put", "spoiled"]
+__all__ = ["SLOT", "WAYS", "index_job", "listed_job", "put", "spoiled"]
 
 SLOT = 1 << 14
 """Bytes of memory that a job has."""
@@ -80,13 +80,18 @@ def index_job(
     return job
 
 
-def spoiled(rng: np.random.Generator, memory: np.ndarray, job: Job) -> str:
-    """Spoil the list of a job; return how."""
-    assert job.places is not None
-    words = memory[job.places : job.places + list_bytes(job.k)].copy().view("<u4")
-    count = int(words[job.k])
-    how = str(rng.choice(["count", "beyond", "twice", "falls", "huge"]))
-    if how == "count" or count < 2:
+def spoiled(
+    spec: CoprocessorSpec, rng: np.random.Generator, memory: np.ndarray, slot: int, how: str
+) -> Job:
+    """Draw a job whose list is spoiled, by one of :data:`WAYS`."""
+    while True:
+        job = listed_job(spec, rng, memory, slot, 0.06)
+        assert job.places is not None
+        words = memory[job.places : job.places + list_bytes(job.k)].copy().view("<u4")
+        count = int(words[job.k])
+        if how == "count" or count > 1:
+            break
+    if how == "count":
         words[job.k] = job.k + 1 + int(rng.choice([0, 5, 1 << 31]))
     else:
         # Of those that go beyond K, only the last one rises.
@@ -99,4 +104,8 @@ def spoiled(rng: np.random.Generator, memory: np.ndarray, job: Job) -> str:
             "huge": words[place] | 1 << 31,
         }[how]
     put(memory, job, words)
-    return how
+    return job
+
+
+WAYS = ("beyond", "count", "falls", "twice", "huge")
+"""How lists are none: a place or the count is beyond K, or places do not rise."""
