@@ -154,31 +154,28 @@ async def test_lists_that_are_none(dut: Any, kind: str) -> None:
 async def test_refused(dut: Any) -> None:
     """Jobs with lists that the build cannot have, by the codes of golden."""
     host, memory, rng = await _start(dut, "flowing", 3)
-    product = replace(
-        listed_job(SPEC, rng, memory.data, 0, LIKELY), requantisation=None, records=None
-    )
-    product = replace(product, table=False, c_bytes=0)
+    product = listed_job(SPEC, rng, memory.data, 0, LIKELY)
+    product = replace(product, requantisation=None, records=None, table=False, c_bytes=0)
+    product = replace(product, ldc=SPEC.sum_bytes * product.n)
     high, k = 1 << SPEC.address_width, SPEC.lists + 1
-    changes: list[dict[str, Any]] = [
-        {"k": k, "lda": 1 << 15},
-        {"places": high - list_bytes(product.k) + 1},
-        {"k": 0},
+    wrong = [
+        (Error.K_TOO_LARGE, replace(product, k=k, lda=1 << 15)),
+        (Error.WRAPS, replace(product, places=high - list_bytes(product.k) + 1)),
+        (Error.DIMENSION, replace(product, k=0)),
     ]
-    wrong = [replace(product, **change) for change in changes]
     if SPEC.vector is not None:
         makes = index_job(SPEC, rng, memory.data, 1)
-        made: list[dict[str, Any]] = [
-            {"n": SPEC.lists + 1, "lda": 1 << 15, "ldc": 1 << 15},
-            {"ldc": list_bytes(makes.n) - 1},
-            {"c": high - list_bytes(makes.n) + 1, "m": 1},
-            *([{"c_bytes": 1}] if SPEC.sizes else []),
-            {"n": 0},
+        far = high - list_bytes(makes.n) + 1
+        wrong += [
+            (Error.LONG_ROW, replace(makes, n=k, lda=1 << 15, ldc=1 << 15)),
+            (Error.LEADING_DIMENSION, replace(makes, ldc=list_bytes(makes.n) - 1)),
+            (Error.WRAPS, replace(makes, c=far, m=1)),
+            (Error.DIMENSION, replace(makes, n=0)),
         ]
-        wrong += [replace(makes, **change) for change in made]
+        wrong += [(Error.MODE, replace(makes, c_bytes=1))] * SPEC.sizes
     before = memory.data.copy()
-    for job in wrong:
-        error = error_of(SPEC, job)
-        assert error, job
+    for error, job in wrong:
+        assert error_of(SPEC, job) == error, (error, job)
         await host.start(job)
         assert await host.wait() == error, (job, error)
     assert np.array_equal(memory.data, before)
