@@ -321,9 +321,9 @@ _LATER = ("lean", "tap_rows", "watchdog", "row_factors", "codebook", "array_cloc
 _OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps", "table")
 ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} | {
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
-    "coprocessor": ("vector", "id_width", "shares", *_LATER, *_OPTIONS),
-    "coprocessor_stream": ("shares", *_LATER, *_OPTIONS),
-    "coprocessor_uart": ("vector", "flash", "shares", *_LATER, *_OPTIONS),
+    "coprocessor": ("vector", "id_width", "shares", "lists", *_LATER, *_OPTIONS),
+    "coprocessor_stream": ("shares", "lists", *_LATER, *_OPTIONS),
+    "coprocessor_uart": ("vector", "flash", "shares", "lists", *_LATER, *_OPTIONS),
     "vector_unit": ("quotient_bits", "exponential", "block"),
 }
 """Parameters that a design did not have at first: at their defaults its digest is as before."""

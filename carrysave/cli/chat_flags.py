@@ -42,6 +42,17 @@ class ChatFlags(SamplingFlags, ChatOptions):
             " kmeans:8, kmeans:16."
         ),
     ]
+    skip: Annotated[
+        float,
+        Parameter(
+            help="Share of the inputs of a feed-forward's matrices that are skipped, the smallest "
+            "of each layer, whose rows of weights are not read: 0.5."
+        ),
+    ]
+    calibration: Annotated[
+        Path | None,
+        Parameter(help="A text, UTF-8, by which --skip knows them. [default: Python's own help]"),
+    ]
     port: Annotated[
         str | None,
         Parameter(help="Serial port of the board for which `build --model` wrote the program."),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from .job import FACTOR_BITS, RECORD_BYTES, TABLE_BYTES, Job
 from .maps import map_word
-from .operations import DEPTHWISE, MAPS, SECOND, SHARES
+from .operations import DEPTHWISE, INDEX, MAPS, OTHERS, PLACE_BYTES, SECOND
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 from .window import Window
 
@@ -48,18 +48,18 @@ def descriptor(job: Job) -> bytes:
     if job.vector in MAPS:
         for name, factor, zero in zip(("ldsa", "ldsb"), job.factors, job.zeros, strict=True):
             put(name, map_word(factor, zero))
-    for name in ("a_format", "b_format", "accumulate"):
+    for name in ("a_format", "b_format", "accumulate", "c_bytes", "table", "packed"):
         put(f"mode_{name}", int(getattr(job, name)))
     put("mode_order", int(job.by_columns))
-    put("mode_c_bytes", job.c_bytes)
-    put("mode_table", int(job.table))
-    put("mode_packed", int(job.packed))
+    put("mode_listed", int(job.places is not None or job.vector == INDEX))
+    put_address("a_scales", job.places or 0)
+    put("low", job.least)
     if job.window is not None:
         put("mode_window", 1)
         for name, value in zip(WINDOW_FIELDS, window_words(job.window), strict=True):
             put(name, value)
     if job.vector is not None:
-        put("mode_vector", OPERATIONS["exps" if job.vector in SHARES else job.vector])
+        put("mode_vector", OPERATIONS[OTHERS.get(job.vector, job.vector)])
     beside = job.row_factors if job.bias is None else job.bias
     if beside is not None:
         put("mode_bias", 1)
@@ -192,6 +192,8 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
         read.append((job.bias, job.bias + job.n * sum_bytes))
     if job.row_factors is not None:
         read.append((job.row_factors, job.row_factors + job.m * FACTOR_BITS // 8))
+    if job.places is not None:
+        read.append((job.places, job.places + (job.k + 1) * PLACE_BYTES))
     if job.records is not None:
         records = job.n * RECORD_BYTES * (job.vector not in MAPS)
         read.append((job.records, job.records + records + TABLE_BYTES * job.table))

@@ -129,6 +129,10 @@ class Job:
 
     A B that is `packed` is an image of `ldb` bytes, of the blocks of the job, see
     :func:`.bitmap.pack_image`.
+
+    `places` is the address of a list, by whose places of K alone A and B are read: K + 1 numbers of
+    32 bits, which rise, and in the last one how many there are. A vector job `index` makes rows of
+    such places, where magnitudes are `least` or more.
     """
 
     a: int
@@ -163,3 +167,5 @@ class Job:
     factors: tuple[int, int] = (0, 0)
     table: bool = False
     packed: bool = False
+    places: int | None = None
+    least: int = 0

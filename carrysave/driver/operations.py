@@ -1,6 +1,16 @@
 """Vector jobs by what they take."""
 
-__all__ = ["DEPTHWISE", "MAPS", "PAIRS", "REQUANTISED", "SECOND", "SHARES"]
+__all__ = [
+    "DEPTHWISE",
+    "INDEX",
+    "MAPS",
+    "OTHERS",
+    "PAIRS",
+    "PLACE_BYTES",
+    "REQUANTISED",
+    "SECOND",
+    "SHARES",
+]
 
 
 PAIRS = ("add", "multiply")
@@ -12,6 +22,10 @@ MAPS = ("map_add", "map_multiply", "map_max")
 SHARES = ("exps", "divide")
 """Shares of blocks, and rows by their last value: by one number, of which the second requantises.
 They are jobs of programs; :meth:`VectorControl.vector` does not make them."""
+INDEX, PLACE_BYTES = "index", 4
+"""Lists of places, of so many bytes each: by the number of a gather. A job of programs, too."""
+OTHERS = {**dict.fromkeys(SHARES, "exps"), INDEX: "gather"}
+"""Operations that have the number of another one."""
 DEPTHWISE = "depthwise"
 """Windows of a map, channel by channel: a job that has a window."""
 REQUANTISED = ("gelu", "silu", *SECOND, *MAPS, "divide")

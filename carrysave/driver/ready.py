@@ -7,12 +7,13 @@ import numpy as np
 from .descriptor import WINDOW_FIELDS, window_of
 from .job import Job, Requantisation
 from .maps import map_of_word
-from .operations import MAPS
+from .operations import INDEX, MAPS
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 
 __all__ = ["job_of", "relocate"]
 
 _NAMES = {number: name for name, number in OPERATIONS.items()}
+_AS_GIVEN = ("m", "n", "k", "lda", "ldb", "ldc", "block_m", "block_n", "block_k")
 _ADDRESSES = 5
 """Of matrices, with which a descriptor begins: those of A, B, C, bias and records."""
 
@@ -38,20 +39,22 @@ def job_of(image: bytes) -> Job:
     def address(name: str) -> int:
         return get(f"{name}_lo") | get(f"{name}_hi") << 32
 
-    operation = get("mode_vector")
     given: dict[str, Any] = {name: address(name) for name in ("a", "b", "c")}
-    given |= {name: get(name) for name in ("m", "n", "k", "lda", "ldb", "ldc")}
-    given |= {name: get(name) for name in ("block_m", "block_n", "block_k")}
-    vector = _name(operation, get("mode_requantise"))
+    given |= {name: get(name) for name in _AS_GIVEN}
+    listed, requantise = get("mode_listed"), get("mode_requantise")
+    vector = _name(get("mode_vector"), requantise, listed)
+    if listed:
+        given |= {"least": get("low")} if vector else {"places": address("a_scales")}
     if vector in MAPS:
         pairs = map_of_word(get("ldsa")), map_of_word(get("ldsb"))
         given |= {"factors": (pairs[0][0], pairs[1][0]), "zeros": (pairs[0][1], pairs[1][1])}
     elif get("mode_window"):
         given["window"] = window_of([get(name) for name in WINDOW_FIELDS])
     else:
-        given |= {name: address(name) for name in ("a_scales", "b_scales")}
+        scales = ("a_scales", "b_scales")[listed and not vector :]
+        given |= {name: address(name) for name in scales}
         given |= {name: get(name) for name in ("ldsa", "ldsb")}
-    if get("mode_requantise"):
+    if requantise:
         given["requantisation"] = Requantisation(
             multiplier=get("multiplier"),
             shift=get("shift"),
@@ -77,17 +80,19 @@ def job_of(image: bytes) -> Job:
     )
 
 
-def _name(operation: int, requantise: int) -> str | None:
+def _name(operation: int, requantise: int, listed: int) -> str | None:
     """Return the name of an operation; None of a product. Requantised shares are divided."""
     name = _NAMES[operation] if operation else None
+    if name == "gather" and listed:
+        return INDEX
     return "divide" if name == "exps" and requantise else name
 
 
 def relocate(images: np.ndarray, by: int, chip: int) -> None:
     """Add to the addresses of jobs in memory, but to those on chip.
 
-    A product that has strides of scales has addresses of these, too; windows and maps, whose fields
-    are in the same words, have none.
+    A product that has strides of scales, or a list, has addresses of these, too; windows and maps,
+    whose fields are in the same words, have none.
 
     Parameters
     ----------
@@ -100,7 +105,9 @@ def relocate(images: np.ndarray, by: int, chip: int) -> None:
     words, (address, low, width) = rows.view("<u4"), FIELDS["job_mode_vector"]
     others = (1 << width) - 1 << low | 1 << FIELDS["job_mode_window"][1]
     strides = words[:, (FIELDS["job_ldsa"][0] - JOB) // 4]
-    scaled = (strides != 0) & (words[:, (address - JOB) // 4] & others == 0)
+    mode = words[:, (address - JOB) // 4]
+    listed = mode >> FIELDS["job_mode_listed"][1] & 1
+    scaled = ((strides | listed) != 0) & (mode & others == 0)
     first = FIELDS["job_a_scales_lo"][0] - JOB
     part = slice(first, first + 16)
     rows[scaled, part] = _moved(rows[scaled, part], by, chip)

@@ -63,6 +63,7 @@ FIELDS = {
     "job_mode_vector": (104, 16, 4),
     "job_mode_c_bytes": (104, 20, 2),
     "job_mode_table": (104, 22, 1),
+    "job_mode_listed": (104, 28, 1),
     "job_multiplier": (108, 0, 31),
     "job_shift": (112, 0, 6),
     "job_zero_point": (116, 0, 16),
@@ -161,6 +162,7 @@ FIELDS = {
     "vector_length": (356, 0, 32),
     "more_features_sparse": (360, 0, 1),
     "more_features_shares": (360, 1, 1),
+    "more_features_lists": (360, 16, 16),
 }
 ERRORS = {
     0: ("none", "No error."),
@@ -189,7 +191,8 @@ ERRORS = {
     18: ("descriptor read error", "Memory answered the read of a job's descriptor with an error."),
     19: (
         "index beyond the table",
-        "An index of a gather is K or more; rows of C before it may have been written.",
+        "An index of a gather is K or more; rows of C before it may have been written. A place "
+        "or the count of a list is beyond K, or places do not rise.",
     ),
     20: (
         "read timeout",

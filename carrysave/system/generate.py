@@ -170,7 +170,7 @@ def write(system: System, folder: Path, progress: Callable[[str], None]) -> Writ
         facts,
         system.cpu,
         folder / "firmware",
-        every=spec.windows or spec.sparse or spec.vector is not None,
+        every=spec.windows or spec.sparse or spec.lists > 0 or spec.vector is not None,
         floats=system.floats,
     )
     if 4 * len(words) > (size := facts["memories"]["rom"][1]):

@@ -19,6 +19,7 @@ from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise import sums as depthwise_sums
 from golden.soc.job import Error, Job
 from golden.soc.job_check import error_of, matrices, mode_of, narrows
+from golden.soc.lists import INDEX, index, listed
 from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
@@ -45,7 +46,7 @@ def coprocessor(
     Returns
     -------
     The error code, or `Error.NONE`. Nothing is written of a gather with an index beyond its table,
-    and of a product whose packed B is none.
+    and of a product whose packed B, or whose list, is none.
     """
     error = error_of(spec, job)
     if error:
@@ -59,12 +60,12 @@ def coprocessor(
         return _rows(spec, space, job, job.vector)
     matrix, inside = matrices(spec, job), spec.inside
     pair = job.a_format, job.b_format
-    a = space.load(matrix["a"])
+    a = _left(spec, space, job)
     b = _packed(spec, space, job) if job.packed and spec.sparse else space.load(matrix["b"])
     if b is None:
         return Error.OFFSET
-    if job.window is not None:
-        a = window_rows(job.window, a, job.m)
+    if a is None:
+        return Error.INDEX
     scales = tuple(space.load(matrix[side]) for side in ("a_scales", "b_scales") if side in matrix)
     if shifts(spec, job):
         sums, invalid = shifted_sums(spec, a, b, scales[0])
@@ -105,11 +106,14 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
             return Error.INDEX
         space.store(matrix["c"], space.load(matrix["a"], indices))
         return Error.NONE
+    if operation == INDEX:
+        codes = IntFormat(width=matrix["a"].bits).wrap(space.load(matrix["a"]))
+        space.store(matrix["c"], index(codes, job.least))
+        return Error.NONE
     if operation == DEPTHWISE and job.window is not None:
         return _depthwise(spec, space, job, job.window)
     if operation in MAPS:
-        operands = space.load(matrix["a"]), space.load(matrix["b"])
-        to = job.requantisation
+        operands, to = (space.load(matrix["a"]), space.load(matrix["b"])), job.requantisation
         assert to is not None
         out = map_requantiser(spec.requantiser)
         made = maps(operation, operands, job.zeros, job.factors, out, to)
@@ -141,6 +145,18 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
         codes = row_of(unit, codes, exponents)
     space.store(matrix["c"], codes)
     return Error.NONE
+
+
+def _left(spec: CoprocessorSpec, space: Space, job: Job) -> np.ndarray | None:
+    """Read A: of windows, or with zeros where a list has no place; None if it is no list."""
+    matrix = matrices(spec, job)
+    a = space.load(matrix["a"])
+    if job.window is not None:
+        return window_rows(job.window, a, job.m)
+    if "places" in matrix:
+        there = listed(space.load(matrix["places"])[0])
+        return None if there is None else np.where(there, a, 0)
+    return a
 
 
 def _packed(spec: CoprocessorSpec, space: Space, job: Job) -> np.ndarray | None:

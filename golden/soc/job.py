@@ -96,6 +96,14 @@ class Job:
     Where the build is `sparse`, B can be `packed`: `b` is the address of an image of `ldb` bytes,
     of the blocks that the job has, see :func:`golden.formats.bitmap.pack_image`. One that is none
     ends the job with :attr:`Error.OFFSET`; blocks of C before it may have been written.
+
+    Where the build has `lists`, of up to as many places, `places` is the address of one of a
+    product: K + 1 words of 32 bits, places of K in rising order and, in the last word, how many.
+    Codes of A and rows of B at these places alone are read; C is that of the same A with zeros
+    elsewhere. A list that does not rise, or has a place or count beyond K, ends the job with
+    :attr:`Error.INDEX`, and nothing of C is written. A vector job `index` makes such a list of each
+    row of A, of codes with sign of a_format + 1 bytes whose magnitude is `least` or more: rows of C
+    are of n + 1 words, with zeros behind places. Each is a list for K = n.
     """
 
     a: int
@@ -130,6 +138,8 @@ class Job:
     factors: tuple[int, int] = (0, 0)
     table: bool = False
     packed: bool = False
+    places: int | None = None
+    least: int = 0
 
     @property
     def codes(self) -> bool:

@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 
-from golden.npe.vector import SCALED, SECOND
+from golden.npe.vector import SECOND
 from golden.soc.code_table import CODES
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise_limits import fits, most_channels
 from golden.soc.job import Error, Job
+from golden.soc.lists import INDEX, PLACE_BYTES, list_columns
 from golden.soc.maps import MAPS
 from golden.soc.memory import Matrix
 from golden.soc.mode import FormatMode
 from golden.soc.row_factors import FACTOR_BYTES
 from golden.soc.shares import octave_rows, share_columns, shares_blocks
 from golden.soc.spec import CoprocessorSpec
+from golden.soc.vector_jobs import c_bytes, narrows, vector_mode
 from golden.soc.window import Window
 
 __all__ = ["error_of", "matrices", "mode_of", "narrows"]
@@ -24,7 +26,7 @@ def mode_of(spec: CoprocessorSpec, job: Job) -> FormatMode | None:
 
 
 def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
-    """Lay out the matrices of a job: a, b, c; bias, records, factors of rows, a table, if any.
+    """Lay out the matrices of a job: a, b, c; bias, records, factors of rows, a table, a list.
 
     a and b consist of words, see :class:`golden.soc.mode.FormatMode`.
     """
@@ -69,7 +71,9 @@ def _map_of(job: Job, window: Window) -> Matrix:
 def _of_columns(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     """Lay out what a job has for each column or row, and its table, behind records if any."""
     records = spec.RECORD_BYTES * (job.vector not in MAPS)
+    listed = job.places if spec.lists and job.vector is None else None
     sizes = {
+        "places": (listed, list_columns(job.k), PLACE_BYTES),
         "bias": (job.bias, job.n, spec.sum_bytes),
         "row_factors": (job.row_factors, job.m, FACTOR_BYTES),
         "records": (job.records if records else None, job.n, records),
@@ -95,7 +99,7 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
     if job.vector is not None:
         if job.vector == DEPTHWISE and window is not None:
             return _depthwise_error(spec, job, window)
-        return _vector_mode(spec, job) or _range_of(spec, job)
+        return vector_mode(spec, job) or _range_of(spec, job)
     mode = mode_of(spec, job)
     by_columns = job.records is not None
     if (
@@ -112,9 +116,12 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         or (window is not None and not spec.windows)
         or (job.table and not (spec.table and by_columns and job.c_bytes < 2))
         or (job.packed and spec.sparse and not 0 < job.ldb < 1 << spec.distance_width)
+        or (job.places is not None and spec.lists and job.packed)
     ):
         return Error.MODE
-    if job.k > mode.k_max:
+    if job.k > (
+        mode.k_max if job.places is None or not spec.lists else min(mode.k_max, spec.lists)
+    ):
         return Error.K_TOO_LARGE
     if window is not None and not (window.legal and job.k == window.codes):
         return Error.WINDOW
@@ -135,7 +142,7 @@ def _blocks_of(spec: CoprocessorSpec, job: Job, mode: FormatMode) -> Error:
 def _depthwise_error(spec: CoprocessorSpec, job: Job, window: Window) -> Error:
     """Check a depthwise job, whose pixels are of whole beats of the unit."""
     unit = spec.vector
-    if error := _vector_mode(spec, job):
+    if error := vector_mode(spec, job):
         return error
     assert unit is not None
     if not window.legal or (
@@ -149,60 +156,9 @@ def _depthwise_error(spec: CoprocessorSpec, job: Job, window: Window) -> Error:
     return _range_of(spec, job) or (Error.NONE if fits(spec, window) else Error.BLOCKS)
 
 
-def narrows(spec: CoprocessorSpec, job: Job) -> bool:
-    """Return whether a vector job writes a byte of codes that take two."""
-    return spec.sizes and job.c_bytes == 1 and spec.vector_out_bytes > 1
-
-
-def _c_bytes(spec: CoprocessorSpec, job: Job) -> int:
-    """Return the bytes of a code of C of a vector job."""
-    byte = narrows(spec, job) or job.vector in (*MAPS, DEPTHWISE)
-    return 1 if byte else max(spec.vector_out_bytes, 1)
-
-
-def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
-    """Check the operation of a vector job, its codes, and the length of its rows."""
-    unit = spec.vector
-    of_maps, windows = (*MAPS, DEPTHWISE), job.vector == DEPTHWISE
-    more = (
-        job.b_format,
-        job.encode,
-        job.bias is not None and not (windows and spec.bias),
-        job.records is not None
-        and not (windows and spec.requantises_columns)
-        and not (job.table and job.vector in MAPS),
-        job.table and not (spec.table and job.vector in of_maps and job.records is not None),
-        job.accumulate or job.row_factors is not None,
-        job.by_columns or job.packed,
-        any((job.block_m, job.block_n, job.block_k)),
-        (job.window is not None) != windows,
-    )
-    how = job.requantisation
-    if (
-        unit is None
-        or job.vector not in spec.vector_jobs
-        or job.a_format >= spec.vector_in_bytes
-        or any(more)
-        or (how is None) == (job.vector in (*SCALED, *of_maps))
-        or (job.vector in of_maps and (job.a_format > 0 or job.c_bytes > 1))
-        or (spec.sizes and job.c_bytes > spec.vector_out_bytes)
-        or (narrows(spec, job) and how is None and job.vector not in _NARROWS)
-        or (
-            job.vector == "transpose"
-            and (job.a_format > 0 or narrows(spec, job) != (spec.vector_out_bytes > 1))
-        )
-        or (job.vector == "gather" and job.a_format + 1 != _c_bytes(spec, job))
-        or (how is not None and how.relu and not windows)
-        or (job.vector in SCALED and how and int(how.multiplier[0]) >> unit.reciprocal_width)
-    ):
-        return Error.MODE
-    long = job.vector not in ("transpose", DEPTHWISE) and job.n > unit.most(job.vector)
-    return Error.LONG_ROW if long else Error.NONE
-
-
 def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     """Lay out the matrices of a vector job."""
-    bits, columns = 8 * _c_bytes(spec, job), job.n + (job.vector == "softmax")
+    bits, columns = 8 * c_bytes(spec, job), job.n + (job.vector == "softmax")
     if job.vector == "exps" and spec.vector is not None:
         columns = share_columns(spec.vector, job.vector, job.n)
     read = 8 * (job.a_format + 1)
@@ -212,6 +168,9 @@ def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     }
     if job.vector == "transpose":
         placed["c"] = Matrix(address=job.c, rows=job.n, columns=job.m, distance=job.ldc, bits=8)
+    if job.vector == INDEX:
+        words = {"columns": list_columns(job.n), "bits": 8 * PLACE_BYTES}
+        placed["c"] = replace(placed["c"], **words)
     if job.vector == "gather":
         placed["a"] = replace(placed["a"], rows=job.k)
         placed["b"] = Matrix(address=job.b, rows=job.m, columns=1, distance=job.ldb, bits=32)
@@ -230,7 +189,7 @@ def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
     """Check row strides and addresses."""
     placed = {} if spec.STREAM else matrices(spec, job)
     once = job.vector == DEPTHWISE or (job.vector is not None and not job.ldb)
-    free = ("bias", "row_factors", "records", "table", "b" if once else "")
+    free = ("places", "bias", "row_factors", "records", "table", "b" if once else "")
     if any(
         matrix.distance < matrix.row_bytes for name, matrix in placed.items() if name not in free
     ):
@@ -244,7 +203,3 @@ def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
         if matrix.end > 1 << spec.address_width or matrix.address < base < matrix.end:
             return Error.WRAPS
     return Error.NONE
-
-
-_NARROWS = ("softmax", "exps", "transpose", "gather")
-"""Operations that can make codes of a byte of a unit whose codes have two, unrequantised."""

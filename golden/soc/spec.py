@@ -14,12 +14,13 @@ from golden.npe.vector import VectorUnitSpec
 from golden.soc.blocking import Stores, word_bytes
 from golden.soc.bus import BusSpec
 from golden.soc.code_table import CODES
-from golden.soc.depthwise import DEPTHWISE
+from golden.soc.lists import list_bytes
 from golden.soc.maps import MAPS
 from golden.soc.mode import BOOKS, FormatMode, Inside, container, inside
 from golden.soc.shares import longest_row
 from golden.soc.side_words import side_bytes, side_words
 from golden.soc.spec_checks import check_parts
+from golden.soc.vector_jobs import vector_jobs
 from golden.tpe.systolic_os import SystolicOsSpec
 
 __all__ = ["CoprocessorSpec", "CoprocessorStreamSpec"]
@@ -59,6 +60,7 @@ class CoprocessorSpec(BusSpec):
     trits: bool = parameter(Flag("weights of B are in memory five to a byte, along K", False))
     codebook: str = parameter(Choice("table of the codes that B has in memory", "none", BOOKS))
     sparse: bool = parameter(Flag("B can be in memory as bitmaps and what is not zero", False))
+    lists: int = parameter(Integer("most places of a list of B's rows; 0: no lists", 0, 0, 65535))
     windows: bool = parameter(Flag("jobs can make A of the windows of a map", False))
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     row_factors: bool = parameter(Flag("the existing C can have a factor for each row", False))
@@ -220,7 +222,7 @@ class CoprocessorSpec(BusSpec):
             self.b_words * self.b_word_bytes,
             self.rows // inside.m * inside.n * column,
             side_bytes(self.scales, self.b_scale_bytes, inside),
-            max(CODES if self.table else 128, 2 * self.b_bytes * self.sparse),
+            max(CODES * self.table, 128, 2 * self.b_bytes * self.sparse, list_bytes(self.lists)),
         )
         return min(most.bit_length(), super().length_width)
 
@@ -262,9 +264,7 @@ class CoprocessorSpec(BusSpec):
     @property
     def vector_jobs(self) -> tuple[str, ...]:
         """Operations of vector jobs: the unit's, what needs no arithmetic, and those on maps."""
-        built = () if self.vector is None else self.vector.built
-        moves = (name for name in ("transpose", "gather") if getattr(self, name))
-        return (*built, *moves, *self.MAPS * bool(self.taps), *[DEPTHWISE] * self.depthwise)
+        return vector_jobs(self)
 
     @property
     def depthwise(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from golden.formats.bitmap import CHUNK
+from golden.soc.lists import check_lists
 from golden.soc.mode import FormatMode
 from golden.soc.row_factors import WIDEST
 from golden.soc.shares import share_fraction
@@ -35,6 +36,13 @@ def check_parts(spec: Any) -> None:
     check_scratch(spec.scratch, spec.address_width, stream=stream)
     if spec.sparse:
         check_sparse(spec.data_width, spec.b_deep, others=stream or spec.windows or not spec.blocks)
+    unit = spec.vector
+    check_lists(
+        spec.lists,
+        [(kind.codes, kind.b_deep, kind.a_bits) for kind in spec.kinds],
+        None if unit is None else unit.lanes * spec.vector_out_bytes,
+        others=others or spec.shares or inside.block > 0 or inside.expander.table_bytes > 0,
+    )
     if spec.row_factors:
         check_row_factors(inside.sum_width + (not inside.signed), accumulates=spec.accumulates)
     signed = spec.rounding is not None and inside.signed and spec.vector is not None

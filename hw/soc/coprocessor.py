@@ -245,7 +245,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         26: spec.row_factors,
         27: codes_of("features_codebook").get(spec.inside.expander.name, 0),
         30: spec.array_clock > 1,
-        31: spec.sparse or spec.shares,
+        31: spec.sparse or spec.shares or spec.lists > 0,
     }
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
@@ -257,7 +257,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
             (1 << spec.dimension_width) - 1, *(mode.k_max for mode in inside.modes.values())
         ),
         "features": sum(has << bit for bit, has in features.items()),
-        "more_features": spec.sparse | spec.shares << 1,
+        "more_features": spec.sparse | spec.shares << 1 | spec.lists << 16,
         "hash": digest,
         "numbers": sum(
             (width | signed << 7) << 8 * byte for byte, (width, signed) in enumerate(spec.numbers)
@@ -273,7 +273,7 @@ def _of_vector(spec: CoprocessorSpec, unit: VectorUnitSpec) -> Mapping[str, int]
     numbers = vector_numbers()
     fields = (unit.width, 0), (unit.out_width, 8), (unit.scale_width, 16), (unit.norm_fraction, 20)
     return {
-        "vector": sum({1 << numbers[name] - 1 for name in spec.vector_jobs}),
+        "vector": sum({1 << numbers[name] >> 1 for name in spec.vector_jobs}),
         "vector_format": sum(value << low for value, low in fields)
         | unit.signed << 24
         | unit.lanes * (unit.scales or spec.taps > 0) << 25,

@@ -16,6 +16,7 @@ from hw.soc.path.accumulate_in import connect_addends
 from hw.soc.path.array_domain import ArrayDomain
 from hw.soc.path.column_values import add_bias, scale
 from hw.soc.path.cut_windows import cut_windows
+from hw.soc.path.listed_rows import ListState, connect_lists, rows_requested
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.packed_connections import PackedState, connect_packed
@@ -32,7 +33,7 @@ from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.loader import Loader, parts
-from hw.soc.schedule.row_request import Bases
+from hw.soc.schedule.row_request import Bases, joins_rows
 from hw.soc.schedule.sides import sides, stride_of
 from hw.soc.schedule.tile_walk import BlockDone, SumsRequest, TileWalk
 from hw.soc.stores.codebooks import Codebooks
@@ -150,7 +151,7 @@ class Datapath(wiring.Component):
         self.vector_rows = None if spec.vector is None else VectorRows(spec, vector)
         self.table_rows = table_rows(spec)
         self.codebooks = Codebooks(spec) if spec.inside.expander.table_bytes else None
-        self.packed = PackedState.make()
+        self.packed, self.lists = PackedState.make(), ListState.make()
         self.row_factors = RowFactors(spec, build) if spec.row_factors else None
         self.columns: dict[Destination, ColumnStore] = {}
         most = parts(spec)
@@ -176,7 +177,7 @@ class Datapath(wiring.Component):
             "o": Out(stream.Signature(Packed(spec.bytes))),
             "o_done": Out(1),
             **({"o_beyond": Out(1)} if spec.gather else {}),
-            **({"o_final": Out(1)} if spec.windows else {}),
+            **({"o_final": Out(1)} if joins_rows(spec) else {}),
             "o_events": Out(data.StructLayout(events(spec))),
         })
 
@@ -296,9 +297,7 @@ class Datapath(wiring.Component):
         engine, rows, writer = self.engine, self.vector_rows, self.result_writer
         ended, computes = Signal(), Signal()
         begun = Signal(3)  # jobs that run, whose tiles have not all been requested
-        loaded: Value = loader.o_idle & self.packed.idle if self.spec.sparse else loader.o_idle
-        for tables in self.table_rows.values():
-            loaded &= tables.o_ready
+        loaded = rows_requested(self, loader)
         asked, idle = (
             (loaded, loaded) if rows is None else (loaded & rows.o_asked, loaded & rows.o_ready)
         )
@@ -347,10 +346,12 @@ class Datapath(wiring.Component):
         if self.vector_rows is not None:
             words[Destination.VECTOR] = spec.vector_word_bytes
         words |= {Destination.TABLE: spec.bytes} if spec.table else {}
+        words |= {Destination.PLACES: spec.bytes} if spec.lists else {}
         words |= {Destination.ROW_FACTORS: spec.bytes} if spec.row_factors else {}
         words |= {Destination.CODEBOOK: self.codebooks.word_bytes} if self.codebooks else {}
         m.submodules.load_router = router = LoadRouter(spec, words, lean=self.lean)
         rows = (cut_windows if spec.windows else connect_packed)(m, self, loader, router)
+        rows = connect_lists(m, self, loader, router, rows)
         if self.vector_rows is not None:
             rows = connect_vector_rows(m, self, rows, router)
         rows = connect_tables(m, self, rows, router)

@@ -117,12 +117,16 @@ class Blocks(ABC):
         self, matrices: Mapping[str, FastWeights], layer: Layer, h: np.ndarray
     ) -> np.ndarray:
         """Multiply rows by gated matrices and the last one."""
+        if layer.skip is not None:
+            h = self.units.thresholded(h, layer.skip.inputs)
         gates, values = self._multiplied(matrices, layer, h, "ffn_gate", "ffn_up")
         if (activation := self.model.shape.activation) == "silu":
             hidden = self.units.gated(gates, values)
         else:
             hidden = self.units.activated(activation, gates, values)
         hidden = self._normed(hidden, layer.down_gain)
+        if layer.skip is not None:
+            hidden = self.units.thresholded(hidden, layer.skip.hidden)
         return self._multiplied(matrices, layer, hidden, "ffn_down")[0]
 
     def _products(self, layer: Layer, h: np.ndarray, *names: str) -> list[np.ndarray]:

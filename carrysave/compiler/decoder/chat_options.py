@@ -1,6 +1,7 @@
 """How a language model answers: what a user chooses, checked before anything is computed."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from carrysave.compiler.decoder.compile import CORES
 from carrysave.compiler.decoder.sampling import Sampling
@@ -30,6 +31,9 @@ class ChatOptions(Sampling, Options):
     seed : of the sample of jobs, too.
     weights : bits to which matrices of floats are rounded, 2 to 8; or a table, `nf4`, `kmeans:4`,
         `kmeans:8`, `kmeans:16`.
+    skip : share of the inputs of a feed-forward's matrices that count as zero, the smallest ones of
+        each layer, 0 to below 1.
+    calibration : text, UTF-8, by which it is known which these are; None: Python's own help.
     port, baud : serial line of a board that runs a program's jobs; None: golden does; and None: the
         rate of the board's build.
     """
@@ -40,6 +44,8 @@ class ChatOptions(Sampling, Options):
     simulate: str = "none"
     core: str = "lut_core"
     weights: int | str = ROUNDED_BITS
+    skip: float = 0.0
+    calibration: Path | None = None
     port: str | None = None
     baud: int | None = None
 
@@ -60,5 +66,11 @@ class ChatOptions(Sampling, Options):
                 _given=self.weights,
             )
         self.check_sampling()
+        if not 0 <= self.skip < 1:
+            raise ArgumentError(
+                "{skip} must be 0 or more, and below 1, not {_given}", _given=self.skip
+            )
+        if self.calibration is not None and not self.skip:
+            raise ArgumentError("{calibration} needs {skip}")
         if self.baud is not None and (self.port is None or self.baud < 1):
             raise ArgumentError("{baud} must be 1 or more, and needs {port}")

@@ -14,7 +14,7 @@ from carrysave.compiler.decoder.lowering_attention import AttentionLowering
 from carrysave.compiler.decoder.lowering_experts import why_not
 from carrysave.compiler.decoder.lowering_recurrent import RecurrentLowering
 from carrysave.compiler.decoder.units import GROUP, VECTOR
-from carrysave.compiler.front.decoder import Model
+from carrysave.compiler.front.decoder import FEED, Model
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.image import Image
@@ -34,6 +34,7 @@ __all__ = [
     "block_of",
     "compile_decoder",
     "core_block",
+    "lists_for",
     "needed_parameters",
 ]
 
@@ -84,6 +85,18 @@ def core_block(
     if core == "int8" and "engine" not in parameters and weights == NF4:
         more["codebook"] = NF4
     return block_of({**engine, **more, **parameters})
+
+
+def lists_for(model: Model, core: str) -> dict[str, str]:
+    """Return the parameters of a co-processor that reads no rows that a model skips."""
+    if core == "ternary_core":  # several weights along K are in a byte
+        return {}
+    longest = [
+        layer.matrices[name].group
+        for layer in model.layers
+        for name in (FEED if layer.skip and not layer.experts else ())
+    ]
+    return {"lists": str(max(longest))} if longest else {}
 
 
 def compile_decoder(

@@ -7,15 +7,16 @@ between them are steps on floats. Caches and recurrent states stay in the progra
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from carrysave.compiler.decoder.blocks import like
 from carrysave.compiler.decoder.embedding import embed
-from carrysave.compiler.decoder.lowering_activation import activated
+from carrysave.compiler.decoder.lowering_activation import activated, capped
 from carrysave.compiler.decoder.lowering_experts import choose
+from carrysave.compiler.decoder.lowering_skip import listed, thresholded
 from carrysave.compiler.decoder.matrix import (
     F32,
     F64,
@@ -81,7 +82,7 @@ class Lowering(ABC):
         with to.naming("output", "Mul"):
             self._times(logits, model.shape.logit_scale)
             if model.shape.logit_cap:
-                self.capped(logits, model.shape.logit_cap)
+                capped(to, logits, model.shape.logit_cap)
         return logits
 
     def _layer(self, name: str, x: Buffer, layer: Layer) -> None:
@@ -115,9 +116,11 @@ class Lowering(ABC):
 
     def _gated(self, name: str, layer: Layer, matrices: Mapping[str, Matrix], h: Buffer) -> Buffer:
         """Multiply by gated matrices and the last one."""
+        h = thresholded(self.to, name + "ffn_gate", h, layer, "inputs")
         gate, up = self._of_matrices(name, layer, matrices, h, "ffn_gate", "ffn_up")
         hidden = self._activated(name + "ffn_gate", gate, up)
         hidden = self.normed(name + "down_norm", hidden, layer.down_gain)
+        hidden = thresholded(self.to, name + "ffn_down", hidden, layer, "hidden")
         return self._of_matrices(name, layer, matrices, hidden, "ffn_down")[0]
 
     @abstractmethod
@@ -132,14 +135,6 @@ class Lowering(ABC):
     def _times(self, x: Buffer, factor: float) -> None:
         if factor != 1.0:
             self.to.floats(Operation.MULTIPLY, x, x, self.to.constant(factor, F64))
-
-    def capped(self, x: Buffer, cap: float) -> None:
-        """Replace numbers by cap * tanh(x / cap)."""
-        to = self.to
-        inner = replace(to.array(F32, x.columns, x.rows), grows=x.grows)
-        to.floats(Operation.MULTIPLY, inner, x, to.constant(1 / cap, F64))
-        to.floats(Operation.TANH, inner, inner)
-        to.floats(Operation.MULTIPLY, x, inner, to.constant(cap, F64))
 
     def _activated(self, node: str, gate: Buffer, up: Buffer) -> Buffer:
         """Multiply by the activation of gates."""
@@ -205,23 +200,28 @@ class Lowering(ABC):
         self, name: str, layer: Layer, matrices: Mapping[str, Matrix], h: Buffer, *names: str
     ) -> list[Buffer]:
         """Multiply by matrices, and add a layer's biases."""
-        rows: dict[tuple[int, bytes], tuple[Buffer, Buffer]] = {}
+        rows: dict[tuple[int, bytes], tuple[Buffer, Buffer, Buffer | None]] = {}
         for one in names:
             weights = matrices[one].weights
             if like(weights) not in rows:
-                rows[like(weights)] = self._aligned(name + one, h, weights)
+                codes, powers = self._aligned(name + one, h, weights)
+                lists = listed(self.to, name + one, codes, layer, weights.group)
+                rows[like(weights)] = codes, powers, lists
         results = []
         for one in names:
-            y = self._product(name + one, *rows[like(matrices[one].weights)], matrices[one])
+            codes, powers, lists = rows[like(matrices[one].weights)]
+            y = self._product(name + one, codes, powers, matrices[one], lists)
             if one in layer.biases:
                 with self.to.naming(name + one, "Add"):
                     self.to.floats(Operation.ADD, y, y, self.to.constant(layer.biases[one], F32))
             results.append(y)
         return results
 
-    def _product(self, node: str, codes: Buffer, powers: Buffer, matrix: Matrix) -> Buffer:
+    def _product(
+        self, node: str, codes: Buffer, powers: Buffer, matrix: Matrix, lists: Buffer | None = None
+    ) -> Buffer:
         with self.to.naming(node, "MatMul"):
-            return multiplied(self.to, codes, powers, matrix)
+            return multiplied(self.to, codes, powers, matrix, lists)
 
     @property
     def sums(self) -> Format:

@@ -1,12 +1,14 @@
 """Activations of gates in a decoder's program that no job has."""
 
-from carrysave.compiler.decoder.matrix import F32
+from dataclasses import replace
+
+from carrysave.compiler.decoder.matrix import F32, F64
 from carrysave.compiler.decoder.units import GELU
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Operation
 
-__all__ = ["activated"]
+__all__ = ["activated", "capped"]
 
 
 def activated(to: Builder, activation: str, gate: Buffer, up: Buffer) -> Buffer:
@@ -25,3 +27,11 @@ def activated(to: Builder, activation: str, gate: Buffer, up: Buffer) -> Buffer:
         to.floats(Operation.ADD, hidden, hidden, to.constant(1, F32))
         to.floats(Operation.MULTIPLY, hidden, hidden, gate, shift=-1)
     return to.floats(Operation.MULTIPLY, hidden, hidden, up)
+
+
+def capped(to: Builder, x: Buffer, cap: float) -> None:
+    """Replace numbers by cap * tanh(x / cap)."""
+    inner = replace(to.array(F32, x.columns, x.rows), grows=x.grows)
+    to.floats(Operation.MULTIPLY, inner, x, to.constant(1 / cap, F64))
+    to.floats(Operation.TANH, inner, inner)
+    to.floats(Operation.MULTIPLY, x, inner, to.constant(cap, F64))

@@ -8,6 +8,7 @@ import numpy as np
 
 from carrysave.compiler.decoder.caches import POSITION, Cache, stored
 from carrysave.compiler.decoder.lowering import F32, F64, I8, I16, I32, Lowering
+from carrysave.compiler.decoder.lowering_activation import capped
 from carrysave.compiler.decoder.units import SHARE_BITS, VECTOR, hadamard_size, turns
 from carrysave.compiler.front.decoder import Layer, Rope
 from carrysave.compiler.program.buffers import Buffer
@@ -64,7 +65,7 @@ class AttentionLowering(Lowering):
             scores = self._scores(codes.split(shape.head), keys)
             to.floats(Operation.MULTIPLY, scores, scores, factors.turned)
             if shape.score_cap:
-                self.capped(scores, shape.score_cap)
+                capped(self.to, scores, shape.score_cap)
             if 0 < layer.window < self.cache:
                 to.floats(Operation.ADD, scores, scores, self._unseen(layer.window))
             return self._weighted(self._softmax(scores), values)

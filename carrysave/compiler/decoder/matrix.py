@@ -47,8 +47,15 @@ def placed(to: Builder, weights: FastWeights, *, beside: bool = False) -> Matrix
     return Matrix(weights, codes, scales, offsets)
 
 
-def multiplied(to: Builder, codes: Buffer, powers: Buffer, matrix: Matrix) -> Buffer:
-    """Multiply groups of a row by groups of weights, and add the sums, scaled."""
+def multiplied(
+    to: Builder, codes: Buffer, powers: Buffer, matrix: Matrix, lists: Buffer | None = None
+) -> Buffer:
+    """Multiply groups of a row by groups of weights, and add the sums, scaled.
+
+    Parameters
+    ----------
+    lists : of the places of each group that count; None: all do.
+    """
     (groups, size, columns), b = matrix.weights.integers.shape, matrix.codes
     sums = SUMS[to.image.target.info.sums.bits]
     whole = [to.array(sums, columns * b.beside, groups) for _ in b.parts]
@@ -60,6 +67,7 @@ def multiplied(to: Builder, codes: Buffer, powers: Buffer, matrix: Matrix) -> Bu
                 part.at(group * depth, depth),
                 c.at(group, 1),
                 macs=size * columns if c is whole[0] else 0,
+                at=None if lists is None else lists.at(group, 1),
             )
     every = [one.across(digit, columns, b.beside) for one in whole for digit in range(b.beside)]
     ones = None

@@ -12,6 +12,7 @@ from carrysave.compiler.decoder.blocks import Blocks
 from carrysave.compiler.decoder.chat_options import ChatOptions
 from carrysave.compiler.decoder.folder import load_model
 from carrysave.compiler.decoder.recurrent import decoder_of
+from carrysave.compiler.decoder.skip import with_skips
 from carrysave.compiler.decoder.summary import summary
 from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
@@ -61,7 +62,7 @@ class PerplexityRequest:
     ----------
     model : a .gguf file, an .npz file of characters, or the folder of a checkpoint.
     text : file, UTF-8.
-    options : `kv`, `weights`, and `cache`: tokens of a window.
+    options : `kv`, `weights`, `skip`, `calibration`, and `cache`: tokens of a window.
     """
 
     model: Path
@@ -102,7 +103,8 @@ def measured(request: PerplexityRequest, tell: Callable[[Tally], None]) -> dict[
         There are too few tokens to predict one, or some of none of the model's characters.
     """
     loaded = load_model(request.model, request.options.weights)
-    model, bits = loaded.model, request.options.kv
+    bits, options = request.options.kv, request.options
+    model, skipped = with_skips(loaded.model, loaded.words, options.skip, options.calibration)
     cache = min(request.options.cache, model.shape.context)
     size, windows = _windows(request.text, loaded.words, cache)
     tell(Tally(running=1, total=len(windows)))
@@ -127,7 +129,7 @@ def measured(request: PerplexityRequest, tell: Callable[[Tally], None]) -> dict[
         "window": cache,
         "seconds": round(seconds, 3),
         "rate": round(len(every) / max(seconds, 1e-3), 2),
-        "model": summary(loaded, cache, bits or model.cache_bits),
+        "model": summary(loaded, cache, bits or model.cache_bits, skipped),
     }
 
 

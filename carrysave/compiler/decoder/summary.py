@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.folder import Loaded
+from carrysave.compiler.decoder.skip import Skipped
 from carrysave.compiler.decoder.units import GROUP
 from carrysave.compiler.front.decoder import FEED, Model
 from golden.lut.expander import CODEBOOKS
@@ -28,7 +29,9 @@ _STEP_BYTES = 4
 """Of a key or value of 8 bits the exponent; of 32 values of 4 bits a step and an offset."""
 
 
-def summary(loaded: Loaded, cache: int, bits: int) -> dict[str, Any]:
+def summary(
+    loaded: Loaded, cache: int, bits: int, skipped: Skipped | None = None
+) -> dict[str, Any]:
     """Return what a model takes.
 
     Parameters
@@ -36,11 +39,13 @@ def summary(loaded: Loaded, cache: int, bits: int) -> dict[str, Any]:
     loaded : the model, and how its matrices were rounded.
     cache : tokens that are taken at most.
     bits : of a key or value.
+    skipped : what feed-forwards leave out.
 
     Returns
     -------
     ``weights``, ``weight_bytes`` : of all matrices, in the engine's format, scales too.
     ``token_bytes`` : of those that a token is multiplied by, and of all keys and values.
+    ``skip`` : share of inputs of feed-forwards that are skipped, whose rows are none of a token's.
     ``context`` : tokens for which the model was made.
     ``cache_bytes`` : of keys and values of `cache` tokens; 0 without a cache.
     ``rounded`` : for each kind of matrices in the file, ``kind``, ``matrices``, and ``error``, the
@@ -51,11 +56,13 @@ def summary(loaded: Loaded, cache: int, bits: int) -> dict[str, Any]:
     every = model.matrices()
     whole = sum(map(_bytes, every))
     cached = _cache_bytes(model, cache, bits)
-    token = whole - _unused(model) + cached
+    share = 0.0 if skipped is None else skipped.share
+    token = whole - _unused(model) + cached - round(share * _feed_bytes(model))
     return {
         "weights": sum(one.integers.size for one in every),
         "weight_bytes": whole,
         "token_bytes": token,
+        "skip": share,
         "context": model.shape.context,
         "cache": cache,
         "cache_bytes": cached,
@@ -79,6 +86,8 @@ def lines(facts: Mapping[str, Any]) -> list[str]:
         f"{facts['context']:,}",
         f"tokens a second that memory allows at {CLOCK_MHZ} MHz: {rates}",
     ]
+    if facts["skip"]:
+        made.append(f"feed-forwards skip about {100 * facts['skip']:.3g} % of the rows of weights")
     made += [
         f"{one['matrices']:,} matrices of {one['kind']}: {100 * one['error']:.2g} % off, rounded"
         for one in facts["rounded"]
@@ -89,9 +98,13 @@ def lines(facts: Mapping[str, Any]) -> list[str]:
 
 def _bytes(matrix: FastWeights) -> int:
     """Return the bytes of codes, scales and offsets; zero points may take a bit more of a code."""
-    numbers = matrix.scales.size + (0 if matrix.offsets is None else matrix.offsets.size)
     groups = matrix.integers.size // matrix.group
-    return -(-groups * _group_bits(matrix) // 8) + _SCALE * numbers
+    return -(-groups * _group_bits(matrix) // 8) + _SCALE * _numbers(matrix)
+
+
+def _numbers(matrix: FastWeights) -> int:
+    """Count scales and offsets."""
+    return int(matrix.scales.size + (0 if matrix.offsets is None else matrix.offsets.size))
 
 
 def _group_bits(matrix: FastWeights) -> int:
@@ -120,6 +133,19 @@ def _unused(model: Model) -> int:
             each = sum(_bytes(layer.experts.each[0][name]) for name in FEED)
             total += each * (len(layer.experts.each) - layer.experts.used)
     return total
+
+
+def _feed_bytes(model: Model) -> int:
+    """Return the bytes of all codes of feed-forwards that a token takes, without scales."""
+    every = [
+        each[name]
+        for layer in model.layers
+        for each in (
+            layer.experts.each[: layer.experts.used] if layer.experts else [layer.matrices]
+        )
+        for name in FEED
+    ]
+    return sum(_bytes(one) - _SCALE * _numbers(one) for one in every)
 
 
 def _cache_bytes(model: Model, cache: int, bits: int) -> int:

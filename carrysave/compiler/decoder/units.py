@@ -30,9 +30,7 @@ VECTOR = VectorUnitSpec(
 """The one vector unit of a block."""
 GELU = tuple(np.float32(one) for one in (0.7978845608028654, 0.7978845608028654 * 0.044715))
 """Of 1 and of x^2: what x is multiplied by below the tangent."""
-_LEAST = -60
-_GATE_FRACTION = 8
-_KEEP_FRACTION, _STATE_FRACTION = 15, 16
+_LEAST, _GATE_FRACTION, _KEEP_FRACTION, _STATE_FRACTION = -60, 8, 15, 16
 
 
 def aligned(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.ndarray, np.ndarray]:
@@ -147,6 +145,11 @@ def capped(x: np.ndarray, cap: float) -> np.ndarray:
     return (single.tanh(inner).astype(np.float64) * cap).astype(x.dtype)
 
 
+def thresholded(x: np.ndarray, least: float) -> np.ndarray:
+    """Return numbers whose magnitude is above `least`, and zeros for others; float32."""
+    return np.where(np.abs(x) > np.float32(least), x, np.float32(0))
+
+
 def times(x: np.ndarray, factor: float | np.ndarray) -> np.ndarray:
     """Multiply by a double, and round to float32."""
     if isinstance(factor, float) and factor == 1:
@@ -223,6 +226,7 @@ class Units:
     gated : gates and values to the SiLU of the gates times the values.
     activated : an activation that is no SiLU, gates and values, likewise.
     capped : numbers and a cap to cap * tanh(x / cap).
+    thresholded : rows and a magnitude to those numbers that are above it.
     probabilities : rows of scores to their softmax.
     cached : keys or values to those that the cache has, of some bits, scaled by blocks.
     sigmoid : values to their sigmoid.
@@ -235,6 +239,7 @@ class Units:
     gated: Callable[[np.ndarray, np.ndarray], np.ndarray] = gated
     activated: Callable[[str, np.ndarray, np.ndarray], np.ndarray] = activated
     capped: Callable[[np.ndarray, float], np.ndarray] = capped
+    thresholded: Callable[[np.ndarray, float], np.ndarray] = thresholded
     probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
     cached: Callable[[np.ndarray, int, int], Cached] = cached
     sigmoid: Callable[[np.ndarray], np.ndarray] = sigmoid

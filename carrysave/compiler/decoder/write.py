@@ -12,9 +12,15 @@ import numpy as np
 from carrysave.compiler.decoder.answer import Answer, behind
 from carrysave.compiler.decoder.blocks import Blocks
 from carrysave.compiler.decoder.chat_options import ChatOptions
-from carrysave.compiler.decoder.compile import ProgramDecoder, compile_decoder, core_block
+from carrysave.compiler.decoder.compile import (
+    ProgramDecoder,
+    compile_decoder,
+    core_block,
+    lists_for,
+)
 from carrysave.compiler.decoder.folder import load_model, load_program
 from carrysave.compiler.decoder.recurrent import Recurrent, decoder_of
+from carrysave.compiler.decoder.skip import with_skips
 from carrysave.compiler.decoder.state import SUFFIX, Stopped, load, made_by, save
 from carrysave.compiler.decoder.summary import summary
 from carrysave.compiler.front.text import Characters
@@ -208,19 +214,20 @@ def _decoder(
         return *load_program(request.model, most, there), None, None
     if request.options.port is not None:
         raise ArgumentError("{port} is for a program of `carrysave build`, by its folder")
-    loaded = load_model(request.model, request.options.weights)
-    model, vocabulary = loaded.model, loaded.words
+    loaded, options = load_model(request.model, request.options.weights), request.options
+    vocabulary = loaded.words
+    model, skipped = with_skips(loaded.model, vocabulary, options.skip, options.calibration)
     if request.options.kv is not None and model.form != "attention":
         raise refusal("kv", "left out, as the model has no cache", str(request.options.kv))
     most = min(request.options.cache, model.shape.context)
-    facts = summary(loaded, most, request.options.kv or model.cache_bits)
+    facts = summary(loaded, most, options.kv or model.cache_bits, skipped)
     if request.options.simulate == "none":
         return decoder_of(model, cache=most, bits=request.options.kv), vocabulary, None, facts
     bits = model.weight_format[0] if model.weight_format else 4
     try:
-        rounded = request.options.weights
-        target = Target(core_block(request.options.core, request.parameters, bits, rounded))
-        program = compile_decoder(model, target, cache=most, bits=request.options.kv)
+        parameters = {**lists_for(model, options.core), **request.parameters}
+        target = Target(core_block(options.core, parameters, bits, options.weights))
+        program = compile_decoder(model, target, cache=most, bits=options.kv)
     except ValueError as error:
         raise UsageError(str(error)) from None
     sample = Sample(

@@ -9,7 +9,8 @@ from carrysave.compiler.encoder.on_chip import Held, held
 from carrysave.compiler.encoder.one_pass import ONE, averaging, dividing, share_parts, unit_of
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.jobs import product, rows, scaling, share_product
+from carrysave.compiler.program.jobs import product, rows, scaling
+from carrysave.compiler.program.share_jobs import share_product
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 from golden.soc.shares import share_columns

@@ -8,7 +8,8 @@ import numpy as np
 from carrysave.compiler.encoder.codes import scaled
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.jobs import product, rows, scaling, share_product
+from carrysave.compiler.program.jobs import product, rows, scaling
+from carrysave.compiler.program.share_jobs import share_product
 from carrysave.compiler.target.target import Target
 from carrysave.driver import Requantisation
 from golden.npe.vector import VectorUnitSpec

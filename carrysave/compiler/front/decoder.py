@@ -17,6 +17,7 @@ __all__ = [
     "Model",
     "Rope",
     "Shape",
+    "Skip",
     "plain_rope",
 ]
 
@@ -106,6 +107,19 @@ class Experts:
     each: tuple[dict[str, FastWeights], ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Skip:
+    """Magnitudes up to which what a feed-forward multiplies by weights counts as zero.
+
+    Members
+    -------
+    inputs, hidden : of gate and up, and of down; numbers of float32.
+    """
+
+    inputs: float
+    hidden: float
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layer:
     """A block's matrices by name, inputs x outputs, the gains of its norms, and its attention.
@@ -120,6 +134,7 @@ class Layer:
     rope : None: queries and keys are not turned.
     window : keys that a query sees, its own the last of them; 0: all before it.
     experts : in place of the feed-forward's matrices.
+    skip : what the feed-forward leaves out; None: nothing.
     """
 
     matrices: dict[str, FastWeights]
@@ -135,6 +150,7 @@ class Layer:
     rope: Rope | None = None
     window: int = 0
     experts: Experts | None = None
+    skip: Skip | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,6 +13,7 @@ from carrysave.compiler.program.digits import by_byte, digits, packed, weight_ra
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import COUNTERS, Image
+from carrysave.compiler.program.list_jobs import listed_product
 from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.program.steps import Start, Varies
 from carrysave.compiler.program.words import JOBS
@@ -184,19 +185,20 @@ class Builder:
         offset = sum(one.offset << one.shift for one in parts)
         return Weights(tuple(placed), places, offset, side, values)
 
-    def product(self, a: Buffer, b: Buffer, c: Buffer, *, macs: int | None = None) -> None:
+    def product(
+        self, a: Buffer, b: Buffer, c: Buffer, *, macs: int | None = None, at: Buffer | None = None
+    ) -> None:
         """Add a job C = A x B, of integers; it runs with those before it that follow each other.
 
         Parameters
         ----------
-        macs : products that the model needs; None: all.
+        macs, at : products that the model needs; places of K, of a list. None: all.
         """
-        most = jobs.product(self.image.target, a, b, c)
+        most = list_jobs.listed_product(self.image.target, a, b, c, at)
         job = replace(most, n=1 if b.grows else most.n, k=1 if a.grows else most.k)
-        every = most.m * most.k * most.n
         (moves,) = b.moves or (("", 0),)
         ways = {"k": (a.grows, 1), "n": (b.grows, 1), "b": moves}
-        self._add(job, ways, most, every if macs is None else macs)
+        self._add(job, ways, most, most.m * most.k * most.n if macs is None else macs)
 
     def multiply(self, a: Buffer, b: Buffer, c: Buffer) -> None:
         """Add the same as a step on floats."""
@@ -208,7 +210,7 @@ class Builder:
             self.steps[-1] = replace(step, width=1, varies=(*step.varies, more))
 
     def rows(self, operation: str, a: Buffer, c: Buffer, how: Requantisation | None = None) -> None:
-        """Add a job of the vector unit on rows of integers of two bytes."""
+        """Add a job of the vector unit on rows of integers of two bytes; or that lists places."""
         most = jobs.rows(self.image.target, operation, a, c, how=how)
         self._add(replace(most, n=1 if a.grows else most.n), {"n": (a.grows, 1)}, most, 0)
 

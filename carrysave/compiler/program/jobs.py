@@ -1,6 +1,6 @@
 """Jobs on buffers: products, and operations of the vector unit on rows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.target.target import Target
@@ -14,9 +14,10 @@ from carrysave.driver.window import Window
 from golden.npe import requantiser as unit
 from golden.soc.job import Error
 from golden.soc.job_check import error_of
+from golden.soc.lists import INDEX, PLACE_BYTES, list_columns
 from golden.soc.shares import share_columns
 
-__all__ = ["Scaled", "product", "rows", "scaled_product", "scaling", "share_product"]
+__all__ = ["Scaled", "checked", "product", "rows", "same", "scaled_product", "scaling"]
 
 _FACTOR = 15
 """Bits of a multiplier of the vector unit, but of a gate's."""
@@ -64,52 +65,25 @@ def product(
     expected = info.sums.bits if how is None else codes.bits
     words = -(-a.columns // mode.codes)
     deep = -(-words // mode.b_deep)
-    _same(c, "must have the product's", (c.rows, c.columns, c.bits), (a.rows, b.columns, expected))
-    _same(a, "must have an operand's", (a.bits,), (mode.a.bits,))
-    _same(b, "must have an operand's", (b.rows, b.bits), (deep, mode.b_stored.bits))
+    same(c, "must have the product's", (c.rows, c.columns, c.bits), (a.rows, b.columns, expected))
+    same(a, "must have an operand's", (a.bits,), (mode.a.bits,))
+    same(b, "must have an operand's", (b.rows, b.bits), (deep, mode.b_stored.bits))
     if bias is not None:
         sums = 1, c.columns, info.sums.bits
-        _same(bias, "must have the sums'", (bias.rows, bias.columns, bias.bits), sums)
+        same(bias, "must have the sums'", (bias.rows, bias.columns, bias.bits), sums)
     table = how is not None and how.table is not None
     if how is not None:
         how.check(codes, c.columns)
         low, high = how.limits(codes)
         how = Requantisation(how.multiplier, how.shift, how.zero_point, low, high, how.relu)
     one = int(window is not None)
-    return planned(_checked(target, c.name, "a product", Job(
+    return planned(checked(target, c.name, "a product", Job(
         a=a.address, b=b.address, c=c.address, m=a.rows, n=c.columns, k=a.columns, lda=a.stride,
         ldb=b.stride, ldc=c.stride, bias=None if bias is None else bias.address,
         records=None if records is None else records.address, requantisation=how,
         a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0, window=window,
         block_m=one, block_n=one, block_k=one, table=table,
     )), target)  # fmt: skip
-
-
-def share_product(
-    target: Target, a: Buffer, octaves: Buffer | None, b: Buffer, c: Buffer, how: Requantisation
-) -> Job:
-    """Return C = A x B of shares, requantised, whose blocks are shifted by octaves, if there are.
-
-    Parameters
-    ----------
-    octaves : in rows of A one for each block of exps along K; None: rows are of one block.
-    """
-    job, unit = product(target, a, b, c, how=how), target.spec.vector
-    if octaves is None:
-        return job
-    if unit is None or not target.spec.shares:
-        raise ValueError(f"{octaves.name}: the co-processor must have shares")
-    wanted = a.rows, unit.blocks(a.columns), 8
-    _same(octaves, "must have octaves'", (octaves.rows, octaves.columns, octaves.bits), wanted)
-    job = replace(
-        job,
-        a_scales=octaves.address,
-        ldsa=octaves.stride,
-        block_m=1,
-        block_n=1,
-        block_k=unit.block // target.spec.inside.k,
-    )
-    return planned(_checked(target, c.name, "a product of shares", job), target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,13 +113,13 @@ def scaled_product(target: Target, a: Scaled, b: Scaled, c: Buffer) -> Job:
         Buffers of other sizes, or what the co-processor cannot do.
     """
     mode, m, n = a.mode, c.rows, c.columns
-    _same(c, "must have floats'", (c.bits,), (target.info.sums.bits,))
-    _same(b.codes, "must have an operand's", (b.k, b.codes.rows), (a.k, -(-a.k // mode.codes)))
+    same(c, "must have floats'", (c.bits,), (target.info.sums.bits,))
+    same(b.codes, "must have an operand's", (b.k, b.codes.rows), (a.k, -(-a.k // mode.codes)))
     of_a, of_b = (a.codes.rows, a.scales.rows), (b.scales.rows, b.scales.columns)
-    _same(a.scales, "must have scales", (*of_a, a.scales.columns), (m, m, mode.blocks(a.k)))
-    _same(b.scales, "must have scales", of_b, (mode.blocks(b.k), n))
+    same(a.scales, "must have scales", (*of_a, a.scales.columns), (m, m, mode.blocks(a.k)))
+    same(b.scales, "must have scales", of_b, (mode.blocks(b.k), n))
     return planned(
-        _checked(
+        checked(
             target,
             c.name,
             "a product",
@@ -175,7 +149,7 @@ def rows(
     target: Target, operation: str, a: Buffer, c: Buffer, *, b: Buffer | None = None,
     how: Requantisation | None = None, once: bool = False, maps: Maps | None = None,
 ) -> Job:  # fmt: skip
-    """Return an operation of the vector unit on each row of A.
+    """Return an operation of the vector unit on each row of A; an index lists what is not zero.
 
     Parameters
     ----------
@@ -201,34 +175,39 @@ def rows(
     shape = m, share_columns(spec.vector, operation, a.columns)
     if operation == "transpose":
         shape = a.columns, m
+    if operation == INDEX:
+        shape = m, list_columns(a.columns)
     if operation == "gather":
         assert b is not None
         m, k = b.rows, a.rows
         shape = m, a.columns
-    _same(c, "must have the results'", (c.rows, c.columns), shape)
+    same(c, "must have the results'", (c.rows, c.columns), shape)
     if b is not None:
         across, bits = {"scale": (1, 8), "gather": (1, 32)}.get(operation, (a.columns, a.bits))
         one = 1 if b.rows == 1 else m
-        _same(b, "must have the operand's", (b.rows, b.columns, b.bits), (one, across, bits))
+        same(b, "must have the operand's", (b.rows, b.columns, b.bits), (one, across, bits))
     small = spec.sizes and c.bits == 8 < spec.vector.out_width
     bits = (
-        a.bits
+        8 * PLACE_BYTES
+        if operation == INDEX
+        else a.bits
         if operation == "gather" or operation in MAPS
         else 8
         if small
         else 8 * spec.vector_out_bytes
     )
-    _same(c, "must have codes'", (c.bits,), (8 if operation == "transpose" else bits,))
-    return _checked(target, c.name, operation, Job(
+    same(c, "must have codes'", (c.bits,), (8 if operation == "transpose" else bits,))
+    return checked(target, c.name, operation, Job(
         a=a.address, b=0 if b is None else b.address, c=c.address, m=m, n=a.columns, k=k,
         lda=a.stride, ldb=0 if b is None or once or b.rows != m else b.stride, ldc=c.stride,
         a_format=a.bits // 8 - 1, vector=operation, requantisation=how, c_bytes=int(small),
-        zeros=(0, 0) if maps is None else maps.zeros,
+        least=int(operation == INDEX), zeros=(0, 0) if maps is None else maps.zeros,
         factors=(0, 0) if maps is None else maps.factors,
     ))  # fmt: skip
 
 
-def _checked(target: Target, name: str, what: str, job: Job) -> Job:
+def checked(target: Target, name: str, what: str, job: Job) -> Job:
+    """Return a job that the co-processor takes; ValueError, with its reason, else."""
     error = error_of(target.spec, golden_job(job, target.spec))
     if error:
         why = {Error.LONG_ROW: f"rows of {job.n} codes", Error.K_TOO_LARGE: f"K of {job.k}"}
@@ -239,7 +218,8 @@ def _checked(target: Target, name: str, what: str, job: Job) -> Job:
     return job
 
 
-def _same(buffer: Buffer, what: str, given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+def same(buffer: Buffer, what: str, given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """Refuse a buffer whose size, or width, is not that which is wanted; ValueError."""
     if given != wanted:
         raise ValueError(
             f"{buffer.name}: {what} {' x '.join(map(str, wanted))}, not"

@@ -39,7 +39,7 @@ from carrysave.compiler.program.groups import ADDRESSES, JobGroup
 from carrysave.driver.descriptor import window_of, window_words
 from carrysave.driver.job import Job, Requantisation
 from carrysave.driver.maps import map_of_word, map_word
-from carrysave.driver.operations import MAPS
+from carrysave.driver.operations import INDEX, MAPS, OTHERS
 from carrysave.driver.registers import OPERATIONS
 
 __all__ = [
@@ -75,6 +75,7 @@ class _Option(IntFlag):
     WINDOW = 64
     TABLE = 128
     PACKED = 256
+    LISTED = 512
 
 
 _PLACES = ("a", "b", "c", "bias", "records", "m", "n", "k", "lda", "ldb", "ldc")
@@ -118,6 +119,7 @@ def group_words(group: JobGroup) -> list[int]:
         (_Option.WINDOW, job.window is not None),
         (_Option.TABLE, job.table),
         (_Option.PACKED, job.packed),
+        (_Option.LISTED, job.places is not None or job.vector == INDEX),
     ):
         options |= option if given else _Option(0)
     scale = [
@@ -128,7 +130,7 @@ def group_words(group: JobGroup) -> list[int]:
         int(options),
         *scale,
         *(getattr(job, name) for name in _MORE),
-        OPERATIONS[job.vector] if job.vector else 0,
+        OPERATIONS[OTHERS.get(job.vector, job.vector)] if job.vector else 0,
         group.count,
         *(getattr(group, name) for name in ADDRESSES),
         *_more_words(job),
@@ -170,6 +172,12 @@ def group_of(words: Sequence[int]) -> JobGroup:
         packed=_Option.PACKED in options,
         requantisation=requantisation if _Option.REQUANTISE in options else None,
     )
+    if _Option.LISTED in options:
+        places, least = (None, more[1]) if job.vector else (more[0], 0)
+        named = INDEX if job.vector else None
+        return JobGroup(
+            job=replace(job, places=places, least=least, vector=named), count=count, **steps
+        )
     if job.vector in MAPS:
         (first, zero), (second, other) = map(map_of_word, more[:2])
         job = replace(job, zeros=(zero, other), factors=(first, second))
@@ -184,8 +192,11 @@ def _has_octaves(job: Job) -> bool:
 
 
 def _more_words(job: Job) -> list[int]:
-    """Write what windows are, how maps meet, or where in rows of A octaves are."""
-    words = [] if job.window is None else window_words(job.window)
+    """Write what windows are, how maps meet, where in rows of A octaves are, or a list.
+
+    Of a list its address, and the least magnitude.
+    """
+    words = [job.places or 0, job.least] if job.window is None else window_words(job.window)
     if job.vector in MAPS:
         words = [map_word(*pair) for pair in zip(job.factors, job.zeros, strict=True)]
     if _has_octaves(job):

@@ -12,6 +12,7 @@ from golden.npe.vector_unit import cycles as unit_cycles
 from golden.soc.blocking import Blocks, Stores, plan
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise_limits import cycles as depthwise_cycles
+from golden.soc.lists import INDEX
 from golden.soc.memory import Matrix
 
 __all__ = ["blocks_of", "mode_of", "rows_cycles", "stores_of"]
@@ -57,6 +58,8 @@ def rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: T
         took = turned_cycles(job.m, job.n, target)
     elif operation == "gather":
         took = gathered_cycles(job, unit, latency)
+    elif operation == INDEX:
+        took = job.m * (2 * job.n + 2)
     elif operation == DEPTHWISE:
         # Weights, biases and records come before the map.
         took = depthwise_cycles(target.spec, golden_job(job, target.spec))

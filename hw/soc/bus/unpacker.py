@@ -177,7 +177,8 @@ class Unpacker(wiring.Component):
         -------
         Where it would have begun, maybe in a beat that does not come; and its bytes.
         """
-        row, before = self.i_row.payload, Signal.like(here, name="before")
+        # A row that a reset drops is joined to none.
+        row, before = self.i_row.payload, Signal(len(here), name="before")
         bits = len(before)
         with m.If(self.i_row.valid):
             m.d.sync += before.eq(Mux(self.i_joins, before + row.bytes[:bits], 0))

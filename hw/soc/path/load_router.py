@@ -15,7 +15,7 @@ from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.unpacker import Unpacker
 from hw.soc.path.packed_rows import merge_rows, packed_ports, packed_words, unpack_bitmaps
 from hw.soc.schedule.destination import OF_A, Destination, PackedDestination
-from hw.soc.schedule.row_request import RowRequest
+from hw.soc.schedule.row_request import RowRequest, joins_rows
 
 __all__ = ["LoadRouter"]
 
@@ -43,9 +43,9 @@ class LoadRouter(wiring.Component):
     o<number> : Out(stream)
         :class:`hw.soc.bus.burst.Beat`: words of the rows for destination 0, 1, ...
     i_fill : In(8)
-        Of windows: the code of rows that fill, and are not read.
+        Where rows may be joined: the code of rows that fill, and are not read.
     o_final : Out(1)
-        Of windows: the last row of a job, one that fills, and all before it are complete.
+        There, too: the last row of a job, one that fills, and all before it are complete.
     i_block : In(stream)
         Where B can be packed, :class:`~hw.soc.bus.bitmap_unpacker.PackedBlock`: its blocks, before
         what is read of them, whose rows go to B.
@@ -70,6 +70,7 @@ class LoadRouter(wiring.Component):
         self, spec: CoprocessorSpec, words: Mapping[Destination, int], *, lean: bool = False
     ):
         self.spec = spec
+        self.joins = joins_rows(spec)
         self.lean = lean
         self.words = words = {**words, **packed_words(spec)}
         super().__init__({
@@ -78,7 +79,7 @@ class LoadRouter(wiring.Component):
             "i": In(stream.Signature(Beat(spec.data_width))),
             "o_end": Out(max(words) + 1),
             **packed_ports(spec),
-            **({"i_fill": In(8), "o_final": Out(1)} if spec.windows else {}),
+            **({"i_fill": In(8), "o_final": Out(1)} if self.joins else {}),
             **{f"o{to}": Out(stream.Signature(Beat(8 * count))) for to, count in words.items()},
         })
 
@@ -88,14 +89,14 @@ class LoadRouter(wiring.Component):
         rows = self._queue_rows(m)
         next_ = rows.o.payload
         # Rows handed to the unpacker, and their destinations.
-        m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width, joins=spec.windows)
+        m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width, joins=self.joins)
         # A bit for each: what is chosen by them leaves early.
         m.submodules.destinations = destinations = Fifo(
             len(self.words), 2 if self.lean else 4, registered=not self.lean
         )
         # A row that is joined to the one before has its destination.
         joined = Signal()
-        if spec.windows:
+        if self.joins:
             self._fill(m, unpack, rows.o)
             m.d.comb += unpack.i_joins.eq(next_.joins)
             with m.If(rows.o.valid & rows.o.ready):
@@ -123,12 +124,12 @@ class LoadRouter(wiring.Component):
             "bytes": spec.length_width,
             "to": row.to.shape(),
             "last": 1,
-            **({"final": 1, "fill": 1, "joins": 1} if spec.windows else {}),
+            **({"final": 1, "fill": 1, "joins": 1} if self.joins else {}),
         })
         m.submodules.rows = rows = Fifo(layout, 1 if self.lean else 2 * spec.outstanding)
         # One more waits before the queue, where the stalls of what takes addresses end.
         free, takes = Signal(), Signal()
-        reads = free & ~row.fill if spec.windows else free
+        reads = free & ~row.fill if self.joins else free
         latest = data.View(layout, Signal(layout.size))
         m.d.comb += [
             takes.eq(self.i_row.valid & self.i_row.ready),
@@ -143,7 +144,7 @@ class LoadRouter(wiring.Component):
             self.o_row.payload.other.eq(~row.to.matches(*OF_A) & spec.STREAM),
             self.i_row.ready.eq(self.o_row.ready & free),
         ]
-        if spec.windows:
+        if self.joins:
             m.d.comb += [latest[name].eq(row[name]) for name in ("final", "fill", "joins")]
             with m.If(row.fill):
                 m.d.comb += latest.offset.eq(0)

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.path.gather_rows import GatherRows
+from hw.soc.path.index_rows import IndexRows
 from hw.soc.path.map_lanes import MapFactors, sums_of
 from hw.soc.path.map_rows import MapRows
 from hw.soc.path.transpose_rows import TransposeRows
@@ -16,7 +17,7 @@ from hw.soc.schedule.destination import Destination
 
 __all__ = ["Part", "connect_part", "part_bases", "part_ports", "parts_of"]
 
-Part = TransposeRows | GatherRows | MapRows
+Part = TransposeRows | GatherRows | IndexRows | MapRows
 
 
 def parts_of(spec: CoprocessorSpec) -> dict[tuple[str, ...], Part]:
@@ -26,6 +27,8 @@ def parts_of(spec: CoprocessorSpec) -> dict[tuple[str, ...], Part]:
         parts["transpose",] = TransposeRows(spec)
     if spec.gather:
         parts["gather",] = GatherRows(spec)
+    if spec.lists:
+        parts["index",] = IndexRows(spec)
     if spec.taps:
         parts[(*spec.MAPS, *["depthwise"] * spec.depthwise)] = MapRows(spec)
     return parts
@@ -38,6 +41,8 @@ def part_ports(spec: CoprocessorSpec) -> dict[str, Any]:
         ports |= {"i_factors": In(MapFactors), "o_sums": Out(sums_of(spec)), "o_sums_end": Out(1)}
     if spec.depthwise:
         ports |= {"i_window": In(WindowLayout()), "columns": Out(ColumnReads(spec))}
+    if spec.lists:
+        ports |= {"i_least": In(16)}
     if spec.gather:
         ports |= {"i_rows": In(spec.dimension_width), "o_beyond": Out(1)}
     return ports
@@ -87,6 +92,11 @@ def connect_part(m: Module, rows: Any, part: Part, bases: dict[Destination, Sign
             part.i_wide.eq(rows.i_mode.wide if rows.spec.vector_in_bytes > 1 else 0),
             part.i_b.eq(bases[Destination.B]),
             rows.o_beyond.eq(part.o_beyond),
+        ]
+    if isinstance(part, IndexRows):
+        m.d.comb += [
+            part.i_wide.eq(rows.i_mode.wide if rows.spec.vector_in_bytes > 1 else 0),
+            part.i_least.eq(rows.i_least),
         ]
     if isinstance(part, MapRows):
         m.d.comb += [

@@ -49,6 +49,10 @@ def connect_vector_rows(m: Module, path: Any, others: Any, router: Any) -> Any:
         others.ready.eq(rows.o_asked & joined.ready),
         writer.i_of_rows.eq(here),
     ]
+    if path.spec.lists:
+        m.d.comb += rows.i_least.eq(path.i_job.low)
+        with m.If(path.i_job.mode.listed):
+            m.d.comb += rows.i_mode.operation.eq(rows.numbers["index"])
     if path.spec.gather:
         m.d.comb += [rows.i_rows.eq(path.i_job.k), path.o_beyond.eq(rows.o_beyond)]
     if path.spec.taps:

@@ -31,7 +31,7 @@ class VectorRows(wiring.Component):
     a row of one byte of B, before it. Rows are requested up to :attr:`ahead` ahead of the one that
     the unit takes. The address of a row of C follows its first codes, and the next job's first row
     this one's last. A row of a softmax ends with its exponent, which takes a word where the codes
-    fill theirs. Transpositions, gathers and maps have parts of their own, on the same streams.
+    fill theirs. Transpositions, gathers, lists and maps have parts of their own, on their streams.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class VectorRows(wiring.Component):
     i_factors, i_window, columns : In, In, Out
         Factors and zero points of maps, as in registers; where jobs are on maps. Those of windows,
         and what they read of columns; where there are depthwise ones.
-    i_rows : In
-        Rows of A; where jobs gather.
+    i_rows, i_least : In
+        Rows of A; where jobs gather. The least magnitude in a list; where they make lists.
     i_start : In(1)
         Begin; only while ``o_ready``.
     o_asked, o_ready : Out(1)
@@ -74,6 +74,7 @@ class VectorRows(wiring.Component):
     i_window: data.View
     columns: Any
     i_rows: Signal
+    i_least: Signal
     i_start: Signal
     o_asked: Signal
     o_ready: Signal

@@ -23,7 +23,7 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
         "job_c": True,
         "job_bias": spec.bias or spec.row_factors,
         "job_requant": spec.requantises_columns,
-        "job_a_scales": scaled or spec.windows,
+        "job_a_scales": scaled or spec.windows or spec.lists > 0,
         "job_b_scales": of_b or spec.windows or spec.inside.expander.table_bytes > 0,
         "ring": spec.follows_ring,
     }
@@ -41,7 +41,6 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
     if spec.windows:
         widths |= {f"job_{side}_scales_{half}": 32 for side in "ab" for half in ("lo", "hi")}
     if not requantises and not (spec.vector is not None and spec.vector.scales):
-        widths |= {
-            f"job_{name}": 0 for name in ("multiplier", "shift", "zero_point", "low", "high")
-        }
+        unused = ("multiplier", "shift", "zero_point", *["low"] * (not spec.lists), "high")
+        widths |= {f"job_{name}": 0 for name in unused}
     return widths

@@ -31,7 +31,7 @@ __all__ = [
 
 MAP = "carrysave_coprocessor"
 _SOURCE = Path(__file__).with_name("coprocessor.rdl")
-EVERY = (("vector", 1), ("features", 1 << 12 | 1 << 21), ("more_features", 1))
+EVERY = (("vector", 1), ("features", 1 << 12 | 1 << 21), ("more_features", 1 | 1 << 16))
 """Parameters of a map that has every register and field."""
 
 
@@ -191,6 +191,9 @@ def layout_of(name: str) -> data.FlexibleLayout:
 
 
 def vector_numbers() -> dict[str, int]:
-    """Return the numbers of vector jobs, by names; requantised shares are divided."""
+    """Return the numbers of vector jobs, by names; requantised shares are divided.
+
+    An index, a gather with `listed` in registers, has that of no other job in the data path.
+    """
     codes = codes_of("job_mode_vector")
-    return {**codes, "divide": codes["exps"]}
+    return {**codes, "divide": codes["exps"], "index": codes["product"]}

@@ -13,7 +13,8 @@ class Destination(IntEnum):
     The base address of a matrix bears the number too; that of C has the number of what C is added
     to. What a vector job reads goes to the vector unit, past all stores, so it is the last one.
     Builds whose blocks have scales have no tables, which bear the numbers of the scales: that of
-    codes of C of A's, that of codes of B of B's; nor factors of rows, which bear that of B's, too.
+    codes of C of A's, that of codes of B of B's; nor factors of rows, or lists, which bear that of
+    B's, too.
     """
 
     A = 0
@@ -23,6 +24,7 @@ class Destination(IntEnum):
     B_SCALES = 3
     ROW_FACTORS = 3
     CODEBOOK = 3
+    PLACES = 3
     BIAS = 4
     RECORD = 5
     ADDEND = 6

@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Sequence
 
-from amaranth import Array, Value
+from amaranth import Array, C, Cat, Value
 from amaranth.hdl import ValueLike
 from amaranth.lib import data
-from amaranth.utils import bits_for
+from amaranth.utils import bits_for, exact_log2
 
 from golden.soc.spec import CoprocessorSpec
 
 __all__ = [
     "BYTES_WIDTH",
     "FACTOR_BYTES",
+    "PLACE_BYTES",
     "Geometry",
     "block_widths",
     "bytes_of",
+    "last_of_list",
     "pick",
     "scales_of",
     "words_bytes",
@@ -25,6 +27,9 @@ BYTES_WIDTH = 32
 
 FACTOR_BYTES = 2
 """Of a row of the existing C."""
+
+PLACE_BYTES = 4
+"""Of a place in a list, and of its count."""
 
 
 def block_widths(spec: CoprocessorSpec) -> dict[str, int]:
@@ -61,7 +66,8 @@ class Geometry(data.StructLayout):
     ``exponent`` is the exponent of a sum's last bit minus the smallest possible one. Where jobs
     choose the bytes of a code of C, requantised ones of a product have two if ``wide``, and those
     of a vector job one, though the unit's have two, if ``narrowed``. Rows of the existing C have
-    factors if ``factored``; B is bitmaps and what is not zero if ``packed``. Rows of A are windows
+    factors if ``factored``; B is bitmaps and what is not zero if ``packed``; places of K are those
+    of a list if ``listed``. Rows of A are windows
     of a map if ``of_windows``; ``line`` are the bytes of a kernel row, if there is room for as many
     in a store, and pixels follow each other in memory if ``dense``. ``map_row`` are the bytes of a
     row of a depthwise job's map, less one. Sums of each block along K are ``shifted`` by octaves.
@@ -97,6 +103,7 @@ class Geometry(data.StructLayout):
             "accumulate": 1,
             "factored": 1,
             **({"packed": 1} if spec.sparse else {}),
+            **({"listed": 1} if spec.lists else {}),
             **({"wide": 1, "narrowed": 1} if spec.sizes else {}),
             **({"of_windows": 1, "line": spec.length_width, "dense": 1} if spec.windows else {}),
             **({"shifted": 1} if spec.shares else {}),
@@ -115,6 +122,11 @@ def pick(make: Callable[[int], ValueLike], keys: Sequence[int], index: Value) ->
 def bytes_of(numbers: Value, bits: int) -> Value:
     """Return the bytes of a count of numbers, whose width is a power of two or whole bytes."""
     return numbers * (bits // 8) if bits >= 8 else (numbers + (8 // bits - 1)) // (8 // bits)
+
+
+def last_of_list(above: Value) -> Value:
+    """Return byte_count - 1 of a list, from its most places less one: a word each, and a count."""
+    return Cat(C(PLACE_BYTES - 1, exact_log2(PLACE_BYTES)), above + 1)
 
 
 def words_bytes(spec: CoprocessorSpec, side: str, words: Value, kind: Value) -> Value:

@@ -214,7 +214,7 @@ class JobCheck(wiring.Component):
             out.per_column.eq(mode.per_column & spec.requantises_columns),
             out.accumulate.eq(mode.accumulate & spec.accumulates),
             out.factored.eq(mode.bias & mode.accumulate & spec.row_factors),
-            *([out.packed.eq(mode.packed)] if spec.sparse else []),
+            *(out[flag].eq(mode[flag]) for flag in ("packed", "listed") if flag in dict(layout)),
             *([out.shifted.eq(job.ldsa.any())] if spec.shares else []),
         ]
         if spec.sizes:

@@ -6,6 +6,7 @@ from amaranth import Module, Mux, Signal, Value
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.control import Control
+from hw.soc.schedule.row_request import joins_rows
 
 __all__ = ["count_jobs", "wrong_reads"]
 
@@ -23,7 +24,7 @@ def count_jobs(
     counts = [Signal(3, name=f"jobs_{name}") for name in ("read", "sent", "done")]
     were_read, sent, done = counts
     rows = write.i.valid & write.i.ready & path.o_rows.payload.final
-    comes = read.o_final + (path.o_final & ~failed) if core.spec.windows else read.o_final
+    comes = read.o_final + (path.o_final & ~failed) if joins_rows(core.spec) else read.o_final
     for count, event in zip(counts, (comes, rows, control.on), strict=True):
         m.d.sync += count.eq(Mux(control.clear, 0, count + event))
     # A cycle late, before a row can leave that is of what was read.
@@ -53,4 +54,5 @@ def wrong_reads(
     control, oldest : what ends a run; what is read is of the oldest job.
     """
     wrong = [(path.o_beyond & oldest, "bad_index")] if spec.gather else []
+    wrong += [(path.lists.wrong & oldest, "bad_index")] if spec.lists else []
     return wrong + [(path.packed.wrong & control.last, "bad_offset")] * spec.sparse

@@ -38,11 +38,14 @@ def job_reasons(
     )
     if spec.sparse:
         unsupported |= mode.packed & ((job.ldb == 0) | (job.ldb >> spec.distance_width != 0))
+    long: Value = job.k > limit
+    if spec.lists:
+        unsupported |= mode.listed & (mode.packed if spec.sparse else 0)
+        long |= mode.listed & (job.k > spec.lists)
     if spec.table and spec.sizes:
         unsupported |= mode.table & mode.c_bytes[1]
     if spec.sizes:
         unsupported |= mode.c_bytes.all() | (mode.c_bytes.any() & ~mode.requantise)
-    long = job.k > limit
     if of_rows is not None:
         here = of_rows.here
         zero, large = Mux(here, of_rows.zero, zero), Mux(here, of_rows.large, large)

@@ -11,7 +11,7 @@ from hw.arith.constant_division import divide_by_constant
 from hw.arith.product import product_in_logic
 from hw.soc.registers.window_layout import WindowLayout
 from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import FACTOR_BYTES, pick
+from hw.soc.schedule.geometry import FACTOR_BYTES, last_of_list, pick
 from hw.soc.schedule.vector_check import VectorCheck
 
 __all__ = ["MatrixEnd", "matrix_ends"]
@@ -159,6 +159,10 @@ def _ends_of_scales(
             MatrixEnd(Destination.A_SCALES, C(0), None, C(0), C(0)),
             MatrixEnd(Destination.CODEBOOK, C(0), None, C(table - 1), used),
         ]
+    if spec.lists:
+        # K places and their count, in place of scales of A.
+        listed = job.mode.listed & used
+        return [MatrixEnd(Destination.PLACES, C(0), None, last_of_list(geometry.k), listed)]
     if not block:
         return []
     codes = [kind.codes for kind in spec.kinds]

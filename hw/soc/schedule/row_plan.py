@@ -83,10 +83,11 @@ def row_plans(
     if spec.inside.a_sides or spec.shares:
         of_rows(Destination.A_SCALES, job.ldsa, _scales(spec, job, codes), scales)
     if spec.shares:
-        of_a = plans[Destination.A_SCALES]
-        plans[Destination.A_SCALES] = of_a._replace(needed=job.shifted)
+        plans[Destination.A_SCALES] = plans[Destination.A_SCALES]._replace(needed=job.shifted)
     before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
     of_codes(Destination.B, walk.o_codes, job.ldb, before, length)
+    if spec.lists:
+        plans |= _of_list(plans, job.listed, before)
     if spec.sparse:
         # A row stands for all of a block.
         b = plans[Destination.B]
@@ -132,6 +133,21 @@ def _of_map(plan: RowPlan, here: Value) -> RowPlan:
     """Plan rows of a map, which is taken apart later: each begins with its first byte."""
     step, before = (Mux(here, 0, value) for value in (plan.step, plan.before))
     return plan._replace(step=step, before=before, home=plan.home | here)
+
+
+def _of_list(
+    plans: dict[Destination, RowPlan], here: Value, before: Value
+) -> dict[Destination, RowPlan]:
+    """Plan rows of A and of B by a list, whose places tell what of a row, and which one.
+
+    Rows begin at their first code, and those of B at that of K, `before` bytes from its address on.
+    """
+    a, b = plans[Destination.A], plans[Destination.B]
+    first, step = Mux(here, before, b.before), Mux(here, 0, b.step)
+    return {
+        Destination.A: a._replace(before=Mux(here, 0, a.before)),
+        Destination.B: b._replace(step=step, before=first, home=b.home | here),
+    }
 
 
 def _scales(spec: CoprocessorSpec, job: Any, words: Value) -> Value:

@@ -5,13 +5,18 @@ from amaranth.lib import data
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.destination import Destination, destinations
 
-__all__ = ["Bases", "RowRequest"]
+__all__ = ["Bases", "RowRequest", "joins_rows"]
+
+
+def joins_rows(spec: CoprocessorSpec) -> bool:
+    """Return whether a row that is read may be a part of a row of a store."""
+    return spec.windows or spec.lists > 0
 
 
 class RowRequest(data.StructLayout):
     """A row to read: address, bytes, destination; whether it is the last of its block, of its job.
 
-    Where jobs have windows, a row may be one of several that make a row of a store, and
+    Where jobs have windows or lists, a row may be one of several that make a row of a store, and
     ``joins`` the next one; and one that is to ``fill`` is not read.
     """
 
@@ -22,7 +27,7 @@ class RowRequest(data.StructLayout):
             "to": range(destinations(spec)),
             "last": 1,
             "final": 1,
-            **({"fill": 1, "joins": 1} if spec.windows else {}),
+            **({"fill": 1, "joins": 1} if joins_rows(spec) else {}),
         })
 
 

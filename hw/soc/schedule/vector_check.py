@@ -7,6 +7,7 @@ from amaranth import C, Cat, Mux, Value
 from golden.npe.vector import VectorUnitSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.rdl import vector_numbers
+from hw.soc.schedule.geometry import last_of_list
 
 __all__ = ["VectorCheck", "share_columns", "vector_check"]
 
@@ -57,17 +58,17 @@ def vector_check(
     built = mode.vector.matches(*(numbers[name] for name in spec.vector_jobs))
     turned: Value = mode.vector == numbers["transpose"] if spec.transpose else C(0, 1)
     gathers: Value = mode.vector == numbers["gather"] if spec.gather else C(0, 1)
+    index = _of_lists(spec, mode)
+    if spec.lists:
+        built, gathers = Mux(mode.listed, index, built), gathers & ~index
     scaled, pair, second, exponents = (
         mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
         for names in (unit.SCALED, unit.PAIRS, unit.SECOND, ("scale",))
     )
     exps, scaled = _of_shares(unit, mode, scaled)
     maps, requantised, windows = C(0, 1), scaled, C(0, 1)
-    most: Value = Mux(pair, unit.most("add"), unit.length) if unit.scales else C(unit.length)
     if spec.depthwise:
         windows = mode.vector == numbers["depthwise"]
-        columns = spec.rows // spec.inside.m * spec.inside.n
-        most = Mux(windows, min(unit.length, columns), most)
     if spec.taps:
         maps = mode.vector.matches(*(numbers[name] for name in spec.MAPS)) | windows
         requantised = scaled | maps
@@ -76,6 +77,8 @@ def vector_check(
     if spec.sizes:
         narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
     bytes_c = _bytes_of_c(spec, above, (softmax, exps), narrowed | maps)
+    if spec.lists:
+        bytes_c = Mux(index, last_of_list(above), bytes_c)
     bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
     wrong = _wrong_flags(spec, job, scaled, requantised, windows)
     shares = softmax | exps if unit.builds(unit.SHARES) else softmax
@@ -88,7 +91,7 @@ def vector_check(
         zero=(job.m == 0) | (job.n == 0) | (has_k & (job.k == 0)),
         large=(job.m >> size != 0) | (job.n >> size != 0) | (has_k & (job.k >> size != 0)),
         unsupported=~built | (mode.a_format >= spec.vector_in_bytes) | wrong,
-        long=(job.n > most) & ~turned,
+        long=(job.n > _most(spec, pair, windows, index)) & ~turned,
         bytes_a=bytes_a,
         bytes_c=Mux(turned, above_m, bytes_c) if spec.transpose else bytes_c,
         turned=turned,
@@ -97,6 +100,24 @@ def vector_check(
         gathers=gathers,
         windows=windows,
     )
+
+
+def _most(spec: CoprocessorSpec, pair: Value, windows: Value, index: Value) -> Value:
+    """Return the most codes of a row: of two operands, of windows, of a list, or of others."""
+    unit = spec.vector
+    assert unit is not None
+    most: Value = Mux(pair, unit.most("add"), unit.length) if unit.scales else C(unit.length)
+    if spec.depthwise:
+        columns = spec.rows // spec.inside.m * spec.inside.n
+        most = Mux(windows, min(unit.length, columns), most)
+    return Mux(index, spec.lists, most) if spec.lists else most
+
+
+def _of_lists(spec: CoprocessorSpec, mode: Any) -> Value:
+    """Return whether a job makes lists, which has the number of a gather."""
+    if not spec.lists:
+        return C(0, 1)
+    return (mode.vector == vector_numbers()["gather"]) & mode.listed
 
 
 def _of_shares(unit: VectorUnitSpec, mode: Any, scaled: Value) -> tuple[Value, Value]:
@@ -187,6 +208,7 @@ def _wrong_mode(
     wrong: Value = C(0, 1)
     if spec.sizes:
         wrong |= mode.c_bytes > spec.vector_out_bytes
+        wrong |= (_of_lists(spec, mode) & mode.c_bytes.any()) if spec.lists else 0
         wrong |= narrowed & ~shares & ~requantised & ~turned & ~gathers
     if spec.transpose:
         wrong |= turned & ((mode.a_format != 0) | (~narrowed if spec.vector_out_bytes > 1 else 0))

@@ -10,7 +10,7 @@ from carrysave.compiler.encoder.one_pass import ONE, Head, Mask, one_pass
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.jobs import share_product
+from carrysave.compiler.program.share_jobs import share_product
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.words import group_of, group_words
 from carrysave.compiler.run.network import by_golden

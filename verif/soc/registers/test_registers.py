@@ -175,6 +175,7 @@ def test_registers_job_layout_is_the_descriptor() -> None:
         "vector": (16, 4),
         "c_bytes": (20, 2),
         "table": (22, 1),
+        "listed": (28, 1),
     }
     shape = layout["mode"].shape
     assert isinstance(shape, data.FlexibleLayout)
