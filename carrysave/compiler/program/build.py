@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program import jobs
+from carrysave.compiler.program import jobs, list_jobs
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.digits import by_byte, digits, packed, weight_range
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import COUNTERS, Image
-from carrysave.compiler.program.list_jobs import listed_product
 from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.program.steps import Start, Varies
 from carrysave.compiler.program.words import JOBS
