@@ -133,7 +133,7 @@ def test_list(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("leasyn", "LeaSyn is in part. see: carrysave contract digit_column -p m=2"),
+        ("leasyn", "LeaSyn is done. see: carrysave contract digit_column -p m=2"),
         ("InTAR", "InTAR is not here. An array has one dataflow"),
         ("hpca", "hpca is no table; HPCA 2025, bit-weight TPE is done. see: carrysave reproduce"),
         ("", "unknown table ''"),
