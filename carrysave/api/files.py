@@ -34,7 +34,7 @@ class Files(Result):
     operations_per_cycle    Two per multiply-accumulate.
     """
 
-    def __init__(self, facts: dict[str, Any], blocks: str | None) -> None:
+    def __init__(self, facts: dict[str, Any], blocks: str | None = None) -> None:
         super().__init__(facts)
         self._blocks = blocks
 

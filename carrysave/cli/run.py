@@ -159,7 +159,7 @@ def run_model(
 def _given(model: Path, data: Path | None) -> Path:
     """Refuse a model that is not there, and then none of its inputs."""
     if not model.exists():
-        raise FileNotFoundError(errno.ENOENT, "no such model", str(model))
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(model))
     if data is None:
         raise UsageError(
             "run needs --input: a file .npy, or .npz with an array for each input by its name; the"

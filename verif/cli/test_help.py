@@ -78,7 +78,7 @@ def test_help_names_commands_by_what_they_are_for(run: Run) -> None:
         ("verify opt1 -p target=ecp5", "unknown parameter of opt1 'target'; known: k, "),
         ("explore --objective speed", "did you mean gops or fmax_mhz or period_ns?"),
         ("generate bitnet", "did you mean ternary_core?"),
-        ("run missing.onnx", "missing.onnx: no such model"),
+        ("run missing.onnx", "missing.onnx: No such file or directory"),
     ],
 )
 def test_errors_say_what_was_meant(run: Run, words: str, says: str) -> None:

@@ -30,7 +30,7 @@ from carrysave.ip.generator import main as generator
 from carrysave.report.changes import _report
 from carrysave.weights import image
 from hw.emit.sources import Sources
-from hw.emit.user_files import read
+from hw.emit.user_files import read, read_text
 from verif.asic.placement.test_lef import CELLS, TECHNOLOGY
 from verif.asic.test_fuzz_liberty import SMALL
 
@@ -56,6 +56,7 @@ KINDS: dict[str, tuple[bytes, Callable[[Path], object]]] = {
     "space.toml": (b'designs = ["systolic_os"]\n', Space.read),
     "front.json": (json.dumps(FRONT).encode(), lambda path: point_of(path, 0)),
     "sentences.txt": ("gr\u00fc\u00df dich\n".encode(), sentences),
+    "prompt.txt": ("gr\u00fc\u00df dich\n".encode(), read_text),
     "report.json": (b'{"target": 1}', lambda path: said(_report, path)),
     "manifest.json": (
         b'{"image": "none.bin"}',
@@ -82,6 +83,7 @@ TEXTS = {
     "calibration of compile": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of estimate": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of build": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
+    "calibration of chat": ("carrysave/compiler/decoder/skip.py", "prompt.txt"),
     "calibration of embed": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "model of embed": ("carrysave/compiler/front/sentences.py", "tokenizer.json"),
     "perplexity of chat": ("carrysave/compiler/decoder/perplexity.py", "sentences.txt"),

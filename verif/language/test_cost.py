@@ -59,7 +59,8 @@ def test_token_alone_is_within_a_tenth_of_what_the_bus_takes(core: Core) -> None
     bound = found.bytes / 1.333e9 * 100e6
     assert 1 < found.cycles / bound < (1.25 if core.bits == 2 else 1.1)
     # All of it moves, and little more than activations and parts of beats besides.
-    assert found.bytes < found.traffic < 1.25 * found.bytes
+    # Where parts of a row of trits end inside a beat, that is read for both.
+    assert found.bytes < found.traffic < (1.31 if core.trits else 1.25) * found.bytes
     if core is W4:
         assert 11 < 100e6 / found.cycles / 1.333 < 13.2
 
