@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from carrysave.api.design import Design
 from carrysave.studio.tasks import KINDS
 from carrysave.studio.work import Busy, Worker
+from hw.catalog import CATALOG
 from verif.studio.conftest import Client
 from verif.support.command import Run
 
@@ -170,6 +172,18 @@ def test_blocks_and_waves_are_drawn(studio: Client) -> None:
     assert "--transactions 4 --waves --seed 1" in page
     waves = page.partition('href="/files/runs/')[2].partition('"')[0]
     assert b"$enddefinitions" in studio.ask(f"/files/runs/{waves}").body
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", [one for one, entry in CATALOG.items() if entry.engine is None])
+def test_every_design_has_waves_by_the_line_of_the_page(
+    studio: Client, run: Run, tmp_path: Path, name: str
+) -> None:
+    assert studio.job(name, "waves")["state"] == "done"
+    page = unescape(studio.ask(f"/design/{name}").text)
+    (line,) = [one for one in page.splitlines() if "--transactions" in one]
+    outcome = run(*shlex.split(line)[1:], "-o", tmp_path)
+    assert (outcome.code, " passed: the first cycles" in page) == (0, True)
 
 
 def slow(name: str, parameters: dict[str, object], folder: str) -> dict[str, str]:
