@@ -59,6 +59,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "pandas": ("pandas",),
     "parquet": ("pyarrow",),
     "report": ("vl_convert",),
+    "studio": ("tornado", "sklearn"),
 }
 """Modules that the core does without, by the extra of the package that brings them."""
 
@@ -78,6 +79,7 @@ _OF_COMMANDS = {
     "precision": "networks",
     "run": "networks",
     "soc": "system",
+    "studio": "studio",
     "train": "networks",
 }
 """The extra of a command, where more than one has what it lacks."""

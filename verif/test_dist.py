@@ -188,7 +188,7 @@ def files(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_all_commands_are_here() -> None:
-    assert {*RUNS, *NEED_MORE, "completion"} == {name for name, _, _ in _COMMANDS}
+    assert {*RUNS, *NEED_MORE, "completion", "studio"} == {name for name, _, _ in _COMMANDS}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -204,6 +204,21 @@ def test_command_says_which_package_it_needs(command: Command, name: str) -> Non
     """The first of the two, which depends on what of them this machine has."""
     last = command(name, *NEED_MORE[name], code=1).splitlines()[-1]
     assert re.search("`sudo apt-get install (opensta|qflow-tech-osu018)`", last), last
+
+
+def test_the_studio_has_its_page(program: Command) -> None:
+    """The server is of no other package; its page, style and script are in the wheel."""
+    made = """
+from pathlib import Path
+from carrysave.studio.forms import form_of
+from carrysave.studio.views import ASSETS, design_page
+from carrysave.studio.work import Worker
+print(design_page(form_of("mac", {}), Worker(Path("studio"))))
+print(*(text() for _, text in ASSETS.values()))
+"""
+    page = program("python", "-c", made)
+    assert "carrysave generate mac" in page
+    assert "prefers-color-scheme: dark" in page
 
 
 def test_the_plugin_is_there(program: Command, tmp_path: Path) -> None:

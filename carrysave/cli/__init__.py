@@ -21,6 +21,7 @@ _GROUPS = {
         ("list", "list_designs", "List the designs."),
         ("show", "show_nest", "Print the loop nest of a bit-weight design."),
         ("generate", "generate", "Write a design: Verilog, manifest, constraints, FuseSoC core."),
+        ("studio", "studio", "Choose a design and its parameters on a page in the browser."),
     ),
     "Tests and proofs": (
         ("verify", "verify", "Run a design's cocotb regression against its numpy twin."),

@@ -5,14 +5,14 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from carrysave.docs import block_diagram
 from carrysave.docs.evidence import tests_of
 from carrysave.docs.figures import figures_of
 from carrysave.docs.markdown import autodoc, code, table
 from carrysave.docs.origins import origins_of
 from carrysave.docs.samples import command_of, sample
-from carrysave.docs.structure import structure_of
-from carrysave.docs.timing import bench_tests, diagram
+from carrysave.drawings import block_diagram
+from carrysave.drawings.structure import structure_of
+from carrysave.drawings.timing import bench_tests, diagram
 from carrysave.report import loop_nest
 from hw.catalog import CATALOG, Design
 from hw.emit.flat_ports import clock_and_reset, flat_ports

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from carrysave.docs.sources import ROOT
+from carrysave.drawings.sources import ROOT
 
 __all__ = ["KINDS", "kinds_of", "tests_of", "tests_with"]
 

@@ -11,7 +11,7 @@ import carrysave
 from carrysave import testing
 from carrysave.cli import command_line
 from carrysave.docs.markdown import autodoc, table
-from carrysave.docs.sources import ROOT
+from carrysave.drawings.sources import ROOT
 from carrysave.driver import coprocessor, stream, uart
 from carrysave.ip.readme_tables import access
 from carrysave.jobs import job, options

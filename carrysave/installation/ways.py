@@ -42,6 +42,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "list": (Way("", ()),),
     "show": (Way("", ()),),
     "generate": (Way("", _YOSYS), Way("--docs", ("peakrdl_html",))),
+    "studio": (
+        Way("", ("tornado", *_YOSYS)),
+        Way("waves", ("tornado", *_ICARUS)),
+        Way("estimates", ("tornado", "sklearn")),
+    ),
     "verify": (
         Way("", _SIMULATE),
         Way("--simulator icarus", _ICARUS),

@@ -8,13 +8,14 @@ from xml.etree import ElementTree
 import pytest
 
 from carrysave.asic.placement.technology import TECHNOLOGIES
-from carrysave.docs import block_diagram, cells, design_page, reference, status
+from carrysave.docs import cells, design_page, reference, status
 from carrysave.docs.evidence import KINDS
 from carrysave.docs.figures import figures_of, tiers_of
 from carrysave.docs.origins import AFTER, COMPARED, origins_of
 from carrysave.docs.samples import command_of, sample
-from carrysave.docs.sources import ROOT
-from carrysave.docs.structure import LOGIC, Link, structure_of
+from carrysave.drawings import block_diagram
+from carrysave.drawings.sources import ROOT
+from carrysave.drawings.structure import LOGIC, Link, structure_of
 from carrysave.jobs.store import COLUMNS
 from carrysave.papers import eight_bits, lanes, layer, ratios, rivals
 from carrysave.vectors.tables import MEANINGS

@@ -28,6 +28,7 @@ PAGES = [
 ]
 NEEDS = {
     "a board",
+    "a browser, and ends by Ctrl-C",
     "a checkout",
     "a cluster",
     "a fresh machine",
@@ -102,8 +103,7 @@ def _check_design(given: dict[str, object], *, wide: bool) -> None:
     from carrysave.cli.options import settings
     from carrysave.prove.wide import WideDesign
 
-    # The options that choose a design may be one value.
-    choice = getattr(given.get("choice"), "parameter", None)
+    choice = getattr(given.get("choice"), "parameter", None)  # of options that are one value
     texts = settings(choice or given.get("parameter") or given.get("parameters") or ())  # type: ignore[arg-type]
     if isinstance(given.get("design"), str):
         name = str(given["design"])

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from carrysave.docs.sources import ROOT
+from carrysave.drawings.sources import ROOT
 from carrysave.fpga.fitting import devices_of, fitting
 from hw.catalog import Design
 from hw.device import NAMES

@@ -6,14 +6,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from carrysave import cache
-from carrysave.docs.sources import digest_of_sources
+from carrysave.drawings.sources import digest_of_sources
 from carrysave.report import traces, waves
 from carrysave.sim import runner
 from hw.catalog import Design
 from hw.emit import tools
 from hw.emit.flat_ports import flat_ports
 
-__all__ = ["bench_tests", "diagram"]
+__all__ = ["bench_tests", "diagram", "drawn"]
 
 _PERIOD = 10.0
 """Of the benches' clock, ns."""
@@ -63,7 +63,7 @@ def diagram(design: Design) -> tuple[str, str] | None:
     ]
     if test is None or not streams:
         return None
-    parts = ["timing", design.key, digest_of_sources("hw", "golden", "verif", "carrysave/docs")]
+    parts = ["timing", design.key, digest_of_sources("hw", "golden", "verif", "carrysave/drawings")]
     return test, cache.remembered("docs", parts, lambda: _simulated(design, test))
 
 
@@ -85,11 +85,20 @@ def _simulated(design: Design, test: str) -> str:
         )
         if not result.ok or result.waves is None:
             raise RuntimeError(f"{design.module}: {test} failed: {result.log.read_text()[-2000:]}")
-        return _drawn(design, result.waves)
+        return drawn(design, result.waves)
 
 
-def _drawn(design: Design, path: Path) -> str:
-    """Draw the ports of the streams, from a cycle before the first beat on."""
+def drawn(design: Design, path: Path) -> str:
+    """Draw the ports of a design's streams, from a cycle before the first beat on.
+
+    Parameters
+    ----------
+    path : waves of a run of its bench, VCD.
+
+    Returns
+    -------
+    SVG with the colours of a page.
+    """
     ports = [port for port in flat_ports(design.component()) if "." in port.path]
     names = ["clk", *(port.name for port in ports)]
     valid = [port.name for port in ports if port.inward and port.path.endswith(".valid")]

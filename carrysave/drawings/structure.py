@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from carrysave import cache
-from carrysave.docs.contents import inside, short
-from carrysave.docs.sources import digest_of_sources
+from carrysave.drawings.contents import inside, short
+from carrysave.drawings.sources import digest_of_sources
 from hw.catalog import Design
 from hw.emit import tools, yosys
 from hw.emit.verilog import Emission
@@ -68,7 +68,7 @@ class Structure:
 
 def structure_of(design: Design) -> Structure:
     """Return the structure of a design, from its netlist before optimisation; kept in the cache."""
-    parts = ["structure", design.key, digest_of_sources("hw", "golden", "carrysave/docs")]
+    parts = ["structure", design.key, digest_of_sources("hw", "golden", "carrysave/drawings")]
     facts = cache.remembered("docs", parts, lambda: asdict(_structure(design)))
     return Structure(
         tuple(Part(**{**one, "lines": tuple(one["lines"])}) for one in facts["parts"]),

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import NamedTuple
 
-from carrysave.docs.structure import Link, Part, Structure
+from carrysave.drawings.structure import Link, Part, Structure
 
 __all__ = ["draw"]
 

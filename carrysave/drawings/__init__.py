@@ -1,0 +1,1 @@
+"""Pictures of a design: its blocks, and the waves of its streams."""
