@@ -59,6 +59,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "pandas": ("pandas",),
     "parquet": ("pyarrow",),
     "report": ("vl_convert",),
+    "stores": ("sqlalchemy", "psycopg"),
 }
 """Modules that the core does without, by the extra of the package that brings them."""
 

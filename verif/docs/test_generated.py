@@ -15,7 +15,7 @@ from carrysave.docs.origins import AFTER, COMPARED, origins_of
 from carrysave.docs.samples import command_of, sample
 from carrysave.docs.sources import ROOT
 from carrysave.docs.structure import LOGIC, Link, structure_of
-from carrysave.jobs.store import COLUMNS
+from carrysave.jobs.rows import COLUMNS
 from carrysave.papers import eight_bits, lanes, layer, ratios, rivals
 from carrysave.vectors.tables import MEANINGS
 from golden.engine import EngineSpec
