@@ -102,9 +102,8 @@ def _print(
     reader: jobs.Reader, where: str | None, chosen: list[str] | None, foreign: Foreign | None
 ) -> None:
     """Print columns, or those that say most, of the last rows."""
-    count = reader.count(where)
-    latest = [row for rows in reader.batches(where, _MOST) for row in rows][::-1]
-    some = [dict(zip(reader.names, row, strict=True)) for row in latest]
+    latest, count = reader.latest(_MOST, where)
+    some = [dict(zip(reader.names, row, strict=True)) for row in reversed(latest)]
     if foreign is not None:
         foreign.seen(latest)
     if chosen is not None:

@@ -51,6 +51,11 @@ class Reader:
         with self._database.explained():
             yield from self._database.batches(self._table, where, latest)
 
+    def latest(self, most: int, where: str | None = None) -> tuple[Rows, int]:
+        """Return the last rows for which an expression is true, the last first, and their count."""
+        rows = [row for batch in self.batches(where, most) for row in batch]
+        return rows, len(rows) if len(rows) < most else self.count(where)
+
     def rows(
         self, where: str | None = None, latest: int | None = None
     ) -> Iterator[tuple[dict[str, Any], str]]:

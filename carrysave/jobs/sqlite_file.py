@@ -64,6 +64,8 @@ class SqliteFile:
     def prepare(self) -> None:
         """Have writers wait for no reader, and readers for no writer."""
         self._prepared = True
+        # Of a new file: rows of a kilobyte are read in half the time of SQLite's 4096.
+        self._database.execute("PRAGMA page_size = 16384")
         # Where that cannot be, as on network drives, they wait.
         with contextlib.suppress(sqlite3.OperationalError):
             self._database.execute("PRAGMA journal_mode = WAL")

@@ -76,7 +76,7 @@ def test_a_revision_is_a_commit_and_says_if_source_is_changed(
     monkeypatch.setattr(carrysave, "__file__", str(module))
     of = provenance.revision.__wrapped__
     assert of() == carrysave.__version__
-    git = ["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b"]
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
         subprocess.run([*git, *words], check=True)
     commit = of()

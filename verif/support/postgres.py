@@ -31,14 +31,15 @@ def serving() -> Iterator[str]:
         port = free.getsockname()[1]
     # pytest's own folders are closed to the user that the server runs as, if root starts it.
     folder = Path(tempfile.mkdtemp(prefix="carrysave-store-"))
-    log = folder / "log"
-    process = subprocess.Popen(
-        [sys.executable, ROOT / "scripts/upkeep/store_server.py", folder, "--port", str(port)],
-        stdout=subprocess.PIPE,
-        stderr=log.open("w"),
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    program, log = ROOT / "scripts/upkeep/store_server.py", folder / "log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, program, folder, "--port", str(port)],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
