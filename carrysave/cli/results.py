@@ -46,8 +46,7 @@ def results(
     /,
     *,
     where: Annotated[
-        str | None,
-        Parameter(help="An SQL expression over the columns, which rows must fulfil."),
+        str | None, Parameter(help="An SQL expression over the columns, which rows must fulfil.")
     ] = None,
     failures: Annotated[
         bool, Parameter(show_default=False, help="The jobs that failed when last tried.")
@@ -66,8 +65,8 @@ def results(
     `versions`, `library_sha256`, `machine` and `tier`. Rows that were changed since, or that a
     store of another version made, are named; their jobs run again.
 
-    `diff` compares the last results of two stores, or of two revisions in one. The exit code is 1
-    if a figure is worse by more than the threshold, or a result of a store is gone.
+    `diff` compares two stores, or two revisions in one, and fails if a figure is worse by more
+    than the threshold, or a result of a store is gone.
 
     **Examples:**
 
