@@ -44,7 +44,7 @@ FIGURES = (
 MOST_SECONDS = 1.0
 MOST_MB = 1024.0
 _STEP = 20_000  # rows of a change, while the store is filled
-QUERIES = (
+QUERIES: tuple[tuple[str, list[str]], ...] = (
     ("the last rows", []),
     ("one design and width", ["--where", "design = 'mac' and p_a_width = 5"]),
     ("a figure", ["--where", "period_ns < 1.001"]),

@@ -40,16 +40,32 @@ def make(folder: Path, bin_folder: Path) -> None:
     if os.getuid() == 0:
         shutil.chown(folder, "postgres")
     password = secrets.token_urlsafe(18)
-    command = [bin_folder / "initdb", "-D", folder / "data", "-E", "UTF8", "--locale", "C"]
+    command: list[str | Path] = [
+        bin_folder / "initdb",
+        "-D",
+        folder / "data",
+        "-E",
+        "UTF8",
+        "--locale",
+        "C",
+    ]
     command += ["--auth-local", "peer", "--auth-host", "scram-sha-256"]
-    subprocess.run([*as_user(), *command], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*as_user(), *map(str, command)], check=True, stdout=subprocess.DEVNULL)
     # It listens to networks only where it was told to, but then to all that have the password.
     with (folder / "data" / "pg_hba.conf").open("a") as rules:
         rules.write("host all all all scram-sha-256\n")
     queries = f"CREATE ROLE {USER} LOGIN PASSWORD '{password}'\n"
     queries += f"CREATE DATABASE {DATABASE} OWNER {USER}\n"
-    single = [bin_folder / "postgres", "--single", "-D", folder / "data", "postgres"]
-    subprocess.run([*as_user(), *single], check=True, input=queries.encode(), capture_output=True)
+    single: list[str | Path] = [
+        bin_folder / "postgres",
+        "--single",
+        "-D",
+        folder / "data",
+        "postgres",
+    ]
+    subprocess.run(
+        [*as_user(), *map(str, single)], check=True, input=queries.encode(), capture_output=True
+    )
     # At the end, as it says that all is made.
     whole = folder / "password"
     whole.touch(mode=0o600)

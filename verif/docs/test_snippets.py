@@ -30,8 +30,6 @@ NEEDS = {
     "a board",
     "a checkout",
     "a cluster",
-    "a server",
-    "two stores",
     "a fresh machine",
     "a network service",
     "half an hour",
