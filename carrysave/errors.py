@@ -60,6 +60,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "parquet": ("pyarrow",),
     "report": ("vl_convert",),
     "studio": ("tornado", "sklearn"),
+    "stores": ("sqlalchemy", "psycopg"),
 }
 """Modules that the core does without, by the extra of the package that brings them."""
 

@@ -79,7 +79,14 @@ def bench_job(
         content=[jobs.source_digest(), _digest(design.entry.bench)],
         tools=tools,
         label=", ".join([design.module, f"seed {options.seed or _SEED}", simulator, *named]),
-        facts={"kind": "verify", "design": design.name, "parameters": parameters, **(facts or {})},
+        facts={
+            "kind": "verify",
+            "design": design.name,
+            "parameters": parameters,
+            "tier": "simulated",
+            **({"library": {"name": library.name, "sha256": library.sha}} if library else {}),
+            **(facts or {}),
+        },
     )
 
 

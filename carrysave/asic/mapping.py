@@ -238,21 +238,18 @@ def point_job(flow: Flow, recipe: Recipe, delay_ns: float, facts: Mapping[str, A
     facts : what the store says of it besides.
     """
     arguments = _arguments(flow, recipe, delay_ns, jobs.File)
+    formats = FORMAT, hierarchy.TIMED_WHOLE, arguments.get("modelled", 1), resized.FORMAT
     return jobs.Job(
         function=measure,
         arguments=arguments,
-        content=[
-            str(FORMAT),
-            str(hierarchy.TIMED_WHOLE),
-            str(arguments.get("modelled", 1)),
-            str(resized.FORMAT),
-        ],
+        content=[*map(str, formats)],
         tools=(yosys.version, sta.version),
         label=f"{flow.design.top}, {recipe}, target {delay_ns:.3f}",
         facts={
             "kind": "point",
             "design": flow.design.top,
             "target": flow.library.name,
+            "library": {"name": flow.library.name, "sha256": flow.library.sha},
             "recipe": str(recipe),
             "delay_target_ns": delay_ns,
             **facts,

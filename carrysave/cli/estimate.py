@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 from rich.console import Console
 
-from carrysave import cache, jobs
+from carrysave import cache
 from carrysave.api import estimate as api
 from carrysave.asic.synthesis import TARGETS
 from carrysave.cli import text_models
@@ -131,7 +131,7 @@ def estimate(
 
 def _fit(measured: FitFlags, folder: Path, *, raw: bool) -> int:
     """Fit a model to the results of a store."""
-    made = of_store(measured.store or jobs.default_path(), measured.target)
+    made = of_store(measured.store, measured.target)
     written = cache.write(folder / "estimate" / f"{measured.target}.json", made.text())
     print_outcome(_fitted(made, written), _show_fitted, raw)
     return 0

@@ -131,8 +131,8 @@ def present(result: Result, html: Path | None, raw: bool, folder: Path | None = 
 
 
 StoreFile = Annotated[
-    Path | None,
-    Parameter(help="SQLite file of all results. [default: results.sqlite in the cache]"),
+    str | Path | None,  # in this order: a path has no two slashes
+    Parameter(help="File of all results, or `postgresql://...`. [default: one in the cache]"),
 ]
 
 

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from carrysave.jobs.provenance import TIERS
 from hw.catalog import CATALOG
 
 __all__ = ["Figures", "figures_of", "tiers_of"]
-
-TIERS = ("mapped", "placed", "routed", "timed", "simulated", "bounded")
 
 
 class Figures(NamedTuple):

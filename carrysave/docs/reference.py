@@ -15,7 +15,7 @@ from carrysave.drawings.sources import ROOT
 from carrysave.driver import coprocessor, stream, uart
 from carrysave.ip.readme_tables import access
 from carrysave.jobs import job, options
-from carrysave.jobs.store import COLUMNS
+from carrysave.jobs.rows import COLUMNS
 from carrysave.sim.rules.axi4 import Axi4ReadRules, Axi4WriteRules
 from carrysave.sim.rules.others import AxiLiteRules, AxiStreamRules
 from carrysave.testing import bench

@@ -237,15 +237,15 @@ def shipped(target: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def of_store(path: Path, target: str) -> Estimator:
+def of_store(path: Path | str | None, target: str) -> Estimator:
     """Fit a model to what a store has of a target.
 
-    Of results at several activities those are taken that are most, of a design the last.
+    Of our results at several activities those are taken that are most, of a design the last.
     """
-    names, _, rows = jobs.select(path, "design IS NOT NULL")
-    chosen = [dict(zip(names, row, strict=True)) for row in rows]
+    with jobs.reading(path) as reader:
+        ours = [row for row, foreign in reader.rows("design IS NOT NULL") if not foreign]
     chosen = [
-        row for row in chosen if row["target"] == target and row.get("area_um2", row.get("luts"))
+        row for row in ours if row["target"] == target and row.get("area_um2", row.get("luts"))
     ]
     activities = [row.get("activity") or "" for row in chosen]
     activity = max(activities, key=activities.count, default="")

@@ -78,7 +78,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("--place", ("coloquinte", *_SEARCH, *_CELLS)),
         _PAGE,
     ),
-    "results": (Way("", ()), Way("--parquet", ("pyarrow",))),
+    "results": (
+        Way("", ()),
+        Way("--parquet", ("pyarrow",)),
+        Way("--store postgresql://", ("sqlalchemy", "psycopg")),
+    ),
     "reproduce": (
         Way("", ("matplotlib", *_CELLS)),
         Way("lut-tensor-core", ("sklearn", "matplotlib", *_CELLS)),

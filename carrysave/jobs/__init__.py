@@ -35,14 +35,16 @@ and then to one store (:mod:`carrysave.jobs.store`), a row each.
   nobody wants it any more. ``CancelledError`` and the like never reach the caller.
 - Functions of ``__main__`` are refused: workers could not find them.
 
-``jobs.select(path, where)`` reads the store; ``jobs.default_path()`` is where it is.
+``jobs.select(path, where)`` reads the store, and ``jobs.reading(path)`` a part at a time;
+``jobs.default_path()`` is where it is.
 """
 
-from carrysave.jobs.job import Failure, File, Job, Outcome, Tool, source_digest
+from carrysave.jobs.job import File, Job, Tool, source_digest
 from carrysave.jobs.options import Options, cores
-from carrysave.jobs.reader import select
+from carrysave.jobs.outcome import Failure, Outcome
+from carrysave.jobs.reader import Reader, reading, select
 from carrysave.jobs.runner import run, session
-from carrysave.jobs.store import Store, default_path
+from carrysave.jobs.store import Store, default_path, place_of
 from carrysave.jobs.window import ATTEMPTS
 from carrysave.progress import Tally
 
@@ -53,11 +55,14 @@ __all__ = [
     "Job",
     "Options",
     "Outcome",
+    "Reader",
     "Store",
     "Tally",
     "Tool",
     "cores",
     "default_path",
+    "place_of",
+    "reading",
     "run",
     "select",
     "session",

@@ -26,7 +26,9 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.errors import UsageError
-from carrysave.jobs.job import Failure, File, resolve
+from carrysave.jobs.job import File, resolve
+from carrysave.jobs.outcome import Failure
+from carrysave.jobs.provenance import machine, revision
 from hw.emit import tools
 from hw.emit.tools import MissingToolError
 
@@ -65,6 +67,8 @@ class Answer:
     failure: Failure | None = None
     seconds: float = 0.0
     who: str = ""
+    machine: str = ""
+    revision: str = ""
     differs: str = ""
     """Which versions are others here: nothing was done."""
 
@@ -90,7 +94,13 @@ def compute(order: Order) -> Answer:
         function = resolve(order.function)  # the first of a module takes a second to load
         start = time.monotonic()
         value = function(**_opened(order.arguments))
-        return {"value": value, "seconds": time.monotonic() - start, "who": who()}
+        return {
+            "value": value,
+            "seconds": time.monotonic() - start,
+            "who": who(),
+            "machine": machine(),
+            "revision": revision(),
+        }
 
     start = time.monotonic()
     try:

@@ -15,7 +15,7 @@ from tempfile import TemporaryFile
 import psutil
 
 from carrysave.jobs.child import GRACE, MARK, Answer, Order, end_marked, who
-from carrysave.jobs.job import Failure
+from carrysave.jobs.outcome import Failure
 
 __all__ = ["Children", "CHILDREN"]
 

@@ -13,7 +13,6 @@ from carrysave.jobs.child import Answer, Order
 from carrysave.jobs.children import CHILDREN
 from carrysave.jobs.files import files_of, with_files, without_files
 from carrysave.jobs.job import (
-    Failure,
     File,
     Job,
     base_versions,
@@ -22,6 +21,7 @@ from carrysave.jobs.job import (
     tool_named,
     tool_versions,
 )
+from carrysave.jobs.outcome import Failure
 from hw.emit import tools
 
 if TYPE_CHECKING:

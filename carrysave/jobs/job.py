@@ -18,7 +18,7 @@ import golden
 import hw
 from carrysave import cache
 
-__all__ = ["Failure", "File", "Job", "Outcome", "resolve", "source_digest", "tool_versions"]
+__all__ = ["File", "Job", "resolve", "source_digest", "tool_versions"]
 
 _FORMAT = "1"  # of keys
 
@@ -74,7 +74,7 @@ class Job:
         They count for the key, and a worker where one differs is refused.
     label : what a user sees of it. [default: the name of the function]
     facts : what the store says of it besides what its result has: ``design``, ``parameters``,
-        ``target``, ``recipe``, ``kind`` and figures.
+        ``target``, ``recipe``, ``kind``, ``tier`` and figures.
     seconds, memory : limits of time and of bytes, of this job alone; the session's if None.
     """
 
@@ -102,64 +102,14 @@ class Job:
         return cache.digest([*head, *content])[:32]
 
     @property
+    def question(self) -> str:
+        """The digest of function and arguments: the same for all versions of source and tools."""
+        return cache.digest([name_of(self.function), canonical(self.arguments)])[:32]
+
+    @property
     def text(self) -> str:
         """What a user sees of it."""
         return self.label or self.function.__name__
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why there is no result.
-
-    Members
-    -------
-    kind : the name of the exception's class; ``TimeLimit``, ``MemoryLimit`` or ``Crash``.
-    text : what it says, in one line.
-    log : the end of what the job and its tools printed, and where it happened.
-    final : whether another attempt would end alike: the arguments are refused, a limit is met, or
-        the exception has a true attribute ``final``.
-    error : the exception, if it can be passed on.
-    """
-
-    kind: str
-    text: str
-    log: str = ""
-    final: bool = False
-    error: BaseException | None = None
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.text}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What became of a job.
-
-    Members
-    -------
-    value : what the function returned, as JSON has it; None if there is a `failure`.
-    seconds : of wall time that it took, where and whenever it was done.
-    who : user@host that did it.
-    cached : whether it was done before.
-    attempts : how often it was tried now.
-    """
-
-    job: Job
-    key: str
-    value: Any = None
-    failure: Failure | None = None
-    seconds: float = 0.0
-    who: str = ""
-    cached: bool = False
-    attempts: int = 0
-
-    def get(self) -> Any:
-        """Return the value; raise what the job raised, or RuntimeError, if it failed."""
-        if self.failure is None:
-            return self.value
-        if self.failure.error is not None:
-            raise self.failure.error
-        raise RuntimeError(f"{self.job.text}: {self.failure.text}")
 
 
 def name_of(function: Callable[..., Any]) -> str:

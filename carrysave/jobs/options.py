@@ -22,7 +22,7 @@ class Options:
     ----------
     jobs : how many at a time in this machine. [default: a core each]
     scheduler : address of a scheduler of dask's, ``tcp://HOST:PORT``; this machine alone if None.
-    store : file of the store. [default: in the cache]
+    store : file of the store, or ``postgresql://...``. [default: a file in the cache]
     seconds, memory : limits of a job, its own ones excepted; bytes, all its processes together.
     progress : called with a :class:`carrysave.progress.Tally` whenever something changes, and each
         second: :meth:`carrysave.progress.Steps.jobs`.
@@ -30,7 +30,7 @@ class Options:
 
     jobs: int | None = None
     scheduler: str | None = None
-    store: Path | None = None
+    store: Path | str | None = None
     seconds: float = _SECONDS
     memory: int = _MEMORY
     progress: Callable[[Tally], None] | None = None

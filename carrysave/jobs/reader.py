@@ -1,27 +1,98 @@
-"""Reads a store."""
+"""Reads a store: all of it, or a part at a time."""
 
 import contextlib
-import sqlite3
-import threading
+from collections.abc import Iterator
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from carrysave.errors import ArgumentError
-from carrysave.jobs.store import PATIENCE, check_version, explained
+from carrysave.jobs.rows import foreign
+from carrysave.jobs.store import Database, check_version, opened
 
-__all__ = ["LIMIT", "select"]
-
-LIMIT = 10.0
-"""Seconds that an expression may take."""
-_LONGEST = 1 << 28
-"""Bytes of a text that an expression makes, or that a row has."""
+__all__ = ["Reader", "reading", "select"]
 
 Rows = list[tuple[Any, ...]]
+TABLES = ("results", "failures")
+
+
+class Reader:
+    """A store that is open to be read, and never written.
+
+    Members
+    -------
+    names, kinds : of the columns of `table`; types are those of SQLite.
+    """
+
+    def __init__(self, database: Database, table: str) -> None:
+        self._database = database
+        self._table = table
+        columns = database.columns(table)
+        self.names, self.kinds = list(columns), list(columns.values())
+
+    def count(self, where: str | None = None) -> int:
+        """Return how many rows there are for which an SQL expression is true."""
+        with self._database.explained():
+            ((row,),) = self._database.batches(self._table, where, None, "count(*)")
+        return int(row[0])
+
+    def batches(self, where: str | None = None, latest: int | None = None) -> Iterator[Rows]:
+        """Yield the rows for which an SQL expression is true, some at a time.
+
+        Parameters
+        ----------
+        where : can read, and nothing else.
+        latest : so many at most, the last that were written, the last first.
+
+        Raises
+        ------
+        UsageError
+            If the expression is none, or takes too long.
+        """
+        with self._database.explained():
+            yield from self._database.batches(self._table, where, latest)
+
+    def latest(self, most: int, where: str | None = None) -> tuple[Rows, int]:
+        """Return the last rows for which an expression is true, the last first, and their count."""
+        rows = [row for batch in self.batches(where, most) for row in batch]
+        return rows, len(rows) if len(rows) < most else self.count(where)
+
+    def rows(
+        self, where: str | None = None, latest: int | None = None
+    ) -> Iterator[tuple[dict[str, Any], str]]:
+        """Yield what :meth:`batches` does, each by names, and why it is none of ours, if so."""
+        for batch in self.batches(where, latest):
+            for cells in batch:
+                row = dict(zip(self.names, cells, strict=True))
+                yield row, foreign(row)
+
+
+@contextlib.contextmanager
+def reading(store: Path | str | None, table: str = "results") -> Iterator[Reader]:
+    """Open a table of a store to read.
+
+    Raises
+    ------
+    UsageError
+        If there is no store, it is of a newer version, or locked.
+    """
+    if table not in TABLES:
+        raise ArgumentError("{table} must be one of {legal}", legal=", ".join(TABLES))
+    database = opened(store, reading=True)
+    try:
+        with database.explained():
+            if check_version(database) is None:
+                raise ArgumentError(
+                    "{store} {path}: there is none yet; jobs that are done make one",
+                    path=database.name,
+                )
+            reader = Reader(database, table)
+        yield reader
+    finally:
+        database.close()
 
 
 def select(
-    path: Path, where: str | None = None, table: str = "results"
+    store: Path | str | None, where: str | None = None, table: str = "results"
 ) -> tuple[list[str], list[str], Rows]:
     """Return names, types and rows of a store, those for which an SQL expression is true.
 
@@ -31,76 +102,7 @@ def select(
     ------
     UsageError
         If there is no store, it is of a newer version, or the expression is none, or not done in
-        :data:`LIMIT` seconds.
+        :data:`carrysave.jobs.sqlite_file.LIMIT` seconds.
     """
-    if not path.is_file():
-        raise ArgumentError(
-            "{store} {path}: there is no such file; jobs that are done make one", path=path
-        )
-    with explained(path), contextlib.ExitStack() as stack:
-        database = sqlite3.connect(
-            f"{path.resolve().as_uri()}?mode=ro",
-            uri=True,
-            timeout=PATIENCE,
-            check_same_thread=False,
-        )
-        stack.callback(database.close)
-        check_version(database, path)
-        kinds = list(database.execute("SELECT name, type FROM pragma_table_info(?)", [table]))
-        database.set_authorizer(_may_read)
-        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-        # A comment in the expression ends with its line.
-        condition = f" WHERE (\n{where}\n)" if where is not None else ""
-        try:
-            rows = _within(database, f"SELECT * FROM {table}{condition}", stack)
-        except (sqlite3.DatabaseError, sqlite3.ProgrammingError, sqlite3.Warning) as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in {
-                sqlite3.SQLITE_BUSY,
-                sqlite3.SQLITE_LOCKED,
-                sqlite3.SQLITE_IOERR,
-            }:
-                raise
-            raise ArgumentError(
-                "{where} must be an SQL expression over columns of {table}, not {value!r}: {error}",
-                table=table,
-                value=where,
-                error=error,
-            ) from None
-    return [name for name, _ in kinds], [kind for _, kind in kinds], rows
-
-
-def _within(database: sqlite3.Connection, query: str, stack: contextlib.ExitStack) -> Rows:
-    """Return the rows of a query, which a thread of its own asks for.
-
-    So this one hears signals and the clock also where SQLite is in a single function, such as a
-    search in a long text, which no handler of its progress ends. `stack` closes the database later:
-    not where that would wait for the thread.
-    """
-    answers: SimpleQueue[Rows | Exception] = SimpleQueue()
-
-    def ask() -> None:
-        try:
-            answers.put(database.execute(query).fetchall())
-        except Exception as error:
-            answers.put(error)
-
-    threading.Thread(target=ask, daemon=True).start()
-    try:
-        answer = answers.get(timeout=LIMIT)
-    except BaseException as error:
-        database.interrupt()
-        stack.pop_all()
-        if isinstance(error, Empty):
-            raise ArgumentError(
-                "{where} must be done within {limit:g} s, and is not", limit=LIMIT
-            ) from None
-        raise
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
-
-
-def _may_read(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    reads = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
-    harmless = action == sqlite3.SQLITE_FUNCTION and second != "load_extension"
-    return sqlite3.SQLITE_OK if action in reads or harmless else sqlite3.SQLITE_DENY
+    with reading(store, table) as reader:
+        return reader.names, reader.kinds, [row for rows in reader.batches(where) for row in rows]

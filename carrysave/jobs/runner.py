@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from carrysave import cache
 from carrysave.errors import UsageError
 from carrysave.jobs.child import Order, compute, inside
-from carrysave.jobs.job import Job, Outcome, name_of
+from carrysave.jobs.job import Job, name_of
 from carrysave.jobs.options import Options, cores
-from carrysave.jobs.store import Store, default_path
+from carrysave.jobs.outcome import Outcome
+from carrysave.jobs.store import Store
 from carrysave.jobs.window import Counts, Window, outcome_of
 from carrysave.progress import Tally
 
@@ -32,7 +33,7 @@ class Session:
         if inside():
             return
         try:
-            self._store = Store(options.store or default_path())
+            self._store = Store(options.store)
         except UsageError:
             if options.store is not None or os.access(cache.folder(), os.W_OK):
                 raise

@@ -1,13 +1,21 @@
-"""The store of results: a table of a SQLite database, one row for each job that was done.
+"""The store of results: a table of a database, one row for each job that was done.
 
-Columns of ``results``, for pandas, DuckDB or ``sqlite3``:
+The database is a SQLite file, or one of a PostgreSQL server. Columns of ``results``, for pandas,
+DuckDB or SQL:
 
     key, kind, design, target, recipe   text; the key is the digest of all that it depends on
+    tier                                how far figures were taken: mapped, placed, routed, timed,
+                                        simulated, bounded
     p_<name>                            each parameter of the design: integer, real or text
     <figure>                            each number, text, truth value of a result: real or text
-    seconds, who, at                    wall time of the job, user@host, UTC
+    seconds, who, machine, at           wall time of the job, user@host, processor and cores, UTC
+    revision                            commit of the checkout that it was done by, ``+`` and a
+                                        digest with changes; else the version of the package
+    library_sha256                      digest of the cell library
     parameters, versions, value         JSON: as a whole, what the columns have in parts
-    digest                              SHA-256 of `value`
+    question                            digest of what was asked, whatever the source and tools
+    schema                              version of the store that made the row
+    digest                              SHA-256 of the whole row; one that does not fit is not ours
 
 A figure of a part of a result is ``<part>_<figure>``; lists are in ``value`` alone. A name whose
 values are numbers here and text there has a second column, ``<name>_text``. ``failures`` has the
@@ -17,59 +25,69 @@ The driver alone writes; workers need not see its disk. Several drivers may have
 """
 
 import contextlib
-import hashlib
 import json
 import os
-import platform
-import sqlite3
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import carrysave
 from carrysave import cache
 from carrysave.errors import ArgumentError
-from carrysave.jobs.job import Job, Outcome, name_of, tool_versions
+from carrysave.jobs.outcome import Outcome
+from carrysave.jobs.rows import (
+    COLUMNS,
+    SCHEMA,
+    Cell,
+    digest_of,
+    figures,
+    foreign,
+    head_of,
+    kind_of,
+    now,
+)
+from carrysave.jobs.server import Server
+from carrysave.jobs.sqlite_file import SqliteFile
 
-__all__ = ["COLUMNS", "PATIENCE", "SCHEMA", "Store", "check_version", "default_path", "explained"]
+__all__ = ["Database", "Store", "check_version", "default_path", "opened", "place_of"]
 
-SCHEMA = 1
-"""Version of the tables: ``user_version`` of the database."""
-_APPLICATION = 0x63617379  # "casy": application_id, so that nobody else's database is written to
-PATIENCE = 10.0  # seconds that a store may be locked
-COLUMNS = {
+Database = SqliteFile | Server
+
+_FAILURES = {
     "key": "TEXT PRIMARY KEY",
-    "kind": "TEXT",
-    "design": "TEXT",
-    "target": "TEXT",
-    "recipe": "TEXT",
+    **dict.fromkeys(("kind", "label", "error", "text", "log"), "TEXT"),
+    "attempts": "INTEGER",
     "seconds": "REAL",
     "who": "TEXT",
     "at": "TEXT",
-    "parameters": "TEXT",
-    "versions": "TEXT",
-    "value": "TEXT",
-    "digest": "TEXT",
 }
-_TABLES = f"""
-CREATE TABLE IF NOT EXISTS results ({", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())})
-    WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS results_design ON results (design, target);
-CREATE TABLE IF NOT EXISTS failures (
-    key TEXT PRIMARY KEY, kind TEXT, label TEXT, error TEXT, text TEXT, log TEXT, attempts INTEGER,
-    seconds REAL, who TEXT, at TEXT
-) WITHOUT ROWID;
-"""
-_MOST_COLUMNS = 1900  # SQLite's own limit is 2000
+_INDICES = (
+    "CREATE INDEX IF NOT EXISTS results_design ON results (design, target)",
+    "CREATE INDEX IF NOT EXISTS results_at ON results (at)",
+)
 
 
 def default_path() -> Path:
-    """Return where the store is if no option says otherwise: ``$CARRYSAVE_STORE``, or the cache."""
+    """Return the file that is the store by default: ``$CARRYSAVE_STORE``, or one of the cache."""
     if chosen := os.environ.get("CARRYSAVE_STORE"):
         return Path(chosen).expanduser().resolve()
     return cache.folder() / "results.sqlite"
+
+
+def place_of(store: Path | str | None) -> Path | str:
+    """Return where a store is: a file, or the URL of a server; by default :func:`default_path`."""
+    text = str(store or os.environ.get("CARRYSAVE_STORE") or default_path())
+    if text.startswith("sqlite:///"):
+        text = text.removeprefix("sqlite:///")
+    return text if "://" in text else Path(text).expanduser()
+
+
+def opened(store: Path | str | None, *, reading: bool = False) -> Database:
+    """Return the database of a store."""
+    place = place_of(store)
+    if isinstance(place, Path):
+        return SqliteFile(place, reading=reading)
+    return Server(place, reading=reading)
 
 
 class Store:
@@ -81,33 +99,44 @@ class Store:
         If it cannot be opened or written, is locked, of a newer version, or no store.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, store: Path | str | None = None) -> None:
+        self._database = opened(store)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ArgumentError(
-                "{store} {path}: {strerror}", path=path, strerror=error.strerror
-            ) from None
-        with self._explained():
-            self._database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-        try:
-            with self._explained():
-                check_version(self._database, path)
-                # Readers and a writer then do not wait for each other. Where that cannot be, as on
-                # network drives, they wait.
-                with contextlib.suppress(sqlite3.OperationalError):
-                    self._database.execute("PRAGMA journal_mode = WAL")
-                self._database.execute("PRAGMA synchronous = NORMAL")
-                with self._writing():
-                    for statement in _TABLES.split(";"):
-                        self._database.execute(statement)
-                    self._database.execute(f"PRAGMA application_id = {_APPLICATION}")
-                    self._database.execute(f"PRAGMA user_version = {SCHEMA}")
+            with self._database.explained():
+                check_version(self._database)
+                self._database.prepare()
+                with self._database.writing():
+                    self._make_tables()
                 self._columns = self._read_columns()
         except BaseException:
             self._database.close()
             raise
+
+    def _make_tables(self) -> None:
+        """Make what is not there yet; a store of a former version gets the columns that it lacks.
+
+        Its rows stay, and say by their `schema` that they are none of this version.
+        """
+        database = self._database
+        for table, columns in (("results", COLUMNS), ("failures", _FAILURES)):
+            typed = ", ".join(f"{database.quoted(n)} {self._type(k)}" for n, k in columns.items())
+            database.execute(f"CREATE TABLE IF NOT EXISTS {table} ({typed})")
+        there = self._read_columns()
+        for name, kind in COLUMNS.items():
+            if name not in there:
+                self._add_column(name, kind)
+        for index in _INDICES:
+            database.execute(index)
+        database.set_version(SCHEMA)
+
+    def _type(self, kind: str) -> str:
+        """Return a column's type, in the words of the database."""
+        word, _, rest = kind.partition(" ")
+        return f"{self._database.types[word]} {rest}".strip()
+
+    def _add_column(self, name: str, kind: str) -> None:
+        quoted = self._database.quoted(name)
+        self._database.execute(f"ALTER TABLE results ADD COLUMN {quoted} {self._type(kind)}")
 
     def __enter__(self) -> "Store":
         return self
@@ -121,170 +150,125 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let go of the database: one file, if no other driver has it."""
-        with contextlib.suppress(sqlite3.OperationalError):
-            self._database.execute("PRAGMA busy_timeout = 0")
-            self._database.execute("PRAGMA journal_mode = DELETE")
+        """Let go of the database."""
         self._database.close()
 
     def find(self, key: str) -> dict[str, Any] | None:
-        """Return ``value seconds who`` of a job that was done; None if it was not."""
-        with self._explained():
-            row = self._database.execute(
-                "SELECT value, digest, seconds, who FROM results WHERE key = ?", [key]
-            ).fetchone()
-        # What was damaged is computed again.
-        if row is None or _sha(row[0]) != row[1]:
+        """Return ``value seconds who machine revision`` of a job that was done; None if it was not.
+
+        A row that no store of this version made, or that was changed since, is none.
+        """
+        with self._database.explained():
+            mark = self._database.mark
+            rows = self._database.execute(f"SELECT * FROM results WHERE key = {mark}", [key])
+        if not rows or foreign(rows[0]):
             return None
-        return {"value": json.loads(row[0]), "seconds": row[2], "who": row[3]}
+        row = rows[0]
+        origin = {name: row[name] or "" for name in ("who", "machine", "revision")}
+        return {"value": json.loads(row["value"]), "seconds": row["seconds"], **origin}
 
-    def add(self, outcome: Outcome) -> None:
-        """Write what became of a job; a result replaces what failed before."""
-        with self._explained(), self._writing():
-            if outcome.failure is None:
-                self._add_result(outcome)
-                self._database.execute("DELETE FROM failures WHERE key = ?", [outcome.key])
-            else:
-                failure = outcome.failure
-                self._database.execute(
-                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    [
-                        outcome.key,
-                        _kind(outcome),
-                        outcome.job.text,
-                        failure.kind,
-                        failure.text,
-                        failure.log,
-                        outcome.attempts,
-                        outcome.seconds,
-                        outcome.who,
-                        _now(),
-                    ],
-                )
+    def add(self, *outcomes: Outcome) -> None:
+        """Write what became of jobs, as one change; a result replaces what failed before."""
+        with self._database.explained(), self._writing():
+            for outcome in outcomes:
+                self._delete("failures", outcome.key)
+                if outcome.failure is None:
+                    self._delete("results", outcome.key)
+                    self._insert("results", self._row(outcome))
+                else:
+                    self._insert("failures", _failed(outcome))
 
-    def _add_result(self, outcome: Outcome) -> None:
+    def _row(self, outcome: Outcome) -> dict[str, Any]:
         result = outcome.value if isinstance(outcome.value, dict) else {"result": outcome.value}
         facts = {**result, **outcome.job.facts}
-        value = json.dumps(outcome.value)
-        row: dict[str, Any] = {
-            "key": outcome.key,
-            "kind": _kind(outcome),
-            "seconds": outcome.seconds,
-            "who": outcome.who,
-            "at": _now(),
-            "value": value,
-            "digest": _sha(value),
-            "parameters": json.dumps(facts.get("parameters") or {}, sort_keys=True),
-            "versions": json.dumps(_versions(outcome.job, facts), sort_keys=True),
-            **{name: facts.get(name) for name in ("design", "target", "recipe")},
-        }
-        row |= self._placed(figures(facts))
-        names = ", ".join(_quoted(name) for name in row)
-        marks = ", ".join("?" * len(row))
+        row = head_of(outcome, facts) | self._placed(figures(facts))
+        return row | {"digest": digest_of(row)}
+
+    def _delete(self, table: str, key: str) -> None:
+        self._database.execute(f"DELETE FROM {table} WHERE key = {self._database.mark}", [key])
+
+    def _insert(self, table: str, row: Mapping[str, Any]) -> None:
+        names = ", ".join(map(self._database.quoted, row))
+        marks = ", ".join([self._database.mark] * len(row))
         self._database.execute(
-            f"INSERT OR REPLACE INTO results ({names}) VALUES ({marks})",
-            list(row.values()),
+            f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values())
         )
 
-    def _placed(self, figures: Mapping[str, float | int | str]) -> dict[str, float | int | str]:
+    def _placed(self, cells: Mapping[str, Cell]) -> dict[str, Cell]:
         """Return figures by their columns, new ones where there are none yet."""
-        row: dict[str, float | int | str] = {}
-        for name, value in figures.items():
-            kind = _type(name, value)
-            column = name
-            if self._columns.get(column.lower(), kind) not in _TAKES[kind]:
-                column = f"{name}_{kind.lower()}"
+        row: dict[str, Cell] = {}
+        taken: set[str] = set()  # SQL knows no capitals
+        for name, value in cells.items():
+            kind = _kind(name, value)
+            column = self._column(name, kind)
             if column.lower() not in self._columns:
-                if len(self._columns) >= _MOST_COLUMNS:
-                    continue  # `value` has it
-                with contextlib.suppress(sqlite3.OperationalError):  # another driver was faster
-                    self._database.execute(
-                        f"ALTER TABLE results ADD COLUMN {_quoted(column)} {kind}"
-                    )
-                self._columns = self._read_columns()
-            row[column] = float(value) if kind == "REAL" else value
+                self._columns = self._read_columns()  # another driver may have made it
+                column = self._column(name, kind)
+            if column.lower() in taken or not self._database.holds(column, value):
+                continue  # `value` has it
+            if column.lower() not in self._columns:
+                if len(self._columns) >= self._database.most_columns:
+                    continue
+                self._add_column(column, kind)
+                self._columns[column.lower()] = kind
+            taken.add(column.lower())
+            # SQLite keeps no sign of a zero.
+            row[column] = float(value) + 0.0 if kind == "REAL" else _plain(value)
         return row
 
+    def _column(self, name: str, kind: str) -> str:
+        """Return the column of a figure: one that holds what its type says."""
+        fits = self._columns.get(name.lower(), kind) == kind
+        return name if fits else f"{name}_{kind.lower()}"
+
     def _read_columns(self) -> dict[str, str]:
-        rows = self._database.execute("SELECT name, type FROM pragma_table_info('results')")
-        return {name.lower(): kind for name, kind in rows}
+        columns = self._database.columns("results")
+        return {name.lower(): kind for name, kind in columns.items()}
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        self._database.execute("BEGIN IMMEDIATE")
         try:
-            yield
+            with self._database.writing():
+                yield
         except BaseException:
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
-            self._columns = self._read_columns()  # new ones are gone again
+            with contextlib.suppress(Exception):  # the database may be gone
+                self._columns = self._read_columns()  # new ones are gone again
             raise
-        self._database.execute("COMMIT")
-
-    def _explained(self) -> contextlib.AbstractContextManager[None]:
-        return explained(self.path)
 
 
-@contextlib.contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Say what is wrong with a store in the words of a user."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-            text = f"locked by another program for more than {PATIENCE:g} s"
-        elif code == sqlite3.SQLITE_NOTADB:
-            text = "no store: not a SQLite database"
-        elif code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
-            raise OSError(f"store {path}: {error}") from None
-        else:
-            text = str(error)
-        raise ArgumentError("{store} {path}: {text}", path=path, text=text) from None
+def _failed(outcome: Outcome) -> dict[str, Any]:
+    """Return the row of a job that failed."""
+    failure = outcome.failure
+    assert failure is not None
+    return {
+        "key": outcome.key,
+        "kind": kind_of(outcome),
+        "label": outcome.job.text,
+        "error": failure.kind,
+        # PostgreSQL has no such characters, and what tools print may have.
+        "text": failure.text.replace("\0", ""),
+        "log": failure.log.replace("\0", ""),
+        "attempts": outcome.attempts,
+        "seconds": outcome.seconds,
+        "who": outcome.who,
+        "at": now(),
+    }
 
 
-def check_version(database: sqlite3.Connection, path: Path) -> None:
-    """Refuse what is no store, or one of a newer version."""
-    database.execute("BEGIN")  # so that no other driver makes the store in between
-    try:
-        (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        (application,) = database.execute("PRAGMA application_id").fetchone()
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-    finally:
-        database.execute("ROLLBACK")
-    if application != _APPLICATION and (tables or application or version):
-        raise ArgumentError("{store} {path}: no store, but another program's database", path=path)
-    if version > SCHEMA:
+def check_version(database: Database) -> int | None:
+    """Return the version of a store, None if there is none yet; refuse one of a newer version."""
+    version = database.version()
+    if version is not None and version > SCHEMA:
         raise ArgumentError(
             "{store} {path}: version {version}, of a newer carrysave; this one knows {schema}",
-            path=path,
+            path=database.name,
             version=version,
             schema=SCHEMA,
         )
+    return version
 
 
-def figures(facts: Mapping[str, Any]) -> dict[str, float | int | str]:
-    """Return the numbers, texts and truth values of a result by the names of their columns."""
-    result: dict[str, float | int | str] = {}
-    for name, value in dict(facts.get("parameters") or {}).items():
-        if isinstance(value, str | int | float):
-            result[f"p_{name}"] = value
-    for name, value in facts.items():
-        if name in {"parameters", "versions", "kind"} or name in COLUMNS:
-            continue
-        if isinstance(value, str | int | float):
-            result[name] = value
-        elif isinstance(value, dict):
-            for part, inside in value.items():
-                if isinstance(inside, str | int | float):
-                    result[f"{name}_{part}"] = inside
-    return {name: value for name, value in result.items() if name.lower() not in COLUMNS}
-
-
-_TAKES = {"INTEGER": {"INTEGER"}, "REAL": {"REAL"}, "TEXT": {"TEXT"}}
-
-
-def _type(name: str, value: float | int | str) -> str:
+def _kind(name: str, value: Cell) -> str:
     """Return the type of a column: parameters may be whole numbers, figures are never."""
     if isinstance(value, str):
         return "TEXT"
@@ -292,23 +276,6 @@ def _type(name: str, value: float | int | str) -> str:
     return "INTEGER" if whole and name.startswith("p_") else "REAL"
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _kind(outcome: Outcome) -> str:
-    return str(outcome.job.facts.get("kind") or name_of(outcome.job.function).partition(":")[2])
-
-
-def _versions(job: Job, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the versions of all that made a result; workers have the same, or are refused."""
-    ours = {"carrysave": carrysave.__version__, "python": platform.python_version()}
-    return {**ours, **tool_versions(job.tools), **(facts.get("versions") or {})}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _sha(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _plain(value: Cell) -> Cell:
+    """Return a truth value as the number that a database has."""
+    return int(value) if isinstance(value, bool) else value

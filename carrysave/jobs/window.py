@@ -7,8 +7,9 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from carrysave.jobs.child import Answer, Order
-from carrysave.jobs.job import Job, Outcome
+from carrysave.jobs.job import Job
 from carrysave.jobs.options import Options
+from carrysave.jobs.outcome import Outcome
 from carrysave.progress import Tally
 from hw.emit import tools
 
@@ -141,5 +142,7 @@ def outcome_of(job: Job, answer: Answer, attempts: int) -> Outcome:
         failure=answer.failure,
         seconds=answer.seconds,
         who=answer.who,
+        machine=answer.machine,
+        revision=answer.revision,
         attempts=attempts,
     )

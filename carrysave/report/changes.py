@@ -151,9 +151,9 @@ def markdown(
     lines += ["| figure | before | after | change | |", "| --- | ---: | ---: | ---: | --- |"]
     for change in changed:
         label = f"{change.figure.name.strip()}{', placed' if change.placed else ''}"
-        values = (_value(change.figure, one) for one in (change.before, change.after))
+        values = (value_text(change.figure, one) for one in (change.before, change.after))
         verdict = "**worse**" if change.is_worse(threshold) else ""
-        lines.append(f"| {label} | {' | '.join(values)} | {_share(change)} | {verdict} |")
+        lines.append(f"| {label} | {' | '.join(values)} | {share_text(change)} | {verdict} |")
     if differ := conditions(before, after):
         lines += ["", f"Not the same in both: {', '.join(differ)}."]
     return "\n".join([*lines, ""]), any(change.is_worse(threshold) for change in changed)
@@ -193,11 +193,11 @@ def data(
     }, worse
 
 
-def _value(figure: Figure, value: float | None) -> str:
+def value_text(figure: Figure, value: float | None) -> str:
     return "-" if value is None else figure.form.format(value)
 
 
-def _share(change: Change) -> str:
+def share_text(change: Change) -> str:
     share = change.share
     if share is None:
         return "gone" if change.after is None else "new"

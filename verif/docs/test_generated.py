@@ -16,7 +16,7 @@ from carrysave.docs.samples import command_of, sample
 from carrysave.drawings import block_diagram
 from carrysave.drawings.sources import ROOT
 from carrysave.drawings.structure import LOGIC, Link, structure_of
-from carrysave.jobs.store import COLUMNS
+from carrysave.jobs.rows import COLUMNS
 from carrysave.papers import eight_bits, lanes, layer, ratios, rivals
 from carrysave.vectors.tables import MEANINGS
 from golden.engine import EngineSpec

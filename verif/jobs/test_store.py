@@ -19,9 +19,9 @@ import pytest
 import carrysave
 from carrysave import jobs
 from carrysave.cli.results import results
+from carrysave.cli.results_form import Form
 from carrysave.errors import UsageError
-from carrysave.jobs import reader
-from carrysave.jobs import store as stores
+from carrysave.jobs import rows, sqlite_file
 from verif.jobs import work
 from verif.support.signals import heeding
 
@@ -151,8 +151,8 @@ ENDLESS = (
 ASKED = """
 import sys
 from pathlib import Path
-from carrysave.jobs import reader
-reader.LIMIT = float(sys.argv[3])
+from carrysave.jobs import reader, sqlite_file
+sqlite_file.LIMIT = float(sys.argv[3])
 reader.select(Path(sys.argv[1]), sys.argv[2])
 """
 
@@ -207,7 +207,7 @@ def test_where_makes_no_long_texts(filled: Path) -> None:
 def test_a_reader_may_not_write_where_it_could(filled: Path, statement: str):
     """The second fence, should the first, a connection that is open to read only, ever fall."""
     with contextlib.closing(sqlite3.connect(filled)) as database:
-        database.set_authorizer(reader._may_read)
+        database.set_authorizer(sqlite_file._may_read)
         assert database.execute("SELECT count(*) FROM results WHERE upper(design) = 'MAC'")
         with pytest.raises(sqlite3.DatabaseError, match=r"not authorized|prohibited"):
             database.execute(statement)
@@ -215,10 +215,10 @@ def test_a_reader_may_not_write_where_it_could(filled: Path, statement: str):
 
 def test_a_store_of_a_newer_version_is_refused(filled: Path):
     database = sqlite3.connect(filled)
-    database.execute(f"PRAGMA user_version = {stores.SCHEMA + 1}")
+    database.execute(f"PRAGMA user_version = {rows.SCHEMA + 1}")
     database.close()
     for use in (lambda: jobs.Store(filled), lambda: jobs.select(filled)):
-        with pytest.raises(UsageError, match="version 2, of a newer carrysave; this one knows 1"):
+        with pytest.raises(UsageError, match="version 3, of a newer carrysave; this one knows 2"):
             use()
 
 
@@ -244,7 +244,7 @@ def test_what_is_no_store_is_refused_and_left_alone(path: Path):
 
 
 def test_a_store_that_is_locked_is_refused(filled: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(stores, "PATIENCE", 0.1)
+    monkeypatch.setattr(sqlite_file, "PATIENCE", 0.1)
     with contextlib.closing(sqlite3.connect(filled, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(UsageError, match=r"locked by another program for more than 0.1 s"):
@@ -254,8 +254,8 @@ def test_a_store_that_is_locked_is_refused(filled: Path, monkeypatch: pytest.Mon
 
 def test_a_full_disk_is_told_and_leaves_the_store_whole(filled: Path):
     with jobs.Store(filled) as store:
-        (pages,) = store._database.execute("PRAGMA page_count").fetchone()
-        store._database.execute(f"PRAGMA max_page_count = {pages}")
+        (row,) = store._database.execute("PRAGMA page_count")
+        store._database.execute(f"PRAGMA max_page_count = {row['page_count']}")
         with pytest.raises(OSError, match=r"store .*full"):
             add(store, {"text": "x" * 100_000}, 7)
         store._database.execute("PRAGMA max_page_count = 1000000")
@@ -299,7 +299,7 @@ def test_csv_has_no_cell_that_is_run(
 ) -> None:
     with jobs.Store(path) as store:
         add(store, {"note": text, "=1+1": 2.5, "loss": -3.5}, 1)
-    assert results(store=path, csv_=True) == 0
+    assert results(store=path, form=Form(csv=True)) == 0
     out = capfdbinary.readouterr().out.decode()
     (row,) = csv.DictReader(io.StringIO(out, newline=""))
     assert row["note"] == cell
@@ -310,17 +310,17 @@ def test_command_prints_csv_json_and_parquet(
     filled: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ):
     options: dict[str, Any] = {"where": "area_um2 > 50", "store": filled}
-    assert results(**options, csv_=True) == 0
+    assert results(**options, form=Form(csv=True)) == 0
     rows = list(csv.DictReader(io.StringIO(capfdbinary.readouterr().out.decode())))
     assert [(row["p_width"], row["area_um2"]) for row in rows] == [("3", "100.0"), ("4", "200.0")]
     assert not {"value", "digest"} & rows[0].keys()
-    assert results(**options, json_=True) == 0
+    assert results(**options, form=Form(json=True)) == 0
     found = json.loads(capfdbinary.readouterr().out)
     assert [row["value"]["area_um2"] for row in found] == [100, 200]
     assert found[0]["parameters"] == {"encoding": "booth", "signed": True, "width": 3}
     parquet = pytest.importorskip("pyarrow.parquet")
     file = tmp_path / "results.parquet"
-    assert results(**options, parquet=True, output=file) == 0
+    assert results(**options, form=Form(parquet=True, output=file)) == 0
     table = parquet.read_table(file)
     assert table.column("p_width").to_pylist() == [3, 4]
     assert str(table.schema.field("area_um2").type) == "double"
@@ -332,9 +332,9 @@ def test_command_prints_csv_json_and_parquet(
 
 def test_command_refuses_what_it_cannot_do(filled: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(UsageError, match="one of --csv, --json and --parquet is enough"):
-        results(csv_=True, json_=True)
+        results(form=Form(csv=True, json=True))
     with pytest.raises(UsageError, match="--output needs --csv"):
-        results(output=Path("x"))
+        results(form=Form(output=Path("x")))
     monkeypatch.setattr("carrysave.errors.installed", lambda module: False)
     with pytest.raises(ModuleNotFoundError, match="pyarrow"):
-        results(parquet=True, store=filled)
+        results(store=filled, form=Form(parquet=True))
