@@ -2,7 +2,6 @@
 
 import functools
 import platform
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import carrysave
 from carrysave.jobs.job import source_digest
 from carrysave.jobs.options import cores
+from hw.emit import tools
 
 __all__ = ["TIERS", "machine", "revision", "tier_of"]
 
@@ -29,14 +29,14 @@ def revision() -> str:
     root = Path(carrysave.__file__).parents[1]
     if not (root / ".git").exists():
         return carrysave.__version__
-    command = ["git", "-C", str(root), "status", "--porcelain=v2", "--branch", "--", *_PACKAGES]
+    asked = ("status", "--porcelain=v2", "--branch", "--", *_PACKAGES)
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE, check=True
-        )
-    except (OSError, subprocess.SubprocessError):  # no git, or a checkout that it does not trust
+        done = tools.run(["git", *asked], cwd=root, deadline=_PATIENCE)
+    except (OSError, tools.MissingToolError):
         return carrysave.__version__
-    lines = done.stdout.splitlines()
+    if done.code != 0:  # a checkout that git does not trust
+        return carrysave.__version__
+    lines = done.output.splitlines()
     commits = [line.split()[-1] for line in lines if line.startswith("# branch.oid ")]
     changed = any(not line.startswith("#") for line in lines)
     return f"{commits[0]}+{source_digest()[:12]}" if changed else commits[0]

@@ -7,8 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from carrysave import cli, papers
+from carrysave.cli import options
 from carrysave.papers import known
 from carrysave.papers.known import Paper
 from hw.catalog import CATALOG, Design
@@ -121,7 +123,7 @@ def test_tables_have_their_papers() -> None:
 
 
 def test_list(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(options, "console", Console(width=200))
     assert call(monkeypatch, "--list") == 0
     shown = capsys.readouterr().out
     assert all(paper.short in shown for paper in PAPERS)

@@ -80,6 +80,7 @@ PROGRAMS = {
     '"c++"': "our own text",
     '"ar"': "our own text",
     "path": "versions",
+    '"git"': "versions",
     "loader_of(board": "a board",
     "sys.executable": "test_sources",
     "command": "test_sources",
