@@ -7,29 +7,19 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
-from carrysave.sim.cocotb import system
-from carrysave.sim.cocotb.axi_memory import CHANNELS, Memory
-from carrysave.sim.cocotb.host import Host, descriptors
-from carrysave.sim.cocotb.streams import SCHEDULES, generator, limited, schedule
+from carrysave.sim.cocotb.axi_memory import Memory
+from carrysave.sim.cocotb.streams import SCHEDULES, limited
 from carrysave.sim.parameters import bench_spec
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, error_of, matrices
 from golden.soc.lists import index, list_bytes
-from verif.soc.benches.jobs import any_job, fill_records
+from verif.soc.benches.jobs import fill_records
 from verif.soc.benches.listed import SLOT, WAYS, index_job, listed_job, spoiled
-from verif.soc.uvm.orders import moved
+from verif.soc.benches.slots import Slots
 
 SPEC: CoprocessorSpec = bench_spec()
 JOBS = 6
-SIZE = SLOT * (JOBS + 1)
 LIKELY = 0.06
-
-
-async def _start(dut: Any, kind: str, number: int) -> tuple[Host, Memory, np.random.Generator]:
-    rng = generator(50 + number, list(SCHEDULES).index(kind))
-    stalls = {channel: schedule(kind, generator(51, i)) for i, channel in enumerate(CHANNELS)}
-    latency = int(rng.integers(40))
-    host, memory = await system.start(dut, size=SIZE, latency=latency, stalls=stalls)
-    return host, memory, rng
+SLOTS = Slots(spec=SPEC, slot=SLOT, jobs=JOBS, likely=LIKELY, seed=50)
 
 
 def _draw(rng: np.random.Generator, memory: Memory, slot: int) -> Job:
@@ -37,37 +27,9 @@ def _draw(rng: np.random.Generator, memory: Memory, slot: int) -> Job:
     kind = int(rng.integers(4))
     if kind == 0 and SPEC.vector is not None:
         return index_job(SPEC, rng, memory.data, slot)
-    if kind < 3:
-        job = listed_job(SPEC, rng, memory.data, slot, LIKELY)
-    else:
-        while True:
-            job = any_job(SPEC, rng, LIKELY)
-            if max(matrix.end for matrix in matrices(SPEC, job).values()) <= SLOT:
-                break
-        job = moved(job, slot * SLOT)
+    job = listed_job(SPEC, rng, memory.data, slot, LIKELY) if kind < 3 else SLOTS.job(rng, slot)
     fill_records(memory.data, job)
     return job
-
-
-async def _begin(host: Host, memory: Memory, jobs: list[Job]) -> None:
-    """Start jobs as a ring, or the one there is in the registers."""
-    if not SPEC.follows_ring:
-        await host.start(jobs[0])
-        return
-    image = np.frombuffer(descriptors(jobs, SPEC.sum_bytes), np.uint8)
-    memory.data[-len(image) :] = image
-    await host.start_ring(SIZE - len(image), len(jobs))
-
-
-async def _run(host: Host, memory: Memory, jobs: list[Job]) -> None:
-    """Run jobs that are right."""
-    expected = memory.data[: JOBS * SLOT].copy()
-    assert not any(coprocessor(SPEC, expected, job) for job in jobs)
-    await _begin(host, memory, jobs)
-    code = await host.wait()
-    assert code == Error.NONE, (code, jobs)
-    wrong = np.flatnonzero(memory.data[: JOBS * SLOT] != expected)
-    assert not len(wrong), (jobs, wrong[:8], expected[wrong[:8]], memory.data[wrong[:8]])
 
 
 def _check_reads(memory: Memory, first: int, jobs: list[Job]) -> None:
@@ -82,17 +44,17 @@ def _check_reads(memory: Memory, first: int, jobs: list[Job]) -> None:
 @cocotb.parametrize(kind=list(SCHEDULES))
 async def test_any_jobs(dut: Any, kind: str) -> None:
     """Jobs with lists and without follow each other."""
-    host, memory, rng = await _start(dut, kind, 0)
+    host, memory, rng = await SLOTS.start(dut, kind, 0)
     for _ in range(limited(8)):
         count = int(rng.integers(1, JOBS + 1)) if SPEC.follows_ring else 1
-        await _run(host, memory, [_draw(rng, memory, slot) for slot in range(count)])
+        await SLOTS.run(host, memory, [_draw(rng, memory, slot) for slot in range(count)])
 
 
 @cocotb.test(skip=SPEC.vector is None or not SPEC.follows_ring)
 @cocotb.parametrize(kind=list(SCHEDULES))
 async def test_lists_of_jobs_before(dut: Any, kind: str) -> None:
     """A row's list is made, and read by the next job: C is that of the row with zeros below."""
-    host, memory, rng = await _start(dut, kind, 1)
+    host, memory, rng = await SLOTS.start(dut, kind, 1)
     for made in range(limited(12)):
         product = replace(listed_job(SPEC, rng, memory.data, 0, LIKELY), m=1, accumulate=False)
         if product.row_factors is not None or SPEC.kinds[0].a_bits != 8:
@@ -120,7 +82,7 @@ async def test_lists_of_jobs_before(dut: Any, kind: str) -> None:
         matrices(SPEC, product)["a"].store(dense, kept)
         assert not coprocessor(SPEC, dense, replace(product, places=None))
         bursts = len(memory.bursts)
-        await _run(host, memory, [makes, product])
+        await SLOTS.run(host, memory, [makes, product])
         _check_reads(memory, bursts, [makes, product])
         c = matrices(SPEC, product)["c"]
         assert np.array_equal(c.load(memory.data), c.load(dense)), (makes, product)
@@ -132,7 +94,7 @@ async def test_lists_of_jobs_before(dut: Any, kind: str) -> None:
 @cocotb.parametrize(kind=("flowing", "bursts"))
 async def test_lists_that_are_none(dut: Any, kind: str) -> None:
     """They are told, nothing of the job is written; jobs before are done, the next is right."""
-    host, memory, rng = await _start(dut, kind, 2)
+    host, memory, rng = await SLOTS.start(dut, kind, 2)
     for number in range(limited(24)):
         count = int(rng.integers(1, 4)) if SPEC.follows_ring else 1
         jobs = [_draw(rng, memory, slot) for slot in range(count - 1)]
@@ -143,19 +105,19 @@ async def test_lists_that_are_none(dut: Any, kind: str) -> None:
         expected = memory.data[: JOBS * SLOT].copy()
         codes = [coprocessor(SPEC, expected, job) for job in [*jobs, last]]
         assert codes == [Error.NONE] * len(jobs) + [Error.INDEX]
-        await _begin(host, memory, [*jobs, last])
+        await SLOTS.begin(host, memory, [*jobs, last])
         assert await host.wait() == Error.INDEX
         if SPEC.follows_ring:
             assert await host.read(0x9C) == count - 1
             await host.write(0x98, 0)
         assert np.array_equal(memory.data[: JOBS * SLOT], expected)
-        await _run(host, memory, [_draw(rng, memory, 0)])
+        await SLOTS.run(host, memory, [_draw(rng, memory, 0)])
 
 
 @cocotb.test
 async def test_refused(dut: Any) -> None:
     """Jobs with lists that the build cannot have, by the codes of golden."""
-    host, memory, rng = await _start(dut, "flowing", 3)
+    host, memory, rng = await SLOTS.start(dut, "flowing", 3)
     product = listed_job(SPEC, rng, memory.data, 0, LIKELY)
     product = replace(product, requantisation=None, records=None, table=False, c_bytes=0)
     product = replace(product, ldc=SPEC.sum_bytes * product.n)
@@ -186,12 +148,12 @@ async def test_refused(dut: Any) -> None:
 @cocotb.test
 async def test_soft_resets(dut: Any) -> None:
     """In the midst of jobs; the next one is right."""
-    host, memory, rng = await _start(dut, "bursts", 4)
+    host, memory, rng = await SLOTS.start(dut, "bursts", 4)
     for _ in range(limited(12)):
         count = JOBS if SPEC.follows_ring else 1
-        await _begin(host, memory, [_draw(rng, memory, slot) for slot in range(count)])
+        await SLOTS.begin(host, memory, [_draw(rng, memory, slot) for slot in range(count)])
         await ClockCycles(dut.aclk, int(rng.integers(1, 900)))
         await host.write(0, 1 << 31)
         while await host.read(0) & 1 << 31:
             pass
-        await _run(host, memory, [_draw(rng, memory, 0)])
+        await SLOTS.run(host, memory, [_draw(rng, memory, 0)])

@@ -11,29 +11,20 @@ import numpy as np
 from cocotb.triggers import ClockCycles
 
 from carrysave.sim.cocotb import system
-from carrysave.sim.cocotb.axi_memory import CHANNELS, Memory
-from carrysave.sim.cocotb.host import Host, descriptors
-from carrysave.sim.cocotb.streams import SCHEDULES, generator, limited, schedule
+from carrysave.sim.cocotb.axi_memory import Memory
+from carrysave.sim.cocotb.streams import SCHEDULES, generator, limited
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.formats.bitmap import BlockSize, pack_image
 from golden.soc.blocking import plan
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, matrices
-from verif.soc.benches.jobs import any_job, fill_records
+from verif.soc.benches.jobs import fill_records
 from verif.soc.benches.packed import SLOT, packed_job, spoiled, with_image
-from verif.soc.uvm.orders import moved
+from verif.soc.benches.slots import Slots
 
 SPEC: CoprocessorSpec = bench_spec()
 JOBS = 6
-SIZE = SLOT * (JOBS + 1)
 LIKELY = 0.06
-
-
-async def _start(dut: Any, kind: str, number: int) -> tuple[Host, Memory, np.random.Generator]:
-    rng = generator(40 + number, list(SCHEDULES).index(kind))
-    stalls = {channel: schedule(kind, generator(41, i)) for i, channel in enumerate(CHANNELS)}
-    latency = int(rng.integers(40))
-    host, memory = await system.start(dut, size=SIZE, latency=latency, stalls=stalls)
-    return host, memory, rng
+SLOTS = Slots(spec=SPEC, slot=SLOT, jobs=JOBS, likely=LIKELY, seed=40)
 
 
 def _draw(rng: np.random.Generator, memory: Memory, slot: int) -> Job:
@@ -41,49 +32,26 @@ def _draw(rng: np.random.Generator, memory: Memory, slot: int) -> Job:
     if rng.integers(4):
         job = packed_job(SPEC, rng, memory.data, slot, LIKELY)
     else:
-        while True:
-            job = any_job(SPEC, rng, LIKELY)
-            if max(matrix.end for matrix in matrices(SPEC, job).values()) <= SLOT:
-                break
-        job = moved(job, slot * SLOT)
+        job = SLOTS.job(rng, slot)
     fill_records(memory.data, job)
     return job
-
-
-async def _begin(host: Host, memory: Memory, jobs: list[Job]) -> None:
-    """Start jobs as a ring, or the one there is in the registers."""
-    if not SPEC.follows_ring:
-        await host.start(jobs[0])
-        return
-    image = np.frombuffer(descriptors(jobs, SPEC.sum_bytes), np.uint8)
-    memory.data[-len(image) :] = image
-    await host.start_ring(SIZE - len(image), len(jobs))
-
-
-async def _run(host: Host, memory: Memory, jobs: list[Job]) -> None:
-    """Run jobs that are right."""
-    expected = memory.data[: JOBS * SLOT].copy()
-    assert not any(coprocessor(SPEC, expected, job) for job in jobs)
-    await _begin(host, memory, jobs)
-    assert await host.wait() == Error.NONE, jobs
-    assert np.array_equal(memory.data[: JOBS * SLOT], expected), jobs
 
 
 @cocotb.test
 @cocotb.parametrize(kind=list(SCHEDULES))
 async def test_any_jobs(dut: Any, kind: str) -> None:
     """Packed and other jobs follow each other, with what they share in memory."""
-    host, memory, rng = await _start(dut, kind, 0)
+    host, memory, rng = await SLOTS.start(dut, kind, 0)
     for _ in range(limited(8)):
         count = int(rng.integers(1, JOBS + 1)) if SPEC.follows_ring else 1
-        await _run(host, memory, [_draw(rng, memory, slot) for slot in range(count)])
+        await SLOTS.run(host, memory, [_draw(rng, memory, slot) for slot in range(count)])
 
 
 @cocotb.test
 @cocotb.parametrize(kind=("flowing", "bursts"))
 async def test_images_that_are_none(dut: Any, kind: str) -> None:
     """They are told, nothing beyond them is read; jobs before are done, the next one is right."""
-    host, memory, rng = await _start(dut, kind, 1)
+    host, memory, rng = await SLOTS.start(dut, kind, 1)
     ways = set[str]()
     for _ in range(limited(24)):
         count = int(rng.integers(1, 4)) if SPEC.follows_ring else 1
@@ -98,7 +66,7 @@ async def test_images_that_are_none(dut: Any, kind: str) -> None:
         expected = memory.data[: JOBS * SLOT].copy()
         assert not any(coprocessor(SPEC, expected, job) for job in jobs)
         bursts = len(memory.bursts)
-        await _begin(host, memory, [*jobs, bad])
+        await SLOTS.begin(host, memory, [*jobs, bad])
         code = await host.wait()
         assert code == Error.OFFSET, (code, way, bad, memory.data[bad.b : bad.b + 32].tolist())
         assert memory.busy == 0
@@ -112,22 +80,22 @@ async def test_images_that_are_none(dut: Any, kind: str) -> None:
         written = matrices(SPEC, bad)["c"].places().reshape(-1)
         expected[written] = memory.data[written]
         assert np.array_equal(memory.data[: JOBS * SLOT], expected), (way, bad)
-        await _run(host, memory, [_draw(rng, memory, 0)])
+        await SLOTS.run(host, memory, [_draw(rng, memory, 0)])
     assert ways
 
 
 @cocotb.test
 async def test_soft_resets(dut: Any) -> None:
     """In the midst of jobs; the next one is right."""
-    host, memory, rng = await _start(dut, "bursts", 2)
+    host, memory, rng = await SLOTS.start(dut, "bursts", 2)
     for _ in range(limited(12)):
         count = JOBS if SPEC.follows_ring else 1
-        await _begin(host, memory, [_draw(rng, memory, slot) for slot in range(count)])
+        await SLOTS.begin(host, memory, [_draw(rng, memory, slot) for slot in range(count)])
         await ClockCycles(dut.aclk, int(rng.integers(1, 900)))
         await host.write(0, 1 << 31)
         while await host.read(0) & 1 << 31:
             pass
-        await _run(host, memory, [_draw(rng, memory, 0)])
+        await SLOTS.run(host, memory, [_draw(rng, memory, 0)])
 
 
 @cocotb.test(skip="share" not in bench_parameters())
