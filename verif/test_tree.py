@@ -17,7 +17,7 @@ from verif.support.modules import ROOT, imports, modules
 FLOORS = (
     ("carrysave.deprecation",),
     ("golden",),
-    ("hw.lib",),
+    ("hw.lib", "hw.unknown"),
     ("hw.device",),
     ("hw.arith",),
     ("hw.pe",),
