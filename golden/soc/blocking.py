@@ -29,7 +29,7 @@ class Stores:
     0 if all have the same. A word of B has `b_deep` steps along K. If `block` is not 0, every
     `block` words along K have side bytes, and blocks of C whole ones of K; with `alone`, 1, blocks
     are one tile. `latency` and `beat` are the memory's: cycles from a row's request to its data, of
-    a beat. The array has `array_clock` cycles in one of the memory.
+    a beat, on average. The array has `array_clock` cycles in one of the memory.
     """
 
     tile_m: int
@@ -48,7 +48,7 @@ class Stores:
     alone: int = 1
     b_deep: int = 1
     latency: int = LATENCY
-    beat: int = 1
+    beat: float = 1
     array_clock: int = 1
 
     @property
@@ -240,16 +240,14 @@ def costs(
         count: Numbers | int, length: Numbers | int, part: Numbers, bits: int, *, timed: bool = True
     ) -> Numbers:
         """Return the beats of rows that are read in parts, or the cycles that they take."""
-        width, least = stores.data_width, -(-stores.latency // stores.outstanding)
-        if timed:
-            whole, rest = np.divmod(length, part)
-            each, last = (
-                np.maximum(stores.beat * -(-one * bits // width), least) for one in (part, rest)
-            )
-            return np.asarray(count * (whole * each + np.where(rest > 0, last, 0)))
-        inside = -(-length // part) - 1  # ends of parts; a beat that has one in it is read twice
+        width, parts = stores.data_width, -(-length // part)
+        inside = parts - 1  # ends of parts; a beat that has one in it is read twice
         inside -= inside // (width // np.gcd(part * bits, width))
-        return np.asarray(count * (-(-length * bits // width) + inside))
+        moved = -(-length * bits // width) + inside
+        if timed:
+            least = parts * -(-stores.latency // stores.outstanding)
+            moved = np.maximum(np.ceil(stores.beat * moved).astype(np.int64), least)
+        return np.asarray(count * moved)
 
     times_a: Numbers = np.where((depths == 1) & (by_columns == 0), 1, acrosses)
     times_b: Numbers = np.where((depths == 1) & (by_columns == 1), 1, ups)

@@ -22,7 +22,7 @@ _QUERY, _PROBABILITY = 8, 15
 """Bits of codes."""
 _STORE = 1 << 12
 """Bytes of an operand buffer; and sums of a block."""
-_WIDEST = 512
+_BUSES = 32, 64, 128, 256, 512
 """Bits of a co-processor's bus."""
 _MATRICES = 3
 """Of a recurrent block, of one operand: what is kept of a state, what is fresh, and a gate."""
@@ -76,9 +76,14 @@ class Memory:
         return self.gigabytes * 8e3 / self.clock_mhz / self.copies
 
     @property
-    def beat(self) -> int:
-        """Bits that a co-processor gets in a cycle, whole ones, at most those of its bus."""
-        return min(_WIDEST, int(self.bits))
+    def bus(self) -> int:
+        """Bits of the co-processor's bus: the narrowest that takes them all, if there is one."""
+        return next((width for width in _BUSES if width >= self.bits), _BUSES[-1])
+
+    @property
+    def beat(self) -> float:
+        """Cycles of a beat of the bus, on average."""
+        return max(1.0, self.bus / self.bits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,18 +184,18 @@ class _Model:
     @cached_property
     def spec(self) -> CoprocessorSpec:
         """The co-processor."""
-        engine = self.core.engine(ceil(self.memory.beat / self.core.stored))
+        engine = self.core.engine(ceil(self.memory.bus / self.memory.beat / self.core.stored))
         # Sums of the 32 codes of a scale leave while the next ones are made.
         assert not self.core.scales or engine.m + (engine.m - 1) // 8 <= GROUP // engine.k
         return CoprocessorSpec(
-            engine=engine, data_width=_WIDEST, outstanding=64, sums=_STORE, a_bytes=_STORE,
+            engine=engine, data_width=self.memory.bus, outstanding=64, sums=_STORE, a_bytes=_STORE,
             b_bytes=_STORE, requantise=False, trits=self.core.trits,
         )  # fmt: skip
 
     @cached_property
     def stores(self) -> Stores:
-        """Limits of its blocks, with what memory gives in a cycle as a beat."""
-        return replace(self.spec.stores(), data_width=self.memory.beat)
+        """Limits of its blocks, with the time that memory takes for a beat."""
+        return replace(self.spec.stores(), beat=self.memory.beat)
 
     def product(
         self, m: int, k: int, n: int, bits: int, more: float, *, whole: bool = False
@@ -208,8 +213,8 @@ class _Model:
         beats = estimate.read_beats + scales + estimate.write_beats
         shares = 1 if whole else self.memory.copies
         start = start_cycles(self.spec, self.spec.memory_timing)
-        cycles = start + estimate.cycles + scales
-        return cycles, shares * beats * self.memory.beat // 8
+        cycles = start + estimate.cycles + ceil(self.memory.beat * scales)
+        return cycles, shares * beats * self.memory.bus // 8
 
     def rows(self, shape: Shape, rows: int, length: int) -> int:
         """Count cycles of vector units: norms, softmax and SiLU, row by row.
@@ -221,7 +226,7 @@ class _Model:
         rng = np.random.default_rng(0)
 
         # As many lanes as memory could give codes in a cycle, 8 at least.
-        codes = self.memory.beat // VECTOR.width
+        codes = int(self.memory.bus / self.memory.beat) // VECTOR.width
         unit = replace(VECTOR, lanes=max(VECTOR.lanes, 1 << max(codes, 1).bit_length() - 1))
 
         def one(operation: str, size: int) -> int:

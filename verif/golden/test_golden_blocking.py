@@ -152,3 +152,14 @@ def test_no_other_blocks_read_much_less(stores: Stores, size: tuple[int, int, in
         each.read_beats for each in [chosen, *found] if each.cycles <= chosen.cycles
     )
     assert chosen.cycles <= 1.01 * min(each.cycles for each in found)
+
+
+@pytest.mark.parametrize("bits", [8, 13])
+@pytest.mark.parametrize("beat", [1, 1.25, 3])
+def test_no_product_takes_less_than_its_beats(bits: int, beat: float) -> None:
+    """A beat in which a part of a row ends and another begins takes its time twice."""
+    stores = replace(CUBE, b_bits=bits, outstanding=64, beat=beat)
+    size = 4, 936, 64
+    for row in candidates(stores, *size):
+        found = cost(stores, Blocks.of(row), *size, 8)
+        assert found.cycles >= beat * max(found.read_beats, found.write_beats)

@@ -121,17 +121,12 @@ static uint64_t beats_read(const stores *s, uint32_t count, uint32_t length, uin
     return count * (all + inside - inside / whole);
 }
 
-/* Cycles in which beats of `count` rows, each of `length` numbers, are read by parts. */
+/* Cycles in which they are read: a part takes `fewest` at least. */
 static uint64_t beats(const stores *s, uint32_t count, uint32_t length, uint32_t part,
                       uint32_t bits, uint32_t fewest)
 {
-    const uint32_t whole = length / part, rest = length % part;
-    const uint64_t of_part = ((uint64_t)part * bits + s->data_width - 1u) / s->data_width;
-    const uint64_t of_rest = ((uint64_t)rest * bits + s->data_width - 1u) / s->data_width;
-    uint64_t found = whole * most(of_part, fewest);
-    if (rest)
-        found += most(of_rest, fewest);
-    return count * found;
+    const uint64_t parts = ceil_div(length, part);
+    return count * most(beats_read(s, 1u, length, part, bits), parts * fewest);
 }
 
 static cost cost_of(const stores *s, const carrysave_job *job, uint32_t bits, blocks block)
