@@ -44,7 +44,8 @@ def check_parts(spec: Any) -> None:
         others=others or spec.shares or inside.block > 0 or inside.expander.table_bytes > 0,
     )
     if spec.row_factors:
-        check_row_factors(inside.sum_width + (not inside.signed), accumulates=spec.accumulates)
+        width = inside.sum_width + (not inside.signed)
+        check_row_factors(width, accumulates=spec.accumulates, blocks=inside.block > 0)
     signed = spec.rounding is not None and inside.signed and spec.vector is not None
     check_taps(spec.taps, inside.sum_width * (signed and spec.code_bits == _CODE))
     if spec.tap_rows > 1 and not spec.depthwise:
@@ -94,17 +95,20 @@ def check_scratch(size: int, address_width: int, *, stream: bool) -> None:
         )
 
 
-def check_row_factors(width: int, *, accumulates: bool) -> None:
+def check_row_factors(width: int, *, accumulates: bool, blocks: bool) -> None:
     """Refuse factors of rows where no integers are accumulated, or wide ones; ValueError.
 
     Parameters
     ----------
     width : bits of a sum, with a sign.
+    accumulates : C can be added to.
+    blocks : B has scales or zero points, which travel as the factors do.
     """
-    if not accumulates or width > WIDEST:
+    if not accumulates or blocks or width > WIDEST:
         raise ValueError(
-            "row_factors must be false between streams, without accumulate, and with sums that are"
-            f" no integers of {WIDEST} bits or fewer, sign included, not True"
+            "row_factors must be false between streams, without accumulate, with scales or zero"
+            f" points of B, and with sums that are no integers of {WIDEST} bits or fewer, sign"
+            " included, not True"
         )
 
 

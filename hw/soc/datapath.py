@@ -23,14 +23,14 @@ from hw.soc.path.packed_connections import PackedState, connect_packed
 from hw.soc.path.requantiser_build import RequantiserBuild, stopping_family
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.path.row_factors import RowFactors
-from hw.soc.path.share_shift import check_lean, share_shift
+from hw.soc.path.share_shift import share_shift
 from hw.soc.path.table_rows import connect_tables, table_rows
 from hw.soc.path.vector_connections import connect_vector_rows
 from hw.soc.path.vector_rows import VectorRows
 from hw.soc.path.word_columns import connect_columns
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
-from hw.soc.schedule.destination import Destination
+from hw.soc.schedule.destination import Destination, of_tables
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.loader import Loader, parts
 from hw.soc.schedule.row_request import Bases, joins_rows
@@ -136,7 +136,6 @@ class Datapath(wiring.Component):
     ):
         self.spec = spec
         self.lean = lean = build.lean
-        check_lean(spec, lean)
         self.ahead = spec.follows_ring and not lean
         """A job is loaded while the one before runs."""
         self.engine = engine
@@ -342,13 +341,14 @@ class Datapath(wiring.Component):
         }
         if spec.accumulates:
             stores[Destination.ADDEND] = connect_addends(m, self, loader, tiles)
-        words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
-        if self.vector_rows is not None:
-            words[Destination.VECTOR] = spec.vector_word_bytes
-        words |= {Destination.TABLE: spec.bytes} if spec.table else {}
-        words |= {Destination.PLACES: spec.bytes} if spec.lists else {}
-        words |= {Destination.ROW_FACTORS: spec.bytes} if spec.row_factors else {}
-        words |= {Destination.CODEBOOK: self.codebooks.word_bytes} if self.codebooks else {}
+        sizes = [(int(to), len(store.i.payload.data) // 8) for to, store in stores.items()]
+        sizes += [(Destination.VECTOR, spec.vector_word_bytes)] if self.vector_rows else []
+        sizes += [(of_tables(spec), spec.bytes)] if spec.table else []
+        sizes += [(Destination.PLACES, spec.bytes)] if spec.lists else []
+        sizes += [(Destination.ROW_FACTORS, spec.bytes)] if spec.row_factors else []
+        sizes += [(Destination.CODEBOOK, self.codebooks.word_bytes)] if self.codebooks else []
+        words = dict(sizes)
+        assert len(words) == len(sizes), "two stores have one number"
         m.submodules.load_router = router = LoadRouter(spec, words, lean=self.lean)
         rows = (cut_windows if spec.windows else connect_packed)(m, self, loader, router)
         rows = connect_lists(m, self, loader, router, rows)

@@ -1,4 +1,4 @@
-"""Products of shares in Verilator against golden, and what has no such products."""
+"""Products of shares in Verilator against golden."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from hw.catalog import Design
-from hw.emit.verilog import verilog_of
 from verif.soc.test_coprocessor_rtl import SMALL, brief, run_bench
 from verif.support.cases import case_name, long
 
@@ -18,9 +17,17 @@ CASES: list[dict[str, Any]] = [
         "shares": True,
         "code_bytes": 2,
         "row_factors": True,
+        "table": True,
         "vector": UNIT.format(200, "width=15,scale_width=8,"),
     }
 ]
+LEAN: dict[str, Any] = {
+    "lean": True,
+    "sum_copies": 2,
+    "code_bytes": 1,
+    "row_factors": False,
+    "vector": UNIT.format(100, ""),
+}
 LONG: list[dict[str, Any]] = [
     # Sums of 40 bits, shares of 8, two codes along K at once, registers of few bits.
     SMALL
@@ -33,14 +40,8 @@ LONG: list[dict[str, Any]] = [
         "b_bytes": 1024,
         "vector": UNIT.format(64, "").replace("signed=True,", ""),
     },
-    CASES[0]
-    | {
-        "lean": True,
-        "sum_copies": 2,
-        "code_bytes": 1,
-        "row_factors": False,
-        "vector": UNIT.format(100, ""),
-    },
+    CASES[0] | LEAN,
+    CASES[0] | LEAN | {"table": True, "row_factors": True},
 ]
 
 
@@ -51,8 +52,3 @@ def test_coprocessor_shares_rtl_matches_golden(
     options: dict[str, Any] = brief(request, transactions=6)
     bench = "verif.soc.benches.tb_coprocessor_shares"
     run_bench(Design("coprocessor", parameters), bench, tmp_path, **options)
-
-
-def test_lean_builds_with_tables_are_refused() -> None:
-    with pytest.raises(ValueError, match="shares must be false in a lean build"):
-        verilog_of(Design("coprocessor", LONG[-1] | {"table": True}))

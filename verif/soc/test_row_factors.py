@@ -190,6 +190,7 @@ def test_rows_have_their_own_factors(
             },
             "row_factors must be false",
         ),
+        ({"engine": "npe(formats=int4,zeros=true,block=32,accumulator_width=32)"}, "points of B"),
     ],
 )
 def test_builds_without_such_sums_are_refused(values: dict[str, Any], says: str) -> None:

@@ -27,7 +27,7 @@ class LoadRouter(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: the bus.
-    words : mapping of Destination to int
+    words : mapping of int to int
         What: bytes of a word, for each destination.
     lean : bool
         How: queues of one entry.
@@ -66,9 +66,7 @@ class LoadRouter(wiring.Component):
     o_wrong: Signal
     o_end: Signal
 
-    def __init__(
-        self, spec: CoprocessorSpec, words: Mapping[Destination, int], *, lean: bool = False
-    ):
+    def __init__(self, spec: CoprocessorSpec, words: Mapping[int, int], *, lean: bool = False):
         self.spec = spec
         self.joins = joins_rows(spec)
         self.lean = lean

@@ -10,7 +10,7 @@ from golden.engine import EngineSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.stores.sum_store import StoredRow
 
-__all__ = ["ShareShift", "check_lean", "share_shift"]
+__all__ = ["ShareShift", "share_shift"]
 
 _LAST = 63
 """Octaves from which on nothing is left but a sign."""
@@ -101,12 +101,6 @@ class ShareShift(wiring.Component):
             m.d.comb += after.eq(Mux(places[step], grown[1 << step :], grown))
             left = after
         return left
-
-
-def check_lean(spec: CoprocessorSpec, lean: bool) -> None:
-    """Refuse a lean build of products of shares whose codes are looked up: it is not right yet."""
-    if spec.shares and spec.table and lean:
-        raise ValueError("shares must be false in a lean build whose jobs have tables, not True")
 
 
 def share_shift(m: Module, path: Any) -> Any:

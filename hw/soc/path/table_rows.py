@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.schedule.destination import Destination
+from hw.soc.schedule.destination import Destination, of_tables
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.row_request import Bases, RowRequest
 
@@ -21,7 +21,7 @@ class TableRows(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: widths.
-    to : Destination
+    to : int
         What: of codes of C, behind the records of columns; or of codes of B.
 
     Members
@@ -48,10 +48,10 @@ class TableRows(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: CoprocessorSpec, to: Destination = Destination.TABLE):
+    def __init__(self, spec: CoprocessorSpec, to: int):
         self.spec = spec
         self.to = to
-        self.of_c = to == Destination.TABLE
+        self.of_c = to != Destination.CODEBOOK
         self.bytes = spec.TABLE_BYTES if self.of_c else spec.inside.expander.table_bytes
         super().__init__({
             "i_geometry": In(Geometry(spec)),
@@ -91,9 +91,9 @@ class TableRows(wiring.Component):
         return m
 
 
-def table_rows(spec: CoprocessorSpec) -> dict[Destination, TableRows]:
+def table_rows(spec: CoprocessorSpec) -> dict[int, TableRows]:
     """Make what requests the tables that jobs of a build have."""
-    built = {Destination.TABLE: spec.table, Destination.CODEBOOK: spec.inside.expander.table_bytes}
+    built = {of_tables(spec): spec.table, Destination.CODEBOOK: spec.inside.expander.table_bytes}
     return {to: TableRows(spec, to) for to, there in built.items() if there}
 
 

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["OF_A", "Destination", "PackedDestination", "destinations"]
+__all__ = ["OF_A", "Destination", "PackedDestination", "destinations", "of_tables"]
 
 
 class Destination(IntEnum):
@@ -13,8 +13,8 @@ class Destination(IntEnum):
     The base address of a matrix bears the number too; that of C has the number of what C is added
     to. What a vector job reads goes to the vector unit, past all stores, so it is the last one.
     Builds whose blocks have scales have no tables, which bear the numbers of the scales: that of
-    codes of C of A's, that of codes of B of B's; nor factors of rows, or lists, which bear that of
-    B's, too.
+    codes of C of A's, but for :func:`of_tables`, that of codes of B of B's; nor factors of rows, or
+    lists, which bear that of B's, too.
     """
 
     A = 0
@@ -40,7 +40,13 @@ class PackedDestination(IntEnum):
 
 def destinations(spec: CoprocessorSpec) -> int:
     """Return how many numbers a build has."""
-    return len(Destination) + len(PackedDestination) * spec.sparse
+    more = spec.shares and spec.table
+    return len(Destination) + len(PackedDestination) * spec.sparse + more
+
+
+def of_tables(spec: CoprocessorSpec) -> int:
+    """Return the number of tables of codes of C: the last one, where A's has octaves of shares."""
+    return destinations(spec) - 1 if spec.shares else Destination.TABLE
 
 
 OF_A = (Destination.A, Destination.A_SCALES)
