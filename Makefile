@@ -13,7 +13,7 @@ setup: ## install everything: Debian packages (root or sudo), Python packages in
 	@PYTHON=$(PYTHON) bash scripts/upkeep/setup.sh
 
 demo: export BROWSER = no
-demo: setup ## the main job: Verilog, regression, digits on simulated hardware, figures
+demo: setup ## the main job: Verilog, regression, figures, a network on the hardware, a proof
 	@.venv/bin/carrysave demo
 
 test: setup ## all tests, on two cores; one: .venv/bin/pytest -k NAME

@@ -15,9 +15,12 @@ from hw.catalog import Design
 from verif.support.command import Run
 
 
-@pytest.mark.parametrize("more", [(), ("--sweep",)], ids=["kept", "sweep"])
+@pytest.mark.parametrize(
+    ("more", "equal", "verdict"),
+    [((), True, "proven"), (("--sweep",), True, "proven"), ((), False, "proven"), ((), True, "no")],
+)
 def test_demo_takes_kept_recipes_or_searches(
-    run: Run, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+    run: Run, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], equal: bool, verdict: str
 ) -> None:
     asked: list[tuple[Design, dict[str, Any]]] = []
 
@@ -31,27 +34,32 @@ def test_demo_takes_kept_recipes_or_searches(
     seen = {
         "images": 5,
         "accuracy": 1.0,
-        "golden_accuracy": 1.0,
-        "equal": True,
-        "counters": {"cycles": 7},
+        "equal": equal,
+        "cycles": 7,
+        "cycles_by_model": 8,
+        "timeline": "line.html",
     }
+    proof = {"verdict": verdict, "parts": [{"claim": "2 = 1 + 1"}]}
     monkeypatch.setattr(synthesis, "synthesise_design", synthesise)
     monkeypatch.setattr(runner, "verify", lambda *_, **__: checked)
-    monkeypatch.setattr(demo, "_classify", lambda folder: seen)
+    monkeypatch.setattr(demo, "_classify", lambda folder, out: seen)
+    monkeypatch.setattr(demo, "_facts", lambda *line: proof)
     monkeypatch.setattr(demo, "write_synthesis", lambda folder, result: [])
     monkeypatch.setattr(demo, "print_synthesis", lambda console, results: None)
     monkeypatch.setattr(demo, "verification", lambda *_: {})
     outcome = run("demo", *more)
-    assert outcome.code == 0
+    assert outcome.code == (0 if equal and verdict == "proven" else 1)
     assert [design for design, _ in asked] == [demo.DESIGN, demo.BASELINE]
     wanted = {"sweep": bool(more), "stored_recipes": () if more else (PROJECT,)}
     assert [options for _, options in asked] == [wanted] * 2
     assert "3 of 3 tests passed" in outcome.out
     assert "1.50x the GOPS/mm2 of plain MACs" in outcome.out
+    assert "$ carrysave compare systolic_os 'systolic_os(pe=mac)'" in outcome.out
+    assert ("DIFFERS" in outcome.out) == (not equal)
     lines = outcome.err.splitlines()
-    assert lines[0].startswith("5 steps, about ")
+    assert lines[0].startswith("6 steps, about ")
     numbers = [line.partition(" ")[0] for line in lines if line.startswith("[")]
-    assert numbers == [f"[{number}/5]" for number in range(1, 6)]
+    assert numbers == [f"[{number}/6]" for number in range(1, 7)]
 
 
 @pytest.mark.prove
@@ -62,6 +70,9 @@ def test_demo_works(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     found = json.loads(outcome.out)
     assert found["ok"]
     assert found["digits"]["equal"]
+    assert found["digits"]["accuracy"] > 0.96
+    assert Path(found["digits"]["timeline"]).exists()
+    assert found["proof"]["verdict"] == "proven"
     ours, plain = found["synthesis"]
     assert ours["notes"][0].startswith("recipe kept in the project")
     assert ours["gops_per_mm2"] / plain["gops_per_mm2"] == pytest.approx(1.36, abs=0.01)

@@ -1,11 +1,14 @@
 """The handwritten-digits network: exact integers, in range, accurate."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from carrysave.data.digits import CODES, IntArray, Network, load, matmul, requantise, split
+from carrysave.data.digits_model import write_model
 
 HALVED = {0: 0, 1: 0, -1: 0, 2: 1, 3: 2, -3: -2, 5: 2, 252: 126, 253: 126, 255: 127, 999: 127}
 HALVED |= {-256: -128, -257: -128, -258: -128, 2**31 - 1: 127, -(2**31): -128}
@@ -157,3 +160,19 @@ def test_digits_rejects_wrong_products(digits: tuple[Network, IntArray, IntArray
         TypeError, match=r"^product must be an array of integers, not float64 array"
     ):
         network.run(images, lambda a, b: matmul(a, b).astype(float))
+
+
+def test_model_is_the_network_as_onnxruntime_runs_it(
+    digits: tuple[Network, IntArray, IntArray], tmp_path: Path
+) -> None:
+    """Logits are the network's, rounded once, halves to even, at a scale that holds all of them."""
+    model, inputs, classes = write_model(tmp_path)
+    network, images, labels = digits
+    assert np.array_equal(np.load(inputs), images)
+    assert np.array_equal(np.load(classes), labels)
+    session = onnxruntime.InferenceSession(str(model))
+    (codes,) = session.run(None, {"pixels": images.astype(np.int8)})
+    logits = network.run(images, matmul)
+    step = 1 << int(np.abs(logits).max() // 127).bit_length()
+    assert np.array_equal(codes, np.rint(logits / step))
+    assert np.abs(codes).max() >= 64
