@@ -1,6 +1,5 @@
 """The digits network as quantisers write one, in ONNX, with the images that it is tested on."""
 
-from math import ceil, log2
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,7 @@ def write_model(folder: Path) -> tuple[Path, Path, Path]:
             constant(f"zero_of_weights{number}", np.int8(0)),
             constant(f"bias{number}", bias.astype(np.int32)),
         ]
-        step = 2.0 ** ceil(log2(most / digits.CODES[1])) if last else _step(layer)
+        step = 1 << (most // digits.CODES[1]).bit_length() if last else _step(layer)
         scale, zero = scale * step, 0 if last else layer.zero_point
         inputs += [
             constant(f"scale_out{number}", np.float32(scale)),
