@@ -8,7 +8,7 @@ from typing import NamedTuple
 from carrysave.jobs.provenance import TIERS
 from hw.catalog import CATALOG
 
-__all__ = ["Figures", "figures_of", "tiers_of"]
+__all__ = ["Figures", "design_of", "figures_of", "tables_in", "tiers_of"]
 
 
 class Figures(NamedTuple):
@@ -32,8 +32,8 @@ class Figures(NamedTuple):
 def figures_of(name: str, folder: Path) -> list[Figures]:
     """Return what the pages in a folder have of a design, of any parameters."""
     tables = []
-    for table in _tables(folder):
-        rows = tuple(row for row in table.rows if _design(row[0]) == name)
+    for table in tables_in(folder):
+        rows = tuple(row for row in table.rows if design_of(row[0]) == name)
         if rows:
             tables.append(table._replace(rows=rows))
     return tables
@@ -45,7 +45,7 @@ def tiers_of(name: str, folder: Path) -> list[str]:
     return [tier for tier in TIERS if re.search(rf"\b{tier}\b", said)]
 
 
-def _tables(folder: Path) -> Iterator[Figures]:
+def tables_in(folder: Path) -> Iterator[Figures]:
     """Yield the tables of all pages."""
     for path in sorted(folder.glob("*.md")):
         if path.stem == "index":
@@ -64,7 +64,7 @@ def _tables(folder: Path) -> Iterator[Figures]:
                 lines = []
 
 
-def _design(text: str) -> str | None:
+def design_of(text: str) -> str | None:
     """Return the design that a cell begins with, such as ``mac_pipeline1``: the longest name."""
     word = re.match(r"`?(\w+)", text)
     known = [name for name in CATALOG if word and f"{word[1]}_".startswith(f"{name}_")]

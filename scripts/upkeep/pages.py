@@ -1,6 +1,6 @@
 """Tables of the documentation that benchmarks write, and README's, which is taken from them.
 
-    .venv/bin/python scripts/upkeep/pages.py           writes README's table of figures, and papers
+    .venv/bin/python scripts/upkeep/pages.py           writes README's table, papers and status
     .venv/bin/python scripts/upkeep/pages.py --check   fails if they are not what they are made of
 
 A table is on the page in docs/figures that has its two marks, `<!-- NAME -->` and
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from carrysave.papers import known
+from scripts.upkeep import matrix
 
 __all__ = ["PAGES", "write_table"]
 
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "figures"
 README = ROOT / "README.md"
 PAPERS = ROOT / "docs" / "papers.md"
+STATUS = ROOT / "docs" / "status.md"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,13 +201,14 @@ def _figures() -> str:
 
 
 def main() -> None:
-    """Write README's table and that of papers, or check them."""
+    """Write README's table, those of papers and of what was run, or check them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only compare")
     arguments = parser.parse_args()
     for page, name, text in (
         (README, "figures", _figures()),
         (PAPERS, "papers", known.markdown()),
+        (STATUS, "status", matrix.markdown()),
     ):
         wanted = _replace(page, name, text)
         if not arguments.check:
