@@ -174,9 +174,11 @@ class TileWalk(wiring.Component):
         m.d.comb += waits.eq(job.accumulate & block.first_code)
         m.d.sync += sums_full.eq(sums_full + self.i_full_c - (leave & waits))
         with m.FSM():
-            with m.State("BLOCK"), m.If(self.i_block.valid & (~waits | (sums_full != 0))):
+            with m.State("BLOCK"):
+                # Over and over, until there is a block: no register waits for its flags.
                 self._begin(m, tile)
-                m.next = "TILES"
+                with m.If(self.i_block.valid & (~waits | (sums_full != 0))):
+                    m.next = "TILES"
             with m.State("TILES"):
                 ports = [getattr(self, f"o_{name}") for name in (*self.sides, "sums", "done")]
                 of = [where_shifted(self.spec, name, job, C(1)) for name in self.sides]
@@ -229,11 +231,9 @@ class TileWalk(wiring.Component):
             m.d.sync += [tile.columns.eq(block.columns), tile.rows.eq(tile.rows - engine.m)]
             m.d.sync += [tile.right.eq(tile.narrow), tile.below.eq(tile.rows <= 2 * engine.m)]
             m.d.sync += [tile.word.eq(0), tile.slice.eq(0), tile.column.eq(0)]
-            m.d.sync += [
-                tile.row.eq(tile.row + 1),
-                tile.a_address.eq(tile.a_address + job.a_stride),
-                tile.row_address.eq(tile.row_address + job.p_stride),
-            ]
+            m.d.sync += tile.row.eq(tile.row + 1)
+            m.d.sync += tile.a_address.eq(tile.a_address + job.a_stride)
+            m.d.sync += tile.row_address.eq(tile.row_address + job.p_stride)
 
     def _request(self, m: Module, name: str, tile: _Tile, leave: Value) -> None:
         """Request a tile of an operand: which buffer, how many lines, and codes along K."""
