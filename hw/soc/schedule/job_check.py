@@ -335,7 +335,7 @@ class JobCheck(wiring.Component):
             chosen = given | self.i_job.mode.window if spec.windows else given
             chosen = given | self.i_job.ldsa.any() if spec.shares else chosen
             with m.If(chosen & (self.i_job.mode.vector == 0)):
-                m.d.sync += self.o_error.eq(error_code("bad_block"))
+                m.d.sync += products.large_block.eq(1)
             m.next = "DONE"
         with m.If(products.large_block | ((step == len(ends)) & self.i_alike)):
             m.next = "DONE"
