@@ -328,11 +328,11 @@ def add_zero_point(
 
 def clamp(m: Module, spec: RequantiserSpec, total: Value, least: Value, high: Value) -> Value:
     """Clamp a sum of :func:`add_zero_point`."""
-    total = total.as_signed()
     if spec.out_signed:
         least, high = least.as_signed(), high.as_signed()
-    clamped = Signal(spec.out_width, name="clamped")
-    m.d.comb += clamped.eq(Mux(total < least, least, Mux(total > high, high, total)))
+    clamped, total = Signal(spec.out_width, name="clamped"), total.as_signed()
+    # Signs of differences: one carry chain each; comparisons of signed numbers are cut in two.
+    m.d.comb += clamped.eq(Mux((total - least)[-1], least, Mux((high - total)[-1], high, total)))
     return clamped
 
 
