@@ -173,11 +173,8 @@ class RequantiseRows(wiring.Component):
         valid, en = Signal(self.latency), Signal()
         out: Any = self.o if self.table is None else self._look_up(m, en, self.table)
         moves = out.ready if self.stops else ~out.valid | out.ready
-        m.d.comb += [
-            en.eq(1 if self.flows else moves),
-            self.i.ready.eq(self.i_room if self.flows else en),
-            out.valid.eq(valid[-1]),
-        ]
+        m.d.comb += [en.eq(1 if self.flows else moves), out.valid.eq(valid[-1])]
+        m.d.comb += self.i.ready.eq(self.i_room if self.flows else en)
         with m.If(en):
             m.d.sync += valid.eq(Cat(self.i.valid & self.i.ready, valid))
 
@@ -189,24 +186,25 @@ class RequantiseRows(wiring.Component):
                 m.d.sync += register.eq(value)
             return register
 
+        # They come from afar, and are used a cycle or more after the job, or the sum, has come.
+        near = m.d.sync if self.stops else m.d.comb
+        limits = {name: Signal(len(how[name]), name=name, reset_less=True) for name in _LIMITS}
+        by_column = Signal(name="by_column", reset_less=True)
+        near += [limits[name].eq(how[name]) for name in _LIMITS]
+        near += by_column.eq(self.i_geometry.per_column)
+
         def part(number: int, name: str, recoded: Callable[[Value], Value] | None = None) -> Value:
             given = how[name]
             if not unit.per_column:
                 return given if recoded is None else recoded(given)
             record = self.i_records.word_select(number, _RECORD)[_PLACES[name] :][: len(given)]
-            by_column = self.i_geometry.per_column
-            if recoded is not None:
-                return held(f"{name}{number}", recoded(Mux(by_column, record, given)))
-            # Block RAM is slow: a register follows it at once.
-            return Mux(by_column, held(f"{name}{number}", record), given)
+            # Block RAM is far from multipliers: a register between them, behind the choice.
+            given = Mux(by_column, record, given)
+            return held(f"{name}{number}", given if recoded is None else recoded(given))
 
         def coded(multiplier: Value) -> Value:
             return encode(m, multiplier, unit.multiplier_format, cell.encoding)
 
-        # They come from afar, and are used a cycle or more after the sum has come.
-        near = m.d.sync if self.stops else m.d.comb
-        limits = {name: Signal(len(how[name]), name=name, reset_less=True) for name in _LIMITS}
-        near += [limits[name].eq(how[name]) for name in _LIMITS]
         recoded = None if cell.encoding == "operator" else coded
         for number, value in enumerate(numbers):
             m.submodules[f"column{number}"] = column = cell.place()

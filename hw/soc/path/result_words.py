@@ -67,13 +67,16 @@ def queue_words(m: Module, writer: Any, word: ShapeLike, codes: Value) -> Fifo:
         return Fifo(word, 0 if writer.lean else 2)
     # With as many as are on their way none of their cycles is lost.
     words = Fifo(word, 1 << (unit.latency + 3).bit_length())
-    away, after = (Signal(range(words.depth + 1), name=name) for name in ("away", "after"))
-    room = Signal(init=1, name="room")
+    away, room = Signal(range(words.depth + 1), name="away"), Signal(init=1, name="room")
     if writer.row_bytes:
         codes = codes & ~writer.of_words
     comes = Mux(codes, unit.i.valid & unit.i.ready, words.i.valid & words.i.ready)
-    m.d.comb += [after.eq(away + comes - (words.o.valid & words.o.ready)), unit.i_room.eq(room)]
-    m.d.sync += [away.eq(after), room.eq(after != words.depth)]
+    leaves = words.o.valid & words.o.ready
+    m.d.comb += unit.i_room.eq(room)
+    # What leaves waits for the packer: nothing is compared behind it.
+    with m.If(comes != leaves):
+        m.d.sync += away.eq(away + Mux(leaves, -1, 1))
+        m.d.sync += room.eq(leaves | (away != words.depth - 1))
     return words
 
 

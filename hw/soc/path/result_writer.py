@@ -169,7 +169,9 @@ class ResultWriter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
-        codes = self.i_geometry.requantised if spec.requantise else C(0, 1)
+        codes, near = Signal(name="codes"), m.d.comb if self.lean else m.d.sync
+        # It comes from afar, and sums come later than their job by more than a cycle.
+        near += codes.eq(self.i_geometry.requantised if spec.requantise else 0)
         sizes, kind = word_sizes(self, codes, self.of_words if self.row_bytes else C(0, 1))
         m.submodules.packer = packer = Packer(spec.bytes, *sizes, length_width=spec.length_width)
         m.d.comb += packer.i_kind.eq(kind)
@@ -305,12 +307,8 @@ class ResultWriter(wiring.Component):
         Whether a piece waits in a register, that register, and what to set when it is sent. The
         register is 0 elsewhere: block RAM is slow, and so is a choice.
         """
-        n, across, pieces, bits = (
-            self.spec.inside.n,
-            self.across,
-            self.pieces,
-            self.spec.number_width,
-        )
+        across, pieces, bits = self.across, self.pieces, self.spec.number_width
+        n = self.spec.inside.n
         piece, most = (Signal(range(pieces), name=name) for name in ("piece", "most"))
         final_piece = Signal()  # known a cycle before
         at_piece = Signal(pieces, init=1)  # the same, a bit for each
@@ -325,7 +323,7 @@ class ResultWriter(wiring.Component):
             self.o_piece.eq(number),
             self.o_last.eq(done & row.ends_half),
         ]
-        chosen = [at_piece[column // across] for column in range(n)]
+        chosen = [at_piece[column // across] if pieces > 1 else C(1, 1) for column in range(n)]
         if self.spec.code_bits < 8:
             chosen = [at & row.inside[column] for column, at in enumerate(chosen)]
         columns = row.columns
