@@ -194,17 +194,12 @@ def _built(
 
     def make(folder: Path) -> None:
         with tools.workplace() as work:
-            how = Placement(
-                seed=seed,
-                more=device.family(board.family).board_arguments,
-                pair=clock.pair,
-            )
+            how = Placement(seed=seed, pair=clock.pair)
             report, image = _implement(board, design.module, files, work, progress, how)
         (folder / "image").write_bytes(image)
         (folder / "report.json").write_text(json.dumps(report))
 
-    more = repr(device.family(board.family).board_arguments)
-    tools_of = repr(board.part), repr(flow), more, *_versions(board)
+    tools_of = repr(board.part), repr(flow), *_versions(board)
     key = [_FORMAT, *files.values(), *tools_of, str(seed)]
     folder = cache.entry("boards", key, make)
     report = json.loads((folder / "report.json").read_text())

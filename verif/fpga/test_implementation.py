@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,22 @@ def test_fpga_beyond_the_largest_device_is_not_placed(monkeypatch: pytest.Monkey
     assert found["luts"] > 10
     says = f"larger than iCE40UP5K-SG48, {found['luts']} luts of 10: not placed, no Fmax"
     assert found["notes"] == [says]
+
+
+def test_fpga_large_designs_are_placed_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From so many look-up tables on, nextpnr has further arguments."""
+    given: list[Sequence[str]] = []
+
+    def from_seeds(*arguments: Any) -> None:
+        given.append(arguments[-1])
+        raise place.FpgaError("seen")
+
+    monkeypatch.setattr(implementation, "from_seeds", from_seeds)
+    for luts in (5, 500):
+        change_flows(monkeypatch, partial(replace, large=(luts, ("--placer", "static"))))
+        with pytest.raises(place.FpgaError, match="seen"):
+            synthesise_design(TINY, "ecp5", seeds=1)
+    assert given == [("--placer", "static"), ()]
 
 
 @pytest.mark.prove
