@@ -256,7 +256,7 @@ class ResultWriter(wiring.Component):
         available, last = (Signal(name=name, attrs={"keep": 1}) for name in ("available", "last"))
         # The last tile of a row, the last row, and whether a row is one tile: known a cycle before.
         right, narrow, final, below = row.right, Signal(), Signal(), Signal()
-        at, left_side = row.place(m, self, begins)
+        at, left_side = row.place(m, self, final)
         m.d.comb += [
             final.eq(right & below),
             available.eq(busy & ~complete[-1] & ((~final & ~added) | some_full)),

@@ -50,22 +50,22 @@ class StoredRow(NamedTuple):
             inside=Signal(spec.inside.n, name="inside", reset_less=True),
         )
 
-    def place(self, m: Module, writer: Any, begins: Value) -> tuple[Signal, Signal]:
+    def place(self, m: Module, writer: Any, final: Value) -> tuple[Signal, Signal]:
         """Return the place of the next tile's row in its half, and whether it begins a row of C.
 
         Parameters
         ----------
         m : where.
         writer : :class:`~hw.soc.path.result_writer.ResultWriter`.
-        begins : the next block begins.
+        final : the row is the block's last one: the next one begins where its half does.
         """
         # Of the first tile of the row of C, and of this one.
         base, at = Signal(range(writer.spec.rows)), Signal(range(writer.spec.rows))
-        left_side = Signal()
+        left_side = Signal(init=1)
         with m.If(writer.sums.en):
             m.d.sync += [at.eq(at + 1), left_side.eq(self.right)]
             with m.If(self.right):
                 m.d.sync += [one.eq(base + writer.i_geometry.across) for one in (base, at)]
-        with m.If(begins):
-            m.d.sync += [at.eq(0), base.eq(0), left_side.eq(1)]
+            with m.If(final):
+                m.d.sync += [at.eq(0), base.eq(0)]
         return at, left_side
